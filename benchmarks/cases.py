@@ -28,7 +28,9 @@ class Case:
     max_grid: int | None = None
 
 
-def bike(questions: tuple[str, ...] = ("ice-pdp",), n: int | None = 1000, model: Any = None) -> Iterator[Case]:
+def bike(
+    questions: tuple[str, ...] = ("ice-pdp",), n: int | None = 1000, model: Any = None
+) -> Iterator[Case]:
     """Bike sharing, gradient boosting, training rows, as in the paper's quantitative analysis; None: all rows."""
     X, y = gx.datasets.load_bike_sharing()
     rows = np.random.default_rng(0).permutation(len(X))
@@ -37,7 +39,13 @@ def bike(questions: tuple[str, ...] = ("ice-pdp",), n: int | None = 1000, model:
     model.fit(X.iloc[train], y.iloc[train])
     some = rows if n is None else train[:n]
     for question in questions:
-        yield Case("bike", model, X.iloc[some].reset_index(drop=True), y.iloc[some].to_numpy(dtype=float), question)
+        yield Case(
+            "bike",
+            model,
+            X.iloc[some].reset_index(drop=True),
+            y.iloc[some].to_numpy(dtype=float),
+            question,
+        )
 
 
 def gaussian(n: int, d: int, depth: int, max_grid: int | None = None) -> Case:
@@ -48,7 +56,9 @@ def gaussian(n: int, d: int, depth: int, max_grid: int | None = None) -> Case:
 
 def fitted(case: Case, jobs: int = 1, memory_limit: int = 2**32) -> gx.Granite:
     """Our side, with the defaults of the paper."""
-    resources = gx.Resources(max_evaluations=10**10, memory_limit=memory_limit, max_grid=case.max_grid, progress=False)
+    resources = gx.Resources(
+        max_evaluations=10**10, memory_limit=memory_limit, max_grid=case.max_grid, progress=False
+    )
     paper = {"search": "greedy", "confidence_level": None, "max_depth": case.depth}
     granite = gx.Granite(case.model, case.question, resources=resources, n_jobs=jobs, **paper)
     with warnings.catch_warnings():

@@ -47,21 +47,42 @@ def _ensemble(n: int, jobs: int) -> Iterator[dict[str, Any]]:
         for columns, distinct in planned.stores.items():
             trees.matrix_of(columns, distinct.representatives, fast=fast, n_jobs=jobs)
 
-    ways = {"model": by_model, "trees (numpy)": lambda: by_trees(False), "trees (numba)": lambda: by_trees(True)}
+    ways = {
+        "model": by_model,
+        "trees (numpy)": lambda: by_trees(False),
+        "trees (numba)": lambda: by_trees(True),
+    }
     seconds = {name: min(timed(way)[0] for _ in range(REPEATS)) for name, way in ways.items()}
     for name, spent in seconds.items():
         ratio = seconds["model"] / spent
-        yield {"work": f"evaluations by {name}", "N": n, "rows": planned.rows, "seconds": spent, "ratio": ratio}
+        yield {
+            "work": f"evaluations by {name}",
+            "N": n,
+            "rows": planned.rows,
+            "seconds": spent,
+            "ratio": ratio,
+        }
 
 
 def _black_box(n: int, jobs: int) -> dict[str, Any]:
     """A model that can only be asked: the whole fit over the time spent in the model."""
     network = make_pipeline(
-        StandardScaler(), MLPRegressor(hidden_layer_sizes=(50, 50), max_iter=1000, early_stopping=True, random_state=0)
+        StandardScaler(),
+        MLPRegressor(
+            hidden_layer_sizes=(50, 50), max_iter=1000, early_stopping=True, random_state=0
+        ),
     )
     (case,) = bike(n=n, model=TransformedTargetRegressor(network, transformer=StandardScaler()))
     fits = [fitted(case, jobs).diagnostics_ for _ in range(REPEATS)]
-    ratio = statistics.median(spent["seconds"]["total"] / spent["model"]["seconds"] for spent in fits)
+    ratio = statistics.median(
+        spent["seconds"]["total"] / spent["model"]["seconds"] for spent in fits
+    )
     spent = fits[-1]
     total, rows = spent["seconds"]["total"], spent["model"]["rows"]
-    return {"work": "whole fit over its model calls", "N": n, "rows": rows, "seconds": total, "ratio": ratio}
+    return {
+        "work": "whole fit over its model calls",
+        "N": n,
+        "rows": rows,
+        "seconds": total,
+        "ratio": ratio,
+    }

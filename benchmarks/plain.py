@@ -103,7 +103,13 @@ def cfi_pfi(data: Evaluations, region: Array) -> float:
     return total
 
 
-LOSSES = {"ice-pdp": ice_pdp, "sobol": sobol, "pfi-risk": pfi_risk, "mplot-pdp": mplot_pdp, "cfi-pfi": cfi_pfi}
+LOSSES = {
+    "ice-pdp": ice_pdp,
+    "sobol": sobol,
+    "pfi-risk": pfi_risk,
+    "mplot-pdp": mplot_pdp,
+    "cfi-pfi": cfi_pfi,
+}
 
 
 def _risk(prediction: Array, y: Array) -> float:
@@ -177,7 +183,12 @@ def _grown(
 ) -> Node:
     leaf = Node(len(region), own_share)
     at_floor = own_share <= floor * len(region) / len(X)
-    if own_share < options.alpha or at_floor or depth_left == 0 or len(region) < 2 * options.min_samples_leaf:
+    if (
+        own_share < options.alpha
+        or at_floor
+        or depth_left == 0
+        or len(region) < 2 * options.min_samples_leaf
+    ):
         return leaf
     best = _best_split(X, region, options, share)
     if best is None:
@@ -188,12 +199,17 @@ def _grown(
         for side, side_share in ((left, left_share), (right, right_share))
     ]
     leaves = children[0].leaves + children[1].leaves
-    if own_share + options.alpha <= sum(x.share for x in leaves) + options.alpha * len(leaves) + TIE:
+    if (
+        own_share + options.alpha
+        <= sum(x.share for x in leaves) + options.alpha * len(leaves) + TIE
+    ):
         return leaf
     return Node(len(region), own_share, column, cut, next_value, *children)
 
 
-def _best_split(X: Array, region: Array, options: Options, share: Callable[[Array], float]) -> tuple | None:
+def _best_split(
+    X: Array, region: Array, options: Options, share: Callable[[Array], float]
+) -> tuple | None:
     """Score every candidate by itself; among those within the tie tolerance the first column and cut wins."""
     scored = []
     for column in range(X.shape[1]):
@@ -202,7 +218,12 @@ def _best_split(X: Array, region: Array, options: Options, share: Callable[[Arra
             left, right = region[values <= cut], region[values > cut]
             left_share, right_share = share(left), share(right)
             next_value = values[values > cut].min()
-            scored.append((left_share + right_share, (column, cut, next_value, left, left_share, right, right_share)))
+            scored.append(
+                (
+                    left_share + right_share,
+                    (column, cut, next_value, left, left_share, right, right_share),
+                )
+            )
     if not scored:
         return None
     smallest = min(score for score, _ in scored)
@@ -214,6 +235,8 @@ def _cuts(values: Array, options: Options) -> Array:
     n, B = len(values), options.max_candidates
     distinct = np.unique(values)
     ordered = np.sort(values)
-    cuts = distinct[:-1] if len(distinct) < B else np.unique(ordered[(n - 1) * np.arange(1, B) // B])
+    cuts = (
+        distinct[:-1] if len(distinct) < B else np.unique(ordered[(n - 1) * np.arange(1, B) // B])
+    )
     n_left = np.searchsorted(ordered, cuts, side="right")
     return cuts[(n_left >= options.min_samples_leaf) & (n - n_left >= options.min_samples_leaf)]

@@ -23,7 +23,12 @@ import growth
 import scalability
 import search
 
-SECTIONS = {"search": search, "evaluations": evaluations, "growth": growth, "scalability": scalability}
+SECTIONS = {
+    "search": search,
+    "evaluations": evaluations,
+    "growth": growth,
+    "scalability": scalability,
+}
 
 
 def main() -> None:
@@ -44,26 +49,42 @@ def main() -> None:
         for line in SECTIONS[name].rows(options.quick, options.jobs):
             lines.append(line)
             print(text(line, head=len(lines) == 1), flush=True)
-            save(lines, options.output / f"{name}.json")  # what is known so far: a run takes minutes
+            save(
+                lines, options.output / f"{name}.json"
+            )  # what is known so far: a run takes minutes
 
 
 def text(line: dict[str, Any], head: bool) -> str:
     """One line of a table, under its head."""
-    widths = {key: max(len(key), 34 if isinstance(value, str) else 10) for key, value in line.items()}
+    widths = {
+        key: max(len(key), 34 if isinstance(value, str) else 10) for key, value in line.items()
+    }
     cells = "  ".join(_cell(value).ljust(widths[key]) for key, value in line.items())
-    return ("  ".join(key.ljust(width) for key, width in widths.items()) + "\n" if head else "") + cells
+    return (
+        "  ".join(key.ljust(width) for key, width in widths.items()) + "\n" if head else ""
+    ) + cells
 
 
 def _cell(value: Any) -> str:
     if isinstance(value, bool) or value is None:
         return {True: "yes", False: "NO", None: "-"}[value]
-    return f"{value:.4g}" if isinstance(value, float) else f"{value:,}" if isinstance(value, int) else str(value)
+    return (
+        f"{value:.4g}"
+        if isinstance(value, float)
+        else f"{value:,}"
+        if isinstance(value, int)
+        else str(value)
+    )
 
 
 def save(lines: list[dict[str, Any]], path: Path) -> None:
     """Write the lines and the machine they were measured on."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    machine = {"cores": os.cpu_count(), "python": platform.python_version(), "numpy": np.__version__}
+    machine = {
+        "cores": os.cpu_count(),
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+    }
     written = json.dumps({"machine": machine, "rows": lines}, indent=2)
     path.write_text(written + "\n", encoding="utf-8", newline="\n")
 

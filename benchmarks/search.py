@@ -27,7 +27,9 @@ CONDITIONAL = ("mplot-pdp", "cfi-pfi")
 def rows(quick: bool, jobs: int) -> Iterator[dict[str, Any]]:
     """The lines of the table; bike sharing only where its data are at hand."""
     try:
-        for case in bike(("ice-pdp", "cfi-pfi") if quick else tuple(plain.LOSSES), 300 if quick else 1000):
+        for case in bike(
+            ("ice-pdp", "cfi-pfi") if quick else tuple(plain.LOSSES), 300 if quick else 1000
+        ):
             yield measure(case, [None], jobs)[0]
     except gx.InputError as error:
         print(f"bike sharing is left out: {error}\n")
@@ -39,13 +41,20 @@ def measure(case: Case, grids: list[int | None], jobs: int = 1) -> list[dict[str
     """Search once by the definitions and a few times by the package, exactly and on grids."""
     fits = {grid: [fitted(_on(case, grid), jobs) for _ in range(REPEATS + 1)][1:] for grid in grids}
     data = plain.evaluate(predictor(case), case.X.to_numpy(dtype=float), y=case.y, **bins(case))
-    options = plain.Options(max_depth=case.depth, floor=fits[grids[0]][0].diagnostics_["noise_floor"][case.question])
+    options = plain.Options(
+        max_depth=case.depth, floor=fits[grids[0]][0].diagnostics_["noise_floor"][case.question]
+    )
     seconds, tree = timed(lambda: plain.grow(data, case.question, options))
     return [_line(case, grid, ours, seconds, tree, jobs) for grid, ours in fits.items()]
 
 
 def _line(
-    case: Case, grid: int | None, ours: list[gx.Granite], plain_seconds: float, tree: plain.Node, jobs: int
+    case: Case,
+    grid: int | None,
+    ours: list[gx.Granite],
+    plain_seconds: float,
+    tree: plain.Node,
+    jobs: int,
 ) -> dict[str, Any]:
     spent = {
         part: statistics.median(granite.diagnostics_["seconds"][part] for granite in ours)
@@ -63,7 +72,9 @@ def _line(
         "plain_search": plain_seconds,
         "search": spent["search"],
         "ratio": plain_seconds / spent["search"],
-        "same_tree": all(same_tree(granite.partition_.root, tree, list(case.X)) for granite in ours),
+        "same_tree": all(
+            same_tree(granite.partition_.root, tree, list(case.X)) for granite in ours
+        ),
         "gap_error": None if gaps is None else gaps["rms_difference"] / gaps["rms_gap"],
         "regions": len(ours[0].partition_),
         "evaluations": spent["evaluations"],
@@ -92,6 +103,9 @@ def same_tree(ours: Split | Leaf, plain_node: plain.Node, names: list[str]) -> b
     alike = ours.n_samples == plain_node.n_rows and abs(ours.disagreement - plain_node.share) < 1e-9
     if isinstance(ours, Leaf) or plain_node.left is None:
         return alike and isinstance(ours, Leaf) and plain_node.left is None
-    cut_alike = ours.column == names[plain_node.column] and plain_node.cut <= ours.left.high < plain_node.next_value
+    cut_alike = (
+        ours.column == names[plain_node.column]
+        and plain_node.cut <= ours.left.high < plain_node.next_value
+    )
     pairs = zip(ours.children, (plain_node.left, plain_node.right), strict=True)
     return alike and cut_alike and all(same_tree(child, node, names) for child, node in pairs)

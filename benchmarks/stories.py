@@ -57,11 +57,16 @@ def pipeline(quick: bool) -> str:
 
     n = 1000 if quick else 5000
     X = pd.DataFrame(RNG.normal(size=(n, 2)), columns=["age", "income"])
-    X["city"], X["id"] = RNG.choice([f"city {i}" for i in range(150)], n), [f"id {i}" for i in range(n)]
+    X["city"], X["id"] = (
+        RNG.choice([f"city {i}" for i in range(150)], n),
+        [f"id {i}" for i in range(n)],
+    )
     y = X["age"] * X["income"] > 0
     X.loc[::7, "age"] = np.nan
     numbers = make_pipeline(SimpleImputer(), StandardScaler())
-    first = make_column_transformer((numbers, ["age", "income"]), (OneHotEncoder(handle_unknown="ignore"), ["city"]))
+    first = make_column_transformer(
+        (numbers, ["age", "income"]), (OneHotEncoder(handle_unknown="ignore"), ["city"])
+    )
     return _told(gx.Granite(make_pipeline(first, LogisticRegression()).fit(X, y), "sobol").fit(X))
 
 
@@ -69,8 +74,12 @@ def xgboost(quick: bool) -> str:
     """Xgboost with its own categories."""
     from xgboost import XGBRegressor
 
-    X = pd.DataFrame({"a": RNG.normal(size=3000), "c": pd.Categorical(RNG.choice([*"pqrst"], 3000))})
-    model = XGBRegressor(n_estimators=50, enable_categorical=True).fit(X, X["a"] * X["c"].isin(["p", "q"]))
+    X = pd.DataFrame(
+        {"a": RNG.normal(size=3000), "c": pd.Categorical(RNG.choice([*"pqrst"], 3000))}
+    )
+    model = XGBRegressor(n_estimators=50, enable_categorical=True).fit(
+        X, X["a"] * X["c"].isin(["p", "q"])
+    )
     g = gx.Granite(model).fit(X)
     return f"by {g.diagnostics_['evaluations']['path']}; {_told(g)}"
 
@@ -121,7 +130,9 @@ def parquet(quick: bool) -> str:
     n, parts = (200_000, 5) if quick else (5_000_000, 10)
     with tempfile.TemporaryDirectory() as folder:
         for k in range(parts):
-            pl.DataFrame({"a": RNG.normal(size=n), "b": RNG.normal(size=n)}).write_parquet(f"{folder}/{k}.parquet")
+            pl.DataFrame({"a": RNG.normal(size=n), "b": RNG.normal(size=n)}).write_parquet(
+                f"{folder}/{k}.parquet"
+            )
         rows = pl.scan_parquet(f"{folder}/*.parquet")
         g = gx.Granite(lambda X: (X["a"] * (X["b"] > 0)).to_numpy()).fit(rows)
         out = Path(folder) / "regions.parquet"
@@ -145,11 +156,19 @@ def workers(quick: bool) -> str:
     X = RNG.normal(size=(400 if quick else 1000, 3)).round(1)
     told, seconds = [], []
     for count in (1, 4):
-        local = LocalCluster(n_workers=count, threads_per_worker=1, processes=True, dashboard_address=None)
+        local = LocalCluster(
+            n_workers=count, threads_per_worker=1, processes=True, dashboard_address=None
+        )
         with local, Client(local) as client:
             pids, calls = list(client.run(os.getpid).values()), []
 
-            def spread(X: Any, client: Any = client, count: int = count, calls: Any = calls, pids: Any = pids) -> Any:
+            def spread(
+                X: Any,
+                client: Any = client,
+                count: int = count,
+                calls: Any = calls,
+                pids: Any = pids,
+            ) -> Any:
                 futures = client.map(sleepy, np.array_split(X, 4 * count), pure=False)
                 calls.append(len(X))
                 if count > 1 and sum(calls) > 5000 and pids:
@@ -186,7 +205,10 @@ def speeds(quick: bool) -> str:
 
         limits = gx.Resources(max_seconds=8 if quick else 20)
         g = gx.Granite(model, max_depth=1, max_samples=None, holdout=False, resources=limits).fit(X)
-        ratios.append(g.diagnostics_["seconds"]["evaluations"] / g.diagnostics_["plan"]["seconds"]["evaluations"])
+        ratios.append(
+            g.diagnostics_["seconds"]["evaluations"]
+            / g.diagnostics_["plan"]["seconds"]["evaluations"]
+        )
     return f"actual / estimated: {', '.join(f'{ratio:.2f}' for ratio in ratios)}"
 
 
@@ -215,7 +237,11 @@ def main() -> None:
             warnings.simplefilter("ignore")
             told = story(chosen.quick)
         spent = {"seconds": time.perf_counter() - begin, "cpu_seconds": time.process_time() - used}
-        line = {"story": story.__doc__, **{key: round(each, 1) for key, each in spent.items()}, "outcome": told}
+        line = {
+            "story": story.__doc__,
+            **{key: round(each, 1) for key, each in spent.items()},
+            "outcome": told,
+        }
         sys.stdout.write(json.dumps(line, ensure_ascii=False) + "\n")
         sys.stdout.flush()
 

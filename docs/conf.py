@@ -7,7 +7,12 @@ from sphinx_gallery.sorting import ExplicitOrder
 project = "granite-xai"
 author = copyright = "The granite-xai developers"
 release = version = metadata.version("granite-xai")
-extensions = ["sphinx.ext.autodoc", "sphinx.ext.autosummary", "numpydoc", "sphinx_gallery.gen_gallery"]
+extensions = [
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "numpydoc",
+    "sphinx_gallery.gen_gallery",
+]
 exclude_patterns = ["_build", "large_figures.rst", "rooms.rst"]
 templates_path = ["_templates"]
 

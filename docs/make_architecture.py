@@ -18,22 +18,46 @@ FACE = "granite_xai"
 
 ROOMS: dict[str, tuple[str, str]] = {
     "base": ("", "What every room shares: types, errors, options, diagnostics, files, the wording"),
-    "compute": ("", "What a fit may cost: limits and plans, memory, jobs and clusters; the primitives of the engine"),
-    "tables": ("X", "A table comes in: reading, kinds of columns, distinct values, recombined rows"),
-    "models": ("F", "A model comes in: one file a kind; the only room that calls it. y and weights"),
-    "evaluations": ("E_S", "What the model says about recombined rows: plan, values, matrices, noise floor"),
+    "compute": (
+        "",
+        "What a fit may cost: limits and plans, memory, jobs and clusters; the primitives of the engine",
+    ),
+    "tables": (
+        "X",
+        "A table comes in: reading, kinds of columns, distinct values, recombined rows",
+    ),
+    "models": (
+        "F",
+        "A model comes in: one file a kind; the only room that calls it. y and weights",
+    ),
+    "evaluations": (
+        "E_S",
+        "What the model says about recombined rows: plan, values, matrices, noise floor",
+    ),
     "trees": ("E_S", "The same, read off tree ensembles without calling them"),
-    "engine": ("", "Many regions at once: memberships, sums over both sides of every split, masked means"),
+    "engine": (
+        "",
+        "Many regions at once: memberships, sums over both sides of every split, masked means",
+    ),
     "masking": ("F_T", "What stands in for hidden columns; one file a masking"),
     "behavior": ("ν", "Which aspect of the masked model counts; one file a behavior; losses"),
     "interaction": ("φ", "What a set is credited with: pure, partial, full"),
     "influence": ("S", "Whose effect is asked for: columns, groups, sets of k"),
-    "resolved": ("", "An explanation resolved on a table: which values of the game each effect is made of"),
+    "resolved": (
+        "",
+        "An explanation resolved on a table: which values of the game each effect is made of",
+    ),
     "evaluation_plan": ("", "The union of what some effects read, and its evaluations"),
-    "curves": ("G", "Curves along one column: ICE, PDP, ALE; the surrogate: one curve a column and region"),
+    "curves": (
+        "G",
+        "Curves along one column: ICE, PDP, ALE; the surrogate: one curve a column and region",
+    ),
     "explainer": ("", "The four choices together"),
     "explanation": ("", "What comes out, as a tidy table"),
-    "disagreement": ("R", "How far two explanations are apart on a region, and the objective made of such questions"),
+    "disagreement": (
+        "R",
+        "How far two explanations are apart on a region, and the objective made of such questions",
+    ),
     "catalog": ("", "Explanations and questions with a name, and their titles"),
     "regions": ("Ω", "Conditions, rules, partitions: text, membership and JSON from one object"),
     "search": ("Ω", "Where regions may lie: candidates, cuts, the tree; other partitioners"),
@@ -52,12 +76,18 @@ ROOMS: dict[str, tuple[str, str]] = {
     "groups": ("", "Which columns to explain together"),
     "fit_values": ("", "What a fit knows of its own rows, in plain numbers"),
     "cost": ("", "What a fit would cost, before any of it is done"),
-    "comparison": ("", "The same regions for two models, tables or groups; what differs by more than chance"),
+    "comparison": (
+        "",
+        "The same regions for two models, tables or groups; what differs by more than chance",
+    ),
     "chance": (
         "",
         "What chance does to the figures: replicates, estimates with intervals, stability, how many regions",
     ),
-    "fitting": ("", "From options and a table to a fit: rows, plan, judgement, what an interrupt leaves"),
+    "fitting": (
+        "",
+        "From options and a table to a fit: rows, plan, judgement, what an interrupt leaves",
+    ),
     "frameworks": ("", "Earlier methods as configurations, compared"),
     "display": ("", "Pictures; one file a display"),
     "report": ("", "The story: a dictionary, then a page or a text"),
@@ -99,10 +129,16 @@ def rooms() -> list[str]:
 def imports() -> dict[str, set[str]]:
     """The rooms that each room imports at run time."""
     graph = grimp.build_graph(FACE, exclude_type_checking_imports=True, cache_dir=None)
-    found: dict[str, set[str]] = {room.partition(".")[2]: set() for room in graph.find_children(FACE)}
+    found: dict[str, set[str]] = {
+        room.partition(".")[2]: set() for room in graph.find_children(FACE)
+    }
     for module in graph.modules - {FACE}:
         own = module.split(".")[1]
-        others = {name.split(".")[1] for name in graph.find_modules_directly_imported_by(module) if "." in name}
+        others = {
+            name.split(".")[1]
+            for name in graph.find_modules_directly_imported_by(module)
+            if "." in name
+        }
         found[own] |= others - {own}
     return found
 
@@ -110,12 +146,29 @@ def imports() -> dict[str, set[str]]:
 def page() -> str:
     """The table of rooms."""
     known, order = imports(), rooms()
-    lines = [".. Written by docs/make_architecture.py; change it there.", "", ".. list-table::", "   :header-rows: 1"]
-    lines += ["   :widths: 14 6 44 36", "", "   * - room", "     -", "     - what lives there", "     - imports"]
+    lines = [
+        ".. Written by docs/make_architecture.py; change it there.",
+        "",
+        ".. list-table::",
+        "   :header-rows: 1",
+    ]
+    lines += [
+        "   :widths: 14 6 44 36",
+        "",
+        "   * - room",
+        "     -",
+        "     - what lives there",
+        "     - imports",
+    ]
     for room in (room for room in order if room in known):
         symbol, words = ROOMS[room]
         used = ", ".join(other for other in order if other in known[room])
-        lines += [f"   * - ``{room}``", f"     - {symbol}".rstrip(), f"     - {words}", f"     - {used}".rstrip()]
+        lines += [
+            f"   * - ``{room}``",
+            f"     - {symbol}".rstrip(),
+            f"     - {words}",
+            f"     - {used}".rstrip(),
+        ]
     return "\n".join(lines) + "\n"
 
 
@@ -131,7 +184,10 @@ def picture() -> str:
         _line(*_point(0, 1, 1, 0.3), *_point(1, 0, 0, 0.85)),
         _line(*_point(3, 1, 0.3, 0), *_point(2, 0, 0.7, 1), dashed=True),
         _text(
-            3.3 * ACROSS + WIDTH / 2 + MARGIN, MARGIN + HEIGHT + 38, "candidate regions, in batches (engine)", "#667"
+            3.3 * ACROSS + WIDTH / 2 + MARGIN,
+            MARGIN + HEIGHT + 38,
+            "candidate regions, in batches (engine)",
+            "#667",
         ),
         *(_box(*box) for box in BOXES),
         "</svg>",
@@ -160,7 +216,10 @@ def _box(column: int, row: int, symbol: str, names: str, words: str) -> str:
     frame = f'<rect x="{left}" y="{top}" width="{WIDTH}" height="{HEIGHT}" rx="6" fill="#fff" stroke="#89a"/>'
     head = _symbol(middle, top + 28, symbol) if symbol else ""
     first = top + (48 if symbol else 38)
-    lines = [_text(middle, first + 18 * (i + 1), line, "#445") for i, line in enumerate(words.split("\n"))]
+    lines = [
+        _text(middle, first + 18 * (i + 1), line, "#445")
+        for i, line in enumerate(words.split("\n"))
+    ]
     return "\n".join([frame, head, _text(middle, first, names, "#111", "bold"), *lines])
 
 

@@ -182,9 +182,14 @@ def page() -> str:
     """The whole page."""
     tests, parts = tests_of(), [HEAD]
     for title, cases in CASES.items():
-        parts.append(f"{title}\n{'-' * len(title)}\n\n.. list-table::\n   :header-rows: 1\n   :widths: 8 46 46\n")
+        parts.append(
+            f"{title}\n{'-' * len(title)}\n\n.. list-table::\n   :header-rows: 1\n   :widths: 8 46 46\n"
+        )
         rows = ["   * - Case\n     - What happens\n     - Tests"]
-        rows += [f"   * - {number}\n     - {text}\n     - {_cell(number, tests)}" for number, text in cases.items()]
+        rows += [
+            f"   * - {number}\n     - {text}\n     - {_cell(number, tests)}"
+            for number, text in cases.items()
+        ]
         parts.append("\n".join(rows) + "\n")
     return "\n".join(parts)
 

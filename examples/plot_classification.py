@@ -25,7 +25,9 @@ X = pd.DataFrame(
 )
 score = np.where(X["contract"] == "monthly", (X["price"] - 60) / 8, -1.0) - 0.1 * X["years"]
 y = np.where(rng.random(500) < 1 / (1 + np.exp(-score)), "leaves", "stays")
-model = HistGradientBoostingClassifier(max_iter=40, max_leaf_nodes=4, categorical_features="from_dtype")
+model = HistGradientBoostingClassifier(
+    max_iter=40, max_leaf_nodes=4, categorical_features="from_dtype"
+)
 model.fit(X, y)
 
 # %%

@@ -19,7 +19,9 @@ X["age"] = rng.integers(20, 70, n)
 X["home"] = pd.Categorical(rng.choice(["own", "rent"], n))
 chance = 1.5 + (X["income"] - 3000) / 1500 - X["debt"] / np.where(X["home"] == "rent", 900, 3000)
 y = rng.random(n) < 1 / (1 + np.exp(-chance))
-model = HistGradientBoostingClassifier(max_iter=60, random_state=0, categorical_features="from_dtype").fit(X, y)
+model = HistGradientBoostingClassifier(
+    max_iter=60, random_state=0, categorical_features="from_dtype"
+).fit(X, y)
 
 g = gx.Granite(model, max_samples=300, max_depth=2).fit(X)
 print(g.partition_)

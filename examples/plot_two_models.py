@@ -18,7 +18,11 @@ def rentals(n, heat=0.0):
     """Hours of rented bikes; with heat there are more warm hours, and warmth counts for more."""
     X = pd.DataFrame({"hour": rng.integers(0, 24, n), "workday": rng.integers(0, 2, n)})
     X["temp"] = rng.normal(15 + 6 * heat, 8, n).round(1)
-    peak = np.where(X["workday"] > 0, np.exp(-((X["hour"] - 17) ** 2) / 8), np.exp(-((X["hour"] - 14) ** 2) / 40))
+    peak = np.where(
+        X["workday"] > 0,
+        np.exp(-((X["hour"] - 17) ** 2) / 8),
+        np.exp(-((X["hour"] - 14) ** 2) / 40),
+    )
     return X, 200 * peak + (2 + heat) * X["temp"] + rng.normal(0, 10, n)
 
 

@@ -42,14 +42,25 @@ def main(arguments: list[str] | None = None) -> None:
 def assembled(folder: Path) -> str:
     """All sections in order, behind a head with commands, seconds and differences."""
     records = {name: _record(folder, name) for name in NAMES if (folder / f"{name}.json").exists()}
-    return "\n\n".join([_head(records), _differences(records), *(_body(folder, name) for name in records)]) + "\n"
+    return (
+        "\n\n".join(
+            [_head(records), _differences(records), *(_body(folder, name) for name in records)]
+        )
+        + "\n"
+    )
 
 
 def _options(arguments: list[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="python -m experiments", description="The paper's experiments.")
-    parser.add_argument("names", nargs="*", metavar="NAME", help=f"some of: {', '.join(NAMES)}; none: all")
+    parser = argparse.ArgumentParser(
+        prog="python -m experiments", description="The paper's experiments."
+    )
+    parser.add_argument(
+        "names", nargs="*", metavar="NAME", help=f"some of: {', '.join(NAMES)}; none: all"
+    )
     parser.add_argument("--quick", action="store_true", help="fewer rows, one seed")
-    parser.add_argument("--out", type=Path, metavar="DIR", help="where results go (default: experiments/results)")
+    parser.add_argument(
+        "--out", type=Path, metavar="DIR", help="where results go (default: experiments/results)"
+    )
     options = parser.parse_args(arguments)
     if unknown := [name for name in options.names if name not in NAMES]:
         parser.error(f"there is no experiment {', '.join(unknown)}; there are {', '.join(NAMES)}")
@@ -81,7 +92,9 @@ def _head(records: dict[str, dict[str, Any]]) -> str:
 
 def _caveats(records: dict[str, dict[str, Any]]) -> list[str]:
     """Say what is missing and what is small, so that nobody takes this page for complete when it is not."""
-    said = ["Seconds are wall time on two cores; models that are already tuned are fitted again, not tuned again."]
+    said = [
+        "Seconds are wall time on two cores; models that are already tuned are fitted again, not tuned again."
+    ]
     missing = [name for name in NAMES if name not in records]
     small = [name for name, record in records.items() if record["quick"]]
     if missing:
@@ -100,9 +113,15 @@ def _differences(records: dict[str, dict[str, Any]]) -> str:
 
 def _body(folder: Path, name: str) -> str:
     """A section, one level down, its pictures found from one folder up; the differences stand at the top already."""
-    text = (folder / f"{name}.md").read_text(encoding="utf-8").split("\n\n**Different from the paper:**")[0]
+    text = (
+        (folder / f"{name}.md")
+        .read_text(encoding="utf-8")
+        .split("\n\n**Different from the paper:**")[0]
+    )
     text = text.replace(f"]({name}-", f"]({folder.name}/{name}-")
-    return "\n".join(f"#{line}" if line.startswith("#") else line for line in text.strip().splitlines())
+    return "\n".join(
+        f"#{line}" if line.startswith("#") else line for line in text.strip().splitlines()
+    )
 
 
 def _anchor(title: str) -> str:

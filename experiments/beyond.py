@@ -38,7 +38,11 @@ def run(quick: bool) -> Result:
         beams = beam_search(*rows, QUESTIONS[:2] if quick else QUESTIONS)
         together = both_at_once(*rows)
     report, score, scales = classifier(quick)
-    data = {"beam": beams, "together": together, "classifier": {"accuracy": score, "scales": scales}}
+    data = {
+        "beam": beams,
+        "together": together,
+        "classifier": {"accuracy": score, "scales": scales},
+    }
     figures = {"regions": _regions(report.granite)}
     counts = tuple(len(X) for X, _ in rows[1:])
     text = _text(counts, beams, together, report, score, scales)
@@ -52,12 +56,16 @@ def _bike_rows(quick: bool) -> tuple[Any, Any, Any]:
     return model, (X_train.head(n), y_train.head(n)), (X_test.head(m), y_test.head(m))
 
 
-def beam_search(model: Any, train: Any, test: Any, questions: Sequence[str]) -> list[dict[str, Any]]:
+def beam_search(
+    model: Any, train: Any, test: Any, questions: Sequence[str]
+) -> list[dict[str, Any]]:
     """The greedy tree and one that follows three columns at each node: is what it gains still there on other rows?"""
     lines = []
     for question in questions:
         for beam in BEAMS:
-            granite = gx.Granite(model, question, beam=beam, alpha=ALPHA, **AS_PUBLISHED).fit(*train)
+            granite = gx.Granite(model, question, beam=beam, alpha=ALPHA, **AS_PUBLISHED).fit(
+                *train
+            )
             regions = len(granite.partition_)
             lines.append(
                 {
@@ -75,9 +83,13 @@ def beam_search(model: Any, train: Any, test: Any, questions: Sequence[str]) -> 
 
 def both_at_once(model: Any, train: Any, test: Any) -> list[dict[str, Any]]:
     """Regions for one disagreement, for the other and for both, each measured with all of them."""
-    asked = {name: gx.Granite(model, question, **AS_PUBLISHED) for name, question in OBJECTIVES.items()}
+    asked = {
+        name: gx.Granite(model, question, **AS_PUBLISHED) for name, question in OBJECTIVES.items()
+    }
     rulers = ("ice-pdp", "mplot-pdp", BOTH)
-    found = gx.frameworks.compare(model, *train, test=test, questions=rulers, frameworks=asked, resamples=0)
+    found = gx.frameworks.compare(
+        model, *train, test=test, questions=rulers, frameworks=asked, resamples=0
+    )
     found = found.rename(columns={"framework": "regions for"}).drop(
         columns=["feature", "rules", "stability", "seconds"]
     )
@@ -90,13 +102,21 @@ def classifier(quick: bool) -> tuple[gx.Report, float, list[dict[str, Any]]]:
     bunch = load_breast_cancer(as_frame=True)
     X, y = bunch.data, pd.Series(bunch.target_names[bunch.target], name="diagnosis")
     X = X.filter(like="worst").iloc[:, :4] if quick else X
-    X_train, X_test, y_train, y_test = train_test_split(X, y, test_size=0.3, random_state=0, stratify=y)
-    model = HistGradientBoostingClassifier(max_iter=30 if quick else 100, random_state=0).fit(X_train, y_train)
+    X_train, X_test, y_train, y_test = train_test_split(
+        X, y, test_size=0.3, random_state=0, stratify=y
+    )
+    model = HistGradientBoostingClassifier(max_iter=30 if quick else 100, random_state=0).fit(
+        X_train, y_train
+    )
     fit = {"output": "malignant", "max_samples": 80 if quick else None}
-    report = gx.explain(model, X_train, y_train, test=(X_test, y_test), title="Breast cancer", **fit)
+    report = gx.explain(
+        model, X_train, y_train, test=(X_test, y_test), title="Breast cancer", **fit
+    )
     scales = []
     for name, response in (("probability", "probability"), ("log odds", "raw")):
-        granite = gx.Granite(model, "ice-pdp", response=response, **fit, **AS_PUBLISHED).fit(X_train)
+        granite = gx.Granite(model, "ice-pdp", response=response, **fit, **AS_PUBLISHED).fit(
+            X_train
+        )
         left = granite.evaluate(X_test).remaining
         scales.append(
             {
@@ -118,7 +138,9 @@ def _regions(granite: gx.Granite) -> Any:
     return figure
 
 
-def _text(counts: tuple[int, int], beams: Any, together: Any, report: gx.Report, score: float, scales: Any) -> str:
+def _text(
+    counts: tuple[int, int], beams: Any, together: Any, report: gx.Report, score: float, scales: Any
+) -> str:
     gains = _gains(beams)
     one, _, two, gap = together
     ice, mplot = "remaining ice-pdp", "remaining mplot-pdp"

@@ -53,7 +53,9 @@ def run(quick: bool) -> Result:
     n = 300 if quick else 1000
     X, y = prepared.X_test.head(n), prepared.y_test.head(n)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", gx.BinWarning)  # small regions have thin bins: said in the text
+        warnings.simplefilter(
+            "ignore", gx.BinWarning
+        )  # small regions have thin bins: said in the text
         curves = gx.Granite(prepared.model, "mplot-pdp", beam=2, **AS_PUBLISHED).fit(X)
         needs = gx.Granite(prepared.model, "cfi-pfi", **AS_PUBLISHED).fit(X, y)
         theirs = {name: _published(prepared, name, alpha, X, y) for name, alpha in SETTINGS.items()}
@@ -65,12 +67,21 @@ def run(quick: bool) -> Result:
             "importance": {"regions": regions(needs), "remaining": needs.remaining_},
             "bars": bars.frame().drop(columns="standard_error").to_dict(orient="records"),
             "early": _early(prepared, X, y),
-            "published": {name: {"regions": regions(g), "remaining": g.remaining_} for name, g in theirs.items()},
+            "published": {
+                name: {"regions": regions(g), "remaining": g.remaining_}
+                for name, g in theirs.items()
+            },
         }
-        every = X if quick else prepared.X_test  # the paper, too, draws what it found on all test rows
+        every = (
+            X if quick else prepared.X_test
+        )  # the paper, too, draws what it found on all test rows
         data["all_test_rows"] = curves.evaluate(every).remaining
         figures = {
-            key: gx.EffectDisplay.from_estimator(curves, every, features=columns, max_samples=len(every)).plot().figure_
+            key: gx.EffectDisplay.from_estimator(
+                curves, every, features=columns, max_samples=len(every)
+            )
+            .plot()
+            .figure_
             for key, columns in COLUMNS.items()
             if key == "curves" or not quick
         }
@@ -86,20 +97,39 @@ def run(quick: bool) -> Result:
 def _published(prepared: Prepared, name: str, alpha: float, X: Any, y: Any) -> gx.Granite:
     """A question as in the authors' notebooks: their five bins, three branches a node, depth 2."""
     question = gx.question(name, conditional=gx.Conditional(FigureBins()))
-    return gx.Granite(prepared.model, question, beam=3, max_depth=2, alpha=alpha, **AS_PUBLISHED).fit(X, y)
+    return gx.Granite(
+        prepared.model, question, beam=3, max_depth=2, alpha=alpha, **AS_PUBLISHED
+    ).fit(X, y)
 
 
 def _bins(prepared: Prepared, n: int, quick: bool) -> list[dict[str, Any]]:
     """The regions for several numbers of bins, for a wider search, and on all test rows."""
-    asked = [(5, n, 1), (10, n, 1), (10, n, 2), (15, n, 1), (20, n, 1), (30, n, 1), (10, None, 1), (20, None, 1)]
+    asked = [
+        (5, n, 1),
+        (10, n, 1),
+        (10, n, 2),
+        (15, n, 1),
+        (20, n, 1),
+        (30, n, 1),
+        (10, None, 1),
+        (20, None, 1),
+    ]
     lines = []
     for count, rows, beam in asked[:3] if quick else asked:
         X = prepared.X_test.head(rows) if rows else prepared.X_test
         masking = gx.Conditional(Quantiles(count))
-        g = gx.Granite(prepared.model, gx.question("mplot-pdp", conditional=masking), beam=beam, **AS_PUBLISHED).fit(X)
+        g = gx.Granite(
+            prepared.model, gx.question("mplot-pdp", conditional=masking), beam=beam, **AS_PUBLISHED
+        ).fit(X)
         rules = "; ".join(str(region.rule) for region in g.partition_)
         lines.append(
-            {"bins a column": count, "rows": len(X), "beam": beam, "regions": rules, "left": f"{g.remaining_:.1%}"}
+            {
+                "bins a column": count,
+                "rows": len(X),
+                "beam": beam,
+                "regions": rules,
+                "left": f"{g.remaining_:.1%}",
+            }
         )
     return lines
 
@@ -108,11 +138,19 @@ def _by_column(g: gx.Granite, X: Any) -> list[dict[str, Any]]:
     """Mean squared gap of MPlot and PDP by column, as shares of the whole."""
     everywhere = [gx.explanations()[name].explain(g.model, X).values for name in ("mplot", "pdp")]
     inside = g.explain(X)
-    pairs = {"on all rows": everywhere, "in the regions": [inside.of(name) for name in inside.names]}
-    shares = {where: np.mean((one - two) ** 2, axis=0) / g.disagreement_ for where, (one, two) in pairs.items()}
+    pairs = {
+        "on all rows": everywhere,
+        "in the regions": [inside.of(name) for name in inside.names],
+    }
+    shares = {
+        where: np.mean((one - two) ** 2, axis=0) / g.disagreement_
+        for where, (one, two) in pairs.items()
+    }
     order = np.argsort(-shares["on all rows"])
     return [
-        {"column": inside.sets[i][0]} | {where: f"{share[i]:.1%}" for where, share in shares.items()} for i in order
+        {"column": inside.sets[i][0]}
+        | {where: f"{share[i]:.1%}" for where, share in shares.items()}
+        for i in order
     ]
 
 
@@ -135,7 +173,10 @@ def _differences(data: dict[str, Any]) -> tuple[str, ...]:
     greedy, wider = found[10, 1], found[10, 2]
     early = {line["rows"]: line["PFI of workingday"] for line in data["early"]}
     told = {
-        name: ("; ".join(line["rule"] for line in found["regions"]), "/".join(str(r["rows"]) for r in found["regions"]))
+        name: (
+            "; ".join(line["rule"] for line in found["regions"]),
+            "/".join(str(r["rows"]) for r in found["regions"]),
+        )
         for name, found in data["published"].items()
     }
     left = {name: found["remaining"] for name, found in data["published"].items()}
@@ -158,11 +199,16 @@ def _differences(data: dict[str, Any]) -> tuple[str, ...]:
     )
 
 
-def _text(curves: gx.Granite, needs: gx.Granite, bars: Any, data: dict[str, Any], others: list[str]) -> str:
+def _text(
+    curves: gx.Granite, needs: gx.Granite, bars: Any, data: dict[str, Any], others: list[str]
+) -> str:
     pictures = "\n\n".join(f"![{', '.join(COLUMNS[key])}]({key})" for key in others)
-    wide = bars.pivot_table(index=["rule", "set"], columns="explanation", values="value", sort=False)
+    wide = bars.pivot_table(
+        index=["rule", "set"], columns="explanation", values="value", sort=False
+    )
     rows = [
-        {"column": column} | {rule: _both(wide.loc[(rule, column)]) for rule in dict.fromkeys(bars["rule"])}
+        {"column": column}
+        | {rule: _both(wide.loc[(rule, column)]) for rule in dict.fromkeys(bars["rule"])}
         for column in dict.fromkeys(bars["set"])
     ]
     most = [line["column"] for line in data["columns"][:4]]

@@ -32,7 +32,11 @@ def run(quick: bool) -> Result:
     data = {
         "regions": regions(g),
         "remaining": g.remaining_,
-        "deeper": {"regions": regions(deeper), "remaining": deeper.remaining_, "variance": deeper.fidelity_},
+        "deeper": {
+            "regions": regions(deeper),
+            "remaining": deeper.remaining_,
+            "variance": deeper.fidelity_,
+        },
         "disagreement": {"columns": single.disagreement_, "pairs": g.disagreement_},
         "variance_explained": {
             "one curve a column, all rows": single.global_fidelity_,
@@ -68,7 +72,11 @@ def _by_pair(g: gx.Granite, X: Any, names: Any) -> list[dict[str, Any]]:
     inside = g.explain(X)
     after = np.mean((inside.of("ice") - inside.of("pdp")) ** 2, axis=0) / g.disagreement_
     return [
-        {"pair": " and ".join(full.sets[i]), "on all rows": f"{before[i]:.1%}", "after the split": f"{after[i]:.1%}"}
+        {
+            "pair": " and ".join(full.sets[i]),
+            "on all rows": f"{before[i]:.1%}",
+            "after the split": f"{after[i]:.1%}",
+        }
         for i in np.argsort(-before)[:6]
     ]
 
@@ -76,16 +84,26 @@ def _by_pair(g: gx.Granite, X: Any, names: Any) -> list[dict[str, Any]]:
 def _parts_of_the_day(surface: gx.InteractionDisplay) -> list[dict[str, Any]]:
     """Mean interaction of hr and temp on warm days, by part of the day."""
     cells = surface.frame().query("y > 22")
-    parts = {"night (0 to 5)": (0, 5), "midday (11 to 15)": (11, 15), "evening commute (17, 18)": (17, 18)}
+    parts = {
+        "night (0 to 5)": (0, 5),
+        "midday (11 to 15)": (11, 15),
+        "evening commute (17, 18)": (17, 18),
+    }
     return [
         {"where": rule}
-        | {name: float(rows[rows["x"].between(*hours)]["value"].mean()) for name, hours in parts.items()}
+        | {
+            name: float(rows[rows["x"].between(*hours)]["value"].mean())
+            for name, hours in parts.items()
+        }
         for rule, rows in cells.groupby("rule", sort=False)
     ]
 
 
 def _text(g: gx.Granite, deeper: gx.Granite, data: dict[str, Any]) -> str:
-    variance = [{"surrogate": name, "variance explained": f"{v:.1%}"} for name, v in data["variance_explained"].items()]
+    variance = [
+        {"surrogate": name, "variance explained": f"{v:.1%}"}
+        for name, v in data["variance_explained"].items()
+    ]
     share = data["disagreement"]["pairs"] / data["disagreement"]["columns"]
     return f"""
 | | paper | ours |

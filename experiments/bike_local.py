@@ -34,7 +34,9 @@ def run(quick: bool) -> Result:
     g = gx.Granite(prepared.model, "ice-pdp", alpha=0.1, **AS_PUBLISHED).fit(X)
     deeper = gx.Granite(prepared.model, "ice-pdp", alpha=0.05, **AS_PUBLISHED).fit(X)
     data: dict[str, Any] = {
-        "rmse": float(np.sqrt(np.mean((prepared.model.predict(prepared.X_test) - prepared.y_test) ** 2))),
+        "rmse": float(
+            np.sqrt(np.mean((prepared.model.predict(prepared.X_test) - prepared.y_test) ** 2))
+        ),
         "target_sd": float(np.std(prepared.y_test)),
         "alpha_0.1": _summary(g),
         "alpha_0.05": _summary(deeper),
@@ -43,10 +45,14 @@ def run(quick: bool) -> Result:
         "other_rows": [] if quick else _other_rows(prepared),
         "other_models": [] if quick else _other_models(prepared),
     }
-    figures = {"hour_temperature": gx.EffectDisplay.from_estimator(g, X, features=STRONG).plot().figure_}
+    figures = {
+        "hour_temperature": gx.EffectDisplay.from_estimator(g, X, features=STRONG).plot().figure_
+    }
     figures["deeper_tree"] = gx.PartitionDisplay.from_estimator(deeper).plot().figure_
     for key, columns in ({} if quick else OTHERS).items():
-        figures[key] = gx.EffectDisplay.from_estimator(g, X, features=columns, max_curves=15).plot().figure_
+        figures[key] = (
+            gx.EffectDisplay.from_estimator(g, X, features=columns, max_curves=15).plot().figure_
+        )
     return Result(
         title="Bike sharing: where ICE and PDP agree",
         text=_text(g, deeper, data, [] if quick else OTHERS),
@@ -90,43 +96,71 @@ def _by_column(g: gx.Granite, X: Any) -> list[dict[str, Any]]:
 
 def _held_out(g: gx.Granite, prepared: Prepared, used: int) -> dict[str, Any]:
     found = g.evaluate(prepared.X_test.iloc[used : 2 * used])
-    return {"rows": used, "remaining": found.remaining, "by_region": found.frame()["remaining"].tolist()}
+    return {
+        "rows": used,
+        "remaining": found.remaining,
+        "by_region": found.frame()["remaining"].tolist(),
+    }
 
 
 def _other_rows(prepared: Prepared) -> list[dict[str, Any]]:
     """The same question on other test rows, and on all of them at once."""
     spans = {"1001 to 2000": (1000, 2000), "2001 to 3000": (2000, 3000), "all 3476": (0, None)}
     return [
-        {"test rows": name} | _rules(prepared.model, prepared.X_test.iloc[slice(*span)]) for name, span in spans.items()
+        {"test rows": name} | _rules(prepared.model, prepared.X_test.iloc[slice(*span)])
+        for name, span in spans.items()
     ]
 
 
 def _other_models(prepared: Prepared) -> list[dict[str, Any]]:
     """The same parameters fitted on other divisions into training and test rows."""
-    X, y = (pd.concat(parts) for parts in ((prepared.X_train, prepared.X_test), (prepared.y_train, prepared.y_test)))
+    X, y = (
+        pd.concat(parts)
+        for parts in ((prepared.X_train, prepared.X_test), (prepared.y_train, prepared.y_test))
+    )
     found = []
     for seed in range(5):
         X_train, X_test, y_train, _ = train_test_split(X, y, test_size=0.2, random_state=seed)
-        found.append({"division": seed} | _rules(clone(prepared.model).fit(X_train, y_train), X_test.head(1000)))
+        found.append(
+            {"division": seed}
+            | _rules(clone(prepared.model).fit(X_train, y_train), X_test.head(1000))
+        )
     return found
 
 
 def _rules(model: Any, X: Any) -> dict[str, str]:
     g = gx.Granite(model, "ice-pdp", alpha=0.1, **AS_PUBLISHED).fit(X)
-    return {"regions": "; ".join(str(region.rule) for region in g.partition_), "left": f"{g.remaining_:.0%}"}
+    return {
+        "regions": "; ".join(str(region.rule) for region in g.partition_),
+        "left": f"{g.remaining_:.0%}",
+    }
 
 
 def _text(g: gx.Granite, deeper: gx.Granite, data: dict[str, Any], others: Iterable[str]) -> str:
     pictures = "\n\n".join(f"![{', '.join(OTHERS[key])}]({key})" for key in others)
     model = [
-        {"": "root mean squared error on test rows", "paper": "43.08", "ours": f"{data['rmse']:.2f}"},
-        {"": "standard deviation of the target there", "paper": "181.45", "ours": f"{data['target_sd']:.2f}"},
+        {
+            "": "root mean squared error on test rows",
+            "paper": "43.08",
+            "ours": f"{data['rmse']:.2f}",
+        },
+        {
+            "": "standard deviation of the target there",
+            "paper": "181.45",
+            "ours": f"{data['target_sd']:.2f}",
+        },
         {"": "regions at α = 0.1", "paper": "3", "ours": len(g.partition_)},
         {"": "split by", "paper": "workingday, then hour", "ours": ", ".join(_columns(g))},
-        {"": "columns with most disagreement", "paper": "hr, workingday, temp, yr", "ours": _top(data["columns"])},
+        {
+            "": "columns with most disagreement",
+            "paper": "hr, workingday, temp, yr",
+            "ours": _top(data["columns"]),
+        },
         {"": "disagreement left", "paper": "not given", "ours": f"{g.remaining_:.1%}"},
     ]
-    other, models = (table(data[key]) if data[key] else "" for key in ("other_rows", "other_models"))
+    other, models = (
+        table(data[key]) if data[key] else "" for key in ("other_rows", "other_models")
+    )
     early = next((r for r in g.partition_ if "workingday > 0" in str(r.rule)), g.partition_[0])
     return f"""
 {table(model)}

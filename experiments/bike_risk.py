@@ -28,10 +28,14 @@ def run(quick: bool) -> Result:
     X, y = X_test.head(n), y_test.head(n)
     g = gx.Granite(model, "pfi-risk", **AS_PUBLISHED).fit(X, y)
     by_rows = {"question": gx.question("pfi-risk", pointwise=True), "beam": 3, "max_depth": 2}
-    published = gx.Granite(model, **by_rows, **AS_PUBLISHED).fit(X_test.head(2 * n), y_test.head(2 * n))
+    published = gx.Granite(model, **by_rows, **AS_PUBLISHED).fit(
+        X_test.head(2 * n), y_test.head(2 * n)
+    )
     bars = gx.ImportanceDisplay.from_estimator(g, X, y, max_features=6)
     order = "pure" if quick else "partial"  # a partial one needs all 1,024 coalitions
-    network = gx.InteractionDisplay.from_estimator(g, X, y, interaction=order, features=SHOWN, max_samples=few)
+    network = gx.InteractionDisplay.from_estimator(
+        g, X, y, interaction=order, features=SHOWN, max_samples=few
+    )
     pure = gx.InteractionDisplay.from_estimator(g, X, y, features=SHOWN)
     data: dict[str, Any] = {
         "regions": regions(g),
@@ -42,7 +46,9 @@ def run(quick: bool) -> Result:
         "interactions": _pairs(network),
         "indices": [] if quick else _indices(model, X_test, y_test, few // 2),
         "pure_pairs": _pure_pairs(g, X if quick else X_test, y if quick else y_test),
-        "absolute": _pure_pairs(published, X if quick else X_test, y if quick else y_test, "absolute"),
+        "absolute": _pure_pairs(
+            published, X if quick else X_test, y if quick else y_test, "absolute"
+        ),
         "gaps": _gaps(bars),
     }
     return Result(
@@ -61,7 +67,9 @@ def run(quick: bool) -> Result:
 def _pairs(network: gx.InteractionDisplay) -> list[dict[str, Any]]:
     """First and second order in every region, the strongest anywhere first."""
     lines = network.frame()
-    lines["set"] = np.where(lines["first"] == lines["second"], lines["first"], lines["first"] + ":" + lines["second"])
+    lines["set"] = np.where(
+        lines["first"] == lines["second"], lines["first"], lines["first"] + ":" + lines["second"]
+    )
     wide = lines.pivot_table(index="set", columns="rule", values="value", sort=False)
     order = wide.abs().max(axis=1).sort_values(ascending=False).index[:12]
     return [{"columns": name} | wide.loc[name].to_dict() for name in order]
@@ -75,7 +83,8 @@ def _indices(model: Any, X: Any, y: Any, few: int) -> list[dict[str, Any]]:
         for index in ("shapley-taylor", "sii"):
             way = gx.Explainer("marginal", "risk", gx.Partial(index), gx.Interactions(sets=PAIRS))
             lines.append(
-                {"sample": seed, "index": index} | _named(way.explain(model, X.loc[rows], y.loc[rows], resources=EXACT))
+                {"sample": seed, "index": index}
+                | _named(way.explain(model, X.loc[rows], y.loc[rows], resources=EXACT))
             )
     return lines
 
@@ -84,7 +93,9 @@ def _pure_pairs(g: gx.Granite, X: Any, y: Any, loss: str = "squared") -> list[di
     """What pairs do only together, without higher orders, from every test row: on all of them and in the regions."""
     way = gx.Explainer("marginal", gx.Risk(loss), "pure", gx.Interactions(sets=PAIRS))
     areas: dict[str, Any] = {"all rows": None}
-    areas |= {str(region.rule): np.flatnonzero(g.apply(X) == region.index) for region in g.partition_}
+    areas |= {
+        str(region.rule): np.flatnonzero(g.apply(X) == region.index) for region in g.partition_
+    }
     return [
         {"region": rule} | _named(way.explain(g.model, X, y, rows=rows, resources=EXACT))
         for rule, rows in areas.items()
@@ -92,16 +103,25 @@ def _pure_pairs(g: gx.Granite, X: Any, y: Any, loss: str = "squared") -> list[di
 
 
 def _named(explanation: gx.Explanation) -> dict[str, float]:
-    return {":".join(names): float(value) for names, value in zip(explanation.sets, explanation.values, strict=True)}
+    return {
+        ":".join(names): float(value)
+        for names, value in zip(explanation.sets, explanation.values, strict=True)
+    }
 
 
 def _gaps(bars: gx.ImportanceDisplay) -> list[dict[str, Any]]:
     """Sum over columns of |full - pure|, region by region."""
-    wide = bars.frame().pivot_table(index=["rule", "set"], columns="explanation", values="value", sort=False)
+    wide = bars.frame().pivot_table(
+        index=["rule", "set"], columns="explanation", values="value", sort=False
+    )
     gap = (wide["pfi"] - wide["pure-risk"]).abs().groupby("rule", sort=False).sum()
     total = wide["pfi"].groupby("rule", sort=False).sum()
     return [
-        {"region": rule, "sum of gaps": gap[rule], "share of the sum of PFI": f"{gap[rule] / total[rule]:.0%}"}
+        {
+            "region": rule,
+            "sum of gaps": gap[rule],
+            "share of the sum of PFI": f"{gap[rule] / total[rule]:.0%}",
+        }
         for rule in gap.index
     ]
 
@@ -164,7 +184,9 @@ def _shares(g: gx.Granite) -> str:
 
 def _differences(g: gx.Granite, published: gx.Granite, data: dict[str, Any]) -> tuple[str, ...]:
     inside = [line["hr:temp"] for line in data["pure_pairs"][1:]]
-    sampled = ", ".join(f"{line['hr:temp']:.0f}" for line in data["indices"] if line["index"] == "sii")
+    sampled = ", ".join(
+        f"{line['hr:temp']:.0f}" for line in data["indices"] if line["index"] == "sii"
+    )
     absolute = "/".join(f"{line['hr:temp']:.1f}" for line in data["absolute"][2:])
     return (
         f"""Risk regions: the figure is that of the published objective, which squares per-row gaps of losses, searched

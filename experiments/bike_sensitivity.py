@@ -57,7 +57,11 @@ def _estimators(model: Any, X: Any) -> list[dict[str, Any]]:
         for total in ("jansen", "difference")
     }
     lines = [
-        {"column": column, "Jansen": found["jansen"].values[i], "difference": found["difference"].values[i]}
+        {
+            "column": column,
+            "Jansen": found["jansen"].values[i],
+            "difference": found["difference"].values[i],
+        }
         for i, (column,) in enumerate(found["jansen"].sets)
     ]
     return sorted(lines, key=lambda line: -line["Jansen"])
@@ -65,7 +69,9 @@ def _estimators(model: Any, X: Any) -> list[dict[str, Any]]:
 
 def _claims(bars: Any) -> list[dict[str, Any]]:
     """The paper's sentences about the regions, and the total variances that they are about."""
-    total = bars[bars["explanation"] == "sobol-total"].pivot_table(index="rule", columns="set", values="value")
+    total = bars[bars["explanation"] == "sobol-total"].pivot_table(
+        index="rule", columns="set", values="value"
+    )
     return [
         {"region": rule, "largest": total.loc[rule].idxmax(), "sum": float(total.loc[rule].sum())}
         | {"temp": float(total.loc[rule, "temp"]), "yr": float(total.loc[rule, "yr"])}
@@ -79,13 +85,20 @@ def _columns(g: gx.Granite) -> list[str]:
 
 
 def _text(even: gx.Granite, ours: gx.Granite, bars: Any, data: dict[str, Any]) -> str:
-    wide = bars.pivot_table(index=["rule", "set"], columns="explanation", values="value", sort=False).reset_index()
+    wide = bars.pivot_table(
+        index=["rule", "set"], columns="explanation", values="value", sort=False
+    ).reset_index()
     everywhere = [
         {"column": line["set"], "total": line["sobol-total"], "closed": line["sobol-closed"]}
         for line in wide[wide["rule"] == "all rows"].to_dict(orient="records")
     ]
     claims = [
-        {"region": line["region"], "all totals together": line["sum"], "temp": line["temp"], "yr": line["yr"]}
+        {
+            "region": line["region"],
+            "all totals together": line["sum"],
+            "temp": line["temp"],
+            "yr": line["yr"],
+        }
         | {"the paper says": _said(line["region"])}
         for line in data["claims"]
     ]
@@ -126,4 +139,10 @@ columns, say which estimator of the total you report."""
 def _said(rule: str) -> str:
     if "hr ≤" in rule:
         return "no importance"
-    return "temp dominates yr" if "workingday ≤ 0" in rule else "yr dominates temp" if "workingday" in rule else ""
+    return (
+        "temp dominates yr"
+        if "workingday ≤ 0" in rule
+        else "yr dominates temp"
+        if "workingday" in rule
+        else ""
+    )

@@ -17,7 +17,11 @@ REGIONS = ["workingday ≤ 0", "workingday > 0 and hr ≤ 6", "workingday > 0 an
 ALL_ROWS: dict[str, Any] = {"max_samples": None, "holdout": False}
 QUESTIONS = ("ice-pdp", "mplot-pdp", "pfi-risk", "cfi-pfi")
 KINDS = ("normal", "heavy", "binary", "mixed")
-WORST = (("mplot-pdp", 200, "normal", 200), ("mplot-pdp", 1000, "binary", 200), ("variance", 1000, "binary", 50))
+WORST = (
+    ("mplot-pdp", 200, "normal", 200),
+    ("mplot-pdp", 1000, "binary", 200),
+    ("variance", 1000, "binary", 50),
+)
 DEAR = ("shap-pdp", "ice-shap", "cshap-shap", "sage-risk")
 
 
@@ -97,7 +101,9 @@ def additive(X: Any) -> Any:
     return X @ np.linspace(1.0, 0.2, X.shape[1]) + np.sin(2 * X[:, 0]) + 0.5 * X[:, 1] ** 2
 
 
-def found_in_noise(question: str, kind: str, n: int, d: int, seed: int, level: float | None = 0.95) -> bool:
+def found_in_noise(
+    question: str, kind: str, n: int, d: int, seed: int, level: float | None = 0.95
+) -> bool:
     """Whether a search in one sample finds regions; what it finds there is the same for every search."""
     rng = np.random.default_rng(seed)
     X = columns(kind, 3 if question in DEAR else d, n, rng)
@@ -125,7 +131,10 @@ def false_regions_large(quick: bool) -> list[dict[str, Any]]:
     """The same with many rows and columns."""
     lines = []
     for question in gx.questions():
-        shares = [np.mean([found_in_noise(question, kind, 1000, 8, seed) for seed in range(10)]) for kind in KINDS]
+        shares = [
+            np.mean([found_in_noise(question, kind, 1000, 8, seed) for seed in range(10)])
+            for kind in KINDS
+        ]
         told = {kind: f"{100 * share:.0f}" for kind, share in zip(KINDS, shares, strict=True)}
         lines.append({"question": question, **told, "all": f"{100 * np.mean(shares):.0f}"})
     return lines
@@ -147,7 +156,11 @@ def power(quick: bool) -> list[dict[str, Any]]:
     repeats = 2 if quick else 20
     toys: dict[str, tuple[str, Callable[[Any], Any], str]] = {
         "x0 sign(x2)": ("ice-pdp", lambda X: X[:, 0] * np.sign(X[:, 2]), "x2"),
-        "2 x0 if x2 > 0.5 else x1": ("ice-pdp", lambda X: np.where(X[:, 2] > 0.5, 2 * X[:, 0], X[:, 1]), "x2"),
+        "2 x0 if x2 > 0.5 else x1": (
+            "ice-pdp",
+            lambda X: np.where(X[:, 2] > 0.5, 2 * X[:, 0], X[:, 1]),
+            "x2",
+        ),
         "x0 sign(x2), Sobol": ("sobol", lambda X: X[:, 0] * np.sign(X[:, 2]), "x2"),
         "2 x0 (x2 > 0), risk": ("pfi-risk", lambda X: 2 * X[:, 0] * (X[:, 2] > 0), "x2"),
         "x0 (x2 > 0), additivity": ("coe", lambda X: X[:, 0] * (X[:, 2] > 0), "x2"),
@@ -165,7 +178,11 @@ def power(quick: bool) -> list[dict[str, Any]]:
                 if "x1" in right:
                     X[:, 1] = 0.8 * X[:, 0] + 0.6 * X[:, 1]
                 y = model(X) + 0.3 * rng.normal(size=500)
-                root = gx.Granite(model, question, confidence_level=level, **ALL_ROWS).fit(X, y).partition_.root
+                root = (
+                    gx.Granite(model, question, confidence_level=level, **ALL_ROWS)
+                    .fit(X, y)
+                    .partition_.root
+                )
                 found += getattr(root, "column", "none") in right
             line[words] = f"{100 * found / repeats:.0f}"
         lines.append(line)
@@ -222,7 +239,12 @@ def estimates(quick: bool) -> list[dict[str, Any]]:
         "toy, fixed": (toy(20_000), halves, even, 8),
     }
     return [
-        {"case": case, "question": question, "N": n, **judged(*data, partitioner, weights, repeats, question, n)}
+        {
+            "case": case,
+            "question": question,
+            "N": n,
+            **judged(*data, partitioner, weights, repeats, question, n),
+        }
         for case, (data, partitioner, weights, repeats) in cases.items()
         for question in QUESTIONS
         for n in (300, 1000)
@@ -239,7 +261,9 @@ def judged(
         own, others, many = order[:n], order[n : 2 * n], order[2 * n : 2 * n + 4000]
         options = {"partitioner": partitioner, "search": "greedy", **ALL_ROWS}
         g = gx.Granite(model, question, **options).fit(X.iloc[own], y[own], weights[own])
-        few, truth = (g.evaluate(X.iloc[rows], y[rows], weights[rows]).estimate for rows in (others, many))
+        few, truth = (
+            g.evaluate(X.iloc[rows], y[rows], weights[rows]).estimate for rows in (others, many)
+        )
         if len(g.partition_) > 1 and np.isfinite(few.low):
             found.append((few.remaining, few.low, few.high, truth.remaining))
     estimate, low, high, truth = np.array(found).T
@@ -259,23 +283,40 @@ def bins_of_many(quick: bool) -> list[dict[str, Any]]:
     lines = []
     for question in ("mplot-pdp", "cfi-pfi"):
         given = gx.partitioners.Given(REGIONS)
-        fixed = gx.Granite(model, question, partitioner=given, max_samples=6000, holdout=False).fit(X, y)
+        fixed = gx.Granite(model, question, partitioner=given, max_samples=6000, holdout=False).fit(
+            X, y
+        )
         truth, found = fixed.estimate_.remaining, []
         for seed in range(20):
             rows = np.random.default_rng(seed).choice(len(X), size=300, replace=False)
             found.append(fixed.evaluate(X.iloc[rows], y[rows]))
         corrected = np.nanmean([each.estimate.remaining for each in found]) - truth
-        plug_in = np.nanmean([each.disagreement / each.global_disagreement for each in found]) - truth
+        plug_in = (
+            np.nanmean([each.disagreement / each.global_disagreement for each in found]) - truth
+        )
         covered = np.mean([each.estimate.low <= truth <= each.estimate.high for each in found])
-        bias = {"bias, corrected": f"{100 * corrected:+.1f}", "bias, plug-in": f"{100 * plug_in:+.1f}"}
-        lines.append({"question": question, "share left": f"{truth:.3f}", **bias, "covered": f"{100 * covered:.0f} %"})
+        bias = {
+            "bias, corrected": f"{100 * corrected:+.1f}",
+            "bias, plug-in": f"{100 * plug_in:+.1f}",
+        }
+        lines.append(
+            {
+                "question": question,
+                "share left": f"{truth:.3f}",
+                **bias,
+                "covered": f"{100 * covered:.0f} %",
+            }
+        )
     return lines
 
 
 def cost(quick: bool) -> list[dict[str, Any]]:
     """The search with replicates and without, on the same rows."""
     model, X, y = bike()
-    rows, rng = np.random.default_rng(0).choice(len(X), size=1000, replace=False), np.random.default_rng(0)
+    rows, rng = (
+        np.random.default_rng(0).choice(len(X), size=1000, replace=False),
+        np.random.default_rng(0),
+    )
     Z = rng.normal(size=(1000, 10))
     mixed = lambda Z: Z[:, 0] * np.sign(Z[:, 1]) + Z[:, 2] * Z[:, 3] + Z[:, 4:].sum(axis=1)  # noqa: E731
     data = {
@@ -286,10 +327,16 @@ def cost(quick: bool) -> list[dict[str, Any]]:
     for name, question in [(name, question) for name in data for question in QUESTIONS]:
         (own, A, b), spent = data[name], {level: list[float]() for level in (0.95, None)}
         for level in list(spent) * 3:
-            g = gx.Granite(own, question, search="greedy", confidence_level=level, **ALL_ROWS).fit(A, b)
+            g = gx.Granite(own, question, search="greedy", confidence_level=level, **ALL_ROWS).fit(
+                A, b
+            )
             spent[level].append(g.diagnostics_["seconds"]["search"])
         taken, without = min(spent[0.95]), min(spent[None])
-        seconds = {"with": f"{taken:.3f}", "without": f"{without:.3f}", "ratio": f"{taken / without:.1f}"}
+        seconds = {
+            "with": f"{taken:.3f}",
+            "without": f"{without:.3f}",
+            "ratio": f"{taken / without:.1f}",
+        }
         lines.append({"data": name, "question": question, **seconds, "regions": len(g.partition_)})
     return lines
 

@@ -13,7 +13,9 @@ import granite_xai as gx
 COLUMNS = ["x1", "x2", "x3", "x4"]
 
 
-def effects(panel: str, method: str, rows: np.ndarray, mean_x3: np.ndarray, one_sided: bool) -> np.ndarray:
+def effects(
+    panel: str, method: str, rows: np.ndarray, mean_x3: np.ndarray, one_sided: bool
+) -> np.ndarray:
     """Closed forms; ``mean_x3`` is E[x3 | x4], and the published game takes 0 for it."""
     x1, x2, x3, x4 = rows.T
     both, mu = 3 * x1 * x2, 0 * x4 if one_sided else mean_x3
@@ -62,13 +64,23 @@ def table_cells() -> list[dict[str, Any]]:
         ("x4", "pure", "marginal", "2x4", linear, "2x4", linear),
         ("x4", "full", "marginal", "2x4", linear, "2x4", linear),
         ("x4", "pure", "conditional", "2x4 + μ(3|4)", linear + mu, "2x4 + μ(3|4)", linear + mu),
-        ("x4", "full", "conditional", "2x4 + μ(3|4)", linear + mu, "**2x4 − 2x3**", linear - 2 * X["x3"]),
+        (
+            "x4",
+            "full",
+            "conditional",
+            "2x4 + μ(3|4)",
+            linear + mu,
+            "**2x4 − 2x3**",
+            linear - 2 * X["x3"],
+        ),
     ]
     model = gx.datasets.make_toy(n=1).model
     cells = []
     for column, interaction, masking, paper, printed, formula, expected in entries:
         way = gx.Conditional("exact") if masking == "conditional" else masking
-        explanation = gx.Explainer(way, "local", interaction, gx.Individual([column])).explain(model, X)
+        explanation = gx.Explainer(way, "local", interaction, gx.Individual([column])).explain(
+            model, X
+        )
         found = explanation.values[:, 0]
         cells.append(
             {
@@ -89,7 +101,10 @@ def regional_distance() -> float:
     X, model, worst = lattice(), gx.datasets.make_toy(n=1).model, 0.0
     ways = product(["pure", "full"], ["marginal", gx.Conditional("exact")], [-1, 1])
     for interaction, masking, sign in ways:
-        for column, by, formula in (("x1", "x2", 3 * sign * X["x1"]), ("x4", "x3", 2 * X["x4"] - 2 * sign)):
+        for column, by, formula in (
+            ("x1", "x2", 3 * sign * X["x1"]),
+            ("x4", "x3", 2 * X["x4"] - 2 * sign),
+        ):
             rows = np.flatnonzero(X[by] == sign)
             explainer = gx.Explainer(masking, "local", interaction, gx.Individual([column]))
             found = explainer.explain(model, X, rows=rows).values[:, 0]

@@ -21,7 +21,11 @@ from experiments.models import bike
 from experiments.published import AS_PUBLISHED, FiveBins, Remembered
 from experiments.results import Result
 
-ROWS = {"gbt": (1000, 2000), "mlp": (1000, 2000), "rf": (500, 1000)}  # training and test rows of the paper's code
+ROWS = {
+    "gbt": (1000, 2000),
+    "mlp": (1000, 2000),
+    "rf": (500, 1000),
+}  # training and test rows of the paper's code
 CONDITIONAL = ("mplot-pdp", "cfi-pfi")  # with bins
 
 
@@ -30,17 +34,35 @@ def run(quick: bool) -> Result:
     models = ("gbt",) if quick else tuple(MODELS)
     seeds = (0,) if quick else tuple(range(5))
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", gx.BinWarning)  # small regions leave few rows in a bin: that is what is shown
-        cells = [cell for kind, seed in product(models, seeds) for cell in measured(kind, seed, quick)]
-        cells.sort(key=lambda cell: list(QUESTIONS).index(cell["question"]))  # as the paper prints them
+        warnings.simplefilter(
+            "ignore", gx.BinWarning
+        )  # small regions leave few rows in a bin: that is what is shown
+        cells = [
+            cell for kind, seed in product(models, seeds) for cell in measured(kind, seed, quick)
+        ]
+        cells.sort(
+            key=lambda cell: list(QUESTIONS).index(cell["question"])
+        )  # as the paper prints them
         forest = (
-            [] if quick else [c for seed in seeds for c in measured("rf", seed, rows=ROWS["gbt"], asked=CONDITIONAL)]
+            []
+            if quick
+            else [
+                c
+                for seed in seeds
+                for c in measured("rf", seed, rows=ROWS["gbt"], asked=CONDITIONAL)
+            ]
         )
         random = random_regions(0, quick)
         every_row = [] if quick else [cell for seed in seeds for cell in on_every_row("gbt", seed)]
     spread, larger = summary(cells), summary(forest) if forest else None
     full = pd.DataFrame(every_row)
-    data = {"cells": cells, "forest": forest, "every_row": every_row, "alpha": ALPHA, "paper": words.paper_rows()}
+    data = {
+        "cells": cells,
+        "forest": forest,
+        "every_row": every_row,
+        "alpha": ALPHA,
+        "paper": words.paper_rows(),
+    }
     data["random_regions"] = random
     return Result(
         "Table of disagreement by depth",
@@ -53,7 +75,9 @@ def run(quick: bool) -> Result:
 
 def summary(cells: list[dict[str, Any]]) -> pd.DataFrame:
     """Mean and standard deviation over the seeds."""
-    grouped = pd.DataFrame(cells).groupby(["question", "model", "depth"], sort=False)[[*STEPS, "regions"]]
+    grouped = pd.DataFrame(cells).groupby(["question", "model", "depth"], sort=False)[
+        [*STEPS, "regions"]
+    ]
     spread = grouped.agg(["mean", lambda column: column.std(ddof=1)])
     spread.columns = [f"{step} {kind}" for step in [*STEPS, "regions"] for kind in ("mean", "sd")]
     return spread
@@ -70,7 +94,10 @@ def measured(
     prepared = bike(kind, seed, quick)
     n_train, n_test = rows or ((150, 250) if quick else ROWS[kind])
     rng = np.random.default_rng(seed)
-    train, test = _some(prepared.X_train, prepared.y_train, n_train, rng), _some(*prepared[2::2], n_test, rng)
+    train, test = (
+        _some(prepared.X_train, prepared.y_train, n_train, rng),
+        _some(*prepared[2::2], n_test, rng),
+    )
     model = Remembered(prepared.model)
     depths = (1, 2) if quick else DEPTHS
     return [
@@ -85,7 +112,9 @@ def measured(
     ]
 
 
-def _some(X: pd.DataFrame, y: pd.Series, n: int, rng: np.random.Generator) -> tuple[pd.DataFrame, pd.Series]:
+def _some(
+    X: pd.DataFrame, y: pd.Series, n: int, rng: np.random.Generator
+) -> tuple[pd.DataFrame, pd.Series]:
     rows = rng.choice(len(X), size=n, replace=False)
     return X.iloc[rows], y.iloc[rows]
 
@@ -97,7 +126,9 @@ def _cell(model: Any, question: str, depth: int, train: Any, test: Any) -> dict[
     cell = {"regions": len(ours.partition_), "once": held_out.remaining, "twice": _twice(held_out)}
     theirs = _fitted(model, _published(question), depth).fit(*train)
     cell["defined"] = _twice(theirs.evaluate(*test)) if question != "ice-pdp" else cell["twice"]
-    cell["published"] = _relearned(model, question, theirs, test) if question in CONDITIONAL else cell["defined"]
+    cell["published"] = (
+        _relearned(model, question, theirs, test) if question in CONDITIONAL else cell["defined"]
+    )
     return cell
 
 
@@ -109,13 +140,19 @@ def _published(question: str) -> Any:
     """The question as the published code computes it."""
     if question == "pfi-risk":
         return gx.question(question, pointwise=True)
-    return question if question == "ice-pdp" else gx.question(question, conditional=gx.Conditional(FiveBins()))
+    return (
+        question
+        if question == "ice-pdp"
+        else gx.question(question, conditional=gx.Conditional(FiveBins()))
+    )
 
 
 def _twice(held_out: gx.Evaluation) -> float:
     """Sum of (n_k/N)² R_k: the frame's disagreement is (n_k/N) R_k already."""
     regions = held_out.frame()
-    return float((regions["fraction"] * regions["disagreement"]).sum() / held_out.global_disagreement)
+    return float(
+        (regions["fraction"] * regions["disagreement"]).sum() / held_out.global_disagreement
+    )
 
 
 def random_regions(seed: int, quick: bool) -> list[dict[str, Any]]:
@@ -131,7 +168,9 @@ def random_regions(seed: int, quick: bool) -> list[dict[str, Any]]:
         drawn = rng.integers(count, size=len(X))
         parts = [(np.mean(drawn == k), root(X[drawn == k]) / root(X)) for k in range(count)]
         once, twice = (sum(share**power * left for share, left in parts) for power in (1, 2))
-        lines.append({"regions drawn by lot": count, "weighted twice": twice, "weighted once": once})
+        lines.append(
+            {"regions drawn by lot": count, "weighted twice": twice, "weighted once": once}
+        )
     return lines
 
 
@@ -155,5 +194,7 @@ def on_every_row(kind: str, seed: int) -> list[dict[str, Any]]:
         granite = _fitted(model, question, 3).fit(X_train, y_train)
         left = granite.evaluate(X_test, y_test).remaining
         seconds = granite.diagnostics_["seconds"]["total"]
-        cells.append({"model": kind, "seed": seed, "question": question, "once": left, "seconds": seconds})
+        cells.append(
+            {"model": kind, "seed": seed, "question": question, "once": left, "seconds": seconds}
+        )
     return cells

@@ -125,15 +125,35 @@ def figure(spread: pd.DataFrame) -> Figure:
             depths = [0, *cells.index]
             paper = [100, *(PAPER[question, model][depth - 1][0] for depth in cells.index)]
             color, label = colors[model], MODELS[model]
-            ax.plot(depths, [100, *100 * cells["once mean"]], "-", color=color, label=f"{label}, weighted once")
             ax.plot(
-                depths, [100, *100 * cells["published mean"]], "--", color=color, label=f"{label}, published protocol"
+                depths,
+                [100, *100 * cells["once mean"]],
+                "-",
+                color=color,
+                label=f"{label}, weighted once",
             )
-            ax.plot(depths, paper, "o", color=color, markersize=6, fillstyle="none", label=f"{label}, paper")
+            ax.plot(
+                depths,
+                [100, *100 * cells["published mean"]],
+                "--",
+                color=color,
+                label=f"{label}, published protocol",
+            )
+            ax.plot(
+                depths,
+                paper,
+                "o",
+                color=color,
+                markersize=6,
+                fillstyle="none",
+                label=f"{label}, paper",
+            )
         ax.set(title=name, xlabel="depth", xticks=depths, ylim=(0, 105))
         ax.grid(alpha=0.3)
     axes[0].set_ylabel("disagreement left on test rows, %")
-    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=3, fontsize=8)
+    figure.legend(
+        *axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=3, fontsize=8
+    )
     return figure
 
 
@@ -191,7 +211,9 @@ would need a matrix of 13,903² numbers for each column, 15 GB for ten; with one
 
 def _lesson(spread: pd.DataFrame) -> str:
     question, model, depth = "ice-pdp", "gbt", max(depth for *_, depth in spread.index)
-    once, published = (100 * spread.loc[(question, model, depth), f"{step} mean"] for step in ("once", "published"))
+    once, published = (
+        100 * spread.loc[(question, model, depth), f"{step} mean"] for step in ("once", "published")
+    )
     return (
         f"With {spread.loc[(question, model, depth), 'regions mean']:.0f} regions of the boosted model, "
         f"{once:.0f} % of the disagreement between ICE and PDP is left, not {published:.0f} %."
@@ -201,7 +223,10 @@ def _lesson(spread: pd.DataFrame) -> str:
 def _distance(spread: pd.DataFrame, step: str) -> float:
     """Mean absolute distance from the paper's means, in points."""
     gaps = [
-        abs(100 * spread.loc[(question, model, depth), f"{step} mean"] - PAPER[question, model][depth - 1][0])
+        abs(
+            100 * spread.loc[(question, model, depth), f"{step} mean"]
+            - PAPER[question, model][depth - 1][0]
+        )
         for question, model, depth in spread.index
     ]
     return float(np.mean(gaps))
@@ -233,11 +258,20 @@ def _far(spread: pd.DataFrame, larger: pd.DataFrame | None) -> tuple[str, ...]:
     for cell in spread.index:
         paper = PAPER[cell[:2]][cell[2] - 1][0]
         if abs(100 * spread.loc[cell, "published mean"] - paper) >= 10:
-            again = "" if larger is None or cell not in larger.index else _percent(larger, cell, "published")
-            moved = (
-                f"with 1000 and 2000 rows instead of 500 and 1000 it is {again} %, so the few rows have a part in it"
+            again = (
+                ""
+                if larger is None or cell not in larger.index
+                else _percent(larger, cell, "published")
             )
+            moved = f"with 1000 and 2000 rows instead of 500 and 1000 it is {again} %, "
+            moved += "so the few rows have a part in it"
             cause = moved if again else "cause not found"
             name = f"{QUESTIONS[cell[0]]} {MODELS[cell[1]]} depth {cell[2]}"
-            away.append(f"{name} is {_percent(spread, cell, 'published')} % against {paper} % in the paper; {cause}")
-    return (f"Ten points or more away even by the published protocol: {'. '.join(away)}.",) if away else ()
+            away.append(
+                f"{name} is {_percent(spread, cell, 'published')} % against {paper} % in the paper; {cause}"
+            )
+    return (
+        (f"Ten points or more away even by the published protocol: {'. '.join(away)}.",)
+        if away
+        else ()
+    )

@@ -17,7 +17,11 @@ from experiments.models import tuned
 from experiments.published import AS_PUBLISHED
 from experiments.results import Result, regions, table
 
-GROUPS = {"demographics": ["age", "sex"], "body": ["bmi", "bp"], "lab": ["s1", "s2", "s3", "s4", "s5", "s6"]}
+GROUPS = {
+    "demographics": ["age", "sex"],
+    "body": ["bmi", "bp"],
+    "lab": ["s1", "s2", "s3", "s4", "s5", "s6"],
+}
 
 
 def run(quick: bool) -> Result:
@@ -48,21 +52,27 @@ def run(quick: bool) -> Result:
 def fitted(model: Any, X: Any, weighting: str) -> gx.Granite:
     """Total against closed variance of the groups."""
     total, closed = (
-        gx.explanations()[name].with_influence(gx.Joint(GROUPS)) for name in ("sobol-total", "sobol-closed")
+        gx.explanations()[name].with_influence(gx.Joint(GROUPS))
+        for name in ("sobol-total", "sobol-closed")
     )
     objective = gx.Objective([gx.Disagreement(total, closed)], weighting=weighting)
     return gx.Granite(model, objective, **AS_PUBLISHED).fit(X)
 
 
 def _wide(bars: Any) -> Any:
-    return bars.pivot_table(index="rule", columns=["set", "explanation"], values="value", sort=False)
+    return bars.pivot_table(
+        index="rule", columns=["set", "explanation"], values="value", sort=False
+    )
 
 
 def _text(even: gx.Granite, by_rows: gx.Granite, bars: Any, data: dict[str, Any]) -> str:
     wide = _wide(bars)
     lines = [
         {"rows": rule}
-        | {g: f"{wide.loc[rule, (g, 'sobol-total')]:,.0f} / {wide.loc[rule, (g, 'sobol-closed')]:,.0f}" for g in GROUPS}
+        | {
+            g: f"{wide.loc[rule, (g, 'sobol-total')]:,.0f} / {wide.loc[rule, (g, 'sobol-closed')]:,.0f}"
+            for g in GROUPS
+        }
         for rule in wide.index
     ]
     return f"""
@@ -96,7 +106,9 @@ def _rules(g: gx.Granite) -> str:
 
 def _gap(wide: Any) -> float:
     """Share of the total variances on all rows that comes from interactions between groups."""
-    total, closed = (wide.loc["all rows"].xs(name, level=1).sum() for name in ("sobol-total", "sobol-closed"))
+    total, closed = (
+        wide.loc["all rows"].xs(name, level=1).sum() for name in ("sobol-total", "sobol-closed")
+    )
     return float((total - closed) / total)
 
 
@@ -104,19 +116,27 @@ def _claims(wide: Any) -> str:
     """The paper's sentences with our numbers: the ranking of the groups in each region, by total variance."""
     total = wide.xs("sobol-total", axis=1, level=1)
     lines = [
-        {"rows": rule, "ranking by total variance": " > ".join(total.loc[rule].sort_values()[::-1].index)}
+        {
+            "rows": rule,
+            "ranking by total variance": " > ".join(total.loc[rule].sort_values()[::-1].index),
+        }
         for rule in total.index
     ]
     said = ["body slightly before lab, then demographics"]
     said += [
-        "lab by far, body least" if "bmi ≤" in rule else "lab and body, shares vary by sex" for rule in total.index[1:]
+        "lab by far, body least" if "bmi ≤" in rule else "lab and body, shares vary by sex"
+        for rule in total.index[1:]
     ]
     return table([line | {"the paper says": text} for line, text in zip(lines, said, strict=True)])
 
 
 def _differences(even: gx.Granite, by_rows: gx.Granite, data: dict[str, Any]) -> tuple[str, ...]:
     same = _rules(even) == _rules(by_rows)
-    other = "the same" if same else f"{_rules(by_rows)}: the weighting is the only difference between the two fits"
+    other = (
+        "the same"
+        if same
+        else f"{_rules(by_rows)}: the weighting is the only difference between the two fits"
+    )
     return (
         f"""Regions: with every region weighted the same, as the published code does for sensitivity, they are the
         paper's ({_rules(even)}); weighted by rows, our default, they are {other}.""",

@@ -38,9 +38,22 @@ def run(quick: bool) -> Result:
     loads = {"bike rentals": gx.datasets.load_bike_sharing, "diabetes": gx.datasets.load_diabetes}
     if quick:
         del loads["bike rentals"]  # diabetes comes with scikit-learn: no data folder is needed
-    found = {name: compared(load, rows=120 if quick else 400, quick=quick) for name, load in loads.items()}
-    data = {"overview": overview.to_dict(orient="records"), "overview_is_the_papers": agree, "compared": found}
-    return Result("Regional frameworks as configurations", _text(overview, agree, found), data, {}, _differences(agree))
+    found = {
+        name: compared(load, rows=120 if quick else 400, quick=quick)
+        for name, load in loads.items()
+    }
+    data = {
+        "overview": overview.to_dict(orient="records"),
+        "overview_is_the_papers": agree,
+        "compared": found,
+    }
+    return Result(
+        "Regional frameworks as configurations",
+        _text(overview, agree, found),
+        data,
+        {},
+        _differences(agree),
+    )
 
 
 def printed() -> list[list[str]]:
@@ -67,10 +80,17 @@ def compared(load: Any, rows: int, quick: bool, seed: int = 0) -> dict[str, Any]
             random_state=seed,
         )
     score = float(model.score(*test))
-    return {"rows": len(fitting[0]), "test_rows": len(test[0]), "r2": score, "lines": frame.to_dict(orient="records")}
+    return {
+        "rows": len(fitting[0]),
+        "test_rows": len(test[0]),
+        "r2": score,
+        "lines": frame.to_dict(orient="records"),
+    }
 
 
-def divided(X: pd.DataFrame, y: pd.Series, rows: int, seed: int) -> list[tuple[pd.DataFrame, np.ndarray]]:
+def divided(
+    X: pd.DataFrame, y: pd.Series, rows: int, seed: int
+) -> list[tuple[pd.DataFrame, np.ndarray]]:
     """Rows for the regions, for the figures, and for the model."""
     order = np.random.default_rng(seed).permutation(len(X))
     rows = min(rows, len(X) // 3)
@@ -79,7 +99,9 @@ def divided(X: pd.DataFrame, y: pd.Series, rows: int, seed: int) -> list[tuple[p
 
 
 def _text(overview: pd.DataFrame, agree: bool, found: dict[str, Any]) -> str:
-    sections = [f"**{name.capitalize()}.** {spoken(part)}\n\n{_lines(part)}" for name, part in found.items()]
+    sections = [
+        f"**{name.capitalize()}.** {spoken(part)}\n\n{_lines(part)}" for name, part in found.items()
+    ]
     side_by_side = "\n\n".join(sections)
     same = "Every cell is the paper's." if agree else "Some cells differ from the paper's."
     return f"""Which disagreement, behavior, masking and interaction each framework addresses, read off the
@@ -104,12 +126,16 @@ def one_column(found: dict[str, Any]) -> str:
     for name, part in found.items():
         lines = {line["framework"]: line for line in part["lines"]}
         repid, own = (f"{lines[key]['remaining ice-pdp']:.0%}" for key in ("repid", "granite"))
-        told.append(f"on {name} REPID, which looks at {lines['repid']['feature']} alone, leaves {repid}, granite {own}")
+        told.append(
+            f"on {name} REPID, which looks at {lines['repid']['feature']} alone, leaves {repid}, granite {own}"
+        )
     return "; ".join(told)
 
 
 def _lines(part: dict[str, Any]) -> str:
-    return table([{key: value for key, value in line.items() if key != "rules"} for line in part["lines"]])
+    return table(
+        [{key: value for key, value in line.items() if key != "rules"} for line in part["lines"]]
+    )
 
 
 def spoken(part: dict[str, Any]) -> str:

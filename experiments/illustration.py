@@ -36,9 +36,13 @@ def run(quick: bool) -> Result:
     """The toy, its regions, three explanations in four panels, and the table."""
     toy = gx.datasets.make_toy(n=600 if quick else 2000)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", gx.BinWarning)  # regions of constant x3 have one bin of x3: that is the point
+        warnings.simplefilter(
+            "ignore", gx.BinWarning
+        )  # regions of constant x3 have one bin of x3: that is the point
         rules = {name: _found(toy, name) for name in QUESTIONS}
-        fewer, ours = (_computed(each, rules) for each in (gx.datasets.make_toy(n=len(toy.X) // 4), toy))
+        fewer, ours = (
+            _computed(each, rules) for each in (gx.datasets.make_toy(n=len(toy.X) // 4), toy)
+        )
     exact = {key: integrated(*key, one_sided=False) for key in ours}
     published = {key: integrated(*key, one_sided=True) for key in ours}
     data = {
@@ -68,7 +72,9 @@ def run(quick: bool) -> Result:
 
 def _differences(exact: Any, published: Any, cell: dict[str, Any]) -> tuple[str, str]:
     keys = [("all rows", "conditional SHAP"), ("all rows", "PredDiff")]
-    theirs, ours = (" and ".join(f"{values[key][2]:.2f}" for key in keys) for values in (published, exact))
+    theirs, ours = (
+        " and ".join(f"{values[key][2]:.2f}" for key in keys) for values in (published, exact)
+    )
     return (
         f"""Figure 1, conditional SHAP and PredDiff of x3 on all rows: the published code computes {theirs}, the
         closed forms are {ours}. Cause: its game conditions x4 on x3 but never x3 on x4; the first numbers are the
@@ -81,7 +87,9 @@ def _differences(exact: Any, published: Any, cell: dict[str, Any]) -> tuple[str,
 
 def _computed(toy: gx.datasets.Toy, rules: dict[str, gx.Rule]) -> dict[tuple[str, str], np.ndarray]:
     """Mean absolute effects of the four columns, for each panel and method."""
-    regions = {"all rows": None} | {name: np.flatnonzero(rule.contains(toy.X)) for name, rule in rules.items()}
+    regions = {"all rows": None} | {
+        name: np.flatnonzero(rule.contains(toy.X)) for name, rule in rules.items()
+    }
     return {
         (name, way): np.abs(method.explain(toy.model, toy.X, rows=rows).values).mean(axis=0)
         for name, rows in regions.items()
@@ -105,19 +113,33 @@ def _cut_x3(n: int, seeds: int) -> float:
         for seed in range(seeds):
             toy = gx.datasets.make_toy(n=n, random_state=seed)
             rules.append(
-                str(gx.Granite(toy.model, "mplot-pdp", max_depth=1, **AS_PUBLISHED).fit(toy.X).partition_[0].rule)
+                str(
+                    gx.Granite(toy.model, "mplot-pdp", max_depth=1, **AS_PUBLISHED)
+                    .fit(toy.X)
+                    .partition_[0]
+                    .rule
+                )
             )
     return float(np.mean([rule.startswith("x3") for rule in rules]))
 
 
 def _figure(ours: Any, exact: Any, published: Any) -> plt.Figure:
-    figure, axes = plt.subplots(2, 2, figsize=(9, 6), sharex=True, sharey=True, layout="constrained")
+    figure, axes = plt.subplots(
+        2, 2, figsize=(9, 6), sharex=True, sharey=True, layout="constrained"
+    )
     colors = {"marginal SHAP": "#4477aa", "conditional SHAP": "#228833", "PredDiff": "#ccaa33"}
     for ax, panel in zip(axes.flat, PANELS, strict=True):
         for k, (way, color) in enumerate(colors.items()):
             y = np.arange(4) + (k - 1) * 0.26
             ax.barh(y, ours[panel, way], height=0.24, color=color, label=way)
-            ax.plot(exact[panel, way], y, "|", color="black", ms=10, label="closed form" if k == 2 else None)
+            ax.plot(
+                exact[panel, way],
+                y,
+                "|",
+                color="black",
+                ms=10,
+                label="closed form" if k == 2 else None,
+            )
             if np.abs(published[panel, way] - exact[panel, way]).max() > 0.01:
                 ax.plot(published[panel, way][2:], y[2:], "D", mfc="none", mec="#cc3311", ms=5)
         ax.set_title(panel if panel == "all rows" else f"region {panel}", fontsize=10, loc="left")
@@ -127,8 +149,12 @@ def _figure(ours: Any, exact: Any, published: Any) -> plt.Figure:
     for ax in axes[1]:
         ax.set_xlabel("mean absolute effect on the prediction")
     axes[1, 0].plot([], [], "D", mfc="none", mec="#cc3311", ms=5, label="published, one-sided game")
-    figure.suptitle("Three explanations of 3·x1·x2 + x3 + 2·x4: regions make them agree", fontsize=12)
-    figure.legend(*axes[1, 0].get_legend_handles_labels(), loc="outside lower center", ncols=5, fontsize=9)
+    figure.suptitle(
+        "Three explanations of 3·x1·x2 + x3 + 2·x4: regions make them agree", fontsize=12
+    )
+    figure.legend(
+        *axes[1, 0].get_legend_handles_labels(), loc="outside lower center", ncols=5, fontsize=9
+    )
     return figure
 
 
@@ -137,20 +163,27 @@ def _shown(value: float) -> str:
 
 
 def _text(data: dict[str, Any]) -> str:
-    n, far, cut_x3 = (data[k] for k in ("rows", "largest_distance_from_closed_form", "share_of_samples_cut_at_x3"))
+    n, far, cut_x3 = (
+        data[k] for k in ("rows", "largest_distance_from_closed_form", "share_of_samples_cut_at_x3")
+    )
     regional = data["table_regions_largest_distance"]
     often = " and ".join(f"{share:.0%} of those with {size} rows" for size, share in cut_x3.items())
     rows = [
         {"panel": line["panel"], "explanation": line["method"]}
         | {
-            column: " / ".join(_shown(line[key][i]) for key in ("published_game", "closed_form", "package"))
+            column: " / ".join(
+                _shown(line[key][i]) for key in ("published_game", "closed_form", "package")
+            )
             for i, column in enumerate(COLUMNS)
         }
         for line in data["mean_absolute_effect"]
     ]
     shown = [
         {key: cell[key] for key in ("column", "interaction", "masking", "paper", "ours")}
-        | {"distance from the paper's": f"{cell['from the paper']:.2g}", "from ours": f"{cell['from ours']:.1g}"}
+        | {
+            "distance from the paper's": f"{cell['from the paper']:.2g}",
+            "from ours": f"{cell['from ours']:.1g}",
+        }
         for cell in data["table"]
     ]
     return f"""

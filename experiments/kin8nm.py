@@ -35,7 +35,8 @@ def run(quick: bool) -> Result:
     rows = X_test.head(60 if quick else ROWS)
     scores = {"ours": float(model.score(X_test, y_test))}
     fits = {
-        name: _fitted(model, rows.head(FEWER if "six" in name else ROWS), **asked) for name, asked in _asked().items()
+        name: _fitted(model, rows.head(FEWER if "six" in name else ROWS), **asked)
+        for name, asked in _asked().items()
     }
     prices = [_by_price(name, granite) for name, granite in fits.items()]
     if not quick:
@@ -44,7 +45,9 @@ def run(quick: bool) -> Result:
     for width in () if quick else ((30, 15), (10, 5)):
         other = _small_network(width, X_train, y_train)
         scores[f"network {width}"] = float(other.score(X_test, y_test))
-        prices.append(_by_price(f"single columns, network {width}", _fitted(other, rows, alpha=ALPHA)))
+        prices.append(
+            _by_price(f"single columns, network {width}", _fitted(other, rows, alpha=ALPHA))
+        )
     some = rows.head(40 if quick else 400)
     aligned, networks = _networks(model, some, fits["all 28 pairs"])
     halved, _ = _networks(model, some.head(len(some) // 2), fits["all 28 pairs"])
@@ -56,7 +59,13 @@ def run(quick: bool) -> Result:
     return Result(
         "Kin8nm: interactions of a robot arm",
         words.text(scores, len(rows), len(some), lines, prices, aligned, twists),
-        {"r2": scores, "fits": lines, "regions_by_price": prices, "networks": aligned, "twist": twists},
+        {
+            "r2": scores,
+            "fits": lines,
+            "regions_by_price": prices,
+            "networks": aligned,
+            "twist": twists,
+        },
         _figures(fits, rows, networks, surface),
         words.differences(scores, lines, prices, aligned, twists),
     )
@@ -80,7 +89,11 @@ def _small_network(width: tuple[int, int], X: pd.DataFrame, y: pd.Series) -> MLP
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         network = MLPRegressor(
-            hidden_layer_sizes=width, alpha=0.01, learning_rate_init=0.005, max_iter=300, random_state=42
+            hidden_layer_sizes=width,
+            alpha=0.01,
+            learning_rate_init=0.005,
+            max_iter=300,
+            random_state=42,
         )
         return network.fit(X, y)
 
@@ -105,7 +118,9 @@ def pruned(node: Any, alpha: float) -> tuple[float, int]:
     children = getattr(node, "children", None)
     if children is None or node.disagreement < alpha:
         return node.disagreement, 1
-    left, regions = (sum(part) for part in zip(*(pruned(child, alpha) for child in children), strict=True))
+    left, regions = (
+        sum(part) for part in zip(*(pruned(child, alpha) for child in children), strict=True)
+    )
     undone = node.disagreement + alpha <= left + alpha * regions + 1e-10
     return (node.disagreement, 1) if undone else (left, regions)
 
@@ -115,16 +130,22 @@ def _by_price(name: str, granite: gx.Granite) -> dict[str, Any]:
     return {"compared": name, "at most": 2**granite.max_depth, **regions}
 
 
-def _networks(model: Any, rows: pd.DataFrame, pairs: gx.Granite) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+def _networks(
+    model: Any, rows: pd.DataFrame, pairs: gx.Granite
+) -> tuple[list[dict[str, Any]], dict[str, Any]]:
     """Variances of columns and pairs in the regions, pure and full, and how far the two are apart."""
     given = gx.partitioners.GivenRules([str(region.rule) for region in pairs.partition_])
     ruler = gx.Granite(model, "variance", partitioner=given, **AS_PUBLISHED).fit(rows)
     shown = {
-        kind: gx.InteractionDisplay.from_estimator(ruler, rows, interaction=kind, features=list(rows)).plot()
+        kind: gx.InteractionDisplay.from_estimator(
+            ruler, rows, interaction=kind, features=list(rows)
+        ).plot()
         for kind in ("pure", "full")
     }
     values = {kind: display.frame().query("first != second") for kind, display in shown.items()}
-    both = values["pure"].assign(full=values["full"]["value"], gap=lambda f: (f["full"] - f["value"]).abs())
+    both = values["pure"].assign(
+        full=values["full"]["value"], gap=lambda f: (f["full"] - f["value"]).abs()
+    )
     lines = [
         {
             "region": rule,
@@ -150,13 +171,21 @@ def twist(cells: pd.DataFrame) -> list[dict[str, Any]]:
         product = (part["x"] - part["x"].mean()) * (part["y"] - part["y"].mean())
         size = float(part["value"].abs().mean())
         lines.append(
-            {"region": rule, "correlation with theta5 · theta8": float(product.corr(part["value"])), "mean size": size}
+            {
+                "region": rule,
+                "correlation with theta5 · theta8": float(product.corr(part["value"])),
+                "mean size": size,
+            }
         )
     return lines
 
 
-def _figures(fits: dict[str, gx.Granite], rows: pd.DataFrame, networks: dict[str, Any], surface: Any) -> dict[str, Any]:
-    effects = gx.EffectDisplay.from_estimator(fits["single columns"], rows, features=["theta4", "theta7"])
+def _figures(
+    fits: dict[str, gx.Granite], rows: pd.DataFrame, networks: dict[str, Any], surface: Any
+) -> dict[str, Any]:
+    effects = gx.EffectDisplay.from_estimator(
+        fits["single columns"], rows, features=["theta4", "theta7"]
+    )
     tree = gx.PartitionDisplay.from_estimator(fits["all 28 pairs"])
     return {
         "effects": effects.plot().figure_,

@@ -74,12 +74,18 @@ stories, each a little richer. Where effects vary smoothly, as here, regions hel
 
 
 def differences(
-    scores: dict[str, float], lines: list[Any], prices: list[Any], aligned: list[Any], twists: list[Any]
+    scores: dict[str, float],
+    lines: list[Any],
+    prices: list[Any],
+    aligned: list[Any],
+    twists: list[Any],
 ) -> tuple[str, ...]:
     """The paper's numbers of regions, ours, and what limits them."""
     single, pairs, _ = lines
     counts = {line["compared"]: [line[f"α = {alpha}"] for alpha in ALPHAS] for line in prices}
-    networks = ", ".join(str(numbers[0]) for name, numbers in counts.items() if name.startswith("single"))
+    networks = ", ".join(
+        str(numbers[0]) for name, numbers in counts.items() if name.startswith("single")
+    )
     told = []
     told.append(
         f"Single columns at α = {ALPHA}: 8 regions in the paper, {single['regions']} here. Eight is the most that "
@@ -90,8 +96,12 @@ def differences(
     said = f"Pairs: 4 regions in the paper, {pairs['regions']} here at depth 2, with {pairs['left']:.0%} left."
     deeper = [numbers for name, numbers in counts.items() if "depth 3" in name]
     if deeper:
-        by_price = ", ".join(f"{number} at α = {alpha}" for number, alpha in zip(deeper[0], ALPHAS, strict=True))
-        said += f" At depth 3 it depends on the price, which the paper does not print here: {by_price}."
+        by_price = ", ".join(
+            f"{number} at α = {alpha}" for number, alpha in zip(deeper[0], ALPHAS, strict=True)
+        )
+        said += (
+            f" At depth 3 it depends on the price, which the paper does not print here: {by_price}."
+        )
     told.append(said)
     told.append(
         "The paper finds pure and full networks of pairs better aligned in the regions. Summed over pairs, the gap "

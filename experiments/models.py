@@ -56,14 +56,18 @@ QUICK: dict[str, dict[str, Any]] = {
 }
 
 
-def tuned(kind: str, X: pd.DataFrame, y: pd.Series, *, seed: int, name: str, quick: bool = False) -> Any:
+def tuned(
+    kind: str, X: pd.DataFrame, y: pd.Series, *, seed: int, name: str, quick: bool = False
+) -> Any:
     """A fitted model: "gbt", "mlp" or "rf".
 
     The best of some random candidates, fitted on all rows. For gradient boosting the paper's search: 20 candidates,
     five folds; the slower kinds are judged on 4,000 rows. ``name`` is the data's, for the file of chosen parameters.
     """
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # a network that stops early is judged like any other
+        warnings.simplefilter(
+            "ignore", ConvergenceWarning
+        )  # a network that stops early is judged like any other
         chosen = QUICK[kind] if quick else _chosen(kind, X, y, seed, name)
         return _unfitted(kind, X, seed).set_params(**_named(kind, chosen)).fit(X, y)
 
@@ -73,7 +77,10 @@ def _chosen(kind: str, X: pd.DataFrame, y: pd.Series, seed: int, name: str) -> d
     file = CACHE / f"{name}-{kind}-{seed}.json"
     state = _state(kind, X, y)
     if file.exists() and (known := json.loads(file.read_text(encoding="utf-8")))["state"] == state:
-        return {key: tuple(value) if isinstance(value, list) else value for key, value in known["chosen"].items()}
+        return {
+            key: tuple(value) if isinstance(value, list) else value
+            for key, value in known["chosen"].items()
+        }
     found = _searched(kind, X, y, seed)
     CACHE.mkdir(exist_ok=True)
     text = json.dumps({"chosen": found, "state": state}, indent=1, default=_builtin)
@@ -83,7 +90,11 @@ def _chosen(kind: str, X: pd.DataFrame, y: pd.Series, seed: int, name: str) -> d
 
 def _searched(kind: str, X: pd.DataFrame, y: pd.Series, seed: int) -> dict[str, Any]:
     candidates, most, folds = SEARCH[kind]
-    rows = np.arange(len(X)) if len(X) <= most else np.random.default_rng(seed).permutation(len(X))[:most]
+    rows = (
+        np.arange(len(X))
+        if len(X) <= most
+        else np.random.default_rng(seed).permutation(len(X))[:most]
+    )
     judges = KFold(folds) if folds > 1 else ShuffleSplit(1, test_size=0.25, random_state=seed)
     search = RandomizedSearchCV(
         _unfitted(kind, X, seed),
@@ -104,8 +115,12 @@ def _unfitted(kind: str, X: pd.DataFrame, seed: int) -> Any:
     if kind == "rf":
         return RandomForestRegressor(50, random_state=seed, n_jobs=1)
     words = [column for column in X if not pd.api.types.is_numeric_dtype(X[column])]
-    columns = make_column_transformer((OneHotEncoder(handle_unknown="ignore"), words), remainder=StandardScaler())
-    network = MLPRegressor(hidden_layer_sizes=(50,), max_iter=150, early_stopping=True, random_state=seed)
+    columns = make_column_transformer(
+        (OneHotEncoder(handle_unknown="ignore"), words), remainder=StandardScaler()
+    )
+    network = MLPRegressor(
+        hidden_layer_sizes=(50,), max_iter=150, early_stopping=True, random_state=seed
+    )
     return TransformedTargetRegressor(make_pipeline(columns, network), transformer=StandardScaler())
 
 
@@ -118,7 +133,9 @@ def _state(kind: str, X: pd.DataFrame, y: pd.Series) -> str:
     rows = pd.util.hash_pandas_object(X, index=False).to_numpy()
     space = {key: getattr(value, "args", value) for key, value in SPACES[kind].items()}
     asked = f"{space} {SEARCH[kind]} {sklearn.__version__} {list(X)}"
-    return hashlib.sha256(rows.tobytes() + np.asarray(y, float).tobytes() + asked.encode()).hexdigest()[:16]
+    return hashlib.sha256(
+        rows.tobytes() + np.asarray(y, float).tobytes() + asked.encode()
+    ).hexdigest()[:16]
 
 
 def _builtin(value: Any) -> Any:

@@ -24,7 +24,9 @@ def run(quick: bool) -> Result:
         return toy.model(X)
 
     usual, every = (
-        gx.Granite(F, "ice-pdp", influence="interaction", max_candidates=cuts, **AS_PUBLISHED).fit(toy.X)
+        gx.Granite(F, "ice-pdp", influence="interaction", max_candidates=cuts, **AS_PUBLISHED).fit(
+            toy.X
+        )
         for cuts in (40, len(toy.X))
     )
     single = gx.Granite(F, "ice-pdp", **AS_PUBLISHED).fit(toy.X)
@@ -39,9 +41,15 @@ def run(quick: bool) -> Result:
         text=_text(len(toy.X), lines, formula),
         data={"rows": len(toy.X), "fits": lines, "largest_distance_from_the_formula": formula},
         figures={
-            "main_effect": gx.EffectDisplay.from_estimator(every, toy.X, features=["x1"]).plot().figure_,
-            "x1_x2": gx.InteractionDisplay.from_estimator(every, toy.X, pair=("x1", "x2")).plot().figure_,
-            "x1_x4": gx.InteractionDisplay.from_estimator(every, toy.X, pair=("x1", "x4")).plot().figure_,
+            "main_effect": gx.EffectDisplay.from_estimator(every, toy.X, features=["x1"])
+            .plot()
+            .figure_,
+            "x1_x2": gx.InteractionDisplay.from_estimator(every, toy.X, pair=("x1", "x2"))
+            .plot()
+            .figure_,
+            "x1_x4": gx.InteractionDisplay.from_estimator(every, toy.X, pair=("x1", "x4"))
+            .plot()
+            .figure_,
         },
         differences=(
             f"""The paper says that the split lies at x3 = 0 and that higher orders vanish. With its own 40 candidates a

@@ -37,8 +37,15 @@ def run(quick: bool) -> Result:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", gx.BinWarning)
         data: dict[str, Any] = {"paper": [] if quick else [*paper(), diabetes()]}
-        data |= {"elsewhere": [] if quick else elsewhere(), "frameworks": frameworks(quick), "cohorts": cohorts(quick)}
-        data |= {"gadget": simulated.gadget(0 if quick else 1), "vine": simulated.vine(*((1, 20) if quick else (3,)))}
+        data |= {
+            "elsewhere": [] if quick else elsewhere(),
+            "frameworks": frameworks(quick),
+            "cohorts": cohorts(quick),
+        }
+        data |= {
+            "gadget": simulated.gadget(0 if quick else 1),
+            "vine": simulated.vine(*((1, 20) if quick else (3,))),
+        }
         data["columns"] = simulated.found_columns(*((1, 150, 5) if quick else (10, 1000, 50)))
         data |= {"conditional": conditional(300 if quick else 2000), "banzhaf": banzhaf()}
         data["terms"] = terms(60 if quick else 1000)
@@ -46,12 +53,19 @@ def run(quick: bool) -> Result:
 
 
 def _line(system: str, theirs: str, ours: str) -> Line:
-    return {"system": system, "authors": theirs, "ours": ours, "largest difference": _apart(theirs, ours)}
+    return {
+        "system": system,
+        "authors": theirs,
+        "ours": ours,
+        "largest difference": _apart(theirs, ours),
+    }
 
 
 def _apart(theirs: str, ours: str) -> str:
     """The largest difference between the numbers of two texts, in their order."""
-    one, two = ([float(number) for number in re.findall(r"\d*\.?\d+", text)] for text in (theirs, ours))
+    one, two = (
+        [float(number) for number in re.findall(r"\d*\.?\d+", text)] for text in (theirs, ours)
+    )
     if len(one) != len(two):
         return f"{len(one)} and {len(two)} numbers"
     return f"{max(abs(a - b) for a, b in zip(one, two, strict=True)):.4g}"
@@ -72,21 +86,35 @@ def paper() -> list[Line]:
     X, y = X_test.head(1000), y_test.head(1000)
     local = gx.Granite(model, "ice-pdp", alpha=0.1, max_depth=3, **AS_PUBLISHED).fit(X)
     by_rows = gx.question("pfi-risk", pointwise=True)
-    risk = gx.Granite(model, by_rows, beam=3, max_depth=2, **AS_PUBLISHED).fit(X_test.head(2000), y_test.head(2000))
+    risk = gx.Granite(model, by_rows, beam=3, max_depth=2, **AS_PUBLISHED).fit(
+        X_test.head(2000), y_test.head(2000)
+    )
     lines = [
         _line("GRANITE, Figure 3a", ".1735/.0044/.2285 = .4064", _told(local)),
         _line("GRANITE, Figure 4", ".1343/.1603/.3032 = .5979", _told(risk)),
     ]
-    way = gx.Explainer("marginal", gx.Risk("absolute"), "pure", gx.Interactions(sets=[("hr", "temp")]))
+    way = gx.Explainer(
+        "marginal", gx.Risk("absolute"), "pure", gx.Interactions(sets=[("hr", "temp")])
+    )
     rows = [np.flatnonzero((X_test["yr"] > 0) & (X_test["workingday"] == day)) for day in (0, 1)]
-    pairs = "/".join(f"{way.explain(model, X_test, y_test, rows=some, resources=EXACT).values[0]:.1f}" for some in rows)
+    pairs = "/".join(
+        f"{way.explain(model, X_test, y_test, rows=some, resources=EXACT).values[0]:.1f}"
+        for some in rows
+    )
     lines.append(_line("GRANITE, Figure 4: hr with temp, 2012", "13.4/8.9", pairs))
-    theirs = {"mplot-pdp": ("Figure 6", "291/239/470, .408"), "cfi-pfi": ("CFI–PFI", "115/226/161/498, .078")}
+    theirs = {
+        "mplot-pdp": ("Figure 6", "291/239/470, .408"),
+        "cfi-pfi": ("CFI–PFI", "115/226/161/498, .078"),
+    }
     for name, (figure, told) in theirs.items():
         question = gx.question(name, conditional=gx.Conditional(FigureBins()))
-        g = gx.Granite(model, question, beam=3, max_depth=2, alpha=SETTINGS[name], **AS_PUBLISHED).fit(X, y)
+        g = gx.Granite(
+            model, question, beam=3, max_depth=2, alpha=SETTINGS[name], **AS_PUBLISHED
+        ).fit(X, y)
         counts = "/".join(str(region.n_samples) for region in g.partition_)
-        lines.append(_line(f"GRANITE, {figure}", told, f"{counts}, {g.remaining_:.3f}".replace("0.", ".")))
+        lines.append(
+            _line(f"GRANITE, {figure}", told, f"{counts}, {g.remaining_:.3f}".replace("0.", "."))
+        )
     return lines
 
 
@@ -101,9 +129,14 @@ def diabetes() -> Line:
 
 def elsewhere() -> list[Line]:
     """Figures that other experiments compute, from what they stored."""
-    pairs, depth = (json.loads((RESULTS / f"{name}.json").read_text(encoding="utf-8"))["data"] for name in STORED)
+    pairs, depth = (
+        json.loads((RESULTS / f"{name}.json").read_text(encoding="utf-8"))["data"]
+        for name in STORED
+    )
     rules = "; ".join(line["rule"] for line in pairs["regions"])
-    cells = [cell for cell in depth["cells"] if (cell["model"], cell["question"]) == ("gbt", "ice-pdp")]
+    cells = [
+        cell for cell in depth["cells"] if (cell["model"], cell["question"]) == ("gbt", "ice-pdp")
+    ]
 
     def shares(step: str) -> str:
         found = [[c[step] for c in cells if c["depth"] == level] for level in (1, 2, 3)]
@@ -112,7 +145,9 @@ def elsewhere() -> list[Line]:
     lots = "/".join(f"{line['weighted twice']:.2f}".lstrip("0") for line in depth["random_regions"])
     return [
         _line("GRANITE, Figure 3b", "workingday ≤ 0; workingday > 0", rules),
-        _line("GRANITE, table by depth, ICE–PDP, their protocol, %", "30/12/4", shares("published")),
+        _line(
+            "GRANITE, table by depth, ICE–PDP, their protocol, %", "30/12/4", shares("published")
+        ),
         _line("regions drawn by lot, weighted twice, K = 2, 4, 8", ".50/.25/.13", lots),
     ]
 
@@ -125,7 +160,10 @@ def curved(X: Any) -> np.ndarray:
 def frameworks(quick: bool) -> list[dict[str, Any]]:
     """Every exact form on an additive, curved model, which has one region."""
     X = np.random.default_rng(0).uniform(-1, 1, (200 if quick else 500, 3))
-    exact = {f"GADGET-{name.upper()}": gx.frameworks.gadget(curved, effect=name, exact=True) for name in EFFECTS}
+    exact = {
+        f"GADGET-{name.upper()}": gx.frameworks.gadget(curved, effect=name, exact=True)
+        for name in EFFECTS
+    }
     exact |= {
         "REPID": gx.frameworks.repid(curved, "x0", exact=True),
         "FD-Trees": gx.frameworks.fd_trees(curved, exact=True),
@@ -142,7 +180,10 @@ def cohorts(quick: bool) -> list[dict[str, Any]]:
         rows, line = X.sample(120 if quick else 250, random_state=seed), {"sample": seed}
         for k in (2, 5) if quick else (10, 100):
             g = gx.frameworks.cohex(model, restarts=k, random_state=seed).fit(rows)
-            line |= {f"own loss, {k} starts": _own_loss(model, rows, g.clusters_), f"question, {k}": g.remaining_}
+            line |= {
+                f"own loss, {k} starts": _own_loss(model, rows, g.clusters_),
+                f"question, {k}": g.remaining_,
+            }
         lines.append(line)
     return lines
 
@@ -155,7 +196,9 @@ def _own_loss(model: Any, X: Any, labels: np.ndarray) -> float:
         values = shap.explain(model, X, rows=rows, resources=EXACT).values
         return float(np.square(values - values.mean(axis=0)).sum())
 
-    return sum(scatter(np.flatnonzero(labels == k)) for k in np.unique(labels)) / scatter(np.arange(len(X)))
+    return sum(scatter(np.flatnonzero(labels == k)) for k in np.unique(labels)) / scatter(
+        np.arange(len(X))
+    )
 
 
 def first(X: Any) -> np.ndarray:
@@ -169,7 +212,10 @@ def conditional(n: int) -> list[dict[str, Any]]:
     for rho in (0.9, 0.99):
         z = np.random.default_rng(0).normal(size=(n, 2))
         X = np.column_stack([z[:, 0], rho * z[:, 0] + np.sqrt(1 - rho**2) * z[:, 1]])
-        ways = {"CFI": (gx.Risk("squared", average="loss"), 2.0), "total variance": (gx.Sensitivity("jansen"), 1.0)}
+        ways = {
+            "CFI": (gx.Risk("squared", average="loss"), 2.0),
+            "total variance": (gx.Sensitivity("jansen"), 1.0),
+        }
         for name, (behavior, factor) in ways.items():
             line: dict[str, Any] = {"figure": name, "ρ": f"{rho}", "true": factor * (1 - rho**2)}
             for sampler in ("bins", "copula"):
@@ -186,9 +232,14 @@ def terms(n: int) -> dict[str, Any]:
 
     X = np.random.default_rng(0).normal(size=(2 * n, 6))
     y = X[:, 0] * X[:, 1] + np.sin(2 * X[:, 2]) * (X[:, 3] > 0) + X[:, 4]
-    machine = ExplainableBoostingRegressor(interactions=5, outer_bags=2, n_jobs=1, random_state=0).fit(X, y)
+    machine = ExplainableBoostingRegressor(
+        interactions=5, outer_bags=2, n_jobs=1, random_state=0
+    ).fit(X, y)
     ways = {"terms": machine, "predict": lambda rows: machine.predict(rows)}
-    found = {name: gx.Granite(model, "ice-pdp", **AS_PUBLISHED).fit(X[:n]) for name, model in ways.items()}
+    found = {
+        name: gx.Granite(model, "ice-pdp", **AS_PUBLISHED).fit(X[:n])
+        for name, model in ways.items()
+    }
     one, two = (g.explain(X[:n]) for g in found.values())
     rules = [[str(rule) for rule in g.partition_.rules] for g in found.values()]
     return {
@@ -197,7 +248,9 @@ def terms(n: int) -> dict[str, Any]:
         "model_rows": {name: g.diagnostics_["model"]["rows"] for name, g in found.items()},
         "same_regions": rules[0] == rules[1],
         "remaining": {name: g.remaining_ for name, g in found.items()},
-        "largest_difference": max(float(np.abs(one.of(name) - two.of(name)).max()) for name in one.names),
+        "largest_difference": max(
+            float(np.abs(one.of(name) - two.of(name)).max()) for name in one.names
+        ),
         "spread": float(np.std(machine.predict(X[:n]))),
     }
 
@@ -219,20 +272,36 @@ def banzhaf() -> dict[str, float]:
         given = [some for size in range(len(rest) + 1) for some in combinations(rest, size)]
         parts = [part for size in range(len(members) + 1) for part in combinations(members, size)]
         signs = [(-1) ** (len(members) - len(part)) for part in parts]
-        return float(np.mean([sum(s * value(row, t + p) for s, p in zip(signs, parts, strict=True)) for t in given]))
+        return float(
+            np.mean(
+                [
+                    sum(s * value(row, t + p) for s, p in zip(signs, parts, strict=True))
+                    for t in given
+                ]
+            )
+        )
 
     apart = {}
     for name, influence, sets in (("values", gx.Individual(), [(j,) for j in range(4)]),
                                   ("pairs", gx.Interactions(2), list(combinations(range(4), 2)))):  # fmt: skip
-        found = gx.Explainer("marginal", "local", gx.Partial("banzhaf"), influence).explain(model, X).values
-        apart[name] = float(np.abs(found - [[defined(row, members) for members in sets] for row in X]).max())
+        found = (
+            gx.Explainer("marginal", "local", gx.Partial("banzhaf"), influence)
+            .explain(model, X)
+            .values
+        )
+        apart[name] = float(
+            np.abs(found - [[defined(row, members) for members in sets] for row in X]).max()
+        )
     return apart
 
 
 def _text(data: dict[str, Any]) -> str:
     figures = table([*data["paper"], *data["elsewhere"]]) if data["paper"] else ""
     vine = [{"model": "authors: ranger, 500 trees", **_clusters(AUTHORS_VINE)}]
-    vine += [{"model": f"ours: forest {line['forest']}", **_clusters(line["clusters"])} for line in data["vine"]]
+    vine += [
+        {"model": f"ours: forest {line['forest']}", **_clusters(line["clusters"])}
+        for line in data["vine"]
+    ]
     repid = "; ".join(line["repid_rules"] for line in data["vine"][:1])
     machine, seconds = data["terms"], data["terms"]["seconds"]
     return f"""
@@ -302,7 +371,11 @@ where predictions spread by {machine["spread"]:.1f}.
 authors' own choices the same engine gives their trees."""
 
 
-AUTHORS_VINE = [("x1 ≤ 0.02", 242, 98, True), ("x1 > 0.04", 191, 90, True), ("x3 ≤ 0.5", 67, 65, True)]
+AUTHORS_VINE = [
+    ("x1 ≤ 0.02", 242, 98, True),
+    ("x1 > 0.04", 191, 90, True),
+    ("x3 ≤ 0.5", 67, 65, True),
+]
 
 
 def _clusters(found: Any) -> dict[str, str]:

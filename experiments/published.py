@@ -31,7 +31,11 @@ class FiveBins:
         """Learn the bins of the visible columns."""
         self.tree, self.edges = None, np.array([])
         if visible.shape[1] > 1:
-            self.tree = self.learner(hidden).set_params(max_leaf_nodes=5, random_state=0).fit(visible, hidden)
+            self.tree = (
+                self.learner(hidden)
+                .set_params(max_leaf_nodes=5, random_state=0)
+                .fit(visible, hidden)
+            )
             return self
         values = visible.to_numpy(dtype=float).ravel()
         levels = np.unique(values)

@@ -44,14 +44,23 @@ class Result:
 def table(rows: Sequence[Mapping[str, Any]], digits: int = 3) -> str:
     """Rows of equal keys as a Markdown table; numbers with a fraction get ``digits`` significant digits."""
     keys = list(rows[0])
-    lines = [keys, ["---"] * len(keys), *([_cell(row[key], digits) for key in keys] for row in rows)]
+    lines = [
+        keys,
+        ["---"] * len(keys),
+        *([_cell(row[key], digits) for key in keys] for row in rows),
+    ]
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
 
 def regions(g: Any) -> list[dict[str, Any]]:
     """The regions of a fitted estimator, a line each: rule, rows, share of all disagreement."""
     return [
-        {"region": r.index, "rule": str(r.rule), "rows": r.n_samples, "disagreement": f"{r.disagreement:.1%}"}
+        {
+            "region": r.index,
+            "rule": str(r.rule),
+            "rows": r.n_samples,
+            "disagreement": f"{r.disagreement:.1%}",
+        }
         for r in g.partition_
     ]
 
@@ -82,7 +91,9 @@ def write(result: Result, name: str, folder: Path, seconds: float, *, quick: boo
         "differences": [" ".join(line.split()) for line in result.differences],
         "data": plain(result.data),
     }
-    (folder / f"{name}.json").write_text(json.dumps(record, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    (folder / f"{name}.json").write_text(
+        json.dumps(record, indent=1, ensure_ascii=False) + "\n", encoding="utf-8"
+    )
     (folder / f"{name}.md").write_text(_section(result, name), encoding="utf-8")
 
 
@@ -118,8 +129,17 @@ def _section(result: Result, name: str) -> str:
 def _png(figure: Figure, most: int = 120_000) -> bytes:
     """The picture; a large one (many thin lines) with fewer colors, which color maps would not survive."""
     raw, small = io.BytesIO(), io.BytesIO()
-    figure.savefig(raw, format="png", dpi=110, bbox_inches="tight", facecolor="white", pil_kwargs={"optimize": True})
+    figure.savefig(
+        raw,
+        format="png",
+        dpi=110,
+        bbox_inches="tight",
+        facecolor="white",
+        pil_kwargs={"optimize": True},
+    )
     if len(raw.getvalue()) <= most:
         return raw.getvalue()
-    Image.open(raw).convert("RGB").quantize(128, dither=Image.Dither.NONE).save(small, format="png", optimize=True)
+    Image.open(raw).convert("RGB").quantize(128, dither=Image.Dither.NONE).save(
+        small, format="png", optimize=True
+    )
     return small.getvalue()

@@ -49,7 +49,9 @@ def run(quick: bool) -> Result:
     found = QUICK if quick else json.loads(MEASURED.read_text(encoding="utf-8"))
     rows = pd.DataFrame(found["rows"] if isinstance(found, dict) else found)
     rows["max_grid"] = (
-        rows.get("max_grid", pd.Series(dtype=float)).astype(object).where(lambda grid: grid.notna(), None)
+        rows.get("max_grid", pd.Series(dtype=float))
+        .astype(object)
+        .where(lambda grid: grid.notna(), None)
     )
     growth = {axis: growth_along(rows, axis) for axis in NAMES}
     return Result(
@@ -78,7 +80,10 @@ def growth_along(rows: pd.DataFrame, axis: str) -> dict[str, float]:
     if len(line) < 2:
         return {}
     measured = {key: line[[axis, key]].dropna().astype(float) for key in SERIES}
-    return {key: float(np.polyfit(np.log(pair[axis]), np.log(pair[key]), 1)[0]) for key, pair in measured.items()}
+    return {
+        key: float(np.polyfit(np.log(pair[axis]), np.log(pair[key]), 1)[0])
+        for key, pair in measured.items()
+    }
 
 
 def _figure(rows: pd.DataFrame) -> Figure:
@@ -90,11 +95,15 @@ def _figure(rows: pd.DataFrame) -> Figure:
         ax.set(yscale="log", xlabel=name, xscale="log")
         ax.set_xticks(line[axis].tolist(), labels=[str(size) for size in line[axis]])
         ax.minorticks_off()
-        fixed = ", ".join(f"{NAMES[key]} = {line[key].iloc[0]}" for key in NAMES if key != axis and len(line))
+        fixed = ", ".join(
+            f"{NAMES[key]} = {line[key].iloc[0]}" for key in NAMES if key != axis and len(line)
+        )
         ax.set_title(fixed, fontsize=9)
         ax.grid(alpha=0.3)
     axes[0].set_ylabel("seconds")
-    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=3, fontsize=8)
+    figure.legend(
+        *axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=3, fontsize=8
+    )
     return figure
 
 
@@ -107,7 +116,9 @@ def _text(rows: pd.DataFrame, growth: dict[str, dict[str, float]]) -> str:
     exact = rows[rows["max_grid"].isna() & (rows["depth"] == rows["depth"].max())]
     ratio = (exact["plain_seconds"] / exact["seconds"]).dropna()
     shown = exact.drop(columns=["max_grid", "depth"]).assign(ratio=ratio).astype(object)
-    shown = shown.where(shown.notna(), "–").rename(columns={"n": "N", **{key: f"{SERIES[key]}, s" for key in SERIES}})
+    shown = shown.where(shown.notna(), "–").rename(
+        columns={"n": "N", **{key: f"{SERIES[key]}, s" for key in SERIES}}
+    )
     return f"""{SETTING}
 
 {table(lines)}

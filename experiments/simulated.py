@@ -23,7 +23,9 @@ from sklearn.preprocessing import PolynomialFeatures
 
 import granite_xai as gx
 
-GRID = gx.Resources(max_seconds=None, max_grid=20, progress=False)  # what the originals pay: 20 points of a column
+GRID = gx.Resources(
+    max_seconds=None, max_grid=20, progress=False
+)  # what the originals pay: 20 points of a column
 
 
 class RandomR:
@@ -65,7 +67,9 @@ def vine_data() -> tuple[pd.DataFrame, np.ndarray]:
 
 def forest(seed: int, **options: Any) -> RandomForestRegressor:
     """The defaults of R's ranger: the square root of the columns at a split, nodes of five are leaves."""
-    return RandomForestRegressor(max_features="sqrt", min_samples_split=6, random_state=seed, **options)
+    return RandomForestRegressor(
+        max_features="sqrt", min_samples_split=6, random_state=seed, **options
+    )
 
 
 def vine(runs: int, trees: int = 500) -> list[dict[str, Any]]:
@@ -75,10 +79,24 @@ def vine(runs: int, trees: int = 500) -> list[dict[str, Any]]:
     for seed in range(runs):
         model = forest(seed, n_estimators=trees).fit(X, y)
         g = gx.frameworks.vine(model, "x2", exact=True, grid="equidistant", resources=GRID).fit(X)
-        found = sorted(g.cluster_rules_, key=lambda rule: (rule["rule"].split()[0], -rule["n_samples"]))
-        told = [(f"{each['rule']}", each["n_samples"], round(100 * each["accuracy"]), each["kept"]) for each in found]
-        split = gx.frameworks.repid(model, "x2", exact=True, max_depth=2, min_improvement=0.02, resources=GRID).fit(X)
-        lines.append({"forest": seed, "clusters": told, "repid": _columns(split), "repid_rules": _rules(split)})
+        found = sorted(
+            g.cluster_rules_, key=lambda rule: (rule["rule"].split()[0], -rule["n_samples"])
+        )
+        told = [
+            (f"{each['rule']}", each["n_samples"], round(100 * each["accuracy"]), each["kept"])
+            for each in found
+        ]
+        split = gx.frameworks.repid(
+            model, "x2", exact=True, max_depth=2, min_improvement=0.02, resources=GRID
+        ).fit(X)
+        lines.append(
+            {
+                "forest": seed,
+                "clusters": told,
+                "repid": _columns(split),
+                "repid_rules": _rules(split),
+            }
+        )
     return lines
 
 
@@ -98,16 +116,25 @@ def true_xor(X: Any) -> np.ndarray:
 
 def network(X: pd.DataFrame, y: np.ndarray, seed: int) -> MLPRegressor:
     """Ten logistic units with decay, as the authors' nnet."""
-    options: dict[str, Any] = {"activation": "logistic", "solver": "lbfgs", "alpha": 1e-3, "max_iter": 1000}
+    options: dict[str, Any] = {
+        "activation": "logistic",
+        "solver": "lbfgs",
+        "alpha": 1e-3,
+        "max_iter": 1000,
+    }
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # the authors' network stops after as many steps
+        warnings.simplefilter(
+            "ignore", ConvergenceWarning
+        )  # the authors' network stops after as many steps
         return MLPRegressor(hidden_layer_sizes=(10,), random_state=seed, **options).fit(X, y)
 
 
 def gadget(networks: int) -> list[dict[str, Any]]:
     """The example of Section 4 on the authors' 500 rows: true function, then networks; left: of the original's loss."""
     X, y = xor_data(RandomR(123), 500)
-    models = {"the function": true_xor} | {f"network {seed}": network(X, y, seed) for seed in range(networks)}
+    models = {"the function": true_xor} | {
+        f"network {seed}": network(X, y, seed) for seed in range(networks)
+    }
     lines = []
     for name, model in models.items():
         for effect in ("pd", "ale", "shap"):
@@ -130,7 +157,12 @@ def nonlinear_data(rng: np.random.Generator, n: int) -> tuple[pd.DataFrame, np.n
     X = pd.DataFrame({f"x{i}": rng.uniform(-1, 1, n) for i in range(1, 11)})
     x1, x2, x3, x4, x5, x6, _, x8 = (X[f"x{i}"] for i in range(1, 9))
     y = 6 * x1 + x2**2 - np.pi**x3 + np.exp(-2 * x4**2) + 1 / (2 + x5.abs()) + x6 * np.log(x6.abs())
-    y += 2 * (x1 > 0) * (x2 > 0) * x3 + 2 * (x4 > 0) * x2 + 4 * (x2 * (x2 > 0)) ** x6.abs() + (x2 + x8).abs()
+    y += (
+        2 * (x1 > 0) * (x2 > 0) * x3
+        + 2 * (x4 > 0) * x2
+        + 4 * (x2 * (x2 > 0)) ** x6.abs()
+        + (x2 + x8).abs()
+    )
     return X, (y + rng.normal(0, 0.5, n)).to_numpy()
 
 
@@ -138,9 +170,17 @@ def found_columns(runs: int, n: int = 2000, trees: int = 100) -> list[dict[str, 
     """How often each column is the first that REPID and GADGET-PD cut, over rows and models drawn anew."""
     pairs = PolynomialFeatures(2, interaction_only=True, include_bias=False)
     cases: dict[str, tuple[Any, Any, str]] = {
-        "REPID, linear, model of all pairs": (linear_data, lambda seed: make_pipeline(pairs, LinearRegression()), "x2"),
+        "REPID, linear, model of all pairs": (
+            linear_data,
+            lambda seed: make_pipeline(pairs, LinearRegression()),
+            "x2",
+        ),
         "REPID, linear, forest": (linear_data, lambda seed: forest(seed, n_estimators=trees), "x2"),
-        "REPID, not linear, forest": (nonlinear_data, lambda seed: forest(seed, n_estimators=trees), "x2"),
+        "REPID, not linear, forest": (
+            nonlinear_data,
+            lambda seed: forest(seed, n_estimators=trees),
+            "x2",
+        ),
     }
     lines = []
     for name, (draw, learner, column) in cases.items():
@@ -153,7 +193,9 @@ def found_columns(runs: int, n: int = 2000, trees: int = 100) -> list[dict[str, 
         lines.append({"setting": name, "rows": n, "runs": runs, "first cut": _counted(first)})
     for mixed in (0.0, 0.7):
         rows = [xor_data(RandomR(seed + 1), n // 2, mixed) for seed in range(runs)]
-        fits = [gx.frameworks.gadget(network(X, y, 0), exact=True, max_depth=1).fit(X) for X, y in rows]
+        fits = [
+            gx.frameworks.gadget(network(X, y, 0), exact=True, max_depth=1).fit(X) for X, y in rows
+        ]
         name = f"GADGET-PD, {mixed:.0%} of x1 is x3, network"
         cut = _counted([(_columns(g) or ["none"])[0] for g in fits])
         lines.append({"setting": name, "rows": n // 2, "runs": runs, "first cut": cut})

@@ -26,7 +26,9 @@ ALPHA, STEP = 0.01, 0.1234
 RESOURCES = gx.Resources(memory_limit=2**31, max_grid=None, max_seconds=600)
 # The rows of the search are the same for all, and all of them.
 PLAIN = {"alpha": ALPHA, "confidence_level": None, "holdout": False, "max_samples": None}
-PROGRESS = CACHE / "trees.jsonl"  # each line as it is made, so that a run that is cut short is not lost
+PROGRESS = (
+    CACHE / "trees.jsonl"
+)  # each line as it is made, so that a run that is cut short is not lost
 
 
 class Sample(NamedTuple):
@@ -48,7 +50,9 @@ class Case(NamedTuple):
 
 def run(quick: bool = False) -> Result:
     """Every case under every search."""
-    _line(next(_cases(quick=True)), "optimal", SEARCHES["optimal"])  # loops are compiled before anything is timed
+    _line(
+        next(_cases(quick=True)), "optimal", SEARCHES["optimal"]
+    )  # loops are compiled before anything is timed
     PROGRESS.parent.mkdir(exist_ok=True)
     lines = []
     with PROGRESS.open("w", encoding="utf-8") as progress:
@@ -65,11 +69,17 @@ def _text(lines: list[dict[str, Any]]) -> str:
 
     def which(key: str, search: str, than: str, by: float) -> str:
         pairs = {name: (found[name, search][key], found[name, than][key]) for name in names}
-        told = [f"{name} ({number(two)} → {number(one)})" for name, (one, two) in pairs.items() if one > two + by]
+        told = [
+            f"{name} ({number(two)} → {number(one)})"
+            for name, (one, two) in pairs.items()
+            if one > two + by
+        ]
         return "; ".join(told) or "nowhere"
 
     def slower(search: str, than: str) -> float:
-        return max(float(found[name, search]["seconds"] / found[name, than]["seconds"]) for name in names)
+        return max(
+            float(found[name, search]["seconds"] / found[name, than]["seconds"]) for name in names
+        )
 
     shown = [{key: "" if value is None else value for key, value in line.items()} for line in lines]
     return f"""{ABOUT}
@@ -114,7 +124,11 @@ def _drawn(lines: list[dict[str, Any]]) -> Any:
 
 def _line(case: Case, name: str, options: dict[str, Any]) -> dict[str, Any]:
     found = [_figures(case, sample, options) for sample in case.samples]
-    means = {key: float(np.mean([each[key] for each in found])) for key in found[0] if found[0][key] is not None}
+    means = {
+        key: float(np.mean([each[key] for each in found]))
+        for key in found[0]
+        if found[0][key] is not None
+    }
     return {"case": case.name, "search": name, **dict.fromkeys(found[0]), **means}
 
 
@@ -161,7 +175,12 @@ def _cases(quick: bool) -> Iterator[Case]:
         "product": (lambda X: X[:, 0] * X[:, 1], 4, {}),
     }
     for name, (model, d, options) in functions.items():
-        yield Case(name, model, {"max_depth": 3, **options}, [_uniform(seed, n, d) for seed in range(count)])
+        yield Case(
+            name,
+            model,
+            {"max_depth": 3, **options},
+            [_uniform(seed, n, d) for seed in range(count)],
+        )
     toy = gx.datasets.make_piecewise_linear(2 * n, 5)
     yield Case("piecewise linear", toy.model, {"max_depth": 3}, [Sample(toy.X[:n], toy.X[n:])])
     prepared = bike("gbt", 42, quick)
@@ -173,7 +192,12 @@ def _cases(quick: bool) -> Iterator[Case]:
         X_train, X_test, y_train, _ = train_test_split(X, y, test_size=0.2, random_state=0)
         model = tuned("mlp", X_train, y_train, seed=0, name="kin8nm")
         for depth in (2, 3):
-            yield Case(f"kin8nm, depth {depth}", model, {"max_depth": depth}, [Sample(X_test[:n], X_test[n : n + 600])])
+            yield Case(
+                f"kin8nm, depth {depth}",
+                model,
+                {"max_depth": depth},
+                [Sample(X_test[:n], X_test[n : n + 600])],
+            )
 
 
 def _three(X: Any) -> Any:

@@ -48,7 +48,9 @@ class Accumulated:
     counts: IntArray
 
 
-def ale(model: Any, X: Any, feature: Hashable, *, output: Any = None, response: str = "auto") -> Accumulated:
+def ale(
+    model: Any, X: Any, feature: Hashable, *, output: Any = None, response: str = "auto"
+) -> Accumulated:
     """Accumulated local effects of one column.
 
     Parameters
@@ -71,10 +73,16 @@ def ale(model: Any, X: Any, feature: Hashable, *, output: Any = None, response: 
     if len(column.levels) < 2:
         where = column_text(column.name, column.position)
         raise InputError(f"X {where} is constant: it has no step.", code="D18", argument="feature")
-    return _nominal(predictor, table, column) if column.kind == "nominal" else _ordered(predictor, table, column)
+    return (
+        _nominal(predictor, table, column)
+        if column.kind == "nominal"
+        else _ordered(predictor, table, column)
+    )
 
 
-def local_effects(predictor: Predictor, table: Table, column: Column) -> tuple[FloatArray, IntArray]:
+def local_effects(
+    predictor: Predictor, table: Table, column: Column
+) -> tuple[FloatArray, IntArray]:
     """Change of the prediction across each row's interval of an ordered column, and the interval (0: missing)."""
     steps = fit_steps(AleColumn(column.position), table)
     if steps is None:
@@ -83,7 +91,9 @@ def local_effects(predictor: Predictor, table: Table, column: Column) -> tuple[F
     rows = np.flatnonzero(intervals)
     ends_at = np.searchsorted(steps.parts, steps.edges)
     ends = [
-        predictor.recombined(table, rows, steps.ends, ends_at[intervals[rows] - below], [column.position])
+        predictor.recombined(
+            table, rows, steps.ends, ends_at[intervals[rows] - below], [column.position]
+        )
         for below in (0, 1)
     ]
     effects = np.zeros(table.n_rows)
@@ -96,10 +106,14 @@ def _ordered(predictor: Predictor, table: Table, column: Column) -> Accumulated:
     steps = fit_steps(AleColumn(column.position), table)
     values = column.levels[steps.edges] if steps is not None else column.levels
     counts = np.bincount(intervals, minlength=len(values))[1:]
-    changes = np.bincount(intervals, weights=effects, minlength=len(values))[1:] / np.maximum(counts, 1)
+    changes = np.bincount(intervals, weights=effects, minlength=len(values))[1:] / np.maximum(
+        counts, 1
+    )
     curve = np.append(0.0, np.cumsum(changes))
     middle = (curve[:-1] + curve[1:]) / 2
-    return Accumulated(values, curve - float(middle @ counts) / counts.sum(), changes, counts.astype(np.intp))
+    return Accumulated(
+        values, curve - float(middle @ counts) / counts.sum(), changes, counts.astype(np.intp)
+    )
 
 
 def _nominal(predictor: Predictor, table: Table, column: Column) -> Accumulated:
@@ -109,13 +123,21 @@ def _nominal(predictor: Predictor, table: Table, column: Column) -> Accumulated:
     for step, pair in enumerate(pairwise(order)):
         rows = np.flatnonzero(np.isin(column.codes, pair))
         ends = [
-            predictor.recombined(table, rows, carriers, np.full(len(rows), step + up, dtype=np.intp), [column.position])
+            predictor.recombined(
+                table,
+                rows,
+                carriers,
+                np.full(len(rows), step + up, dtype=np.intp),
+                [column.position],
+            )
             for up in (1, 0)
         ]
         changes[step], counts[step] = float(np.mean(ends[0] - ends[1])), len(rows)
     curve = np.append(0.0, np.cumsum(changes))
     shares = np.bincount(column.codes[column.codes >= 0], minlength=len(column.levels))[order]
-    return Accumulated(column.levels[order], curve - float(curve @ shares) / shares.sum(), changes, counts)
+    return Accumulated(
+        column.levels[order], curve - float(curve @ shares) / shares.sum(), changes, counts
+    )
 
 
 def resembling_levels(table: Table, column: Column) -> IntArray:
@@ -129,7 +151,9 @@ def resembling_levels(table: Table, column: Column) -> IntArray:
         if other.position != column.position:
             distances += _distances(column, other)
     squared = np.square(distances)
-    gram = -(squared - squared.mean(axis=0) - squared.mean(axis=1, keepdims=True) + squared.mean()) / 2
+    gram = (
+        -(squared - squared.mean(axis=0) - squared.mean(axis=1, keepdims=True) + squared.mean()) / 2
+    )
     vectors = np.linalg.eigh(gram)[1][:, -1]
     vectors = vectors if vectors[0] <= vectors[-1] else -vectors
     return np.lexsort((np.arange(len(vectors)), np.round(vectors, 9))).astype(np.intp)

@@ -22,7 +22,9 @@ settings.load_profile(os.environ.get("GRANITE_TEST_PROFILE") or "default")
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
-        "--require-packages", action="store_true", help="a test skipped because a package is missing counts as failed"
+        "--require-packages",
+        action="store_true",
+        help="a test skipped because a package is missing counts as failed",
     )
 
 
@@ -36,7 +38,9 @@ def data_folder() -> Path:
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+def pytest_runtest_makereport(
+    item: pytest.Item,
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     return _demanding(item.config, (yield))
 
 

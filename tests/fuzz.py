@@ -29,7 +29,18 @@ import pandas as pd
 
 import granite_xai as gx
 import oracle as o
-from strategies import KINDS, Case, Function, cells_of, column, function_of, paper, quiet, rounding, weighting
+from strategies import (
+    KINDS,
+    Case,
+    Function,
+    cells_of,
+    column,
+    function_of,
+    paper,
+    quiet,
+    rounding,
+    weighting,
+)
 
 NAMES = (*o.NAMED, "coe", "ale")
 TREE_QUESTIONS = ("ice-pdp", "shap-pdp", "ice-shap", "coe", "sobol", "mplot-pdp", "cshap-shap")
@@ -55,8 +66,13 @@ def as_polars(X: Any) -> Any:
 
     frame = as_frame(X)
     ordered = [name for name in frame.columns if getattr(frame[name].dtype, "ordered", False)]
-    enums = [pl.col(name).cast(pl.String).cast(pl.Enum(list(frame[name].cat.categories))) for name in ordered]
-    return pl.from_pandas(frame, nan_to_null=False).with_columns(*enums)  # polars forgets the order on the way
+    enums = [
+        pl.col(name).cast(pl.String).cast(pl.Enum(list(frame[name].cat.categories)))
+        for name in ordered
+    ]
+    return pl.from_pandas(frame, nan_to_null=False).with_columns(
+        *enums
+    )  # polars forgets the order on the way
 
 
 def as_pyarrow(X: Any) -> Any:
@@ -66,7 +82,11 @@ def as_pyarrow(X: Any) -> Any:
 
 
 def as_frame(X: Any) -> pd.DataFrame:
-    return pd.DataFrame(X, columns=[f"x{j}" for j in range(X.shape[1])]) if isinstance(X, np.ndarray) else X
+    return (
+        pd.DataFrame(X, columns=[f"x{j}" for j in range(X.shape[1])])
+        if isinstance(X, np.ndarray)
+        else X
+    )
 
 
 def as_indexed(X: Any) -> Any:
@@ -79,7 +99,9 @@ def as_nullable(X: Any) -> Any:
     frame = as_frame(X)
     dtypes = {"f": "Float64", "i": "Int64", "b": "boolean"}
     plain = [name for name in frame.columns if isinstance(frame[name].dtype, np.dtype)]
-    return frame.astype({name: dtypes[k] for name in plain if (k := frame[name].dtype.kind) in dtypes})
+    return frame.astype(
+        {name: dtypes[k] for name in plain if (k := frame[name].dtype.kind) in dtypes}
+    )
 
 
 CONTAINERS: dict[str, Callable[[Any], Any]] = {
@@ -103,10 +125,14 @@ class AnyContainer:
 
     def predict(self, X: Any) -> np.ndarray:
         X = X.to_pandas() if hasattr(X, "to_pandas") else X
-        if isinstance(X, pd.DataFrame):  # numbers that pandas keeps with a mask have gaps of their own
+        if isinstance(
+            X, pd.DataFrame
+        ):  # numbers that pandas keeps with a mask have gaps of their own
             masked = [name for name in X.columns if X[name].dtype in ("Float64", "Int64")]
             X = X.astype(dict.fromkeys(masked, np.float64))
-        return np.array([self.function(row) for row in cells_of(X, self.function.kinds)], dtype=float)
+        return np.array(
+            [self.function(row) for row in cells_of(X, self.function.kinds)], dtype=float
+        )
 
     def __sklearn_tags__(self) -> Any:
         from sklearn.utils import InputTags, Tags, TargetTags
@@ -141,9 +167,17 @@ def drawn_question(chance: random.Random, case: Case) -> tuple[Any, o.Question]:
         ours["conditional"] = gx.Conditional(words["bins"])
     if name in ("pfi-risk", "sage-risk", "cfi-pfi"):
         ours = {**ours, "risk_loss": chance.choice(["squared", "absolute"])}
-        ours = {**ours, "average": chance.choice(["prediction", "loss"]), "pointwise": chance.random() < 0.5}
+        ours = {
+            **ours,
+            "average": chance.choice(["prediction", "loss"]),
+            "pointwise": chance.random() < 0.5,
+        }
         words |= {key: ours[key] for key in ("risk_loss", "average", "pointwise")}
-    grid = chance.choice([None, None, None, 3]) if name in ("ice-pdp", "pfi-risk", "sobol", "mplot-pdp") else None
+    grid = (
+        chance.choice([None, None, None, 3])
+        if name in ("ice-pdp", "pfi-risk", "sobol", "mplot-pdp")
+        else None
+    )
     influence: Any = gx.Individual()
     if case.d > 1 and name != "ale" and chance.random() < 0.3:
         group = sorted(chance.sample(range(case.d), chance.randint(1, case.d - 1)))
@@ -166,13 +200,18 @@ def against_the_oracle(chance: random.Random) -> str:
         "min_samples_leaf": chance.choice([1, 1, 2]),
         "alpha": chance.choice([0.0, 0.01, 0.2]),
         "max_candidates": chance.choice([2, 5, 40]),
-        **chance.choice([{"search": "greedy", "beam": 3}, {"search": "greedy"}, {"search": "refined"}]),
+        **chance.choice(
+            [{"search": "greedy", "beam": 3}, {"search": "greedy"}, {"search": "refined"}]
+        ),
         "missing": "allow",
         "resources": gx.Resources(max_grid=asked.max_grid),
     }
     problem = case.problem()
     used = case.with_rows([case.rows[n] for n in problem.rows], [case.y[n] for n in problem.rows])
-    X, fitting = CONTAINERS[name](case.X), CONTAINERS[name](used.X)  # rows without weight belong nowhere
+    X, fitting = (
+        CONTAINERS[name](case.X),
+        CONTAINERS[name](used.X),
+    )  # rows without weight belong nowhere
     told = f"{asked.name} on {case}, {name}, {options}"
     granite = paper(AnyContainer(case.function), question, **options)
     with quiet(), warnings.catch_warnings():
@@ -181,7 +220,10 @@ def against_the_oracle(chance: random.Random) -> str:
         labels = granite.apply(fitting)
         _same_after_saving(granite, fitting, labels, told)
     slack = rounding(case, problem, asked)
-    whole, measured = o.disagreement(asked, problem), next(iter(granite.diagnostics_["measured_disagreement"].values()))
+    whole, measured = (
+        o.disagreement(asked, problem),
+        next(iter(granite.diagnostics_["measured_disagreement"].values())),
+    )
     _close(measured, whole, slack, f"all rows: {told}")
     if granite.disagreement_ == 0.0:
         floor = next(iter(granite.diagnostics_["noise_floor"].values()))
@@ -198,7 +240,9 @@ def against_the_oracle(chance: random.Random) -> str:
 
 def _close(ours: float, theirs: float, slack: float, told: str) -> None:
     if not math.isclose(ours, theirs, rel_tol=1e-10, abs_tol=slack):
-        raise AssertionError(f"{ours!r} where the definitions give {theirs!r} ± {slack:.1e}; {told}")
+        raise AssertionError(
+            f"{ours!r} where the definitions give {theirs!r} ± {slack:.1e}; {told}"
+        )
 
 
 def _same_after_saving(granite: gx.Granite, X: Any, labels: Any, told: str) -> None:
@@ -220,10 +264,16 @@ def tree_model(chance: random.Random, X: np.ndarray, y: np.ndarray) -> tuple[Any
     leaf, seed = chance.choice([1, 3, 8]), chance.randint(0, 9)
     makers: dict[str, Callable[[], Any]] = {
         "tree": lambda: tree.DecisionTreeRegressor(min_samples_leaf=leaf, random_state=seed),
-        "forest": lambda: ensemble.RandomForestRegressor(5, min_samples_leaf=leaf, random_state=seed),
+        "forest": lambda: ensemble.RandomForestRegressor(
+            5, min_samples_leaf=leaf, random_state=seed
+        ),
         "extra": lambda: ensemble.ExtraTreesRegressor(5, min_samples_leaf=leaf, random_state=seed),
-        "boosting": lambda: ensemble.GradientBoostingRegressor(n_estimators=8, max_depth=3, random_state=seed),
-        "histogram": lambda: ensemble.HistGradientBoostingRegressor(max_iter=8, min_samples_leaf=leaf),
+        "boosting": lambda: ensemble.GradientBoostingRegressor(
+            n_estimators=8, max_depth=3, random_state=seed
+        ),
+        "histogram": lambda: ensemble.HistGradientBoostingRegressor(
+            max_iter=8, min_samples_leaf=leaf
+        ),
         "lightgbm": _lightgbm(leaf),
         "xgboost": _xgboost(seed),
     }
@@ -255,7 +305,11 @@ def against_the_black_box(chance: random.Random) -> str:
     """Disagreement on all rows and in given halves, with the trees read and with the model called."""
     generator = np.random.default_rng(chance.randint(0, 2**31))
     n, d = chance.randint(30, 70), chance.randint(2, 5)
-    X = generator.normal(size=(n, d)) if chance.random() < 0.5 else generator.integers(-3, 4, size=(n, d)) / 2.0
+    X = (
+        generator.normal(size=(n, d))
+        if chance.random() < 0.5
+        else generator.integers(-3, 4, size=(n, d)) / 2.0
+    )
     y = X[:, 0] * X[:, 1] + np.sin(X[:, -1]) + 0.1 * generator.normal(size=n)
     cut = float(np.median(X[:, 0]))
     if chance.random() < 0.3:
@@ -273,8 +327,12 @@ def against_the_black_box(chance: random.Random) -> str:
         halves = gx.partitioners.GivenRules([f"x0 ≤ {cut!r}", f"x0 > {cut!r}"])
         with quiet(), warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            granite = gx.Granite(asked, name, partitioner=halves, missing="allow").fit(X, y, weights)
-        found.append([granite.disagreement_, *(region.disagreement for region in granite.partition_)])
+            granite = gx.Granite(asked, name, partitioner=halves, missing="allow").fit(
+                X, y, weights
+            )
+        found.append(
+            [granite.disagreement_, *(region.disagreement for region in granite.partition_)]
+        )
     scale = float(np.nanvar(model.predict(X))) + 1e-12
     for ours, theirs in zip(*found, strict=True):
         if not math.isclose(ours, theirs, rel_tol=relative, abs_tol=relative * scale):
@@ -295,7 +353,9 @@ def main() -> int:
     """Seeds until the time is over; the number of those that failed."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seconds", type=float, default=60.0)
-    parser.add_argument("--first", type=int, default=None, help="the first seed; by the clock if left out")
+    parser.add_argument(
+        "--first", type=int, default=None, help="the first seed; by the clock if left out"
+    )
     parser.add_argument("--seed", type=int, default=None, help="this one alone, with its traceback")
     wanted = parser.parse_args()
     if wanted.seed is not None:

@@ -38,11 +38,18 @@ ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = "src/granite_xai"
 RULES = ("search/test_splitting.py", "regions")
 TREES = ("search/test_candidates.py", "search/test_partitioners.py", "search/test_tree.py")
-FRAMEWORKS = ("search/test_partitioners.py", "frameworks/test_exact.py", "frameworks/test_known_answers.py")
+FRAMEWORKS = (
+    "search/test_partitioners.py",
+    "frameworks/test_exact.py",
+    "frameworks/test_known_answers.py",
+)
 VECTORS = ("search/test_cohorts.py", "search/test_scatter.py", *FRAMEWORKS)
 MASKED = ("engine/test_masked.py", "engine", "test_fuzz.py", "paper")
 LOOKED_AHEAD = ("search/test_refined.py", *TREES)
-BY_CHANCE = ("chance/test_replicates.py", "chance/test_estimate.py")  # what moves with the weights of the rows
+BY_CHANCE = (
+    "chance/test_replicates.py",
+    "chance/test_estimate.py",
+)  # what moves with the weights of the rows
 
 # Which tests belong to which file or room, quick and decisive ones first; the file's own examples run before them. The
 # name of a room is also that of the one file it may be.
@@ -52,17 +59,29 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "masking": ("masking", *MASKED, BY_CHANCE[0]),
     "behavior": ("models/test_targets.py", *MASKED, "test_disagreement.py"),
     "interaction": ("engine/test_games.py", *MASKED),
-    "disagreement": ("test_disagreement.py", "test_objective.py", "whole/test_numerics.py", "test_fuzz.py"),
+    "disagreement": (
+        "test_disagreement.py",
+        "test_objective.py",
+        "whole/test_numerics.py",
+        "test_fuzz.py",
+    ),
     "chance": ("chance", "test_new_rows.py"),
     "regions": (*RULES, FRAMEWORKS[0]),
     "search": (*VECTORS, "search"),  # what no line below names
     "search/scoring": (*TREES, LOOKED_AHEAD[0]),
     "search/tree": (*TREES, "whole/test_numerics.py", LOOKED_AHEAD[0]),  # where ties are told
-    "search/problem": (*TREES, LOOKED_AHEAD[0], "chance/test_path.py"),  # shares, which the path reads
+    "search/problem": (
+        *TREES,
+        LOOKED_AHEAD[0],
+        "chance/test_path.py",
+    ),  # shares, which the path reads
     "search/candidates": (*RULES, *TREES),
     "search/clarity": ("search/test_clarity.py",),
     "search/refine": LOOKED_AHEAD,
-    "search/pairs": ("evaluations/test_resident.py", *LOOKED_AHEAD),  # all sets at once, where they lie on a device
+    "search/pairs": (
+        "evaluations/test_resident.py",
+        *LOOKED_AHEAD,
+    ),  # all sets at once, where they lie on a device
 }
 
 # Constants and functions that only bound how much is done at once, or say from where another way to the same numbers is
@@ -76,10 +95,34 @@ BOUNDS: dict[str, set[str]] = {
 }
 
 COMPARISONS = {"Lt": "LtE", "Gt": "GtE", "Eq": "NotEq", "In": "NotIn", "Is": "IsNot"}
-OPERATORS = {"Add": "Sub", "Mod": "FloorDiv", "FloorDiv": "Div", "Mult": "Div", "BitAnd": "BitOr", "And": "Or"}
-NAMES = {"min": "max", "argmin": "argmax", "any": "all", "minimum": "maximum", "floor": "ceil", "left": "right"}
-COMPARISONS, OPERATORS, NAMES = ({**{v: k for k, v in t.items()}, **t} for t in (COMPARISONS, OPERATORS, NAMES))
-SILENT = {"strict", "stacklevel", "code", "hint", "argument", "dtype", "axis"}  # arguments that check or word something
+OPERATORS = {
+    "Add": "Sub",
+    "Mod": "FloorDiv",
+    "FloorDiv": "Div",
+    "Mult": "Div",
+    "BitAnd": "BitOr",
+    "And": "Or",
+}
+NAMES = {
+    "min": "max",
+    "argmin": "argmax",
+    "any": "all",
+    "minimum": "maximum",
+    "floor": "ceil",
+    "left": "right",
+}
+COMPARISONS, OPERATORS, NAMES = (
+    {**{v: k for k, v in t.items()}, **t} for t in (COMPARISONS, OPERATORS, NAMES)
+)
+SILENT = {
+    "strict",
+    "stacklevel",
+    "code",
+    "hint",
+    "argument",
+    "dtype",
+    "axis",
+}  # arguments that check or word something
 
 
 @dataclass(frozen=True)
@@ -95,7 +138,9 @@ class Mutant:
     def write(self, folder: Path) -> None:
         """Put the fault into a copy of the package."""
         text = (ROOT / self.file).read_bytes()
-        (folder / self.file).write_bytes(text[: self.span[0]] + self.after.encode() + text[self.span[1] :])
+        (folder / self.file).write_bytes(
+            text[: self.span[0]] + self.after.encode() + text[self.span[1] :]
+        )
 
 
 def mutants_of(file: Path) -> list[Mutant]:
@@ -107,12 +152,19 @@ def mutants_of(file: Path) -> list[Mutant]:
     found, tree = [], ast.parse(text)
     tree.body = [statement for statement in tree.body if not only_bounds(file, statement)]
     for number, (node, fault) in enumerate(changes(tree)):
-        if isinstance(node, ast.Return) and number % 4:  # sparingly: a missing result rarely goes unseen
+        if (
+            isinstance(node, ast.Return) and number % 4
+        ):  # sparingly: a missing result rarely goes unseen
             continue
-        span = (starts[node.lineno - 1] + node.col_offset, starts[node.end_lineno - 1] + node.end_col_offset)
+        span = (
+            starts[node.lineno - 1] + node.col_offset,
+            starts[node.end_lineno - 1] + node.end_col_offset,
+        )
         after = ast.unparse(fault)
         after = f"({after})" if isinstance(node, ast.expr) else after
-        found.append(Mutant(file.relative_to(ROOT).as_posix(), node.lineno, ast.unparse(node), after, span))
+        found.append(
+            Mutant(file.relative_to(ROOT).as_posix(), node.lineno, ast.unparse(node), after, span)
+        )
     return found
 
 
@@ -122,7 +174,9 @@ def only_bounds(file: Path, statement: ast.stmt) -> bool:
     if isinstance(statement, ast.FunctionDef):
         return statement.name in names
     targets = statement.targets if isinstance(statement, ast.Assign) else []
-    given = {node.id for target in targets for node in ast.walk(target) if isinstance(node, ast.Name)}
+    given = {
+        node.id for target in targets for node in ast.walk(target) if isinstance(node, ast.Name)
+    }
     return bool(given) and given <= names
 
 
@@ -143,36 +197,63 @@ def changes(node: ast.AST) -> Iterator[tuple[Any, ast.AST]]:
 
 def left_alone(parent: ast.AST, field: str, child: ast.AST) -> bool:
     """Whether something only words a message, checks a promise or describes types."""
-    if isinstance(child, ast.JoinedStr | ast.Raise) or field in ("annotation", "returns", "decorator_list"):
+    if isinstance(child, ast.JoinedStr | ast.Raise) or field in (
+        "annotation",
+        "returns",
+        "decorator_list",
+    ):
         return True
-    if isinstance(parent, ast.keyword) and parent.arg in SILENT:  # an axis is changed with its keyword
+    if (
+        isinstance(parent, ast.keyword) and parent.arg in SILENT
+    ):  # an axis is changed with its keyword
         return True
-    if isinstance(child, ast.Assign) and isinstance(parent, ast.Module):  # Condition = Interval | Levels
+    if isinstance(child, ast.Assign) and isinstance(
+        parent, ast.Module
+    ):  # Condition = Interval | Levels
         return not isinstance(child.value, ast.Constant | ast.Dict | ast.Tuple)
     if isinstance(child, ast.If):
         return ast.unparse(child.test) == "TYPE_CHECKING"
-    if isinstance(child, ast.FunctionDef):  # how much memory something takes: blocks are the larger or smaller for it
+    if isinstance(
+        child, ast.FunctionDef
+    ):  # how much memory something takes: blocks are the larger or smaller for it
         return child.name.endswith("_bytes")
-    return isinstance(child, ast.Call) and ast.unparse(child.func) in ("isinstance", "TypeVar", "cast")
+    return isinstance(child, ast.Call) and ast.unparse(child.func) in (
+        "isinstance",
+        "TypeVar",
+        "cast",
+    )
 
 
 def changed(node: ast.AST) -> ast.AST | None:
     """The fault that fits a node, if any."""
     new: Any = copy.deepcopy(node)
     value = getattr(new, "value", None)
-    if isinstance(new, ast.Compare) and len(new.ops) == 1 and type(new.ops[0]).__name__ in COMPARISONS:
+    if (
+        isinstance(new, ast.Compare)
+        and len(new.ops) == 1
+        and type(new.ops[0]).__name__ in COMPARISONS
+    ):
         new.ops = [getattr(ast, COMPARISONS[type(new.ops[0]).__name__])()]
-    elif isinstance(new, ast.BinOp | ast.BoolOp | ast.AugAssign) and type(new.op).__name__ in OPERATORS:
+    elif (
+        isinstance(new, ast.BinOp | ast.BoolOp | ast.AugAssign)
+        and type(new.op).__name__ in OPERATORS
+    ):
         new.op = getattr(ast, OPERATORS[type(new.op).__name__])()
     elif isinstance(new, ast.UnaryOp):
         new = new.operand
     elif isinstance(new, ast.Constant) and isinstance(value, bool | int | float):
         new.value = not value if isinstance(value, bool) else value + 1
-    elif isinstance(new, ast.keyword) and new.arg in ("axis", "side") and isinstance(value, ast.Constant):
+    elif (
+        isinstance(new, ast.keyword)
+        and new.arg in ("axis", "side")
+        and isinstance(value, ast.Constant)
+    ):
         value.value = 1 - value.value if new.arg == "axis" else NAMES[value.value]
     elif isinstance(new, ast.Call) and isinstance(new.func, ast.Name) and new.func.id in NAMES:
         new.func.id = NAMES[new.func.id]
-    elif isinstance(new, ast.Call) and isinstance(new.func, ast.Attribute) and new.func.attr in NAMES:
+    elif (
+        isinstance(new, ast.Call) and isinstance(new.func, ast.Attribute) and new.func.attr in NAMES
+    ):
         new.func.attr = NAMES[new.func.attr]
     elif isinstance(new, ast.Return) and value is not None and ast.unparse(value) != "None":
         new.value = ast.Constant(None)
@@ -229,7 +310,11 @@ def session(folder: Path, tests: list[str]) -> int:
     os.environ["PYTHONPATH"] = str(folder / "src")
     if not str(find_spec("granite_xai").origin).startswith(str(folder)):
         return int(pytest.ExitCode.USAGE_ERROR)
-    return int(pytest.main(["-x", "-q", "-p", "no:cacheprovider", "-m", "not slow and not browser", *tests]))
+    return int(
+        pytest.main(
+            ["-x", "-q", "-p", "no:cacheprovider", "-m", "not slow and not browser", *tests]
+        )
+    )
 
 
 def scratch_copy(folder: Path) -> None:
@@ -259,20 +344,37 @@ def prepare(examples: int) -> None:
     os.environ |= {"OMP_NUM_THREADS": "1", "GRANITE_TEST_PROFILE": "mutants"}
     phases = (Phase.explicit, Phase.generate)
     settings.register_profile(
-        "mutants", derandomize=True, deadline=None, database=None, phases=phases, max_examples=examples
+        "mutants",
+        derandomize=True,
+        deadline=None,
+        database=None,
+        phases=phases,
+        max_examples=examples,
     )
-    for name in ("pandas", "narwhals", "scipy.stats", "numba", "joblib", "sklearn.cluster", "sklearn.ensemble"):
+    for name in (
+        "pandas",
+        "narwhals",
+        "scipy.stats",
+        "numba",
+        "joblib",
+        "sklearn.cluster",
+        "sklearn.ensemble",
+    ):
         import_module(name)
 
 
 def main() -> None:
     """Plant the mutants one after another and keep a table of what became of them."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--seed", type=int, default=4)
     parser.add_argument("--count", type=int, default=200)
     parser.add_argument("--only", help="the table of an earlier run: plant its survivors only")
     parser.add_argument("--out", default="mutants.json", help="the table to write")
-    parser.add_argument("--examples", type=int, default=100, help="of the property tests, in percent of the usual")
+    parser.add_argument(
+        "--examples", type=int, default=100, help="of the property tests, in percent of the usual"
+    )
     arguments = parser.parse_args()
     prepare(arguments.examples)
     mutants = chosen_mutants(arguments)
@@ -291,10 +393,14 @@ def main() -> None:
             mutant.write(folder)
             outcome, seconds = run(folder, tests, 5 * clean[room])
             shutil.copy(ROOT / mutant.file, folder / mutant.file)
-            table["mutants"].append({**asdict(mutant), "outcome": outcome, "seconds": round(seconds, 1)})
+            table["mutants"].append(
+                {**asdict(mutant), "outcome": outcome, "seconds": round(seconds, 1)}
+            )
             table["killed"] = sum(entry["outcome"] != "survived" for entry in table["mutants"])
             table["clean"] = {room: round(seconds, 1) for room, seconds in clean.items()}
-            Path(arguments.out).write_text(json.dumps(table, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+            Path(arguments.out).write_text(
+                json.dumps(table, indent=1, ensure_ascii=False) + "\n", encoding="utf-8"
+            )
             words = f"{mutant.file}:{mutant.line}  {mutant.before:.90}  →  {mutant.after:.90}"
             print(f"{number:4} {outcome:9}{seconds:6.1f} s  {' '.join(words.split())}", flush=True)
     print(f"killed: {table['killed']} of {len(mutants)}")

@@ -12,7 +12,9 @@ import tomllib
 from pathlib import Path
 
 PROJECT = Path(__file__).resolve().parent.parent / "pyproject.toml"
-REQUIREMENT = re.compile(r"(?P<name>[A-Za-z0-9._-]+)(\[[^\]]*\])?>=(?P<version>[0-9][0-9A-Za-z.]*)$")
+REQUIREMENT = re.compile(
+    r"(?P<name>[A-Za-z0-9._-]+)(\[[^\]]*\])?>=(?P<version>[0-9][0-9A-Za-z.]*)$"
+)
 LEFT_OUT = ("granite-xai", "torch", "array-api-compat")
 """The package itself, and what only a graphics processor needs: no test of the oldest versions asks for those."""
 

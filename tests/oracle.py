@@ -66,7 +66,9 @@ def variance(values: Sequence[float], weights: Sequence[float]) -> float:
 def subsets(items: Iterable[Any]) -> list[frozenset[Any]]:
     """All subsets, the empty one first."""
     items = list(items)
-    return [frozenset(chosen) for size in range(len(items) + 1) for chosen in combinations(items, size)]
+    return [
+        frozenset(chosen) for size in range(len(items) + 1) for chosen in combinations(items, size)
+    ]
 
 
 def recombine(shown: Sequence[Any], elsewhere: Sequence[Any], T: Set) -> list[Any]:
@@ -90,7 +92,9 @@ class Problem:
         fitted: Problem | None = None,
     ) -> None:
         self.model = model
-        self.X = [[cell.item() if isinstance(cell, np.generic) else cell for cell in row] for row in X]
+        self.X = [
+            [cell.item() if isinstance(cell, np.generic) else cell for cell in row] for row in X
+        ]
         self.d = len(self.X[0]) if self.X else len(kinds or ())
         self.D: Set = frozenset(range(self.d))
         self.y = None if y is None else [float(value) for value in y]
@@ -134,7 +138,13 @@ class Problem:
         """``F(row n on T, b elsewhere)`` for every row n."""
         return self.remember(
             ("against", tuple(map(same, b)), T),
-            lambda: dict(zip(self.rows, self.call([recombine(self.X[n], b, T) for n in self.rows]), strict=True)),
+            lambda: dict(
+                zip(
+                    self.rows,
+                    self.call([recombine(self.X[n], b, T) for n in self.rows]),
+                    strict=True,
+                )
+            ),
         )
 
     def F(self) -> dict[int, float]:
@@ -184,7 +194,9 @@ class Setting:
     pointwise: bool = False  # risk: one attribution per row
     groups: tuple[tuple[int, ...], ...] = ()  # joint
     order: int = 2  # interaction
-    index: str = "stii"  # interaction, partial: stii | sii | fsii | bii (also for columns and groups)
+    index: str = (
+        "stii"  # interaction, partial: stii | sii | fsii | bii (also for columns and groups)
+    )
 
     @property
     def per_row(self) -> bool:
@@ -262,7 +274,9 @@ def region_row(problem: Problem, rows: Rows) -> list[Any]:
             if is_missing(cell) or is_missing(target[j]) or not problem.is_ordered(j):
                 total += int(same(cell) != same(target[j]))
             else:
-                total += abs(midrank(problem, j, cell) - midrank(problem, j, target[j])) / len(problem.rows)
+                total += abs(midrank(problem, j, cell) - midrank(problem, j, target[j])) / len(
+                    problem.rows
+                )
         return total
 
     return problem.X[min(rows, key=lambda n: (distance(n), n))]
@@ -275,7 +289,9 @@ def baseline_row(problem: Problem, setting: Setting, home: Rows) -> Sequence[Any
         return setting.baseline
     if setting.baseline == "region":
         return fitted.remember(("region row", tuple(home)), lambda: region_row(fitted, home))
-    return fitted.remember(("center", setting.baseline), lambda: center(fitted, fitted.rows, setting.baseline))
+    return fitted.remember(
+        ("center", setting.baseline), lambda: center(fitted, fitted.rows, setting.baseline)
+    )
 
 
 # ---------------------------------------------------------------------------------------------- masking: conditional
@@ -297,7 +313,11 @@ def edges(fitted: Problem, j: int, count: int = 10) -> list[Any]:
     seen = [n for n in fitted.rows if not is_missing(fitted.X[n][j])]
     total = sum(w[n] for n in seen) * (1 - Fraction(1, 10**12))
     for k in range(1, count + 1):
-        z = next(v for v in distinct if count * sum(w[n] for n in seen if fitted.X[n][j] <= v) >= k * total)
+        z = next(
+            v
+            for v in distinct
+            if count * sum(w[n] for n in seen if fitted.X[n][j] <= v) >= k * total
+        )
         if z not in found:
             found.append(z)
     return found
@@ -334,13 +354,23 @@ def target_columns(fitted: Problem, j: int) -> list[list[float]]:
     if fitted.is_ordered(j):
         place = [-math.inf if is_missing(cell) else cell for cell in cells]
         both = list(zip(place, times, strict=True))
-        columns = [[sum(w for b, w in both if b < a) + (sum(w for b, w in both if b == a) + 1) / 2 for a in place]]
+        columns = [
+            [
+                sum(w for b, w in both if b < a) + (sum(w for b, w in both if b == a) + 1) / 2
+                for a in place
+            ]
+        ]
     else:
-        columns = [list(column) for column in zip(*(predictor_columns(fitted, j, cell) for cell in cells), strict=True)]
+        columns = [
+            list(column)
+            for column in zip(*(predictor_columns(fitted, j, cell) for cell in cells), strict=True)
+        ]
     total = math.fsum(variance(column, times) for column in columns)
     if total <= 0:
         return []
-    return [[value / math.sqrt(total) for value in column] for column in columns if len(set(column)) > 1]
+    return [
+        [value / math.sqrt(total) for value in column] for column in columns if len(set(column)) > 1
+    ]
 
 
 def tree_bins(fitted: Problem, T: Set, setting: Setting) -> Callable[[Sequence[Any]], Hashable]:
@@ -353,10 +383,14 @@ def tree_bins(fitted: Problem, T: Set, setting: Setting) -> Callable[[Sequence[A
         return [value for j in sorted(T) for value in predictor_columns(fitted, j, row[j])]
 
     times = [float(w) for w in stood_for(fitted).values()]
-    least = setting.bin_leaf / math.fsum(times) * (1 - 1e-12)  # a leaf weighs at least as much as so many rows
+    least = (
+        setting.bin_leaf / math.fsum(times) * (1 - 1e-12)
+    )  # a leaf weighs at least as much as so many rows
     if least > 0.5:
         return lambda _: 0
-    tree = DecisionTreeRegressor(max_leaf_nodes=10, min_weight_fraction_leaf=least, random_state=setting.bin_seed)
+    tree = DecisionTreeRegressor(
+        max_leaf_nodes=10, min_weight_fraction_leaf=least, random_state=setting.bin_seed
+    )
     tree.fit(np.array([predictors(fitted.X[n]) for n in fitted.rows]), np.array(targets).T, times)
     return lambda row: int(tree.apply(np.array([predictors(row)]))[0])
 
@@ -365,7 +399,9 @@ def own_bins(fitted: Problem, T: Set, setting: Setting) -> Callable[[Sequence[An
     """An object with ``fit(X_T, X_rest)`` and ``apply(X_T)``."""
     inside, outside = sorted(T), sorted(fitted.D - T)
     binner = copy.deepcopy(setting.bins)  # one for every coalition
-    shown, rest = ([[fitted.X[n][j] for j in part] for n in fitted.rows] for part in (inside, outside))
+    shown, rest = (
+        [[fitted.X[n][j] for j in part] for n in fitted.rows] for part in (inside, outside)
+    )
     binner.fit(shown, rest)
     return lambda row: binner.apply([[row[j] for j in inside]])[0]
 
@@ -377,7 +413,11 @@ def binning(fitted: Problem, T: Set, setting: Setting) -> Callable[[Sequence[Any
     if setting.bins == "exact":
         return lambda row: tuple(same(row[j]) for j in sorted(T))
     if setting.bins == "tree":  # columns that are constant on the fitting rows tell nothing
-        T = frozenset(j for j in T if len({same(row[j]) for n, row in enumerate(fitted.X) if fitted.w[n] > 0}) > 1)
+        T = frozenset(
+            j
+            for j in T
+            if len({same(row[j]) for n, row in enumerate(fitted.X) if fitted.w[n] > 0}) > 1
+        )
         if not T:
             return lambda _: 0
     if setting.bins == "tree" and len(T) == 1:
@@ -388,7 +428,12 @@ def binning(fitted: Problem, T: Set, setting: Setting) -> Callable[[Sequence[Any
 
 def bins_of(problem: Problem, setting: Setting, T: Set) -> dict[int, Hashable]:
     """The bin of every row."""
-    kind = (setting.bins if isinstance(setting.bins, str) else id(setting.bins), setting.bin_leaf, setting.bin_seed, T)
+    kind = (
+        setting.bins if isinstance(setting.bins, str) else id(setting.bins),
+        setting.bin_leaf,
+        setting.bin_seed,
+        T,
+    )
     bin_T = problem.fitted.remember(("binning", *kind), lambda: binning(problem.fitted, T, setting))
     return problem.remember(("bins", *kind), lambda: {n: bin_T(problem.X[n]) for n in problem.rows})
 
@@ -396,7 +441,9 @@ def bins_of(problem: Problem, setting: Setting, T: Set) -> dict[int, Hashable]:
 # --------------------------------------------------------------------------------------------- masked model and game
 
 
-def outcomes(problem: Problem, setting: Setting, T: Set, n: int, rows: Rows, home: Rows) -> list[tuple[float, float]]:
+def outcomes(
+    problem: Problem, setting: Setting, T: Set, n: int, rows: Rows, home: Rows
+) -> list[tuple[float, float]]:
     """What the model says about row n when only T is shown: pairs (prediction, weight) over the references."""
     if setting.masking == "baseline":
         return [(problem.against(baseline_row(problem, setting, home), T)[n], 1.0)]
@@ -408,9 +455,13 @@ def outcomes(problem: Problem, setting: Setting, T: Set, n: int, rows: Rows, hom
     return [(R_n[m], problem.w[m]) for m in references]
 
 
-def masked(problem: Problem, setting: Setting, T: Set, n: int, rows: Rows, home: Rows | None = None) -> float:
+def masked(
+    problem: Problem, setting: Setting, T: Set, n: int, rows: Rows, home: Rows | None = None
+) -> float:
     """``F_T(x_n)`` in the region."""
-    values, weights = zip(*outcomes(problem, setting, T, n, rows, rows if home is None else home), strict=True)
+    values, weights = zip(
+        *outcomes(problem, setting, T, n, rows, rows if home is None else home), strict=True
+    )
     return mean(values, weights)
 
 
@@ -437,7 +488,9 @@ def row_risk(problem: Problem, setting: Setting, T: Set, n: int, rows: Rows, hom
     return -mean([risk_loss(setting.loss, value, y) for value in values], weights)
 
 
-def game(problem: Problem, setting: Setting, rows: Rows, home: Rows | None = None) -> Callable[[Iterable[int]], Value]:
+def game(
+    problem: Problem, setting: Setting, rows: Rows, home: Rows | None = None
+) -> Callable[[Iterable[int]], Value]:
     """The value function nu of the region."""
     home, known = rows if home is None else home, {}
 
@@ -466,7 +519,9 @@ def jansen(problem: Problem, setting: Setting, S: Set, rows: Rows) -> float:
         raise ValueError("Jansen's total effect needs several references, and columns or groups")
     spread = []
     for n in rows:
-        values, weights = zip(*outcomes(problem, setting, problem.D - S, n, rows, rows), strict=True)
+        values, weights = zip(
+            *outcomes(problem, setting, problem.D - S, n, rows, rows), strict=True
+        )
         spread.append(variance(values, weights))
     return mean(spread, problem.weights_of(rows))
 
@@ -504,8 +559,13 @@ def shapley(nu: Callable[[Set], Value], everyone: Sequence[Set], S: Set) -> Valu
 
 def banzhaf(nu: Callable[[Set], Value], everyone: Sequence[Set], S: Set) -> Value:
     """Mean over all coalitions of the other players of what S adds."""
-    others = [frozenset().union(*coalition) for coalition in subsets([player for player in everyone if player != S])]
-    return combination([(sign / len(others), nu(T | S if sign > 0 else T)) for T in others for sign in (1.0, -1.0)])
+    others = [
+        frozenset().union(*coalition)
+        for coalition in subsets([player for player in everyone if player != S])
+    ]
+    return combination(
+        [(sign / len(others), nu(T | S if sign > 0 else T)) for T in others for sign in (1.0, -1.0)]
+    )
 
 
 def derivative(nu: Callable[[Set], Value], S: Set, T: Set = EMPTY) -> Value:
@@ -526,7 +586,9 @@ def interaction_index(nu: Callable[[Set], Value], D: Set, S: Set, index: str = "
             weight = 1 / 2 ** (p - k)
         else:
             weight = math.factorial(2 * k - 1) / math.factorial(k - 1) ** 2
-            weight *= math.factorial(p - t - 1) * math.factorial(t + k - 1) / math.factorial(p + k - 1)
+            weight *= (
+                math.factorial(p - t - 1) * math.factorial(t + k - 1) / math.factorial(p + k - 1)
+            )
         terms.append((weight, derivative(nu, S, T)))
     return combination(terms)
 
@@ -560,9 +622,17 @@ def explain(
     """
     rows = [n for n in (problem.rows if rows is None else rows) if problem.w[n] > 0]
     wanted = compared_sets(problem.d, setting) if sets is None else [frozenset(S) for S in sets]
-    if setting.behavior == "sensitivity" and setting.total == "jansen" and setting.interaction == "full":
+    if (
+        setting.behavior == "sensitivity"
+        and setting.total == "jansen"
+        and setting.interaction == "full"
+    ):
         return {S: jansen(problem, setting, S, rows) for S in wanted}
-    if setting.behavior == "sensitivity" and setting.total == "jansen" and setting.influence == "interaction":
+    if (
+        setting.behavior == "sensitivity"
+        and setting.total == "jansen"
+        and setting.influence == "interaction"
+    ):
         raise ValueError("Jansen's total effect is for columns and groups")
     nu = game(problem, setting, rows, home)
     return {S: influence_of(nu, problem.D, S, setting) for S in wanted}
@@ -606,12 +676,21 @@ NAMED: dict[str, tuple[str, str, tuple[str, str], tuple[str, str]]] = {
 
 
 def question(
-    name: str, *, loss: Any = "squared", features: Any = None, max_grid: int | None = None, **options: Any
+    name: str,
+    *,
+    loss: Any = "squared",
+    features: Any = None,
+    max_grid: int | None = None,
+    **options: Any,
 ) -> Question:
     """A named question; further options are those of Setting (``loss`` of the risk is called ``risk_loss`` here)."""
     if "risk_loss" in options:
         options["loss"] = options.pop("risk_loss")
-    chosen = None if features is None else tuple(frozenset({S} if isinstance(S, int) else S) for S in features)
+    chosen = (
+        None
+        if features is None
+        else tuple(frozenset({S} if isinstance(S, int) else S) for S in features)
+    )
     if name in ("coe", "ale"):
         local = Setting(**options)
         return Question(local, local, loss, name, chosen, max_grid, name)
@@ -637,7 +716,11 @@ def question_sets(asked: Question, d: int) -> list[Set]:
     """The sets S of the disagreement."""
     if asked.kind == "coe":
         return [frozenset(range(d))]
-    return compared_sets(d, asked.first) if asked.features is None else [frozenset(S) for S in asked.features]
+    return (
+        compared_sets(d, asked.first)
+        if asked.features is None
+        else [frozenset(S) for S in asked.features]
+    )
 
 
 def snap(fitted: Problem, j: int, cell: Any, G: int) -> Any:
@@ -655,7 +738,10 @@ def snapped(problem: Problem, S: Set, G: int) -> Problem:
     """C22: the problem in which the columns of S hold snapped values; bins and baselines stay as fitted."""
 
     def compute() -> Problem:
-        X = [[snap(problem.fitted, j, cell, G) if j in S else cell for j, cell in enumerate(row)] for row in problem.X]
+        X = [
+            [snap(problem.fitted, j, cell, G) if j in S else cell for j, cell in enumerate(row)]
+            for row in problem.X
+        ]
         return Problem(problem.model, X, problem.y, problem.w, problem.kinds, problem.fitted)
 
     return problem.remember(("snapped", S, G), compute)
@@ -665,7 +751,12 @@ def ale_edges(problem: Problem, j: int, rows: Rows, intervals: int) -> list[Any]
     """Ends of the intervals in a region: those of the fit, cut at the first and last hundredth within its range."""
     fitted = problem.fitted
     coarse, fine = (
-        sorted({min(fitted.levels(j)), *(edges(fitted, j, k) if fitted.is_ordered(j) else fitted.levels(j))})
+        sorted(
+            {
+                min(fitted.levels(j)),
+                *(edges(fitted, j, k) if fitted.is_ordered(j) else fitted.levels(j)),
+            }
+        )
         for k in (intervals, 10 * intervals)
     )
     seen = [problem.X[n][j] for n in rows if not is_missing(problem.X[n][j])]
@@ -685,8 +776,12 @@ def ale_gap(problem: Problem, j: int, rows: Rows, intervals: int = 10) -> dict[i
     for n in known if z else []:
         # the interval (z_{k-1}, z_k]; the first is closed
         k = min(max(sum(edge < problem.X[n][j] for edge in z), 1), len(z) - 1)
-        ends = [recombine(problem.X[n], [z[k - side]] * problem.d, problem.D - {j}) for side in (0, 1)]
-        upper, lower = problem.remember(("ale", j, n, z[k - 1], z[k]), lambda ends=ends: problem.call(ends))
+        ends = [
+            recombine(problem.X[n], [z[k - side]] * problem.d, problem.D - {j}) for side in (0, 1)
+        ]
+        upper, lower = problem.remember(
+            ("ale", j, n, z[k - 1], z[k]), lambda ends=ends: problem.call(ends)
+        )
         interval[n], effect[n] = k, upper - lower
     for n in effect:
         mates = [m for m in effect if interval[m] == interval[n]]
@@ -694,7 +789,9 @@ def ale_gap(problem: Problem, j: int, rows: Rows, intervals: int = 10) -> dict[i
     return gap
 
 
-def gaps(asked: Question, problem: Problem, rows: Rows | None = None, home: Rows | None = None) -> dict[Set, Value]:
+def gaps(
+    asked: Question, problem: Problem, rows: Rows | None = None, home: Rows | None = None
+) -> dict[Set, Value]:
     """phi_1(S) - phi_2(S) for every compared set."""
     rows = [n for n in (problem.rows if rows is None else rows) if problem.w[n] > 0]
     if asked.kind == "coe":
@@ -712,13 +809,17 @@ def gaps(asked: Question, problem: Problem, rows: Rows | None = None, home: Rows
     return found
 
 
-def disagreement(asked: Question, problem: Problem, rows: Rows | None = None, home: Rows | None = None) -> float:
+def disagreement(
+    asked: Question, problem: Problem, rows: Rows | None = None, home: Rows | None = None
+) -> float:
     """R of the region: the sum over sets of the loss of the gap, averaged over the rows where gaps are per row."""
     rows = [n for n in (problem.rows if rows is None else rows) if problem.w[n] > 0]
     total = []
     for gap in gaps(asked, problem, rows, home).values():
         if isinstance(gap, dict):
-            total.append(mean([gap_loss(asked.loss, gap[n]) for n in rows], problem.weights_of(rows)))
+            total.append(
+                mean([gap_loss(asked.loss, gap[n]) for n in rows], problem.weights_of(rows))
+            )
         else:
             total.append(gap_loss(asked.loss, gap))
     return math.fsum(total)
@@ -746,12 +847,16 @@ def cell(asked: Question, problem: Problem, S: Set, n: int, rows: Rows) -> int:
     return smallest
 
 
-def chance(asked: Question, problem: Problem, factors: Sequence[Sequence[float]], rows: Rows) -> dict[str, Any]:
+def chance(
+    asked: Question, problem: Problem, factors: Sequence[Sequence[float]], rows: Rows
+) -> dict[str, Any]:
     """7.1: R by chance for every replicate, and R corrected for it, from rows that weigh ``w(n) e_b(n)``."""
     g, again = gaps(asked, problem, rows), []
     for line in factors:
         weights = [w * e for w, e in zip(problem.w, line, strict=True)]
-        moved = Problem(problem.model, problem.X, problem.y, weights, problem.kinds, fitted=problem.fitted)
+        moved = Problem(
+            problem.model, problem.X, problem.y, weights, problem.kinds, fitted=problem.fitted
+        )
         again.append(gaps(asked, moved, rows))
     w, loss = problem.weights_of(rows), asked.loss
     by_chance, excess = [], []
@@ -765,8 +870,13 @@ def chance(asked: Question, problem: Problem, factors: Sequence[Sequence[float]]
                     kappa = (m + 1) / (m - 1) if m > 1 else 3.0
                     d[n] = math.sqrt(kappa) * (line[S][n] - g[S][n])
                 total.append(mean([gap_loss(loss, d[n]) for n in rows], w))
-                both = [(gap_loss(loss, g[S][n] + d[n]) + gap_loss(loss, g[S][n] - d[n])) / 2 for n in rows]
-                raised.append(mean([b - gap_loss(loss, g[S][n]) for b, n in zip(both, rows, strict=True)], w))
+                both = [
+                    (gap_loss(loss, g[S][n] + d[n]) + gap_loss(loss, g[S][n] - d[n])) / 2
+                    for n in rows
+                ]
+                raised.append(
+                    mean([b - gap_loss(loss, g[S][n]) for b, n in zip(both, rows, strict=True)], w)
+                )
             else:
                 kappa = (len(rows) + 1) / (len(rows) - 1)
                 total.append(gap_loss(loss, math.sqrt(kappa) * (line[S] - g[S])))
@@ -780,7 +890,10 @@ def chance(asked: Question, problem: Problem, factors: Sequence[Sequence[float]]
         drawn = [line[S] for line in again]
         centre = sum(drawn) / len(drawn)
         start = g[S] - (centre - g[S])
-        raised = [(gap_loss(loss, start + v - centre) + gap_loss(loss, start - v + centre)) / 2 for v in drawn]
+        raised = [
+            (gap_loss(loss, start + v - centre) + gap_loss(loss, start - v + centre)) / 2
+            for v in drawn
+        ]
         corrected.append(2 * gap_loss(loss, start) - sum(raised) / len(raised))
     return {"replicates": by_chance, "corrected": math.fsum(corrected)}
 
@@ -819,13 +932,17 @@ def floor(asked: Question, problem: Problem, delta: float, shift: float = 0.0) -
 
         def moved(prediction: float, y: float) -> float:
             here = risk_loss(setting.loss, prediction, y)
-            return max(abs(risk_loss(setting.loss, prediction + step, y) - here) for step in (delta, -delta))
+            return max(
+                abs(risk_loss(setting.loss, prediction + step, y) - here)
+                for step in (delta, -delta)
+            )
 
         error = max(
             mean([moved(average, problem.y[n]) for n in rows], weights),
             mean([moved(F[n], problem.y[n]) for n in rows], weights),
             # rounding of a mean loss itself, which counts where residuals are far larger than predictions
-            2.0**-51 * mean([risk_loss(setting.loss, average, problem.y[n]) for n in rows], weights),
+            2.0**-51
+            * mean([risk_loss(setting.loss, average, problem.y[n]) for n in rows], weights),
             2.0**-51 * mean([risk_loss(setting.loss, F[n], problem.y[n]) for n in rows], weights),
         )
     order = setting.order if setting.influence == "interaction" else 1
@@ -871,7 +988,9 @@ def scale_of(objective: Objective, problem: Problem, delta: float | None = None)
     spread = variance([F[n] for n in problem.rows], problem.weights_of(problem.rows))
     divisors = R if objective.normalize == "root" else (spread,) * len(R)
     asked = zip(given, R, floors, divisors, strict=True)
-    kept = [w if r > f and divisor else 0.0 for w, r, f, divisor in asked]  # no share of a variance of 0
+    kept = [
+        w if r > f and divisor else 0.0 for w, r, f, divisor in asked
+    ]  # no share of a variance of 0
     weights = tuple(w / math.fsum(kept) if w else 0.0 for w in kept)
     return Scale(R, floors, weights, divisors)
 
@@ -881,7 +1000,9 @@ def share(objective: Objective, scale: Scale, problem: Problem, rows: Rows) -> f
     mass = problem.mass(rows) if objective.weighting == "mass" else 1.0
     terms = [
         weight * mass * disagreement(asked, problem, rows) / divisor
-        for asked, weight, divisor in zip(objective.questions, scale.weights, scale.divisors, strict=True)
+        for asked, weight, divisor in zip(
+            objective.questions, scale.weights, scale.divisors, strict=True
+        )
         if weight
     ]
     return math.fsum(terms)
@@ -931,7 +1052,11 @@ def threshold(v: float, v_next: float) -> float:
             first, last = math.floor(low / unit), math.ceil(high / unit)
             near = math.floor(middle / unit)
             wanted = {first, first + 1, near, near + 1, last - 1, last, -limit, limit}
-            allowed = [m for m in wanted if abs(m) <= limit and first <= m <= last and abs(m * unit) <= LARGEST]
+            allowed = [
+                m
+                for m in wanted
+                if abs(m) <= limit and first <= m <= last and abs(m * unit) <= LARGEST
+            ]
             found |= {float(m * unit) for m in allowed}
         found = {t for t in found if v <= t < v_next}
         if found:
@@ -965,8 +1090,12 @@ def order_levels(problem: Problem, j: int, rows: Rows) -> list[Any]:
     for i in range(problem.d):
         if i == j:
             continue
-        for u in {same(problem.X[n][i]): n for n in reversed(rows)}.values():  # the first row that carries each value
-            p = math.fsum(problem.w[n] for n in rows if same(problem.X[n][i]) == same(problem.X[u][i]))
+        for u in {
+            same(problem.X[n][i]): n for n in reversed(rows)
+        }.values():  # the first row that carries each value
+            p = math.fsum(
+                problem.w[n] for n in rows if same(problem.X[n][i]) == same(problem.X[u][i])
+            )
             effect = []
             for level in levels:
                 members = [m for m in rows if same(problem.X[m][j]) == level]
@@ -974,15 +1103,24 @@ def order_levels(problem: Problem, j: int, rows: Rows) -> list[Any]:
                 shown = mean([problem.R({i})[u][m] for m in members], weights)
                 effect.append(shown - mean([problem.F()[m] for m in members], weights))
             average = math.fsum(effect) / len(levels)
-            columns.append([(value - average) * math.sqrt(p / math.fsum(problem.weights_of(rows))) for value in effect])
+            columns.append(
+                [
+                    (value - average) * math.sqrt(p / math.fsum(problem.weights_of(rows)))
+                    for value in effect
+                ]
+            )
     if not columns:
         return levels
     left, sizes, _ = np.linalg.svd(np.array(columns).T, full_matrices=False)
     score = left[:, 0] * sizes[0]
     score = score if score[0] <= score[-1] else -score
-    rounded = np.round(score / max(np.abs(score).max(), 1e-300), 9)  # levels with equal effects keep their label order
+    rounded = np.round(
+        score / max(np.abs(score).max(), 1e-300), 9
+    )  # levels with equal effects keep their label order
     twins = len(sizes) > 1 and sizes[1] > sizes[0] * (1 - 1e-9)
-    problem.unclear |= bool(twins or rounded[0] == rounded[-1] or sizes[0] <= 1e-12 * problem.largest)
+    problem.unclear |= bool(
+        twins or rounded[0] == rounded[-1] or sizes[0] <= 1e-12 * problem.largest
+    )
     return [levels[k] for k in sorted(range(len(levels)), key=lambda k: (rounded[k], k))]
 
 
@@ -993,13 +1131,18 @@ def groupings(problem: Problem, j: int, rows: Rows, B: int) -> list[tuple[Any, .
         chosen = [S for S in subsets(levels) if 0 < len(S) < len(levels)]
     else:
         line = order_levels(problem, j, rows)
-        chosen = [frozenset({level}) for level in levels] + [frozenset(line[:k]) for k in range(1, len(line))]
+        chosen = [frozenset({level}) for level in levels] + [
+            frozenset(line[:k]) for k in range(1, len(line))
+        ]
 
     def lighter(S: frozenset[Any]) -> tuple[Any, ...]:
         sides = [tuple(sorted(side)) for side in (S, frozenset(levels) - S)]
         return min(sides, key=lambda side: (len(side), levels.index(side[0])))
 
-    return sorted({lighter(S) for S in chosen}, key=lambda side: (len(side), [levels.index(level) for level in side]))
+    return sorted(
+        {lighter(S) for S in chosen},
+        key=lambda side: (len(side), [levels.index(level) for level in side]),
+    )
 
 
 def column_candidates(problem: Problem, j: int, rows: Rows, B: int) -> list[Candidate]:
@@ -1018,7 +1161,9 @@ def column_candidates(problem: Problem, j: int, rows: Rows, B: int) -> list[Cand
         every = problem.fitted.levels(j)
         for left in groupings(problem, j, rows, B) if len(levels) > 1 else []:
             place = (len(left), *(every.index(level) for level in left))
-            cuts.append((None, None, left, {n for n in seen if same(problem.X[n][j]) in left}, place))
+            cuts.append(
+                (None, None, left, {n for n in seen if same(problem.X[n][j]) in left}, place)
+            )
         nothing = (None, None, (), set(), (0,))
     made = []
     for side in ("left", "right") if absent else (None,):
@@ -1026,7 +1171,9 @@ def column_candidates(problem: Problem, j: int, rows: Rows, B: int) -> list[Cand
             inside = chosen | (set(absent) if side == "left" else set())
             left = tuple(n for n in rows if n in inside)
             right = tuple(n for n in rows if n not in inside)
-            made.append(Candidate(j, v, t, left_levels, side, left, right, (j, int(side == "right"), place)))
+            made.append(
+                Candidate(j, v, t, left_levels, side, left, right, (j, int(side == "right"), place))
+            )
     return made
 
 
@@ -1081,7 +1228,11 @@ class Node:
         if self.split is None:
             return f"{pad}{len(self.rows)} rows, share {self.share:.6g} ({self.stop})"
         c = self.split
-        rule = f"x{c.column} in {c.levels}" if c.levels is not None else f"x{c.column} <= {c.threshold}"
+        rule = (
+            f"x{c.column} in {c.levels}"
+            if c.levels is not None
+            else f"x{c.column} <= {c.threshold}"
+        )
         side = "" if c.missing is None else f", missing {c.missing}"
         return f"{pad}{len(self.rows)} rows, share {self.share:.6g}: {rule}{side}\n{self.left}\n{self.right}"
 
@@ -1143,7 +1294,12 @@ def grow(
             c = best(left_over)
             left_over = [(s, other) for s, other in left_over if other.column != c.column]
             followed.append(
-                replace(node, split=c, left=node_of(c.left, node.depth + 1), right=node_of(c.right, node.depth + 1))
+                replace(
+                    node,
+                    split=c,
+                    left=node_of(c.left, node.depth + 1),
+                    right=node_of(c.right, node.depth + 1),
+                )
             )
         cost = [tree.remaining() + alpha * len(tree.leaves()) for tree in followed]
         kept = next(k for k in range(len(cost)) if cost[k] <= min(cost) + TIE)
@@ -1155,7 +1311,9 @@ def grow(
     if not any(scale.weights):
         return Fit(Node(tuple(problem.rows), 0.0, 0, "nothing to explain"), scale, 0.0, 0.0)
     root = node_of(problem.rows, 0)
-    return Fit(root, scale, scale.disagreements[0] if len(scale.weights) == 1 else 1.0, root.remaining())
+    return Fit(
+        root, scale, scale.disagreements[0] if len(scale.weights) == 1 else 1.0, root.remaining()
+    )
 
 
 def goes_left(node: Node, cell: Any, seen: Sequence[Any]) -> bool:
@@ -1176,7 +1334,9 @@ def apply(root: Node, fitted: Problem, X: Sequence[Sequence[Any]]) -> list[int]:
         node = root
         while node.split is not None:
             j = node.split.column
-            node = node.left if goes_left(node, row[j], fitted.present(j, node.rows)) else node.right
+            node = (
+                node.left if goes_left(node, row[j], fitted.present(j, node.rows)) else node.right
+            )
         return next(k for k, leaf in enumerate(leaves) if leaf is node)
 
     return [region(row) for row in X]
@@ -1208,7 +1368,9 @@ def game_at(problem: Problem, x: Sequence[Any], rows: Rows) -> Callable[[Set], f
     """The local marginal game of any row x against the region's rows, by model call."""
 
     def nu(T: Set) -> float:
-        return mean(problem.call([recombine(x, problem.X[m], T) for m in rows]), problem.weights_of(rows))
+        return mean(
+            problem.call([recombine(x, problem.X[m], T) for m in rows]), problem.weights_of(rows)
+        )
 
     return nu
 
@@ -1235,7 +1397,11 @@ def curve_at(problem: Problem, j: int, cell: Any, rows: Rows) -> float:
 
 
 def surrogate_at(
-    problem: Problem, rows: Rows, x: Sequence[Any], setting: Setting | None = None, exact: bool = False
+    problem: Problem,
+    rows: Rows,
+    x: Sequence[Any],
+    setting: Setting | None = None,
+    exact: bool = False,
 ) -> float:
     """The region's surrogate at any row x; ``exact`` calls the model for every effect."""
     setting = Setting() if setting is None else setting
@@ -1278,7 +1444,9 @@ def evaluate(asked: Question, fit: Fit, new: Problem) -> dict[str, Any]:
         inside = mass * disagreement(asked, new, rows, leaf.rows) if rows else 0.0
         outside: float | None = None
         if asked.per_row:
-            losses = [new.w[n] * gap_loss(asked.loss, gap[n]) for gap in everywhere.values() for n in rows]
+            losses = [
+                new.w[n] * gap_loss(asked.loss, gap[n]) for gap in everywhere.values() for n in rows
+            ]
             outside = math.fsum(losses) / math.fsum(new.weights_of(new.rows))
         lines.append(
             {
@@ -1290,7 +1458,10 @@ def evaluate(asked: Question, fit: Fit, new: Problem) -> dict[str, Any]:
                 "remaining": None if not outside else inside / outside,
             }
         )
-    before, after = disagreement(asked, new, new.rows, fitted.rows), math.fsum(line["disagreement"] for line in lines)
+    before, after = (
+        disagreement(asked, new, new.rows, fitted.rows),
+        math.fsum(line["disagreement"] for line in lines),
+    )
     return {
         "regions": lines,
         "global_disagreement": before,

@@ -103,7 +103,9 @@ class Model:
     function: Function
 
     def predict(self, X: Any) -> np.ndarray:
-        return np.array([self.function(row) for row in cells_of(X, self.function.kinds)], dtype=float)
+        return np.array(
+            [self.function(row) for row in cells_of(X, self.function.kinds)], dtype=float
+        )
 
     def __sklearn_tags__(self) -> Any:
         from sklearn.utils import InputTags, Tags, TargetTags
@@ -127,10 +129,16 @@ def _cells(column: pd.Series, kind: str) -> list[Any]:
     if kind == "numeric":
         return column.tolist()
     if kind == "ordinal":
-        cells = [None if gone else LABELS.index(cell) for cell, gone in zip(column.tolist(), absent, strict=True)]
+        cells = [
+            None if gone else LABELS.index(cell)
+            for cell, gone in zip(column.tolist(), absent, strict=True)
+        ]
     elif kind == "date":
         ticks = column.to_numpy().astype("datetime64[s]")
-        cells = [None if gone else float((t - EPOCH).astype(int)) / DAY for t, gone in zip(ticks, absent, strict=True)]
+        cells = [
+            None if gone else float((t - EPOCH).astype(int)) / DAY
+            for t, gone in zip(ticks, absent, strict=True)
+        ]
     else:
         cells = [None if gone else cell for cell, gone in zip(column.tolist(), absent, strict=True)]
     return cells
@@ -140,13 +148,18 @@ def _series(cells: Sequence[Any], kind: str) -> Any:
     """One column of a frame from the oracle's cells."""
     if kind == "numeric":
         whole = all(isinstance(cell, int) for cell in cells)
-        return np.array(cells, dtype=int) if whole else np.array([math.nan if c is None else c for c in cells])
+        return (
+            np.array(cells, dtype=int)
+            if whole
+            else np.array([math.nan if c is None else c for c in cells])
+        )
     if kind == "ordinal":
         codes = [-1 if cell is None else int(cell) for cell in cells]
         return pd.Categorical.from_codes(codes, categories=list(LABELS), ordered=True)
     if kind == "date":
         ticks = [
-            np.datetime64("NaT") if cell is None else EPOCH + np.timedelta64(int(cell * DAY), "s") for cell in cells
+            np.datetime64("NaT") if cell is None else EPOCH + np.timedelta64(int(cell * DAY), "s")
+            for cell in cells
         ]
         return np.array(ticks, dtype="datetime64[s]")
     if kind == "boolean":
@@ -185,7 +198,9 @@ class Case:
         if not self.framed:
             return np.array(self.rows, dtype=float).reshape(self.n, self.d)
         columns = [[row[j] for row in self.rows] for j in range(self.d)]
-        return pd.DataFrame({f"c{j}": _series(columns[j], kind) for j, kind in enumerate(self.kinds)})
+        return pd.DataFrame(
+            {f"c{j}": _series(columns[j], kind) for j, kind in enumerate(self.kinds)}
+        )
 
     def call(self, rows: Sequence[Sequence[Any]]) -> list[float]:
         return [self.function(row) for row in rows]
@@ -206,12 +221,23 @@ class Case:
         used = [self.rows[n] for n in problem.rows][:64]
 
         def moved(direction: float) -> list[float]:
-            return self.call([[self._step(j, c, direction) for j, c in enumerate(row)] for row in used])
+            return self.call(
+                [[self._step(j, c, direction) for j, c in enumerate(row)] for row in used]
+            )
 
-        values = [v for T in o.subsets(range(self.d)) for line in problem.R(T).values() for v in line.values()]
-        single = all(float(np.float32(v)) == v for v in values) and not all(v == round(v) for v in values)
+        values = [
+            v
+            for T in o.subsets(range(self.d))
+            for line in problem.R(T).values()
+            for v in line.values()
+        ]
+        single = all(float(np.float32(v)) == v for v in values) and not all(
+            v == round(v) for v in values
+        )
         first = self.call(used)
-        return o.noise(problem.largest, first, first, first[:7], moved(math.inf), moved(-math.inf), single)
+        return o.noise(
+            problem.largest, first, first, first[:7], moved(math.inf), moved(-math.inf), single
+        )
 
     def _step(self, j: int, cell: Any, direction: float) -> Any:
         whole = self.framed and isinstance(self.rows[0][j], int)
@@ -240,7 +266,9 @@ OTHERS = {
 }
 
 
-def column(chance: random.Random, n: int, kind: str, missing: bool, levels: int = 4) -> tuple[list[Any], float]:
+def column(
+    chance: random.Random, n: int, kind: str, missing: bool, levels: int = 4
+) -> tuple[list[Any], float]:
     """The cells of one column, and how far its numbers are shifted."""
     if kind == "numeric":
         pattern = chance.choice(PATTERNS)
@@ -251,8 +279,12 @@ def column(chance: random.Random, n: int, kind: str, missing: bool, levels: int 
         pattern, values = kind, list(LEVELS[:levels]) if kind == "nominal" else OTHERS[kind]
     gap = math.nan if kind == "numeric" else None
     with_gaps = missing and pattern != "constant" and chance.random() < 0.6
-    cells = [gap if with_gaps and chance.random() < 0.2 else chance.choice(values) for _ in range(n)]
-    if all(o.is_missing(cell) for cell in cells):  # a column of nothing is refused at the border, not here
+    cells = [
+        gap if with_gaps and chance.random() < 0.2 else chance.choice(values) for _ in range(n)
+    ]
+    if all(
+        o.is_missing(cell) for cell in cells
+    ):  # a column of nothing is refused at the border, not here
         cells[0] = values[0]
     return cells, 1e6 if pattern == "shifted" else 0.0
 
@@ -262,10 +294,15 @@ def function_of(chance: random.Random, kinds: Sequence[str], shifts: Sequence[fl
     d, made = len(kinds), []
     for k in range(chance.choice([1, 2, 2, 2, 3, 3, 3, 3, 2, 0])):
         size = chance.randint(min(d, 2) if k == 0 else 1, d)
-        shape, coefficient = chance.choice(["product", "step", "wave"]), chance.choice([1.0, -2.0, 0.5, 3.0])
+        shape, coefficient = (
+            chance.choice(["product", "step", "wave"]),
+            chance.choice([1.0, -2.0, 0.5, 3.0]),
+        )
         chosen = tuple(sorted(chance.sample(range(d), size)))
         made.append(Term(shape, coefficient, chosen, chance.choice([-0.625, 0.125, 0.6875])))
-    return Function(tuple(kinds), tuple(shifts), tuple(made), chance.choice([0.0, 0.0, -3.0, 100.0]))
+    return Function(
+        tuple(kinds), tuple(shifts), tuple(made), chance.choice([0.0, 0.0, -3.0, 100.0])
+    )
 
 
 KINDS = ("numeric", "numeric", "ordinal", "nominal", "boolean", "date")
@@ -288,7 +325,11 @@ def cases(
     # one by one they are mostly equal, and equal rows have nothing to explain either.
     likely = st.integers(max(min_rows, (min_rows + max_rows) // 2), max_rows)
     n = draw(likely | likely | likely | st.integers(min_rows, max_rows))
-    d = draw(st.sampled_from([*3 * list(range(max(min_columns, min(2, max_columns)), max_columns + 1)), min_columns]))
+    d = draw(
+        st.sampled_from(
+            [*3 * list(range(max(min_columns, min(2, max_columns)), max_columns + 1)), min_columns]
+        )
+    )
     chance = random.Random(draw(st.integers(0, 2**32 - 1)))
     framed = chance.random() < 0.5 if mixed is None else mixed
     gaps = chance.random() < 0.5 if missing is None else missing
@@ -297,7 +338,9 @@ def cases(
     cells = [[float(c) if not framed else c for c in values] for values, _ in drawn]
     function = function_of(chance, kinds, [shift for _, shift in drawn])
     y = tuple(chance.choice([-1.0, 0.0, 0.5, 2.0]) for _ in range(n))
-    weights = weighting(chance, n) if (chance.random() < 0.5 if weighted is None else weighted) else None
+    weights = (
+        weighting(chance, n) if (chance.random() < 0.5 if weighted is None else weighted) else None
+    )
     return Case(tuple(zip(*cells, strict=True)), function, y, weights, framed)
 
 
@@ -310,7 +353,9 @@ def weighting(chance: random.Random, n: int) -> tuple[float, ...]:
 def regions(case: Case, min_size: int = 1) -> st.SearchStrategy[list[int]]:
     """Some of the rows, in their order; all of them in the simplest case."""
     everyone = list(range(case.n))
-    some = st.lists(st.sampled_from(everyone), min_size=min_size, max_size=case.n, unique=True).map(sorted)
+    some = st.lists(st.sampled_from(everyone), min_size=min_size, max_size=case.n, unique=True).map(
+        sorted
+    )
     return st.just(everyone) | some
 
 
@@ -321,7 +366,9 @@ class Halves:
     """A user's own bins: the sign of the first visible number, fitted to where it lies in the fitting rows."""
 
     def fit(self, shown: Any, rest: Any) -> Halves:
-        self.center = sorted(float(cell) for cell in np.asarray(shown, dtype=float)[:, 0])[len(shown) // 2]
+        self.center = sorted(float(cell) for cell in np.asarray(shown, dtype=float)[:, 0])[
+            len(shown) // 2
+        ]
         return self
 
     def apply(self, shown: Any) -> np.ndarray:
@@ -348,7 +395,10 @@ def maskings(draw, case: Case, names: Sequence[str] = ("marginal", "baseline", "
         if row == "given":
             given = draw(st.sampled_from(case.rows))
             return Baseline(native_row(case, given)), {"masking": name, "baseline": given}
-        return Baseline(row), {"masking": name, "baseline": mean_row(case) if row == "mean" else row}
+        return Baseline(row), {
+            "masking": name,
+            "baseline": mean_row(case) if row == "mean" else row,
+        }
     plain = all(kind == "numeric" for kind in case.kinds) and not case.has_missing
     bins = draw(st.sampled_from(["tree", "exact", "own"] if plain else ["tree", "exact"]))
     chosen: Any = Halves() if bins == "own" else bins
@@ -409,13 +459,21 @@ def influences(draw, case: Case, name: str | None = None):
         return Individual(chosen), {"influence": name}, tuple(map(frozenset, sets))
     if name == "joint":
         order = draw(st.permutations(range(case.d)))
-        size = draw(st.sampled_from([*3 * list(range(1, case.d)), case.d]))  # a group of all has nothing beside it
+        size = draw(
+            st.sampled_from([*3 * list(range(1, case.d)), case.d])
+        )  # a group of all has nothing beside it
         second = draw(st.integers(0, case.d - size))
-        groups = {"first": order[:size], **({"second": order[size : size + second]} if second else {})}
+        groups = {
+            "first": order[:size],
+            **({"second": order[size : size + second]} if second else {}),
+        }
         words = {"influence": name, "groups": tuple(tuple(group) for group in groups.values())}
         return Joint(groups), words, tuple(o.players(case.d, o.Setting(**words)))
     order = draw(st.sampled_from([2, 2, 2, min(case.d, 3)]))
-    every = [frozenset(S) for S in o.compared_sets(case.d, o.Setting(influence="interaction", order=order))]
+    every = [
+        frozenset(S)
+        for S in o.compared_sets(case.d, o.Setting(influence="interaction", order=order))
+    ]
     chosen = draw(st.none() | st.lists(st.sampled_from(every), min_size=1, unique=True))
     sets = tuple(every if chosen is None else chosen)
     operator = Interactions(order, None if chosen is None else [tuple(sorted(S)) for S in chosen])
@@ -443,7 +501,9 @@ def is_defined(words: dict[str, Any]) -> bool:
 
 def scale_of(case: Case, problem: o.Problem, words: dict[str, Any]) -> float:
     """The size of the quantities: of predictions, their squares, or losses; effects are differences of those."""
-    values = [v for T in o.subsets(range(case.d)) for line in problem.R(T).values() for v in line.values()]
+    values = [
+        v for T in o.subsets(range(case.d)) for line in problem.R(T).values() for v in line.values()
+    ]
     spread = max(values) - min(values)
     if words["behavior"] == "local":
         return max(abs(v) for v in values) + spread + 1e-9
@@ -458,11 +518,15 @@ def agree(ours: float, theirs: float, scale: float) -> bool:
     return abs(ours - theirs) <= 1e-10 * scale
 
 
-def rounding(case: Case, problem: o.Problem, asked: o.Question, rows: o.Rows | None = None) -> float:
+def rounding(
+    case: Case, problem: o.Problem, asked: o.Question, rows: o.Rows | None = None
+) -> float:
     """What rounding can do to R of a region: gaps are off by 1e-14 of the quantities they are differences of."""
     effect = scale_of(case, problem, vars(asked.first))
     found = [
-        v for gap in o.gaps(asked, problem, rows).values() for v in (gap.values() if isinstance(gap, dict) else [gap])
+        v
+        for gap in o.gaps(asked, problem, rows).values()
+        for v in (gap.values() if isinstance(gap, dict) else [gap])
     ]
     largest = max((abs(v) for v in found), default=0.0)
     error = 1e-14 * effect
@@ -500,7 +564,11 @@ def questions(draw, case: Case, name: str, loss: Any = "squared"):
         average, pointwise = draw(st.sampled_from(["prediction", "loss"])), draw(st.booleans())
         options |= {"risk_loss": risk, "average": average, "pointwise": pointwise}
         words |= {"loss": risk, "average": average, "pointwise": pointwise}
-    total = draw(st.sampled_from([None, "difference", "jansen"])) if name in ("sobol", "variance") else None
+    total = (
+        draw(st.sampled_from([None, "difference", "jansen"]))
+        if name in ("sobol", "variance")
+        else None
+    )
     if total:
         options["total"], words["total"] = total, total
     question = gx.question(name, loss=loss, **options)

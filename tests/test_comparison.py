@@ -16,7 +16,9 @@ X["w"] = pd.Categorical(RNG.choice(["u", "v"], 400))
 
 
 def champion(X):
-    return np.asarray(X["a"]) * np.where(np.asarray(X["b"]) > 0, 1.0, -1.0) + 0.5 * np.asarray(X["c"])
+    return np.asarray(X["a"]) * np.where(np.asarray(X["b"]) > 0, 1.0, -1.0) + 0.5 * np.asarray(
+        X["c"]
+    )
 
 
 def challenger(X):
@@ -33,20 +35,30 @@ def found():
 
 
 def value(found, region, measure, case, name=None):
-    (line,) = [f for f in found.findings if (f.region, f.measure, f.case, f.set) == (region, measure, case, name)]
+    (line,) = [
+        f
+        for f in found.findings
+        if (f.region, f.measure, f.case, f.set) == (region, measure, case, name)
+    ]
     return line
 
 
 def test_figures_are_those_of_the_rows_of_a_region(found):
     for k, rows in enumerate([X["b"] <= 0, X["b"] > 0]):
         assert value(found, k, "fraction", "new").value == pytest.approx(rows.mean())
-        assert value(found, k, "mean prediction", "new").value == pytest.approx(challenger(X[rows]).mean())
+        assert value(found, k, "mean prediction", "new").value == pytest.approx(
+            challenger(X[rows]).mean()
+        )
         error = np.square(champion(X[rows]) - y[rows])
         assert value(found, k, "risk", "old").value == pytest.approx(error.mean())
         own = gx.Granite(champion, max_depth=0).fit(X[rows])
-        assert value(found, k, "disagreement", "old").value == pytest.approx(own.disagreement_, abs=1e-12)
+        assert value(found, k, "disagreement", "old").value == pytest.approx(
+            own.disagreement_, abs=1e-12
+        )
         effect = 0.5 * (X["c"][rows] - X["c"][rows].mean())
-        assert value(found, k, "importance", "old", "c").value == pytest.approx(np.sqrt(np.mean(effect**2)))
+        assert value(found, k, "importance", "old", "c").value == pytest.approx(
+            np.sqrt(np.mean(effect**2))
+        )
 
 
 def test_the_interval_of_a_mean_is_the_known_one(found):
@@ -64,9 +76,13 @@ def test_models_on_the_same_rows_are_compared_pair_by_pair(found):
     rows = X["b"] > 0
     gaps = (challenger(X) - champion(X))[rows]
     assert line.difference == pytest.approx(gaps.mean())
-    assert line.difference_high - line.difference == pytest.approx(1.96 * gaps.std() / np.sqrt(len(gaps)), rel=0.35)
+    assert line.difference_high - line.difference == pytest.approx(
+        1.96 * gaps.std() / np.sqrt(len(gaps)), rel=0.35
+    )
     same = value(found, 0, "mean prediction", "new")
-    assert [same.difference, same.difference_low, same.difference_high] == pytest.approx([0.0] * 3, abs=1e-12)
+    assert [same.difference, same.difference_low, same.difference_high] == pytest.approx(
+        [0.0] * 3, abs=1e-12
+    )
 
 
 def test_only_what_was_changed_has_changed(found):
@@ -113,8 +129,13 @@ def test_a_region_without_rows_has_no_figures():
 def test_regions_are_searched_on_rows_that_are_not_measured():
     found = gx.compare([champion, challenger], X, y)
     assert found.names == ("first", "second")
-    assert [str(rule) for rule in found.partition.rules] == ["b ≤ 0", "b > 0"] or len(found.partition) > 1
-    assert sum(value(found, k, "fraction", "first").n_samples for k in range(len(found.partition))) == 200
+    assert [str(rule) for rule in found.partition.rules] == ["b ≤ 0", "b > 0"] or len(
+        found.partition
+    ) > 1
+    assert (
+        sum(value(found, k, "fraction", "first").n_samples for k in range(len(found.partition)))
+        == 200
+    )
 
 
 def test_a_fit_gives_its_regions_and_its_question():
@@ -169,8 +190,15 @@ def test_text_leads_with_the_differences(found):
 def test_disagreement_is_without_what_chance_adds_as_an_estimate_is(question):
     options = {"partitioner": gx.partitioners.Given(["b ≤ 0", "b > 0"]), "holdout": False}
     with quiet():
-        found = gx.compare({"old": champion, "new": challenger}, X, y, partition=RULES, question=question)
-        known = gx.Granite(champion, question, **options).fit(X, y).estimate_.frame().set_index("region")
+        found = gx.compare(
+            {"old": champion, "new": challenger}, X, y, partition=RULES, question=question
+        )
+        known = (
+            gx.Granite(champion, question, **options)
+            .fit(X, y)
+            .estimate_.frame()
+            .set_index("region")
+        )
     for k in (0, 1):
         line = value(found, k, "disagreement", "old")
         assert line.value == pytest.approx(known.loc[k, "corrected"], rel=1e-9, abs=1e-12)
@@ -180,7 +208,10 @@ def test_disagreement_is_without_what_chance_adds_as_an_estimate_is(question):
 def test_without_a_confidence_level_disagreement_is_as_measured():
     steep = lambda X: champion(X) * np.asarray(X["b"])  # noqa: E731
     rows = X["b"] > 0
-    both = [gx.compare([steep, champion], X, partition=RULES, confidence_level=level) for level in (0.95, None)]
+    both = [
+        gx.compare([steep, champion], X, partition=RULES, confidence_level=level)
+        for level in (0.95, None)
+    ]
     corrected, plain = (value(each, 1, "disagreement", "first").value for each in both)
     own = gx.Granite(steep, max_depth=0, confidence_level=None).fit(X[rows])
     assert plain == pytest.approx(own.disagreement_)
@@ -191,7 +222,10 @@ def test_without_a_confidence_level_disagreement_is_as_measured():
 def test_rows_of_one_cluster_are_one_observation():
     """Every row four times: with clusters the intervals are those of the single rows, without half as wide."""
     few = X.iloc[:200]
-    often, names = few.iloc[np.repeat(np.arange(200), 4)].reset_index(drop=True), np.repeat(np.arange(200), 4)
+    often, names = (
+        few.iloc[np.repeat(np.arange(200), 4)].reset_index(drop=True),
+        np.repeat(np.arange(200), 4),
+    )
     models = {"old": lambda X: champion(X) * np.asarray(X["b"]), "new": challenger}
     once = gx.compare(models, few, partition=RULES)
     together = gx.compare(models, often, partition=RULES, clusters=names)
@@ -206,7 +240,9 @@ def test_rows_of_one_cluster_are_one_observation():
     searched = gx.compare(models, often, clusters=names)
     assert set(searched.cases[0].values.clusters) == set(range(100))
     assert searched.cases[0].values.table.n_rows == 400
-    dated = gx.compare(champion, {"then": often, "now": often}, partition=RULES, clusters={"now": names})
+    dated = gx.compare(
+        champion, {"then": often, "now": often}, partition=RULES, clusters={"now": names}
+    )
     then, now = (value(dated, 1, "mean prediction", case) for case in ("then", "now"))
     assert now.high - now.low > 1.5 * (then.high - then.low)
     with pytest.raises(gx.InputError, match="clusters"):

@@ -16,7 +16,9 @@ from granite_xai.models import as_predictor
 from granite_xai.tables import read_table
 
 rows = st.lists(
-    st.tuples(st.integers(-3, 3), st.sampled_from([0.0, 0.5, 2.0]), st.floats(-2, 2, width=16)), min_size=2, max_size=12
+    st.tuples(st.integers(-3, 3), st.sampled_from([0.0, 0.5, 2.0]), st.floats(-2, 2, width=16)),
+    min_size=2,
+    max_size=12,
 )
 
 
@@ -32,7 +34,13 @@ def ice(model, X, feature, points=20, grid="quantile", center=False):
     return make_grid(table, table.resolve(feature, "feature"), points, grid).values, curves
 
 
-@given(rows, st.integers(0, 2), st.integers(2, 6), st.sampled_from(["quantile", "equidistant"]), st.booleans())
+@given(
+    rows,
+    st.integers(0, 2),
+    st.integers(2, 6),
+    st.sampled_from(["quantile", "equidistant"]),
+    st.booleans(),
+)
 def test_ice_is_the_prediction_with_one_cell_replaced(cells, j, points, kind, center):
     X = np.array(cells)
     grid, curves = ice(tangled, X, j, points=points, grid=kind, center=center)
@@ -98,7 +106,9 @@ def test_ale_is_the_running_sum_of_mean_changes(cells, j):
     if len(values) <= 10:
         edges = values
     else:
-        edges = np.unique([ordered[0], *(ordered[int(np.ceil(k * len(X) / 10)) - 1] for k in range(1, 11))])
+        edges = np.unique(
+            [ordered[0], *(ordered[int(np.ceil(k * len(X) / 10)) - 1] for k in range(1, 11))]
+        )
     assert found.values == pytest.approx(edges)
     curve, middles = [0.0], 0.0
     for low, high in pairwise(edges):
@@ -133,11 +143,13 @@ def test_ale_of_a_nominal_column_walks_levels_that_resemble_each_other():
         assert found.changes[step] == pytest.approx(wanted)
         assert found.counts[step] == inside.sum()
     shares = frame["kind"].value_counts(normalize=True)
-    assert sum(shares[one] * value for one, value in zip(walk, found.effects, strict=True)) == pytest.approx(
-        0, abs=1e-9
-    )
+    assert sum(
+        shares[one] * value for one, value in zip(walk, found.effects, strict=True)
+    ) == pytest.approx(0, abs=1e-9)
     assert sorted(
-        resembling_levels(read_table(frame, missing="error"), read_table(frame, missing="error").columns[0])
+        resembling_levels(
+            read_table(frame, missing="error"), read_table(frame, missing="error").columns[0]
+        )
     ) == [0, 1, 2]
 
 

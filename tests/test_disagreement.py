@@ -78,12 +78,16 @@ def test_named_questions_measure_what_they_say(name, data):
 def test_any_two_explanations_can_be_compared(data):
     """R(X) of two explanations with the same behavior and influence that differ in masking, interaction or both."""
     case = data.draw(cases(max_columns=4, weighted=None, missing=None))
-    behavior, shared = data.draw(st.sampled_from(["local", "sensitivity", "risk"]).flatmap(behaviors))
+    behavior, shared = data.draw(
+        st.sampled_from(["local", "sensitivity", "risk"]).flatmap(behaviors)
+    )
     influence, names, sets = data.draw(influences(case))
     sides, words = [], []
     for _ in range(2):
         masking, about_masking = data.draw(maskings(case))
-        interaction, about_interaction = data.draw(st.sampled_from(["pure", "partial", "full"]).flatmap(interactions))
+        interaction, about_interaction = data.draw(
+            st.sampled_from(["pure", "partial", "full"]).flatmap(interactions)
+        )
         words.append({**about_masking, **about_interaction, **shared, **names})
         assume(is_defined(words[-1]))
         sides.append(gx.Explainer(masking, behavior, interaction, influence))
@@ -124,18 +128,24 @@ def test_values_that_several_sets_read_are_computed_once(monkeypatch):
     comparison = gx.questions()["variance"].compare(Route(predictor, table), Resources(), 0)
     needed = request(table, [comparison.first, comparison.second])
     options = {"weights": weights, "y": None, "resources": Resources()}
-    evaluations = evaluate(Route(predictor, table), needed, FittedMaskings({}, {}, {}), **options)[0]
+    evaluations = evaluate(Route(predictor, table), needed, FittedMaskings({}, {}, {}), **options)[
+        0
+    ]
     comparison.losses(evaluations, Splits.whole(weights))
     everything = frozenset(range(4))
     singles = [frozenset({i}) for i in range(4)]
-    assert Counter(asked) == Counter([frozenset(), everything, *singles, *(everything - one for one in singles)])
+    assert Counter(asked) == Counter(
+        [frozenset(), everything, *singles, *(everything - one for one in singles)]
+    )
 
 
 @pytest.mark.parametrize("axis", ["behavior", "influence"])
 def test_P03_explanations_of_different_things_are_not_compared(axis):
     other = {"behavior": "sensitivity", "influence": "interaction"}[axis]
     with pytest.raises(gx.InputError, match=f"differ in {axis}"):
-        gx.Disagreement(gx.Explainer(interaction="full"), gx.Explainer(interaction="pure", **{axis: other}))
+        gx.Disagreement(
+            gx.Explainer(interaction="full"), gx.Explainer(interaction="pure", **{axis: other})
+        )
 
 
 def test_P03_an_explanation_is_not_compared_with_itself():
@@ -146,19 +156,25 @@ def test_P03_an_explanation_is_not_compared_with_itself():
     assert gx.Disagreement("ice", "pdp", name="mine").label == "mine"
 
 
-@pytest.mark.parametrize("loss", [lambda gaps: gaps * 1j, lambda gaps: [str(gap) for gap in gaps.flat]])
+@pytest.mark.parametrize(
+    "loss", [lambda gaps: gaps * 1j, lambda gaps: [str(gap) for gap in gaps.flat]]
+)
 def test_T07_a_loss_that_is_no_real_number_is_refused(loss):
     X = np.random.default_rng(0).normal(size=(30, 2))
     with pytest.raises(gx.InputError, match="T07"):
         paper(lambda X: X[:, 0] * X[:, 1], gx.question("ice-pdp", loss=loss)).fit(X)
 
 
-@pytest.mark.parametrize("asked", [{"name": "ice-pdp", "loss": None}, {"name": "pfi-risk", "risk_loss": None}])
+@pytest.mark.parametrize(
+    "asked", [{"name": "ice-pdp", "loss": None}, {"name": "pfi-risk", "risk_loss": None}]
+)
 def test_T07_a_loss_that_raises_is_named(asked):
     def broken(*values):
         raise KeyError("no such loss")
 
     X = np.random.default_rng(0).normal(size=(30, 2))
-    question = gx.question(**{key: broken if value is None else value for key, value in asked.items()})
+    question = gx.question(
+        **{key: broken if value is None else value for key, value in asked.items()}
+    )
     with pytest.raises(gx.InputError, match="T07: the loss broken raised KeyError"):
         paper(lambda X: X[:, 0] * X[:, 1], question).fit(X, X[:, 0])

@@ -194,8 +194,12 @@ def test_what_needs_a_fit_says_so(call):
 # copies ---------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("question", [*gx.questions(), gx.question("cice-mplot", conditional=Conditional("exact"))])
-@pytest.mark.parametrize("copied", [lambda g: pickle.loads(pickle.dumps(g)), copy.deepcopy], ids=["pickle", "deepcopy"])
+@pytest.mark.parametrize(
+    "question", [*gx.questions(), gx.question("cice-mplot", conditional=Conditional("exact"))]
+)
+@pytest.mark.parametrize(
+    "copied", [lambda g: pickle.loads(pickle.dumps(g)), copy.deepcopy], ids=["pickle", "deepcopy"]
+)
 @pytest.mark.filterwarnings("ignore::granite_xai.base.errors.BinWarning")
 def test_F08_copies_of_a_fit_answer_alike(question, copied):
     X = rows(60)
@@ -207,8 +211,12 @@ def test_F08_copies_of_a_fit_answer_alike(question, copied):
     assert str(twin.partition_) == str(g.partition_)
     np.testing.assert_array_equal(twin.apply(new), g.apply(new))
     np.testing.assert_array_equal(twin.predict(new), g.predict(new))
-    pd.testing.assert_frame_equal(twin.explain(new, target(new)).frame(), g.explain(new, target(new)).frame())
-    pd.testing.assert_frame_equal(twin.evaluate(new, target(new)).frame(), g.evaluate(new, target(new)).frame())
+    pd.testing.assert_frame_equal(
+        twin.explain(new, target(new)).frame(), g.explain(new, target(new)).frame()
+    )
+    pd.testing.assert_frame_equal(
+        twin.evaluate(new, target(new)).frame(), g.evaluate(new, target(new)).frame()
+    )
 
 
 def test_F08_the_copy_of_a_copy_can_be_fitted_again():
@@ -280,14 +288,18 @@ def test_a_model_that_is_additive_in_each_region_leaves_nothing():
     assert g.remaining_ < 1e-12
     assert g.fidelity_ == pytest.approx(1.0)
     assert g.global_fidelity_ < 0.9
-    assert sum(region.disagreement for region in g.partition_) == pytest.approx(g.remaining_, abs=1e-15)
+    assert sum(region.disagreement for region in g.partition_) == pytest.approx(
+        g.remaining_, abs=1e-15
+    )
 
 
 def test_several_questions_are_measured_in_shares():
     X = rows()
     g = paper(sign_of_the_second, ["ice-pdp", "sobol"]).fit(X)
     assert g.disagreement_ == 1.0
-    alone = {name: paper(sign_of_the_second, name).fit(X).disagreement_ for name in ("ice-pdp", "sobol")}
+    alone = {
+        name: paper(sign_of_the_second, name).fit(X).disagreement_ for name in ("ice-pdp", "sobol")
+    }
     assert g.disagreements_ == pytest.approx(alone, rel=1e-12)
 
 
@@ -307,7 +319,17 @@ def test_weights_of_questions_count_only_in_proportion():
 def test_diagnostics_have_the_keys_of_the_public_face(question):
     X = rows()
     found = paper(any_width, question).fit(X, target(X)).diagnostics_
-    keys = {"noise_floor", "thin_bins", "stop_reasons", "candidates", "model", "seconds", "bytes", "warnings", "seed"}
+    keys = {
+        "noise_floor",
+        "thin_bins",
+        "stop_reasons",
+        "candidates",
+        "model",
+        "seconds",
+        "bytes",
+        "warnings",
+        "seed",
+    }
     assert keys <= found.keys()
     assert found["model"].keys() == {"calls", "rows", "seconds"}
     assert {"evaluations", "search", "total"} <= found["seconds"].keys()
@@ -318,7 +340,17 @@ def test_diagnostics_have_the_keys_of_the_public_face(question):
 
 def test_diagnostics_have_their_keys_when_there_is_nothing_to_explain():
     found = paper(lambda X: np.zeros(len(X))).fit(rows()).diagnostics_
-    keys = {"noise_floor", "thin_bins", "stop_reasons", "candidates", "model", "seconds", "bytes", "warnings", "seed"}
+    keys = {
+        "noise_floor",
+        "thin_bins",
+        "stop_reasons",
+        "candidates",
+        "model",
+        "seconds",
+        "bytes",
+        "warnings",
+        "seed",
+    }
     assert keys <= found.keys()
     assert found["stop_reasons"] == ["nothing to explain"]
 
@@ -359,7 +391,9 @@ def test_the_surrogate_of_single_columns_needs_no_model():
 # rows, weights and seeds ----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("question", ["ice-pdp", "shap-pdp", "sobol", "variance", "pfi-risk", "coe"])
+@pytest.mark.parametrize(
+    "question", ["ice-pdp", "shap-pdp", "sobol", "variance", "pfi-risk", "coe"]
+)
 def test_whole_weights_mean_repeated_rows(question):
     """Cuts and leaf minimum count rows, so both are set where they do not differ: every value is a cut."""
     X = rows(60)
@@ -367,7 +401,9 @@ def test_whole_weights_mean_repeated_rows(question):
     counts = np.random.default_rng(3).integers(1, 4, size=len(X))
     options = {"max_candidates": 100, "min_samples_leaf": 1, "max_depth": 1}
     weighted = paper(any_width, question, **options).fit(X, y, sample_weight=counts)
-    repeated = paper(any_width, question, **options).fit(np.repeat(X, counts, axis=0), np.repeat(y, counts))
+    repeated = paper(any_width, question, **options).fit(
+        np.repeat(X, counts, axis=0), np.repeat(y, counts)
+    )
     assert weighted.disagreement_ == pytest.approx(repeated.disagreement_, rel=1e-10)
     assert weighted.remaining_ == pytest.approx(repeated.remaining_, rel=1e-10)
     assert weighted.fidelity_ == pytest.approx(repeated.fidelity_, rel=1e-10)
@@ -414,7 +450,9 @@ def test_max_samples_draws_rows_and_every_figure_is_about_them():
     assert sum(region.n_samples for region in g.partition_) == 70
     assert same_tree(g, paper(sign_of_the_second, max_samples=70, random_state=3).fit(X))
     assert len(g.apply(X)) == 200
-    others = [paper(any_width, max_samples=70, random_state=s).fit(X).disagreement_ for s in range(3)]
+    others = [
+        paper(any_width, max_samples=70, random_state=s).fit(X).disagreement_ for s in range(3)
+    ]
     assert len(set(others)) == 3
 
 
@@ -423,7 +461,9 @@ def test_max_samples_takes_target_and_weights_along():
     y = target(X)
     weights = np.random.default_rng(4).integers(0, 3, size=200).astype(float)
     g = paper(any_width, "pfi-risk", max_samples=90, random_state=1).fit(X, y, weights)
-    chosen = np.sort(np.random.default_rng(1).choice(np.flatnonzero(weights > 0), size=90, replace=False))
+    chosen = np.sort(
+        np.random.default_rng(1).choice(np.flatnonzero(weights > 0), size=90, replace=False)
+    )
     other = paper(any_width, "pfi-risk").fit(X[chosen], y[chosen], weights[chosen])
     assert same_tree(g, other)
     assert g.disagreement_ == other.disagreement_
@@ -493,7 +533,10 @@ def test_frames_come_back_in_the_library_of_the_table(library):
     X = CONTAINERS[library](rows())
     g = paper(whichever).fit(X)
     for answer, columns in (
-        (g.evaluate(X), "region rule n_samples fraction global_disagreement disagreement remaining"),
+        (
+            g.evaluate(X),
+            "region rule n_samples fraction global_disagreement disagreement remaining",
+        ),
         (g.explain(X), "region set explanation row value standard_error"),
     ):
         frame = answer.frame()
@@ -569,7 +612,9 @@ def test_a_column_with_the_regions_may_be_added_to_the_table():
     before = g.predict(X, exact=True)
     X["region"] = g.apply(X)
     X["hr"] = 0.0
-    np.testing.assert_array_equal(g.predict(pd.DataFrame(rows(), columns=COLUMNS), exact=True), before)
+    np.testing.assert_array_equal(
+        g.predict(pd.DataFrame(rows(), columns=COLUMNS), exact=True), before
+    )
 
 
 # regions --------------------------------------------------------------------------------------------------------------
@@ -581,9 +626,18 @@ SHAPES = [(0, 1, 2), (1, 5, 10), (2, 20, 40), (3, 20, 40), (4, 3, 7), (3, 49, 40
 @pytest.mark.parametrize(("depth", "smallest", "cuts"), SHAPES)
 def test_I17_regions_respect_leaf_minimum_and_depth(question, depth, smallest, cuts):
     rng = np.random.default_rng(depth)
-    X = np.column_stack([rng.normal(size=150), rng.integers(0, 4, 150), rng.choice([0.0, 1.0], 150)])
+    X = np.column_stack(
+        [rng.normal(size=150), rng.integers(0, 4, 150), rng.choice([0.0, 1.0], 150)]
+    )
     y = rng.normal(size=150)
-    g = paper(any_width, question, max_depth=depth, min_samples_leaf=smallest, max_candidates=cuts, alpha=0.0).fit(X, y)
+    g = paper(
+        any_width,
+        question,
+        max_depth=depth,
+        min_samples_leaf=smallest,
+        max_candidates=cuts,
+        alpha=0.0,
+    ).fit(X, y)
     counts = [region.n_samples for region in g.partition_]
     assert sum(counts) == 150
     assert len(counts) == 1 or min(counts) >= smallest
@@ -594,14 +648,19 @@ def test_I17_regions_respect_leaf_minimum_and_depth(question, depth, smallest, c
 @pytest.mark.parametrize("question", REGRESSION)
 def test_I15_apply_gives_every_fitting_row_its_region(question):
     rng = np.random.default_rng(8)
-    X = pd.DataFrame({"a": rng.normal(size=150), "b": rng.integers(0, 9, 150), "c": rng.random(150) < 0.5})
+    X = pd.DataFrame(
+        {"a": rng.normal(size=150), "b": rng.integers(0, 9, 150), "c": rng.random(150) < 0.5}
+    )
     g = paper(any_width, question, alpha=0.0, min_samples_leaf=5).fit(X, rng.normal(size=150))
     regions = g.apply(X)
     assert regions.dtype == np.intp
     assert np.bincount(regions).tolist() == [region.n_samples for region in g.partition_]
     for k, region in enumerate(g.partition_):
         np.testing.assert_array_equal(region.rule.contains(X), regions == k)
-    assert g.evaluate(X, rng.normal(size=150)).frame()["n_samples"].tolist() == np.bincount(regions).tolist()
+    assert (
+        g.evaluate(X, rng.normal(size=150)).frame()["n_samples"].tolist()
+        == np.bincount(regions).tolist()
+    )
 
 
 @pytest.mark.parametrize("question", ["ice-pdp", "sobol", "coe"])

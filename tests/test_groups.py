@@ -34,7 +34,9 @@ def test_what_is_left_is_the_disagreement_of_the_groups_over_that_of_the_columns
     alone = gx.Granite(two_groups, max_depth=0).fit(X)
     groups = {"a": found.merges[0][0]}
     joint = gx.Granite(two_groups, influence="joint", groups=groups, max_depth=0).fit(X)
-    assert found.merges[0][1] == pytest.approx(joint.estimate_.disagreement / alone.estimate_.disagreement, rel=1e-9)
+    assert found.merges[0][1] == pytest.approx(
+        joint.estimate_.disagreement / alone.estimate_.disagreement, rel=1e-9
+    )
     assert np.isnan(found.merges[0][2])
     assert "interval" not in str(found)
 

@@ -12,7 +12,18 @@ from hypothesis import assume, given, strategies as st
 
 import granite_xai as gx
 import oracle as o
-from strategies import Case, cases, examples, interactions, maskings, paper, questions, quiet, rounding, scale_of
+from strategies import (
+    Case,
+    cases,
+    examples,
+    interactions,
+    maskings,
+    paper,
+    questions,
+    quiet,
+    rounding,
+    scale_of,
+)
 
 
 def test_the_table_has_all_columns():
@@ -33,7 +44,9 @@ def test_the_table_has_all_columns():
 GROWTH = {"min_samples_leaf": 1, "alpha": 0.01, "max_depth": 2}
 
 
-def both(case: Case, question: Any, asked: Any, data: Any) -> tuple[gx.Granite, o.Fit, Case, o.Problem]:
+def both(
+    case: Case, question: Any, asked: Any, data: Any
+) -> tuple[gx.Granite, o.Fit, Case, o.Problem]:
     """The fit of the package and of the oracle, and other rows for both."""
     granite = paper(case.model, question, **GROWTH)
     with quiet():
@@ -51,7 +64,9 @@ def compare(case: Case, question: Any, asked: o.Question, data: Any) -> None:
     with quiet():
         found = granite.evaluate(other.X, np.array(other.y))
     wanted = o.evaluate(asked, fit, new)
-    if wanted["global_disagreement"] <= fit.scale.floors[0]:  # rounding of the fitting rows: nothing to explain (C4)
+    if (
+        wanted["global_disagreement"] <= fit.scale.floors[0]
+    ):  # rounding of the fitting rows: nothing to explain (C4)
         wanted = silent(wanted)
     same_figures(found, wanted, rounding(case, case.problem(), asked))
 
@@ -59,7 +74,10 @@ def compare(case: Case, question: Any, asked: o.Question, data: Any) -> None:
 def silent(wanted: dict[str, Any]) -> dict[str, Any]:
     """The same rows in the same regions, and 0 for every disagreement that there is."""
     told = ("disagreement", "global_disagreement")
-    lines = [{**line, **{key: None if line[key] is None else 0.0 for key in told}} for line in wanted["regions"]]
+    lines = [
+        {**line, **{key: None if line[key] is None else 0.0 for key in told}}
+        for line in wanted["regions"]
+    ]
     return {**wanted, "regions": lines, **dict.fromkeys(told, 0.0)}
 
 
@@ -76,10 +94,14 @@ def same_figures(found: gx.Evaluation, wanted: dict[str, Any], error: float) -> 
         if other_line["global_disagreement"] is None:
             assert pd.isna(line["global_disagreement"])
         else:
-            assert line["global_disagreement"] == pytest.approx(other_line["global_disagreement"], **slack)
+            assert line["global_disagreement"] == pytest.approx(
+                other_line["global_disagreement"], **slack
+            )
 
 
-def in_shares(questions: tuple[o.Question, ...], weights: list[float], fit: o.Fit, new: o.Problem) -> dict[str, Any]:
+def in_shares(
+    questions: tuple[o.Question, ...], weights: list[float], fit: o.Fit, new: o.Problem
+) -> dict[str, Any]:
     """Several questions on other rows: each divided by its own disagreement there, those at their floor left out."""
     each = [o.evaluate(asked, fit, new) for asked in questions]
     roots = [one["global_disagreement"] for one in each]
@@ -89,8 +111,14 @@ def in_shares(questions: tuple[o.Question, ...], weights: list[float], fit: o.Fi
     lines = []
     for k in range(len(fit.root.leaves())):
         line = dict(each[0]["regions"][k])
-        line["disagreement"] = sum(factor * one["regions"][k]["disagreement"] for factor, one in parts)
-        outside = [factor * one["regions"][k]["global_disagreement"] for factor, one in parts] if per_row else None
+        line["disagreement"] = sum(
+            factor * one["regions"][k]["disagreement"] for factor, one in parts
+        )
+        outside = (
+            [factor * one["regions"][k]["global_disagreement"] for factor, one in parts]
+            if per_row
+            else None
+        )
         lines.append({**line, "global_disagreement": None if outside is None else sum(outside)})
     after = sum(line["disagreement"] for line in lines)
     return {"regions": lines, "global_disagreement": 1.0 if parts else 0.0, "disagreement": after}
@@ -101,19 +129,25 @@ def in_shares(questions: tuple[o.Question, ...], weights: list[float], fit: o.Fi
 def test_several_questions_are_measured_in_shares(data):
     """Each question in shares of its own disagreement on the new rows."""
     case = data.draw(cases(min_rows=5, max_rows=8, min_columns=2, max_columns=3, weighted=None))
-    names = data.draw(st.lists(st.sampled_from([*o.NAMED, "coe", "ale"]), min_size=2, max_size=2, unique=True))
+    names = data.draw(
+        st.lists(st.sampled_from([*o.NAMED, "coe", "ale"]), min_size=2, max_size=2, unique=True)
+    )
     drawn = [data.draw(questions(case, name)) for name in names]
     weights = [data.draw(st.sampled_from([1.0, 0.5, 3.0])) for _ in names]
     asked = tuple(question for _, question, _ in drawn)
     pairs = {question: weight for (question, _, _), weight in zip(drawn, weights, strict=True)}
     assume(len(pairs) == 2)  # "sobol" and "variance" are one question where totals are differences
-    granite, fit, other, new = both(case, gx.Objective(pairs), o.Objective(asked, tuple(weights)), data)
+    granite, fit, other, new = both(
+        case, gx.Objective(pairs), o.Objective(asked, tuple(weights)), data
+    )
     with quiet():
         found = granite.evaluate(other.X, np.array(other.y))
     wanted = in_shares(asked, weights, fit, new)
     errors = [rounding(case, case.problem(), question) for question in asked]
     roots = [o.disagreement(question, new, new.rows, fit.root.rows) for question in asked]
-    same_figures(found, wanted, max([e / r for e, r in zip(errors, roots, strict=True) if r], default=0.0))
+    same_figures(
+        found, wanted, max([e / r for e, r in zip(errors, roots, strict=True) if r], default=0.0)
+    )
 
 
 @pytest.mark.parametrize("name", list(o.NAMED))
@@ -141,7 +175,9 @@ def test_other_rows_are_explained_region_by_region(name, data):
             assert part.values[..., k] == pytest.approx(values, rel=0, abs=1e-10 * scale)
 
 
-@pytest.mark.parametrize("name", [name for name, (behavior, *_) in o.NAMED.items() if behavior == "local"])
+@pytest.mark.parametrize(
+    "name", [name for name, (behavior, *_) in o.NAMED.items() if behavior == "local"]
+)
 @given(data=st.data())
 @examples(15)
 def test_other_rows_are_explained_against_the_fitting_rows_of_their_region(name, data):
@@ -150,7 +186,9 @@ def test_other_rows_are_explained_against_the_fitting_rows_of_their_region(name,
     question, asked, _ = data.draw(questions(case, name))
     granite, fit, other, _ = both(case, question, asked, data)
     if not case.has_missing:  # cells of several rows: a row that no fitting row is
-        mixed = [tuple(data.draw(st.sampled_from(case.rows))[j] for j in range(case.d)) for _ in range(3)]
+        mixed = [
+            tuple(data.draw(st.sampled_from(case.rows))[j] for j in range(case.d)) for _ in range(3)
+        ]
         other = case.with_rows(mixed, [0.0] * 3)
     problem, extra = case.problem(), len(case.rows)
     with quiet():
@@ -166,10 +204,18 @@ def test_other_rows_are_explained_against_the_fitting_rows_of_their_region(name,
 
             def nu(T, n=extra + i, rows=rows, side=side):
                 T = frozenset(T)
-                bins = o.bins_of(joined, side, T) if side.masking == "conditional" else dict.fromkeys(joined.rows, 0)
+                bins = (
+                    o.bins_of(joined, side, T)
+                    if side.masking == "conditional"
+                    else dict.fromkeys(joined.rows, 0)
+                )
                 mates = [m for m in rows if bins[m] == bins[n]] or rows
                 values = joined.R(T)[n]
-                return values[n] if T == joined.D else o.mean([values[m] for m in mates], joined.weights_of(mates))
+                return (
+                    values[n]
+                    if T == joined.D
+                    else o.mean([values[m] for m in mates], joined.weights_of(mates))
+                )
 
             wanted = [o.influence_of(nu, joined.D, S, side) for S in sets]
             assert values == pytest.approx(wanted, rel=0, abs=1e-10 * scale)
@@ -193,7 +239,9 @@ def test_bins_and_baselines_of_other_rows_stay_as_fitted(data):
     sides, words = [], []
     for _ in range(2):
         masking, about = data.draw(maskings(case))
-        interaction, more = data.draw(st.sampled_from(["pure", "partial", "full"]).flatmap(interactions))
+        interaction, more = data.draw(
+            st.sampled_from(["pure", "partial", "full"]).flatmap(interactions)
+        )
         sides.append(gx.Explainer(masking, "local", interaction))
         words.append({**about, **more})
     assume((sides[0].masking, sides[0].interaction) != (sides[1].masking, sides[1].interaction))

@@ -19,11 +19,19 @@ levels = st.lists(st.sampled_from([0.0, 0.25, 0.5, 2.0]), min_size=3, max_size=3
 
 
 def scaled(roots, floors, weights=(1.0, 1.0, 1.0), **options):
-    return shares([], weights, np.array(roots), np.array(floors), Objective("ice-pdp", **options), ROWS)
+    return shares(
+        [], weights, np.array(roots), np.array(floors), Objective("ice-pdp", **options), ROWS
+    )
 
 
-@given(roots=levels, floors=levels, weights=st.lists(st.sampled_from([0.5, 1.0, 3.0]), min_size=3, max_size=3))
-def test_questions_at_their_floor_have_no_say_and_the_others_share_the_weight(roots, floors, weights):
+@given(
+    roots=levels,
+    floors=levels,
+    weights=st.lists(st.sampled_from([0.5, 1.0, 3.0]), min_size=3, max_size=3),
+)
+def test_questions_at_their_floor_have_no_say_and_the_others_share_the_weight(
+    roots, floors, weights
+):
     """A disagreement that is as large as its noise is noise; the weights of the rest add up to one."""
     heard = [root > floor for root, floor in zip(roots, floors, strict=True)]
     total = sum(weight for weight, loud in zip(weights, heard, strict=True) if loud)
@@ -59,7 +67,9 @@ def test_a_region_is_silent_when_every_question_that_counts_is_at_its_floor():
 
 
 def test_scoring_needs_room_for_the_widest_of_its_questions():
-    measures = tuple(SimpleNamespace(split_bytes=lambda n, u, width=width: width * n + u) for width in (6, 9, 7))
+    measures = tuple(
+        SimpleNamespace(split_bytes=lambda n, u, width=width: width * n + u) for width in (6, 9, 7)
+    )
     node = SimpleNamespace(n_rows=10, matrices={k: SimpleNamespace(n_values=k) for k in (2, 4, 3)})
     assert ScaledObjective(measures, np.ones(3), np.zeros(3), 1.0).split_bytes(node) == 9 * 10 + 4
 

@@ -21,7 +21,9 @@ MASKINGS = [
 
 def tangled(rows):
     """Interactions of order two and three among the first three columns; the fourth enters alone."""
-    return [r[0] + 2 * r[0] * r[1] - r[1] * r[2] + 3 * r[0] * r[1] * r[2] + sum(r[3:]) for r in rows]
+    return [
+        r[0] + 2 * r[0] * r[1] - r[1] * r[2] + 3 * r[0] * r[1] * r[2] + sum(r[3:]) for r in rows
+    ]
 
 
 def additive(rows):
@@ -34,7 +36,11 @@ def product_of_two(rows):
 
 def random_rows(seed, n=10, d=3, levels=None):
     generator = np.random.default_rng(seed)
-    X = generator.normal(size=(n, d)) if levels is None else generator.integers(0, levels, size=(n, d)).astype(float)
+    X = (
+        generator.normal(size=(n, d))
+        if levels is None
+        else generator.integers(0, levels, size=(n, d)).astype(float)
+    )
     return X, generator
 
 
@@ -54,14 +60,22 @@ def close(a, b, tolerance=1e-10):
 @pytest.mark.parametrize("d", [2, 3, 4])
 def test_theorem_1_on_random_games(d):
     """Every interaction operator is a sum of pure interactions with weights 0, 1/|T|, 1."""
-    weight = {"pure": lambda T: float(len(T) == 1), "partial": lambda T: 1 / len(T), "full": lambda T: 1.0}
+    weight = {
+        "pure": lambda T: float(len(T) == 1),
+        "partial": lambda T: 1 / len(T),
+        "full": lambda T: 1.0,
+    }
     nu, D = random_game(d, d), frozenset(range(d))
     for first, second, i in product(weight, weight, range(d)):
         S = frozenset({i})
         gap = o.influence_of(nu, D, S, Setting(interaction=first)) - o.influence_of(
             nu, D, S, Setting(interaction=second)
         )
-        wanted = sum((weight[first](T) - weight[second](T)) * o.derivative(nu, T) for T in o.subsets(D) if i in T)
+        wanted = sum(
+            (weight[first](T) - weight[second](T)) * o.derivative(nu, T)
+            for T in o.subsets(D)
+            if i in T
+        )
         assert close(gap, wanted)
 
 
@@ -74,7 +88,10 @@ def test_moebius_transform_can_be_inverted():
 def test_shapley_value_is_the_mean_over_all_orders():
     nu = random_game(2, 4)
     everyone = [frozenset({i}) for i in range(4)]
-    steps = [nu(order[: order.index(2) + 1]) - nu(order[: order.index(2)]) for order in permutations(range(4))]
+    steps = [
+        nu(order[: order.index(2) + 1]) - nu(order[: order.index(2)])
+        for order in permutations(range(4))
+    ]
     assert close(o.shapley(nu, everyone, frozenset({2})), np.mean(steps))
 
 
@@ -163,7 +180,9 @@ def test_marginal_values_of_a_product():
     for n in rows:
         assert close(o.masked(problem, Setting(), frozenset({0}), n, rows), X[n, 0] * center[1])
         assert close(found[frozenset({0})][n], X[n, 1] * (X[n, 0] - center[0]))
-        assert close(start[frozenset({0})][n], X[n, 0] * center[1] - np.mean(X[rows, 0] * X[rows, 1]))
+        assert close(
+            start[frozenset({0})][n], X[n, 0] * center[1] - np.mean(X[rows, 0] * X[rows, 1])
+        )
 
 
 def test_baselines():
@@ -175,10 +194,18 @@ def test_baselines():
     }
     assert row == {"mean": [3.5, "a"], "median": [1.0, "a"]}
     near = Setting(masking="baseline", baseline="region")
-    assert o.baseline_row(problem, near, [0, 1, 2, 3]) == [0.0, "a"]  # a quarter of a rank step against another level
+    assert o.baseline_row(problem, near, [0, 1, 2, 3]) == [
+        0.0,
+        "a",
+    ]  # a quarter of a rank step against another level
     assert o.baseline_row(problem, near, [1, 2, 3]) == [4.0, "b"]
-    assert o.masked(problem, Setting(masking="baseline", baseline=[7.0, "b"]), EMPTY, 0, problem.rows) == 7.0
-    heavy = Problem(lambda rows: [r[0] for r in rows], X, weights=[1, 1, 1, 5], kinds=["numeric", "nominal"])
+    assert (
+        o.masked(problem, Setting(masking="baseline", baseline=[7.0, "b"]), EMPTY, 0, problem.rows)
+        == 7.0
+    )
+    heavy = Problem(
+        lambda rows: [r[0] for r in rows], X, weights=[1, 1, 1, 5], kinds=["numeric", "nominal"]
+    )
     assert o.center(heavy, heavy.rows, "median") == [9.0, "a"]
 
 
@@ -186,7 +213,14 @@ def test_quantile_bins_of_one_column():
     """25 values 0..24: z_k is the smallest with at least k/10 of the rows at or below it."""
     problem = Problem(lambda rows: [0.0] * len(rows), [[float(v), float(v % 2)] for v in range(25)])
     assert o.edges(problem, 0) == [2, 4, 7, 9, 12, 14, 17, 19, 22, 24]
-    assert [o.column_bin(problem, 0, v) for v in (-5.0, 2.0, 2.5, 4.0, 22.0, 99.0)] == [0, 0, 1, 1, 8, 9]
+    assert [o.column_bin(problem, 0, v) for v in (-5.0, 2.0, 2.5, 4.0, 22.0, 99.0)] == [
+        0,
+        0,
+        1,
+        1,
+        8,
+        9,
+    ]
     assert o.edges(problem, 1) == [0, 1]
     assert o.column_bin(problem, 1, math.nan) == "missing"
 
@@ -219,7 +253,9 @@ def test_conditional_equals_marginal_in_one_bin_and_on_factorial_rows():
         problem = Problem(tangled, rows)
         for T in o.subsets(range(3)):
             for n in problem.rows:
-                conditional = o.masked(problem, Setting(masking="conditional", bins=bins), T, n, problem.rows)
+                conditional = o.masked(
+                    problem, Setting(masking="conditional", bins=bins), T, n, problem.rows
+                )
                 assert close(conditional, o.masked(problem, Setting(), T, n, problem.rows))
 
 
@@ -230,7 +266,9 @@ def test_conditional_equals_marginal_in_one_bin_and_on_factorial_rows():
 @pytest.mark.parametrize("behavior", ["local", "sensitivity", "risk"])
 def test_partial_effects_add_up(masking, behavior):
     X, generator = random_rows(3, 9, 3, levels=3)
-    problem = Problem(tangled, X, y=generator.normal(size=9), weights=generator.uniform(0.5, 2, size=9))
+    problem = Problem(
+        tangled, X, y=generator.normal(size=9), weights=generator.uniform(0.5, 2, size=9)
+    )
     setting = Setting(masking.masking, behavior, "partial", baseline="median", bins="exact")
     rows = [0, 1, 2, 4, 5, 7, 8]
     nu = o.game(problem, setting, rows)
@@ -248,10 +286,15 @@ def test_theorem_2_on_a_factorial_design(rows):
     problem = Problem(tangled, X)
     rows = None if rows is None else [n for n in problem.rows if X[n, 0] <= 1 and X[n, 2] > 0]
     R = o.disagreement(question("ice-pdp"), problem, rows)
-    full, pure = (explain(problem, Setting(behavior="sensitivity", interaction=i), rows) for i in ("full", "pure"))
+    full, pure = (
+        explain(problem, Setting(behavior="sensitivity", interaction=i), rows)
+        for i in ("full", "pure")
+    )
     assert R > 0.1
     assert sum(full[S] - pure[S] for S in full) == pytest.approx(R, rel=1e-12)
-    jansen = explain(problem, Setting(behavior="sensitivity", interaction="full", total="jansen"), rows)
+    jansen = explain(
+        problem, Setting(behavior="sensitivity", interaction="full", total="jansen"), rows
+    )
     assert all(jansen[S] == pytest.approx(full[S], rel=1e-12) for S in full)
 
 
@@ -277,9 +320,13 @@ def test_theorem_3_with_exact_bins():
 
     def delta(T, n):
         w = density(problem, rows, T, n)
-        return o.mean([(w_m - 1) * problem.R(T)[n][m] for w_m, m in zip(w, rows, strict=True)], ones)
+        return o.mean(
+            [(w_m - 1) * problem.R(T)[n][m] for w_m, m in zip(w, rows, strict=True)], ones
+        )
 
-    for interaction, behavior in product(["pure", "partial", "full"], ["local", "sensitivity", "risk"]):
+    for interaction, behavior in product(
+        ["pure", "partial", "full"], ["local", "sensitivity", "risk"]
+    ):
         conditional = Setting("conditional", behavior, interaction, bins="exact")
         one, two = (
             explain(problem, conditional, rows),
@@ -292,11 +339,14 @@ def test_theorem_3_with_exact_bins():
             if behavior == "local":
                 return dict(zip(rows, d, strict=True))
             if behavior == "sensitivity":
-                covariance = o.mean([a * b for a, b in zip(m, d, strict=True)], ones) - o.mean(m, ones) * o.mean(
-                    d, ones
-                )
+                covariance = o.mean([a * b for a, b in zip(m, d, strict=True)], ones) - o.mean(
+                    m, ones
+                ) * o.mean(d, ones)
                 return o.variance(d, ones) + 2 * covariance
-            return -o.mean([b * b + 2 * (a - problem.y[n]) * b for a, b, n in zip(m, d, rows, strict=True)], ones)
+            return -o.mean(
+                [b * b + 2 * (a - problem.y[n]) * b for a, b, n in zip(m, d, rows, strict=True)],
+                ones,
+            )
 
         for S in one:
             wanted = o.influence_of(difference, problem.D, S, conditional)
@@ -338,7 +388,9 @@ def test_losses_of_the_risk():
 
 def test_pointwise_risk_averages_to_the_risk():
     X, generator = random_rows(6, 8, 3)
-    problem = Problem(tangled, X, y=generator.normal(size=8), weights=generator.uniform(0.1, 1, size=8))
+    problem = Problem(
+        tangled, X, y=generator.normal(size=8), weights=generator.uniform(0.1, 1, size=8)
+    )
     for interaction in ("pure", "partial", "full"):
         setting = Setting(behavior="risk", interaction=interaction)
         one = explain(problem, setting)
@@ -363,8 +415,12 @@ def test_integer_weights_are_repeated_rows_and_weight_0_is_no_row(name):
 def test_symmetric_columns_get_equal_effects():
     """F and the rows are symmetric in x0, x1."""
     X = np.array([[0, 1, 2], [1, 0, 2], [2, 2, 0], [1, 3, 1], [3, 1, 1]], dtype=float)
-    problem = Problem(lambda rows: [r[0] * r[1] * r[2] + r[0] + r[1] for r in rows], X, y=[1, 1, 0, 2, 2])
-    for masking, behavior, interaction in product(MASKINGS, ["sensitivity", "risk"], ["pure", "partial", "full"]):
+    problem = Problem(
+        lambda rows: [r[0] * r[1] * r[2] + r[0] + r[1] for r in rows], X, y=[1, 1, 0, 2, 2]
+    )
+    for masking, behavior, interaction in product(
+        MASKINGS, ["sensitivity", "risk"], ["pure", "partial", "full"]
+    ):
         setting = Setting(masking.masking, behavior, interaction, baseline="median", bins="exact")
         found = explain(problem, setting)
         assert close(found[frozenset({0})], found[frozenset({1})])
@@ -375,7 +431,10 @@ def test_an_unused_column_has_no_effect_under_marginal_and_baseline_masking():
     problem = Problem(product_of_two, X, y=generator.normal(size=8))
     unused = frozenset({2})
     for masking, interaction in product(["marginal", "baseline"], ["pure", "partial", "full"]):
-        assert all(abs(v) < 1e-12 for v in explain(problem, Setting(masking, "local", interaction))[unused].values())
+        assert all(
+            abs(v) < 1e-12
+            for v in explain(problem, Setting(masking, "local", interaction))[unused].values()
+        )
         assert abs(explain(problem, Setting(masking, "risk", interaction))[unused]) < 1e-12
 
 
@@ -385,9 +444,13 @@ def test_groups():
     problem = Problem(tangled, X)
     for interaction in ("pure", "partial", "full"):
         one = explain(problem, Setting(interaction=interaction))
-        two = explain(problem, Setting(interaction=interaction, influence="joint", groups=((2,), (0,))))
+        two = explain(
+            problem, Setting(interaction=interaction, influence="joint", groups=((2,), (0,)))
+        )
         assert all(close(one[S][n], two[S][n]) for S in one for n in problem.rows)
-    assert o.disagreement(question("ice-pdp", influence="joint", groups=((0, 1, 2),)), problem) < 1e-25
+    assert (
+        o.disagreement(question("ice-pdp", influence="joint", groups=((0, 1, 2),)), problem) < 1e-25
+    )
     merged = explain(problem, Setting(interaction="partial", influence="joint", groups=((0, 2),)))
     nu = o.game(problem, Setting(), problem.rows)
     for n in problem.rows:
@@ -427,11 +490,17 @@ def test_table_of_the_toy():
     """Effects of X1 and X4, over all rows and where x2 or x3 is fixed (with 2 x4 - 2 x3 for X4, full, conditional)."""
     pairs, weights = toy_rows(1.0, 5.0)
     X = [[x1, x2, *pair] for x1 in (-1.5, 1.5) for x2 in (-1.0, 1.0) for pair in pairs]
-    problem = Problem(lambda rows: [3 * r[0] * r[1] + r[2] + 2 * r[3] for r in rows], X, weights=np.tile(weights, 4))
+    problem = Problem(
+        lambda rows: [3 * r[0] * r[1] + r[2] + 2 * r[3] for r in rows],
+        X,
+        weights=np.tile(weights, 4),
+    )
     x1, x4 = frozenset({0}), frozenset({3})
 
     def effects(masking, interaction, rows=None):
-        return explain(problem, Setting(masking, "local", interaction, bins="exact"), rows, [x1, x4])
+        return explain(
+            problem, Setting(masking, "local", interaction, bins="exact"), rows, [x1, x4]
+        )
 
     whole = {(m, i): effects(m, i) for m in ("marginal", "conditional") for i in ("pure", "full")}
     for n, (a, b, c, e) in enumerate(X):
@@ -462,11 +531,15 @@ def test_figure_1_in_closed_form():
     assert size("marginal", "partial") == pytest.approx([1.0, 2.333], abs=2e-3)
     assert size("conditional", "partial") == pytest.approx([1.726, 2.101], abs=2e-3)
     assert size("conditional", "full") == pytest.approx([0.451, 1.596], abs=2e-3)
-    signs = Problem(lambda rows: [3 * r[0] * r[1] for r in rows], list(product((-1.0, 1.0), (-1.0, 1.0))))
+    signs = Problem(
+        lambda rows: [3 * r[0] * r[1] for r in rows], list(product((-1.0, 1.0), (-1.0, 1.0)))
+    )
     scale = math.sqrt(2 / math.pi)
     for interaction, wanted in (("partial", 1.197), ("full", 2.394)):
         found = explain(signs, Setting("marginal", "local", interaction))[frozenset({0})]
-        assert scale * o.mean([abs(v) for v in found.values()], signs.w) == pytest.approx(wanted, abs=1e-3)
+        assert scale * o.mean([abs(v) for v in found.values()], signs.w) == pytest.approx(
+            wanted, abs=1e-3
+        )
 
 
 # ------------------------------------------------------------------------------------------------- candidates
@@ -499,21 +572,29 @@ def test_thresholds(v, v_next, wanted):
 def test_thresholds_against_all_short_decimals():
     """All decimals of up to three digits, listed: the fewest digits inside, then the nearest, then the smaller."""
     written = {0.0: 0} | {
-        sign * float(f"{m}e{e}"): len(str(m)) for sign, e, m in product((-1, 1), range(-7, 4), range(1, 1000)) if m % 10
+        sign * float(f"{m}e{e}"): len(str(m))
+        for sign, e, m in product((-1, 1), range(-7, 4), range(1, 1000))
+        if m % 10
     }
     generator = np.random.default_rng(0)
     for _ in range(60):
-        v, v_next = sorted(float(x) for x in generator.normal(size=2) * 10.0 ** generator.integers(-2, 3))
+        v, v_next = sorted(
+            float(x) for x in generator.normal(size=2) * 10.0 ** generator.integers(-2, 3)
+        )
         inside = [t for t in written if v <= t < v_next]
         if inside:
             middle = (Fraction(v) + Fraction(v_next)) / 2
-            assert o.threshold(v, v_next) == min(inside, key=lambda t: (written[t], abs(Fraction(t) - middle), t))
+            assert o.threshold(v, v_next) == min(
+                inside, key=lambda t: (written[t], abs(Fraction(t) - middle), t)
+            )
 
 
 def test_cuts_of_a_numeric_column():
     assert o.cut_values([3, 1, 2, 2, 5], 40) == [1, 2, 3]
     assert o.cut_values(list(range(10)), 4) == [2, 4, 6]  # positions 9k // 4
-    assert o.cut_values([0, 1, 2, 3, 9, 9, 9, 9, 9, 9], 4) == [2]  # equal cuts once, the largest value never
+    assert o.cut_values([0, 1, 2, 3, 9, 9, 9, 9, 9, 9], 4) == [
+        2
+    ]  # equal cuts once, the largest value never
     problem = Problem(additive, [[float(v), 0.0, 0.0] for v in range(6)])
     assert [c.threshold for c in o.candidates(problem, min_samples_leaf=2)] == [1.0, 2.0, 3.0]
 
@@ -532,10 +613,15 @@ def test_levels_are_ordered_by_their_pure_effects():
     slope = dict(zip("abcdefgh", [3, -1, 7, 0, 5, -4, 2, 9], strict=True))
     X = [[level, v] for level in slope for v in (-1.0, 0.5, 2.0)]
     problem = Problem(
-        lambda rows: [slope[r[0]] * r[1] + 100 * (r[0] in "adf") for r in rows], X, kinds=["nominal", "numeric"]
+        lambda rows: [slope[r[0]] * r[1] + 100 * (r[0] in "adf") for r in rows],
+        X,
+        kinds=["nominal", "numeric"],
     )
     wanted = sorted(slope, key=slope.get)
-    assert "".join(o.order_levels(problem, 0, problem.rows)) in ("".join(wanted), "".join(wanted)[::-1])
+    assert "".join(o.order_levels(problem, 0, problem.rows)) in (
+        "".join(wanted),
+        "".join(wanted)[::-1],
+    )
     assert len([c for c in o.candidates(problem, min_samples_leaf=1) if c.column == 0]) == 8 + 7 - 2
 
 
@@ -580,14 +666,19 @@ def test_growth_reaches_what_one_split_cannot_and_pruning_undoes_the_rest():
     fit = o.grow(question("ice-pdp"), problem, min_samples_leaf=1, alpha=0.05, max_depth=2)
     assert sorted(len(rows) for rows in fit.regions()) == [3, 3, 3, 3]
     assert fit.remaining < 1e-12
-    assert o.grow(question("ice-pdp"), problem, min_samples_leaf=1, alpha=0.4, max_depth=2).root.stop == "pruned"
+    assert (
+        o.grow(question("ice-pdp"), problem, min_samples_leaf=1, alpha=0.4, max_depth=2).root.stop
+        == "pruned"
+    )
     assert len(o.grow(question("ice-pdp"), problem, min_samples_leaf=1, max_depth=0).regions()) == 1
 
 
 def test_ties_go_to_the_lowest_column_then_threshold():
     X, _ = random_rows(13, 12, 2)
     doubled = np.column_stack([X[:, 0], X[:, 1], X[:, 1]])
-    fit = o.grow(question("ice-pdp"), Problem(switch_two, doubled), min_samples_leaf=2, split_features=[2, 1])
+    fit = o.grow(
+        question("ice-pdp"), Problem(switch_two, doubled), min_samples_leaf=2, split_features=[2, 1]
+    )
     assert fit.root.split.column == 1
 
 
@@ -599,7 +690,8 @@ def test_beam_is_never_worse_than_greedy():
     X, _ = random_rows(14, 14, 3)
     problem = Problem(tangled, X)
     one, two = (
-        o.grow(question("ice-pdp"), problem, min_samples_leaf=2, max_depth=2, alpha=0.01, beam=b) for b in (1, 3)
+        o.grow(question("ice-pdp"), problem, min_samples_leaf=2, max_depth=2, alpha=0.01, beam=b)
+        for b in (1, 3)
     )
     cost = [fit.remaining + 0.01 * len(fit.regions()) for fit in (one, two)]
     assert cost[1] <= cost[0] + 1e-10
@@ -608,7 +700,9 @@ def test_beam_is_never_worse_than_greedy():
 def test_shares_of_several_questions():
     """Questions are weighed in shares; one at its floor is left out; uniform weighting drops the mass."""
     X, generator = random_rows(15, 12, 3)
-    problem = Problem(tangled, X, y=generator.normal(size=12), weights=generator.uniform(0.2, 2, size=12))
+    problem = Problem(
+        tangled, X, y=generator.normal(size=12), weights=generator.uniform(0.2, 2, size=12)
+    )
     asked = (question("ice-pdp"), question("pfi-risk"))
     objective = Objective(asked, (1.0, 3.0))
     scale = o.scale_of(objective, problem)
@@ -616,7 +710,10 @@ def test_shares_of_several_questions():
     assert close(o.share(objective, scale, problem, problem.rows), 1.0)
     rows = [0, 3, 4, 8]
     ratio = [o.disagreement(q, problem, rows) / o.disagreement(q, problem) for q in asked]
-    assert close(o.share(objective, scale, problem, rows), problem.mass(rows) * (0.25 * ratio[0] + 0.75 * ratio[1]))
+    assert close(
+        o.share(objective, scale, problem, rows),
+        problem.mass(rows) * (0.25 * ratio[0] + 0.75 * ratio[1]),
+    )
     uniform = Objective(asked, (1.0, 3.0), weighting="uniform")
     assert close(o.share(uniform, scale, problem, rows), 0.25 * ratio[0] + 0.75 * ratio[1])
     constant = Problem(additive, X, y=generator.normal(size=12))
@@ -628,7 +725,9 @@ def test_variance_normalisation_divides_by_the_variance_of_the_model():
     problem = Problem(tangled, X)
     objective = Objective((question("coe"),), normalize="variance")
     scale = o.scale_of(objective, problem)
-    assert close(o.share(objective, scale, problem, problem.rows), 1 - o.fidelity(problem, [problem.rows]))
+    assert close(
+        o.share(objective, scale, problem, problem.rows), 1 - o.fidelity(problem, [problem.rows])
+    )
 
 
 # ------------------------------------------------------------------------------------- surrogate and other rows
@@ -638,7 +737,9 @@ def test_remaining_disagreement_is_the_share_of_lost_fidelity():
     X, generator = random_rows(17, 16, 3)
     for options in ({}, {"influence": "joint", "groups": ((0, 1),)}):
         problem = Problem(tangled, X, weights=generator.uniform(0.2, 2, size=16))
-        fit = o.grow(question("coe", **options), problem, min_samples_leaf=3, max_depth=2, alpha=0.01)
+        fit = o.grow(
+            question("coe", **options), problem, min_samples_leaf=3, max_depth=2, alpha=0.01
+        )
         setting = Setting(**options)
         assert len(fit.regions()) > 1
         lost = 1 - o.fidelity(problem, fit.regions(), setting)
@@ -653,7 +754,9 @@ def test_surrogate_at_new_values():
     assert at == pytest.approx([3.0, 7.0, 11.0, 11.0])
     assert o.surrogate_at(problem, problem.rows, [2.0, 2.0], exact=True) == pytest.approx(6.0)
     own = o.additive_model(problem, Setting(), problem.rows)
-    assert [o.surrogate_at(problem, problem.rows, X[n]) for n in own] == pytest.approx(list(own.values()))
+    assert [o.surrogate_at(problem, problem.rows, X[n]) for n in own] == pytest.approx(
+        list(own.values())
+    )
 
 
 def test_evaluation_on_the_fitting_rows_repeats_the_fit():
@@ -665,9 +768,14 @@ def test_evaluation_on_the_fitting_rows_repeats_the_fit():
         found = o.evaluate(question(name), fit, again)
         assert close(found["remaining"], fit.remaining)
         assert close(found["global_disagreement"], fit.disagreement)
-        assert [line["n_samples"] for line in found["regions"]] == [len(rows) for rows in fit.regions()]
+        assert [line["n_samples"] for line in found["regions"]] == [
+            len(rows) for rows in fit.regions()
+        ]
         if name == "ice-pdp":
-            assert close(sum(line["global_disagreement"] for line in found["regions"]), found["global_disagreement"])
+            assert close(
+                sum(line["global_disagreement"] for line in found["regions"]),
+                found["global_disagreement"],
+            )
 
 
 def test_a_region_without_new_rows_contributes_nothing():
@@ -683,17 +791,30 @@ def test_a_region_without_new_rows_contributes_nothing():
 
 def test_what_a_node_has_not_seen_goes_with_the_larger_child():
     X = [["a", 1.0], ["a", -1.0], ["a", 3.0], ["b", 1.0], ["b", -1.0]]
-    problem = Problem(lambda rows: [(2 if r[0] == "a" else -1) * r[1] for r in rows], X, kinds=["nominal", "numeric"])
+    problem = Problem(
+        lambda rows: [(2 if r[0] == "a" else -1) * r[1] for r in rows],
+        X,
+        kinds=["nominal", "numeric"],
+    )
     fit = o.grow(question("ice-pdp"), problem, min_samples_leaf=2)
     assert fit.root.split.levels == ("a",)
-    assert o.apply(fit.root, problem, [["a", 9.0], ["b", 9.0], ["new", 9.0], [None, 9.0]]) == [0, 1, 0, 0]
+    assert o.apply(fit.root, problem, [["a", 9.0], ["b", 9.0], ["new", 9.0], [None, 9.0]]) == [
+        0,
+        1,
+        0,
+        0,
+    ]
 
 
 def test_missing_rows_form_a_side():
     X = [[v, s] for v in (-1.0, 0.0, 2.0) for s in (math.nan, 1.0, 2.0)]
     problem = Problem(lambda rows: [r[0] if o.is_missing(r[1]) else -r[0] for r in rows], X)
     fit = o.grow(question("ice-pdp"), problem, min_samples_leaf=2)
-    assert (fit.root.split.column, fit.root.split.value, fit.root.split.missing) == (1, -math.inf, "left")
+    assert (fit.root.split.column, fit.root.split.value, fit.root.split.missing) == (
+        1,
+        -math.inf,
+        "left",
+    )
     assert fit.remaining < 1e-12
     assert o.apply(fit.root, problem, X) == [0, 1, 1] * 3
 
@@ -703,10 +824,16 @@ def test_max_grid_snaps_a_column_in_its_own_gap_only():
     X, _ = random_rows(19, 12, 3)
     problem = Problem(tangled, X)
     values = sorted(X[:, 0])
-    assert [o.snap(problem, 0, v, 3) for v in values] == [values[k] for k in [1] * 4 + [5] * 4 + [9] * 4]
+    assert [o.snap(problem, 0, v, 3) for v in values] == [
+        values[k] for k in [1] * 4 + [5] * 4 + [9] * 4
+    ]
     assert o.disagreement(question("ice-pdp", max_grid=4), Problem(additive, X)) < 1e-25
-    assert o.disagreement(question("ice-pdp", max_grid=12), problem) == o.disagreement(question("ice-pdp"), problem)
-    assert o.disagreement(question("ice-pdp", max_grid=4), problem) != o.disagreement(question("ice-pdp"), problem)
+    assert o.disagreement(question("ice-pdp", max_grid=12), problem) == o.disagreement(
+        question("ice-pdp"), problem
+    )
+    assert o.disagreement(question("ice-pdp", max_grid=4), problem) != o.disagreement(
+        question("ice-pdp"), problem
+    )
 
 
 def test_ale_effects_of_a_product():
@@ -714,7 +841,9 @@ def test_ale_effects_of_a_product():
     X = [[0.0, 1.0], [1.0, 5.0], [3.0, 2.0], [3.0, 7.0], [1.0, 0.0]]
     gap = o.ale_gap(Problem(product_of_two, X), 0, range(5))
     assert gap == pytest.approx({0: -1.0, 1: 3.0, 2: -5.0, 3: 5.0, 4: -2.0})
-    nominal = Problem(lambda rows: [r[1] for r in rows], [["a", 1.0], ["b", 2.0]], kinds=["nominal", "numeric"])
+    nominal = Problem(
+        lambda rows: [r[1] for r in rows], [["a", 1.0], ["b", 2.0]], kinds=["nominal", "numeric"]
+    )
     assert o.ale_gap(nominal, 0, range(2)) == {0: 0.0, 1: 0.0}
 
 
@@ -728,6 +857,8 @@ def test_noise_floor_by_hand():
     assert close(o.floor(question("variance", loss="absolute"), problem, 0.5), 2 * 4 * spread)
     risk = (2 * 3.5 * 0.5 + 0.25 + 2 * 0.5 * 0.5 + 0.25) / 2  # F_empty = 3.5 against 0 and 4
     whole = (2 * 1 * 0.5 + 0.25 + 2 * 2 * 0.5 + 0.25) / 2
-    assert close(o.floor(question("pfi-risk", loss="absolute"), problem, 0.5), 2 * 4 * max(risk, whole))
+    assert close(
+        o.floor(question("pfi-risk", loss="absolute"), problem, 0.5), 2 * 4 * max(risk, whole)
+    )
     pairs = question("ice-pdp", influence="interaction", order=2, loss="absolute")
     assert close(o.floor(pairs, problem, 0.5), 8 * 0.5)

@@ -27,7 +27,9 @@ def flowers():
 
 def two_outputs(X):
     x = np.asarray(X)
-    return np.column_stack([x[:, 0] * np.where(x[:, 1] > 0, 1, -1), 1e6 * x[:, 2] * np.where(x[:, 0] > 0.5, 1, -1)])
+    return np.column_stack(
+        [x[:, 0] * np.where(x[:, 1] > 0, 1, -1), 1e6 * x[:, 2] * np.where(x[:, 0] > 0.5, 1, -1)]
+    )
 
 
 def table(n=240, d=3, seed=0):
@@ -37,7 +39,11 @@ def table(n=240, d=3, seed=0):
 @pytest.fixture(scope="module")
 def network():
     X, y = flowers()
-    return MLPClassifier((8,), random_state=0, max_iter=400, tol=1e-3).fit(X.to_numpy(), y), X.to_numpy(), y
+    return (
+        MLPClassifier((8,), random_state=0, max_iter=400, tol=1e-3).fit(X.to_numpy(), y),
+        X.to_numpy(),
+        y,
+    )
 
 
 MODELS = {
@@ -48,7 +54,12 @@ MODELS = {
 
 def alone(g, name, X, y=None, **changes):
     """A fit of one output that is given the regions of all."""
-    options = {**g.get_params(deep=False), "output": name, "partitioner": GivenRules(g.partition_), **changes}
+    options = {
+        **g.get_params(deep=False),
+        "output": name,
+        "partitioner": GivenRules(g.partition_),
+        **changes,
+    }
     return gx.Granite(**options).fit(X, y)
 
 
@@ -59,9 +70,13 @@ def same_fit(view, fit):
     assert [r.disagreement for r in view.partition_] == pytest.approx(
         [r.disagreement for r in fit.partition_], abs=1e-13
     )
-    assert view.diagnostics_["noise_floor"] == pytest.approx(fit.diagnostics_["noise_floor"], rel=1e-6)
+    assert view.diagnostics_["noise_floor"] == pytest.approx(
+        fit.diagnostics_["noise_floor"], rel=1e-6
+    )
     if fit.estimate_ is not None:
-        assert view.estimate_.remaining == pytest.approx(fit.estimate_.remaining, rel=1e-10, nan_ok=True)
+        assert view.estimate_.remaining == pytest.approx(
+            fit.estimate_.remaining, rel=1e-10, nan_ok=True
+        )
 
 
 def test_the_disagreement_of_all_outputs_is_the_mean_of_their_own_shares(network):
@@ -93,7 +108,9 @@ def test_one_of_several_outputs_is_a_fit_of_it_that_was_given_the_regions(networ
     row = g.explain_row(X[:1], output=name)
     np.testing.assert_allclose(row.contributions, fit.explain_row(X[:1]).contributions, rtol=1e-12)
     assert row.prediction == pytest.approx(model.predict_proba(X[:1])[0, NAMES.index(name)])
-    assert str(view.partition_) == str(fit.partition_).replace(" given", " " + view.partition_[0].stop_reason, 0)
+    assert str(view.partition_) == str(fit.partition_).replace(
+        " given", " " + view.partition_[0].stop_reason, 0
+    )
 
 
 def test_all_outputs_cost_the_model_no_more_than_one(network):
@@ -116,7 +133,12 @@ def test_held_out_rows_judge_all_outputs_and_each(network):
     model, X, _ = network
     rng = np.random.default_rng(1)
     X = X[rng.integers(len(X), size=900)] + 0.05 * rng.normal(size=(900, 4))
-    options = {"holdout": 0.5, "max_samples": 120, "resources": gx.Resources(max_grid=16), "min_samples_leaf": 10}
+    options = {
+        "holdout": 0.5,
+        "max_samples": 120,
+        "resources": gx.Resources(max_grid=16),
+        "min_samples_leaf": 10,
+    }
     g = gx.Granite(model, output="all", **options).fit(X)
     one = gx.Granite(model, output="setosa", **options).fit(X)
     assert g.diagnostics_["model"]["rows"] <= one.diagnostics_["model"]["rows"]
@@ -125,7 +147,9 @@ def test_held_out_rows_judge_all_outputs_and_each(network):
     for name in NAMES:
         fit = alone(g, name, X)
         same_fit(g.of_output(name), fit)
-        assert g.of_output(name).estimate_.standard_error == pytest.approx(fit.estimate_.standard_error, rel=1e-9)
+        assert g.of_output(name).estimate_.standard_error == pytest.approx(
+            fit.estimate_.standard_error, rel=1e-9
+        )
 
 
 @pytest.mark.parametrize("kind", MODELS)
@@ -136,8 +160,12 @@ def test_classes_of_tree_ensembles_are_read_from_their_trees(kind):
     assert g.diagnostics_["evaluations"]["path"].startswith("trees")
     for name in NAMES:
         same_fit(g.of_output(name), alone(g, name, X))
-    by_model = gx.Granite(lambda X: model.predict_proba(X), output="all", response="probability", **ROWS).fit(X)
-    assert [str(rule) for rule in by_model.partition_.rules] == [str(rule) for rule in g.partition_.rules]
+    by_model = gx.Granite(
+        lambda X: model.predict_proba(X), output="all", response="probability", **ROWS
+    ).fit(X)
+    assert [str(rule) for rule in by_model.partition_.rules] == [
+        str(rule) for rule in g.partition_.rules
+    ]
     assert by_model.remaining_ == pytest.approx(g.remaining_, rel=1e-9)
 
 
@@ -152,9 +180,13 @@ def test_outputs_of_different_size_count_alike(question):
         fit = alone(g, k, X, y[:, k])
         assert same_view.remaining_ == pytest.approx(fit.remaining_, rel=1e-9, abs=1e-12)
         assert same_view.disagreements_ == pytest.approx(fit.disagreements_, rel=1e-9)
-    swapped = gx.Granite(lambda X: two_outputs(X)[:, ::-1] * [1e-6, 1e6], question, output="all", **options)
+    swapped = gx.Granite(
+        lambda X: two_outputs(X)[:, ::-1] * [1e-6, 1e6], question, output="all", **options
+    )
     other = swapped.fit(X, (y - 1)[:, ::-1] * [1e-6, 1e6] + [1e-6, 1e6])
-    assert [str(rule) for rule in other.partition_.rules] == [str(rule) for rule in g.partition_.rules]
+    assert [str(rule) for rule in other.partition_.rules] == [
+        str(rule) for rule in g.partition_.rules
+    ]
     assert other.remaining_ == pytest.approx(g.remaining_, rel=1e-6)
 
 
@@ -162,8 +194,12 @@ def test_the_variance_of_each_output_can_be_the_unit():
     X = table()
     objective = gx.Objective("ice-pdp", normalize="variance")
     g = gx.Granite(two_outputs, objective, output="all", **ROWS).fit(X)
-    again = gx.Granite(lambda X: two_outputs(X) * [1e3, 1e-3], objective, output="all", **ROWS).fit(X)
-    assert [str(rule) for rule in again.partition_.rules] == [str(rule) for rule in g.partition_.rules]
+    again = gx.Granite(lambda X: two_outputs(X) * [1e3, 1e-3], objective, output="all", **ROWS).fit(
+        X
+    )
+    assert [str(rule) for rule in again.partition_.rules] == [
+        str(rule) for rule in g.partition_.rules
+    ]
     assert again.remaining_ == pytest.approx(g.remaining_)
 
 
@@ -223,7 +259,9 @@ def test_a_saved_fit_of_all_outputs_comes_back(network, tmp_path):
             assert loaded.of_output("virginica").remaining_ == g.of_output("virginica").remaining_
         assert again.evaluate(X).remaining == pytest.approx(g.evaluate(X).remaining, rel=1e-12)
         own = again.evaluate(X, output="setosa")
-        assert own.disagreement == pytest.approx(g.evaluate(X, output="setosa").disagreement, rel=1e-12)
+        assert own.disagreement == pytest.approx(
+            g.evaluate(X, output="setosa").disagreement, rel=1e-12
+        )
         with pytest.raises(InputError, match="F09"):
             detached.evaluate(X)
     other = MLPClassifier((3,), random_state=1, max_iter=20).fit(X, flowers()[1])
@@ -255,7 +293,11 @@ def test_an_interrupted_fit_of_all_outputs_resumes(network):
 def test_levels_and_missing_cells_work_for_all_outputs():
     rng = np.random.default_rng(0)
     X = pd.DataFrame(
-        {"a": rng.choice(list("abcdefgh"), 300), "b": rng.normal(size=300).round(1), "c": rng.integers(4, size=300)}
+        {
+            "a": rng.choice(list("abcdefgh"), 300),
+            "b": rng.normal(size=300).round(1),
+            "c": rng.integers(4, size=300),
+        }
     )
 
     def model(X):

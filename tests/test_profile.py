@@ -14,7 +14,9 @@ from granite_xai.profile import _times, profiles
 @pytest.fixture(scope="module")
 def case():
     rng = np.random.default_rng(0)
-    X = pd.DataFrame({"group": rng.integers(0, 2, 400), "dose": rng.integers(0, 40, 400).astype(float)})
+    X = pd.DataFrame(
+        {"group": rng.integers(0, 2, 400), "dose": rng.integers(0, 40, 400).astype(float)}
+    )
     X["age"] = rng.normal(40, 5, 400).round() + 20 * X["group"]
     X["w"] = pd.Categorical(np.where(rng.random(400) < 0.2 + 0.6 * X["group"], "rain", "clear"))
 
@@ -82,4 +84,6 @@ def test_the_report_tells_them(case):
 
 def test_ratios_are_told_as_people_say_them():
     told = {2.04: "twice ", 0.5: "half ", 1.02: "", 0.31: "0.31 times ", 7.3: "7.3 times "}
-    assert {ratio: _times(ratio) for ratio in told} == {ratio: f"{words}as much as" for ratio, words in told.items()}
+    assert {ratio: _times(ratio) for ratio in told} == {
+        ratio: f"{words}as much as" for ratio, words in told.items()
+    }

@@ -116,10 +116,17 @@ def test_a_row_like_no_other_is_unusual(g, table):
 @pytest.mark.parametrize("form", ["frame", "series", "mapping", "list", "polars"])
 def test_a_row_may_be_given_in_any_form(g, table, form):
     row = table.iloc[[7]]
-    forms = {"frame": row, "series": row.iloc[0], "mapping": row.iloc[0].to_dict(), "list": row.iloc[0].tolist()}
+    forms = {
+        "frame": row,
+        "series": row.iloc[0],
+        "mapping": row.iloc[0].to_dict(),
+        "list": row.iloc[0].tolist(),
+    }
     if form == "polars":
         there = pl.from_pandas(table)
-        g2 = gx.Granite(lambda X: model(X.to_pandas()), split_features=["hr"], max_depth=1).fit(there)
+        g2 = gx.Granite(lambda X: model(X.to_pandas()), split_features=["hr"], max_depth=1).fit(
+            there
+        )
         found = g2.explain_row(there[7])
         assert isinstance(found.frame(), pl.DataFrame)
     else:
@@ -148,7 +155,9 @@ def test_every_question_has_its_row(question, table):
 def test_shap_values_of_a_tree_model_equal_those_among_the_fitting_rows(table):
     """The fit reads them from the paths of the trees, a single row from coalitions."""
     X = table.drop(columns="w").assign(a=np.arange(300) % 7, b=np.arange(300) % 5)
-    forest = RandomForestRegressor(n_estimators=5, random_state=0).fit(X, X["temp"] * X["hr"] + X["a"] * X["b"])
+    forest = RandomForestRegressor(n_estimators=5, random_state=0).fit(
+        X, X["temp"] * X["hr"] + X["a"] * X["b"]
+    )
     g = gx.Granite(forest, "ice-shap", max_depth=1).fit(X)
     among = g.explain(X, reference="rows").of("shap")
     assert g.explain(X.iloc[[4, 90]]).of("shap") == pytest.approx(among[[4, 90]], abs=1e-9)
@@ -193,4 +202,10 @@ def test_standard_errors_are_those_of_means_over_the_references(g, table):
     gaps = model(inside.assign(temp=table["temp"].iloc[7])) - model(inside)
     known = gaps.std() / np.sqrt(len(inside))
     assert found.errors[1] == pytest.approx(known, rel=0.35)
-    assert gx.Granite(model, confidence_level=None).fit(table).explain_row(table.iloc[[7]]).errors.max() == 0.0
+    assert (
+        gx.Granite(model, confidence_level=None)
+        .fit(table)
+        .explain_row(table.iloc[[7]])
+        .errors.max()
+        == 0.0
+    )

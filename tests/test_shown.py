@@ -14,12 +14,23 @@ from regions.random_rules import HOSTILE
 
 @pytest.fixture(scope="module")
 def g():
-    X = pd.DataFrame(np.random.default_rng(0).choice([-1.0, 0.0, 1.0], size=(200, 2)), columns=["a", "<b>"])
-    return gx.Granite(lambda X: np.asarray(X)[:, 0] * np.where(np.asarray(X)[:, 1] > 0, 1, -1)).fit(X), X
+    X = pd.DataFrame(
+        np.random.default_rng(0).choice([-1.0, 0.0, 1.0], size=(200, 2)), columns=["a", "<b>"]
+    )
+    return gx.Granite(lambda X: np.asarray(X)[:, 0] * np.where(np.asarray(X)[:, 1] > 0, 1, -1)).fit(
+        X
+    ), X
 
 
 def shown(g, X):
-    objects = [g.partition_, g.partition_[0], g.partition_[0].rule, g.evaluate(X), g.explain(X), g.explain_row(X[:1])]
+    objects = [
+        g.partition_,
+        g.partition_[0],
+        g.partition_[0].rule,
+        g.evaluate(X),
+        g.explain(X),
+        g.explain_row(X[:1]),
+    ]
     return [*objects, g.estimate_, gx.questions(), gx.explanations()]
 
 
@@ -50,7 +61,15 @@ def test_a_rule_and_a_region_read_as_sentences(g):
 def test_an_evaluation_leads_with_what_is_left(g):
     found = g[0].evaluate(g[1])
     assert re.match(r"<Evaluation of 200 rows in 2 regions: .* left>", repr(found))
-    assert str(found).splitlines()[2].split() == ["region", "rows", "without", "regions", "with", "them", "rule"]
+    assert str(found).splitlines()[2].split() == [
+        "region",
+        "rows",
+        "without",
+        "regions",
+        "with",
+        "them",
+        "rule",
+    ]
 
 
 def test_an_explanation_of_many_sets_takes_a_screen():

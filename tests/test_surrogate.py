@@ -24,7 +24,9 @@ def fitted(draw, **options: Any):
     granite = paper(case.model, question, min_samples_leaf=1, alpha=0.01, max_depth=2)
     with quiet():
         granite.fit(case.X, np.array(case.y), case.weights)
-    problem = case.problem()  # rows without weight took no part: a gap that only they have belongs nowhere
+    problem = (
+        case.problem()
+    )  # rows without weight took no part: a gap that only they have belongs nowhere
     used = case.with_rows([case.rows[n] for n in problem.rows], [case.y[n] for n in problem.rows])
     with quiet():
         applied = granite.apply(used.X)
@@ -41,13 +43,20 @@ def other_rows(draw, case: Case, n: int):
     for kind, shift in zip(case.kinds, case.function.shifts, strict=True):
         numbers = [shift + k / 8 for k in range(-30, 31, 3)]
         made.append(
-            [chance.choice(numbers) for _ in range(n)] if kind == "numeric" else column(chance, n, kind, False)[0]
+            [chance.choice(numbers) for _ in range(n)]
+            if kind == "numeric"
+            else column(chance, n, kind, False)[0]
         )
     return case.with_rows(list(zip(*made, strict=True)), [0.0] * n)
 
 
 def size_of(case: Case, problem: o.Problem) -> float:
-    return 1e-9 + max(abs(v) for T in o.subsets(range(case.d)) for line in problem.R(T).values() for v in line.values())
+    return 1e-9 + max(
+        abs(v)
+        for T in o.subsets(range(case.d))
+        for line in problem.R(T).values()
+        for v in line.values()
+    )
 
 
 @given(drawn=fitted(), data=st.data())
@@ -55,16 +64,30 @@ def size_of(case: Case, problem: o.Problem) -> float:
 def test_predictions_are_the_sum_of_pure_effects(drawn, data):
     """Interpolated between fitting values and constant beyond; by model call with exact=True."""
     case, granite, setting, problem, regions = drawn
-    new = data.draw(other_rows(case, 3)) if data.draw(st.booleans()) else case.with_rows(case.rows, case.y)
+    new = (
+        data.draw(other_rows(case, 3))
+        if data.draw(st.booleans())
+        else case.with_rows(case.rows, case.y)
+    )
     same_predictions(case, granite, setting, problem, regions, new)
 
 
 def test_a_model_that_is_zero_at_every_row_and_at_every_new_row():
     """It is 1 only where new values of one column meet fitting values of the others: what is compared is of size 1."""
-    rows = ((False, True, 0.0), (False, True, -1.0), (False, False, 0.5), (True, True, -1.0), (False, True, -1.0))
-    function = Function(("boolean", "boolean", "numeric"), (0.0,) * 3, (Term("step", 1.0, (0, 1, 2), 0.6875),))
+    rows = (
+        (False, True, 0.0),
+        (False, True, -1.0),
+        (False, False, 0.5),
+        (True, True, -1.0),
+        (False, True, -1.0),
+    )
+    function = Function(
+        ("boolean", "boolean", "numeric"), (0.0,) * 3, (Term("step", 1.0, (0, 1, 2), 0.6875),)
+    )
     case = Case(rows, function, (2.0, 2.0, 2.0, 0.5, 0.5), (2.5, 1.0, 1.0, 0.25, 2.5), framed=True)
-    new = case.with_rows([(False, True, 1.875), (False, False, -0.75), (True, False, 2.625)], [0.0] * 3)
+    new = case.with_rows(
+        [(False, True, 1.875), (False, False, -0.75), (True, False, 2.625)], [0.0] * 3
+    )
     question = gx.question("coe").with_influence(gx.Interactions(2))
     with quiet():
         granite = paper(case.model, question, min_samples_leaf=1).fit(case.X, None, case.weights)
@@ -75,13 +98,21 @@ def test_a_model_that_is_zero_at_every_row_and_at_every_new_row():
 
 
 def same_predictions(
-    case: Case, granite: gx.Granite, setting: o.Setting, problem: o.Problem, regions: list[list[int]], new: Case
+    case: Case,
+    granite: gx.Granite,
+    setting: o.Setting,
+    problem: o.Problem,
+    regions: list[list[int]],
+    new: Case,
 ) -> None:
     with quiet():
         applied = granite.apply(new.X)
         found = {exact: granite.predict(new.X, exact=exact) for exact in (False, True)}
     for exact, values in found.items():
-        wanted = [o.surrogate_at(problem, regions[applied[n]], row, setting, exact) for n, row in enumerate(new.rows)]
+        wanted = [
+            o.surrogate_at(problem, regions[applied[n]], row, setting, exact)
+            for n, row in enumerate(new.rows)
+        ]
         # The effects are differences of predictions at new rows recombined with fitting rows: with the values among
         # those, not only with F at the rows themselves, grows what rounding leaves (F may be 0 at all of the latter).
         scale = max(size_of(case, problem), problem.largest)
@@ -96,8 +127,12 @@ def test_fidelity_is_the_share_of_variance_explained(drawn):
     case, granite, setting, problem, regions = drawn
     spread = o.variance([problem.F()[n] for n in problem.rows], problem.weights_of(problem.rows))
     slack = 1e-10 + 1e-14 * size_of(case, problem) ** 2 / spread if spread else 1e-10
-    assert granite.fidelity_ == pytest.approx(o.fidelity(problem, regions, setting), rel=1e-10, abs=slack)
-    assert granite.global_fidelity_ == pytest.approx(o.fidelity(problem, [problem.rows], setting), rel=1e-10, abs=slack)
+    assert granite.fidelity_ == pytest.approx(
+        o.fidelity(problem, regions, setting), rel=1e-10, abs=slack
+    )
+    assert granite.global_fidelity_ == pytest.approx(
+        o.fidelity(problem, [problem.rows], setting), rel=1e-10, abs=slack
+    )
 
 
 @given(case=cases(min_rows=3, max_rows=10, min_columns=2, weighted=None))
@@ -105,14 +140,20 @@ def test_fidelity_is_the_share_of_variance_explained(drawn):
 def test_what_remains_of_coe_is_what_fidelity_lacks(case):
     """For squared loss ``remaining_ = (1 - fidelity_) / (1 - global_fidelity_)``."""
     with quiet():
-        granite = paper(case.model, "coe", min_samples_leaf=1).fit(case.X, sample_weight=case.weights)
+        granite = paper(case.model, "coe", min_samples_leaf=1).fit(
+            case.X, sample_weight=case.weights
+        )
     problem = case.problem()
     spread = o.variance([problem.F()[n] for n in problem.rows], problem.weights_of(problem.rows))
     assume(granite.disagreement_ > 0)
-    assume(spread > 0)  # where every row has the same prediction, both fidelities are 1 by definition
+    assume(
+        spread > 0
+    )  # where every row has the same prediction, both fidelities are 1 by definition
     missed = 1 - granite.global_fidelity_
     slack = 1e-14 * (1 + size_of(case, problem) ** 2 / spread) / missed
-    assert granite.remaining_ == pytest.approx((1 - granite.fidelity_) / missed, rel=1e-10, abs=slack)
+    assert granite.remaining_ == pytest.approx(
+        (1 - granite.fidelity_) / missed, rel=1e-10, abs=slack
+    )
 
 
 class Counting:
@@ -141,11 +182,19 @@ PAYING = {  # options, matrices of n² model rows that the question reads, and t
 def test_a_question_about_some_columns_pays_for_what_it_asks(options, asked, additive, level):
     """The surrogate asks for the rest when it is first read, once, and is the same as that of all columns."""
     n, counting, X = 80, Counting(), np.random.default_rng(0).normal(size=(80, 8))
-    options = {**options, "max_depth": 1, "max_samples": None, "holdout": False, "confidence_level": level}
+    options = {
+        **options,
+        "max_depth": 1,
+        "max_samples": None,
+        "holdout": False,
+        "confidence_level": level,
+    }
     with quiet():
         g = gx.Granite(counting, **options).fit(X, X[:, 0])
     before = counting.rows
-    assert asked * n**2 <= before < asked * n**2 + 10 * n  # and predictions, and what the noise floor asks
+    assert (
+        asked * n**2 <= before < asked * n**2 + 10 * n
+    )  # and predictions, and what the noise floor asks
     assert str(g.partition_)
     assert counting.rows == before
     figures = g.global_fidelity_, g.fidelity_
@@ -153,7 +202,9 @@ def test_a_question_about_some_columns_pays_for_what_it_asks(options, asked, add
     assert (g.global_fidelity_, g.fidelity_) == figures
     assert counting.rows == before + (additive - asked) * n**2 + n
     with quiet():
-        whole = gx.Granite(Counting(), **{**options, "features": None, "alpha": 10.0}).fit(X, X[:, 0])
+        whole = gx.Granite(Counting(), **{**options, "features": None, "alpha": 10.0}).fit(
+            X, X[:, 0]
+        )
     assert figures[0] == pytest.approx(whole.global_fidelity_, abs=1e-12)
 
 
@@ -165,14 +216,18 @@ def test_held_out_rows_judge_the_surrogate_when_that_is_read(tmp_path):
     assert counting.rows < 2 * 150**2 + 3000
     assert f"{g.estimate_.remaining:.3f} {g.estimate_}"
     assert counting.rows < 2 * 150**2 + 3000
-    whole = gx.Granite(Counting(), gx.question("ice-pdp"), max_depth=1, max_samples=150, split_features=["x1"]).fit(X)
+    whole = gx.Granite(
+        Counting(), gx.question("ice-pdp"), max_depth=1, max_samples=150, split_features=["x1"]
+    ).fit(X)
     assert [r.rule for r in whole.partition_] == [r.rule for r in g.partition_]
     assert g.estimate_.fidelity == pytest.approx(whole.estimate_.fidelity, abs=1e-12)
     assert counting.rows > 8 * 150**2
     gx.save(g, tmp_path / "g.json")
     loaded = gx.load(tmp_path / "g.json")
     assert (loaded.fidelity_, loaded.estimate_.fidelity) == (g.fidelity_, g.estimate_.fidelity)
-    again = pickle.loads(pickle.dumps(gx.Granite(additive_model, features=["x0"], max_samples=150).fit(X)))
+    again = pickle.loads(
+        pickle.dumps(gx.Granite(additive_model, features=["x0"], max_samples=150).fit(X))
+    )
     assert again.fidelity_ == pytest.approx(1.0)
     assert 0.99 < again.estimate_.global_fidelity < 1.0  # curves end with the values of the fit
 

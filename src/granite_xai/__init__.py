@@ -31,7 +31,9 @@ __version__ = "0.1.0"
 
 _STUB = ast.parse(resources.files(__name__).joinpath("__init__.pyi").read_text(encoding="utf-8"))
 _IMPORTS = [node for node in _STUB.body if isinstance(node, ast.ImportFrom)]
-_ROOMS = {one.name: (node.module or "").partition(".")[2] for node in _IMPORTS for one in node.names}
+_ROOMS = {
+    one.name: (node.module or "").partition(".")[2] for node in _IMPORTS for one in node.names
+}
 """The room of each public name; none for a namespace, which is a room itself."""
 
 __all__ = list(_ROOMS)

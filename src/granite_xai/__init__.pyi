@@ -13,7 +13,11 @@ from granite_xai.base.errors import (
     ResourceError as ResourceError,
 )
 from granite_xai.behavior import Local as Local, Risk as Risk, Sensitivity as Sensitivity
-from granite_xai.catalog import explanations as explanations, question as question, questions as questions
+from granite_xai.catalog import (
+    explanations as explanations,
+    question as question,
+    questions as questions,
+)
 from granite_xai.chance.estimate import Estimate as Estimate
 from granite_xai.chance.stability import Stability as Stability
 from granite_xai.comparison import Comparison as Comparison, compare as compare
@@ -28,12 +32,19 @@ from granite_xai.display.decisions import (
 from granite_xai.display.effect import EffectDisplay as EffectDisplay
 from granite_xai.display.importance import ImportanceDisplay as ImportanceDisplay
 from granite_xai.display.network import InteractionDisplay as InteractionDisplay
-from granite_xai.display.tree import PartitionDisplay as PartitionDisplay, StabilityDisplay as StabilityDisplay
+from granite_xai.display.tree import (
+    PartitionDisplay as PartitionDisplay,
+    StabilityDisplay as StabilityDisplay,
+)
 from granite_xai.estimator import Granite as Granite
 from granite_xai.explainer import Explainer as Explainer
 from granite_xai.explanation import Explanation as Explanation
 from granite_xai.groups import GroupProposal as GroupProposal, propose_groups as propose_groups
-from granite_xai.influence import Individual as Individual, Interactions as Interactions, Joint as Joint
+from granite_xai.influence import (
+    Individual as Individual,
+    Interactions as Interactions,
+    Joint as Joint,
+)
 from granite_xai.interaction import Full as Full, Partial as Partial, Pure as Pure
 from granite_xai.masking import (
     Accumulated as Accumulated,

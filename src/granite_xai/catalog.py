@@ -67,7 +67,12 @@ def question(
         ("risk_loss", risk_loss is not None, risk, "risk questions"),
         ("average", average != "prediction", risk, "risk questions"),
         ("pointwise", pointwise, risk, "risk questions"),
-        ("conditional", conditional is not None, "conditional" in keys, "questions with conditional masking"),
+        (
+            "conditional",
+            conditional is not None,
+            "conditional" in keys,
+            "questions with conditional masking",
+        ),
         ("intervals", intervals is not None, "accumulated" in keys, "questions about ALE"),
     ):
         if given and not fits:
@@ -80,5 +85,8 @@ def question(
     sides = [replace(side, behavior=behavior) for side in (base.first, base.second)]
     for own in (conditional, None if intervals is None else Accumulated(intervals)):
         if own is not None:
-            sides = [replace(side, masking=own) if side.masking.key == own.key else side for side in sides]
+            sides = [
+                replace(side, masking=own) if side.masking.key == own.key else side
+                for side in sides
+            ]
     return Disagreement(sides[0], sides[1], loss, name)

@@ -27,7 +27,12 @@ from granite_xai.regions.partition import Partition
 from granite_xai.scopes import Scope
 from granite_xai.tables import frame
 
-MEASURES = ("fraction", "mean prediction", "risk", "disagreement")  # of a region; importances follow, one a set
+MEASURES = (
+    "fraction",
+    "mean prediction",
+    "risk",
+    "disagreement",
+)  # of a region; importances follow, one a set
 LEVEL, MAX_SAMPLES = 0.95, 1000
 Z = NormalDist().inv_cdf(0.5 + LEVEL / 2)
 
@@ -104,7 +109,10 @@ class Comparison(Told):
     def changed(self) -> list[Finding]:
         """What differs from the first case by more than chance: figures of regions, the clearest first; importances."""
         found = [f for f in self.findings if f.changed]
-        clear = {f: abs(f.difference) / (1.0 if f.set else f.difference_high - f.difference + 1e-300) for f in found}
+        clear = {
+            f: abs(f.difference) / (1.0 if f.set else f.difference_high - f.difference + 1e-300)
+            for f in found
+        }
         return sorted(found, key=lambda f: (f.set is not None, -clear[f]))
 
     @property
@@ -114,60 +122,103 @@ class Comparison(Told):
         for f in self.findings:
             size[f.set] = max(size.get(f.set, 0.0), np.nan_to_num(f.value))
         singles = [min(player) for player in known.fitted.layout.explained if len(player) == 1]
-        codes, stored = [column.codes for column in known.table.columns], known.evaluations.stored_as
+        codes, stored = (
+            [column.codes for column in known.table.columns],
+            known.evaluations.stored_as,
+        )
         scopes = [scope.rows for scope in self.cases[0].scopes if len(scope.rows)]
-        varying = [i for i in singles if frozenset({i}) in stored and any(np.ptp(codes[i][rows]) for rows in scopes)]
+        varying = [
+            i
+            for i in singles
+            if frozenset({i}) in stored and any(np.ptp(codes[i][rows]) for rows in scopes)
+        ]
         return sorted(varying, key=lambda i: -size.get(known.table.names[i], 0.0))
 
     def curves(self, position: int, points: int = 24) -> Iterator[CaseCurve]:
         """The average effect of a column in each region that has rows, by each case."""
-        for case, scope in [(one, scope) for one in self.cases for scope in one.scopes if len(scope.rows)]:
+        for case, scope in [
+            (one, scope) for one in self.cases for scope in one.scopes if len(scope.rows)
+        ]:
             known, column = case.values.evaluations, case.values.table.columns[position]
             matrix = known.matrix(frozenset({position}))
-            levels = column.codes if matrix.levels is None else matrix.levels[matrix.codes]  # on a grid, those of it
+            levels = (
+                column.codes if matrix.levels is None else matrix.levels[matrix.codes]
+            )  # on a grid, those of it
             held, first = np.unique(levels[scope.rows], return_index=True)
             ordered = column.kind not in ("nominal", "boolean") and len(held) > points
-            some = np.unique(np.linspace(0, len(held) - 1, points).astype(np.intp)) if ordered else np.arange(len(held))
-            some, shares = some[held[some] >= 0], known.weights[scope.rows] / known.weights[scope.rows].sum()
+            some = (
+                np.unique(np.linspace(0, len(held) - 1, points).astype(np.intp))
+                if ordered
+                else np.arange(len(held))
+            )
+            some, shares = (
+                some[held[some] >= 0],
+                known.weights[scope.rows] / known.weights[scope.rows].sum(),
+            )
             lines, own = matrix.values[:, scope.rows], matrix.codes[scope.rows]
-            ice = lines[own[first[some]]] - np.bincount(own, weights=shares, minlength=len(lines)) @ lines
+            ice = (
+                lines[own[first[some]]]
+                - np.bincount(own, weights=shares, minlength=len(lines)) @ lines
+            )
             ice = by_power_of_two(ice, known.exponent)
             mean, together = ice @ shares, case.values.clusters[scope.rows]
             away = [np.bincount(together, weights=line) for line in (ice - mean[:, None]) * shares]
             half = Z * np.sqrt(np.square(away).sum(axis=1))
-            yield CaseCurve(case.name, scope, column.levels[held[some]], mean, mean - half, mean + half)
+            yield CaseCurve(
+                case.name, scope, column.levels[held[some]], mean, mean - half, mean + half
+            )
 
     def frame(self) -> Any:
         """One line a finding, in the library of the first table; null where a region has no rows, or there is no y."""
         lines = [[None if cell != cell else cell for cell in finding] for finding in self.findings]
         columns = map(list, zip(*lines, strict=True))
-        return frame(dict(zip(Finding._fields, columns, strict=True)), like=self.cases[0].values.table)
+        return frame(
+            dict(zip(Finding._fields, columns, strict=True)), like=self.cases[0].values.table
+        )
 
     def sentences(self, most: int = 8) -> list[str]:
         """What changed by more than chance, or that nothing did."""
-        rows = " and ".join(f"{count(case.values.table.n_rows, 'row')} ({case.name})" for case in self.cases)
+        rows = " and ".join(
+            f"{count(case.values.table.n_rows, 'row')} ({case.name})" for case in self.cases
+        )
         level, regions = percent(LEVEL, 0), count(len(self.partition), "region")
         told = [f"{regions} on {rows}. Intervals: {level}, the regions being given."]
         if self.cases[0].values.fitted.confidence is None:
             told[0] += " Disagreement is as measured on these rows, with what chance adds."
         for f in self.changed[:most]:
             what = f"importance of {f.set}" if f.set else f.measure
-            figures, ends = map(number, (f.value - f.difference, f.value)), (f.difference_low, f.difference_high)
+            figures, ends = (
+                map(number, (f.value - f.difference, f.value)),
+                (f.difference_low, f.difference_high),
+            )
             gap = f"difference {number(f.difference)}, {' to '.join(map(number, ends))}"
-            told.append(f"Region {f.region} ({shortened(f.rule)}), {f.case}: {what} {' → '.join(figures)} ({gap}).")
+            told.append(
+                f"Region {f.region} ({shortened(f.rule)}), {f.case}: {what} {' → '.join(figures)} ({gap})."
+            )
         more = len(self.changed) - most
         told += [f"And {more} more differences beyond chance."] if more > 0 else []
-        return told if self.changed else [*told, f"Nothing differs from {self.names[0]} by more than chance."]
+        return (
+            told
+            if self.changed
+            else [*told, f"Nothing differs from {self.names[0]} by more than chance."]
+        )
 
     def lines(self) -> list[tuple[str, ...]]:
         """The figures of every region and case as a table; a star marks what differs by more than chance."""
         cells: dict[tuple[int, str], list[str]] = {}
         for f in (f for f in self.findings if f.set is None):
-            told = percent(f.value) if f.measure == "fraction" else f"{number(f.value)} ± {number(f.high - f.value)}"
+            told = (
+                percent(f.value)
+                if f.measure == "fraction"
+                else f"{number(f.value)} ± {number(f.high - f.value)}"
+            )
             text = f"{told}{'*' * f.changed}" if f.value == f.value else "–"
             cells.setdefault((f.region, f.case), [str(f.n_samples)]).append(text)
         rules = [shortened(str(rule)) for rule in self.partition.rules]
-        body = [(str(k), case, *texts, rules[k]) for (k, case), texts in sorted(cells.items(), key=lambda e: e[0][0])]
+        body = [
+            (str(k), case, *texts, rules[k])
+            for (k, case), texts in sorted(cells.items(), key=lambda e: e[0][0])
+        ]
         last = f"rule (* differs from {self.names[0]} by more than chance)"
         return [("region", "case", "rows", *MEASURES, last), *body]
 
@@ -187,7 +238,13 @@ class Comparison(Told):
 
 
 def compare(
-    models: Any, X: Any, y: Any = None, *, partition: Any = None, clusters: Any = None, **options: Any
+    models: Any,
+    X: Any,
+    y: Any = None,
+    *,
+    partition: Any = None,
+    clusters: Any = None,
+    **options: Any,
 ) -> Comparison:
     """Put the same regions under several models, or under one model on several tables.
 
@@ -235,7 +292,10 @@ def compare(
     if found is None:  # searched on every other row, measured on the rest
         X, y, together = (_half(each, 0, asked[0][4]) for each in asked[0][2:])
         found = Granite(asked[0][1], **settings).fit(X, y, clusters=together).partition_
-        asked = [(name, model, *(_half(each, 1, rest[2]) for each in rest)) for name, model, *rest in asked]
+        asked = [
+            (name, model, *(_half(each, 1, rest[2]) for each in rest))
+            for name, model, *rest in asked
+        ]
     with one_blas_thread():
         cases = tuple(_case(found, settings, *each) for each in asked)
         return Comparison(found, cases, tuple(_findings(found, cases, paired)))
@@ -251,11 +311,15 @@ def _findings(partition: Partition, cases: Sequence[Case], paired: bool) -> Iter
         own, wide = (Z * np.sqrt(np.square(each).mean(axis=0)) for each in (case.moves, between))
         cells = np.stack([case.figures, own, case.figures - figures, wide], axis=-1).tolist()
         for region, scope in zip(partition, case.scopes, strict=True):
-            for (*label, several), (value, half, gap, error) in zip(labels, cells[region.index], strict=True):
+            for (*label, several), (value, half, gap, error) in zip(
+                labels, cells[region.index], strict=True
+            ):
                 strict = NormalDist().inv_cdf(1 - (1 - LEVEL) / 2 / several) / Z
                 changed = abs(gap) > max(strict * error, 1e-9 * abs(value))
                 ends = value - half, value + half, gap, gap - error, gap + error, changed
-                yield Finding._make((region.index, scope.rule, *label, case.name, len(scope.rows), value, *ends))
+                yield Finding._make(
+                    (region.index, scope.rule, *label, case.name, len(scope.rows), value, *ends)
+                )
 
 
 def _cases(models: Any, X: Any, y: Any, clusters: Any) -> list[tuple[Any, ...]]:
@@ -264,15 +328,29 @@ def _cases(models: Any, X: Any, y: Any, clusters: Any) -> list[tuple[Any, ...]]:
     names = ["first", "second", *(f"model {i + 3}" for i in range(len(several)))]
     named = dict(models) if isinstance(models, Mapping) else dict(zip(names, several, strict=False))
     if isinstance(X, Mapping) and len(named) > 1:
-        raise InputError("several models on several tables.", code="P03", argument="X", hint="Pass one of both.")
+        raise InputError(
+            "several models on several tables.", code="P03", argument="X", hint="Pass one of both."
+        )
     if isinstance(X, Mapping) and not isinstance(clusters, Mapping | None):
-        raise InputError("clusters have no table.", code="P03", argument="clusters", hint="Name the table of each.")
+        raise InputError(
+            "clusters have no table.",
+            code="P03",
+            argument="clusters",
+            hint="Name the table of each.",
+        )
     given = X.items() if isinstance(X, Mapping) else ()
     tables = {name: each if isinstance(each, tuple) else (each, None) for name, each in given}
-    asked = [(name, *named.values(), *pair, (clusters or {}).get(name)) for name, pair in tables.items()]
+    asked = [
+        (name, *named.values(), *pair, (clusters or {}).get(name)) for name, pair in tables.items()
+    ]
     asked = asked or [(name, model, X, y, clusters) for name, model in named.items()]
     if len(asked) < 2:
-        raise InputError("there is one case; compare needs two.", code="P03", argument="models", hint="Name another.")
+        raise InputError(
+            "there is one case; compare needs two.",
+            code="P03",
+            argument="models",
+            hint="Name another.",
+        )
     return asked
 
 
@@ -280,17 +358,29 @@ def _half(table: Any, start: int, clusters: Any) -> Any:
     """Every other row, or the rows of every other cluster."""
     rows: Any = slice(start, None, 2)
     if clusters is not None:
-        rows = np.flatnonzero(np.unique(np.asarray(clusters), return_inverse=True)[1].reshape(-1) % 2 == start)
+        rows = np.flatnonzero(
+            np.unique(np.asarray(clusters), return_inverse=True)[1].reshape(-1) % 2 == start
+        )
     return None if table is None else table.iloc[rows] if hasattr(table, "iloc") else table[rows]
 
 
-def _case(partition: Partition, settings: dict[str, Any], name: str, model: Any, X: Any, y: Any, clusters: Any) -> Case:
+def _case(
+    partition: Partition,
+    settings: dict[str, Any],
+    name: str,
+    model: Any,
+    X: Any,
+    y: Any,
+    clusters: Any,
+) -> Case:
     """Evaluate a model on a table once, and read everything off the evaluations."""
     bare = model.model if isinstance(model, Granite) else model
     granite = Granite(bare, **settings | {"max_depth": 0, "partitioner": None, "holdout": False})
     values, _ = known_values(granite, fit_with_evaluations(granite, X, y, None, clusters), X, y)
     regions = partition.apply(values.table)
-    scopes = tuple(Scope(k, np.flatnonzero(regions == k), str(rule)) for k, rule in enumerate(partition.rules))
+    scopes = tuple(
+        Scope(k, np.flatnonzero(regions == k), str(rule)) for k, rule in enumerate(partition.rules)
+    )
     figures = _figures(values, scopes)
     return Case(name, values, scopes, figures[0], slopes(figures, values.table.n_rows))
 
@@ -302,21 +392,41 @@ def _figures(values: FitValues, scopes: Sequence[Scope]) -> FloatArray:
     lines = signed_lines(drawn, known.weights)
     predictions, _, losses = values.by_row()
     degree, power = question.degree or 0, known.exponent * (question.second.behavior.degree or 0)
-    found = np.full((len(lines), len(scopes), len(MEASURES) + len(question.second.layout.sets)), np.nan)
+    found = np.full(
+        (len(lines), len(scopes), len(MEASURES) + len(question.second.layout.sets)), np.nan
+    )
     found[:, :, 0], floor = 0.0, values.fitted.floors[0]
     for k, rows in ((k, scope.rows) for k, scope in enumerate(scopes) if len(scope.rows)):
         node, mass = known.restrict(rows), lines[:, rows].sum(axis=1)
-        splits, shares = Splits.weighted(lines[:, rows], node.weights, node.primitives), lines[:, rows] / mass[:, None]
-        local, shown, sizes = question.second.behavior.per_row, perturbed(question, node, drawn[:, rows]), []
+        splits, shares = (
+            Splits.weighted(lines[:, rows], node.weights, node.primitives),
+            lines[:, rows] / mass[:, None],
+        )
+        local, shown, sizes = (
+            question.second.behavior.per_row,
+            perturbed(question, node, drawn[:, rows]),
+            [],
+        )
         gap = np.array([shown.plug_in, *shown.moved.ravel()])
         gap -= 0.0 if values.fitted.confidence is None else shown.plug_in - shown.corrected
-        for members, terms in zip(question.second.layout.sets, question.second.combined, strict=True):
-            side = Game.of(question.second.behavior, question.second.masking, node.on_grid(union(members)), splits)
+        for members, terms in zip(
+            question.second.layout.sets, question.second.combined, strict=True
+        ):
+            side = Game.of(
+                question.second.behavior,
+                question.second.masking,
+                node.on_grid(union(members)),
+                splits,
+            )
             own = side.values(terms)
-            sizes.append(np.sqrt(np.einsum("kn,kn->k", np.square(own), shares)) if local else own[:, 0])
+            sizes.append(
+                np.sqrt(np.einsum("kn,kn->k", np.square(own), shares)) if local else own[:, 0]
+            )
         gap = np.zeros_like(gap) if shown.plug_in <= floor else gap  # rounding is no disagreement
         unknown = np.full(len(rows), np.nan)
-        means = [shares @ (unknown if cells is None else cells[rows]) for cells in (predictions, losses)]
+        means = [
+            shares @ (unknown if cells is None else cells[rows]) for cells in (predictions, losses)
+        ]
         told = [mass / lines.sum(axis=1), *means, by_power_of_two(gap, known.exponent * degree)]
         found[:, k] = np.stack([*told, *by_power_of_two(sizes, power)], axis=1)
     return found

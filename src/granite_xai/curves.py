@@ -48,11 +48,15 @@ def make_grid(table: Table, position: int, points: int = 20, kind: str = "quanti
     column = table.columns[position]
     if len(column.levels) == 0:
         where = column_text(column.name, column.position)
-        raise InputError(f"X {where} has no value to draw a curve along.", code="D18", columns=[column.name])
+        raise InputError(
+            f"X {where} has no value to draw a curve along.", code="D18", columns=[column.name]
+        )
     if choose("grid", kind, GRIDS) == "equidistant":
         require_numeric([column], "an equidistant grid")
         many = len(column.levels) > 1
-        values = np.array(np.linspace(column.levels[0], column.levels[-1], points) if many else column.levels)
+        values = np.array(
+            np.linspace(column.levels[0], column.levels[-1], points) if many else column.levels
+        )
         # Rows that carry numbers which no fitting row has.
         columns = [other.take(np.zeros(len(values), dtype=np.intp)) for other in table.columns]
         columns[position] = replace(column, values=values.copy(), integer=False)
@@ -80,12 +84,19 @@ def grid_codes(column: Column, points: int) -> IntArray:
     return np.unique(np.searchsorted(below * (points - 1), places, side="left")).astype(np.intp)
 
 
-def ice_curves(predictor: Predictor, table: Table, grid: Grid, resources: Resources | None = None) -> FloatArray:
+def ice_curves(
+    predictor: Predictor, table: Table, grid: Grid, resources: Resources | None = None
+) -> FloatArray:
     """``F(g on the column, row n elsewhere)`` for every row n and place g, shape (n, G)."""
     if resources is not None:
         require_evaluations(resources, table.n_rows * len(grid))
-    rows, donors = np.repeat(np.arange(table.n_rows), len(grid)), np.tile(np.arange(len(grid)), table.n_rows)
-    return predictor.recombined(table, rows, grid.rows, donors, [grid.column]).reshape(table.n_rows, len(grid))
+    rows, donors = (
+        np.repeat(np.arange(table.n_rows), len(grid)),
+        np.tile(np.arange(len(grid)), table.n_rows),
+    )
+    return predictor.recombined(table, rows, grid.rows, donors, [grid.column]).reshape(
+        table.n_rows, len(grid)
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +131,9 @@ class Ice:
         whole_number("points", self.points, at_least=2)
         choose("grid", self.grid, GRIDS)
 
-    def vectors(self, predictor: Predictor, table: Table, resources: Resources | None = None) -> FloatArray:
+    def vectors(
+        self, predictor: Predictor, table: Table, resources: Resources | None = None
+    ) -> FloatArray:
         """One curve a row, shape (n, G)."""
         grid = make_grid(table, table.resolve(self.feature, "feature"), self.points, self.grid)
         curves = ice_curves(predictor, table, grid, resources)
@@ -142,7 +155,9 @@ class Curve:
     """The pure effect of one column in one region, at every value of the fitting rows."""
 
     column: Column
-    effects: FloatArray  # entry 0 for missing values (0 where there were none), then one for each level
+    effects: (
+        FloatArray  # entry 0 for missing values (0 where there were none), then one for each level
+    )
 
     def at(self, column: Column) -> FloatArray:
         """Effect of each row of another table: interpolated, constant beyond the ends, 0 for levels never seen."""
@@ -168,14 +183,18 @@ class RegionSurrogate:
 
     mean: float
     curves: tuple[Curve, ...]
-    rows: IntArray = field(metadata=BY_ROW)  # the region's fitting rows, the reference of effects of several columns
+    rows: IntArray = field(
+        metadata=BY_ROW
+    )  # the region's fitting rows, the reference of effects of several columns
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Surrogate:
     """G in every region of a partition, with the fitting rows."""
 
-    effects: tuple[tuple[Coalition, ...], ...]  # sets L whose pure effects ``Delta(L, nothing)`` are added up
+    effects: tuple[
+        tuple[Coalition, ...], ...
+    ]  # sets L whose pure effects ``Delta(L, nothing)`` are added up
     regions: tuple[RegionSurrogate, ...]
     table: Table
     weights: FloatArray = field(metadata=BY_ROW)
@@ -186,7 +205,11 @@ class Surrogate:
         return any(len(frozenset().union(*members)) > 1 for members in self.effects)
 
     def predict(
-        self, table: Table, regions: IntArray, predictor: Predictor | None = None, exact: bool = False
+        self,
+        table: Table,
+        regions: IntArray,
+        predictor: Predictor | None = None,
+        exact: bool = False,
     ) -> FloatArray:
         """G at the rows of a table, given their regions; `exact`, and effects of several columns, ask the model."""
         result = np.empty(table.n_rows)
@@ -196,8 +219,12 @@ class Surrogate:
                 result[rows] = self._region(region, table.take(rows), predictor, exact)
         return result
 
-    def _region(self, region: RegionSurrogate, table: Table, predictor: Predictor | None, exact: bool) -> FloatArray:
-        curves = {} if exact else {frozenset({curve.column.position}): curve for curve in region.curves}
+    def _region(
+        self, region: RegionSurrogate, table: Table, predictor: Predictor | None, exact: bool
+    ) -> FloatArray:
+        curves = (
+            {} if exact else {frozenset({curve.column.position}): curve for curve in region.curves}
+        )
         total = np.full(table.n_rows, region.mean)
         masked: dict[Coalition, FloatArray] = {frozenset(): total.copy()}
         for members in self.effects:
@@ -212,14 +239,22 @@ class Surrogate:
                 total += sign * masked[coalition]
         return total
 
-    def _masked(self, rows: IntArray, table: Table, visible: Coalition, predictor: Predictor | None) -> FloatArray:
+    def _masked(
+        self, rows: IntArray, table: Table, visible: Coalition, predictor: Predictor | None
+    ) -> FloatArray:
         """``F_T`` at new rows: the model's mean over the region's fitting rows with the visible columns replaced."""
         if predictor is None:
             raise ValueError("effects of several columns need the model")
         require_rows(self.table, "exact=True, or a surrogate with effects of several columns,")
         codes, donors = table.distinct(visible)
-        shares, same = self.weights[rows] / self.weights[rows].sum(), np.ones(len(rows), dtype=np.intp)
-        asked = (predictor.recombined(self.table, rows, table, donor * same, sorted(visible)) for donor in donors)
+        shares, same = (
+            self.weights[rows] / self.weights[rows].sum(),
+            np.ones(len(rows), dtype=np.intp),
+        )
+        asked = (
+            predictor.recombined(self.table, rows, table, donor * same, sorted(visible))
+            for donor in donors
+        )
         return np.array([values @ shares for values in asked])[codes]
 
 
@@ -234,44 +269,78 @@ class SurrogateFit:
 
 
 def described(
-    table: Table, evaluations: Evaluations, players: Players, order: int, regions: Sequence[IntArray]
+    table: Table,
+    evaluations: Evaluations,
+    players: Players,
+    order: int,
+    regions: Sequence[IntArray],
 ) -> SurrogateFit:
     """G of some regions and of all rows, from the evaluations of the fitting rows."""
     known, scopes = (table, evaluations, players, order), [*regions, np.arange(table.n_rows)]
     with one_blas_thread():
         found, fits = fit_surrogate(*known, scopes), additive(*known, *scopes)
-        by_region, overall = (_fidelity(evaluations, scopes[at], fits[at]) for at in (slice(-1), slice(-1, None)))
-        return SurrogateFit(replace(found, regions=found.regions[:-1]), by_region, overall, found.regions[-1])
+        by_region, overall = (
+            _fidelity(evaluations, scopes[at], fits[at]) for at in (slice(-1), slice(-1, None))
+        )
+        return SurrogateFit(
+            replace(found, regions=found.regions[:-1]), by_region, overall, found.regions[-1]
+        )
 
 
 def fit_surrogate(
-    table: Table, evaluations: Evaluations, players: Players, order: int, regions: Sequence[IntArray]
+    table: Table,
+    evaluations: Evaluations,
+    players: Players,
+    order: int,
+    regions: Sequence[IntArray],
 ) -> Surrogate:
     """Learn G from the evaluations of the fitting rows: the pure effects of all sets of up to ``order`` players."""
-    effects = tuple(members for size in range(1, order + 1) for members in combinations(players, size))
-    columns = [table.columns[next(iter(own[0]))] for own in effects if len(own) == 1 and len(own[0]) == 1]
-    shares = np.zeros((len(regions), evaluations.n_rows))  # rows of others count nothing: no matrix has to be cut out
+    effects = tuple(
+        members for size in range(1, order + 1) for members in combinations(players, size)
+    )
+    columns = [
+        table.columns[next(iter(own[0]))] for own in effects if len(own) == 1 and len(own[0]) == 1
+    ]
+    shares = np.zeros(
+        (len(regions), evaluations.n_rows)
+    )  # rows of others count nothing: no matrix has to be cut out
     for own, rows in zip(shares, regions, strict=True):
         own[rows] = evaluations.weights[rows] / evaluations.weights[rows].sum()
     means, unit = shares @ evaluations.predictions, evaluations.exponent
-    found = [(column, by_power_of_two(_curves(column, evaluations, shares, means), unit)) for column in columns]
+    found = [
+        (column, by_power_of_two(_curves(column, evaluations, shares, means), unit))
+        for column in columns
+    ]
     told = by_power_of_two(means + evaluations.offset, unit).tolist()
-    curves = [tuple(Curve(column, by_region[k]) for column, by_region in found) for k in range(len(regions))]
+    curves = [
+        tuple(Curve(column, by_region[k]) for column, by_region in found)
+        for k in range(len(regions))
+    ]
     parts = tuple(RegionSurrogate(*each) for each in zip(told, curves, regions, strict=True))
     return Surrogate(effects, parts, table, evaluations.weights)
 
 
-def _curves(column: Column, evaluations: Evaluations, shares: FloatArray, means: FloatArray) -> FloatArray:
+def _curves(
+    column: Column, evaluations: Evaluations, shares: FloatArray, means: FloatArray
+) -> FloatArray:
     """Effects of a column in every region, given by the shares of their rows (K, n): missing, then every level."""
     if len(evaluations.everything) == 1:  # the only column: its curve is the model
         by_row = np.broadcast_to(evaluations.predictions, shares.shape)
     else:
-        (matrix, shown), P = evaluations.stored(frozenset({column.position})), evaluations.primitives or NUMPY
+        (matrix, shown), P = (
+            evaluations.stored(frozenset({column.position})),
+            evaluations.primitives or NUMPY,
+        )
         if not shown:
-            lines = [np.bincount(matrix.codes, weights=own, minlength=matrix.values.shape[0]) for own in shares]
+            lines = [
+                np.bincount(matrix.codes, weights=own, minlength=matrix.values.shape[0])
+                for own in shares
+            ]
             by_row = P.host(P.product(P.array(np.stack(lines)), matrix.values))
         elif matrix.levels is not None:
-            return np.stack([grid_curve(column, evaluations, own) for own in shares]) - means[:, None]
+            return (
+                np.stack([grid_curve(column, evaluations, own) for own in shares]) - means[:, None]
+            )
         else:
             by_row = P.host(P.product(matrix.values, P.array(shares.T))).T[:, matrix.codes]
     effects = np.zeros((len(means), len(column.levels) + 1))
@@ -287,7 +356,9 @@ def grid_curve(column: Column, evaluations: Evaluations, shares: FloatArray) -> 
         raise ValueError(f"column {column.name!r} is not on a grid")
     P = evaluations.primitives or NUMPY
     by_line, present = P.host(P.product(matrix.values, P.array(shares))), matrix.levels >= 0
-    known, first = np.unique(np.append(matrix.levels[present], [0, len(column.levels) - 1]), return_index=True)
+    known, first = np.unique(
+        np.append(matrix.levels[present], [0, len(column.levels) - 1]), return_index=True
+    )
     places = _scale(sortable(column, column)[0], column)
     curve = np.interp(places, places[known], np.append(by_line[present], ends @ shares)[first])
     return np.append(evaluations.predictions @ shares if present.all() else by_line[0], curve)
@@ -300,17 +371,25 @@ def _fidelity(known: Evaluations, regions: Sequence[IntArray], fits: Sequence[Fl
     if variance == 0.0:
         return 1.0
     found = zip(regions, fits, strict=True)
-    total = sum(float(known.weights[rows] @ np.square(known.predictions[rows] - own)) for rows, own in found)
+    total = sum(
+        float(known.weights[rows] @ np.square(known.predictions[rows] - own)) for rows, own in found
+    )
     return 1.0 - total / float(whole.mass[0, 0]) / variance
 
 
-def additive(table: Table, known: Evaluations, players: Players, order: int, *regions: IntArray) -> list[FloatArray]:
+def additive(
+    table: Table, known: Evaluations, players: Players, order: int, *regions: IntArray
+) -> list[FloatArray]:
     """G at the rows of each region, centred as the predictions are; all regions at once."""
-    inside = np.array([np.bincount(rows, minlength=known.n_rows) for rows in regions], dtype=np.bool_)
+    inside = np.array(
+        [np.bincount(rows, minlength=known.n_rows) for rows in regions], dtype=np.bool_
+    )
     splits = Splits.of(inside, known.weights, known.primitives)
     values = Game.of(Local(), Marginal(), known, splits).values(Additive(order).terms(players, ()))
     found = [values[k, rows] for k, rows in enumerate(regions)]
-    for columns in known.snapped.keys() & set(players):  # between the values of a grid G is interpolated
+    for columns in known.snapped.keys() & set(
+        players
+    ):  # between the values of a grid G is interpolated
         column, matrix = table.columns[min(columns)], known.matrix(columns)
         for rows, own, shares in zip(regions, found, splits.left / splits.mass[:, :1], strict=True):
             curve = grid_curve(column, known, shares)

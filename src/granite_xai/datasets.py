@@ -23,10 +23,28 @@ __all__ = ["PiecewiseLinear", "Toy", "load_bike_sharing", "load_diabetes", "load
 __all__ += ["make_order_two", "make_piecewise_linear", "make_toy"]
 
 Seed = int | np.random.Generator | None
-_BIKE_COLUMNS = ["yr", "mnth", "hr", "holiday", "weekday", "workingday", "weathersit", "temp", "hum", "windspeed"]
+_BIKE_COLUMNS = [
+    "yr",
+    "mnth",
+    "hr",
+    "holiday",
+    "weekday",
+    "workingday",
+    "weathersit",
+    "temp",
+    "hum",
+    "windspeed",
+]
 _WEEKDAYS = ("Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday")
-_BIKE_LABELS = {"yr": {0: "2011", 1: "2012"}, "holiday": {0: "no", 1: "yes"}, "weekday": dict(enumerate(_WEEKDAYS))}
-_BIKE_LABELS |= {"workingday": {0: "no", 1: "yes"}, "weathersit": {1: "clear", 2: "mist", 3: "rain", 4: "heavy rain"}}
+_BIKE_LABELS = {
+    "yr": {0: "2011", 1: "2012"},
+    "holiday": {0: "no", 1: "yes"},
+    "weekday": dict(enumerate(_WEEKDAYS)),
+}
+_BIKE_LABELS |= {
+    "workingday": {0: "no", 1: "yes"},
+    "weathersit": {1: "clear", 2: "mist", 3: "rain", 4: "heavy rain"},
+}
 _TEMPERATURE, _WIND = 41, 67  # the published table divides degrees Celsius and wind speed by these
 
 
@@ -54,7 +72,9 @@ def load_bike_sharing(*, as_frame: bool = True, labels: bool = False) -> tuple[A
     if labels and not as_frame:
         words = "labels=True needs as_frame=True: an array of numbers has no names."
         raise InputError(words, code="P03", argument="labels")
-    hours = _from_disk_or_openml("bike-sharing/hour.csv", "Bike_Sharing_Demand", 2, _in_published_form)
+    hours = _from_disk_or_openml(
+        "bike-sharing/hour.csv", "Bike_Sharing_Demand", 2, _in_published_form
+    )
     X = hours[_BIKE_COLUMNS].assign(mnth=hours["mnth"] - 1, temp=hours["temp"] * _TEMPERATURE)
     named = {column: X[column].map(names) for column, names in _BIKE_LABELS.items() if labels}
     kinds = {column: pd.CategoricalDtype(list(_BIKE_LABELS[column].values())) for column in named}
@@ -98,7 +118,9 @@ def _as_asked(X: pd.DataFrame, y: pd.Series[Any], as_frame: bool) -> tuple[Any, 
     return (X, y) if as_frame else (X.to_numpy(dtype=float), y.to_numpy(dtype=float))
 
 
-def _from_disk_or_openml(file: str, name: str, version: int, prepare: Callable[[Any], Any]) -> pd.DataFrame:
+def _from_disk_or_openml(
+    file: str, name: str, version: int, prepare: Callable[[Any], Any]
+) -> pd.DataFrame:
     folder = os.environ.get("GRANITE_DATA")
     if folder and (Path(folder) / file).is_file():
         return pd.read_csv(Path(folder) / file, skipinitialspace=True)
@@ -107,8 +129,14 @@ def _from_disk_or_openml(file: str, name: str, version: int, prepare: Callable[[
     try:
         frame = fetch_openml(name=name, version=version, as_frame=True, parser="pandas").frame
     except (OSError, ValueError, HTTPException) as error:
-        place = f"the folder GRANITE_DATA={folder!r} has no {file}" if folder else "GRANITE_DATA is not set"
-        words = f"The data set {name!r} is not at hand: {place}, and OpenML did not answer ({error})."
+        place = (
+            f"the folder GRANITE_DATA={folder!r} has no {file}"
+            if folder
+            else "GRANITE_DATA is not set"
+        )
+        words = (
+            f"The data set {name!r} is not at hand: {place}, and OpenML did not answer ({error})."
+        )
         hint = f"Set GRANITE_DATA to a folder with {file}, or connect to the network."
         raise InputError(words, code="D44", argument="GRANITE_DATA", hint=hint) from error
     return cast(pd.DataFrame, prepare(frame))
@@ -117,9 +145,14 @@ def _from_disk_or_openml(file: str, name: str, version: int, prepare: Callable[[
 def _in_published_form(openml: pd.DataFrame) -> pd.DataFrame:
     """OpenML's copy of bike sharing with names, codes, units and decimals of the published ``hour.csv``."""
     names = {"year": "yr", "month": "mnth", "hour": "hr", "humidity": "hum", "count": "cnt"}
-    coded = {column: _coded(openml, column, ("False", "True")) for column in ("holiday", "workingday")}
+    coded = {
+        column: _coded(openml, column, ("False", "True")) for column in ("holiday", "workingday")
+    }
     coded["weathersit"] = _coded(openml, "weather", ("clear", "misty", "rain", "heavy_rain")) + 1
-    temp, windspeed = (openml["temp"] / _TEMPERATURE).round(2), (openml["windspeed"] / _WIND).round(4)
+    temp, windspeed = (
+        (openml["temp"] / _TEMPERATURE).round(2),
+        (openml["windspeed"] / _WIND).round(4),
+    )
     return openml.rename(columns=names).assign(**coded, temp=temp, windspeed=windspeed)
 
 
@@ -163,7 +196,11 @@ def make_toy(n: int = 1000, random_state: Seed = 0) -> Toy:
     array([-1.])
     """
     draw, size = np.random.default_rng(random_state), whole_number("n", n, at_least=1)
-    x1, x2, x3 = draw.normal(size=size), draw.choice([-1.0, 1.0], size), draw.choice([-1.0, 1.0], size)
+    x1, x2, x3 = (
+        draw.normal(size=size),
+        draw.choice([-1.0, 1.0], size),
+        draw.choice([-1.0, 1.0], size),
+    )
     return Toy(_frame(np.column_stack([x1, x2, x3, draw.normal(x3)])), _figure_one)
 
 
@@ -182,7 +219,9 @@ def make_order_two(n: int = 2000, random_state: Seed = 0) -> Toy:
     return Toy(_frame(draw.normal(size=(whole_number("n", n, at_least=1), 4))), _order_two)
 
 
-def make_piecewise_linear(n: int = 1000, d: int = 10, depth: int = 3, random_state: Seed = 0) -> Toy:
+def make_piecewise_linear(
+    n: int = 1000, d: int = 10, depth: int = 3, random_state: Seed = 0
+) -> Toy:
     """The scalability experiment: Gaussian rows and a linear function in every leaf of a random tree.
 
     Parameters

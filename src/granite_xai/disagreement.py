@@ -63,7 +63,10 @@ class Disagreement:
         loss: str | Elementwise = "squared",
         name: str | None = None,
     ) -> None:
-        one, two = (choose(key, side, explanations()) for key, side in (("first", first), ("second", second)))
+        one, two = (
+            choose(key, side, explanations())
+            for key, side in (("first", first), ("second", second))
+        )
         for key, value in {"first": one, "second": two, "loss": loss, "name": name}.items():
             object.__setattr__(self, key, value)
         gap_loss(loss)
@@ -72,10 +75,20 @@ class Disagreement:
             if ours != theirs:
                 text = f"the two explanations differ in {axis}: {ours!r} and {theirs!r}. Explanations can be compared "
                 text += "when they share behavior and influence and differ in masking, in interaction, or in both."
-                raise InputError(text, code="P03", argument=axis, hint=f"Give both the same {axis}.")
+                raise InputError(
+                    text, code="P03", argument=axis, hint=f"Give both the same {axis}."
+                )
         if (one.masking, one.interaction) == (two.masking, two.interaction):
-            text, hint = "masking and interaction are equal", "Let them differ in masking, in interaction, or in both."
-            raise InputError(f"the two explanations are the same: {text}.", code="P03", argument="second", hint=hint)
+            text, hint = (
+                "masking and interaction are equal",
+                "Let them differ in masking, in interaction, or in both.",
+            )
+            raise InputError(
+                f"the two explanations are the same: {text}.",
+                code="P03",
+                argument="second",
+                hint=hint,
+            )
 
     @property
     def behavior(self) -> Behavior:
@@ -98,7 +111,11 @@ class Disagreement:
         return replace(self, first=one, second=two)
 
     def compare(
-        self, route: Route, resources: Resources, seed: int, pairs: tuple[int | None, int | None] = (None, None)
+        self,
+        route: Route,
+        resources: Resources,
+        seed: int,
+        pairs: tuple[int | None, int | None] = (None, None),
     ) -> ResolvedQuestion:
         """This question resolved on the table of a route, sampled effects from so many ``pairs`` of orders."""
         sides = zip((self.first, self.second), pairs, strict=True)
@@ -118,11 +135,16 @@ class ResolvedQuestion:
 
     def about(self, output: int, label: str | None = None) -> ResolvedQuestion:
         """The same question about another output, by its number, and under another label."""
-        return replace(self, output=output, question=replace(self.question, name=label or self.question.name))
+        return replace(
+            self, output=output, question=replace(self.question, name=label or self.question.name)
+        )
 
     def beyond_chance(self) -> ResolvedQuestion:
         """The same question with maskings that learn no more than what the fitting rows show beyond chance."""
-        one, two = (replace(side, masking=side.masking.beyond_chance()) for side in (self.first, self.second))
+        one, two = (
+            replace(side, masking=side.masking.beyond_chance())
+            for side in (self.first, self.second)
+        )
         return replace(self, first=one, second=two)
 
     @cached_property
@@ -148,17 +170,23 @@ class ResolvedQuestion:
         ours, theirs = self.first.masking, self.second.masking
         if ours == theirs:
             return [{ours: add_terms([(1.0, one), (-1.0, two)])} for one, two in pairs]
-        return [{ours: one, theirs: {term: -value for term, value in two.items()}} for one, two in pairs]
+        return [
+            {ours: one, theirs: {term: -value for term, value in two.items()}} for one, two in pairs
+        ]
 
     @cached_property
     def _shared(self) -> dict[Masking, set[Term]]:
         """Terms that more than one set reads."""
-        return {masking: read_twice([gap[masking] for gap in self.gaps]) for masking in self.gaps[0]}
+        return {
+            masking: read_twice([gap[masking] for gap in self.gaps]) for masking in self.gaps[0]
+        }
 
     def _games(self, evaluations: Evaluations, splits: Splits) -> Iterator[Games]:
         """For each set, the games whose values make up its gap."""
         behavior, evaluations = self.first.behavior, evaluations.outputs[self.output]
-        shared = {masking: Game.of(behavior, masking, evaluations, splits) for masking in self.gaps[0]}
+        shared = {
+            masking: Game.of(behavior, masking, evaluations, splits) for masking in self.gaps[0]
+        }
         for number in range(len(self.gaps)) if self.chosen is None else self.chosen:
             members, gap = self.first.layout.sets[number], self.gaps[number]
             own, games = evaluations.on_grid(union(members)), shared
@@ -178,13 +206,23 @@ class ResolvedQuestion:
 
     def gap_values(self, evaluations: Evaluations, splits: Splits) -> Iterator[FloatArray]:
         """``phi1(S) - phi2(S)`` of each set in turn, (K, n) with one number a row, otherwise (K, 2)."""
-        few = max(1, evaluations.space.block // self.split_bytes(evaluations.n_rows, evaluations.n_rows))
+        few = max(
+            1, evaluations.space.block // self.split_bytes(evaluations.n_rows, evaluations.n_rows)
+        )
         if splits.lines is None or splits.count <= few:
             return (self._gap(splits, games) for games in self._games(evaluations, splits))
-        lines = np.array_split(splits.lines, -(-splits.count // few))  # set by set, as many lines as memory affords
+        lines = np.array_split(
+            splits.lines, -(-splits.count // few)
+        )  # set by set, as many lines as memory affords
         parts = [Splits.weighted(some, splits.weights, splits.primitives) for some in lines]
-        alone = (replace(self, chosen=[k]) for k in (range(len(self.gaps)) if self.chosen is None else self.chosen))
-        return (np.concatenate([next(one.gap_values(evaluations, part)) for part in parts]) for one in alone)
+        alone = (
+            replace(self, chosen=[k])
+            for k in (range(len(self.gaps)) if self.chosen is None else self.chosen)
+        )
+        return (
+            np.concatenate([next(one.gap_values(evaluations, part)) for part in parts])
+            for one in alone
+        )
 
     def cell_sizes(self, evaluations: Evaluations) -> Iterator[IntArray]:
         """Rows of the smallest cell that the gap of each set averages over, at every row."""
@@ -193,7 +231,11 @@ class ResolvedQuestion:
 
     def losses(self, evaluations: Evaluations, splits: Splits, jobs: int = 1) -> FloatArray:
         """``sum over S of loss(phi1(S) - phi2(S))``: (K, n) for behaviors with one value a row, otherwise (K, 2)."""
-        found = in_threads(lambda games: self.loss(self._gap(splits, games)), self._games(evaluations, splits), jobs)
+        found = in_threads(
+            lambda games: self.loss(self._gap(splits, games)),
+            self._games(evaluations, splits),
+            jobs,
+        )
         return np.asarray(np.sum(found, axis=0))
 
     def regional(self, evaluations: Evaluations, splits: Splits, jobs: int = 1) -> FloatArray:
@@ -207,7 +249,10 @@ class ResolvedQuestion:
             rows = joined([game.rows(terms) for game, terms in games], splits)
             return rows.sums(MOMENTS if mode is None else mode, splits, own)[0, :, :]
 
-        total = sum(in_threads(sums, self._games(evaluations, splits), jobs), P.array(np.zeros((2, splits.count))))
+        total = sum(
+            in_threads(sums, self._games(evaluations, splits), jobs),
+            P.array(np.zeros((2, splits.count))),
+        )
         return np.where(splits.mass > 0, P.host(total * splits.scale[0, :, :]).T, 0.0)
 
     def split_bytes(self, n_rows: int, n_values: int) -> int:
@@ -227,17 +272,24 @@ def questions() -> dict[str, Disagreement]:
     'ice'
     """
     headings = ("question", "first", "second", "about")
-    return Listed(_questions(), headings, lambda q: (q.first.name or "", q.second.name or "", q.behavior.key))
+    return Listed(
+        _questions(), headings, lambda q: (q.first.name or "", q.second.name or "", q.behavior.key)
+    )
 
 
 @cache
 def _questions() -> dict[str, Disagreement]:
-    named, text = explanations(), files("granite_xai").joinpath("questions.txt").read_text(encoding="utf-8")
+    named, text = (
+        explanations(),
+        files("granite_xai").joinpath("questions.txt").read_text(encoding="utf-8"),
+    )
     lines = (line.split() for line in text.splitlines())  # name, first, second
     return {name: Disagreement(named[one], named[two], name=name) for name, one, two in lines}
 
 
-Questions = str | Disagreement | Sequence["str | Disagreement"] | Mapping["str | Disagreement", float]
+Questions = (
+    str | Disagreement | Sequence["str | Disagreement"] | Mapping["str | Disagreement", float]
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -264,18 +316,29 @@ class Objective:
     normalize: str = "root"
 
     def __post_init__(self) -> None:
-        for option, known in (("weighting", ("mass", "uniform")), ("normalize", ("root", "variance"))):
+        for option, known in (
+            ("weighting", ("mass", "uniform")),
+            ("normalize", ("root", "variance")),
+        ):
             if getattr(self, option) not in known:
                 raise unknown(option, getattr(self, option), known)
         if isinstance(self.questions, Mapping | Sequence) and not isinstance(self.questions, str):
-            entries = self.questions.items() if isinstance(self.questions, Mapping) else self.questions
+            entries = (
+                self.questions.items() if isinstance(self.questions, Mapping) else self.questions
+            )
             object.__setattr__(self, "questions", tuple(entries))
         elif not isinstance(self.questions, str | Disagreement):
             raise unknown("question", self.questions, questions())
 
-    def weighted(self, influence: Influence | None = None) -> tuple[tuple[Disagreement, float], ...]:
+    def weighted(
+        self, influence: Influence | None = None
+    ) -> tuple[tuple[Disagreement, float], ...]:
         """The questions as objects with their weights; those given by name get this influence."""
-        entries = (self.questions,) if isinstance(self.questions, str | Disagreement) else tuple(self.questions)
+        entries = (
+            (self.questions,)
+            if isinstance(self.questions, str | Disagreement)
+            else tuple(self.questions)
+        )
         if not entries:
             hint = "Name at least one question."
             raise InputError("there is no question.", code="P01", argument="question", hint=hint)
@@ -284,7 +347,11 @@ class Objective:
 
 def _weighted(entry: Any, influence: Influence | None) -> tuple[Disagreement, float]:
     weight = 1.0
-    if isinstance(entry, tuple) and len(entry) == 2 and not isinstance(entry[1], str | Disagreement):
+    if (
+        isinstance(entry, tuple)
+        and len(entry) == 2
+        and not isinstance(entry[1], str | Disagreement)
+    ):
         entry, weight = entry[0], real_number("question", entry[1], above=0, at_most=1e100)
     question = choose("question", entry, questions())
     if influence is not None and isinstance(entry, str):
@@ -311,11 +378,15 @@ class ScaledObjective:
     floors: FloatArray  # (Q,) float: noise floor of each question
     total: float  # mass of all rows
     by_mass: bool = True  # whether regions count by their mass
-    roots: FloatArray | None = None  # (Q,) float: ``w_q / R_q(all rows)``, where the objective has other factors
+    roots: FloatArray | None = (
+        None  # (Q,) float: ``w_q / R_q(all rows)``, where the objective has other factors
+    )
 
     def disagreements(self, evaluations: Evaluations, splits: Splits, jobs: int = 1) -> FloatArray:
         """``R_q`` of both sides of every split, shape (K, 2, Q); so many sets at a time."""
-        return np.stack([one.regional(evaluations, splits, jobs) for one in self.comparisons], axis=-1)
+        return np.stack(
+            [one.regional(evaluations, splits, jobs) for one in self.comparisons], axis=-1
+        )
 
     def of(self, disagreements: FloatArray, mass: FloatArray) -> FloatArray:
         """Shares from disagreements (..., Q) and the mass (...) of the regions."""
@@ -339,7 +410,9 @@ class ScaledObjective:
     def split_bytes(self, evaluations: Evaluations) -> int:
         """Bytes that scoring takes for each split of the rows of a node."""
         n_values = max((matrix.n_values for matrix in evaluations.matrices.values()), default=0)
-        return max(comparison.split_bytes(evaluations.n_rows, n_values) for comparison in self.comparisons)
+        return max(
+            comparison.split_bytes(evaluations.n_rows, n_values) for comparison in self.comparisons
+        )
 
 
 def shares(
@@ -352,10 +425,14 @@ def shares(
     exceeded: BoolArray | bool = True,
 ) -> ScaledObjective:
     """Scale each question by its disagreement on all rows (or the variance), unless it is rounding or chance."""
-    audible = (roots > floors) & (roots >= np.finfo(np.float64).tiny) & exceeded  # one over less than tiny is infinite
+    audible = (
+        (roots > floors) & (roots >= np.finfo(np.float64).tiny) & exceeded
+    )  # one over less than tiny is infinite
     chosen = np.where(audible, np.asarray(weights, dtype=np.float64), 0.0)
     chosen, splits = chosen / (chosen.sum() or 1.0), Splits.whole(evaluations.weights)
-    variances = np.array([splits.variances(own.predictions[None])[0, 0] for own in evaluations.outputs])
+    variances = np.array(
+        [splits.variances(own.predictions[None])[0, 0] for own in evaluations.outputs]
+    )
     variances = variances[[question.output for question in comparisons] or [0]]
     by_root = np.divide(chosen, roots, out=np.zeros_like(chosen), where=audible)
     by_mass, total = objective.weighting == "mass", float(splits.mass[0, 0])

@@ -11,7 +11,14 @@ import numpy as np
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
-from granite_xai.base.errors import Diagnostics, InputError, choose, listing, real_number, whole_number
+from granite_xai.base.errors import (
+    Diagnostics,
+    InputError,
+    choose,
+    listing,
+    real_number,
+    whole_number,
+)
 from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.base.wording import percent
 from granite_xai.chance.stability import Stability
@@ -23,7 +30,13 @@ from granite_xai.fit_options import chosen_limits
 from granite_xai.fitting import collected_for, half_samples, open_inputs, path_of, refits, searched
 from granite_xai.models import Usage, accepts_missing
 from granite_xai.new_rows import Evaluation, FittedGranite, evaluate_rows
-from granite_xai.row import RowExplanation, explain_against_fit, explain_among_themselves, explain_one, one_row
+from granite_xai.row import (
+    RowExplanation,
+    explain_against_fit,
+    explain_among_themselves,
+    explain_one,
+    one_row,
+)
 from granite_xai.search.clarity import smooth_changes
 from granite_xai.tables.opening import is_lazy, region_numbers
 
@@ -156,23 +169,33 @@ class Granite(BaseEstimator):
     def __sklearn_clone__(self) -> Granite:
         """Clone with the same fitted model: it is what we explain, not a part to be fitted again."""
         parameters = self.get_params(deep=False)
-        others = {name: clone(value, safe=False) for name, value in parameters.items() if name != "model"}
+        others = {
+            name: clone(value, safe=False) for name, value in parameters.items() if name != "model"
+        }
         return type(self)(self.model, **others)
 
     def __sklearn_tags__(self) -> Any:
         """Tables with text, categories and missing values are welcome; no target is required."""
         tags = super().__sklearn_tags__()
         known = self.model is not None  # some are loaded without
-        tags.input_tags.allow_nan = self.missing != "error" and known and accepts_missing(self.model)
+        tags.input_tags.allow_nan = (
+            self.missing != "error" and known and accepts_missing(self.model)
+        )
         tags.input_tags.string = tags.input_tags.categorical = True
         tags.target_tags.required = False
         return tags
 
     def __getstate__(self) -> Any:
         """Without the evaluations, also of an interrupted fit, which only this object in this process keeps."""
-        return {name: v for name, v in super().__getstate__().items() if name not in ("_run", "_unfinished")}
+        return {
+            name: v
+            for name, v in super().__getstate__().items()
+            if name not in ("_run", "_unfinished")
+        }
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, clusters: Any = None) -> Granite:
+    def fit(
+        self, X: Any, y: Any = None, sample_weight: Any = None, clusters: Any = None
+    ) -> Granite:
         """Search for regions on these rows, which serve as explained rows and as reference.
 
         Parameters
@@ -243,7 +266,10 @@ class Granite(BaseEstimator):
         output : object, optional
             One of `outputs_`. None: all that the fit explains.
         """
-        view, limits = fitted_view(self, output, several=True), resources and chosen_limits(resources)
+        view, limits = (
+            fitted_view(self, output, several=True),
+            resources and chosen_limits(resources),
+        )
         new, regions = view.other_rows(X, y, sample_weight, max_samples, limits)
         same = new.route.table.same_rows(view.result.table)
         return evaluate_rows(new, regions, kind="fitting" if same else "given")
@@ -284,11 +310,22 @@ class Granite(BaseEstimator):
         table = view.read(one_row(view.result.table, x))
         return explain_one(view.result, table, view.regions(table), view.resources, view.seed)
 
-    def report(self, X: Any = None, y: Any = None, test: Any = None, title: str | None = None, rows: Any = None) -> Any:
+    def report(
+        self,
+        X: Any = None,
+        y: Any = None,
+        test: Any = None,
+        title: str | None = None,
+        rows: Any = None,
+    ) -> Any:
         """The `Report` of this fit, as `explain` tells it; with the rows of the fit or, if X is None, those it kept."""
-        return import_module("granite_xai.report").explain(self, X, y, test=test, title=title, rows=rows)
+        return import_module("granite_xai.report").explain(
+            self, X, y, test=test, title=title, rows=rows
+        )
 
-    def stability(self, n_resamples: int = 50, models: Sequence[tuple[Any, Any, Any]] | None = None) -> Stability:
+    def stability(
+        self, n_resamples: int = 50, models: Sequence[tuple[Any, Any, Any]] | None = None
+    ) -> Stability:
         """Which splits and regions come back: on random halves of the fitting rows, or for refits of the learner.
 
         Halves ask the model nothing; they need the evaluations of this fit, which no file keeps.
@@ -301,7 +338,10 @@ class Granite(BaseEstimator):
             Other fits of the same learner, each with rows that it has not seen: the same question is asked of each, and
             what the regions of this fit leave gets the learner's interval. Intervals over rows hold for one model.
         """
-        view, count = fitted_view(self, several=models is None), whole_number("n_resamples", n_resamples, at_least=1)
+        view, count = (
+            fitted_view(self, several=models is None),
+            whole_number("n_resamples", n_resamples, at_least=1),
+        )
         found = refits(self, models) if models is not None else half_samples(self, count)
         restore(self, replace(view.result, stability=found), self.diagnostics_)
         return found
@@ -328,7 +368,9 @@ class Granite(BaseEstimator):
         Extrapolated from the sizes that ``max_samples="auto"`` went through, or from the held-out rows of this fit. A
         half width is a share: 0.05 is five points.
         """
-        return fitted_view(self, several=True).rows_needed(real_number("half_width", half_width, above=0))
+        return fitted_view(self, several=True).rows_needed(
+            real_number("half_width", half_width, above=0)
+        )
 
 
 def fitted_view(g: Any, output: Any = None, several: bool = False) -> FittedGranite:
@@ -341,16 +383,23 @@ def fitted_view(g: Any, output: Any = None, several: bool = False) -> FittedGran
     resources = Resources() if g.resources is None else g.resources
     if resources.max_grid == "auto":  # what the fit came to
         resources = replace(resources, max_grid=g.diagnostics_.get("plan", {}).get("max_grid"))
-    found = FittedGranite(vars(g)["_fitted"], resources, g.diagnostics_, g.max_samples, vars(g).get("_run"))
+    found = FittedGranite(
+        vars(g)["_fitted"], resources, g.diagnostics_, g.max_samples, vars(g).get("_run")
+    )
     if output is not None:
         return found.of_output(output)
     if found.result.outputs and not several:
-        text, hint = "this is about one output, and the fit explains all.", f"Use of_output(): {listing(g.outputs_)}."
+        text, hint = (
+            "this is about one output, and the fit explains all.",
+            f"Use of_output(): {listing(g.outputs_)}.",
+        )
         raise InputError(text, code="M02", argument="output", hint=hint)
     return found
 
 
-def fit_with_evaluations(g: Granite, X: Any, y: Any = None, sample_weight: Any = None, clusters: Any = None) -> FitRun:
+def fit_with_evaluations(
+    g: Granite, X: Any, y: Any = None, sample_weight: Any = None, clusters: Any = None
+) -> FitRun:
     """Fit, and hand over the evaluations; with ``max_samples="auto"`` on more rows until the estimate is precise."""
     record = Diagnostics()
     with record.stage("total"):
@@ -367,22 +416,36 @@ def fit_with_evaluations(g: Granite, X: Any, y: Any = None, sample_weight: Any =
 def restore(g: Granite, result: FitResult, diagnostics: dict[str, Any]) -> None:
     """Set all fitted attributes at once: a fit that fails leaves the previous one as it was."""
     labels = [comparison.question.label for comparison in result.comparisons]
-    measured = by_power_of_two(np.where(result.roots > result.floors, result.roots, 0.0), result.unit)
+    measured = by_power_of_two(
+        np.where(result.roots > result.floors, result.roots, 0.0), result.unit
+    )
     told = [] if result.estimate is None else [result.estimate.headline]
-    if by_output := [f"{name} {percent((each.estimate or each).remaining)}" for name, each in result.outputs.items()]:
+    if by_output := [
+        f"{name} {percent((each.estimate or each).remaining)}"
+        for name, each in result.outputs.items()
+    ]:
         where = "the fitting rows" if result.estimate is None else "the same rows"
         told.append(f"Left of the disagreement of each output, on {where}: {', '.join(by_output)}.")
     told += [diagnostics["alpha"]["text"]] if "alpha" in diagnostics else []
     if told := told + smooth_changes(diagnostics.get("splits", ())):
         result = replace(result, partition=replace(result.partition, headline="\n".join(told)))
     state: dict[str, Any] = {f"{name}_": getattr(result, name) for name in _SHOWN}
-    state |= {"_fitted": result, "diagnostics_": diagnostics, "n_features_in_": result.table.n_columns}
-    state["disagreement_"] = float(measured[0]) if len(labels) == 1 else float(not result.below_noise_floor)
+    state |= {
+        "_fitted": result,
+        "diagnostics_": diagnostics,
+        "n_features_in_": result.table.n_columns,
+    }
+    state["disagreement_"] = (
+        float(measured[0]) if len(labels) == 1 else float(not result.below_noise_floor)
+    )
     state["outputs_"] = tuple(result.outputs)
     state["disagreements_"] = dict(zip(labels, measured.tolist(), strict=True))
     if result.table.container.named:
         state["feature_names_in_"] = np.array(result.table.names, dtype=object)
     attributes = g.__dict__
-    for name in ("feature_names_in_", *(attributes["_fitted"].learned if "_fitted" in attributes else ())):
+    for name in (
+        "feature_names_in_",
+        *(attributes["_fitted"].learned if "_fitted" in attributes else ()),
+    ):
         attributes.pop(name, None)  # also what another partitioner learned
     attributes.update(state | dict(result.learned))

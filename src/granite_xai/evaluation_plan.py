@@ -13,14 +13,41 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from granite_xai.base.errors import Diagnostics, InputError, ModelError
-from granite_xai.base.typing import AleColumn, Coalition, FloatArray, IntArray, PairwiseShapley, Terms
-from granite_xai.compute import Budget, Meter, Resources, Workspace, require_budget, require_evaluations
+from granite_xai.base.typing import (
+    AleColumn,
+    Coalition,
+    FloatArray,
+    IntArray,
+    PairwiseShapley,
+    Terms,
+)
+from granite_xai.compute import (
+    Budget,
+    Meter,
+    Resources,
+    Workspace,
+    require_budget,
+    require_evaluations,
+)
 from granite_xai.compute.compiled import available, primitives_on
 from granite_xai.compute.limits import require_free
 from granite_xai.compute.primitives import NUMPY, ArrayNamespace
 from granite_xai.compute.units import by_power_of_two, exponent_of
-from granite_xai.evaluations.agnostic import EvaluationRange, Resident, SamplingErrors, ShapleySums, evaluate_plan
-from granite_xai.evaluations.evaluations import Bins, Coordinates, Evaluations, GridColumn, Matrix, cells_of
+from granite_xai.evaluations.agnostic import (
+    EvaluationRange,
+    Resident,
+    SamplingErrors,
+    ShapleySums,
+    evaluate_plan,
+)
+from granite_xai.evaluations.evaluations import (
+    Bins,
+    Coordinates,
+    Evaluations,
+    GridColumn,
+    Matrix,
+    cells_of,
+)
 from granite_xai.evaluations.plan import Distinct, Grid, Plan, ends, footprint, plan
 from granite_xai.evaluations.steps import Steps
 from granite_xai.interaction import union
@@ -45,18 +72,32 @@ class EvaluationPlan:
     readings: set[Reading]  # all masked models that are read
     binned: AbstractSet[Reading] = frozenset()  # those that put the rows into bins
     coordinates: bool = False  # whether the places of the rows in their columns are needed
-    sampled: Mapping[Reading, Distinct] = field(default_factory=dict)  # by a copula, with the distinct visible values
+    sampled: Mapping[Reading, Distinct] = field(
+        default_factory=dict
+    )  # by a copula, with the distinct visible values
     outputs: int = 1  # that are evaluated, each with matrices of its own
 
     def rows(self, table: Table, recombined: bool = True) -> int:
         """Rows sent to the model: predictions, rows against a baseline, and recombined rows unless trees give them."""
-        counts = ((masking, len(table.distinct(sorted(T))[1]) if T else 1) for masking, T in self.against)
+        counts = (
+            (masking, len(table.distinct(sorted(T))[1]) if T else 1) for masking, T in self.against
+        )
         baseline = sum(masking.n_references * count for masking, count in counts)
         # The ends of the columns on a grid, and the exact gaps of a few rows.
         grid = 2 * table.n_rows * len(self.snapped) + self.checked**2 * len(self.kept.stores)
         planned = self.kept.rows + self.streamed.rows + grid if recombined else 0
-        steps = [found.points(found.fitted)[2] for key in self.changes if (found := fit_steps(key, table)) is not None]
-        return table.n_rows + sum(int(counts.sum()) for counts in steps) + planned + baseline + self.sampled_rows
+        steps = [
+            found.points(found.fitted)[2]
+            for key in self.changes
+            if (found := fit_steps(key, table)) is not None
+        ]
+        return (
+            table.n_rows
+            + sum(int(counts.sum()) for counts in steps)
+            + planned
+            + baseline
+            + self.sampled_rows
+        )
 
     @property
     def sampled_rows(self) -> int:
@@ -71,7 +112,11 @@ class EvaluationPlan:
     @property
     def snapped(self) -> dict[Coalition, Distinct]:
         """The columns on a grid."""
-        return {columns: distinct for columns, distinct in self.kept.stores.items() if distinct.levels is not None}
+        return {
+            columns: distinct
+            for columns, distinct in self.kept.stores.items()
+            if distinct.levels is not None
+        }
 
     @property
     def checked(self) -> int:
@@ -103,17 +148,34 @@ class EvaluationPlan:
         if there is not None:
             require_free(there.primitives.free, self.bytes)
         references = sum(masking.n_references for masking, _ in self.against)
-        vectors = 8 + len(self.kept.stores) + 3 * len(self.binned) + 2 * references + 16 * len(self.changes)
+        vectors = (
+            8
+            + len(self.kept.stores)
+            + 3 * len(self.binned)
+            + 2 * references
+            + 16 * len(self.changes)
+        )
         vectors += len(self.streamed.stores) * (3 if self.draws else 1)
-        members = sum(len(visible) for plan in (self.kept, self.streamed) for visible in plan.stored_as)
-        passing = 8 * self.outputs * table.n_rows * max(map(len, self.streamed.stores.values()), default=0)
+        members = sum(
+            len(visible) for plan in (self.kept, self.streamed) for visible in plan.stored_as
+        )
+        passing = (
+            8
+            * self.outputs
+            * table.n_rows
+            * max(map(len, self.streamed.stores.values()), default=0)
+        )
         kept = self.bytes + passing if there is None else 0
         return require_budget(resources, footprint(table, members, vectors), kept, candidate)
 
     def stages(self, route: Route, resources: Resources, candidate: int) -> dict[str, Any]:
         """Rows and bytes by stage, for ``diagnostics_``; refused where there is no room (D33)."""
         budget, total = self.budget(route, resources, candidate), self.bytes
-        held = {"rows": self.rows(route.table), "bytes": total, "in_memory": total <= budget.evaluations}
+        held = {
+            "rows": self.rows(route.table),
+            "bytes": total,
+            "in_memory": total <= budget.evaluations,
+        }
         return {
             "memory_limit": budget.limit,
             "table": {"bytes": budget.fixed},
@@ -125,13 +187,21 @@ class EvaluationPlan:
     @property
     def attributions(self) -> dict[PairwiseShapley, Terms]:
         """The attributions wanted, and the coalitions each sums up (none for those read from paths)."""
-        return {term: terms for effect in self.effects for term, terms in effect.attributions.items()}
+        return {
+            term: terms for effect in self.effects for term, terms in effect.attributions.items()
+        }
 
     @property
     def draws(self) -> dict[PairwiseShapley, list[Terms]]:
         """For sampled attributions, the coalitions of each draw."""
-        each = [(effect, i, term) for effect in self.effects for i, term in enumerate(effect.attributions)]
-        return {term: [draw[i] for draw in effect.draws] for effect, i, term in each if effect.draws}
+        each = [
+            (effect, i, term)
+            for effect in self.effects
+            for i, term in enumerate(effect.attributions)
+        ]
+        return {
+            term: [draw[i] for draw in effect.draws] for effect, i, term in each if effect.draws
+        }
 
 
 def request(
@@ -143,7 +213,9 @@ def request(
 ) -> EvaluationPlan:
     """The readings of all effects in one plan, on grids of ``max_grid`` values (C22), values of one cell only once."""
     needed = [(effect.masking, effect.needed()) for effect in effects]
-    grid = Grid.of(table, None if any(each.sampled for _, each in needed) else max_grid)  # a copula draws all values
+    grid = Grid.of(
+        table, None if any(each.sampled for _, each in needed) else max_grid
+    )  # a copula draws all values
     for effect in effects:
         _require_own_values(effect, table, grid)
     readings: set[Reading] = set().union(*(effect.readings() for effect in effects))
@@ -152,14 +224,22 @@ def request(
     pairs: set[Coalition] = set().union(*(each.pairs for _, each in needed))
     compared = {union(members) for effect in effects for members in effect.layout.sets}
     # What is on a grid is on it wherever the rows are asked about, also where a baseline needs no matrix.
-    also = also | {single for single in map(frozenset, zip(grid.columns, strict=True)) if single in compared}
+    also = also | {
+        single for single in map(frozenset, zip(grid.columns, strict=True)) if single in compared
+    }
     apart = {columns for columns in compared if len(columns) > 1}
     binned = {(masking, T) for masking, each in needed for T in each.bins}
     kept = plan(table, pairs | also, grid, apart, cells, {visible for _, visible in binned})
     pairwise = {c for effect in effects for terms in effect.attributions.values() for c in terms}
-    streamed = plan(table, {c for c in pairwise if isinstance(c, frozenset) and c not in kept.stored_as}, cells=cells)
+    streamed = plan(
+        table,
+        {c for c in pairwise if isinstance(c, frozenset) and c not in kept.stored_as},
+        cells=cells,
+    )
     coordinates = any(each.coordinates for _, each in needed)
-    drawn = {(masking, T) for masking, each in needed for T in each.sampled if T and everything != T}
+    drawn = {
+        (masking, T) for masking, each in needed for T in each.sampled if T and everything != T
+    }
     sampled = {(masking, T): Distinct(*table.distinct(sorted(T))) for masking, T in drawn}
     return EvaluationPlan(effects, kept, streamed, against, readings, binned, coordinates, sampled)
 
@@ -171,8 +251,12 @@ def _require_own_values(effect: ResolvedExplainer, table: Table, grid: Grid) -> 
         own = union(members)
         known = {frozenset(), own, everything - own, everything}
         others = {term for term in terms if isinstance(term, frozenset)} - known
-        singles = {min(side) for term in others for side in (term, everything - term) if len(side) == 1}
-        if (grid.columns.keys() & own and (others or effect.pairwise)) or grid.columns.keys() & singles:
+        singles = {
+            min(side) for term in others for side in (term, everything - term) if len(side) == 1
+        }
+        if (
+            grid.columns.keys() & own and (others or effect.pairwise)
+        ) or grid.columns.keys() & singles:
             text = "Resources(max_grid=) is defined for pure and full effects of single columns and of groups: "
             text += f"the effect of {', '.join(table.names[i] for i in sorted(own))} reads other columns one by one."
             hint = "For partial effects, interactions and 'coe' leave max_grid at None and lower max_samples."
@@ -211,15 +295,31 @@ def evaluate(
     known = unfinished or Unfinished()
     known.others = known.others or [Unfinished() for _ in route.others]
     past = sum(len(asked.kept.stores[store]) for store in known.matrices)
-    quiet, by_trees = replace(resources, progress=False), route.trees is not None  # rows are shown, not columns
-    meter = Meter(quiet if by_trees else resources, rows - route.table.n_rows * past, None if by_trees else planned)
+    quiet, by_trees = (
+        replace(resources, progress=False),
+        route.trees is not None,
+    )  # rows are shown, not columns
+    meter = Meter(
+        quiet if by_trees else resources,
+        rows - route.table.n_rows * past,
+        None if by_trees else planned,
+    )
     with closing(meter), route.predictor.watched(meter):
         runs = []
-        for k, (own, state) in enumerate(zip((route, *route.others), (known, *known.others), strict=True)):
+        for k, (own, state) in enumerate(
+            zip((route, *route.others), (known, *known.others), strict=True)
+        ):
             way = own if by_trees or k == 0 else own.by_model(route.reason)
-            limits, target = resources if by_trees and k == 0 else quiet, y if y is None or y.ndim == 1 else y[:, k]
-            runs.append(_evaluate(way, asked, reference, limits, way.fast(count), target, state, **given))
-        first, *others = deque(zip(*runs, strict=True), maxlen=1)[0]  # store by store: answers are kept no longer
+            limits, target = (
+                resources if by_trees and k == 0 else quiet,
+                y if y is None or y.ndim == 1 else y[:, k],
+            )
+            runs.append(
+                _evaluate(way, asked, reference, limits, way.fast(count), target, state, **given)
+            )
+        first, *others = deque(zip(*runs, strict=True), maxlen=1)[
+            0
+        ]  # store by store: answers are kept no longer
     known.extent.others = tuple(each.extent for each in known.others)
     return replace(first, others=tuple(others)), known.extent
 
@@ -237,10 +337,21 @@ def _evaluate(
     coordinates: Coordinates | None = None,  # where those of other rows count
     exponent: int | None = 0,  # of the power of two that is the unit; None: chosen here
 ) -> Iterator[Any]:  # of nothing after each store, and at last of the evaluations
-    table, budget, there = route.table, asked.budget(route, resources), asked.resident(route, resources)
+    table, budget, there = (
+        route.table,
+        asked.budget(route, resources),
+        asked.resident(route, resources),
+    )
     space = Workspace(budget.evaluations // asked.outputs, budget.block)
-    primitives, everything = None if there is None else there.primitives, frozenset(range(table.n_columns))
-    predictions = route.predictions(fast, space) if there is None else there.primitives.host(there.predictions())
+    primitives, everything = (
+        None if there is None else there.primitives,
+        frozenset(range(table.n_columns)),
+    )
+    predictions = (
+        route.predictions(fast, space)
+        if there is None
+        else there.primitives.host(there.predictions())
+    )
     extent, matrices = unfinished.extent, unfinished.matrices
     extent.exponent = exponent_of(asked.effects, predictions, y) if exponent is None else exponent
     predictions = extent.see(predictions)
@@ -250,9 +361,15 @@ def _evaluate(
     pairwise = ShapleySums(summed, predictions, everything, space)
     spread = SamplingErrors(predictions, weights, everything)
     sums: list[ShapleySums | SamplingErrors] = [pairwise, spread] if asked.draws else [pairwise]
-    source = partial(route.matrix, fast=fast, space=space, n_jobs=n_jobs) if there is None else there.matrix
+    source = (
+        partial(route.matrix, fast=fast, space=space, n_jobs=n_jobs)
+        if there is None
+        else there.matrix
+    )
     for planned in (asked.kept, asked.streamed):
-        made = evaluate_plan(source, planned, resources, extent, predictions, offset, space, matrices, primitives)
+        made = evaluate_plan(
+            source, planned, resources, extent, predictions, offset, space, matrices, primitives
+        )
         for store, matrix in made:
             for each in sums:
                 each.add(store, matrix)
@@ -273,8 +390,12 @@ def _evaluate(
         matrices=matrices,
         bins={key: Bins.of(own) for key, own in numbers.items()},
         against=against,
-        snapped={S: further.snapped(S, grid, matrices[S], against) for S, grid in asked.snapped.items()},
-        attributions={term: Matrix(phi, np.arange(table.n_rows)) for term, phi in attributions.items()},
+        snapped={
+            S: further.snapped(S, grid, matrices[S], against) for S, grid in asked.snapped.items()
+        },
+        attributions={
+            term: Matrix(phi, np.arange(table.n_rows)) for term, phi in attributions.items()
+        },
         changes={column: further.changes(column) for column in asked.changes},
         errors={term: spread.errors(terms) for term, terms in asked.draws.items()},
         sampled={key: further.drawn(*key, distinct) for key, distinct in asked.sampled.items()},
@@ -299,13 +420,21 @@ class _Further(NamedTuple):
     primitives: ArrayNamespace | None  # of the device where they are; None: on the host
 
     def snapped(
-        self, columns: Coalition, distinct: Distinct, matrix: Matrix, against: Mapping[Reading, FloatArray]
+        self,
+        columns: Coalition,
+        distinct: Distinct,
+        matrix: Matrix,
+        against: Mapping[Reading, FloatArray],
     ) -> GridColumn:
         """A column on its grid: every row is given what the row that carries its grid value has."""
         carrier = distinct.representatives[distinct.codes]
-        found = (self.primitives or NUMPY).host(self.source(columns, ends(self.route.table, min(columns))))
+        found = (self.primitives or NUMPY).host(
+            self.source(columns, ends(self.route.table, min(columns)))
+        )
         at_ends = self.extent.see(found) - self.offset
-        own_bins = {key: Bins.of(own[carrier]) for key, own in self.bins.items() if key[1] == columns}
+        own_bins = {
+            key: Bins.of(own[carrier]) for key, own in self.bins.items() if key[1] == columns
+        }
         own_against = {key: own[:, carrier] for key, own in against.items() if key[1] == columns}
         own = cells_of(matrix.values, matrix.codes, np.arange(len(carrier)), self.primitives)
         return GridColumn(own, at_ends, own_bins, own_against)
@@ -316,7 +445,9 @@ class _Further(NamedTuple):
         values = self.reference.copulas[masking].predictions(*asked, visible, places, self.space)
         return Matrix(self.extent.see(values) - self.offset, distinct.codes)
 
-    def by_paths(self, wanted: Iterable[PairwiseShapley], n_jobs: int | None) -> dict[PairwiseShapley, FloatArray]:
+    def by_paths(
+        self, wanted: Iterable[PairwiseShapley], n_jobs: int | None
+    ) -> dict[PairwiseShapley, FloatArray]:
         """Attributions from the paths of the trees, all sets of the same players in one walk."""
         found: dict[PairwiseShapley, FloatArray] = {}
         wanted = [term for term in wanted if term.kind == "paths"]
@@ -327,7 +458,9 @@ class _Further(NamedTuple):
                 hint = "Fit again: the model or the kind of table has changed."
                 raise ModelError(text, code="M23", argument="model", hint=hint)
             places = [players.index(term.members[0]) for term in terms]
-            values = self.route.trees.attributions(players, places, fast=available(), n_jobs=n_jobs, space=self.space)
+            values = self.route.trees.attributions(
+                players, places, fast=available(), n_jobs=n_jobs, space=self.space
+            )
             if self.extent.exponent:
                 np.ldexp(values, -self.extent.exponent, out=values)
             found.update(zip(terms, values, strict=True))
@@ -336,8 +469,13 @@ class _Further(NamedTuple):
     def against(self, masking: Masking, visible: Coalition) -> FloatArray:
         """``F(x_T, b)`` of every row, a line for each reference row b, evaluated once for each distinct value of T."""
         table, references = self.route.table, self.reference.baselines[masking]
-        codes, carriers = table.distinct(sorted(visible)) if visible else (None, np.zeros(1, dtype=np.intp))
-        base, donors = np.repeat(np.arange(references.n_rows), len(carriers)), np.tile(carriers, references.n_rows)
+        codes, carriers = (
+            table.distinct(sorted(visible)) if visible else (None, np.zeros(1, dtype=np.intp))
+        )
+        base, donors = (
+            np.repeat(np.arange(references.n_rows), len(carriers)),
+            np.tile(carriers, references.n_rows),
+        )
         values = self.route.predictor.recombined(references, base, table, donors, sorted(visible))
         values = values.reshape(references.n_rows, -1)
         values = np.repeat(values, table.n_rows, axis=1) if codes is None else values[:, codes]
@@ -345,12 +483,21 @@ class _Further(NamedTuple):
 
     def changes(self, column: AleColumn) -> Steps:
         """The predictions of each row along a column; none for nominal and constant columns."""
-        table, intervals, position = self.route.table, self.reference.steps.get(column), column.column
+        table, intervals, position = (
+            self.route.table,
+            self.reference.steps.get(column),
+            column.column,
+        )
         if intervals is None:
             nowhere = np.zeros(table.n_rows, dtype=np.intp)
             return Steps(nowhere[:1], nowhere - 1, nowhere, np.zeros(0))
         places, first, counts = intervals.points(table.columns[position])
-        rows, starts = np.repeat(np.arange(table.n_rows), counts), np.cumsum(counts) - counts - first
+        rows, starts = (
+            np.repeat(np.arange(table.n_rows), counts),
+            np.cumsum(counts) - counts - first,
+        )
         donors = np.arange(len(rows)) - starts[rows]
-        values = self.extent.see(self.route.predictor.recombined(table, rows, intervals.ends, donors, [position]))
+        values = self.extent.see(
+            self.route.predictor.recombined(table, rows, intervals.ends, donors, [position])
+        )
         return Steps(np.searchsorted(intervals.parts, intervals.edges), places, starts, values)

@@ -26,7 +26,13 @@ from granite_xai.masking import MASKINGS, Masking
 from granite_xai.masking.fitted import fit_reference
 from granite_xai.masking.masking import smallest_cells
 from granite_xai.models import Predictor, as_predictor
-from granite_xai.models.target import allows_missing, read_input, read_rows, read_target, read_weights
+from granite_xai.models.target import (
+    allows_missing,
+    read_input,
+    read_rows,
+    read_target,
+    read_weights,
+)
 from granite_xai.resolved import ResolvedExplainer, resolve
 from granite_xai.tables import Table
 from granite_xai.trees.routes import Route
@@ -79,20 +85,33 @@ class Explainer:
     ) -> None:
         object.__setattr__(self, "masking", choose("masking", masking, MASKINGS))
         object.__setattr__(self, "behavior", choose("behavior", behavior, BEHAVIORS))
-        object.__setattr__(self, "interaction", choose("interaction", interaction, INTERACTIONS, accept=Interaction))
-        object.__setattr__(self, "influence", choose("influence", influence, INFLUENCES, accept=Influence))
+        object.__setattr__(
+            self,
+            "interaction",
+            choose("interaction", interaction, INTERACTIONS, accept=Interaction),
+        )
+        object.__setattr__(
+            self, "influence", choose("influence", influence, INFLUENCES, accept=Influence)
+        )
         object.__setattr__(self, "name", name)
 
     def with_influence(self, influence: Influence) -> Explainer:
         """The same explanation of other sets."""
         return replace(self, influence=influence)
 
-    def effect(self, route: Route, resources: Resources, seed: int, pairs: int | None = None) -> ResolvedExplainer:
+    def effect(
+        self, route: Route, resources: Resources, seed: int, pairs: int | None = None
+    ) -> ResolvedExplainer:
         """This explanation resolved on the table of a route: the terms of each set, drawn from ``pairs`` of orders."""
         behavior = self.behavior.resolved(route.predictor.is_probability)
         axes = (self.masking, behavior, self.interaction, self.influence, route.table)
-        most, by_paths = resources.max_evaluations, isinstance(self.interaction, Partial) and route.attributes
-        return resolve(*axes, max_evaluations=most, random_state=seed, by_paths=by_paths, pairs=pairs)
+        most, by_paths = (
+            resources.max_evaluations,
+            isinstance(self.interaction, Partial) and route.attributes,
+        )
+        return resolve(
+            *axes, max_evaluations=most, random_state=seed, by_paths=by_paths, pairs=pairs
+        )
 
     def explain(
         self,
@@ -123,14 +142,23 @@ class Explainer:
         limits = Resources() if resources is None else resources
         require_supported(limits)
         everyone = read_input(X, model, named=getattr(self.influence, "features", None) or ())
-        predictor = as_predictor(model, output=output, response=response, batch_size=limits.batch_size)
+        predictor = as_predictor(
+            model, output=output, response=response, batch_size=limits.batch_size
+        )
         allows_missing("auto", model, predictor, everyone)
-        target, weights = target_for(y, everyone, predictor, self.behavior), read_weights(sample_weight, everyone)
+        target, weights = (
+            target_for(y, everyone, predictor, self.behavior),
+            read_weights(sample_weight, everyone),
+        )
         chosen = read_rows(rows, weights)
         table = everyone.take(chosen)
         route = Route(predictor, table)
-        effect = self.effect(route, limits, random_state)  # what it costs is decided by the region's rows
-        reference = fit_reference(effect.readings(), effect.changes(), everyone, weights, random_state)
+        effect = self.effect(
+            route, limits, random_state
+        )  # what it costs is decided by the region's rows
+        reference = fit_reference(
+            effect.readings(), effect.changes(), everyone, weights, random_state
+        )
         asked = request(table, [effect], max_grid=limits.grid, cells=route.cells)
         # Ranks, like bins, are those among all rows.
         ranks = Coordinates.of(everyone).restrict(chosen) if asked.coordinates else None
@@ -143,10 +171,19 @@ class Explainer:
         return Explanation(effect.layout.labels, (part,), everyone)
 
 
-CATALOG = [line.split(" | ") for line in files("granite_xai").joinpath("catalog.txt").read_text("utf-8").splitlines()]
+CATALOG = [
+    line.split(" | ")
+    for line in files("granite_xai").joinpath("catalog.txt").read_text("utf-8").splitlines()
+]
 """Explanations with a familiar name: that, masking, behavior, interaction, how it is called, and what it is."""
-_SPECIAL: dict[str, Any] = {"jansen": Sensitivity(total="jansen"), "whole": Whole(), "additive": Additive()}
-_CHOSEN = {name: Explainer(*(_SPECIAL.get(axis, axis) for axis in axes)) for name, *axes, _, _ in CATALOG}
+_SPECIAL: dict[str, Any] = {
+    "jansen": Sensitivity(total="jansen"),
+    "whole": Whole(),
+    "additive": Additive(),
+}
+_CHOSEN = {
+    name: Explainer(*(_SPECIAL.get(axis, axis) for axis in axes)) for name, *axes, _, _ in CATALOG
+}
 _NAMED = {name: replace(chosen, name=name) for name, chosen in _CHOSEN.items()}
 _NAMED["grouped-pfi"] = _NAMED["grouped-pfi"].with_influence(Joint(()))
 
@@ -162,17 +199,26 @@ def explanations() -> dict[str, Explainer]:
     'pure'
     """
     headings = ("explanation", "masking", "behavior", "interaction")
-    return Listed(_NAMED, headings, lambda one: (one.masking.key, one.behavior.key, one.interaction.key))
+    return Listed(
+        _NAMED, headings, lambda one: (one.masking.key, one.behavior.key, one.interaction.key)
+    )
 
 
-def target_for(y: Any, table: Table, predictor: Predictor, *behaviors: Behavior) -> FloatArray | None:
+def target_for(
+    y: Any, table: Table, predictor: Predictor, *behaviors: Behavior
+) -> FloatArray | None:
     """The target as these behaviors need it; None where none of them does."""
     of_probability = next((b.needs_probability for b in behaviors if b.needs_probability), None)
     return read_target(y, table, predictor, any(b.needs_y for b in behaviors), of_probability)
 
 
 def regional_part(
-    region: int, name: str, side: ResolvedExplainer, known: Evaluations, rows: IntArray, drawn: FloatArray | None = None
+    region: int,
+    name: str,
+    side: ResolvedExplainer,
+    known: Evaluations,
+    rows: IntArray,
+    drawn: FloatArray | None = None,
 ) -> Part:
     """An effect where all rows are the region, in the model's units; with signs, errors tell of the sample, too."""
     splits = Splits.whole(known.weights, known.primitives)
@@ -205,7 +251,9 @@ def _sampling_errors(
         values = its.values(terms)
         if effect.behavior.per_row:
             errors.append(standard_errors(values, smallest_cells({effect.masking: terms}, own)))
-            sizes.append(standard_errors(np.einsum("kn,kn->k", np.abs(values), shares), evaluations.n_rows))
+            sizes.append(
+                standard_errors(np.einsum("kn,kn->k", np.abs(values), shares), evaluations.n_rows)
+            )
         else:
             errors.append(standard_errors(values[:, 0], evaluations.n_rows))
     return np.stack(errors, axis=-1), np.array(sizes) if sizes else None
@@ -216,10 +264,16 @@ def _effects(game: Game, effect: ResolvedExplainer, terms: Iterable[Terms]) -> F
     columns = []
     for members, combination in zip(effect.layout.sets, terms, strict=True):
         own = game.evaluations.on_grid(union(members))
-        its = game if own is game.evaluations else Game.of(effect.behavior, effect.masking, own, game.splits)
+        its = (
+            game
+            if own is game.evaluations
+            else Game.of(effect.behavior, effect.masking, own, game.splits)
+        )
         value = its.values(combination)[0]
         # Attributions and total variances are differences already.
-        counted = game.behavior.is_linear and all(isinstance(term, frozenset) for term in combination)
+        counted = game.behavior.is_linear and all(
+            isinstance(term, frozenset) for term in combination
+        )
         level = game.evaluations.offset * sum(combination.values()) if counted else 0.0
         columns.append(value + level if game.behavior.per_row else value[0])
     return np.stack(columns, axis=-1)

@@ -25,8 +25,12 @@ class Part:
     values: FloatArray
     errors: FloatArray  # standard errors, of their sampling and over the rows; 0 where these are not asked for
     base: FloatArray  # the value of the empty coalition, from which effects are counted: one for each row, or one
-    sets: tuple[tuple[str, ...], ...] = ()  # which differ between questions (``coe`` has one, all columns)
-    size_errors: FloatArray | None = None  # of the mean size of local values, one a set; None: not known
+    sets: tuple[
+        tuple[str, ...], ...
+    ] = ()  # which differ between questions (``coe`` has one, all columns)
+    size_errors: FloatArray | None = (
+        None  # of the mean size of local values, one a set; None: not known
+    )
     estimated: bool = False  # whether values are means over drawn orders of arrival
 
 
@@ -88,11 +92,16 @@ class Explanation(Told):
             sizes = part.values if part.rows is None else np.abs(part.values).mean(axis=0)
             for names, size in zip(part.sets or self.sets, sizes.tolist(), strict=True):
                 lines.setdefault((part.region, ":".join(names)), {})[part.name] = number(size)
-        rows = [(*key, *(cells.get(name, "") for name in self.names)) for key, cells in lines.items()]
+        rows = [
+            (*key, *(cells.get(name, "") for name in self.names)) for key, cells in lines.items()
+        ]
         return [repr(self)[1:-1]], [("region", "set", *self.names), *rows], (1,)
 
     def __repr__(self) -> str:
-        amounts = count(len(self.sets), "set"), count(len({part.region for part in self.parts}), "region")
+        amounts = (
+            count(len(self.sets), "set"),
+            count(len({part.region for part in self.parts}), "region"),
+        )
         return f"<Explanation: {' and '.join(self.names)} of {', '.join(amounts)}, {count(self.table.n_rows, 'row')}>"
 
     def frame(self) -> Any:
@@ -105,19 +114,25 @@ class Explanation(Told):
             for names, values, errors in zip(part.sets or self.sets, *figures, strict=True):
                 label = part.region, ":".join(names), part.name
                 lines += [(*label, *cells) for cells in zip(rows, values, errors, strict=True)]
-        return frame({key: [line[i] for line in lines] for i, key in enumerate(keys)}, like=self.table)
+        return frame(
+            {key: [line[i] for line in lines] for i, key in enumerate(keys)}, like=self.table
+        )
 
     def to_shap(self, name: str | None = None) -> Any:
         """A ``shap.Explanation`` of one local explanation (by its name; None: the first), for shap's own plots."""
         shap, chosen = _package("shap"), self._parts(name)
         if not chosen or chosen[0].rows is None:
-            words = f"to_shap needs one value a row; {name or self.names[0]!r} has one value a region."
+            words = (
+                f"to_shap needs one value a row; {name or self.names[0]!r} has one value a region."
+            )
             raise InputError(words, code="P03", hint="Use frame() for sensitivity and risk.")
         if any(len(names) != 1 for names in self.sets):
             words = "to_shap needs effects of columns or groups; these are interactions."
             raise InputError(words, code="P03", hint="Use to_shapiq for interactions.")
         names = [label for (label,) in self.sets]
-        columns = {column.name: column.values for column in self.table.columns if column.kind == "numeric"}
+        columns = {
+            column.name: column.values for column in self.table.columns if column.kind == "numeric"
+        }
         # The rows' own values where every set is a numeric column, unless the explanation was loaded without rows.
         known = self.table.n_rows and all(name in columns for name in names)
         data = np.column_stack([columns[name] for name in names]) if known else None
@@ -132,18 +147,28 @@ class Explanation(Told):
         shapiq, chosen = _package("shapiq"), self._parts(name)
         values, base = _values_of(chosen, row)
         players = list(dict.fromkeys(label for names in self.sets for label in names))
-        lookup = {tuple(players.index(label) for label in names): i for i, names in enumerate(self.sets)}
+        lookup = {
+            tuple(players.index(label) for label in names): i for i, names in enumerate(self.sets)
+        }
         order = max(map(len, self.sets))
         sizes = {"max_order": order, "min_order": 0, "n_players": len(players)}
-        told = {"baseline_value": base, "estimated": any(part.estimated for part in chosen), **sizes}
+        told = {
+            "baseline_value": base,
+            "estimated": any(part.estimated for part in chosen),
+            **sizes,
+        }
         lookup = {(): len(values), **lookup}
         index, values = "SV" if order == 1 else "STII", np.append(values, base)
-        return shapiq.InteractionValues(values=values, interaction_lookup=lookup, index=index, **told)
+        return shapiq.InteractionValues(
+            values=values, interaction_lookup=lookup, index=index, **told
+        )
 
 
 def _by_row(parts: Sequence[Part], field: str) -> FloatArray:
     """What local explanations hold for each row, in the order of the rows."""
-    order = np.argsort(np.concatenate([part.rows for part in parts if part.rows is not None]), kind="stable")
+    order = np.argsort(
+        np.concatenate([part.rows for part in parts if part.rows is not None]), kind="stable"
+    )
     return np.concatenate([getattr(part, field) for part in parts])[order]
 
 
@@ -155,7 +180,9 @@ def _values_of(parts: Sequence[Part], row: int | None) -> tuple[FloatArray, floa
         if part.rows is not None and (row is None or row in part.rows):
             at = 0 if row is None else int(np.flatnonzero(part.rows == row)[0])
             return part.values[at], float(part.base[at])
-    raise InputError(f"row={row} is not among the explained rows or regions.", code="P04", argument="row")
+    raise InputError(
+        f"row={row} is not among the explained rows or regions.", code="P04", argument="row"
+    )
 
 
 def _package(name: str) -> Any:

@@ -27,7 +27,15 @@ from granite_xai.engine.splits import CUT_BYTES, Splits, signs
 from granite_xai.evaluation_plan import EvaluationPlan, Unfinished, evaluate, request
 from granite_xai.evaluations.evaluations import Evaluations
 from granite_xai.evaluations.noise_floor import Probe, probe
-from granite_xai.fit_checks import causes, grid_check, in_words, measure, note_bins, order_of, units_of
+from granite_xai.fit_checks import (
+    causes,
+    grid_check,
+    in_words,
+    measure,
+    note_bins,
+    order_of,
+    units_of,
+)
 from granite_xai.influence import PlayersAndSets
 from granite_xai.interaction import Additive
 from granite_xai.masking.fitted import FittedMaskings, fit_reference
@@ -41,9 +49,19 @@ from granite_xai.search.tree import Tree
 from granite_xai.tables import Table
 from granite_xai.trees.routes import Route, Routed
 
-Measured = tuple[FloatArray, FloatArray, float]  # on all rows: roots, floors, and the noise of one prediction
+Measured = tuple[
+    FloatArray, FloatArray, float
+]  # on all rows: roots, floors, and the noise of one prediction
 # What results and problems have from the inputs of a fit.
-_OF_RESULTS = ("table", "predictor", "comparisons", "question_weights", "weights", "missing", "confidence")
+_OF_RESULTS = (
+    "table",
+    "predictor",
+    "comparisons",
+    "question_weights",
+    "weights",
+    "missing",
+    "confidence",
+)
 _OF_PROBLEMS = ("route", "missing", "resources", "n_jobs", "diagnostics", "tree", "seed")
 
 
@@ -98,17 +116,23 @@ class FitResult:
     floors: FloatArray
     remaining: float
     centres: dict[int | None, int]
-    additive: Later[SurrogateFit]  # the surrogate; asks the model where a question about some columns did not
+    additive: Later[
+        SurrogateFit
+    ]  # the surrogate; asks the model where a question about some columns did not
     missing: bool
     exponent: int = 0
     confidence: Confidence | None = None
     chance: Chance | None = None
     estimate: Estimate | None = None
     stability: Stability | None = None
-    path: Path | None = None  # where the price of a region was chosen by it, or somebody asked for it
+    path: Path | None = (
+        None  # where the price of a region was chosen by it, or somebody asked for it
+    )
     learned: Mapping[str, Any] = field(default_factory=dict)
     fingerprint: object = None
-    outputs: Mapping[Any, FitResult] = field(default_factory=dict)  # where all are explained: each, in these regions
+    outputs: Mapping[Any, FitResult] = field(
+        default_factory=dict
+    )  # where all are explained: each, in these regions
 
     @property
     def below_noise_floor(self) -> bool:
@@ -144,13 +168,17 @@ class FitRun(NamedTuple):
     inputs: FitInputs
     error: float  # noise of one prediction
     complete: Later[Evaluations]  # with all that the surrogate reads
-    outputs: Mapping[Any, FitRun] = MappingProxyType({})  # where all are explained: each, in the regions of all
+    outputs: Mapping[Any, FitRun] = MappingProxyType(
+        {}
+    )  # where all are explained: each, in the regions of all
 
 
 def run(inputs: FitInputs) -> FitRun:
     """Ask the model, search for regions, and describe them."""
     record, asked = inputs.diagnostics, requested(inputs)
-    reference = fit_reference(asked.readings, asked.changes, inputs.table, inputs.weights, inputs.seed)
+    reference = fit_reference(
+        asked.readings, asked.changes, inputs.table, inputs.weights, inputs.seed
+    )
     record.note("bytes", asked.bytes)
     stages = asked.stages(inputs.route, inputs.resources, candidate_bytes(inputs))
     record.note("plan", {**stages, **inputs.plan})
@@ -158,33 +186,57 @@ def run(inputs: FitInputs) -> FitRun:
     with record.stage("evaluations"):
         how = handed_on(inputs, "weights", "y", "resources", "n_jobs", "diagnostics", "unfinished")
         how |= {"planned": inputs.plan.get("seconds", {}).get("evaluations")}
-        degrees = {question.degree for question in inputs.comparisons}  # where all figures scale, and shares stay:
+        degrees = {
+            question.degree for question in inputs.comparisons
+        }  # where all figures scale, and shares stay:
         scales = None not in degrees and (inputs.objective.normalize == "root" or degrees == {2})
-        how |= {"exponent": None if scales and not inputs.predictor.outputs else 0}  # in units of a power of two
+        how |= {
+            "exponent": None if scales and not inputs.predictor.outputs else 0
+        }  # in units of a power of two
         evaluations, extent = evaluate(inputs.route, asked, reference, **how)
     if evaluations.snapped:
         limits = inputs.resources, asked.checked, inputs.seed
-        note = grid_check(inputs.comparisons, inputs.route, evaluations, reference, limits, inputs.y)
+        note = grid_check(
+            inputs.comparisons, inputs.route, evaluations, reference, limits, inputs.y
+        )
         record.note("max_grid", note)
         record.remember(in_words(note))
     with record.stage("search"), one_blas_thread():
-        single, jobs = inputs.predictor.native_float32, 1 if evaluations.primitives else resolve_jobs(inputs.n_jobs)
-        roots, floors, error = measure(inputs.comparisons, evaluations, extent, probed, single, jobs, record)
+        single, jobs = (
+            inputs.predictor.native_float32,
+            1 if evaluations.primitives else resolve_jobs(inputs.n_jobs),
+        )
+        roots, floors, error = measure(
+            inputs.comparisons, evaluations, extent, probed, single, jobs, record
+        )
         chance = _chance(inputs, evaluations, roots)
         measured, path = (roots, floors, error), None
         if inputs.readable:
             path = find_path(inputs, evaluations, measured, chance)
             inputs = inputs.priced(path.chosen.alpha)
         found = search(inputs, evaluations, measured, chance)
-        if isinstance(inputs.partitioner, Tree) and inputs.confidence is not None and found.partition.root is not None:
-            problem, drawn = _problem(inputs, evaluations, measured, chance), signs(inputs.clusters, inputs.seed)
-            told = split_clarity(problem, found.partition.root, drawn, np.arange(len(inputs.weights)))
+        if (
+            isinstance(inputs.partitioner, Tree)
+            and inputs.confidence is not None
+            and found.partition.root is not None
+        ):
+            problem, drawn = (
+                _problem(inputs, evaluations, measured, chance),
+                signs(inputs.clusters, inputs.seed),
+            )
+            told = split_clarity(
+                problem, found.partition.root, drawn, np.arange(len(inputs.weights))
+            )
             record.note("splits", list(told))
         if path is not None:
-            record.note("alpha", {"alpha": path.chosen.alpha, "text": path.text(len(found.partition))})
+            record.note(
+                "alpha", {"alpha": path.chosen.alpha, "text": path.text(len(found.partition))}
+            )
     if inputs.confidence is not None:
         record.note("cause", causes(inputs.comparisons, evaluations, floors))
-    record.note("memory", {"held": evaluations.space.most_held, "spilled": evaluations.space.most_spilled})
+    record.note(
+        "memory", {"held": evaluations.space.most_held, "spilled": evaluations.space.most_spilled}
+    )
     figures = {"roots": roots, "floors": floors, "chance": chance, "path": path}
     complete = Later(partial(_completed, inputs, evaluations))
     result = _described(inputs, evaluations, reference, found, **figures, complete=complete)
@@ -195,41 +247,74 @@ def by_output(joint: FitRun) -> FitRun:
     """With what a fit of each output would know, had it been given the regions that were found for all."""
     inputs, known, runs = joint.inputs, joint.result, dict[Any, FitRun]()
     for k, (name, predictor) in enumerate(inputs.predictor.outputs.items()):
-        count, evaluations = len(known.comparisons) // len(inputs.predictor.outputs), joint.evaluations.outputs[k]
+        count, evaluations = (
+            len(known.comparisons) // len(inputs.predictor.outputs),
+            joint.evaluations.outputs[k],
+        )
         own = slice(k * count, (k + 1) * count)
-        asked = tuple(q.about(0, q.question.label.removesuffix(f" of {name}")) for q in known.comparisons[own])
+        asked = tuple(
+            q.about(0, q.question.label.removesuffix(f" of {name}")) for q in known.comparisons[own]
+        )
         chance = known.chance and Chance(*(each[own] for each in astuple(known.chance)))
-        figures: dict[str, Any] = {"roots": known.roots[own], "floors": known.floors[own], "chance": chance}
-        alone = replace(inputs, route=Route(predictor, inputs.table), comparisons=asked, y=evaluations.y)
+        figures: dict[str, Any] = {
+            "roots": known.roots[own],
+            "floors": known.floors[own],
+            "chance": chance,
+        }
+        alone = replace(
+            inputs, route=Route(predictor, inputs.table), comparisons=asked, y=evaluations.y
+        )
         weights = inputs.question_weights[own]
         alone = replace(alone, question_weights=weights, partitioner=GivenRules(known.partition))
         with one_blas_thread():
-            found = search(alone, evaluations, (figures["roots"], figures["floors"], joint.error), chance)
+            found = search(
+                alone, evaluations, (figures["roots"], figures["floors"], joint.error), chance
+            )
         complete = Later(partial(_completed, alone, evaluations))
         told = _described(alone, evaluations, known.reference, found, **figures, complete=complete)
         runs[name] = FitRun(told, evaluations, alone, joint.error, complete)
     if not runs:
         return joint
     outputs = {name: each.result for name, each in runs.items()}
-    shares = [(one.additive.value.fidelity, one.additive.value.global_fidelity) for one in outputs.values()]
+    shares = [
+        (one.additive.value.fidelity, one.additive.value.global_fidelity)
+        for one in outputs.values()
+    ]
     both = dict(zip(("fidelity", "global_fidelity"), np.mean(shares, axis=0).tolist(), strict=True))
     additive = Later(lambda: replace(known.additive.value, **both), now=True)
     return joint._replace(result=replace(known, outputs=outputs, additive=additive), outputs=runs)
 
 
-def again(inputs: FitInputs, evaluations: Evaluations, floors: FloatArray, error: float, rows: IntArray) -> Partition:
+def again(
+    inputs: FitInputs, evaluations: Evaluations, floors: FloatArray, error: float, rows: IntArray
+) -> Partition:
     """The search on some of the fitting rows; the model is not asked."""
-    evaluations, route = evaluations.restrict(rows), Route(inputs.predictor, inputs.table.take(rows))
-    some = replace(inputs, route=route, y=evaluations.y, weights=evaluations.weights, diagnostics=Diagnostics())
-    some = replace(some, clusters=np.unique(inputs.clusters[rows], return_inverse=True)[1].reshape(-1))
-    some = replace(some, resources=replace(inputs.resources, progress=False))  # searches are shown, not their rows
+    evaluations, route = (
+        evaluations.restrict(rows),
+        Route(inputs.predictor, inputs.table.take(rows)),
+    )
+    some = replace(
+        inputs, route=route, y=evaluations.y, weights=evaluations.weights, diagnostics=Diagnostics()
+    )
+    some = replace(
+        some, clusters=np.unique(inputs.clusters[rows], return_inverse=True)[1].reshape(-1)
+    )
+    some = replace(
+        some, resources=replace(inputs.resources, progress=False)
+    )  # searches are shown, not their rows
     with one_blas_thread():
         whole = Splits.whole(evaluations.weights, evaluations.primitives)
-        roots = np.array([question.regional(evaluations, whole)[0, 0] for question in inputs.comparisons])
-        return search(some, evaluations, (roots, floors, error), _chance(some, evaluations, roots)).partition
+        roots = np.array(
+            [question.regional(evaluations, whole)[0, 0] for question in inputs.comparisons]
+        )
+        return search(
+            some, evaluations, (roots, floors, error), _chance(some, evaluations, roots)
+        ).partition
 
 
-def find_path(inputs: FitInputs, evaluations: Evaluations, measured: Measured, chance: Chance | None) -> Path:
+def find_path(
+    inputs: FitInputs, evaluations: Evaluations, measured: Measured, chance: Chance | None
+) -> Path:
     """The trees from the largest to none; folds are searched and measured by what is known of their rows."""
     problem = _problem(inputs, evaluations, measured, chance)
 
@@ -244,7 +329,11 @@ def find_path(inputs: FitInputs, evaluations: Evaluations, measured: Measured, c
 
 
 def _described(
-    inputs: FitInputs, evaluations: Evaluations, reference: FittedMaskings, found: PartitionResult, **measured: Any
+    inputs: FitInputs,
+    evaluations: Evaluations,
+    reference: FittedMaskings,
+    found: PartitionResult,
+    **measured: Any,
 ) -> FitResult:
     """The regions with their central rows and their additive surrogate."""
     table, partition = inputs.table, found.partition
@@ -253,8 +342,15 @@ def _described(
     rows = [np.flatnonzero(regions == k) for k in range(len(partition))]
     note_bins(inputs.diagnostics, evaluations, rows, beyond_chance=inputs.confidence is not None)
     complete, known = measured.pop("complete"), handed_on(inputs, *_OF_RESULTS) | measured
-    known |= {"reference": reference, "partition": partition, "regions": regions, "learned": found.extra_attributes}
-    later = Later(lambda: described(table, complete.value, players, order, rows), now=_asks_all(inputs))
+    known |= {
+        "reference": reference,
+        "partition": partition,
+        "regions": regions,
+        "learned": found.extra_attributes,
+    }
+    later = Later(
+        lambda: described(table, complete.value, players, order, rows), now=_asks_all(inputs)
+    )
     known |= {"additive": later, "exponent": evaluations.exponent}
     remaining = float(sum(region.disagreement for region in partition))
     with one_blas_thread():
@@ -263,7 +359,9 @@ def _described(
 
 def requested(inputs: FitInputs) -> EvaluationPlan:
     """What a fit asks of the model: both sides of every question, and of one about all columns the surrogate."""
-    effects = [side for comparison in inputs.comparisons for side in (comparison.first, comparison.second)]
+    effects = [
+        side for comparison in inputs.comparisons for side in (comparison.first, comparison.second)
+    ]
     also = _additive(inputs) if _asks_all(inputs) else frozenset()
     every = [*effects, *inputs.extra_effects]
     asked = request(inputs.table, every, also, inputs.resources.grid, inputs.route.cells)
@@ -275,8 +373,12 @@ def _asks_all(inputs: FitInputs) -> bool:
     cut = inputs.tree.columns(inputs.table)
     nominal = (c for c in inputs.table.columns if c.kind == "nominal" and c.position in cut)
     sets = (members for question in inputs.comparisons for members in question.first.layout.sets)
-    asked = bool(inputs.predictor.outputs) or set().union(*sets) >= set(inputs.comparisons[0].first.layout.explained)
-    return asked or any(2 ** (len(column.levels) - 1) > inputs.tree.max_candidates for column in nominal)
+    asked = bool(inputs.predictor.outputs) or set().union(*sets) >= set(
+        inputs.comparisons[0].first.layout.explained
+    )
+    return asked or any(
+        2 ** (len(column.levels) - 1) > inputs.tree.max_candidates for column in nominal
+    )
 
 
 def _additive(inputs: FitInputs) -> set[Coalition]:
@@ -292,7 +394,9 @@ def _completed(inputs: FitInputs, evaluations: Evaluations) -> Evaluations:
     if not wanted:
         return evaluations
     asked = request(inputs.table, [], wanted, inputs.resources.grid, inputs.route.cells)
-    known = handed_on(inputs, "weights", "y", "resources", "n_jobs") | {"exponent": evaluations.exponent}
+    known = handed_on(inputs, "weights", "y", "resources", "n_jobs") | {
+        "exponent": evaluations.exponent
+    }
     more, _ = evaluate(inputs.route, asked, FittedMaskings({}, {}, {}), **known)
     names = ("stored_as", "matrices", "snapped")
     both: Any = {name: {**getattr(more, name), **getattr(evaluations, name)} for name in names}
@@ -310,15 +414,26 @@ def _chance(inputs: FitInputs, evaluations: Evaluations, roots: FloatArray) -> C
     replicates = inputs.replicates
     if replicates is None:
         return None
-    found = replicates.chance(inputs.comparisons, evaluations, np.arange(evaluations.n_rows), inputs.n_jobs)
+    found = replicates.chance(
+        inputs.comparisons, evaluations, np.arange(evaluations.n_rows), inputs.n_jobs
+    )
     units = units_of(inputs.comparisons, evaluations.exponent)
-    figures = by_power_of_two(np.stack([roots, found.level, found.bar, found.corrected]), units).T.tolist()
-    keys, told = ("disagreement", "chance", "bar", "corrected"), zip(inputs.comparisons, figures, strict=True)
-    inputs.diagnostics.note("chance", {one.question.label: dict(zip(keys, own, strict=True)) for one, own in told})
+    figures = by_power_of_two(
+        np.stack([roots, found.level, found.bar, found.corrected]), units
+    ).T.tolist()
+    keys, told = (
+        ("disagreement", "chance", "bar", "corrected"),
+        zip(inputs.comparisons, figures, strict=True),
+    )
+    inputs.diagnostics.note(
+        "chance", {one.question.label: dict(zip(keys, own, strict=True)) for one, own in told}
+    )
     return found
 
 
-def search(inputs: FitInputs, evaluations: Evaluations, measured: Measured, chance: Chance | None) -> PartitionResult:
+def search(
+    inputs: FitInputs, evaluations: Evaluations, measured: Measured, chance: Chance | None
+) -> PartitionResult:
     """The regions; one when there is nothing to explain beyond rounding and chance (C4) and no other end."""
     roots, floors, _ = measured
     problem = _problem(inputs, evaluations, measured, chance)
@@ -334,19 +449,27 @@ def search(inputs: FitInputs, evaluations: Evaluations, measured: Measured, chan
         return inputs.partitioner.partition(replace(problem, told=told))
 
 
-def _problem(inputs: FitInputs, evaluations: Evaluations, measured: Measured, chance: Chance | None) -> Problem:
+def _problem(
+    inputs: FitInputs, evaluations: Evaluations, measured: Measured, chance: Chance | None
+) -> Problem:
     """What is to become small, in shares of what the rows show."""
     roots, floors, error = measured
     exceeded, weights = True if chance is None else chance.exceeded(floors), inputs.question_weights
-    scaled = shares(inputs.comparisons, weights, roots, floors, inputs.objective, evaluations, exceeded)
+    scaled = shares(
+        inputs.comparisons, weights, roots, floors, inputs.objective, evaluations, exceeded
+    )
     rule, replicates = None, inputs.replicates
     if chance is not None and replicates is not None:
         factors = scaled.factors
         if inputs.objective.normalize == "root":
-            factors = factors * np.divide(roots, chance.corrected, out=np.zeros_like(roots), where=exceeded)
+            factors = factors * np.divide(
+                roots, chance.corrected, out=np.zeros_like(roots), where=exceeded
+            )
         rule = ChanceRule(replicates, inputs.comparisons, chance, factors)
     own = handed_on(inputs, *_OF_PROBLEMS)
-    return Problem(**own, evaluations=evaluations, shares=scaled, roots=roots, error=error, chance=rule)
+    return Problem(
+        **own, evaluations=evaluations, shares=scaled, roots=roots, error=error, chance=rule
+    )
 
 
 def _centres(evaluations: Evaluations, regions: Sequence[IntArray]) -> dict[int | None, int]:

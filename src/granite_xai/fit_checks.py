@@ -50,7 +50,13 @@ def units_of(questions: Asked, exponent: int) -> IntArray:
 
 
 def measure(
-    asked: Asked, held: Evaluations, extent: EvaluationRange, probe: Probe, single: bool, jobs: int, record: Diagnostics
+    asked: Asked,
+    held: Evaluations,
+    extent: EvaluationRange,
+    probe: Probe,
+    single: bool,
+    jobs: int,
+    record: Diagnostics,
 ) -> tuple[FloatArray, FloatArray, float]:
     """Disagreement of each question on all rows, its noise floor, and the noise of one prediction."""
     splits, every = Splits.whole(held.weights, held.primitives), held.outputs
@@ -62,21 +68,31 @@ def measure(
         countable = np.isfinite(roots * held.n_rows) & np.isfinite(floors)
     told = by_power_of_two(np.stack([floors, roots]), units_of(asked, extent.exponent))
     for name, found in zip(("noise_floor", "measured_disagreement"), told.tolist(), strict=True):
-        record.note(name, {question.question.label: each for question, each in zip(asked, found, strict=True)})
+        record.note(
+            name,
+            {question.question.label: each for question, each in zip(asked, found, strict=True)},
+        )
     scales = [each.scale * 2.0**each.exponent for each in extents]
     if not np.all(countable):
         raise too_large(max(scales))
-    sizes = [(float(np.max(np.abs(own.predictions))), scale) for own, scale in zip(every, scales, strict=True)]
+    sizes = [
+        (float(np.max(np.abs(own.predictions))), scale)
+        for own, scale in zip(every, scales, strict=True)
+    ]
     for question, heard, least, root in zip(asked, roots > floors, *told.tolist(), strict=True):
         _tell(question, bool(heard), least, root, sizes[question.output], record)
     return roots, floors, max(errors)
 
 
-def _noise(own: Evaluations, extent: EvaluationRange, probed: Probe, single: bool, record: Diagnostics) -> float:
+def _noise(
+    own: Evaluations, extent: EvaluationRange, probed: Probe, single: bool, record: Diagnostics
+) -> float:
     """The noise of one prediction of an output."""
     single, unit = single or extent.single_precision, 2.0**extent.exponent
     error = delta(probed, extent.scale * unit, single)
-    spread = float(np.sqrt(Splits.whole(own.weights, own.primitives).variances(own.predictions[None])[0, 0]))
+    spread = float(
+        np.sqrt(Splits.whole(own.weights, own.primitives).variances(own.predictions[None])[0, 0])
+    )
     changes = inconstancy(error, extent.changed * unit, spread * unit, single)
     if changes is not None:
         record.warn(changes, ModelWarning)
@@ -84,7 +100,12 @@ def _noise(own: Evaluations, extent: EvaluationRange, probed: Probe, single: boo
 
 
 def _tell(
-    question: ResolvedQuestion, heard: bool, least: float, root: float, sizes: tuple[float, float], record: Diagnostics
+    question: ResolvedQuestion,
+    heard: bool,
+    least: float,
+    root: float,
+    sizes: tuple[float, float],
+    record: Diagnostics,
 ) -> None:
     """Say where the noise floor hides more than rounding mostly makes, or where squares are no numbers."""
     label, powers = question.question.label, 2 if question.first.behavior.key == "local" else 4
@@ -108,7 +129,10 @@ def _tell(
 
 def _floor(question: ResolvedQuestion, evaluations: Evaluations, error: float) -> float:
     """The disagreement that rounding (and sampling) alone can produce (C4)."""
-    error, unscaled = question.first.behavior.error(error, evaluations), replace(evaluations, exponent=0)
+    error, unscaled = (
+        question.first.behavior.error(error, evaluations),
+        replace(evaluations, exponent=0),
+    )
     total = floor(len(question.first.layout.sets), question.loss, order_of([question]), error)
     for effect in (question.first, question.second):
         if effect.draws:
@@ -119,38 +143,62 @@ def _floor(question: ResolvedQuestion, evaluations: Evaluations, error: float) -
 
 
 def grid_check(
-    comparisons: Asked, route: Route, evaluations: Evaluations, reference: FittedMaskings, limits: Limits, y: Any
+    comparisons: Asked,
+    route: Route,
+    evaluations: Evaluations,
+    reference: FittedMaskings,
+    limits: Limits,
+    y: Any,
 ) -> dict[str, Any]:
     """A grid's columns, and the root mean square of exact gaps of a few rows and of their difference on the grid."""
     resources, count, seed = limits
-    rows = np.sort(np.random.default_rng(seed).choice(evaluations.n_rows, size=count, replace=False))
+    rows = np.sort(
+        np.random.default_rng(seed).choice(evaluations.n_rows, size=count, replace=False)
+    )
     effects = [side for comparison in comparisons for side in (comparison.first, comparison.second)]
     part, near = route.table.take(rows), evaluations.restrict(rows)
-    own: dict[str, Any] = {"resources": replace(resources, max_grid=None), "exponent": near.exponent}
+    own: dict[str, Any] = {
+        "resources": replace(resources, max_grid=None),
+        "exponent": near.exponent,
+    }
     own |= {"y": None if y is None else y[rows], "weights": near.weights}
     asked = Route(route.predictor, part), request(part, effects)
     exact, _ = evaluate(*asked, reference, coordinates=near.coordinates, **own)
     splits, figures = Splits.whole(near.weights, near.primitives), {}
     for comparison in comparisons:
-        snapped, true = (np.stack(list(comparison.gap_values(each, splits))) for each in (near, exact))
+        snapped, true = (
+            np.stack(list(comparison.gap_values(each, splits))) for each in (near, exact)
+        )
         if not comparison.first.behavior.per_row:
             snapped, true = snapped[..., 0], true[..., 0]
         power = near.exponent * (comparison.first.behavior.degree or 0)
-        both = by_power_of_two([np.sqrt(np.mean(np.square(gaps))) for gaps in (snapped - true, true)], power).tolist()
-        figures[comparison.question.label] = dict(zip(("rms_difference", "rms_gap"), both, strict=True))
-    columns = {part.names[min(s)]: evaluations.matrices[s].values.shape[0] for s in evaluations.snapped}
+        both = by_power_of_two(
+            [np.sqrt(np.mean(np.square(gaps))) for gaps in (snapped - true, true)], power
+        ).tolist()
+        figures[comparison.question.label] = dict(
+            zip(("rms_difference", "rms_gap"), both, strict=True)
+        )
+    columns = {
+        part.names[min(s)]: evaluations.matrices[s].values.shape[0] for s in evaluations.snapped
+    }
     return {"columns": columns, "rows": len(rows), "gaps": figures}
 
 
 def in_words(note: dict[str, Any]) -> str:
     """The note as a sentence, for the report."""
     columns = ", ".join(f"{name} ({count})" for name, count in note["columns"].items())
-    errors = (gaps["rms_difference"] / gaps["rms_gap"] for gaps in note["gaps"].values() if gaps["rms_gap"] > 0)
+    errors = (
+        gaps["rms_difference"] / gaps["rms_gap"]
+        for gaps in note["gaps"].values()
+        if gaps["rms_gap"] > 0
+    )
     text = f"C22: on a grid of so many values: {columns}. On {note['rows']} rows the gaps differ from the exact ones "
     return text + f"by {max(errors, default=0.0):.1%} of their size (root mean square)."
 
 
-def note_bins(record: Diagnostics, evaluations: Evaluations, regions: Sequence[IntArray], beyond_chance: bool) -> None:
+def note_bins(
+    record: Diagnostics, evaluations: Evaluations, regions: Sequence[IntArray], beyond_chance: bool
+) -> None:
     """Count the bins that are too thin to average over, and warn once (C10)."""
     thin = single = 0
     for bins in evaluations.bins.values():
@@ -163,7 +211,9 @@ def note_bins(record: Diagnostics, evaluations: Evaluations, regions: Sequence[I
     record.note("thin_bins", {"cells": thin, "single_bin": single})
     if thin or single:
         text = f"C10: conditional masking has {thin} bins with fewer than {THIN} rows of a region, and {single} times "
-        text += "all rows of a region share one bin, where conditional equals marginal by construction."
+        text += (
+            "all rows of a region share one bin, where conditional equals marginal by construction."
+        )
         record.warn(text, BinWarning)
 
 
@@ -172,15 +222,26 @@ def cause(question: Disagreement) -> str:
     first, second = question.first, question.second
     if first.masking.key != second.masking.key:
         return DEPEND if first.interaction == second.interaction else EITHER
-    return INTERACT if question.behavior.key == "local" and first.masking.key != "conditional" else EITHER
+    return (
+        INTERACT
+        if question.behavior.key == "local" and first.masking.key != "conditional"
+        else EITHER
+    )
 
 
 def causes(questions: Asked, evaluations: Evaluations, floors: FloatArray) -> dict[str, Any]:
     """For each question its cause, and the share of the disagreement that a sum of its curves would keep, if known."""
-    count = min(evaluations.n_rows, MOST, int((evaluations.space.block / 8 / (1 + len(evaluations.matrices))) ** 0.5))
+    count = min(
+        evaluations.n_rows,
+        MOST,
+        int((evaluations.space.block / 8 / (1 + len(evaluations.matrices))) ** 0.5),
+    )
     rows = np.linspace(0, evaluations.n_rows - 1, count).astype(np.intp)
     some = evaluations.restrict(rows) if count < evaluations.n_rows else evaluations
-    kept = [(each.question, _kept(each, some, floor)) for each, floor in zip(questions, floors.tolist(), strict=True)]
+    kept = [
+        (each.question, _kept(each, some, floor))
+        for each, floor in zip(questions, floors.tolist(), strict=True)
+    ]
     return {one.label: {"cause": cause(one), "without_interactions": share} for one, share in kept}
 
 
@@ -191,19 +252,34 @@ def _kept(question: ResolvedQuestion, evaluations: Evaluations, floor: float) ->
     without = additive_evaluations(question, evaluations)
     whole = Splits.whole(evaluations.weights, evaluations.primitives)
     total = float(question.regional(evaluations, whole)[0, 0])
-    return None if without is None or total <= floor else float(question.regional(without, whole)[0, 0]) / total
+    return (
+        None
+        if without is None or total <= floor
+        else float(question.regional(without, whole)[0, 0]) / total
+    )
 
 
-def additive_evaluations(question: ResolvedQuestion, evaluations: Evaluations) -> Evaluations | None:
+def additive_evaluations(
+    question: ResolvedQuestion, evaluations: Evaluations
+) -> Evaluations | None:
     """The evaluations of the additive model on the same rows; None: they cannot be read from those of the model."""
     # With the curve ``c_i`` of each player, ``E_S[x, x'] = sum over S of c_i(x) + sum over the others of c_i(x')``.
     players = question.first.layout.players
-    if evaluations.snapped or evaluations.against or not all(player in evaluations.stored_as for player in players):
+    if (
+        evaluations.snapped
+        or evaluations.against
+        or not all(player in evaluations.stored_as for player in players)
+    ):
         return None
-    game = Game.of(Local(), Marginal(), evaluations, Splits.whole(evaluations.weights, evaluations.primitives))
+    game = Game.of(
+        Local(), Marginal(), evaluations, Splits.whole(evaluations.weights, evaluations.primitives)
+    )
     curves = {player: game.values({player: 1.0, frozenset(): -1.0})[0] for player in players}
     total: FloatArray = np.sum(list(curves.values()), axis=0)
-    start, P = float(np.average(evaluations.predictions, weights=evaluations.weights)), evaluations.primitives or NUMPY
+    start, P = (
+        float(np.average(evaluations.predictions, weights=evaluations.weights)),
+        evaluations.primitives or NUMPY,
+    )
 
     def of(columns: Coalition) -> FloatArray:
         inside = [curve for player, curve in curves.items() if player <= columns]
@@ -214,7 +290,16 @@ def additive_evaluations(question: ResolvedQuestion, evaluations: Evaluations) -
         return Matrix(P.array(own[carriers])[:, None] + P.array(rest)[None, :], index)
 
     known = evaluations.matrices.items()
-    matrices = {columns: pairs(matrix, of(columns), start + total - of(columns)) for columns, matrix in known}
-    own = {t: of(union(t.members)) if len(t.members) == 1 else 0.0 * total for t in evaluations.attributions}
-    phi = {term: pairs(matrix, own[term], -own[term]) for term, matrix in evaluations.attributions.items()}
+    matrices = {
+        columns: pairs(matrix, of(columns), start + total - of(columns))
+        for columns, matrix in known
+    }
+    own = {
+        t: of(union(t.members)) if len(t.members) == 1 else 0.0 * total
+        for t in evaluations.attributions
+    }
+    phi = {
+        term: pairs(matrix, own[term], -own[term])
+        for term, matrix in evaluations.attributions.items()
+    }
     return replace(evaluations, predictions=start + total, matrices=matrices, attributions=phi)

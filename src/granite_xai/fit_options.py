@@ -49,11 +49,16 @@ def chosen_partitioner(partitioner: Any, tree: Tree) -> Partitioner:
         return tree if partitioner is None else partitioner
     if hasattr(partitioner, "partition"):
         return OwnPartitioner(partitioner)
-    text, hint = f"partitioner={partitioner!r} has no method partition.", "Pass None or an object of gx.partitioners."
+    text, hint = (
+        f"partitioner={partitioner!r} has no method partition.",
+        "Pass None or an object of gx.partitioners.",
+    )
     raise InputError(text, code="P01", argument="partitioner", hint=hint)
 
 
-def chosen_influence(kind: Any, groups: Mapping[str, Any] | None, features: Sequence[Any] | None) -> Influence:
+def chosen_influence(
+    kind: Any, groups: Mapping[str, Any] | None, features: Sequence[Any] | None
+) -> Influence:
     """Whose effects questions given by name compare."""
     if isinstance(kind, Individual | Joint | Interactions):
         return kind
@@ -90,7 +95,9 @@ def chosen_limits(resources: Any) -> Resources:
         require_supported(limits)
         return limits
     text = f"resources is a {type(resources).__name__}, not a gx.Resources."
-    raise InputError(text, code="P01", argument="resources", hint="Pass gx.Resources(memory_limit=…) or None.")
+    raise InputError(
+        text, code="P01", argument="resources", hint="Pass gx.Resources(memory_limit=…) or None."
+    )
 
 
 def chosen_seed(random_state: Any) -> int:
@@ -109,7 +116,12 @@ def chosen_confidence(g: Any, seed: int) -> Confidence | None:
     level = real_number("confidence_level", g.confidence_level, above=0)
     if level >= 1:
         text = f"confidence_level={g.confidence_level!r} is not below 1."
-        raise InputError(text, code="P02", argument="confidence_level", hint="Pass 0.95, or None for the paper's way.")
+        raise InputError(
+            text,
+            code="P02",
+            argument="confidence_level",
+            hint="Pass 0.95, or None for the paper's way.",
+        )
     count = whole_number("n_resamples", g.n_resamples, at_least=1)
     bar_position(count, level)
     return Confidence(level, count, seed)
@@ -117,14 +129,22 @@ def chosen_confidence(g: Any, seed: int) -> Confidence | None:
 
 def chosen_holdout(g: Any) -> Any:
     """Which rows are held out: "auto", a share, False, or other rows (X, y); "auto" is False without a confidence."""
-    holdout, hint = g.holdout, 'Pass "auto", False, a share of the rows such as 0.3, or other rows (X, y).'
+    holdout, hint = (
+        g.holdout,
+        'Pass "auto", False, a share of the rows such as 0.3, or other rows (X, y).',
+    )
     if isinstance(holdout, str):
         choose("holdout", holdout, {"auto": "auto"})
         return "auto" if g.confidence_level is not None else False
     pair = isinstance(holdout, tuple | list)
     if holdout is False or (pair and len(holdout) == 2):
         return holdout
-    if pair or isinstance(holdout, bool) or not isinstance(holdout, Real) or not 0 < float(holdout) < 1:
+    if (
+        pair
+        or isinstance(holdout, bool)
+        or not isinstance(holdout, Real)
+        or not 0 < float(holdout) < 1
+    ):
         text = f" has {len(holdout)} parts." if pair else f"={holdout!r} is no choice."
         raise InputError(f"holdout{text}", code="P01", argument="holdout", hint=hint)
     return float(holdout)

@@ -96,17 +96,27 @@ class FitValues(Routed):
 
     def by_row(self) -> tuple[FloatArray, FloatArray | None, FloatArray | None]:
         """Predictions, and with a target that and the losses of the rows."""
-        known, loss = self.evaluations, risk_loss("log" if self.fitted.predictor.is_probability else "squared")
+        known, loss = (
+            self.evaluations,
+            risk_loss("log" if self.fitted.predictor.is_probability else "squared"),
+        )
         predictions = by_power_of_two(known.predictions + known.offset, known.exponent)
         target = None if known.y is None else by_power_of_two(known.y, known.exponent)
         return predictions, target, None if target is None else loss.pair(predictions, target)
 
     def question(self, question: ResolvedQuestion, scope: Scope) -> QuestionValues:
         """Both sides of a question in one scope."""
-        found, exponent = _question_values(question, self.evaluations.restrict(scope.rows)), self.evaluations.exponent
+        found, exponent = (
+            _question_values(question, self.evaluations.restrict(scope.rows)),
+            self.evaluations.exponent,
+        )
         power = exponent * (question.first.behavior.degree or 0)
-        first, second, sizes = (by_power_of_two(each, power) for each in (*found.sides, found.sizes))
-        return QuestionValues((first, second), sizes, by_power_of_two(found.gaps, exponent * (question.degree or 0)))
+        first, second, sizes = (
+            by_power_of_two(each, power) for each in (*found.sides, found.sizes)
+        )
+        return QuestionValues(
+            (first, second), sizes, by_power_of_two(found.gaps, exponent * (question.degree or 0))
+        )
 
     def gaps(self, question: ResolvedQuestion) -> tuple[FloatArray, FloatArray] | None:
         """Disagreement of each set on all rows and inside the regions; None where it cannot be read."""
@@ -115,7 +125,9 @@ class FitValues(Routed):
             wanted = (question.first.readings() | question.second.readings()) - known.bins.keys()
             learned = fit_reference(wanted, (), self.table, known.weights, self.seed).bins
             bins = {key: Bins.of(function(self.table)) for key, function in learned.items()}
-            evaluations = replace(known, bins={**known.bins, **bins})  # as conditional masking reads them
+            evaluations = replace(
+                known, bins={**known.bins, **bins}
+            )  # as conditional masking reads them
             before = _question_values(question, evaluations).gaps
             after = np.zeros_like(before)
             for scope in self.regions:
@@ -124,9 +136,13 @@ class FitValues(Routed):
         except GraniteError:  # for example bins of a column that has no order; the map is an extra
             return None
         power = 1 if question.first.behavior.key == "local" else 2
-        own = zip(self.fitted.comparisons, self.fitted.floors.tolist(), strict=True)  # the fit knows its own floors
+        own = zip(
+            self.fitted.comparisons, self.fitted.floors.tolist(), strict=True
+        )  # the fit knows its own floors
         floors = (floor for known, floor in own if known is question)
-        if float(before.sum()) <= next(floors, 1e-20 * max(self.variance, 1e-300) ** power):  # nothing but rounding
+        if float(before.sum()) <= next(
+            floors, 1e-20 * max(self.variance, 1e-300) ** power
+        ):  # nothing but rounding
             before = np.zeros_like(before)
         return before, after / evaluations.weights.sum()
 
@@ -137,7 +153,9 @@ class FitValues(Routed):
         for question in named_questions().values():
             asked = question.with_influence(influence)
             unknown = asked.behavior.key == "risk" and self.evaluations.y is None
-            if unknown or any(side.interaction.key not in ("pure", "full") for side in (asked.first, asked.second)):
+            if unknown or any(
+                side.interaction.key not in ("pure", "full") for side in (asked.first, asked.second)
+            ):
                 continue
             try:
                 resolved = asked.compare(self.route, self.resources, 0)
@@ -145,31 +163,44 @@ class FitValues(Routed):
             except GraniteError:
                 continue
             both = resolved.first, resolved.second
-            plain = not any(e.changes() or e.pairwise or e.masking.n_references or e.needed().coordinates for e in both)
+            plain = not any(
+                e.changes() or e.pairwise or e.masking.n_references or e.needed().coordinates
+                for e in both
+            )
             if plain and {visible for effect in both for _, visible in effect.readings()} <= known:
                 yield resolved
 
     def explained(self, scope: Scope) -> float:
         """Share of the variance in a scope that its own curves explain; 1 where nothing varies."""
         node = self.evaluations.restrict(scope.rows)
-        gap = node.predictions - additive(self.table, self.evaluations, self.fitted.layout.explained, 1, scope.rows)[0]
+        gap = (
+            node.predictions
+            - additive(self.table, self.evaluations, self.fitted.layout.explained, 1, scope.rows)[0]
+        )
         mean = np.average(node.predictions, weights=node.weights)
         total = float(node.weights @ np.square(node.predictions - mean))
-        nothing = total <= 1e-20 * self.variance * float(node.weights.sum())  # rounding: the region is constant
+        nothing = total <= 1e-20 * self.variance * float(
+            node.weights.sum()
+        )  # rounding: the region is constant
         return 1.0 if nothing else 1.0 - float(node.weights @ np.square(gap)) / total
 
     def bands(self, position: int, at: Callable[[FloatArray, IntArray], FloatArray]) -> list[Band]:
         """The ICE curves of one column in every scope, at the places of an axis."""
         known, column = self.evaluations, self.table.columns[position]
         matrix, weights = known.matrix(frozenset({position})), known.weights
-        level = column.codes if matrix.levels is None else matrix.levels[matrix.codes]  # on a grid, that of the grid
+        level = (
+            column.codes if matrix.levels is None else matrix.levels[matrix.codes]
+        )  # on a grid, that of the grid
         held, first = np.unique(level, return_index=True)
         near = np.clip(np.searchsorted(held, np.arange(-1, len(column.levels))), 0, len(held) - 1)
         lines, values = matrix.codes[first[near]], np.asarray(matrix.values)
         drawn = at(values, lines)
         tiny, found = 1e-12 * np.abs(known.predictions).max(), []
         for scope in self.scopes:
-            rows, clusters = scope.rows, np.unique(self.clusters[scope.rows], return_inverse=True)[1].reshape(-1)
+            rows, clusters = (
+                scope.rows,
+                np.unique(self.clusters[scope.rows], return_inverse=True)[1].reshape(-1),
+            )
             mass = np.bincount(matrix.codes[rows], weights=weights[rows], minlength=len(values))
             mean = (mass / mass.sum() @ values)[None, rows]
             band = _band(drawn[:, rows], mean, weights[rows], clusters, tiny)
@@ -182,12 +213,18 @@ class FitValues(Routed):
         chosen = self.strongest_pairs()
         coalitions = {union(pair) for pair in chosen}
         cost = plan(self.table, coalitions).rows
-        spent = plan(self.table, self.evaluations.matrices).rows  # of every value, also of those that were joined
+        spent = plan(
+            self.table, self.evaluations.matrices
+        ).rows  # of every value, also of those that were joined
         allowed = self.resources.max_evaluations or MAX_ROWS, self.resources.memory_limit // 8
         limit = min((CHEAP_TREES if self.by_trees else 1) * spent, *allowed)
         if not chosen or self.evaluations.everything in coalitions or cost > limit:
             return PairEffects(None, (), cost if chosen and cost > limit else 0, spent)
-        known, wanted, nothing = self.evaluations, request(self.table, [], coalitions), FittedMaskings({}, {}, {})
+        known, wanted, nothing = (
+            self.evaluations,
+            request(self.table, [], coalitions),
+            FittedMaskings({}, {}, {}),
+        )
         units: dict[str, Any] = {"weights": known.weights, "y": None, "exponent": known.exponent}
         joint, _ = evaluate(self.route, wanted, nothing, resources=self.resources, **units)
         alone = self._only({player for pair in chosen for player in pair})
@@ -199,11 +236,19 @@ class FitValues(Routed):
         """The evaluations of some coalitions: what is restricted to a region costs no more than what is read there."""
         known = self.evaluations
         stores = {known.stored_as[each][0] for each in coalitions if each in known.stored_as}
-        empty: dict[Any, Any] = {"bins": {}, "against": {}, "changes": {}, "errors": {}, "attributions": {}}
+        empty: dict[Any, Any] = {
+            "bins": {},
+            "against": {},
+            "changes": {},
+            "errors": {},
+            "attributions": {},
+        }
         kept = {store: matrix for store, matrix in known.matrices.items() if store in stores}
         return replace(known, matrices=kept, coordinates=None, vectors=(), snapped={}, **empty)
 
-    def _squared_error(self, rows: IntArray, alone: Evaluations, joint: Evaluations, pairs: Sequence[Pair]) -> float:
+    def _squared_error(
+        self, rows: IntArray, alone: Evaluations, joint: Evaluations, pairs: Sequence[Pair]
+    ) -> float:
         """``sum of (F - G)²`` in one region, G with the joint effects of the pairs."""
         node, further = alone.restrict(rows), joint.restrict(rows)
         game = Game.of(Local(), Marginal(), node, Splits.whole(node.weights, node.primitives))
@@ -218,7 +263,11 @@ class FitValues(Routed):
     def strongest_pairs(self, amount: int = PAIRS) -> list[Pair]:
         """The pairs of columns whose ICE curves depend on each other most: how far they move with its tenths."""
         # The smaller of both, inside the regions: a column that merely depends on an interacting one has flat curves.
-        singles = [p for p in self.fitted.layout.explained if len(p) == 1 and p in self.evaluations.stored_as]
+        singles = [
+            p
+            for p in self.fitted.layout.explained
+            if len(p) == 1 and p in self.evaluations.stored_as
+        ]
         if len(singles) < 2 or len(self.evaluations.everything) < 3:
             return []
         if len(singles) > TRIED:  # those whose curves differ most between rows
@@ -227,10 +276,15 @@ class FitValues(Routed):
         strength, some = dict.fromkeys(combinations(singles, 2), 0.0), self._only(singles)
         for scope in self.regions:
             node = some.restrict(scope.rows)
-            bins = {p: dependence_bins(self.table.columns[next(iter(p))].take(scope.rows)) for p in singles}
+            bins = {
+                p: dependence_bins(self.table.columns[next(iter(p))].take(scope.rows))
+                for p in singles
+            }
             curves = {p: _moves(node, p) for p in singles}
             for one, two in strength:
-                both = (_spread(curves[a], bins[b], node.weights) for a, b in ((one, two), (two, one)))
+                both = (
+                    _spread(curves[a], bins[b], node.weights) for a, b in ((one, two), (two, one))
+                )
                 strength[one, two] += min(both) * float(node.weights.sum())
         ranked = sorted(strength, key=lambda pair: -strength[pair])
         return [pair for pair in ranked[:amount] if strength[pair] > 1e-9 * max(strength.values())]
@@ -238,15 +292,21 @@ class FitValues(Routed):
 
 def _question_values(question: ResolvedQuestion, node: Evaluations) -> QuestionValues:
     rows, node = np.arange(node.n_rows), replace(node, exponent=0)
-    first, second = (regional_part(0, "", side, node, rows).values for side in (question.first, question.second))
+    first, second = (
+        regional_part(0, "", side, node, rows).values for side in (question.first, question.second)
+    )
     gaps, sizes = question.loss(first - second), [first, second]
     if question.first.behavior.per_row:
-        sizes = [np.sqrt(np.average(np.square(side), axis=0, weights=node.weights)) for side in sizes]
+        sizes = [
+            np.sqrt(np.average(np.square(side), axis=0, weights=node.weights)) for side in sizes
+        ]
         gaps = np.average(gaps, axis=0, weights=node.weights)
     return QuestionValues((first, second), np.stack(sizes), gaps)
 
 
-def _band(curves: FloatArray, own: FloatArray, weights: FloatArray, clusters: IntArray, tiny: float) -> Band:
+def _band(
+    curves: FloatArray, own: FloatArray, weights: FloatArray, clusters: IntArray, tiny: float
+) -> Band:
     mass, moved = weights.sum(), curves - own
     moved[np.abs(moved) < tiny] = 0.0  # rounding is no effect
     centre, order = float(own[0] @ weights / mass), np.argsort(moved, axis=1, kind="stable")
@@ -264,8 +324,13 @@ def _band(curves: FloatArray, own: FloatArray, weights: FloatArray, clusters: In
 def _moves(node: Evaluations, player: Coalition) -> FloatArray:
     """ICE curves around their own mean, (values, rows), weighted by the square root of how frequent a value is."""
     matrix = node.matrix(player)
-    shares = np.bincount(matrix.codes, weights=node.weights, minlength=len(matrix.values)) / node.weights.sum()
-    return np.asarray((matrix.values - shares @ matrix.values)[shares > 0] * np.sqrt(shares[shares > 0])[:, None])
+    shares = (
+        np.bincount(matrix.codes, weights=node.weights, minlength=len(matrix.values))
+        / node.weights.sum()
+    )
+    return np.asarray(
+        (matrix.values - shares @ matrix.values)[shares > 0] * np.sqrt(shares[shares > 0])[:, None]
+    )
 
 
 def _spread(curves: FloatArray, bins: IntArray, weights: FloatArray) -> float:
@@ -276,7 +341,9 @@ def _spread(curves: FloatArray, bins: IntArray, weights: FloatArray) -> float:
     return float((np.square(means - centre[:, None]) @ mass).sum() / weights.sum())
 
 
-def known_values(granite: Granite, found: FitRun, X: Any = None, y: Any = None) -> tuple[FitValues, FloatArray | None]:
+def known_values(
+    granite: Granite, found: FitRun, X: Any = None, y: Any = None
+) -> tuple[FitValues, FloatArray | None]:
     """What a fit knows of its rows, with X and y of the fit also about risk, which costs nothing; and the target."""
     view = fitted_view(granite)
     by_trees = not view.diagnostics["evaluations"]["path"].startswith("model")
@@ -284,11 +351,16 @@ def known_values(granite: Granite, found: FitRun, X: Any = None, y: Any = None) 
     known = FitValues(found.result, found.complete.value, found.inputs.route, *rest)
     if y is None:
         return known, None
-    everyone, rows = read_rows_of(granite, X), np.asarray(view.diagnostics["rows"]["search"], dtype=np.intp)
+    everyone, rows = (
+        read_rows_of(granite, X),
+        np.asarray(view.diagnostics["rows"]["search"], dtype=np.intp),
+    )
     target = view.target(y, everyone, Risk().resolved(view.result.predictor.is_probability))
     if rows.max() >= everyone.n_rows or not everyone.take(rows).same_rows(view.result.table):
         hint = "Pass the table of the fit; for other rows use test=(X, y) or evaluate(X, y)."
         raise InputError("X is not the table of the fit.", code="P03", argument="X", hint=hint)
-    if target is not None and known.evaluations.y is None and not known.evaluations.exponent:  # y has no such unit
+    if (
+        target is not None and known.evaluations.y is None and not known.evaluations.exponent
+    ):  # y has no such unit
         known = replace(known, evaluations=replace(known.evaluations, y=target[rows]))
     return known, target

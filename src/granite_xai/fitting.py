@@ -29,7 +29,13 @@ from granite_xai.fit import FitInputs, FitResult, FitRun, again, find_path, hand
 from granite_xai.masking.bins import carriers
 from granite_xai.models import Predictor, for_table
 from granite_xai.models.target import allows_missing, read_input, read_weights
-from granite_xai.new_rows import NewRows, both_sides, evaluate_rows, fitting_estimate, rows_by_region
+from granite_xai.new_rows import (
+    NewRows,
+    both_sides,
+    evaluate_rows,
+    fitting_estimate,
+    rows_by_region,
+)
 from granite_xai.search.pairs import in_pairs
 from granite_xai.search.problem import GivenRules, OwnPartitioner, Partitioner
 from granite_xai.search.refine import refused
@@ -40,8 +46,26 @@ from granite_xai.trees.routes import Route
 
 POINTS = 20  # values at which a curve over refits is told
 LEAST = 125  # rows that search, at least, where time or memory is short
-_OF_THE_TREE = ("max_depth", "min_samples_leaf", "alpha", "max_candidates", "beam", "split_features", "search")
-_OF_INPUTS = ("objective", "partitioner", "tree", "missing", "resources", "n_jobs", "seed", "confidence", "readable")
+_OF_THE_TREE = (
+    "max_depth",
+    "min_samples_leaf",
+    "alpha",
+    "max_candidates",
+    "beam",
+    "split_features",
+    "search",
+)
+_OF_INPUTS = (
+    "objective",
+    "partitioner",
+    "tree",
+    "missing",
+    "resources",
+    "n_jobs",
+    "seed",
+    "confidence",
+    "readable",
+)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -82,17 +106,26 @@ class OpenInputs:
 
     def choices(self) -> Iterator[RowChoice]:
         """The rows to use, then more of them."""
-        return choices(self.everyone.weights, self.everyone.clusters, self.max_samples, self.holdout, self.seed)
+        return choices(
+            self.everyone.weights, self.everyone.clusters, self.max_samples, self.holdout, self.seed
+        )
 
     def afforded(
-        self, choice: RowChoice, record: Diagnostics, spent: float = 0.0, per_row: float = 0.0, first: bool = True
+        self,
+        choice: RowChoice,
+        record: Diagnostics,
+        spent: float = 0.0,
+        per_row: float = 0.0,
+        first: bool = True,
     ) -> FitInputs:
         """The finest plan for these rows that fits the limits (M13), after so many seconds; the first may fill them."""
         limits = self.resources
         if limits.max_seconds is not None:
             limits = replace(limits, max_seconds=max(limits.max_seconds - spent, 1e-3))
         inputs = replace(self.chosen(choice.search, record), resources=limits)
-        found = affordable(inputs, len(choice.held_out), per_row, room=FIRST_ROOM if first else ROOM)
+        found = affordable(
+            inputs, len(choice.held_out), per_row, room=FIRST_ROOM if first else ROOM
+        )
         return replace(found, unfinished=Unfinished())
 
     def chosen(self, rows: IntArray, record: Diagnostics) -> FitInputs:
@@ -106,33 +139,52 @@ class OpenInputs:
         extra_effects = self.partitioner.extra_effects(route, resources, seed)
         asked = [question.compare(route, resources, seed) for question, _ in self.questions]
         names = tuple(self.predictor.outputs)
-        every = [each.about(k, f"{each.question.label} of {name}") for k, name in enumerate(names) for each in asked]
+        every = [
+            each.about(k, f"{each.question.label} of {name}")
+            for k, name in enumerate(names)
+            for each in asked
+        ]
         if self.tree.search == "optimal" and not all(map(in_pairs, asked)):
             raise refused()
         for text in some.table.notices:
             record.remember(text)
-        constant = [column.name for column in some.table.columns if len(column.levels) + column.missing.any() < 2]
+        constant = [
+            column.name
+            for column in some.table.columns
+            if len(column.levels) + column.missing.any() < 2
+        ]
         record.note("constant_columns", constant)
-        record.note("candidates", dict.fromkeys(some.table.names, 0))  # stays so where no split is tried
+        record.note(
+            "candidates", dict.fromkeys(some.table.names, 0)
+        )  # stays so where no split is tried
         return FitInputs(
             **handed_on(self, *_OF_INPUTS),
             **handed_on(some, "y", "weights", "clusters"),
             route=route,
-            comparisons=tuple(each if self.confidence is None else each.beyond_chance() for each in every or asked),
+            comparisons=tuple(
+                each if self.confidence is None else each.beyond_chance() for each in every or asked
+            ),
             question_weights=tuple(weight for _, weight in self.questions) * (len(names) or 1),
             extra_effects=extra_effects,
             diagnostics=record,
         )
 
 
-def open_inputs(g: Any, X: Any, y: Any, sample_weight: Any, clusters: Any, record: Diagnostics) -> OpenInputs:
+def open_inputs(
+    g: Any, X: Any, y: Any, sample_weight: Any, clusters: Any, record: Diagnostics
+) -> OpenInputs:
     """Check everything that the data alone decide."""
     readable = isinstance(g.alpha, str) and g.alpha == "auto"
     if readable and g.partitioner is not None:
         text = 'alpha="auto" chooses among the trees of the search; a partitioner finds its regions in its own way.'
-        raise InputError(text, code="P03", argument="alpha", hint="Leave partitioner out, or pass a number.")
+        raise InputError(
+            text, code="P03", argument="alpha", hint="Leave partitioner out, or pass a number."
+        )
     tree = Tree(**handed_on(g, *_OF_THE_TREE) | ({"alpha": 0.0} if readable else {}))
-    partitioner, resources = options.chosen_partitioner(g.partitioner, tree), options.chosen_limits(g.resources)
+    partitioner, resources = (
+        options.chosen_partitioner(g.partitioner, tree),
+        options.chosen_limits(g.resources),
+    )
     resolve_jobs(g.n_jobs)
     influence = options.chosen_influence(g.influence, g.groups, g.features)
     objective = g.question if isinstance(g.question, Objective) else Objective(g.question)
@@ -150,28 +202,43 @@ def open_inputs(g: Any, X: Any, y: Any, sample_weight: Any, clusters: Any, recor
     predictor = for_table(g.model, table, g.output, **ways)
     if predictor.outputs and not isinstance(partitioner, Tree | GivenRules | OwnPartitioner):
         text = f"{type(partitioner).__name__} reads the effects of one output, not of all."
-        raise InputError(text, code="P03", argument="output", hint="Name one output, or leave partitioner out.")
+        raise InputError(
+            text, code="P03", argument="output", hint="Name one output, or leave partitioner out."
+        )
     missing = allows_missing(choice, g.model, predictor, table)
-    everyone = Rows(table, target_for(y, table, predictor, *behaviors), weights, _clusters(clusters, table))
+    everyone = Rows(
+        table, target_for(y, table, predictor, *behaviors), weights, _clusters(clusters, table)
+    )
     given = None
     if isinstance(holdout, tuple | list):
-        others = read_table(holdout[0], missing="allow" if missing else "error", like=table, argument="holdout")
+        others = read_table(
+            holdout[0], missing="allow" if missing else "error", like=table, argument="holdout"
+        )
         target = target_for(holdout[1], others, predictor, *behaviors)
-        given, holdout = Rows(others, target, np.ones(others.n_rows), np.arange(others.n_rows)), False
+        given, holdout = (
+            Rows(others, target, np.ones(others.n_rows), np.arange(others.n_rows)),
+            False,
+        )
     asked, limits = (objective, questions, partitioner, tree), (missing, resources, g.n_jobs, seed)
-    return OpenInputs(everyone, predictor, *asked, *limits, confidence, max_samples, holdout, given, readable)
+    return OpenInputs(
+        everyone, predictor, *asked, *limits, confidence, max_samples, holdout, given, readable
+    )
 
 
 def read_rows_of(g: Any, X: Any) -> Table:
     """The rows that an estimator is fitted on, as its options say; missing values are not looked at yet."""
-    named = options.named_columns(g.features, g.split_features, g.groups, getattr(g.influence, "features", None))
+    named = options.named_columns(
+        g.features, g.split_features, g.groups, getattr(g.influence, "features", None)
+    )
     return read_input(X, g.model, g.kinds, named)
 
 
 def collected_for(g: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, Any]:
     """The rows of a fit in memory: of a lazy table as many as it may use, drawn by its engine."""
     count = 2 * g.max_samples if isinstance(g.max_samples, int) else None  # some may be held out
-    return collected(X, y, sample_weight, count, options.chosen_seed(g.random_state) if is_lazy(X) else 0)
+    return collected(
+        X, y, sample_weight, count, options.chosen_seed(g.random_state) if is_lazy(X) else 0
+    )
 
 
 def searched(opened: OpenInputs, record: Diagnostics, kept: dict[str, Any] | None = None) -> FitRun:
@@ -195,7 +262,13 @@ def searched(opened: OpenInputs, record: Diagnostics, kept: dict[str, Any] | Non
         found = _judged(opened, again, choice)
         judged = found.result.estimate
         error = None if judged is None or np.isnan(judged.standard_error) else judged.standard_error
-        steps.append({"search": len(choice.search), "held_out": len(choice.held_out), "standard_error": error})
+        steps.append(
+            {
+                "search": len(choice.search),
+                "held_out": len(choice.held_out),
+                "standard_error": error,
+            }
+        )
         used = choice
         if error is not None and 2 * error <= PRECISE:
             reason = "precise enough"
@@ -208,7 +281,9 @@ def searched(opened: OpenInputs, record: Diagnostics, kept: dict[str, Any] | Non
     return found
 
 
-def _first(opened: OpenInputs, choice: RowChoice, record: Diagnostics, kept: Any) -> tuple[FitRun, RowChoice]:
+def _first(
+    opened: OpenInputs, choice: RowChoice, record: Diagnostics, kept: Any
+) -> tuple[FitRun, RowChoice]:
     """The first search; where nobody says how many rows, on half of them, and half again, until that fits."""
     while True:
         try:
@@ -217,10 +292,14 @@ def _first(opened: OpenInputs, choice: RowChoice, record: Diagnostics, kept: Any
             if opened.max_samples != "auto" or len(choice.search) < 2 * LEAST:
                 raise
             generator = np.random.default_rng(opened.seed)
-            choice = RowChoice(*(np.sort(generator.permutation(part)[: (len(part) + 1) // 2]) for part in choice))
+            choice = RowChoice(
+                *(np.sort(generator.permutation(part)[: (len(part) + 1) // 2]) for part in choice)
+            )
 
 
-def _run(opened: OpenInputs, choice: RowChoice, record: Diagnostics, kept: dict[str, Any], spent: float) -> FitRun:
+def _run(
+    opened: OpenInputs, choice: RowChoice, record: Diagnostics, kept: dict[str, Any], spent: float
+) -> FitRun:
     """One search; on a smaller plan where the model proves slower than it was timed."""
     inputs, per_row, first = _resumed(opened, choice, record, kept), 0.0, spent == 0.0
     while True:
@@ -235,7 +314,9 @@ def _run(opened: OpenInputs, choice: RowChoice, record: Diagnostics, kept: dict[
             raise
 
 
-def _resumed(opened: OpenInputs, choice: RowChoice, record: Diagnostics, kept: dict[str, Any]) -> FitInputs | None:
+def _resumed(
+    opened: OpenInputs, choice: RowChoice, record: Diagnostics, kept: dict[str, Any]
+) -> FitInputs | None:
     """The inputs of an interrupted fit, if these are the same rows and model; said where they are not (R01)."""
     past: FitInputs | None = kept.pop("_unfinished", None)
     if past is None or past.unfinished is None:
@@ -246,7 +327,9 @@ def _resumed(opened: OpenInputs, choice: RowChoice, record: Diagnostics, kept: d
         if len(choice.search) < past.table.n_rows:
             kept["_unfinished"] = past  # more rows may follow
         else:
-            record.remember("R01: the evaluations of the interrupted fit are of other rows or another model.")
+            record.remember(
+                "R01: the evaluations of the interrupted fit are of other rows or another model."
+            )
         return None
     now.predictor.batch_size = past.predictor.batch_size
     record.note("resumed_matrices", len(past.unfinished.matrices))
@@ -266,7 +349,9 @@ def _judged(opened: OpenInputs, found: FitRun, choice: RowChoice) -> FitRun:
                 judged: Estimate | None = fitting_estimate(run, asked.clusters)
             else:
                 y = others.y if k < 0 or others.y is None else others.y[:, k]
-                new = NewRows(known, Route(asked.predictor, others.table), y, asked.resources, others.weights)
+                new = NewRows(
+                    known, Route(asked.predictor, others.table), y, asked.resources, others.weights
+                )
                 seen = seen or new.observe(both_sides(known.comparisons))  # the model is asked once
                 told = (known.partition.apply(others.table), others.clusters, "held-out")
                 judged = evaluate_rows(new, *told, seen if k < 0 else seen.of_output(k)).estimate
@@ -291,7 +376,9 @@ def kept_run(g: Any, what: str, argument: str, hint: str) -> FitRun:
     """What a fit was found from, if this is the object that was fitted."""
     found: FitRun | None = vars(g).get("_run")
     if found is None:
-        text = f"{what} needs the evaluations of the fit, which only the object that was fitted keeps."
+        text = (
+            f"{what} needs the evaluations of the fit, which only the object that was fitted keeps."
+        )
         raise InputError(text, code="P03", argument=argument, hint=hint)
     return found
 
@@ -305,7 +392,9 @@ def path_of(g: Any) -> Path:
     if not isinstance(found.inputs.partitioner, Tree):
         text = f"{type(found.inputs.partitioner).__name__} has no path: its regions have no price."
         raise InputError(text, code="P03", argument="partitioner", hint="Leave partitioner out.")
-    path = find_path(found.inputs, found.evaluations, (known.roots, known.floors, found.error), known.chance)
+    path = find_path(
+        found.inputs, found.evaluations, (known.roots, known.floors, found.error), known.chance
+    )
     vars(g)["_fitted"] = replace(known, path=path)
     return path
 
@@ -315,7 +404,10 @@ def half_samples(g: Any, count: int) -> Stability:
     found = kept_run(g, "stability()", "models", "Fit again, or read stability_ of a saved fit.")
     inputs = found.inputs
     if isinstance(inputs.partitioner, GivenRules):
-        text, hint = "the regions were given, so that they are the same on any rows.", "Ask the fit that searched."
+        text, hint = (
+            "the regions were given, so that they are the same on any rows.",
+            "Ask the fit that searched.",
+        )
         raise InputError(text, code="P03", argument="partitioner", hint=hint)
     parts = (pair for pair in halves(inputs.clusters, count, inputs.seed) if len(pair[0]))
     known = (inputs, found.evaluations, found.result.floors, found.error)
@@ -329,10 +421,20 @@ def refits(g: Any, models: Sequence[tuple[Any, Any, Any]]) -> Stability:
     result, trees, left, tables, effects = vars(g)["_fitted"], [], [], [], []
     if len(models) < 2:
         text = f"models has {len(models)} entries; two refits are the least."
-        raise InputError(text, code="P01", argument="models", hint="Pass [(model, X, y), …], X unseen by its model.")
-    columns, told = [result.table.columns[i] for i in result.table.explained], rows_by_region(result.regions)
+        raise InputError(
+            text,
+            code="P01",
+            argument="models",
+            hint="Pass [(model, X, y), …], X unseen by its model.",
+        )
+    columns, told = (
+        [result.table.columns[i] for i in result.table.explained],
+        rows_by_region(result.regions),
+    )
     places = [(k, column) for k, rows in told for column in (each.take(rows) for each in columns)]
-    places = [(k, column.take(carriers(column, grid_codes(column, POINTS)))) for k, column in places]
+    places = [
+        (k, column.take(carriers(column, grid_codes(column, POINTS)))) for k, column in places
+    ]
     for model, X, y in progress(models, options.chosen_limits(g.resources), "refits", len(models)):
         own = clone(g).set_params(model=model, holdout=False, max_samples=None)
         opened = open_inputs(own, X, y, None, None, Diagnostics())
@@ -340,29 +442,47 @@ def refits(g: Any, models: Sequence[tuple[Any, Any, Any]]) -> Stability:
         trees.append(found.result.partition)
         tables.append(rows.table)
         judged = replace(result, predictor=opened.predictor, floors=found.result.floors)
-        new, regions = NewRows(judged, found.inputs.route, rows.y, opened.resources), result.partition.apply(rows.table)
+        new, regions = (
+            NewRows(judged, found.inputs.route, rows.y, opened.resources),
+            result.partition.apply(rows.table),
+        )
         evaluation = evaluate_rows(new, regions)
-        left.append(evaluation.remaining if evaluation.estimate is None else evaluation.estimate.remaining)
-        effects.append(_effects(found, [np.flatnonzero(regions == k) for k in range(len(result.partition))], places))
+        left.append(
+            evaluation.remaining if evaluation.estimate is None else evaluation.estimate.remaining
+        )
+        effects.append(
+            _effects(
+                found, [np.flatnonzero(regions == k) for k in range(len(result.partition))], places
+            )
+        )
     again = stability_of(result.partition, result.table, list(combinations(trees, 2)))
     tested = round(float(np.mean([table.n_rows for table in tables])))
     # Rows that other refits were tested on are those that each was trained with, or as many as it was tested on.
     trained = len(set().union(*map(_cells, tables))) - tested
     rest = tested, trained or tested, (result.confidence or Confidence(0.95, 1, 0)).normal
     both = zip(places, zip(*effects, strict=True), strict=True)
-    curves = (RefitCurve(k, at.name, at.levels, *refit_interval(values, *rest)) for (k, at), values in both)
+    curves = (
+        RefitCurve(k, at.name, at.levels, *refit_interval(values, *rest))
+        for (k, at), values in both
+    )
     mean, low, high = map(float, refit_interval(left, *rest))
     again = replace(again, searches=len(trees), refit_curves=tuple(curves))
     return replace(again, remaining=mean, remaining_low=low, remaining_high=high)
 
 
-def _effects(found: FitRun, rows: Sequence[IntArray], places: Sequence[tuple[int, Column]]) -> list[FloatArray]:
+def _effects(
+    found: FitRun, rows: Sequence[IntArray], places: Sequence[tuple[int, Column]]
+) -> list[FloatArray]:
     """Effects of columns in regions, given by their rows, at some values; nan where nothing is known of these."""
     table, told = found.inputs.table, list[FloatArray]()
     players = tuple(frozenset({i}) for i in table.explained)
     regions = fit_surrogate(table, found.complete.value, players, 1, rows).regions
-    for (k, column), curve in zip(places, (curve for region in regions for curve in region.curves), strict=True):
-        seen = np.isin(column.levels, curve.column.levels) | (column.kind not in ("nominal", "boolean"))
+    for (k, column), curve in zip(
+        places, (curve for region in regions for curve in region.curves), strict=True
+    ):
+        seen = np.isin(column.levels, curve.column.levels) | (
+            column.kind not in ("nominal", "boolean")
+        )
         told.append(np.where(seen & bool(len(rows[k])), curve.at(column), np.nan))
     return told
 
@@ -371,4 +491,6 @@ def _cells(table: Table) -> set[tuple[Any, ...]]:
     """The distinct rows of a table."""
     levels = ([*column.levels.tolist(), None] for column in table.columns)
     pairs = zip(levels, table.columns, strict=True)
-    return set(zip(*([own[code] for code in column.codes.tolist()] for own, column in pairs), strict=True))
+    return set(
+        zip(*([own[code] for code in column.codes.tolist()] for own, column in pairs), strict=True)
+    )

@@ -55,11 +55,22 @@ class GroupProposal:
 
     def frame(self) -> Any:
         """One line for each merge: columns, left, low, high."""
-        return frame({key: [m[k] for m in self.merges] for k, key in enumerate(("columns", "left", "low", "high"))})
+        return frame(
+            {
+                key: [m[k] for m in self.merges]
+                for k, key in enumerate(("columns", "left", "low", "high"))
+            }
+        )
 
     def __str__(self) -> str:
-        lines = [f"{_name(columns)} together: {percent(left)} is left" for columns, left, _, _ in self.merges]
-        sure = ["." if np.isnan(low) else f" ({percent(low)}–{percent(high)})." for _, _, low, high in self.merges]
+        lines = [
+            f"{_name(columns)} together: {percent(left)} is left"
+            for columns, left, _, _ in self.merges
+        ]
+        sure = [
+            "." if np.isnan(low) else f" ({percent(low)}–{percent(high)})."
+            for _, _, low, high in self.merges
+        ]
         return "\n".join([*map("".join, zip(lines, sure, strict=True)), self.reason])
 
 
@@ -73,17 +84,28 @@ class _Measured:
 
     def add(self, groups: Iterable[Group]) -> None:
         """Ask the model about further groups."""
-        new, own = [group for group in dict.fromkeys(groups) if group not in self.known], self.inputs
+        new, own = (
+            [group for group in dict.fromkeys(groups) if group not in self.known],
+            self.inputs,
+        )
         if not new:
             return
         ask, how = own.comparisons[0].question.with_influence, (own.route, own.resources, own.seed)
-        asked = [ask(Joint({_name(each): each}, [_name(each)])).compare(*how).beyond_chance() for each in new]
+        asked = [
+            ask(Joint({_name(each): each}, [_name(each)])).compare(*how).beyond_chance()
+            for each in new
+        ]
         readings = set().union(*(effect.readings() for effect in both_sides(asked)))
         learned = fit_reference(readings, (), own.table, own.weights, own.seed)
         rows = NewRows(self.fitted, own.route, own.y, own.resources, own.weights)
-        known, drawn = rows.observe(both_sides(asked), maskings=learned).evaluations, signs(own.clusters, own.seed)
+        known, drawn = (
+            rows.observe(both_sides(asked), maskings=learned).evaluations,
+            signs(own.clusters, own.seed),
+        )
         with one_blas_thread():
-            self.known.update((group, perturbed(q, known, drawn)) for group, q in zip(new, asked, strict=True))
+            self.known.update(
+                (group, perturbed(q, known, drawn)) for group, q in zip(new, asked, strict=True)
+            )
 
     def total(self, groups: Iterable[Group]) -> tuple[float, FloatArray]:
         """Disagreement of some groups together, without what chance adds, and how it moves with the sample."""
@@ -93,7 +115,12 @@ class _Measured:
 
 
 def propose_groups(
-    model: Any, X: Any, y: Any = None, *, question: str | Disagreement = "ice-pdp", max_size: int = 3
+    model: Any,
+    X: Any,
+    y: Any = None,
+    *,
+    question: str | Disagreement = "ice-pdp",
+    max_size: int = 3,
 ) -> GroupProposal:
     """Propose groups of columns: merged as long as their joint explanation makes 5 % of the disagreement vanish.
 
@@ -112,10 +139,18 @@ def propose_groups(
     >>> dict(propose_groups(lambda X: X[:, 0] * X[:, 2] + X[:, 1], X).groups)
     {'x0 + x2': ('x0', 'x2')}
     """
-    size, asked = whole_number("max_size", max_size, at_least=2), choose("question", question, questions())
+    size, asked = (
+        whole_number("max_size", max_size, at_least=2),
+        choose("question", question, questions()),
+    )
     if any(side.interaction.key not in ("pure", "full") for side in (asked.first, asked.second)):
         text = f"no groups for {asked.label!r}: the effects of a group depend on how other columns are grouped."
-        raise InputError(text, code="P03", argument="question", hint='For example "ice-pdp", "mplot-pdp" or "sobol".')
+        raise InputError(
+            text,
+            code="P03",
+            argument="question",
+            hint='For example "ice-pdp", "mplot-pdp" or "sobol".',
+        )
     g, record = Granite(model, asked, max_depth=0, max_samples=ROWS), Diagnostics()
     opened = open_inputs(g, *collected_for(g, X, y, None), None, record)
     run = searched(opened, record)
@@ -132,27 +167,44 @@ def propose_groups(
         left, moved = judge.total(stage)
         error = float(np.sqrt(np.mean(np.square((moved - left / whole * moves) / whole))))
         (new,) = set(stage) - set(before)
-        merges.append((new, left / whole, *interval_around(left / whole, error, normal if others else np.nan)))
-    level, where = percent(run.result.confidence.level, 0), f"{len(others)} rows that did not choose the groups"
+        merges.append(
+            (new, left / whole, *interval_around(left / whole, error, normal if others else np.nan))
+        )
+    level, where = (
+        percent(run.result.confidence.level, 0),
+        f"{len(others)} rows that did not choose the groups",
+    )
     told = f"{reason} Shares are of the disagreement on {where if others else 'the rows that chose the groups'}"
     told += f", with {level} intervals." if others else "; other rows would say how sure this is."
-    return GroupProposal({_name(group): group for group in stages[-1] if len(group) > 1}, tuple(merges), told)
+    return GroupProposal(
+        {_name(group): group for group in stages[-1] if len(group) > 1}, tuple(merges), told
+    )
 
 
-def _merged(rows: _Measured, players: list[Group], size: int, normal: float) -> tuple[list[list[Group]], str]:
+def _merged(
+    rows: _Measured, players: list[Group], size: int, normal: float
+) -> tuple[list[list[Group]], str]:
     """The players after every merge, and why there is no further one."""
     stages = [players]
     rows.add(players)
     least = LEAST * rows.total(players)[0]
     while True:
         pairs = [(a, b) for a, b in combinations(stages[-1], 2) if len(a + b) <= size]
-        pairs = [pair for pair in pairs if rows.total(pair)[0] >= least]  # no merge takes away more than there is
+        pairs = [
+            pair for pair in pairs if rows.total(pair)[0] >= least
+        ]  # no merge takes away more than there is
         if not pairs:
             return stages, f"No further columns can be merged into groups of at most {size}."
         rows.add(a + b for a, b in pairs)
-        one, two = min(pairs, key=lambda pair: rows.total([pair[0] + pair[1]])[0] - rows.total(pair)[0])
+        one, two = min(
+            pairs, key=lambda pair: rows.total([pair[0] + pair[1]])[0] - rows.total(pair)[0]
+        )
         (before, moved), (after, again) = rows.total((one, two)), rows.total([one + two])
         if before - after < max(least, normal * float(np.sqrt(np.mean(np.square(moved - again))))):
-            why = f"less than {100 * LEAST:.0f} %" if before - after < least else "no more than chance"
+            why = (
+                f"less than {100 * LEAST:.0f} %"
+                if before - after < least
+                else "no more than chance"
+            )
             return stages, f"Merging further ({_name(one + two)}) would take away {why}."
         stages.append([*(group for group in stages[-1] if group not in (one, two)), one + two])

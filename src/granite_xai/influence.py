@@ -19,7 +19,9 @@ class PlayersAndSets:
     players: tuple[Coalition, ...]  # disjoint coalitions that cover all columns
     sets: tuple[tuple[Coalition, ...], ...]  # the members (players) of each compared set
     labels: tuple[tuple[str, ...], ...]  # the names of each set's parts (columns, or one group)
-    passing: Coalition = frozenset()  # the player, if any, of all columns that only pass through to the model
+    passing: Coalition = (
+        frozenset()
+    )  # the player, if any, of all columns that only pass through to the model
 
     @property
     def explained(self) -> tuple[Coalition, ...]:
@@ -83,8 +85,12 @@ class Joint:
 
     def __post_init__(self) -> None:
         named = isinstance(self.groups, Mapping)
-        if not named and not (isinstance(self.groups, tuple) and all(isinstance(g, tuple) for g in self.groups)):
-            raise _group_error(f"groups={self.groups!r} is not a mapping.", "Pass groups={name: [columns]}.")
+        if not named and not (
+            isinstance(self.groups, tuple) and all(isinstance(g, tuple) for g in self.groups)
+        ):
+            raise _group_error(
+                f"groups={self.groups!r} is not a mapping.", "Pass groups={name: [columns]}."
+            )
         items = self.groups.items() if named else self.groups
         groups = tuple((str(name), _as_tuple(columns) or ()) for name, columns in items)
         if named and not groups:
@@ -96,9 +102,19 @@ class Joint:
         """Groups and ungrouped columns as players; all of them (or ``features``) as sets."""
         players = self._groups(table)
         grouped: Coalition = frozenset().union(*players.values())
-        singles = {name: frozenset({i}) for i, name in enumerate(table.names) if i not in grouped | table.passing}
-        everyone = players | {name: single for name, single in singles.items() if name not in players}
-        named = everyone if self.features is None else [self._named(table, everyone, f) for f in self.features]
+        singles = {
+            name: frozenset({i})
+            for i, name in enumerate(table.names)
+            if i not in grouped | table.passing
+        }
+        everyone = players | {
+            name: single for name, single in singles.items() if name not in players
+        }
+        named = (
+            everyone
+            if self.features is None
+            else [self._named(table, everyone, f) for f in self.features]
+        )
         chosen = {name: everyone[name] for name in named}
         both = (*players.values(), *singles.values(), *filter(None, [table.passing]))
         sets, labels = tuple((own,) for own in chosen.values()), tuple((name,) for name in chosen)
@@ -109,11 +125,15 @@ class Joint:
         for name, columns in self.groups:
             positions = [_member(table, name, column) for column in columns]
             if not positions:
-                raise _group_error(f"group {name!r} has no columns.", "Give each group at least one column.")
+                raise _group_error(
+                    f"group {name!r} has no columns.", "Give each group at least one column."
+                )
             for i in positions:
                 if i in owner:
                     text = f"column {table.names[i]!r} (index {i}) is in group {owner[i]!r} and in group {name!r}."
-                    raise _group_error(text, "Groups may not overlap: name each column once.", (table.names[i],))
+                    raise _group_error(
+                        text, "Groups may not overlap: name each column once.", (table.names[i],)
+                    )
                 owner[i] = name
             players[name] = frozenset(positions)
         return players
@@ -126,7 +146,9 @@ class Joint:
         name = table.names[position]
         if players.get(name) != frozenset({position}):
             text = f"features names column {name!r} (index {position}), which belongs to a group."
-            raise _group_error(text, f"Name the group instead; players: {', '.join(players)}.", (name,))
+            raise _group_error(
+                text, f"Name the group instead; players: {', '.join(players)}.", (name,)
+            )
         return name
 
 
@@ -157,7 +179,9 @@ class Interactions:
             text = f"order={self.order!r} is not a whole number of at least 2."
             raise InputError(text, code="P02", argument="order", hint=hint)
         if self.sets is not None:
-            if isinstance(self.sets, str) or any(isinstance(columns, str | int) for columns in self.sets):
+            if isinstance(self.sets, str) or any(
+                isinstance(columns, str | int) for columns in self.sets
+            ):
                 raise _order_error(self.order, self.sets)
             object.__setattr__(self, "sets", tuple(tuple(columns) for columns in self.sets))
 
@@ -168,7 +192,9 @@ class Interactions:
             raise InputError(text, code="P03", argument="influence", hint="Lower the order.")
         if self.sets is None:
             return _columns_layout(table, list(combinations(table.explained, self.order)))
-        chosen = list(dict.fromkeys(tuple(sorted(_positions(table, columns))) for columns in self.sets))
+        chosen = list(
+            dict.fromkeys(tuple(sorted(_positions(table, columns))) for columns in self.sets)
+        )
         if not chosen:
             raise _nothing_compared(table)
         if any(len(columns) != self.order for columns in chosen):

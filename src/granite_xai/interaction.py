@@ -133,7 +133,9 @@ class Partial:
         """The values this effect of S is made of: every coalition of players."""
         weight, sizes = INDICES[self.index], (len(players), len(members))
         rest = subsets(others(players, members))
-        return add_terms((weight(*sizes, len(given)), derivative(members, union(given))) for given in rest)
+        return add_terms(
+            (weight(*sizes, len(given)), derivative(members, union(given))) for given in rest
+        )
 
     def sampled(self, order: Players, members: Players) -> Terms:
         """The same effect from one order of arrival: ``Delta(S, players before its first member)``."""

@@ -51,7 +51,9 @@ class Evaluation(Told):
     table: Table = field(repr=False)
     below_noise_floor: bool = False
     estimate: Estimate | None = None
-    ratios: FloatArray | None = field(default=None, repr=False)  # left of all, and in each region, if not as told
+    ratios: FloatArray | None = field(
+        default=None, repr=False
+    )  # left of all, and in each region, if not as told
 
     @property
     def remaining(self) -> float:
@@ -66,9 +68,22 @@ class Evaluation(Told):
 
     def _told(self) -> Any:
         """What is left, and a line a region."""
-        lines = zip(range(len(self.rules)), self.counts, self.by_region.tolist(), self.regional.tolist(), strict=True)
-        rows = [(*map(number, line), shortened(rule)) for line, rule in zip(lines, self.rules, strict=True)]
-        return [repr(self)[1:-1]], [("region", "rows", "without regions", "with them", "rule"), *rows], (4,)
+        lines = zip(
+            range(len(self.rules)),
+            self.counts,
+            self.by_region.tolist(),
+            self.regional.tolist(),
+            strict=True,
+        )
+        rows = [
+            (*map(number, line), shortened(rule))
+            for line, rule in zip(lines, self.rules, strict=True)
+        ]
+        return (
+            [repr(self)[1:-1]],
+            [("region", "rows", "without regions", "with them", "rule"), *rows],
+            (4,),
+        )
 
     def __repr__(self) -> str:
         left = f"{number(self.global_disagreement)} → {number(self.disagreement)}, {percent(self.remaining)} left"
@@ -77,8 +92,15 @@ class Evaluation(Told):
     def in_units(self, power: int) -> Evaluation:
         """The same in the model's own units, where these figures are in units of a power of two."""
         left, whole = by_power_of_two([self.disagreement, self.global_disagreement], power).tolist()
-        regional, by_region = (by_power_of_two(each, power) for each in (self.regional, self.by_region))
-        found = replace(self, regional=regional, by_region=by_region, ratios=np.append(self.remaining, self._shares()))
+        regional, by_region = (
+            by_power_of_two(each, power) for each in (self.regional, self.by_region)
+        )
+        found = replace(
+            self,
+            regional=regional,
+            by_region=by_region,
+            ratios=np.append(self.remaining, self._shares()),
+        )
         return replace(found, disagreement=left, global_disagreement=whole)
 
     def _shares(self) -> FloatArray:
@@ -86,13 +108,23 @@ class Evaluation(Told):
         if self.ratios is not None:
             return self.ratios[1:]
         known = np.isfinite(self.by_region) & (self.by_region > 0)
-        found: FloatArray = np.divide(self.regional, self.by_region, out=np.full(len(known), np.nan), where=known)
+        found: FloatArray = np.divide(
+            self.regional, self.by_region, out=np.full(len(known), np.nan), where=known
+        )
         return found
 
     def frame(self) -> Any:
         """One line for each region: region, rule, n_samples, fraction, global_disagreement, disagreement, remaining."""
         counts = np.array(self.counts)
-        keys = ("region", "rule", "n_samples", "fraction", "global_disagreement", "disagreement", "remaining")
+        keys = (
+            "region",
+            "rule",
+            "n_samples",
+            "fraction",
+            "global_disagreement",
+            "disagreement",
+            "remaining",
+        )
         shares = (counts / counts.sum(), self.by_region, self.regional, self._shares())
         cells = (np.arange(len(counts)), list(self.rules), counts, *shares)
         return frame(dict(zip(keys, cells, strict=True)), like=self.table)
@@ -104,12 +136,17 @@ class Observation(NamedTuple):
     effects: tuple[ResolvedExplainer, ...]
     evaluations: Evaluations
 
-    def parts(self, region: int, names: Sequence[str], rows: IntArray, confidence: Confidence | None) -> list[Part]:
+    def parts(
+        self, region: int, names: Sequence[str], rows: IntArray, confidence: Confidence | None
+    ) -> list[Part]:
         """The values of the effects, under their names; with a confidence, and how they vary with the sample."""
         drawn = None if confidence is None else signs(np.arange(len(rows)), confidence.seed)
         with one_blas_thread():
             told = zip(names, self.effects, strict=True)
-            return [regional_part(region, name, effect, self.evaluations, rows, drawn) for name, effect in told]
+            return [
+                regional_part(region, name, effect, self.evaluations, rows, drawn)
+                for name, effect in told
+            ]
 
     def of_output(self, number: int) -> Observation:
         """What is known of one of several outputs, whose effects are as many as those of any other."""
@@ -119,7 +156,9 @@ class Observation(NamedTuple):
     def questions(self, asked: Sequence[ResolvedQuestion]) -> tuple[ResolvedQuestion, ...]:
         """The questions whose sides these effects are, as they are read here."""
         told = zip(asked, self.effects[::2], self.effects[1::2], strict=True)
-        return tuple(replace(question, first=first, second=second) for question, first, second in told)
+        return tuple(
+            replace(question, first=first, second=second) for question, first, second in told
+        )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -133,14 +172,23 @@ class NewRows:
     weights: FloatArray | None = None  # None: every row counts once
 
     def observe(
-        self, effects: Sequence[ResolvedExplainer], region: int | None = None, maskings: FittedMaskings | None = None
+        self,
+        effects: Sequence[ResolvedExplainer],
+        region: int | None = None,
+        maskings: FittedMaskings | None = None,
     ) -> Observation:
         """Ask the model what effects read on the rows of a region (None: all); baselines and maskings are the fit's."""
-        effects, maskings = _anchored(self.fitted, effects, maskings or self.fitted.reference, region)
-        wanted = request(self.route.table, effects, max_grid=self.resources.grid, cells=self.route.cells)
+        effects, maskings = _anchored(
+            self.fitted, effects, maskings or self.fitted.reference, region
+        )
+        wanted = request(
+            self.route.table, effects, max_grid=self.resources.grid, cells=self.route.cells
+        )
         weights = np.ones(self.route.table.n_rows) if self.weights is None else self.weights
         asked = {effect.behavior for effect in both_sides(self.fitted.comparisons)}
-        exponent = self.fitted.exponent if {effect.behavior for effect in effects} <= asked else None
+        exponent = (
+            self.fitted.exponent if {effect.behavior for effect in effects} <= asked else None
+        )
         how = partial(evaluate, y=self.y, resources=self.resources, exponent=exponent)
         evaluations, _ = how(self.route, wanted, maskings, weights=weights)
         return Observation(tuple(effects), evaluations)
@@ -157,23 +205,36 @@ class NewRows:
         if everywhere is not None and not self.fitted.centres:
             return Observation(everywhere.effects, everywhere.evaluations.restrict(rows))
         y, weights = (None if each is None else each[rows] for each in (self.y, self.weights))
-        return self.about(self.route.table.take(rows), y, weights).observe(effects, region, maskings)
+        return self.about(self.route.table.take(rows), y, weights).observe(
+            effects, region, maskings
+        )
 
-    def about(self, table: Table, y: FloatArray | None = None, weights: FloatArray | None = None) -> NewRows:
+    def about(
+        self, table: Table, y: FloatArray | None = None, weights: FloatArray | None = None
+    ) -> NewRows:
         """The same question to the same fit about other rows."""
         return replace(self, route=Route(self.fitted.predictor, table), y=y, weights=weights)
 
 
 def _anchored(
-    fitted: FitResult, effects: Sequence[ResolvedExplainer], reference: FittedMaskings, region: int | None
+    fitted: FitResult,
+    effects: Sequence[ResolvedExplainer],
+    reference: FittedMaskings,
+    region: int | None,
 ) -> tuple[Sequence[ResolvedExplainer], FittedMaskings]:
     """The effects with every baseline fixed: that of a region is a fitting row of this region."""
     if not fitted.centres:
         return effects, reference
     row = fitted.table.take(np.array([fitted.centres[region]]))
     anchored = [replace(effect, masking=effect.masking.anchored(region)) for effect in effects]
-    changed = {new.masking for new, old in zip(anchored, effects, strict=True) if new.masking != old.masking}
-    return anchored, replace(reference, baselines={**reference.baselines, **dict.fromkeys(changed, row)})
+    changed = {
+        new.masking
+        for new, old in zip(anchored, effects, strict=True)
+        if new.masking != old.masking
+    }
+    return anchored, replace(
+        reference, baselines={**reference.baselines, **dict.fromkeys(changed, row)}
+    )
 
 
 def both_sides(questions: Sequence[ResolvedQuestion]) -> list[ResolvedExplainer]:
@@ -183,11 +244,17 @@ def both_sides(questions: Sequence[ResolvedQuestion]) -> list[ResolvedExplainer]
 
 def rows_by_region(regions: IntArray) -> Iterator[tuple[int, IntArray]]:
     """Each region that has rows, with their positions."""
-    yield from ((region, np.flatnonzero(regions == region)) for region in np.unique(regions).tolist())
+    yield from (
+        (region, np.flatnonzero(regions == region)) for region in np.unique(regions).tolist()
+    )
 
 
 def evaluate_rows(
-    new: NewRows, regions: IntArray, clusters: IntArray | None = None, kind: str = "given", seen: Any = None
+    new: NewRows,
+    regions: IntArray,
+    clusters: IntArray | None = None,
+    kind: str = "given",
+    seen: Any = None,
 ) -> Evaluation:
     """Measure the regions on other rows (C17); with a confidence level, also corrected for chance and its interval."""
     fitted, table = new.fitted, new.route.table
@@ -204,19 +271,26 @@ def evaluate_rows(
     samples: list[Sample | None] = [None] * len(counts)
     for region, rows in rows_by_region(regions):
         inside = new.inside(region, rows, sides, observed)
-        samples[region] = here = Sample(inside.questions(fitted.comparisons), inside.evaluations, rows)
+        samples[region] = here = Sample(
+            inside.questions(fitted.comparisons), inside.evaluations, rows
+        )
         with one_blas_thread():
             regional[region] = replace(objective, comparisons=here.questions).on(here.evaluations)
     judged = None
     if fitted.confidence is not None:
         everyone = Sample(questions, everywhere, np.arange(table.n_rows))
-        answers = [(e.predictions + e.offset, e.weights, e.exponent) for e in everywhere.outputs or (everywhere,)]
+        answers = [
+            (e.predictions + e.offset, e.weights, e.exponent)
+            for e in everywhere.outputs or (everywhere,)
+        ]
         told = partial(_fidelities, new, regions, answers)
         later = Later(told, now=fitted.additive.made)
         judged = _judged(fitted, everyone, samples, clusters, rows=kind, fidelities=later)
     rules = tuple(str(rule) for rule in fitted.partition.rules)
     figures = (regional, by_region, float(regional.sum()), total)
-    found = Evaluation(rules, tuple(counts.tolist()), *figures, table, not objective.factors.any(), judged)
+    found = Evaluation(
+        rules, tuple(counts.tolist()), *figures, table, not objective.factors.any(), judged
+    )
     return found.in_units(int(fitted.unit[0])) if fitted.exponent and len(questions) == 1 else found
 
 
@@ -225,24 +299,39 @@ def fitting_estimate(found: FitRun, clusters: IntArray) -> Estimate:
     fitted, evaluations = found.result, found.evaluations
     everyone = Sample(fitted.comparisons, evaluations, np.arange(evaluations.n_rows))
     by_region = rows_by_region(fitted.regions)
-    regions = [Sample(fitted.comparisons, evaluations.restrict(rows), rows) for _, rows in by_region]
+    regions = [
+        Sample(fitted.comparisons, evaluations.restrict(rows), rows) for _, rows in by_region
+    ]
     known = fitted.additive
     fidelities = Later(lambda: (known.value.fidelity, known.value.global_fidelity), now=known.made)
     return _judged(fitted, everyone, regions, clusters, rows="fitting", fidelities=fidelities)
 
 
 def _judged(
-    fitted: FitResult, everyone: Sample, regions: Sequence[Sample | None], clusters: IntArray | None, **told: Any
+    fitted: FitResult,
+    everyone: Sample,
+    regions: Sequence[Sample | None],
+    clusters: IntArray | None,
+    **told: Any,
 ) -> Estimate:
     if fitted.confidence is None:
         raise ValueError("there is no confidence level")
     together = np.arange(len(everyone.rows)) if clusters is None else clusters
-    how = {"weights": fitted.question_weights, "floors": fitted.floors, "confidence": fitted.confidence, **told}
+    how = {
+        "weights": fitted.question_weights,
+        "floors": fitted.floors,
+        "confidence": fitted.confidence,
+        **told,
+    }
     with one_blas_thread():
         rules = [str(rule) for rule in fitted.partition.rules]
         found = estimate(everyone, regions, clusters=together, rules=rules, **how)
     labels = [question.question.label for question in fitted.comparisons]
-    return found.in_units(dict(zip(labels, fitted.unit.tolist(), strict=True))) if fitted.exponent else found
+    return (
+        found.in_units(dict(zip(labels, fitted.unit.tolist(), strict=True)))
+        if fitted.exponent
+        else found
+    )
 
 
 def _fidelities(new: NewRows, regions: IntArray, answers: Sequence[Any]) -> tuple[float, float]:
@@ -251,7 +340,9 @@ def _fidelities(new: NewRows, regions: IntArray, answers: Sequence[Any]) -> tupl
     for one, (truth, weights, exponent) in zip(fits, answers, strict=True):
         fitted, shares = one.additive.value, weights / weights.sum()
         variance = float(shares @ np.square(truth - shares @ truth))
-        without = replace(fitted.surrogate, regions=() if fitted.everywhere is None else (fitted.everywhere,))
+        without = replace(
+            fitted.surrogate, regions=() if fitted.everywhere is None else (fitted.everywhere,)
+        )
         sides = ((fitted.surrogate, regions), (without, np.zeros_like(regions))) if variance else ()
         found.append([] if variance else [1.0, 1.0])
         for surrogate, places in sides:
@@ -261,19 +352,29 @@ def _fidelities(new: NewRows, regions: IntArray, answers: Sequence[Any]) -> tupl
     return fmean(told[0] for told in found), fmean(told[1] for told in found)
 
 
-def _scaled(fitted: FitResult, questions: tuple[ResolvedQuestion, ...], evaluations: Evaluations) -> ScaledObjective:
+def _scaled(
+    fitted: FitResult, questions: tuple[ResolvedQuestion, ...], evaluations: Evaluations
+) -> ScaledObjective:
     """The objective on other rows: in its own units for one question, in shares for several."""
     whole = Splits.whole(evaluations.weights, evaluations.primitives)
-    one = ScaledObjective(questions, np.ones(len(questions)), fitted.floors, float(whole.mass[0, 0]))
+    one = ScaledObjective(
+        questions, np.ones(len(questions)), fitted.floors, float(whole.mass[0, 0])
+    )
     roots = one.disagreements(evaluations, whole)[0, 0]
-    weights = np.where(roots > fitted.floors, fitted.question_weights if len(questions) > 1 else 1.0, 0.0)
+    weights = np.where(
+        roots > fitted.floors, fitted.question_weights if len(questions) > 1 else 1.0, 0.0
+    )
     if len(questions) == 1:
         return replace(one, factors=weights)
     weights = weights / (weights.sum() or 1.0)
-    return replace(one, factors=np.divide(weights, roots, out=np.zeros_like(roots), where=weights > 0))
+    return replace(
+        one, factors=np.divide(weights, roots, out=np.zeros_like(roots), where=weights > 0)
+    )
 
 
-def _losses_by_row(asked: Sequence[ResolvedQuestion], scaled: ScaledObjective, known: Evaluations) -> FloatArray | None:
+def _losses_by_row(
+    asked: Sequence[ResolvedQuestion], scaled: ScaledObjective, known: Evaluations
+) -> FloatArray | None:
     """Each row's part of the disagreement on all rows; None where a question has no value a row."""
     if not all(question.first.behavior.per_row for question in asked):
         return None
@@ -287,9 +388,13 @@ def explain_rows(new: NewRows, regions: IntArray) -> Explanation:
     fitted, parts, sides = new.fitted, list[Part](), both_sides(new.fitted.comparisons)
     names = [name for each in fitted.comparisons for name in each.question.side_names]
     # A grid is that of all rows, in every region; without one, each region is asked about by itself, which costs less.
-    everywhere = new.observe(sides) if new.resources.grid is not None and not fitted.centres else None
+    everywhere = (
+        new.observe(sides) if new.resources.grid is not None and not fitted.centres else None
+    )
     for region, rows in rows_by_region(regions):
-        parts += new.inside(region, rows, sides, everywhere).parts(region, names, rows, fitted.confidence)
+        parts += new.inside(region, rows, sides, everywhere).parts(
+            region, names, rows, fitted.confidence
+        )
     return Explanation(fitted.layout.labels, tuple(parts), new.route.table)
 
 
@@ -309,7 +414,12 @@ class FittedGranite:
             raise unknown("output", name, self.result.outputs, what="Outputs")
         result, run = self.result.outputs[name], self.run and self.run.outputs[name]
         labels, notes = [each.question.label for each in result.comparisons], dict(self.diagnostics)
-        for key in notes.keys() & {"noise_floor", "measured_disagreement", "chance", "cause"}:  # by question
+        for key in notes.keys() & {
+            "noise_floor",
+            "measured_disagreement",
+            "chance",
+            "cause",
+        }:  # by question
             notes[key] = {label: notes[key][f"{label} of {name}"] for label in labels}
         return replace(self, result=result, diagnostics=notes, run=run)
 
@@ -320,7 +430,9 @@ class FittedGranite:
 
     def read(self, X: Any) -> Table:
         """Other rows, with the columns and kinds of the fitting rows."""
-        return read_table(X, missing="allow" if self.result.missing else "error", like=self.result.table)
+        return read_table(
+            X, missing="allow" if self.result.missing else "error", like=self.result.table
+        )
 
     def regions(self, table: Table) -> IntArray:
         """Region of each row."""
@@ -328,17 +440,30 @@ class FittedGranite:
 
     def target(self, y: Any, table: Table, *behaviors: Behavior) -> FloatArray | None:
         """The target as numbers, where a behavior (without any: of the questions) needs it."""
-        asked = behaviors or tuple(comparison.first.behavior for comparison in self.result.comparisons)
+        asked = behaviors or tuple(
+            comparison.first.behavior for comparison in self.result.comparisons
+        )
         return target_for(y, table, self.result.predictor, *asked)
 
     def drawn(self, weights: FloatArray, max_samples: int | None = None) -> IntArray:
         """Positions of rows to use, drawn as the fit draws: at most ``max_samples``, None: as many as the fit."""
-        most = len(self.diagnostics["rows"]["search"]) if self.max_samples == "auto" else self.max_samples
+        most = (
+            len(self.diagnostics["rows"]["search"])
+            if self.max_samples == "auto"
+            else self.max_samples
+        )
         count, rows = most if max_samples is None else max_samples, np.flatnonzero(weights > 0)
-        return rows if count is None else drawn(rows, np.arange(len(weights)), int(count), self.seed)
+        return (
+            rows if count is None else drawn(rows, np.arange(len(weights)), int(count), self.seed)
+        )
 
     def other_rows(
-        self, X: Any, y: Any, sample_weight: Any = None, max_samples: int | None = None, limits: Resources | None = None
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        max_samples: int | None = None,
+        limits: Resources | None = None,
     ) -> tuple[NewRows, IntArray]:
         """Other rows of a fit, those of weight 0 left out, and their regions."""
         X, y, sample_weight = collected(X, y, sample_weight, max_samples, self.seed)
@@ -346,15 +471,26 @@ class FittedGranite:
         target, weights = self.target(y, everyone), read_weights(sample_weight, everyone)
         rows = np.flatnonzero(weights > 0)
         if max_samples is not None:
-            rows = drawn(rows, np.arange(len(weights)), whole_number("max_samples", max_samples, at_least=1), self.seed)
+            rows = drawn(
+                rows,
+                np.arange(len(weights)),
+                whole_number("max_samples", max_samples, at_least=1),
+                self.seed,
+            )
         table = everyone if len(rows) == everyone.n_rows else everyone.take(rows)
         y, route = None if target is None else target[rows], Route(self.result.predictor, table)
-        return NewRows(self.result, route, y, limits or self.resources, weights[rows]), self.regions(table)
+        return NewRows(
+            self.result, route, y, limits or self.resources, weights[rows]
+        ), self.regions(table)
 
     def rows_needed(self, half_width: float) -> int:
         """Rows for an interval of a half width, extrapolated from the sizes that the fit went through."""
         steps, confidence = self.diagnostics["rows"]["steps"], self.result.confidence
-        history = [(step["search"], step["standard_error"]) for step in steps if (step["standard_error"] or 0) > 0]
+        history = [
+            (step["search"], step["standard_error"])
+            for step in steps
+            if (step["standard_error"] or 0) > 0
+        ]
         if not history or confidence is None:
             text = "rows_needed() needs an interval, and this fit has none."
             hint = "Fit with a confidence_level and held-out rows (holdout=), on rows with more than chance."
@@ -364,7 +500,9 @@ class FittedGranite:
     def predict(self, table: Table, exact: bool = False) -> FloatArray:
         """The regional additive surrogate of the model on other rows; a column for each output where all are asked."""
         if self.result.outputs:
-            return np.stack([self.of_output(name).predict(table, exact) for name in self.result.outputs], axis=1)
+            return np.stack(
+                [self.of_output(name).predict(table, exact) for name in self.result.outputs], axis=1
+            )
         surrogate = self.result.additive.value.surrogate
         asked = self.result.predictor if exact or surrogate.needs_model else None
         return surrogate.predict(table, self.regions(table), asked, exact)
@@ -373,4 +511,8 @@ class FittedGranite:
         """Share of the prediction's variance on other rows that the regional additive surrogate explains."""
         table = self.read(X)
         truth = self.result.predictor.on_rows(table)
-        return 1.0 - float(np.square(truth - self.predict(table)).mean() / truth.var()) if truth.var() else 1.0
+        return (
+            1.0 - float(np.square(truth - self.predict(table)).mean() / truth.var())
+            if truth.var()
+            else 1.0
+        )

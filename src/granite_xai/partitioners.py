@@ -26,7 +26,20 @@ from granite_xai.search.original import RepidTree
 from granite_xai.search.problem import GivenRules, Partitioner, PartitionResult, Problem
 from granite_xai.search.tree import AllExcept, Tree
 
-__all__ = ["AllExcept", "Clusters", "Cohorts", "GivenRules", "Ice", "PartitionResult", "Partitioner"]
+__all__ = [
+    "AllExcept",
+    "Clusters",
+    "Cohorts",
+    "GivenRules",
+    "Ice",
+    "PartitionResult",
+    "Partitioner",
+]
 __all__ += ["Problem", "RepidTree", "Subgroups", "Tree"]
 
-Found, Given, Original, Without = PartitionResult, GivenRules, RepidTree, AllExcept  # their names in 0.1
+Found, Given, Original, Without = (
+    PartitionResult,
+    GivenRules,
+    RepidTree,
+    AllExcept,
+)  # their names in 0.1

@@ -14,7 +14,15 @@ from functools import partial
 import numpy as np
 
 from granite_xai.base.errors import ResourceError
-from granite_xai.base.typing import AleColumn, AleDifference, Coalition, JansenTotal, PairwiseShapley, Term, Terms
+from granite_xai.base.typing import (
+    AleColumn,
+    AleDifference,
+    Coalition,
+    JansenTotal,
+    PairwiseShapley,
+    Term,
+    Terms,
+)
 from granite_xai.behavior import Behavior
 from granite_xai.evaluations.plan import plan
 from granite_xai.influence import Influence, PlayersAndSets
@@ -36,8 +44,12 @@ class ResolvedExplainer:
     behavior: Behavior
     layout: PlayersAndSets  # players and compared sets
     terms: tuple[Terms, ...]  # for each set, the linear combination of values that is its effect
-    draws: tuple[tuple[Terms, ...], ...] = ()  # of sampled effects: the terms of each pair of orders and set
-    by_paths: bool = False  # whether attributions come from the paths of a tree ensemble instead of the terms
+    draws: tuple[
+        tuple[Terms, ...], ...
+    ] = ()  # of sampled effects: the terms of each pair of orders and set
+    by_paths: bool = (
+        False  # whether attributions come from the paths of a tree ensemble instead of the terms
+    )
     index: str = "partial"  # tells attributions of different indices apart
 
     @property
@@ -57,20 +69,27 @@ class ResolvedExplainer:
         """The coalitions behind each attribution; none where it is read from paths."""
         if not self.pairwise:
             return {}
-        named = (("paths" if self.by_paths else self.index, own, self.layout.players) for own in self.layout.sets)
+        named = (
+            ("paths" if self.by_paths else self.index, own, self.layout.players)
+            for own in self.layout.sets
+        )
         told = zip(named, self.terms, strict=True)
         return {PairwiseShapley(*name): {} if self.by_paths else terms for name, terms in told}
 
     def changes(self) -> set[AleColumn]:
         """Columns whose changes across intervals are read, and the number of intervals."""
-        return {term.column for terms in self.terms for term in terms if isinstance(term, AleDifference)}
+        return {
+            term.column for terms in self.terms for term in terms if isinstance(term, AleDifference)
+        }
 
     def readings(self) -> set[Reading]:
         """The masked models the engine reads."""
         if self.pairwise or self.changes():
             return set()
         everything = frozenset().union(*self.layout.players)
-        start = frozenset() if self.masking.n_references else everything  # where effects are counted from
+        start = (
+            frozenset() if self.masking.n_references else everything
+        )  # where effects are counted from
         visible = {_visible(term, everything) for terms in self.terms for term in terms}
         return {(self.masking, coalition) for coalition in visible | {start}}
 
@@ -94,10 +113,12 @@ def resolve(
     influence: Influence,
     table: Table,
     *,
-    max_evaluations: int | None = None,  # recombined rows that may be sent to the model; None: 20 million
+    max_evaluations: int
+    | None = None,  # recombined rows that may be sent to the model; None: 20 million
     random_state: int = 0,
     by_paths: bool = False,  # whether the model is a tree ensemble, whose attributions are exact
-    pairs: int | None = None,  # of orders of arrival to draw; 0: effects are exact; None: what can be paid for
+    pairs: int
+    | None = None,  # of orders of arrival to draw; 0: effects are exact; None: what can be paid for
 ) -> ResolvedExplainer:
     """Name the terms of each set's effect on a table, sampling partial effects that cost too much."""
     max_evaluations, layout = max_evaluations or MAX_ROWS, influence.layout(table)
@@ -105,7 +126,11 @@ def resolve(
     if own is None and isinstance(interaction, Whole | Additive):  # one set, all columns
         if isinstance(interaction, Additive):
             interaction = Additive(max(interaction.order, layout.order))
-        own = (interaction.terms(layout.players if interaction.key == "whole" else layout.explained, ()),)
+        own = (
+            interaction.terms(
+                layout.players if interaction.key == "whole" else layout.explained, ()
+            ),
+        )
         layout = replace(layout, sets=(layout.players,), labels=(table.names,))
     elif own is None:
         own = behavior.terms(interaction.key, layout, masking)
@@ -114,9 +139,16 @@ def resolve(
     resolved = partial(ResolvedExplainer, masking, behavior, layout, index=index)
     if own is not None:
         return resolved(own)
-    anchored = masking.anchored(None) != masking  # other rows of a region see another masking than its fitting rows
+    anchored = (
+        masking.anchored(None) != masking
+    )  # other rows of a region see another masking than its fitting rows
     # Shapley values of single players against single rows; for a few players their coalitions cost less.
-    single = isinstance(interaction, Partial) and not special and masking.averages_rows and behavior.is_linear
+    single = (
+        isinstance(interaction, Partial)
+        and not special
+        and masking.averages_rows
+        and behavior.is_linear
+    )
     most = MAX_EXACT_PLAYERS if anchored else len(layout.players)
     by_paths = by_paths and single and MIN_PATH_PLAYERS <= len(layout.players) <= most
     if by_paths and not anchored:
@@ -129,7 +161,9 @@ def resolve(
         if decided or _rows(masking, table, _coalitions(table, terms)) <= max_evaluations:
             return resolved(terms, by_paths=by_paths)
     draws = _drawn(masking, interaction, layout, table, max_evaluations, random_state, pairs)
-    means = (add_terms((1 / len(draws), draw[i]) for draw in draws) for i in range(len(layout.sets)))
+    means = (
+        add_terms((1 / len(draws), draw[i]) for draw in draws) for i in range(len(layout.sets))
+    )
     return resolved(tuple(means), draws)
 
 
@@ -146,19 +180,36 @@ def _rows(masking: Masking, table: Table, coalitions: set[Coalition]) -> int:
 
 
 def _drawn(
-    masking: Masking, effect: Interaction, layout: PlayersAndSets, table: Table, most: int, seed: int, pairs: int | None
+    masking: Masking,
+    effect: Interaction,
+    layout: PlayersAndSets,
+    table: Table,
+    most: int,
+    seed: int,
+    pairs: int | None,
 ) -> tuple[tuple[Terms, ...], ...]:
     """The terms of each pair of orders and set: so many pairs, or as many as can be paid for."""
     shapley = isinstance(effect, Partial) and effect.is_shapley
-    if not isinstance(effect, Partial) or not shapley or (layout.order > 1 and effect.index != "shapley-taylor"):
+    if (
+        not isinstance(effect, Partial)
+        or not shapley
+        or (layout.order > 1 and effect.index != "shapley-taylor")
+    ):
         why = " (only Shapley values and Shapley-Taylor interactions can be sampled)"
         raise _too_expensive(layout, table, 0, most, why)
-    generator, draws, seen = np.random.default_rng(seed), list[tuple[Terms, ...]](), set[Coalition]()
+    generator, draws, seen = (
+        np.random.default_rng(seed),
+        list[tuple[Terms, ...]](),
+        set[Coalition](),
+    )
     spent, everything = 0, frozenset(range(table.n_columns))
     for _ in range(MAX_PAIRS if pairs is None else pairs):
         order = [layout.players[i] for i in generator.permutation(len(layout.players))]
         both = (order, order[::-1])
-        draw = tuple(add_terms((0.5, effect.sampled(path, members)) for path in both) for members in layout.sets)
+        draw = tuple(
+            add_terms((0.5, effect.sampled(path, members)) for path in both)
+            for members in layout.sets
+        )
         if pairs is None:
             fresh = _coalitions(table, draw) - seen
             spent += _rows(masking, table, fresh)
@@ -173,8 +224,12 @@ def _drawn(
     return tuple(draws)
 
 
-def _too_expensive(layout: PlayersAndSets, table: Table, pairs: int, limit: int, why: str = "") -> ResourceError:
+def _too_expensive(
+    layout: PlayersAndSets, table: Table, pairs: int, limit: int, why: str = ""
+) -> ResourceError:
     hint = "fewer rows (max_samples=), groups of columns (influence='joint'), or Resources(max_evaluations=...)"
     text = f"partial effects of {len(layout.players)} players on {table.n_rows} rows: max_evaluations={limit:,} "
-    text += f"pays for {pairs} pairs of orders, at least {MIN_PAIRS} are needed{why}. Remedies: {hint}."
+    text += (
+        f"pays for {pairs} pairs of orders, at least {MIN_PAIRS} are needed{why}. Remedies: {hint}."
+    )
     return ResourceError(text, code="M13", argument="resources", hint=hint)

@@ -53,13 +53,17 @@ class AgainstFit:
     def signs(self) -> FloatArray:
         """Random signs of the references, one line a replicate; none without a confidence level."""
         confidence, count = self.rows.fitted.confidence, len(self.references)
-        return np.zeros((0, count)) if confidence is None else signs(np.arange(count), confidence.seed)
+        return (
+            np.zeros((0, count)) if confidence is None else signs(np.arange(count), confidence.seed)
+        )
 
     def part(self, name: str, positions: IntArray, effect: ResolvedExplainer) -> Part:
         """The values of an effect; `positions` are those of the rows in the table of all rows."""
         if not effect.masking.redraws and not effect.changes():
             # Nobody else's rows are read: a baseline is that of the fit already.
-            return self.rows.observe([effect], self.region).parts(self.region, [name], positions, None)[0]
+            return self.rows.observe([effect], self.region).parts(
+                self.region, [name], positions, None
+            )[0]
         known: dict[Term, FloatArray] = {}
         asked = {term for terms in effect.terms for term in terms if isinstance(term, frozenset)}
         lines = sum(len(self.rows.route.table.distinct(visible)[1]) for visible in asked)
@@ -67,22 +71,34 @@ class AgainstFit:
         found = self._effects(effect, effect.terms, known)
         draws = [self._effects(effect, draw, known)[..., 0] for draw in effect.draws]
         drawn = np.std(draws, axis=0, ddof=1) / np.sqrt(len(draws)) if draws else 0.0
-        errors = np.hypot(drawn, np.sqrt(np.square(found[..., 1:]).sum(axis=-1) / max(1, found.shape[-1] - 1)))
+        errors = np.hypot(
+            drawn, np.sqrt(np.square(found[..., 1:]).sum(axis=-1) / max(1, found.shape[-1] - 1))
+        )
         base = self._value(effect, frozenset(), known)[:, 0]
         return Part(self.region, name, positions, found[..., 0], errors, base, effect.layout.labels)
 
-    def _effects(self, effect: ResolvedExplainer, terms: Sequence[Terms], known: dict[Term, FloatArray]) -> FloatArray:
+    def _effects(
+        self, effect: ResolvedExplainer, terms: Sequence[Terms], known: dict[Term, FloatArray]
+    ) -> FloatArray:
         """Each set's effect and how it moves when the references are weighted by random signs, (n, sets, 1 + P)."""
-        columns = [sum(c * self._value(effect, term, known) for term, c in each.items()) for each in terms]
+        columns = [
+            sum(c * self._value(effect, term, known) for term, c in each.items()) for each in terms
+        ]
         return np.stack(np.broadcast_arrays(*columns), axis=1)
 
-    def _value(self, effect: ResolvedExplainer, term: Term, known: dict[Term, FloatArray]) -> FloatArray:
+    def _value(
+        self, effect: ResolvedExplainer, term: Term, known: dict[Term, FloatArray]
+    ) -> FloatArray:
         everything = frozenset(range(self.rows.route.table.n_columns))
         if term not in known and isinstance(term, frozenset) and term != everything:
             known[term] = self._masked(effect, term)
         elif term not in known:  # what does not depend on the references, or is not said to
             own = term == everything
-            values = self.rows.fitted.predictor.on_rows(self.rows.route.table) if own else self._change(effect, term)
+            values = (
+                self.rows.fitted.predictor.on_rows(self.rows.route.table)
+                if own
+                else self._change(effect, term)
+            )
             known[term] = np.pad(values[:, None], ((0, 0), (0, len(self.signs))))
         return known[term]
 
@@ -92,7 +108,9 @@ class AgainstFit:
         codes, donors = table.distinct(visible)
         shares = np.tile(fitted.weights[rows], (len(donors), 1))
         if visible and (effect.masking, visible) in fitted.reference.bins:
-            own, theirs = common_bins(fitted.reference.bins[effect.masking, visible], table, fitted.table)
+            own, theirs = common_bins(
+                fitted.reference.bins[effect.masking, visible], table, fitted.table
+            )
             same = own[donors][:, None] == theirs[rows]
             shares = np.where(same | ~same.any(axis=1, keepdims=True), shares, 0.0)
         shares /= shares.sum(axis=1, keepdims=True)
@@ -100,7 +118,9 @@ class AgainstFit:
         for block in (slice(start, start + step) for start in range(0, len(donors), step)):
             some = donors[block]
             pairs = np.tile(rows, len(some)), table, np.repeat(some, len(rows))
-            hybrids = fitted.predictor.recombined(fitted.table, *pairs, sorted(visible)).reshape(len(some), -1)
+            hybrids = fitted.predictor.recombined(fitted.table, *pairs, sorted(visible)).reshape(
+                len(some), -1
+            )
             EvaluationRange(fitted.exponent).see(hybrids.copy())  # N06
             mean = (hybrids * shares[block]).sum(axis=1, keepdims=True)
             means[block] = np.hstack([mean, ((hybrids - mean) * shares[block]) @ self.signs.T])
@@ -114,11 +134,16 @@ class AgainstFit:
         both = self.rows.about(fitted.table.take(rows)), self.rows
         known, own = (each.observe([effect]).evaluations.changes[term.column] for each in both)
         starts = np.append(known.starts, own.starts + len(known.values))
-        cells = {name: np.append(getattr(known, name), getattr(own, name)) for name in ("places", "values")}
+        cells = {
+            name: np.append(getattr(known, name), getattr(own, name))
+            for name in ("places", "values")
+        }
         joined = replace(known, starts=starts, **cells)
         weights = np.append(fitted.weights[rows], np.zeros(len(own.places)))[:, None]
         members = np.ones(weights.shape, dtype=np.bool_)
-        gaps = joined.gaps(members, weights, float(not term.averaged), float(term.averaged))[len(rows) :, 0]
+        gaps = joined.gaps(members, weights, float(not term.averaged), float(term.averaged))[
+            len(rows) :, 0
+        ]
         return by_power_of_two(gaps, fitted.exponent)
 
 
@@ -128,12 +153,21 @@ def explain_against_fit(new: NewRows, regions: IntArray, seed: int) -> Explanati
     if not all(question.first.behavior.is_linear for question in fitted.comparisons):
         return explain_rows(new, regions)
     if isinstance(fitted.table.container, Outline):
-        fitted.predictor.on_rows(table.take(np.arange(1)))  # where there is no model either, it is asked for first
+        fitted.predictor.on_rows(
+            table.take(np.arange(1))
+        )  # where there is no model either, it is asked for first
     require_rows(fitted.table, 'explain(reference="fitting")')
     questions = [each.question for each in fitted.comparisons]
-    asked = [pair for q in questions for pair in zip(q.side_names, (q.first, q.second), strict=True)]
-    named = ((*pair, effect) for pair, effect in zip(asked, both_sides(fitted.comparisons), strict=True))
-    sides = [(name, without_paths(side, effect, table, new.resources, seed)) for name, side, effect in named]
+    asked = [
+        pair for q in questions for pair in zip(q.side_names, (q.first, q.second), strict=True)
+    ]
+    named = (
+        (*pair, effect) for pair, effect in zip(asked, both_sides(fitted.comparisons), strict=True)
+    )
+    sides = [
+        (name, without_paths(side, effect, table, new.resources, seed))
+        for name, side, effect in named
+    ]
     for region, rows in rows_by_region(regions):
         here = AgainstFit(new.about(table.take(rows)), region)
         parts += [here.part(name, rows, effect) for name, effect in sides]
@@ -147,7 +181,9 @@ def explain_among_themselves(new: NewRows, regions: IntArray) -> Explanation:
             few = f"region {region} has {count(len(rows), 'row')} of X"
             words = f"{few}: a row that is its own reference has no effects."
             hint = f'Pass {HANDFUL} rows or more of each region, or use reference="fitting" with a local question.'
-            raise InputError(words, code="D46", argument="X", rows=new.route.table.row_labels(rows), hint=hint)
+            raise InputError(
+                words, code="D46", argument="X", rows=new.route.table.row_labels(rows), hint=hint
+            )
     return explain_rows(new, regions)
 
 
@@ -225,12 +261,26 @@ class RowExplanation(Told):
 
     def frame(self) -> Any:
         """One line a set, in the library of the fit, and one for what they do only together; they add up."""
-        keys = ("row", "region", "set", "value", "percentile", "share", "contribution", "standard_error")
+        keys = (
+            "row",
+            "region",
+            "set",
+            "value",
+            "percentile",
+            "share",
+            "contribution",
+            "standard_error",
+        )
         figures = (self.percentiles, self.shares, self.contributions, self.errors)
         told = zip(self.sets, self.values, *(each.tolist() for each in figures), strict=True)
         lines = [*told, ("together", "", np.nan, np.nan, self.rest, 0.0)]
-        cells = [(self.row, self.region, *(None if cell != cell else cell for cell in line)) for line in lines]
-        return frame(dict(zip(keys, map(list, zip(*cells, strict=True)), strict=True)), like=self.table)
+        cells = [
+            (self.row, self.region, *(None if cell != cell else cell for cell in line))
+            for line in lines
+        ]
+        return frame(
+            dict(zip(keys, map(list, zip(*cells, strict=True)), strict=True)), like=self.table
+        )
 
     def sentences(self) -> list[str]:
         """What a reader needs in words: region, sum, the nearest change, and how usual the row is."""
@@ -238,24 +288,38 @@ class RowExplanation(Told):
             f"Row {plain(self.row)} is in region {self.region} ({self.rule}; {count(self.n_samples, 'fitting row')}).",
             f"The model says {number(self.prediction)}; the mean of the region is {number(self.mean)}.",
         ]
-        told += [f"With {change.condition} it would be in region {change.region}." for change in self.changes[:1]]
+        told += [
+            f"With {change.condition} it would be in region {change.region}."
+            for change in self.changes[:1]
+        ]
         if self.typical == self.typical:
             usual = "It is a usual row there" if self.typical > NEAR / 2 else "It is unusual there"
             near = f"{count(self.near, 'fitting row')} of the region are near it"
-            told.append(f"{usual}: {near}, and {percent(self.typical, 0)} of the region's rows have no more near them.")
+            told.append(
+                f"{usual}: {near}, and {percent(self.typical, 0)} of the region's rows have no more near them."
+            )
         return told
 
     def _told(self) -> Any:
         """Sentences; the strongest sets, what the others add, and what all do only together."""
         others, sizes = self.order[SHOWN:], self.contributions
         cells = [
-            (shortened(self.sets[i], 40), self.values[i], percent(self.percentiles[i], 0), signed(sizes[i]))
+            (
+                shortened(self.sets[i], 40),
+                self.values[i],
+                percent(self.percentiles[i], 0),
+                signed(sizes[i]),
+            )
             for i in self.order[:SHOWN]
         ]
         if len(others):
             cells.append((count(len(others), "other"), "", "", signed(sizes[others].sum())))
         head = ("", "value", "percentile", f"contribution ({self.explanation})")
-        return self.sentences(), [head, *cells, ("only together", "", "", signed(self.rest))], (0, 1)
+        return (
+            self.sentences(),
+            [head, *cells, ("only together", "", "", signed(self.rest))],
+            (0, 1),
+        )
 
     def __repr__(self) -> str:
         numbers = f"prediction {number(self.prediction)}, mean of the region {number(self.mean)}"
@@ -265,15 +329,24 @@ class RowExplanation(Told):
 def one_row(fitted: Table, x: Any) -> Any:
     """A row given by its cells as a table of it; anything else as it is."""
     cells = x.to_dict() if type(x).__name__ == "Series" and hasattr(x, "to_dict") else x
-    by_hand = isinstance(cells, Mapping) or (isinstance(cells, list | tuple | np.ndarray) and np.ndim(cells[0]) == 0)
+    by_hand = isinstance(cells, Mapping) or (
+        isinstance(cells, list | tuple | np.ndarray) and np.ndim(cells[0]) == 0
+    )
     return row_like(fitted, cells, "x").native if by_hand else x
 
 
-def explain_one(fitted: FitResult, table: Table, regions: IntArray, resources: Resources, seed: int) -> RowExplanation:
+def explain_one(
+    fitted: FitResult, table: Table, regions: IntArray, resources: Resources, seed: int
+) -> RowExplanation:
     """The story of the one row of a table; without the fitting rows, what the curves of the fit know of it."""
     if table.n_rows != 1:
         hint = "Pass X.iloc[[i]], X[[i]] or a mapping; explain(X) has the effects of many rows in one table."
-        raise InputError(f"x has {table.n_rows} rows; explain_row is about one.", code="P03", argument="x", hint=hint)
+        raise InputError(
+            f"x has {table.n_rows} rows; explain_row is about one.",
+            code="P03",
+            argument="x",
+            hint=hint,
+        )
     k, has_rows = int(regions[0]), not isinstance(fitted.table.container, Outline)
     region, surrogate = fitted.partition[k], fitted.additive.value.surrogate.regions[k]
     here = AgainstFit(NewRows(fitted, Route(fitted.predictor, table), None, resources), k)
@@ -285,14 +358,25 @@ def explain_one(fitted: FitResult, table: Table, regions: IntArray, resources: R
         part = here.part(name, np.zeros(1, dtype=np.intp), effect)
         found, errors, mean = part.values[0], part.errors[0], float(part.base[0])
     else:
-        at = [0.0 if c is None else float(c.at(table.columns[c.column.position])[0]) for c in curves]
+        at = [
+            0.0 if c is None else float(c.at(table.columns[c.column.position])[0]) for c in curves
+        ]
         found, errors, mean = np.array(at), np.zeros(len(at)), surrogate.mean
-    texts, *standing = zip(*(_standing(table, inside, each, has_rows) for each in players), strict=True)
+    texts, *standing = zip(
+        *(_standing(table, inside, each, has_rows) for each in players), strict=True
+    )
     near, typical = _neighbours(table, inside, seed) if has_rows else (0, np.nan)
-    changes = tuple(sorted(_changes(fitted, table, k), key=lambda change: (change.distance, change.region)))
+    changes = tuple(
+        sorted(_changes(fitted, table, k), key=lambda change: (change.distance, change.region))
+    )
     found = np.where(np.abs(found) > 1e-12 * np.abs([mean, *found]).max(), found, 0.0)
     place = (table.row_labels([0])[0], k, str(region.rule), region.n_samples)
-    figures = (float(fitted.predictor.on_rows(table)[0]), mean, name, tuple(map(":".join, effect.layout.labels)))
+    figures = (
+        float(fitted.predictor.on_rows(table)[0]),
+        mean,
+        name,
+        tuple(map(":".join, effect.layout.labels)),
+    )
     stands = (texts, *map(np.array, standing), found, errors, changes, near, typical)
     cells: Any = (*place, *figures, *stands, curves, table, inside)
     return RowExplanation(*cells)
@@ -304,17 +388,25 @@ def _contributing(
     """The second explanation of the question, where it tells of every player from the region's mean; otherwise PDP."""
     side, effect = fitted.comparisons[0].question.second, fitted.comparisons[0].second
     singles = tuple((player,) for player in effect.layout.explained)
-    adds_up = effect.behavior.is_linear and effect.masking.redraws and side.interaction.key in ("pure", "partial")
+    adds_up = (
+        effect.behavior.is_linear
+        and effect.masking.redraws
+        and side.interaction.key in ("pure", "partial")
+    )
     if has_rows and adds_up and effect.layout.sets == singles:
         return side.name or "second", without_paths(side, effect, table, resources, seed)
     known = dict(zip(effect.layout.sets, effect.layout.labels, strict=True))
-    labels = tuple(known.get(s) or (", ".join(table.names[i] for i in sorted(s[0])),) for s in singles)
+    labels = tuple(
+        known.get(s) or (", ".join(table.names[i] for i in sorted(s[0])),) for s in singles
+    )
     layout = PlayersAndSets(effect.layout.players, singles, labels, effect.layout.passing)
     terms = tuple(Pure().terms(layout.players, members) for members in singles)
     return "pdp", ResolvedExplainer(Marginal(), Local(), layout, terms)
 
 
-def _standing(table: Table, inside: Table, columns: Coalition, has_rows: bool) -> tuple[str, float, float]:
+def _standing(
+    table: Table, inside: Table, columns: Coalition, has_rows: bool
+) -> tuple[str, float, float]:
     """A row's values of some columns; percentile (NaN without an order) and share of equal rows, if it is one."""
     own = [table.columns[j] for j in sorted(columns)]
     text = ", ".join(MISSING if c.missing[0] else level_text(c, c.values[0]) for c in own)
@@ -330,8 +422,12 @@ def _places(column: Column, among: Column) -> FloatArray:
     if among.kind in ("nominal", "boolean") or not len(among.levels):
         return np.full(len(column.values), np.nan)
     levels, keys = sortable(column, among)
-    below = np.append(0.0, np.cumsum(np.bincount(among.codes[among.codes >= 0], minlength=len(levels))))
-    middle = (below[np.searchsorted(levels, keys, "left")] + below[np.searchsorted(levels, keys, "right")]) / 2
+    below = np.append(
+        0.0, np.cumsum(np.bincount(among.codes[among.codes >= 0], minlength=len(levels)))
+    )
+    middle = (
+        below[np.searchsorted(levels, keys, "left")] + below[np.searchsorted(levels, keys, "right")]
+    ) / 2
     return np.append(middle / below[-1], np.nan)[column.codes]
 
 
@@ -340,7 +436,9 @@ def _gaps(table: Table, among: Table) -> FloatArray:
     total = np.zeros((table.n_rows, among.n_rows))
     for column, other in zip(table.columns, among.columns, strict=True):
         apart = np.abs(_places(column, other)[:, None] - _places(other, other))
-        total += np.where(np.isnan(apart), level_codes(column, other)[:, None] != level_codes(other, other), apart)
+        total += np.where(
+            np.isnan(apart), level_codes(column, other)[:, None] != level_codes(other, other), apart
+        )
     return total / table.n_columns
 
 
@@ -358,10 +456,14 @@ def _changes(fitted: FitResult, table: Table, own: int) -> Iterator[RuleChange]:
     for region in fitted.partition:
         lacking, distance = [], 0.0
         for name, condition in region.rule.conditions:
-            column, everyone = (each.columns[fitted.table.names.index(name)] for each in (table, fitted.table))
+            column, everyone = (
+                each.columns[fitted.table.names.index(name)] for each in (table, fitted.table)
+            )
             if not satisfied(condition, column)[0]:
                 apart = np.abs(_places(everyone, everyone) - _places(column, everyone)[0])
-                distance += 1.0 + float(np.nan_to_num(apart, nan=1.0)[satisfied(condition, everyone)].min(initial=1.0))
+                distance += 1.0 + float(
+                    np.nan_to_num(apart, nan=1.0)[satisfied(condition, everyone)].min(initial=1.0)
+                )
                 lacking.append(condition.text(name))
         if region.index != own and lacking:
             yield RuleChange(region.index, " and ".join(lacking), distance)

@@ -27,9 +27,17 @@ from granite_xai.resolved import ResolvedExplainer
 from granite_xai.tables import Table
 from granite_xai.trees.routes import Route
 
-MEASURES = {"local": "mean size of the effect", "sensitivity": "variance of the prediction", "risk": "loss saved"}
+MEASURES = {
+    "local": "mean size of the effect",
+    "sensitivity": "variance of the prediction",
+    "risk": "loss saved",
+}
 """What an influence is measured in, by behavior."""
-EFFECTS = ("full", "partial", "pure")  # give every set a value of its own; others explain the whole prediction
+EFFECTS = (
+    "full",
+    "partial",
+    "pure",
+)  # give every set a value of its own; others explain the whole prediction
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -49,7 +57,9 @@ def scopes_of(partition: Partition, regions: IntArray) -> tuple[Scope, ...]:
 
 def region_scopes(partition: Partition, regions: IntArray) -> list[Scope]:
     """Each region that has rows."""
-    found = (Scope(k, np.flatnonzero(regions == k), str(rule)) for k, rule in enumerate(partition.rules))
+    found = (
+        Scope(k, np.flatnonzero(regions == k), str(rule)) for k, rule in enumerate(partition.rules)
+    )
     return [scope for scope in found if len(scope.rows)]
 
 
@@ -59,14 +69,18 @@ def chosen_question(g: Any, question: str | None) -> ResolvedQuestion:
     return next(iter(labels.values())) if question is None else choose("question", question, labels)
 
 
-def sides_shown(own: Sequence[Explainer], asked: Any, fits: Callable[[Explainer], bool]) -> tuple[Explainer, ...]:
+def sides_shown(
+    own: Sequence[Explainer], asked: Any, fits: Callable[[Explainer], bool]
+) -> tuple[Explainer, ...]:
     """Those asked for by name or as they are; otherwise both of a question where they fit, or ICE and PDP."""
     known = named_explanations()
     if asked is None:
         return tuple(own) if all(map(fits, own)) else (known["ice"], known["pdp"])
     entries = [asked] if isinstance(asked, str | Explainer) else list(asked)
     if not entries:
-        raise InputError("explanations is empty.", code="P01", argument="explanations", hint="Name at least one.")
+        raise InputError(
+            "explanations is empty.", code="P01", argument="explanations", hint="Name at least one."
+        )
     return tuple(choose("explanations", entry, known) for entry in entries)
 
 
@@ -93,7 +107,11 @@ class RegionValues:
     def size_of(self, side: int) -> FloatArray:
         """The value of each set by one explanation; for local effects the mean of its size over the rows."""
         part = self.parts[side]
-        return part.values if part.rows is None else np.average(np.abs(part.values), axis=0, weights=self.weights)
+        return (
+            part.values
+            if part.rows is None
+            else np.average(np.abs(part.values), axis=0, weights=self.weights)
+        )
 
     @property
     def sizes(self) -> FloatArray:
@@ -127,7 +145,13 @@ class RowsToShow:
 
     @classmethod
     def of(
-        cls, g: Any, X: Any, y: Any, sides: Sequence[Explainer], max_samples: int | None, sample_weight: Any = None
+        cls,
+        g: Any,
+        X: Any,
+        y: Any,
+        sides: Sequence[Explainer],
+        max_samples: int | None,
+        sample_weight: Any = None,
     ) -> RowsToShow:
         """Read the rows of a display, as many as the fit used if not told; the explanations shown may need y."""
         view = fitted_view(g)
@@ -136,7 +160,13 @@ class RowsToShow:
         weights = read_weights(sample_weight, everyone)
         rows = view.drawn(weights, max_samples)
         route = Route(view.result.predictor, everyone.take(rows))
-        shown = NewRows(view.result, route, None if target is None else target[rows], view.resources, weights[rows])
+        shown = NewRows(
+            view.result,
+            route,
+            None if target is None else target[rows],
+            view.resources,
+            weights[rows],
+        )
         return cls(shown, view.regions(route.table), view.seed)
 
     @property
@@ -173,15 +203,25 @@ class RowsToShow:
     def _resolved(self, side: Explainer) -> ResolvedExplainer:
         """The effect as the fit resolved it (with its draws), as far as it compared these sets; otherwise anew."""
         wanted = None if side.influence.key == "joint" else side.influence.layout(self.table)
-        asked = [own for each in self.fitted.comparisons for own in (each.question.first, each.question.second)]
+        asked = [
+            own
+            for each in self.fitted.comparisons
+            for own in (each.question.first, each.question.second)
+        ]
         for own, effect in zip(asked, both_sides(self.fitted.comparisons), strict=True):
             if own == side:
                 return effect
-            alike = replace(own, influence=side.influence) == side and own.influence.key == side.influence.key
+            alike = (
+                replace(own, influence=side.influence) == side
+                and own.influence.key == side.influence.key
+            )
             if alike and wanted is not None and set(wanted.sets) <= set(effect.layout.sets):
                 places = [effect.layout.sets.index(members) for members in wanted.sets]
                 draws = tuple(tuple(draw[i] for i in places) for draw in effect.draws)
-                layout, terms = replace(wanted, players=effect.layout.players), tuple(effect.terms[i] for i in places)
+                layout, terms = (
+                    replace(wanted, players=effect.layout.players),
+                    tuple(effect.terms[i] for i in places),
+                )
                 return replace(effect, layout=layout, terms=terms, draws=draws)
         return side.effect(self.rows.route, self.rows.resources, self.seed)
 
@@ -189,11 +229,17 @@ class RowsToShow:
         """Bins, baselines and intervals of the fit; those that it did not need are learned from its rows."""
         fitted, known = self.fitted, self.fitted.reference
         readings = {r for effect in effects for r in effect.readings()} - known.bins.keys()
-        readings = {reading for reading in readings if reading[0] not in known.baselines.keys() | known.copulas.keys()}
+        readings = {
+            reading
+            for reading in readings
+            if reading[0] not in known.baselines.keys() | known.copulas.keys()
+        }
         changes = {key for effect in effects for key in effect.changes()} - known.steps.keys()
         new = fit_reference(readings, changes, fitted.table, fitted.weights, self.seed)
         names = [own.name for own in fields(FittedMaskings)]
-        return FittedMaskings(**{name: {**getattr(known, name), **getattr(new, name)} for name in names})
+        return FittedMaskings(
+            **{name: {**getattr(known, name), **getattr(new, name)} for name in names}
+        )
 
     def disagreement(self) -> Callable[[IntArray], float]:
         """Disagreement of some of the rows times their share; several questions weigh as in the fit."""
@@ -203,5 +249,7 @@ class RowsToShow:
         everywhere = alone.observe(both_sides(fitted.comparisons)).evaluations
         weights = np.where(roots > fitted.floors, fitted.question_weights, 0.0)
         factors = np.divide(weights, roots, out=np.zeros_like(roots), where=weights > 0)
-        objective = ScaledObjective(fitted.comparisons, factors, fitted.floors, float(everywhere.weights.sum()))
+        objective = ScaledObjective(
+            fitted.comparisons, factors, fitted.floors, float(everywhere.weights.sum())
+        )
         return lambda rows: objective.on(everywhere.restrict(rows))

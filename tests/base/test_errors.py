@@ -25,15 +25,26 @@ def test_every_error_is_also_the_builtin_that_callers_catch(kind, builtin):
 
 @pytest.mark.parametrize("kind", [kind for kind, _ in CLASSES])
 def test_a_pickled_error_says_the_same(kind):
-    error = kind("X is wrong.", code="D01", argument="X", columns=["a"], rows=[3, "b"], hint="Fix X.")
+    error = kind(
+        "X is wrong.", code="D01", argument="X", columns=["a"], rows=[3, "b"], hint="Fix X."
+    )
     copy = pickle.loads(pickle.dumps(error))
     assert type(copy) is kind
     assert str(copy) == str(error) == "D01: X is wrong. Fix X."
-    assert (copy.code, copy.argument, copy.columns, copy.rows, copy.hint) == ("D01", "X", ("a",), (3, "b"), "Fix X.")
+    assert (copy.code, copy.argument, copy.columns, copy.rows, copy.hint) == (
+        "D01",
+        "X",
+        ("a",),
+        (3, "b"),
+        "Fix X.",
+    )
 
 
 def test_a_hint_that_the_message_contains_is_not_repeated():
-    assert str(InputError("X is wrong. Fix X.", code="D01", hint="Fix X.")) == "D01: X is wrong. Fix X."
+    assert (
+        str(InputError("X is wrong. Fix X.", code="D01", hint="Fix X."))
+        == "D01: X is wrong. Fix X."
+    )
 
 
 def test_warnings_form_one_family():

@@ -76,7 +76,10 @@ def test_F01_a_full_disk_leaves_the_old_file_and_nothing_else(tmp_path, monkeypa
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full")
 def test_F01_the_real_error_of_a_full_device_is_the_one_that_is_simulated():
-    with pytest.raises(OSError, match="No space left") as caught, Path("/dev/full").open("wb", buffering=0) as file:
+    with (
+        pytest.raises(OSError, match="No space left") as caught,
+        Path("/dev/full").open("wb", buffering=0) as file,
+    ):
         file.write(b"x")
     assert caught.value.errno == errno.ENOSPC
 
@@ -142,7 +145,9 @@ def test_F10_the_bytes_do_not_depend_on_the_locale(tmp_path):
         "write_text(sys.argv[1], 'x1 \\u2264 0 \\U0001f600\\nsecond\\r\\n\\udc80')"
     )
     found = set()
-    for i, variables in enumerate(({"LC_ALL": "C", "PYTHONUTF8": "0"}, {"LC_ALL": "C.UTF-8"}, {"PYTHONUTF8": "1"})):
+    for i, variables in enumerate(
+        ({"LC_ALL": "C", "PYTHONUTF8": "0"}, {"LC_ALL": "C.UTF-8"}, {"PYTHONUTF8": "1"})
+    ):
         target = tmp_path / str(i)
         environment = {**os.environ, "PYTHONCOERCECLOCALE": "0", **variables}
         subprocess.run([sys.executable, "-c", code, str(target)], check=True, env=environment)
@@ -217,7 +222,9 @@ def test_F05_an_unclosed_text_full_of_escapes_costs_linear_time():
 
 
 def test_F05_brackets_inside_text_do_not_count():
-    assert parse_json(json.dumps({"a": "[" * 1000 + '"' + "{" * 1000 + "\\"}).encode())["a"].endswith("\\")
+    assert parse_json(json.dumps({"a": "[" * 1000 + '"' + "{" * 1000 + "\\"}).encode())[
+        "a"
+    ].endswith("\\")
 
 
 def test_F05_a_file_that_is_too_large_is_not_read(tmp_path):
@@ -259,7 +266,10 @@ def numpy_bytes():
 
 
 PICKLES = {
-    **{f"protocol {p}": pickle.dumps({"a": [1, "x"]}, protocol=p) for p in range(pickle.HIGHEST_PROTOCOL + 1)},
+    **{
+        f"protocol {p}": pickle.dumps({"a": [1, "x"]}, protocol=p)
+        for p in range(pickle.HIGHEST_PROTOCOL + 1)
+    },
     "list": pickle.dumps([1, "x"], protocol=0),
     "gzip": gzip.compress(pickle.dumps(1)),
     "bz2": bz2.compress(pickle.dumps(1)),
@@ -322,7 +332,10 @@ def structured(data, hint):
         (lambda: structured([0, 1.0], IntArray), r"here\[1\] is not of type int64"),
         (lambda: structured([0, 2**70], IntArray), "here has cells that do not fit int64"),
         (lambda: structured([0.5] * 70, IntArray), r"here\[0\] is not of type int64"),
-        (lambda: structured({"shape": [2, 2], "cells": [1.0]}, FloatArray), r"here\.shape is not that of 1 cells"),
+        (
+            lambda: structured({"shape": [2, 2], "cells": [1.0]}, FloatArray),
+            r"here\.shape is not that of 1 cells",
+        ),
         (lambda: structured({"shape": [1] * 5, "cells": [1.0]}, FloatArray), r"here\.shape"),
         (lambda: structured({"shape": [2**40, 0], "cells": [1.0]}, FloatArray), r"here\.shape"),
         (lambda: structured([1, 2], tuple[int, int, int]), "here has 2 entries, not 3"),
@@ -357,7 +370,11 @@ class Step:
 
 def test_values_are_written_by_their_names_and_refused_by_their_place(tmp_path):
     structure = Structure({"step": Step})
-    assert structure.write(Step(0.5, (1, 2)), Any, "step") == {"type": "step", "size": 0.5, "columns": [1, 2]}
+    assert structure.write(Step(0.5, (1, 2)), Any, "step") == {
+        "type": "step",
+        "size": 0.5,
+        "columns": [1, 2],
+    }
     with pytest.raises(FormatError, match="F04: step.size is 'True', not of type float"):
         structure.read({"type": "step", "size": True}, Any, "step")
     assert write_cells(np.array([1.5, np.nan])) == [1.5, None]

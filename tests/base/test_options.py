@@ -36,9 +36,13 @@ def test_true_is_no_entry_of_a_table_of_numbers():
     assert choose("order", 3, {"one": 1}) == 3
 
 
-@pytest.mark.parametrize("value", [-1, 2.5, 2.0, True, "3", None, float("nan"), np.float64(3), np.array([1])])
+@pytest.mark.parametrize(
+    "value", [-1, 2.5, 2.0, True, "3", None, float("nan"), np.float64(3), np.array([1])]
+)
 def test_P02_what_is_not_a_whole_number_in_range(value):
-    with pytest.raises(InputError, match=r"P02: max_depth=.* must be a whole number ≥ 0 and ≤ 9") as caught:
+    with pytest.raises(
+        InputError, match=r"P02: max_depth=.* must be a whole number ≥ 0 and ≤ 9"
+    ) as caught:
         whole_number("max_depth", value, at_least=0, at_most=9)
     assert caught.value.argument == "max_depth"
 

@@ -35,7 +35,11 @@ SAID = [
     (wording.drawable, ("a_$x^2$\u202e",), r"a_\$x^2\$\u202e"),
     (wording.shortened, ("abcdef", 4), "abc…"),
     (wording.shortened, ("abcdef", 5, 2), "ab…ef"),
-    (wording.told_apart, (["income_before_tax", "income_before_fees", "age"], 9), ["inco…_tax", "inco…fees", "age"]),
+    (
+        wording.told_apart,
+        (["income_before_tax", "income_before_fees", "age"], 9),
+        ["inco…_tax", "inco…fees", "age"],
+    ),
     (wording.wrapped, ("workingday ≤ 0 and hr > 6", 16, 2), "workingday ≤ 0\nand hr > 6"),
     (wording.aligned, ([["a", "1"], ["bb", "10"]],), "a    1\nbb  10"),
     (rows_text, ([3, 18, 42, 77, 90, 91],), "rows 3, 18, 42, 77, 90, …"),
@@ -62,10 +66,21 @@ def test_every_named_explanation_has_a_title():
 
 
 def test_amounts_for_headlines_and_signs():
-    said = {126.4: "126", 1260.0: "1,260", 39.2: "39", 7.249: "7.2", 0.2: "0.20", 0.0: "0", None: "–"}
+    said = {
+        126.4: "126",
+        1260.0: "1,260",
+        39.2: "39",
+        7.249: "7.2",
+        0.2: "0.20",
+        0.0: "0",
+        None: "–",
+    }
     assert {amount: wording.brief(amount) for amount in said} == said
     assert [wording.signed(3.0), wording.signed(-0.5)] == ["+3", "−0.5"]
 
 
 def test_a_listed_dictionary_shows_itself_as_a_table():
-    assert repr(wording.Listed({"a": 1.5}, ("name", "half"), lambda entry: (entry / 2,))) == "name  half\na     0.75"
+    assert (
+        repr(wording.Listed({"a": 1.5}, ("name", "half"), lambda entry: (entry / 2,)))
+        == "name  half\na     0.75"
+    )

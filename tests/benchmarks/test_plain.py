@@ -38,7 +38,9 @@ def data(problem):
     columns = range(problem.d)
     shown = {i: bins({i}) for i in columns}
     hidden = {i: bins(problem.D - {i}) for i in columns}
-    return plain.evaluate(model, np.array(problem.X), y=np.array(problem.y), shown_bins=shown, hidden_bins=hidden)
+    return plain.evaluate(
+        model, np.array(problem.X), y=np.array(problem.y), shown_bins=shown, hidden_bins=hidden
+    )
 
 
 @pytest.mark.parametrize("name", QUESTIONS)
@@ -58,7 +60,9 @@ def test_the_tree_is_that_of_the_definitions(problem, data, name, alpha):
 
 def test_a_model_without_interactions_has_one_region():
     X = np.random.default_rng(0).normal(size=(60, 3))
-    tree = plain.grow(plain.evaluate(lambda rows: rows.sum(axis=1), X), options=plain.Options(floor=1e-20))
+    tree = plain.grow(
+        plain.evaluate(lambda rows: rows.sum(axis=1), X), options=plain.Options(floor=1e-20)
+    )
     assert tree == plain.Node(60, 0.0)
 
 

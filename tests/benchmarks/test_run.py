@@ -13,7 +13,9 @@ RUN = Path(__file__).parents[2] / "benchmarks" / "run.py"
 
 
 def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, str(RUN), *arguments], capture_output=True, text=True, timeout=300)
+    return subprocess.run(
+        [sys.executable, str(RUN), *arguments], capture_output=True, text=True, timeout=300
+    )
 
 
 @pytest.mark.slow

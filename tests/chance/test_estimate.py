@@ -25,7 +25,9 @@ RULES = gx.partitioners.Given(["x1 ≤ 0", "x1 > 0"])
 def fixed(X, y=None, question="ice-pdp", **options):
     """The regions are given, so the rows may judge them."""
     with quiet():
-        return gx.Granite(step, question, partitioner=RULES, max_samples=None, holdout=False, **options).fit(X, y)
+        return gx.Granite(
+            step, question, partitioner=RULES, max_samples=None, holdout=False, **options
+        ).fit(X, y)
 
 
 @pytest.mark.slow
@@ -81,7 +83,10 @@ def test_the_disagreement_of_an_estimate_is_that_over_all_rows_without_chance():
 def test_the_standard_error_is_how_far_estimates_of_other_samples_lie_apart():
     """Of the share left, over 25 samples of 200 rows from one population."""
     g = fixed(np.random.default_rng(0).normal(size=(60, 3)))
-    found = [g.evaluate(np.random.default_rng(50 + seed).normal(size=(200, 3))).estimate for seed in range(25)]
+    found = [
+        g.evaluate(np.random.default_rng(50 + seed).normal(size=(200, 3))).estimate
+        for seed in range(25)
+    ]
     spread = np.std([each.remaining for each in found], ddof=1)
     assert np.mean([each.standard_error for each in found]) == pytest.approx(spread, rel=0.4)
 
@@ -90,7 +95,12 @@ def test_one_region_leaves_everything_and_for_certain():
     """What it leaves moves with the sample as the whole does."""
     X = np.random.default_rng(5).normal(size=(200, 3))
     whole = gx.partitioners.GivenRules([gx.Rule()])
-    found = gx.Granite(step, partitioner=whole, max_samples=None, holdout=False).fit(X[:60]).evaluate(X).estimate
+    found = (
+        gx.Granite(step, partitioner=whole, max_samples=None, holdout=False)
+        .fit(X[:60])
+        .evaluate(X)
+        .estimate
+    )
     assert found.remaining == pytest.approx(1.0)
     assert found.standard_error == pytest.approx(0.0, abs=1e-12)
 
@@ -99,7 +109,9 @@ def test_the_headline_says_how_much_one_curve_a_column_tells():
     """Of 4 x2 and x0 by the sign of x1 the first has 16 of 17 parts of the variance; with regions curves tell all."""
     X = np.random.default_rng(4).normal(size=(400, 3))
     with quiet():
-        g = gx.Granite(lambda X: 4 * X[:, 2] + X[:, 0] * np.sign(X[:, 1]), partitioner=RULES, holdout=False).fit(X)
+        g = gx.Granite(
+            lambda X: 4 * X[:, 2] + X[:, 0] * np.sign(X[:, 1]), partitioner=RULES, holdout=False
+        ).fit(X)
     found = g.estimate_
     assert found.fidelity == pytest.approx(1.0)
     assert found.global_fidelity == pytest.approx(16 / 17, abs=0.02)
@@ -133,7 +145,9 @@ def test_intervals_are_of_ratios_far_from_0_and_of_differences_near_it():
 def test_signed_pairs_give_the_standard_error_of_a_mean():
     X = np.random.default_rng(0).normal(size=500)
     lines = signed_lines(signs(np.arange(500), 3), np.ones(500))
-    assert standard_errors(lines @ X / lines.sum(axis=1), 500) == pytest.approx(X.std() / np.sqrt(500), rel=0.2)
+    assert standard_errors(lines @ X / lines.sum(axis=1), 500) == pytest.approx(
+        X.std() / np.sqrt(500), rel=0.2
+    )
 
 
 def test_signs_are_equal_within_a_cluster():
@@ -209,7 +223,9 @@ def test_clusters_of_equal_rows_widen_the_interval_as_fewer_rows_do():
     X = np.random.default_rng(0).normal(size=(250, 3))
     once = gx.Granite(step, partitioner=RULES, holdout=(X, None)).fit(X[:100]).estimate_
     g = gx.Granite(step, partitioner=RULES, max_samples=None, holdout=0.5)
-    four = g.fit(np.repeat(np.vstack([X, X]), 4, axis=0), clusters=np.repeat(np.arange(500) % 250, 4)).estimate_
+    four = g.fit(
+        np.repeat(np.vstack([X, X]), 4, axis=0), clusters=np.repeat(np.arange(500) % 250, 4)
+    ).estimate_
     assert four.standard_error > 0.8 * once.standard_error * np.sqrt(2) * 0.8
 
 
@@ -234,7 +250,9 @@ def test_weights_count_in_estimates():
 
 def test_rows_needed_extrapolates_from_two_sizes():
     assert rows_needed([(500, 0.04), (1000, 0.02)], 0.0196, 1.96) == 2000  # like 1/N
-    assert rows_needed([(500, 0.04), (1000, 0.04 / np.sqrt(2))], 0.02 * 1.96, 1.96) == 2000  # like one over the root
+    assert (
+        rows_needed([(500, 0.04), (1000, 0.04 / np.sqrt(2))], 0.02 * 1.96, 1.96) == 2000
+    )  # like one over the root
     X = np.random.default_rng(0).normal(size=(1100, 3))
     g = gx.Granite(step).fit(X)
     assert g.rows_needed(0.01) > g.rows_needed(0.05) > 0
@@ -282,7 +300,9 @@ def test_standard_errors_of_curves_cover_their_truth():
 def test_shares_mean_the_same_whatever_the_objective(option):
     """The share left is by rows and of the disagreement on all rows, in fit and in evaluate."""
     X = np.random.default_rng(0).normal(size=(200, 3))
-    g = gx.Granite(step, gx.Objective("ice-pdp", **option), confidence_level=None, max_depth=2).fit(X)
+    g = gx.Granite(step, gx.Objective("ice-pdp", **option), confidence_level=None, max_depth=2).fit(
+        X
+    )
     assert g.remaining_ == pytest.approx(g.evaluate(X).remaining, rel=1e-9)
     assert g.remaining_ == pytest.approx(sum(region.disagreement for region in g.partition_))
 

@@ -45,7 +45,9 @@ def test_the_pruned_tree_has_the_least_objective_of_all_subtrees(alpha):
         a, b, c, d, e, f = rng.uniform(-0.05, 0.4, size=6)
         tree = (1.0, 0.0, ((a, 0.0, (leaf(b), leaf(c))), (d, 0.0, (leaf(e), leaf(f)))))
         found = pruned(tree, alpha)
-        assert found.left + alpha * found.regions == pytest.approx(min(x + alpha * k for x, k in cut(tree)))
+        assert found.left + alpha * found.regions == pytest.approx(
+            min(x + alpha * k for x, k in cut(tree))
+        )
 
 
 def test_the_smallest_tree_that_keeps_nine_tenths_is_chosen():
@@ -67,7 +69,9 @@ def test_folds_leave_every_cluster_out_once():
 
 @pytest.mark.parametrize("seed", [0, 1])
 def test_two_planted_steps_are_four_regions_whatever_the_folds(seed):
-    g = gx.Granite(two_steps, alpha="auto", holdout=False, search="greedy", random_state=seed).fit(table())
+    g = gx.Granite(two_steps, alpha="auto", holdout=False, search="greedy", random_state=seed).fit(
+        table()
+    )
     assert len(g.partition_) == 4
     assert "4 regions: the smallest tree that keeps 90 %" in str(g.partition_)
 
@@ -75,7 +79,9 @@ def test_two_planted_steps_are_four_regions_whatever_the_folds(seed):
 @pytest.mark.parametrize("confidence_level", [0.95, None])
 def test_the_alpha_of_the_path_finds_the_tree_again(confidence_level):
     X, model = table(n=120), lambda X: two_steps(X) + 0.5 * X[:, 0] * X[:, 1]
-    auto = gx.Granite(model, alpha="auto", max_depth=2, holdout=False, confidence_level=confidence_level).fit(X)
+    auto = gx.Granite(
+        model, alpha="auto", max_depth=2, holdout=False, confidence_level=confidence_level
+    ).fit(X)
     path = auto.path_
     assert path["regions"].is_monotonic_decreasing
     assert path["alpha"].is_monotonic_increasing
@@ -106,7 +112,11 @@ def test_a_path_asks_the_model_nothing_and_is_kept():
     assert path.equals(g.path_)
     display = gx.PathDisplay.from_estimator(g).plot()
     assert display.frame().equals(path)
-    assert [line.get_label() for line in display.ax_.lines][:3] == ["fitting rows", "left-out rows", "keeps 90 %"]
+    assert [line.get_label() for line in display.ax_.lines][:3] == [
+        "fitting rows",
+        "left-out rows",
+        "keeps 90 %",
+    ]
 
 
 def test_too_few_clusters_for_folds_leave_everything_on_rows_that_are_left_out():

@@ -51,19 +51,29 @@ def test_chance_is_what_explicit_loops_over_reweighted_rows_give(name, weighted)
     drawn = Confidence(0.8, 6, 5).replicates(np.arange(24))
     rows = np.arange(2, 20)
     found = drawn.chance(run.inputs.comparisons, run.evaluations.restrict(rows), rows)
-    asked = o.question(name, **({"bin_leaf": 20} if "bin_leaf" in o.Setting.__dataclass_fields__ else {}))
+    asked = o.question(
+        name, **({"bin_leaf": 20} if "bin_leaf" in o.Setting.__dataclass_fields__ else {})
+    )
     problem = o.Problem(by_rows, X, y, weights)
-    if name == "ale":  # in a part of the rows, intervals end with it: cells are those of all rows here
+    if (
+        name == "ale"
+    ):  # in a part of the rows, intervals end with it: cells are those of all rows here
         rows = np.arange(24)
         found = drawn.chance(run.inputs.comparisons, run.evaluations, rows)
     wanted = o.chance(asked, problem, drawn.factors.tolist(), rows.tolist())
     scale = max(abs(found.plug_in[0]), 1e-9)
-    assert found.level[0] == pytest.approx(np.mean(wanted["replicates"]), rel=1e-9, abs=1e-9 * scale)
-    assert found.bar[0] == pytest.approx(sorted(wanted["replicates"])[5], rel=1e-9, abs=1e-9 * scale)
+    assert found.level[0] == pytest.approx(
+        np.mean(wanted["replicates"]), rel=1e-9, abs=1e-9 * scale
+    )
+    assert found.bar[0] == pytest.approx(
+        sorted(wanted["replicates"])[5], rel=1e-9, abs=1e-9 * scale
+    )
     assert found.corrected[0] == pytest.approx(wanted["corrected"], rel=1e-8, abs=1e-8 * scale)
 
 
-@pytest.mark.parametrize("loss", ["absolute", lambda gap: np.abs(gap) ** 1.5], ids=["absolute", "own"])
+@pytest.mark.parametrize(
+    "loss", ["absolute", lambda gap: np.abs(gap) ** 1.5], ids=["absolute", "own"]
+)
 @pytest.mark.parametrize("name", ["mplot-pdp", "pfi-risk"])
 def test_other_losses_are_corrected_by_how_much_moving_the_gaps_raises_them(name, loss):
     rng = np.random.default_rng(4)
@@ -71,7 +81,12 @@ def test_other_losses_are_corrected_by_how_much_moving_the_gaps_raises_them(name
     g = fitted(gx.question(name, loss=loss), X, y)
     run, drawn = vars(g)["_run"], Confidence(0.7, 5, 1).replicates(np.arange(20))
     found = drawn.chance(run.inputs.comparisons, run.evaluations, np.arange(20))
-    wanted = o.chance(o.question(name, loss=loss), o.Problem(by_rows, X, y), drawn.factors.tolist(), list(range(20)))
+    wanted = o.chance(
+        o.question(name, loss=loss),
+        o.Problem(by_rows, X, y),
+        drawn.factors.tolist(),
+        list(range(20)),
+    )
     assert found.corrected[0] == pytest.approx(wanted["corrected"], rel=1e-8)
     assert found.level[0] == pytest.approx(np.mean(wanted["replicates"]), rel=1e-8)
 
@@ -79,7 +94,10 @@ def test_other_losses_are_corrected_by_how_much_moving_the_gaps_raises_them(name
 def test_replicates_are_the_same_for_any_number_of_jobs():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(150, 3))
-    found = [fitted("mplot-pdp", X, None, n_jobs=jobs, n_resamples=120).diagnostics_["chance"] for jobs in (1, 2)]
+    found = [
+        fitted("mplot-pdp", X, None, n_jobs=jobs, n_resamples=120).diagnostics_["chance"]
+        for jobs in (1, 2)
+    ]
     assert found[0] == found[1]
 
 
@@ -97,7 +115,10 @@ def test_replicates_are_the_same_for_any_memory_and_batch(name):
 def test_replicates_ask_the_model_nothing(name):
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(120, 3)), rng.normal(size=120)
-    asked = [fitted(name, X, y, confidence_level=level).diagnostics_["model"]["rows"] for level in (0.95, None)]
+    asked = [
+        fitted(name, X, y, confidence_level=level).diagnostics_["model"]["rows"]
+        for level in (0.95, None)
+    ]
     assert asked[0] == asked[1]
 
 
@@ -106,7 +127,9 @@ def test_small_cells_show_too_little_of_their_variance():
     rng = np.random.default_rng(0)
     for m in (2, 3, 8):
         values, weights = rng.normal(size=(4000, m)), rng.exponential(size=(4000, m))
-        shown = np.var((values * weights).sum(axis=1) / weights.sum(axis=1) - values.mean(axis=1)) * small_cells(m)
+        shown = np.var(
+            (values * weights).sum(axis=1) / weights.sum(axis=1) - values.mean(axis=1)
+        ) * small_cells(m)
         assert shown == pytest.approx(1 / m, rel=0.1)
 
 
@@ -124,7 +147,9 @@ def additive(X):
     return X[:, 0] + np.sin(X[:, 1]) + X[:, 2] ** 2
 
 
-@pytest.mark.parametrize("name", ["pfi-risk", "variance", "cfi-pfi", "cice-mplot", "csobol-sobol", "mplot-pdp"])
+@pytest.mark.parametrize(
+    "name", ["pfi-risk", "variance", "cfi-pfi", "cice-mplot", "csobol-sobol", "mplot-pdp"]
+)
 def test_an_additive_model_on_independent_columns_has_one_region(name):
     """40 samples of 120 rows: false regions in 5 of 100 samples at most; 9 of 40 happen once in 10,000 such tests."""
     found = 0
@@ -146,7 +171,9 @@ def test_the_paper_s_algorithm_finds_regions_in_the_same_noise(name):
         rng = np.random.default_rng(seed)
         X = rng.normal(size=(120, 3))
         with quiet():
-            g = gx.Granite(additive, name, confidence_level=None).fit(X, additive(X) + rng.normal(size=120))
+            g = gx.Granite(additive, name, confidence_level=None).fit(
+                X, additive(X) + rng.normal(size=120)
+            )
         found += len(g.partition_) > 1
     assert found >= 5
 
@@ -180,7 +207,9 @@ def test_bins_do_not_split_on_noise():
     for seed in range(60):
         X = np.random.default_rng(seed).normal(size=(200, 4))
         with quiet():
-            g = gx.Granite(additive, "cfi-pfi", max_depth=0, max_samples=None, holdout=False).fit(X, X[:, 0])
+            g = gx.Granite(additive, "cfi-pfi", max_depth=0, max_samples=None, holdout=False).fit(
+                X, X[:, 0]
+            )
         split += any(not bins.single for bins in vars(g)["_run"].evaluations.bins.values())
     assert split <= binom.isf(1e-4, 60, 0.07)
 
@@ -190,7 +219,9 @@ def test_bins_split_where_columns_depend():
     X = rng.normal(size=(200, 4))
     X[:, 1] = 0.8 * X[:, 0] + 0.6 * X[:, 1]
     with quiet():
-        g = gx.Granite(additive, "cfi-pfi", max_depth=0, max_samples=None, holdout=False).fit(X, X[:, 0])
+        g = gx.Granite(additive, "cfi-pfi", max_depth=0, max_samples=None, holdout=False).fit(
+            X, X[:, 0]
+        )
     assert any(not bins.single for bins in vars(g)["_run"].evaluations.bins.values())
 
 
@@ -208,13 +239,17 @@ def test_a_repeated_set_counts_once():
     X = rng.normal(size=(60, 3))
     triple = lambda X: X[:, 0] * X[:, 1] * X[:, 2]  # noqa: E731
     fits = [
-        gx.Granite(triple, "ice-pdp", influence="interaction", features=features, max_depth=0).fit(X).disagreement_
+        gx.Granite(triple, "ice-pdp", influence="interaction", features=features, max_depth=0)
+        .fit(X)
+        .disagreement_
         for features in ([("x0", "x1")], [("x0", "x1"), ("x1", "x0")])
     ]
     assert fits[0] == fits[1] > 0
     groups = {"both": ["x0", "x1"]}
     joint = [
-        gx.Granite(triple, influence="joint", groups=groups, features=features, max_depth=0).fit(X).disagreement_
+        gx.Granite(triple, influence="joint", groups=groups, features=features, max_depth=0)
+        .fit(X)
+        .disagreement_
         for features in (["both"], ["both", "both"])
     ]
     assert joint[0] == joint[1] > 0

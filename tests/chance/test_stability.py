@@ -24,7 +24,11 @@ def tree(*cuts):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(300, 2))
     model = lambda X: X[:, 0] * np.searchsorted(cuts, X[:, 1])  # noqa: E731
-    return gx.Granite(model, confidence_level=None, split_features=["x1"], max_depth=1).fit(X).partition_
+    return (
+        gx.Granite(model, confidence_level=None, split_features=["x1"], max_depth=1)
+        .fit(X)
+        .partition_
+    )
 
 
 def test_equal_trees_agree_entirely():
@@ -76,7 +80,9 @@ def test_a_clear_split_comes_back_and_asks_the_model_nothing():
     assert found.score > 0.7
     assert str(found) == str(g.stability(n_resamples=5))
     assert g.stability_.score == found.score
-    assert gx.StabilityDisplay.from_estimator(g).frame().shape[0] == len(found.splits) + len(found.rules)
+    assert gx.StabilityDisplay.from_estimator(g).frame().shape[0] == len(found.splits) + len(
+        found.rules
+    )
 
 
 def test_pure_noise_does_not_come_back():
@@ -105,7 +111,8 @@ def test_refits_give_the_learner_s_interval():
     X = rng.normal(size=(400, 2))
     g = gx.Granite(step).fit(X)
     refits = [
-        ((lambda X, a=a: step(X) + a * X[:, 0] * X[:, 1]), rng.normal(size=(200, 2)), None) for a in (0.1, 0.2, 0.3)
+        ((lambda X, a=a: step(X) + a * X[:, 0] * X[:, 1]), rng.normal(size=(200, 2)), None)
+        for a in (0.1, 0.2, 0.3)
     ]
     with quiet():
         found = g.stability(models=refits)
@@ -116,7 +123,9 @@ def test_refits_give_the_learner_s_interval():
     assert high - mean == pytest.approx(2.0 * np.sqrt((1 / 2 + 0.5) * 2.0))
     with pytest.raises(gx.InputError, match="two refits"):
         g.stability(models=refits[:1])
-    assert refit_interval([0.2, 0.3, 0.4], 100, 200, 1.96) == pytest.approx((0.3, 0.121, 0.479), abs=5e-4)
+    assert refit_interval([0.2, 0.3, 0.4], 100, 200, 1.96) == pytest.approx(
+        (0.3, 0.121, 0.479), abs=5e-4
+    )
 
 
 def test_curves_over_refits_that_differ_by_a_factor_have_the_interval_of_that_factor(tmp_path):
@@ -124,11 +133,15 @@ def test_curves_over_refits_that_differ_by_a_factor_have_the_interval_of_that_fa
     X = np.random.default_rng(0).normal(size=(200, 2))
     g = gx.Granite(step, max_depth=1).fit(X)
     with quiet():
-        found = g.stability(models=[((lambda X, a=a: a * step(X)), X, None) for a in (1.0, 2.0, 3.0)])
+        found = g.stability(
+            models=[((lambda X, a=a: a * step(X)), X, None) for a in (1.0, 2.0, 3.0)]
+        )
     lines = found.curves()
     assert gx.load(gx.save(g, tmp_path / "fit.json")).stability_.curves().equals(lines)
     assert list(lines) == ["region", "rule", "column", "value", "mean", "low", "high"]
-    assert set(zip(lines["region"], lines["column"], strict=True)) == {(k, c) for k in (0, 1) for c in ("x0", "x1")}
+    assert set(zip(lines["region"], lines["column"], strict=True)) == {
+        (k, c) for k in (0, 1) for c in ("x0", "x1")
+    }
     inside = g.apply(X)
     for region, sign in ((0, -1.0), (1, 1.0)):
         x = X[inside == region]
@@ -158,7 +171,10 @@ def test_a_category_that_a_refit_never_saw_has_no_curve_there():
 def test_a_split_names_the_other_column_only_where_there_is_one():
     told = {
         (0.8, "temp"): "hr ≤ 6 (5–7 in 80.0 % of half samples; otherwise mostly temp)",
-        (0.8, None): "hr ≤ 6 (5–7 in 80.0 % of half samples)",  # the other searches did not split here
+        (
+            0.8,
+            None,
+        ): "hr ≤ 6 (5–7 in 80.0 % of half samples)",  # the other searches did not split here
         (1.0, "temp"): "hr ≤ 6 (5–7 in 100.0 % of half samples)",
     }
     for (share, instead), text in told.items():

@@ -17,7 +17,9 @@ from granite_xai import cli
 
 def granite(*arguments, **options):
     command = [sys.executable, "-m", "granite_xai.cli", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, encoding="utf-8", check=False, **options)
+    return subprocess.run(
+        command, capture_output=True, text=True, encoding="utf-8", check=False, **options
+    )
 
 
 @pytest.fixture
@@ -73,7 +75,11 @@ def test_demo_reads_bike_sharing(data_folder, capsys):
 @pytest.mark.slow
 def test_data_that_cannot_be_found_is_a_data_error(tmp_path):
     """No folder, no network: a sentence and exit code 3, no traceback."""
-    offline = {"GRANITE_DATA": str(tmp_path), "SCIKIT_LEARN_DATA": str(tmp_path), "https_proxy": "http://127.0.0.1:9"}
+    offline = {
+        "GRANITE_DATA": str(tmp_path),
+        "SCIKIT_LEARN_DATA": str(tmp_path),
+        "https_proxy": "http://127.0.0.1:9",
+    }
     answer = granite("demo", "--data", "bike", env=os.environ | offline)
     assert answer.returncode == 3
     assert answer.stderr.splitlines()[-1].startswith("granite: D44: ")
@@ -97,7 +103,9 @@ def test_exit_codes(failing, error, code):
 
 
 def test_errors_as_json_are_machine_readable(failing, capsys):
-    failing(gx.InputError("NaN", code="D01", argument="X", columns=["temp"], rows=[3], hint="impute"))
+    failing(
+        gx.InputError("NaN", code="D01", argument="X", columns=["temp"], rows=[3], hint="impute")
+    )
     assert cli.main(["demo", "--json"]) == 3
     error = json.loads(capsys.readouterr().out)["error"]
     assert error == {
@@ -157,4 +165,7 @@ def test_a_terminal_without_the_sign_still_gets_the_rules():
 
 @pytest.mark.parametrize(("given", "read"), [("auto", "auto"), ("0.02", 0.02)])
 def test_the_price_of_a_region_is_a_share_or_auto(given, read):
-    assert cli.parser().parse_args(["explain", "d.csv", "--model", "m.json", "--alpha", given]).alpha == read
+    assert (
+        cli.parser().parse_args(["explain", "d.csv", "--model", "m.json", "--alpha", given]).alpha
+        == read
+    )

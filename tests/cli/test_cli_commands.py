@@ -58,7 +58,9 @@ def run(capsys, *arguments):
 def golden(name, text):
     file = GOLDEN / f"{name}.txt"
     text = re.sub(
-        r"[\d,]+ rows sent to the model", "ROWS rows sent to the model", text.replace(gx.__version__, "VERSION")
+        r"[\d,]+ rows sent to the model",
+        "ROWS rows sent to the model",
+        text.replace(gx.__version__, "VERSION"),
     )
     if os.environ.get("GRANITE_GOLDEN") == "write":
         file.write_text(text, encoding="utf-8", newline="\n")
@@ -86,7 +88,14 @@ def test_saved_regions_are_applied_evaluated_and_shown(folder, capsys):
     _, out, _ = run(capsys, "apply", "regions.json", "table.csv", "--json")
     assert len(json.loads(out)["regions"]) == 90
     code, out, _ = run(
-        capsys, "evaluate", "regions.json", "table.csv", "--predictor", "own_model:predict", "--target", "y"
+        capsys,
+        "evaluate",
+        "regions.json",
+        "table.csv",
+        "--predictor",
+        "own_model:predict",
+        "--target",
+        "y",
     )
     assert code == 0
     golden("evaluate", out)
@@ -108,7 +117,12 @@ def test_rows_are_explained_one_by_one(folder, capsys):
     golden("row", out)
     code, several, _ = run(capsys, *ROW, "--row", "17", "3", "5")
     assert code == 0
-    assert [line.split()[0] for line in several.splitlines()] == ["row", *["17"] * 4, *["3"] * 4, *["5"] * 4]
+    assert [line.split()[0] for line in several.splitlines()] == [
+        "row",
+        *["17"] * 4,
+        *["3"] * 4,
+        *["5"] * 4,
+    ]
     table = pd.read_csv("table.csv")
     table["id"] = [f"c{i}" for i in range(len(table))]
     table.to_csv("with_id.csv", index=False)
@@ -127,10 +141,17 @@ def test_the_report_is_handed_over_as_markdown_and_as_figures(folder, capsys):
     code, _, err = run(capsys, *EXPLAIN, "--markdown", "card.md", "--figures", "out")
     assert code == 0
     assert err == "Written: card.md\nWritten: out\n"
-    assert (folder / "card.md").read_text(encoding="utf-8").startswith("# Where ICE and PDP agree\n")
+    assert (
+        (folder / "card.md").read_text(encoding="utf-8").startswith("# Where ICE and PDP agree\n")
+    )
     kinds = {path.suffix for path in (folder / "out").iterdir()}
     assert kinds == {".png", ".svg", ".csv"}
-    assert {path.stem for path in (folder / "out").iterdir()} == {"regions", "effects", "importances", "report"}
+    assert {path.stem for path in (folder / "out").iterdir()} == {
+        "regions",
+        "effects",
+        "importances",
+        "report",
+    }
     code, _, err = run(capsys, *EXPLAIN, "--figures", "out")
     assert code == 2
     assert "not an empty folder" in err
@@ -196,7 +217,9 @@ def test_a_grid_and_a_memory_limit_can_be_asked_for(folder, capsys):
 
 
 def test_train_on_fits_a_model_and_holds_rows_out(folder, capsys):
-    code, out, err = run(capsys, "explain", "table.csv", "--train-on", "y", "--min-samples-leaf", "10")
+    code, out, err = run(
+        capsys, "explain", "table.csv", "--train-on", "y", "--min-samples-leaf", "10"
+    )
     assert code == 0
     assert err.startswith("HistGradientBoostingRegressor fitted to 'y' on 67 rows; R² ")
     assert "23 held-out rows" in " ".join(out.split())
@@ -246,7 +269,9 @@ def test_S12_broken_tables_are_refused_with_the_line(folder, capsys, text, words
     assert len(err.splitlines()) == 1
 
 
-@pytest.mark.parametrize("path", ["https://example.org/t.csv", "file:///etc/passwd", "absent.csv", "s3://b/t.parquet"])
+@pytest.mark.parametrize(
+    "path", ["https://example.org/t.csv", "file:///etc/passwd", "absent.csv", "s3://b/t.parquet"]
+)
 def test_S12_addresses_and_absent_files_are_refused(folder, capsys, path):
     code, _, err = run(capsys, "explain", path, *EXPLAIN[2:])
     assert code == 3
@@ -279,7 +304,12 @@ def test_S11_a_pickled_model_is_explained_when_allowed(folder, capsys):
     table = pd.read_csv("table.csv")
     model = DecisionTreeRegressor(max_depth=3).fit(table[["a", "b", "c"]], table["y"])
     (folder / "m.pkl").write_bytes(pickle.dumps(model))
-    assert run(capsys, "explain", "table.csv", "--model", "m.pkl", "--allow-pickle", "--target", "y")[0] == 0
+    assert (
+        run(capsys, "explain", "table.csv", "--model", "m.pkl", "--allow-pickle", "--target", "y")[
+            0
+        ]
+        == 0
+    )
 
 
 @pytest.mark.parametrize("ending", ["json", "ubj", "txt", "cbm", "onnx"])
@@ -304,7 +334,9 @@ def test_S11_models_of_other_libraries_are_read(folder, capsys, ending):
         convert = pytest.importorskip("skl2onnx").to_onnx
         model = convert(LinearRegression().fit(X, y), X.to_numpy(dtype=np.float32)[:1])
         (folder / path).write_bytes(model.SerializeToString())
-    code, out, err = run(capsys, "explain", "table.csv", "--model", path, "--target", "y", "--max-samples", "40")
+    code, out, err = run(
+        capsys, "explain", "table.csv", "--model", path, "--target", "y", "--max-samples", "40"
+    )
     assert code == 0, err
     assert "Explained variance of the predictions" in out
     assert "40 rows" in " ".join(out.split())
@@ -354,7 +386,9 @@ def test_S11_a_skops_file_that_is_no_zip_is_refused(folder, capsys):
         (("--predictor", "own_model:predict", "--report", "no/such/folder.html"), 3, "F02"),
     ],
 )
-def test_S14_every_failure_has_its_exit_code_and_one_sentence(folder, capsys, arguments, code, words):
+def test_S14_every_failure_has_its_exit_code_and_one_sentence(
+    folder, capsys, arguments, code, words
+):
     (folder / "m.bin").write_bytes(b"?")
     (folder / "broken.ubj").write_bytes(b"?")
     found, out, err = run(capsys, "explain", "table.csv", *arguments)
@@ -368,7 +402,9 @@ def test_S14_every_failure_has_its_exit_code_and_one_sentence(folder, capsys, ar
 
 def test_S14_too_much_work_is_a_resource_error(folder, capsys):
     rng = np.random.default_rng(0)
-    pd.DataFrame(rng.normal(size=(9000, 3)), columns=["a", "b", "c"]).to_csv("long.csv", index=False)
+    pd.DataFrame(rng.normal(size=(9000, 3)), columns=["a", "b", "c"]).to_csv(
+        "long.csv", index=False
+    )
     command = ["explain", "long.csv", "--predictor", "own_model:predict", "--max-samples"]
     code, _, err = run(capsys, *command, "all", "--max-grid", "exact", "--max-seconds", "2")
     assert code == 5
@@ -381,7 +417,15 @@ def test_S14_too_much_work_is_a_resource_error(folder, capsys):
 
 def test_F02_the_report_is_tried_before_the_work(folder, capsys):
     """A model that fails is never asked."""
-    code, _, err = run(capsys, "explain", "table.csv", "--predictor", "own_model:fails", "--report", "no/such/r.html")
+    code, _, err = run(
+        capsys,
+        "explain",
+        "table.csv",
+        "--predictor",
+        "own_model:fails",
+        "--report",
+        "no/such/r.html",
+    )
     assert code == 3
     assert "F02" in err
 
@@ -390,7 +434,9 @@ def test_S04_names_are_escaped_on_the_terminal(folder, capsys):
     nasty = "a\x1b[31m"
     table = pd.read_csv("table.csv").rename(columns={"y": nasty})
     table.to_csv("nasty.csv", index=False)
-    code, out, err = run(capsys, "explain", "nasty.csv", "--predictor", "own_model:predict", "--drop", "absent")
+    code, out, err = run(
+        capsys, "explain", "nasty.csv", "--predictor", "own_model:predict", "--drop", "absent"
+    )
     assert code == 2
     assert "\x1b" not in out + err
     code, out, err = run(capsys, "explain", "nasty.csv", "--predictor", "own_model:predict")
@@ -425,7 +471,9 @@ def test_R15_R17_no_home_no_terminal_no_cache_and_a_reader_that_leaves(folder):
     }
     environment |= {key: os.environ[key] for key in ("SYSTEMROOT",) if key in os.environ}
     command = [sys.executable, "-m", "granite_xai.cli", *EXPLAIN]
-    answer = subprocess.run(command, stdout=writer, stderr=subprocess.PIPE, check=False, env=environment)
+    answer = subprocess.run(
+        command, stdout=writer, stderr=subprocess.PIPE, check=False, env=environment
+    )
     os.close(writer)
     assert answer.stderr == b""
     assert answer.returncode == 141
@@ -434,8 +482,20 @@ def test_R15_R17_no_home_no_terminal_no_cache_and_a_reader_that_leaves(folder):
 @pytest.mark.slow
 def test_S09_files_are_the_same_whatever_the_locale(folder):
     texts = set()
-    for setting in ({"LC_ALL": "C", "PYTHONUTF8": "0"}, {"LC_ALL": "de_DE.UTF-8", "PYTHONIOENCODING": "cp1252"}):
-        command = [sys.executable, "-m", "granite_xai.cli", *EXPLAIN, "--save", "regions.json", "--report", "r.html"]
+    for setting in (
+        {"LC_ALL": "C", "PYTHONUTF8": "0"},
+        {"LC_ALL": "de_DE.UTF-8", "PYTHONIOENCODING": "cp1252"},
+    ):
+        command = [
+            sys.executable,
+            "-m",
+            "granite_xai.cli",
+            *EXPLAIN,
+            "--save",
+            "regions.json",
+            "--report",
+            "r.html",
+        ]
         answer = subprocess.run(command, capture_output=True, check=True, env=os.environ | setting)
         assert answer.returncode == 0
         page = (folder / "r.html").read_bytes().partition(b'id="provenance"')[0]
@@ -449,7 +509,9 @@ def large(folder):
     """A Parquet file of many batches, and a model of its columns."""
     pytest.importorskip("pyarrow")
     rng = np.random.default_rng(0)
-    table = pd.DataFrame({"a": rng.integers(-4, 5, 150_000), "b": rng.integers(0, 2, 150_000), "w": np.ones(150_000)})
+    table = pd.DataFrame(
+        {"a": rng.integers(-4, 5, 150_000), "b": rng.integers(0, 2, 150_000), "w": np.ones(150_000)}
+    )
     table.to_parquet("large.parquet", row_group_size=20_000)
     (folder / "large_model.py").write_text("def model(X):\n    return X['a'] * (2 * X['b'] - 1)\n")
     return table
@@ -458,12 +520,25 @@ def large(folder):
 @pytest.fixture
 def not_collected(monkeypatch):
     """Nobody reads a Parquet file as a whole."""
-    for name in ("pandas.read_parquet", "pyarrow.parquet.read_table", "pyarrow.parquet.ParquetFile.read"):
+    for name in (
+        "pandas.read_parquet",
+        "pyarrow.parquet.read_table",
+        "pyarrow.parquet.ParquetFile.read",
+    ):
         monkeypatch.setattr(name, lambda *_, **__: pytest.fail("the whole file was read"))
 
 
 def test_of_a_large_parquet_file_a_sample_is_read(large, not_collected, folder, capsys):
-    asked = ["explain", "large.parquet", "--predictor", "large_model:model", "--weights", "w", "--save", "g.json"]
+    asked = [
+        "explain",
+        "large.parquet",
+        "--predictor",
+        "large_model:model",
+        "--weights",
+        "w",
+        "--save",
+        "g.json",
+    ]
     code, out, err = run(capsys, *asked, "--max-samples", "300")
     assert code == 0, err
     assert "600 of the 150,000 rows of large.parquet are read." in err
@@ -483,7 +558,9 @@ def test_the_sample_is_that_of_a_lazy_frame(large, not_collected, folder):
         assert len(files.read_table("large.parquet", options)) == len(large)
 
 
-def test_regions_of_a_large_parquet_file_are_printed_batch_by_batch(large, not_collected, folder, capsys):
+def test_regions_of_a_large_parquet_file_are_printed_batch_by_batch(
+    large, not_collected, folder, capsys
+):
     gx.save(gx.Partition.from_rules(["b ≤ 0 and a ≤ 0", "b ≤ 0 and a > 0", "b > 0"]), "p.json")
     code, out, _ = run(capsys, "apply", "p.json", "large.parquet")
     assert code == 0

@@ -65,8 +65,17 @@ def test_the_five_ways_to_lose_a_file(folder, capsys, outputs, words, force):
 
 
 def test_other_inputs_are_not_written_over(folder, capsys):
-    assert "is the other table" in refused(folder, capsys, *MODEL, "--test", "other.csv", "--save", "other.csv")
-    own = ("explain", "d.csv", "--predictor", "module_of_the_user:predict", "--report", "module_of_the_user.py")
+    assert "is the other table" in refused(
+        folder, capsys, *MODEL, "--test", "other.csv", "--save", "other.csv"
+    )
+    own = (
+        "explain",
+        "d.csv",
+        "--predictor",
+        "module_of_the_user:predict",
+        "--report",
+        "module_of_the_user.py",
+    )
     assert "is the module of the model" in refused(folder, capsys, *own, "--force")
 
 
@@ -75,16 +84,24 @@ def test_another_name_of_the_same_file_is_the_same_file(folder, capsys, other):
     (folder / "sub").mkdir()
     (folder / "link.csv").symlink_to("d.csv")
     os.link("d.csv", "hard.csv")
-    assert "is the table that is read" in refused(folder, capsys, *MODEL, "--report", other, "--force")
-    assert "are one file" in refused(folder, capsys, *MODEL, "--report", "new", "--save", "sub/../new")
+    assert "is the table that is read" in refused(
+        folder, capsys, *MODEL, "--report", other, "--force"
+    )
+    assert "are one file" in refused(
+        folder, capsys, *MODEL, "--report", "new", "--save", "sub/../new"
+    )
 
 
 def test_two_outputs_by_a_link_or_one_inode_are_one_file(folder, capsys):
     (folder / "dangling").symlink_to("later.html")
-    assert "are one file" in refused(folder, capsys, *MODEL, "--report", "dangling", "--save", "later.html")
+    assert "are one file" in refused(
+        folder, capsys, *MODEL, "--report", "dangling", "--save", "later.html"
+    )
     Path("page.html").write_text("<!doctype html>", encoding="utf-8")
     os.link("page.html", "twin.html")
-    assert "are one file" in refused(folder, capsys, *MODEL, "--report", "page.html", "--save", "twin.html", "--force")
+    assert "are one file" in refused(
+        folder, capsys, *MODEL, "--report", "page.html", "--save", "twin.html", "--force"
+    )
 
 
 @pytest.mark.parametrize("flag", ["--report", "--save"])
@@ -109,6 +126,8 @@ def test_ones_own_files_and_empty_ones_are_replaced_without_force(folder, capsys
 
 def test_show_and_demo_keep_files_too(folder, capsys):
     gx.save(gx.Partition.from_rules(["a ≤ 0", "a > 0"]), "regions.json")
-    assert "is the saved file" in refused(folder, capsys, "show", "regions.json", "--report", "regions.json")
+    assert "is the saved file" in refused(
+        folder, capsys, "show", "regions.json", "--report", "regions.json"
+    )
     assert "--force" in refused(folder, capsys, "show", "regions.json", "--report", "d.csv")
     assert "--force" in refused(folder, capsys, "demo", "--report", "d.csv")

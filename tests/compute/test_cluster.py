@@ -11,7 +11,10 @@ from granite_xai.base.errors import ResourceError
 from granite_xai.compute import jobs, map_blocks, resolve_jobs
 from strategies import paper
 
-pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore::granite_xai.base.errors.BinWarning")]
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.filterwarnings("ignore::granite_xai.base.errors.BinWarning"),
+]
 X = np.random.default_rng(0).normal(size=(300, 3))
 OPTIONS = {"min_samples_leaf": 5, "alpha": 0.01, "max_depth": 2, "max_candidates": 60}
 
@@ -23,7 +26,9 @@ def cluster():
     dask = pytest.importorskip("dask")
     with (
         dask.config.set({"distributed.scheduler.allowed-failures": 0}),
-        distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None) as local,
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
+        ) as local,
         distributed.Client(local) as client,
         joblib.parallel_config(backend="dask"),
     ):
@@ -59,7 +64,9 @@ def bits(g):
 def test_N04_bitwise_equal_on_a_cluster(question, limit, cluster, monkeypatch):
     """Also where the evaluations lie in files without a name, which no worker could open: their cells travel."""
     sent = []
-    monkeypatch.setattr(jobs, "_collect", lambda *rest, collect=jobs._collect: (sent.append(1), collect(*rest)))
+    monkeypatch.setattr(
+        jobs, "_collect", lambda *rest, collect=jobs._collect: (sent.append(1), collect(*rest))
+    )
     options = {**OPTIONS, "resources": gx.Resources(memory_limit=limit)}
     alone = paper(model, question, n_jobs=1, **options).fit(X, X[:, 0])
     assert not sent

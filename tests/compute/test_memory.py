@@ -61,7 +61,9 @@ def test_D33_a_fit_stays_within_its_limit_and_spills_the_rest(question):
     assert peak <= 1.1 * 8 * MB
     large = fitted(question, 2**30, max_depth=2)
     assert large.diagnostics_["memory"]["spilled"] == 0
-    assert [str(rule) for rule in small.partition_.rules] == [str(rule) for rule in large.partition_.rules]
+    assert [str(rule) for rule in small.partition_.rules] == [
+        str(rule) for rule in large.partition_.rules
+    ]
     assert small.remaining_ == pytest.approx(large.remaining_, rel=1e-10)
 
 
@@ -81,7 +83,9 @@ def test_D33_all_hours_of_bike_stay_within_64_256_and_1024_megabytes(bike, quest
         peak, granite = peak_of(question, limit, X=X, y=y, of=trees)
         assert peak <= 1.1 * limit, (limit, peak)
         found.append(granite)
-    assert found[0].diagnostics_["memory"]["spilled"] > 0 == found[2].diagnostics_["memory"]["spilled"]
+    assert (
+        found[0].diagnostics_["memory"]["spilled"] > 0 == found[2].diagnostics_["memory"]["spilled"]
+    )
     rules = [[str(rule) for rule in granite.partition_.rules] for granite in found]
     assert rules[0] == rules[1] == rules[2]
 
@@ -95,16 +99,23 @@ def test_the_plan_says_what_each_stage_takes():
     assert said["attributions"]["bytes"] == 8 * 4 * 700**2
     assert not said["evaluations"]["in_memory"]
     assert 0 < said["evaluations"]["spilled_bytes"] <= found.diagnostics_["memory"]["spilled"]
-    assert said["search"] == {"block_bytes": 2 * MB, "candidate_bytes": said["search"]["candidate_bytes"]}
+    assert said["search"] == {
+        "block_bytes": 2 * MB,
+        "candidate_bytes": said["search"]["candidate_bytes"],
+    }
     assert 0 < said["search"]["candidate_bytes"] < 2 * MB
     assert 30 * 700 * 4 < said["table"]["bytes"] < 2 * MB
 
 
 def test_the_plan_can_be_had_without_the_fit():
-    granite = paper(model, "shap-pdp", max_samples=None, resources=gx.Resources(memory_limit=8 * MB))
+    granite = paper(
+        model, "shap-pdp", max_samples=None, resources=gx.Resources(memory_limit=8 * MB)
+    )
     found, said = granite.plan(X), fitted("shap-pdp", 8 * MB, max_depth=1).diagnostics_["plan"]
     changing = {"seconds", "sentence", "max_evaluations"}
-    assert {key: found[key] for key in found.keys() - changing} == {key: said[key] for key in said.keys() - changing}
+    assert {key: found[key] for key in found.keys() - changing} == {
+        key: said[key] for key in said.keys() - changing
+    }
     assert found["evaluations"]["spilled_bytes"] > 0
 
 
@@ -124,12 +135,16 @@ def test_R01_a_fit_that_spills_never_has_a_file_in_the_temporary_folder(tmp_path
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize("of", [model, HistGradientBoostingRegressor(max_iter=5).fit(X, Y)], ids=["function", "trees"])
+@pytest.mark.parametrize(
+    "of", [model, HistGradientBoostingRegressor(max_iter=5).fit(X, Y)], ids=["function", "trees"]
+)
 def test_nothing_of_the_evaluations_outlives_the_estimator(of, monkeypatch):
     """Not even in a cycle that the collector would find some day: another fit would not know of that memory."""
     spaces = []
     monkeypatch.setattr(
-        Workspace, "__init__", lambda self, *a, make=Workspace.__init__: (make(self, *a), spaces.append(self))[0]
+        Workspace,
+        "__init__",
+        lambda self, *a, make=Workspace.__init__: (make(self, *a), spaces.append(self))[0],
     )
     gc.collect()
     gc.disable()
@@ -157,7 +172,9 @@ def test_a_child_is_cut_out_when_it_is_grown_and_dropped_before_its_sibling(beam
         return side
 
     monkeypatch.setattr(Evaluations, "divide", noting)
-    paper(model, max_depth=3, alpha=0.0, search="greedy", beam=beam, min_samples_leaf=5).fit(X[:200])
+    paper(model, max_depth=3, alpha=0.0, search="greedy", beam=beam, min_samples_leaf=5).fit(
+        X[:200]
+    )
     assert len(most) > 3
     assert max(most) == 1  # of two levels below the root, the one above
 

@@ -30,7 +30,9 @@ STRICT = ArrayNamespace(array_api_strict)
 OTHERS = [
     pytest.param(STRICT, id="strict"),
     pytest.param(
-        Compiled(), id="compiled", marks=pytest.mark.skipif(not available(), reason="could not import 'numba'")
+        Compiled(),
+        id="compiled",
+        marks=pytest.mark.skipif(not available(), reason="could not import 'numba'"),
     ),
 ]
 
@@ -43,9 +45,14 @@ def batch(seed: int) -> tuple[np.random.Generator, Families, np.ndarray]:
     """Three columns: nested cuts, groups that are not nested, and one where nested cuts begin again."""
     chance = np.random.default_rng(seed)
     tables = [np.zeros((0, 1), bool), np.tri(4, 5, dtype=bool), chance.random((6, 4)) < 0.5]
-    tables.append(np.concatenate([np.tri(3, 4, dtype=bool), np.tri(3, 4, dtype=bool) | (np.arange(4) == 3)]))
+    tables.append(
+        np.concatenate([np.tri(3, 4, dtype=bool), np.tri(3, 4, dtype=bool) | (np.arange(4) == 3)])
+    )
     families = Families(tables)
-    segments = np.stack([chance.integers(0, size, size=37) for size in families.sizes]) + families.starts[:-1, None]
+    segments = (
+        np.stack([chance.integers(0, size, size=37) for size in families.sizes])
+        + families.starts[:-1, None]
+    )
     return chance, families, segments
 
 
@@ -53,18 +60,27 @@ def batch(seed: int) -> tuple[np.random.Generator, Families, np.ndarray]:
 @pytest.mark.parametrize("seed", range(3))
 def test_sums_over_segments_and_over_the_left_side_are_products_with_the_membership(P, seed):
     chance, families, segments = batch(seed)
-    block, weights, codes = chance.normal(size=(37, 11)), chance.random(37), chance.integers(0, 3, size=37)
+    block, weights, codes = (
+        chance.normal(size=(37, 11)),
+        chance.random(37),
+        chance.integers(0, 3, size=37),
+    )
     by_segment = P.segment_sum(P.array(block), P.order(segments, families))
     member = np.zeros((int(families.starts[-1]), 37))
     for line in segments:
         member[line, np.arange(37)] = 1.0
     close(by_segment, member @ block, P)
     inside = [
-        table[:, line - start] for table, line, start in zip(families.left, segments, families.starts, strict=False)
+        table[:, line - start]
+        for table, line, start in zip(families.left, segments, families.starts, strict=False)
     ]
     close(P.left_sums(by_segment, families), (np.concatenate(inside) @ block).T, P)
     carried = codes[:, None] == np.arange(3)
-    close(P.segment_share(P.array(weights), codes, 3, segments, families), member @ (carried * weights[:, None]), P)
+    close(
+        P.segment_share(P.array(weights), codes, 3, segments, families),
+        member @ (carried * weights[:, None]),
+        P,
+    )
     lines = chance.random((37, 2))
     close(P.line_share(P.array(lines), codes, 3), carried.T @ lines, P)
 
@@ -76,7 +92,10 @@ def test_pairs_of_rows_are_read_in_both_orientations(P, both, columns):
     chance = np.random.default_rng(0)
     E, rows = chance.normal(size=(6, 9)), Pairs(chance.integers(0, 6, size=9), columns)
     references = Pairs(chance.integers(0, 6, size=5), chance.integers(0, 9, size=5))
-    wanted = both[0] * E[references.lines][:, rows.columns] + both[1] * E[rows.lines][:, references.columns].T
+    wanted = (
+        both[0] * E[references.lines][:, rows.columns]
+        + both[1] * E[rows.lines][:, references.columns].T
+    )
     close(P.pair_block(P.array(E), references, rows, *both), wanted, P)
 
 
@@ -101,14 +120,25 @@ def test_sums_of_both_sides_equal_their_twin(P, mode, count, lines):
         Part(chance.normal(size=(c, K)), chance.normal(size=c), chance.random((1, 2, K))),
         as_part(NUMPY, 2.0 * chance.normal(size=(c, K))),
     ][:count]
-    own, at, weights = chance.normal(size=c), chance.normal(size=(2, K)), chance.random((c, K if lines else 1))
+    own, at, weights = (
+        chance.normal(size=c),
+        chance.normal(size=(2, K)),
+        chance.random((c, K if lines else 1)),
+    )
     wanted = NUMPY.side_sums(mode, own, at, parts, inside, weights, np.ones((2, 2, K)))
     there = [
-        Part(*(P.array(x) for x in part[:3]), *(None if x is None else P.numbers(x) for x in part[3:]))
+        Part(
+            *(P.array(x) for x in part[:3]),
+            *(None if x is None else P.numbers(x) for x in part[3:]),
+        )
         for part in parts
     ]
     flags, zero = P.flags(inside), P.array(np.ones((2, 2, K)))
-    close(P.side_sums(mode, P.array(own), P.array(at), there, flags, P.array(weights), zero), wanted, P)
+    close(
+        P.side_sums(mode, P.array(own), P.array(at), there, flags, P.array(weights), zero),
+        wanted,
+        P,
+    )
     for one, other in zip(parts, there, strict=True):
         close(P.own_side(other, flags), NUMPY.own_side(one, inside), P)
 
@@ -183,11 +213,15 @@ def test_a_search_in_torch_decides_like_the_processor(monkeypatch):
     for question in ("ice-pdp", "cfi-pfi", "csobol-sobol"):
         plain = fitted(question)
         with monkeypatch.context() as patch:
-            patch.setattr(tree, "primitives_on", lambda device: ArrayNamespace(namespace, torch.device("cpu")))
+            patch.setattr(
+                tree, "primitives_on", lambda device: ArrayNamespace(namespace, torch.device("cpu"))
+            )
             same(plain, fitted(question))
 
 
-@pytest.mark.parametrize("error", [RuntimeError("CUDA error: unspecified launch failure\nand more"), MemoryError()])
+@pytest.mark.parametrize(
+    "error", [RuntimeError("CUDA error: unspecified launch failure\nand more"), MemoryError()]
+)
 def test_R08_a_device_that_fails_is_named(monkeypatch, error):
     """Lost, or out of memory: an error with a name and a remedy."""
 
@@ -196,5 +230,7 @@ def test_R08_a_device_that_fails_is_named(monkeypatch, error):
             raise error
 
     monkeypatch.setattr(tree, "primitives_on", lambda device: Broken(array_api_strict))
-    with pytest.raises(gx.ResourceError, match="R08: the device failed: (CUDA error|out of memory)"):
+    with pytest.raises(
+        gx.ResourceError, match="R08: the device failed: (CUDA error|out of memory)"
+    ):
         fitted("ice-pdp", rounded=False)

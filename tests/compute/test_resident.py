@@ -55,7 +55,11 @@ print(json.dumps({key: (most[key] - before[key]) / limit for key in most} | {"sp
 def test_resident_memory_stays_near_the_limit_although_more_is_evaluated(question):
     """Memory of our own is within the limit; with pages of files, which the system may take back, near it."""
     done = subprocess.run(
-        [sys.executable, "-c", SCRIPT, question, str(LIMIT)], capture_output=True, text=True, check=True, timeout=600
+        [sys.executable, "-c", SCRIPT, question, str(LIMIT)],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=600,
     )
     found = json.loads(done.stdout)
     assert found["spilled"] > 1.0

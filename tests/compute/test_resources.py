@@ -70,7 +70,13 @@ def test_P02_numbers_out_of_range_are_named(option, value):
 
 @pytest.mark.parametrize(
     ("option", "value"),
-    [("dtype", "float16"), ("device", "gpu"), ("progress", "yes"), ("progress", None), ("dtype", None)],
+    [
+        ("dtype", "float16"),
+        ("device", "gpu"),
+        ("progress", "yes"),
+        ("progress", None),
+        ("dtype", None),
+    ],
 )
 def test_P01_unknown_names_list_the_valid_ones(option, value):
     with pytest.raises(InputError, match="Valid") as caught:
@@ -109,7 +115,8 @@ def test_M13_a_plan_at_the_limit_is_allowed():
 
 
 @pytest.mark.parametrize(
-    ("seconds", "text"), [(0.0123, "0.012 s"), (65.0, "65 s"), (600.0, "10 min"), (36000.0, "10.0 h")]
+    ("seconds", "text"),
+    [(0.0123, "0.012 s"), (65.0, "65 s"), (600.0, "10 min"), (36000.0, "10.0 h")],
 )
 def test_M13_seconds_are_told_in_readable_units(seconds, text):
     with pytest.raises(ResourceError, match=text):
@@ -135,10 +142,15 @@ def disk(monkeypatch):
 
 
 def test_D33_what_must_be_in_memory_and_does_not_fit_is_refused_with_numbers():
-    with pytest.raises(ResourceError, match=r"the table, .* need 6\.4 MiB; memory_limit allows 1,000 bytes") as caught:
+    with pytest.raises(
+        ResourceError, match=r"the table, .* need 6\.4 MiB; memory_limit allows 1,000 bytes"
+    ) as caught:
         require_budget(Resources(memory_limit=1000), 3 * 2**20)
     assert caught.value.code == "D33"
-    with pytest.raises(ResourceError, match=r"blocks of the search, .* need 40\.0 MiB; memory_limit allows 32\.0 MiB"):
+    with pytest.raises(
+        ResourceError,
+        match=r"blocks of the search, .* need 40\.0 MiB; memory_limit allows 32\.0 MiB",
+    ):
         require_budget(Resources(memory_limit=2**25), 0, candidate=10 * 2**20)
 
 
@@ -146,7 +158,9 @@ def test_D33_evaluations_are_refused_when_neither_memory_nor_the_disk_has_room(d
     disk(2**20)
     limits = Resources(memory_limit=2**26)
     require_budget(limits, 0, 33 * 2**20)
-    with pytest.raises(ResourceError, match=r"need 34\.0 MiB; .* leaves 32\.0 MiB .* temporary files has 1\.0 MiB"):
+    with pytest.raises(
+        ResourceError, match=r"need 34\.0 MiB; .* leaves 32\.0 MiB .* temporary files has 1\.0 MiB"
+    ):
         require_budget(limits, 0, 34 * 2**20)
 
 
@@ -203,12 +217,15 @@ def test_N04_products_are_bitwise_equal_for_any_number_of_jobs():
     rng = np.random.default_rng(0)
     left, right = rng.normal(size=(300, 700)), rng.normal(size=(700, 257))
     results = [
-        map_blocks(lambda rows: left[rows] @ right, [slice(0, 150), slice(150, 300)], n_jobs) for n_jobs in (1, 2)
+        map_blocks(lambda rows: left[rows] @ right, [slice(0, 150), slice(150, 300)], n_jobs)
+        for n_jobs in (1, 2)
     ]
     assert all(np.array_equal(one, two) for one, two in zip(*results, strict=True))
 
 
-@pytest.mark.skipif(np.lib.NumpyVersion(np.__version__) < "2.0.0", reason="older ones keep it by thread")
+@pytest.mark.skipif(
+    np.lib.NumpyVersion(np.__version__) < "2.0.0", reason="older ones keep it by thread"
+)
 def test_threads_ignore_what_the_caller_ignores():
     """NumPy keeps it in the context of a thread; 1e300 squared is more than a number holds."""
     with np.errstate(over="raise"):
@@ -220,7 +237,11 @@ def test_threads_ignore_what_the_caller_ignores():
 
 
 def _blas_threads():
-    return [library["num_threads"] for library in threadpoolctl.threadpool_info() if library["user_api"] == "blas"]
+    return [
+        library["num_threads"]
+        for library in threadpoolctl.threadpool_info()
+        if library["user_api"] == "blas"
+    ]
 
 
 def test_blas_has_one_thread_inside_and_its_own_number_after():
@@ -231,7 +252,9 @@ def test_blas_has_one_thread_inside_and_its_own_number_after():
 
 def test_libraries_are_looked_for_again_only_when_modules_have_come(monkeypatch):
     looked, look = [], threadpoolctl.ThreadpoolController.__init__
-    monkeypatch.setattr(threadpoolctl.ThreadpoolController, "__init__", lambda self: looked.append(look(self)))
+    monkeypatch.setattr(
+        threadpoolctl.ThreadpoolController, "__init__", lambda self: looked.append(look(self))
+    )
     pin = _BlasPin()
     for times, name in ((1, None), (1, None), (2, "a_module_that_comes_later"), (2, None)):
         if name is not None:
@@ -274,7 +297,11 @@ def test_an_error_in_a_block_reaches_the_caller_and_releases_blas():
 
 @pytest.mark.parametrize("shown", [True, False, "auto"])
 def test_progress_passes_the_items_on(shown, capsys):
-    assert list(progress(iter("abc"), Resources(progress=shown), "search", total=3)) == ["a", "b", "c"]
+    assert list(progress(iter("abc"), Resources(progress=shown), "search", total=3)) == [
+        "a",
+        "b",
+        "c",
+    ]
     assert capsys.readouterr() == ("", "")
 
 
@@ -294,14 +321,21 @@ def test_R15_progress_needs_no_terminal(monkeypatch, stream):
 
 @pytest.mark.parametrize(
     ("absent", "said"),
-    [("torch", "torch is not installed"), ("array_api_compat", "array-api-compat is not installed")],
+    [
+        ("torch", "torch is not installed"),
+        ("array_api_compat", "array-api-compat is not installed"),
+    ],
 )
-def test_R08_a_device_without_its_packages_is_refused_before_the_model_is_asked(monkeypatch, absent, said):
+def test_R08_a_device_without_its_packages_is_refused_before_the_model_is_asked(
+    monkeypatch, absent, said
+):
     find = importlib.util.find_spec
     there = importlib.machinery.ModuleSpec("there", None)
     monkeypatch.setattr(
         "importlib.util.find_spec",
-        lambda name, *rest: None if name == absent else there if name == "torch" else find(name, *rest),
+        lambda name, *rest: (
+            None if name == absent else there if name == "torch" else find(name, *rest)
+        ),
     )
     calls = []
     model = paper(lambda X: calls.append(1) or X[:, 0], resources=gx.Resources(device="cuda"))
@@ -312,7 +346,8 @@ def test_R08_a_device_without_its_packages_is_refused_before_the_model_is_asked(
 
 
 @pytest.mark.parametrize(
-    ("built", "said"), [(None, "this torch was built without CUDA"), ("13.0", "torch finds no CUDA device")]
+    ("built", "said"),
+    [(None, "this torch was built without CUDA"), ("13.0", "torch finds no CUDA device")],
 )
 def test_R08_torch_without_a_device_is_refused_before_the_model_is_asked(monkeypatch, built, said):
     torch = pytest.importorskip("torch")
@@ -321,11 +356,15 @@ def test_R08_torch_without_a_device_is_refused_before_the_model_is_asked(monkeyp
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     calls = []
     with pytest.raises(gx.ResourceError, match=f"R08.*{said}"):
-        paper(lambda X: calls.append(1) or X[:, 0], resources=gx.Resources(device="cuda")).fit(np.zeros((5, 2)))
+        paper(lambda X: calls.append(1) or X[:, 0], resources=gx.Resources(device="cuda")).fit(
+            np.zeros((5, 2))
+        )
     assert not calls
 
 
-@pytest.mark.parametrize("options", [{}, {"influence": "interaction"}, {"resources": gx.Resources(max_grid=8)}])
+@pytest.mark.parametrize(
+    "options", [{}, {"influence": "interaction"}, {"resources": gx.Resources(max_grid=8)}]
+)
 def test_the_plan_is_what_the_fit_then_does(options):
     """Bytes that are kept and rows that are sent; the fit probes the model as well, and so does the plan to time it."""
     X = np.random.default_rng(0).normal(size=(40, 3))

@@ -17,7 +17,9 @@ from hypothesis import given, strategies as st
 from granite_xai.base.errors import ResourceError
 from granite_xai.compute import Workspace, limits as memory
 
-ORDERS = st.lists(st.one_of(st.tuples(st.integers(0, 40), st.integers(0, 40)), st.integers(0, 30)), max_size=40)
+ORDERS = st.lists(
+    st.one_of(st.tuples(st.integers(0, 40), st.integers(0, 40)), st.integers(0, 30)), max_size=40
+)
 
 
 @given(share=st.integers(0, 20_000), orders=ORDERS)
@@ -103,10 +105,15 @@ def test_D33_a_full_disk_is_an_error_with_numbers_and_remedies(code, monkeypatch
         Workspace(0).empty((1000, 1000))
     assert os.strerror(code) in str(caught.value)
     assert isinstance(caught.value.__cause__, OSError)
-    assert all(remedy in caught.value.hint for remedy in ("max_samples=", "features=", "TMPDIR", "memory_limit="))
+    assert all(
+        remedy in caught.value.hint
+        for remedy in ("max_samples=", "features=", "TMPDIR", "memory_limit=")
+    )
 
 
-@pytest.mark.skipif(not os.access("/dev/full", os.W_OK), reason="there is no disk that is always full")
+@pytest.mark.skipif(
+    not os.access("/dev/full", os.W_OK), reason="there is no disk that is always full"
+)
 def test_D33_reserving_meets_the_full_disk_before_anything_is_mapped():
     with open("/dev/full", "wb", buffering=0) as file, mock.patch.object(memory, "os") as bare:  # noqa: PTH123
         del bare.posix_fallocate
@@ -128,5 +135,7 @@ def test_arrays_and_workspaces_travel_to_other_processes():
     array[...] = np.arange(500)
     assert pickle.loads(pickle.dumps(space)).block == 7
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(array)), array)
-    sums = joblib.Parallel(n_jobs=2, max_nbytes=1000)(joblib.delayed(np.sum)(array) for _ in range(2))
+    sums = joblib.Parallel(n_jobs=2, max_nbytes=1000)(
+        joblib.delayed(np.sum)(array) for _ in range(2)
+    )
     assert sums == [array.sum()] * 2

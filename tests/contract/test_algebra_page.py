@@ -12,15 +12,21 @@ def tables() -> list[list[list[str]]]:
     found = []
     for part in PAGE.read_text(encoding="utf-8").split(".. list-table::")[1:]:
         body = part.partition("\n\n   * - ")[2].partition("\n\n")[0]
-        rows = [[cell.strip() for cell in row.split("\n     - ")] for row in body.split("\n   * - ")]
-        found.append([[" ".join(cell.replace("``", "").split()) for cell in row] for row in rows[1:]])
+        rows = [
+            [cell.strip() for cell in row.split("\n     - ")] for row in body.split("\n   * - ")
+        ]
+        found.append(
+            [[" ".join(cell.replace("``", "").split()) for cell in row] for row in rows[1:]]
+        )
     return found
 
 
 def test_every_named_explanation_stands_in_its_place():
     """Name, masking, behavior and interaction of each row are those of the package."""
     listed = [row[:4] for row in tables()[1]]
-    known = [[n, e.masking.key, e.behavior.key, e.interaction.key] for n, e in gx.explanations().items()]
+    known = [
+        [n, e.masking.key, e.behavior.key, e.interaction.key] for n, e in gx.explanations().items()
+    ]
     assert listed == known
 
 

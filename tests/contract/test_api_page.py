@@ -11,8 +11,12 @@ NAMESPACES = ("datasets", "frameworks", "partitioners")
 
 def listed() -> list[str]:
     """The entries of every summary of the page."""
-    parts = PAGE.read_text(encoding="utf-8").split(".. autosummary::\n   :toctree: generated\n\n")[1:]
-    return [line.strip() for part in parts for line in re.match(r"(?: +\S+\n)+", part)[0].splitlines()]
+    parts = PAGE.read_text(encoding="utf-8").split(".. autosummary::\n   :toctree: generated\n\n")[
+        1:
+    ]
+    return [
+        line.strip() for part in parts for line in re.match(r"(?: +\S+\n)+", part)[0].splitlines()
+    ]
 
 
 def test_every_public_name_is_listed_once():

@@ -11,14 +11,20 @@ WORKFLOW = ROOT / ".github" / "workflows" / "test.yml"
 
 
 def test_named_commands_exist():
-    targets = set(re.findall(r"^([a-z][a-z -]*):(?!=)", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
+    targets = set(
+        re.findall(
+            r"^([a-z][a-z -]*):(?!=)", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE
+        )
+    )
     targets = {target for line in targets for target in line.split()}
     assert {"demo", "test", "docs", "wheel"} <= targets
     named = {
         (target, page.name)
         for page in PAGES
         for target in re.findall(
-            r"(?:^|`)make (?:\w+=\S+ )?([a-z][a-z-]*)", page.read_text(encoding="utf-8"), re.MULTILINE
+            r"(?:^|`)make (?:\w+=\S+ )?([a-z][a-z-]*)",
+            page.read_text(encoding="utf-8"),
+            re.MULTILINE,
         )
     }
     workflow = WORKFLOW.read_text(encoding="utf-8")

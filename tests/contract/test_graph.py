@@ -25,14 +25,21 @@ def tangles(graph: Mapping[str, Iterable[str]]) -> list[list[str]]:
         return found
 
     reach = {module: reached(module) for module in graph}
-    loops = {frozenset(other for other in reach[m] if m in reach.get(other, ())) for m in graph if m in reach[m]}
+    loops = {
+        frozenset(other for other in reach[m] if m in reach.get(other, ()))
+        for m in graph
+        if m in reach[m]
+    }
     return sorted(sorted(loop) for loop in loops)
 
 
 @pytest.fixture(scope="module")
 def graph() -> dict[str, set[str]]:
     found = grimp.build_graph(FACE, exclude_type_checking_imports=False, cache_dir=None)
-    return {module: set(found.find_modules_directly_imported_by(module)) for module in found.modules - {FACE}}
+    return {
+        module: set(found.find_modules_directly_imported_by(module))
+        for module in found.modules - {FACE}
+    }
 
 
 def test_no_module_imports_itself_by_way_of_others(graph):
@@ -48,7 +55,8 @@ def test_imports_of_type_checkers_are_counted():
     """The counting works at all: figures name matplotlib for type checkers too."""
     ways = {"include_external_packages": True, "cache_dir": None}
     counted, plain = (
-        grimp.build_graph(FACE, exclude_type_checking_imports=left_out, **ways) for left_out in (False, True)
+        grimp.build_graph(FACE, exclude_type_checking_imports=left_out, **ways)
+        for left_out in (False, True)
     )
     way = {"importer": f"{FACE}.display.figures", "imported": "matplotlib"}
     assert len(counted.get_import_details(**way)) > len(plain.get_import_details(**way))

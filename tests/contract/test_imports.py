@@ -22,7 +22,9 @@ def third_party(code):
     ours = {"granite_xai", *sys.stdlib_module_names, "__main__"}
 
     def loaded(text):
-        answer = subprocess.run([sys.executable, "-c", text + report], capture_output=True, text=True, check=True)
+        answer = subprocess.run(
+            [sys.executable, "-c", text + report], capture_output=True, text=True, check=True
+        )
         return set(json.loads(answer.stdout.splitlines()[-1]))
 
     return loaded(code) - loaded("") - ours
@@ -46,7 +48,9 @@ def test_the_estimator_pays_for_scikit_learn_but_for_no_plots():
 def test_every_public_name_resolves_lazily():
     """Listed before it is loaded, and what comes is what was named."""
     assert set(granite_xai.__all__) <= set(dir(granite_xai))
-    resolved = {name: getattr(granite_xai, name).__name__.rpartition(".")[2] for name in granite_xai.__all__}
+    resolved = {
+        name: getattr(granite_xai, name).__name__.rpartition(".")[2] for name in granite_xai.__all__
+    }
     assert {name: found for name, found in resolved.items() if found != name} == {}
 
 

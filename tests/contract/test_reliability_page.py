@@ -17,7 +17,9 @@ def maker():
 
 
 def test_the_page_is_up_to_date(maker):
-    assert maker.PAGE.read_text(encoding="utf-8") == maker.page(), "run python docs/make_reliability.py"
+    assert maker.PAGE.read_text(encoding="utf-8") == maker.page(), (
+        "run python docs/make_reliability.py"
+    )
 
 
 def test_every_case_has_a_test(maker):

@@ -19,7 +19,12 @@ FIVE_ROWS = Path(__file__).parents[1] / "data"
 @pytest.fixture
 def openml(monkeypatch):
     """OpenML answers with five rows in its own names and units; types as scikit-learn's parser gives them."""
-    text = {"season": "category", "holiday": "category", "workingday": "category", "weather": "category"}
+    text = {
+        "season": "category",
+        "holiday": "category",
+        "workingday": "category",
+        "weather": "category",
+    }
     frame = pd.read_csv(FIVE_ROWS / "openml" / "bike.csv", dtype=text)
     monkeypatch.delenv("GRANITE_DATA", raising=False)
     monkeypatch.setattr("sklearn.datasets.fetch_openml", lambda **_: SimpleNamespace(frame=frame))
@@ -44,7 +49,18 @@ def test_bike_sharing_is_the_table_of_the_paper(data_folder):
     """17K examples, ten features; the target has a standard deviation of 181.45 on the paper's test rows."""
     raw = pd.read_csv(data_folder / "bike-sharing" / "hour.csv")
     X, y = datasets.load_bike_sharing(as_frame=True)
-    assert list(X) == ["yr", "mnth", "hr", "holiday", "weekday", "workingday", "weathersit", "temp", "hum", "windspeed"]
+    assert list(X) == [
+        "yr",
+        "mnth",
+        "hr",
+        "holiday",
+        "weekday",
+        "workingday",
+        "weathersit",
+        "temp",
+        "hum",
+        "windspeed",
+    ]
     assert X.shape == (17379, 10)
     assert sorted(X["mnth"].unique()) == list(range(12))
     assert np.array_equal(X["temp"], raw["temp"] * 41)
@@ -68,7 +84,9 @@ def test_diabetes_is_in_readable_units():
     assert len(y) == 442
 
 
-@pytest.mark.parametrize("load", [datasets.load_bike_sharing, datasets.load_kin8nm, datasets.load_diabetes])
+@pytest.mark.parametrize(
+    "load", [datasets.load_bike_sharing, datasets.load_kin8nm, datasets.load_diabetes]
+)
 def test_arrays_hold_the_numbers_of_the_frame(published, load):
     frame, target = load(as_frame=True)
     X, y = load(as_frame=False)
@@ -119,7 +137,9 @@ def test_labels_need_a_frame(published):
 
 
 def test_D44_without_any_source_the_error_says_what_to_do(no_source):
-    with pytest.raises(InputError, match="GRANITE_DATA is not set, and OpenML did not answer") as caught:
+    with pytest.raises(
+        InputError, match="GRANITE_DATA is not set, and OpenML did not answer"
+    ) as caught:
         datasets.load_kin8nm()
     assert caught.value.code == "D44"
     assert "kin8nm/kin8nm.csv" in str(caught.value)
@@ -163,7 +183,9 @@ def test_the_random_tree_is_linear_in_each_leaf(depth):
     assert np.allclose(model(toy.X), [walk(row) for row in rows])
 
 
-@pytest.mark.parametrize("make", [datasets.make_toy, datasets.make_order_two, datasets.make_piecewise_linear])
+@pytest.mark.parametrize(
+    "make", [datasets.make_toy, datasets.make_order_two, datasets.make_piecewise_linear]
+)
 def test_toys_repeat_and_travel(make):
     toy, again, other = make(n=50), make(n=50), make(n=50, random_state=1)
     copy = pickle.loads(pickle.dumps(toy))

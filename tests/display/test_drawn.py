@@ -43,10 +43,15 @@ def test_the_effects_of_the_rows_lie_on_the_lines(toy, grown):
     lines = gx.EffectDisplay.from_estimator(grown, toy.X, features=["x1"], points=1000).frame()
     values = grown.explain(toy.X).frame().query("set == 'x1'")
     for region in range(len(grown.partition_)):
-        here, pure = of_region(lines, region), values.query("explanation == 'pdp' and region == @region")
+        here, pure = (
+            of_region(lines, region),
+            values.query("explanation == 'pdp' and region == @region"),
+        )
         line = here[here["explanation"] == "pdp"]
         own = toy.X["x1"].to_numpy()[pure["row"].to_numpy(int)]
-        np.testing.assert_allclose(np.interp(own, line["x"], line["value"]), pure["value"], atol=1e-12)
+        np.testing.assert_allclose(
+            np.interp(own, line["x"], line["value"]), pure["value"], atol=1e-12
+        )
         full = values.query("explanation == 'ice' and region == @region")["value"].to_numpy()
         curves = [curve for _, curve in here[here["shape"] == "curve"].groupby("curve")]
         for curve in curves[:5]:
@@ -65,7 +70,10 @@ def test_a_share_of_next_to_nothing_is_not_drawn_to_the_last_percent(toy, grown)
     display = gx.EffectDisplay.from_estimator(grown, toy.X, features=["x1"])
     (shown,) = display.panels
     display.panels = (
-        tuple(replace(panel, disagreement=share) for panel, share in zip(shown, (1.0, 0.25, 337.29), strict=True)),
+        tuple(
+            replace(panel, disagreement=share)
+            for panel, share in zip(shown, (1.0, 0.25, 337.29), strict=True)
+        ),
     )
     texts = [ax.texts[-1].get_text() for ax in display.plot().axes_[0]]
     assert texts == [f"disagreement per row {share}" for share in ("100 %", "25 %", "over 1,000 %")]
@@ -76,7 +84,9 @@ def test_an_ale_line_is_the_curve_of_accumulated_effects(bike):
     from accumulated import ale
     from granite_xai.estimator import fitted_view
 
-    lines = gx.EffectDisplay.from_estimator(bike, bike.rows, features=["hr"], explanations=["ale"]).frame()
+    lines = gx.EffectDisplay.from_estimator(
+        bike, bike.rows, features=["hr"], explanations=["ale"]
+    ).frame()
     line = lines[lines["region"].isna() & (lines["explanation"] == "ale")]
     fitted = fitted_view(bike).result.table.native
     expected = ale(bike.model, fitted, "hr")
@@ -109,7 +119,9 @@ def test_layers_start_at_zero_and_shorter_ones_lie_before_longer_ones(bike):
     np.testing.assert_allclose(sorted(bar.get_width() for bar in bars), sorted(regional["value"]))
     by_line = {}
     for bar in bars:
-        by_line.setdefault(round(bar.get_y(), 6), []).append((bar.get_zorder(), abs(bar.get_width())))
+        by_line.setdefault(round(bar.get_y(), 6), []).append(
+            (bar.get_zorder(), abs(bar.get_width()))
+        )
     for line in by_line.values():
         sizes = [size for _, size in sorted(line)]
         assert sizes == sorted(sizes, reverse=True)
@@ -122,7 +134,9 @@ def test_edges_and_discs_are_those_of_the_frame(bike):
     for ax, region in zip(display.axes_, [None, *range(len(bike.partition_))], strict=True):
         here = of_region(pairs, region)
         edges = here[here["first"] != here["second"]]
-        np.testing.assert_allclose([line.get_linewidth() for line in ax.lines], 9 * edges["value"].abs() / top)
+        np.testing.assert_allclose(
+            [line.get_linewidth() for line in ax.lines], 9 * edges["value"].abs() / top
+        )
         discs = here[here["first"] == here["second"]]
         sizes = ax.collections[0].get_sizes()
         np.testing.assert_allclose(sizes / sizes.sum(), discs["value"] / discs["value"].sum())
@@ -147,7 +161,9 @@ def test_a_product_interacts_by_the_size_of_the_product():
 
 
 def test_a_heat_map_shows_pairs_below_the_diagonal(bike):
-    display = gx.InteractionDisplay.from_estimator(bike, bike.rows, features=["hr", "temp", "yr"]).plot(kind="heatmap")
+    display = gx.InteractionDisplay.from_estimator(
+        bike, bike.rows, features=["hr", "temp", "yr"]
+    ).plot(kind="heatmap")
     drawn = display.axes_[0].images[0].get_array()
     pairs = display.frame()
     everywhere = pairs[pairs["region"].isna()].set_index(["first", "second"])["value"]
@@ -172,6 +188,8 @@ def test_the_tree_is_that_of_the_partition(bike):
 @pytest.mark.parametrize("question", ["ice-pdp", "sobol", "pfi-risk"])
 def test_a_tree_measured_on_the_fitting_rows_is_the_fitted_one(bike, question):
     g = gx.Granite(bike.model, question, max_depth=2).fit(bike.rows, bike.y)
-    fitted, again = (gx.PartitionDisplay.from_estimator(g, *data).frame() for data in ((), (bike.rows, bike.y)))
+    fitted, again = (
+        gx.PartitionDisplay.from_estimator(g, *data).frame() for data in ((), (bike.rows, bike.y))
+    )
     for column in ("n_samples", "fraction", "disagreement", "after"):
         np.testing.assert_allclose(fitted[column], again[column], rtol=1e-9)

@@ -29,7 +29,10 @@ def made(request, bike):
 def overlaps(figure):
     """Pairs of panels' titles and labels that lie on each other."""
     figure.canvas.draw()
-    boxes = [(ax.get_title(loc="left"), ax.title.axes._left_title.get_window_extent()) for ax in figure.axes]
+    boxes = [
+        (ax.get_title(loc="left"), ax.title.axes._left_title.get_window_extent())
+        for ax in figure.axes
+    ]
     boxes = [(text, box) for text, box in boxes if text]
     return [(a, b) for i, (a, x) in enumerate(boxes) for b, y in boxes[i + 1 :] if x.overlaps(y)]
 
@@ -122,7 +125,10 @@ def test_plotting_twice_gives_the_same_picture(bike):
 def test_displays_draw_the_rows_that_the_fit_drew(bike):
     g = gx.Granite(bike.model, max_samples=60, max_depth=1).fit(bike.rows)
     nodes = gx.PartitionDisplay.from_estimator(g, bike.rows).frame()
-    assert nodes["n_samples"].tolist() == gx.PartitionDisplay.from_estimator(g).frame()["n_samples"].tolist()
+    assert (
+        nodes["n_samples"].tolist()
+        == gx.PartitionDisplay.from_estimator(g).frame()["n_samples"].tolist()
+    )
     assert nodes["n_samples"][0] == 60
     fewer = gx.PartitionDisplay.from_estimator(g, bike.rows, max_samples=30).frame()
     assert fewer["n_samples"][0] == 30

@@ -73,18 +73,28 @@ def test_every_question_can_be_shown(bike, question):
 
 
 def test_importance_of_groups_and_of_pairs(bike):
-    joint = gx.Granite(bike.model, influence="joint", groups={"time": ["hr", "yr"]}, max_depth=1).fit(bike.rows)
+    joint = gx.Granite(
+        bike.model, influence="joint", groups={"time": ["hr", "yr"]}, max_depth=1
+    ).fit(bike.rows)
     bars = drawn([gx.ImportanceDisplay.from_estimator(joint, bike.rows)])[0].frame()
     assert set(bars["set"]) == {"time", "workingday", "temp"}
     pairs = gx.Granite(bike.model, influence="interaction", max_depth=1).fit(bike.rows)
     bars = drawn([gx.ImportanceDisplay.from_estimator(pairs, bike.rows)])[0].frame()
     assert "hr:workingday" in set(bars["set"])
-    drawn([gx.EffectDisplay.from_estimator(pairs, bike.rows), gx.InteractionDisplay.from_estimator(joint, bike.rows)])
+    drawn(
+        [
+            gx.EffectDisplay.from_estimator(pairs, bike.rows),
+            gx.InteractionDisplay.from_estimator(joint, bike.rows),
+        ]
+    )
 
 
 def test_several_questions_are_chosen_by_name(bike):
     g = gx.Granite(bike.model, ["ice-pdp", "sobol"], max_depth=1).fit(bike.rows)
-    assert gx.ImportanceDisplay.from_estimator(g, bike.rows, question="sobol").names == ("sobol-total", "sobol-closed")
+    assert gx.ImportanceDisplay.from_estimator(g, bike.rows, question="sobol").names == (
+        "sobol-total",
+        "sobol-closed",
+    )
     fitted, again = (gx.PartitionDisplay.from_estimator(g, *X).frame() for X in ((), (bike.rows,)))
     np.testing.assert_allclose(fitted["after"], again["after"], rtol=1e-9)
     with pytest.raises(gx.InputError, match="question='sobl'"):
@@ -95,21 +105,31 @@ def mixed(rows=160):
     draw = np.random.default_rng(1)
     X = pd.DataFrame(
         {
-            "level": pd.Categorical(draw.choice(["low", "mid", "high"], rows), ["low", "mid", "high"], ordered=True),
-            "town": pd.Categorical(draw.choice([f"a town with a long name {i}" for i in range(30)], rows)),
+            "level": pd.Categorical(
+                draw.choice(["low", "mid", "high"], rows), ["low", "mid", "high"], ordered=True
+            ),
+            "town": pd.Categorical(
+                draw.choice([f"a town with a long name {i}" for i in range(30)], rows)
+            ),
             "member": draw.random(rows) < 0.5,
             "age": np.where(draw.random(rows) < 0.2, np.nan, draw.normal(40, 10, rows)),
-            "kind": pd.Categorical(np.where(draw.random(rows) < 0.2, None, draw.choice(["x", "y"], rows))),
+            "kind": pd.Categorical(
+                np.where(draw.random(rows) < 0.2, None, draw.choice(["x", "y"], rows))
+            ),
         }
     )
-    y = X["level"].cat.codes * np.where(X["member"], 5, -5) + X["age"].fillna(0) / 10 * (X["kind"] == "x")
+    y = X["level"].cat.codes * np.where(X["member"], 5, -5) + X["age"].fillna(0) / 10 * (
+        X["kind"] == "x"
+    )
     return X, y
 
 
 @pytest.fixture(scope="module")
 def grouped():
     X, y = mixed()
-    model = HistGradientBoostingRegressor(max_iter=20, min_samples_leaf=5, categorical_features="from_dtype").fit(X, y)
+    model = HistGradientBoostingRegressor(
+        max_iter=20, min_samples_leaf=5, categorical_features="from_dtype"
+    ).fit(X, y)
     return gx.Granite(model, max_depth=1).fit(X), X, y
 
 
@@ -141,7 +161,9 @@ def test_a_pure_effect_at_missing_values_is_that_of_the_explanation(grouped):
     for region in range(len(g.partition_)):
         own = values[values["region"] == region]
         expected = own["value"].to_numpy()[missing[own["row"].to_numpy(int)]]
-        drawn = lines[lines["region"] == region].query("explanation == 'pdp' and level == 'missing'")["value"]
+        drawn = lines[lines["region"] == region].query(
+            "explanation == 'pdp' and level == 'missing'"
+        )["value"]
         np.testing.assert_allclose(expected, drawn.iloc[0], atol=1e-12)
 
 
@@ -157,7 +179,8 @@ def test_dates_and_durations():
     draw = np.random.default_rng(0)
     X = pd.DataFrame(
         {
-            "day": pd.Timestamp("2020-01-01") + pd.to_timedelta(draw.integers(0, 700, 60), unit="D"),
+            "day": pd.Timestamp("2020-01-01")
+            + pd.to_timedelta(draw.integers(0, 700, 60), unit="D"),
             "wait": pd.to_timedelta(draw.integers(0, 100, 60), unit="h"),
             "x": draw.normal(size=60),
         }
@@ -167,7 +190,9 @@ def test_dates_and_durations():
         return np.where(X["day"] > pd.Timestamp("2021-01-01"), X["x"], -X["x"]) + X["wait"].dt.days
 
     g = gx.Granite(model, max_depth=1).fit(X)
-    display = gx.EffectDisplay.from_estimator(g, X, features=["day", "wait"], max_curves=5, points=10)
+    display = gx.EffectDisplay.from_estimator(
+        g, X, features=["day", "wait"], max_curves=5, points=10
+    )
     drawn([display, gx.InteractionDisplay.from_estimator(g, X, pair=("day", "wait"), points=5)])
     levels = display.frame().query("feature == 'day' and explanation == 'pdp'")["level"]
     assert levels.str.startswith("202").all()
@@ -197,7 +222,9 @@ def test_one_region_is_one_panel_and_its_headline_says_so():
 @pytest.mark.slow
 def test_many_regions_wrap_into_lines():
     X = np.random.default_rng(0).normal(size=(250, 2))
-    g = gx.Granite(lambda X: np.round(3 * np.sin(3 * X[:, 0])) * X[:, 1], max_depth=4, alpha=0.0).fit(X)
+    g = gx.Granite(
+        lambda X: np.round(3 * np.sin(3 * X[:, 0])) * X[:, 1], max_depth=4, alpha=0.0
+    ).fit(X)
     assert len(g.partition_) >= 9
     effect = drawn([gx.EffectDisplay.from_estimator(g, X, features=["x1"], max_curves=5)])[0]
     assert effect.axes_.shape == (1, len(g.partition_) + 1)
@@ -288,13 +315,19 @@ def test_a_loaded_estimator_is_shown_like_the_saved_one(grown, toy, tmp_path):
     gx.save(grown, tmp_path / "g.json")
     loaded = gx.load(tmp_path / "g.json", model=toy.model)
     for kind in (gx.EffectDisplay, gx.ImportanceDisplay, gx.InteractionDisplay):
-        pd.testing.assert_frame_equal(*(kind.from_estimator(g, toy.X).frame() for g in (grown, loaded)))
-    pd.testing.assert_frame_equal(*(gx.PartitionDisplay.from_estimator(g).frame() for g in (grown, loaded)))
+        pd.testing.assert_frame_equal(
+            *(kind.from_estimator(g, toy.X).frame() for g in (grown, loaded))
+        )
+    pd.testing.assert_frame_equal(
+        *(gx.PartitionDisplay.from_estimator(g).frame() for g in (grown, loaded))
+    )
 
 
 def test_the_mean_of_points_is_taken_at_each_of_few_values(bike):
     """Averaged over tenths, a peak at one hour would seem to be lower than in the PDP."""
-    lines = gx.EffectDisplay.from_estimator(bike, bike.rows, features=["hr"], explanations="shap").frame()
+    lines = gx.EffectDisplay.from_estimator(
+        bike, bike.rows, features=["hr"], explanations="shap"
+    ).frame()
     everywhere = lines[lines["region"].isna()]
     points, line = (everywhere[everywhere["shape"] == shape] for shape in ("points", "line"))
     means = points.groupby("x")["value"].mean()

@@ -32,7 +32,9 @@ INTERACTIONS = ("pure", "partial", "full")
 INFLUENCES = ("individual", "joint", "interaction")
 
 
-def check(case: Case, operators: tuple[Any, ...], words: dict[str, Any], sets: Any, rows: list[int]) -> None:
+def check(
+    case: Case, operators: tuple[Any, ...], words: dict[str, Any], sets: Any, rows: list[int]
+) -> None:
     """Explain a region in both ways and compare every value."""
     problem = case.problem()
     wanted = o.explain(problem, o.Setting(**words), rows, sets)
@@ -55,7 +57,12 @@ def test_every_explanation_equals_its_definition(masking, behavior, data):
     """All interactions and influences, with their options, in regions of random tables."""
     influence_name = data.draw(st.sampled_from(INFLUENCES))
     case = data.draw(
-        cases(min_columns=2 if influence_name == "interaction" else 1, max_columns=4, max_rows=8, missing=None)
+        cases(
+            min_columns=2 if influence_name == "interaction" else 1,
+            max_columns=4,
+            max_rows=8,
+            missing=None,
+        )
     )
     influence, influence_words, sets = data.draw(influences(case, influence_name))
     operator, mask_words = data.draw(maskings(case, [masking]))

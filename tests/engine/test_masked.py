@@ -39,7 +39,9 @@ def known(case: Case, masking):
     y = np.array(case.y)[used]
     asked = request(table, [effect])
     model = as_predictor(case.model)
-    return evaluate(Route(model, table), asked, reference, weights=weights, y=y, resources=Resources())[0]
+    return evaluate(
+        Route(model, table), asked, reference, weights=weights, y=y, resources=Resources()
+    )[0]
 
 
 @st.composite
@@ -48,17 +50,29 @@ def batches(draw):
     case = draw(cases(min_rows=1, max_rows=8, max_columns=3, weighted=None))
     masking, words = draw(maskings(case))
     rows = case.problem().rows
-    sides = draw(st.lists(st.lists(st.booleans(), min_size=len(rows), max_size=len(rows)), min_size=1, max_size=3))
+    sides = draw(
+        st.lists(
+            st.lists(st.booleans(), min_size=len(rows), max_size=len(rows)), min_size=1, max_size=3
+        )
+    )
     return case, masking, o.Setting(**words), np.array(sides)
 
 
 def sides_of(inside, rows):
     """The rows of the inner and the outer side."""
-    return [[n for n, chosen in zip(rows, inside, strict=True) if bool(chosen) is side] for side in (True, False)]
+    return [
+        [n for n, chosen in zip(rows, inside, strict=True) if bool(chosen) is side]
+        for side in (True, False)
+    ]
 
 
 def size_of(case: Case, problem: o.Problem) -> float:
-    return 1e-9 + max(abs(v) for T in o.subsets(range(case.d)) for line in problem.R(T).values() for v in line.values())
+    return 1e-9 + max(
+        abs(v)
+        for T in o.subsets(range(case.d))
+        for line in problem.R(T).values()
+        for v in line.values()
+    )
 
 
 @given(batch=batches(), cells=st.sampled_from([1, 6, NUMPY.cells]))
@@ -96,7 +110,10 @@ def test_the_value_of_every_side_is_that_of_the_region_alone(batch, behavior):
     risk = behavior in ("prediction", "loss")
     operator = Risk("squared", behavior) if risk else Sensitivity()
     game = Game.of(operator, masking, evaluations, splits)
-    words = {"behavior": "risk" if risk else "sensitivity", "average": behavior if risk else "prediction"}
+    words = {
+        "behavior": "risk" if risk else "sensitivity",
+        "average": behavior if risk else "prediction",
+    }
     setting = o.replace(setting, **words)
     scale = (size_of(case, problem) + 2.0) ** 2
     for T in o.subsets(range(case.d)):
@@ -113,7 +130,10 @@ def test_the_value_of_every_side_is_that_of_the_region_alone(batch, behavior):
                     assert abs(found[k, side] - wanted) <= 1e-10 * scale, (T, k, side)
 
 
-@given(batch=batches(), coefficients=st.lists(st.sampled_from([-1.0, 0.5, 2.0]), min_size=8, max_size=8))
+@given(
+    batch=batches(),
+    coefficients=st.lists(st.sampled_from([-1.0, 0.5, 2.0]), min_size=8, max_size=8),
+)
 @examples(60)
 def test_a_combination_of_masked_models_is_the_sum_of_its_terms(batch, coefficients):
     """Terms of one mass are added before they are averaged; the numbers are those of one term after the other."""
@@ -123,9 +143,13 @@ def test_a_combination_of_masked_models_is_the_sum_of_its_terms(batch, coefficie
     game = Game.of(Local(), masking, evaluations, Splits.of(inside, evaluations.weights))
     terms = dict(zip(o.subsets(range(case.d)), coefficients, strict=False))
     wanted = sum(value * game.values({T: 1.0}) for T, value in terms.items())
-    np.testing.assert_allclose(game.values(terms), wanted, atol=1e-10 * (1e-9 + np.abs(wanted).max()))
+    np.testing.assert_allclose(
+        game.values(terms), wanted, atol=1e-10 * (1e-9 + np.abs(wanted).max())
+    )
     game.share(terms)
-    np.testing.assert_allclose(game.values(terms), wanted, atol=1e-10 * (1e-9 + np.abs(wanted).max()))
+    np.testing.assert_allclose(
+        game.values(terms), wanted, atol=1e-10 * (1e-9 + np.abs(wanted).max())
+    )
 
 
 @given(data=st.data())
@@ -133,17 +157,26 @@ def test_a_combination_of_masked_models_is_the_sum_of_its_terms(batch, coefficie
 def test_the_masked_model_is_the_mean_over_the_references_of_its_pairs(data):
     """Every row against every reference of its side, for each coalition alone and for all of them together."""
     case = data.draw(cases(min_rows=4, max_rows=8, max_columns=3, weighted=None))
-    masking, _ = data.draw(maskings(case, ["marginal", "baseline"]).filter(lambda found: found[0].in_pairs))
+    masking, _ = data.draw(
+        maskings(case, ["marginal", "baseline"]).filter(lambda found: found[0].in_pairs)
+    )
     with quiet():
         evaluations = known(case, masking)
     inside, rows = np.arange(evaluations.n_rows) % 3 == 0, np.arange(evaluations.n_rows)
     splits, every = Splits.of(inside[None], evaluations.weights), o.subsets(range(case.d))
     game = Game.of(Local(), masking, evaluations, splits)
     for terms in ({T: 1.0 + len(T) for T in every}, *({T: 2.0} for T in every)):
-        pairs, wanted = masking.masked(evaluations, splits).pair_block(terms, rows, rows), game.values(terms)[0]
-        for side in (inside, ~inside)[: evaluations.n_rows]:  # one row, where the others have no weight, is one side
+        pairs, wanted = (
+            masking.masked(evaluations, splits).pair_block(terms, rows, rows),
+            game.values(terms)[0],
+        )
+        for side in (inside, ~inside)[
+            : evaluations.n_rows
+        ]:  # one row, where the others have no weight, is one side
             found = np.average(pairs[np.ix_(side, side)], axis=0, weights=evaluations.weights[side])
-            np.testing.assert_allclose(found, wanted[side], atol=1e-9 * size_of(case, case.problem()))
+            np.testing.assert_allclose(
+                found, wanted[side], atol=1e-9 * size_of(case, case.problem())
+            )
 
 
 # ------------------------------------------------------------------------------------------------- membership of splits
@@ -172,8 +205,12 @@ def test_splits_along_cuts_are_the_same_splits_row_by_row(cells, batch, seed):
     n, generator = len(weights), np.random.default_rng(seed)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(passes, "WORTHWHILE", cells)
-        along = Splits.along([Cut.of(k, *both) for k, both in enumerate(zip(tables, places, strict=True))], weights)
-        inside = np.concatenate([table[:, place] for table, place in zip(tables, places, strict=True)])
+        along = Splits.along(
+            [Cut.of(k, *both) for k, both in enumerate(zip(tables, places, strict=True))], weights
+        )
+        inside = np.concatenate(
+            [table[:, place] for table, place in zip(tables, places, strict=True)]
+        )
         assert along.inside.tolist() == inside.tolist()
         assert along.columns.tolist() == [k for k, table in enumerate(tables) for _ in table]
         U, B = int(generator.integers(1, 5)), int(generator.integers(1, 4))
@@ -183,11 +220,16 @@ def test_splits_along_cuts_are_the_same_splits_row_by_row(cells, batch, seed):
         for splits, chosen in ((along, np.arange(n)), (along.at(rows), rows)):
             member = np.where(inside[:, chosen], weights[chosen], 0.0)
             mine, own = codes[chosen], values[:, chosen]
-            by_bin = [[[sum(w[(bins[chosen] == b) & (mine == u)]) for u in range(U)] for w in member] for b in range(B)]
+            by_bin = [
+                [[sum(w[(bins[chosen] == b) & (mine == u)]) for u in range(U)] for w in member]
+                for b in range(B)
+            ]
             close = {"rtol": 1e-12, "atol": 1e-12}
             np.testing.assert_allclose(splits.left, member, **close)
             np.testing.assert_allclose(splits.mass[:, 0], member.sum(axis=1), **close)
-            np.testing.assert_allclose(splits.mass.sum(axis=1), np.full(len(member), weights[chosen].sum()), **close)
+            np.testing.assert_allclose(
+                splits.mass.sum(axis=1), np.full(len(member), weights[chosen].sum()), **close
+            )
             left, every = splits.shares(bins[chosen] * U + mine, B * U)
             np.testing.assert_allclose(left.reshape(B, U, -1).swapaxes(1, 2), by_bin, **close)
             np.testing.assert_allclose(every.reshape(B, U).sum(), weights[chosen].sum(), **close)
@@ -236,12 +278,16 @@ def test_means_and_variances_of_both_sides_are_those_of_their_rows(data):
             for side, rows in enumerate((inside[k], ~inside[k])):
                 line = values[k % lines][rows]
                 mean = np.average(line, weights=weights[rows]) if rows.any() else 0.0
-                spread = np.average((line - mean) ** 2, weights=weights[rows]) if rows.any() else 0.0
+                spread = (
+                    np.average((line - mean) ** 2, weights=weights[rows]) if rows.any() else 0.0
+                )
                 assert means[k, side] == pytest.approx(mean, abs=1e-12)
                 assert variances[k, side] == pytest.approx(spread, abs=1e-12)
 
 
-@pytest.mark.parametrize("question", ["ice-pdp", "coe", "ale", "mplot-pdp", "csobol-sobol", "cfi-pfi"])
+@pytest.mark.parametrize(
+    "question", ["ice-pdp", "coe", "ale", "mplot-pdp", "csobol-sobol", "cfi-pfi"]
+)
 def test_small_tables_and_machines_without_the_compiler_never_call_it(monkeypatch, question):
     def refuse(kernel):
         raise AssertionError(f"{kernel} was to be compiled")
@@ -258,7 +304,10 @@ def test_small_tables_and_machines_without_the_compiler_never_call_it(monkeypatc
 
 def test_compiled_passes_begin_where_they_are_worth_it(monkeypatch):
     monkeypatch.setattr(passes, "available", lambda: True)
-    found = [passes.primitives_for(cells) is NUMPY for cells in (passes.WORTHWHILE - 1, passes.WORTHWHILE)]
+    found = [
+        passes.primitives_for(cells) is NUMPY
+        for cells in (passes.WORTHWHILE - 1, passes.WORTHWHILE)
+    ]
     assert found == [True, False]
     monkeypatch.setattr(passes, "available", lambda: False)
     assert passes.primitives_for(passes.WORTHWHILE) is NUMPY
@@ -270,13 +319,25 @@ def test_the_central_row_is_closest_to_lower_medians_and_modes(data):
     """Ranks, levels and missing values with weights, one region at a time."""
     n, K = data.draw(st.integers(1, 6)), data.draw(st.integers(1, 3))
     ranks = np.array(
-        data.draw(st.lists(st.lists(st.sampled_from([0.2, 0.4, 0.6, 1.0, np.nan]), min_size=n, max_size=n), max_size=2))
+        data.draw(
+            st.lists(
+                st.lists(st.sampled_from([0.2, 0.4, 0.6, 1.0, np.nan]), min_size=n, max_size=n),
+                max_size=2,
+            )
+        )
     )
     levels = np.array(
-        data.draw(st.lists(st.lists(st.integers(-1, 2), min_size=n, max_size=n), max_size=2)), dtype=np.intp
+        data.draw(st.lists(st.lists(st.integers(-1, 2), min_size=n, max_size=n), max_size=2)),
+        dtype=np.intp,
     )
     weights = np.array(
-        data.draw(st.lists(st.lists(st.sampled_from([0.0, 0.5, 1.0]), min_size=n, max_size=n), min_size=K, max_size=K))
+        data.draw(
+            st.lists(
+                st.lists(st.sampled_from([0.0, 0.5, 1.0]), min_size=n, max_size=n),
+                min_size=K,
+                max_size=K,
+            )
+        )
     )
     found = central_rows(Coordinates(ranks.reshape(-1, n), levels.reshape(-1, n)), weights)
     for k, line in enumerate(weights):
@@ -285,14 +346,24 @@ def test_the_central_row_is_closest_to_lower_medians_and_modes(data):
             continue
 
         def heaviest(cells, rows=rows, line=line):
-            totals = {cell: sum(line[m] for m in rows if cells[m] == cell) for cell in cells[rows] if cell >= 0}
-            return min((cell for cell in totals if totals[cell] == max(totals.values())), default=-1)
+            totals = {
+                cell: sum(line[m] for m in rows if cells[m] == cell)
+                for cell in cells[rows]
+                if cell >= 0
+            }
+            return min(
+                (cell for cell in totals if totals[cell] == max(totals.values())), default=-1
+            )
 
         def median(cells, rows=rows, line=line):
             present = [m for m in rows if cells[m] == cells[m]]
             half = sum(line[m] for m in present) / 2
             return min(
-                (cells[m] for m in present if sum(line[i] for i in present if cells[i] <= cells[m]) >= half),
+                (
+                    cells[m]
+                    for m in present
+                    if sum(line[i] for i in present if cells[i] <= cells[m]) >= half
+                ),
                 default=np.nan,
             )
 

@@ -44,7 +44,9 @@ QUESTIONS = [
     gx.question("mplot-pdp", conditional=gx.Conditional("exact")),
     gx.questions()["ice-pdp"].with_influence(gx.Joint({"both": [0, 1]})),
     gx.questions()["ice-pdp"].with_influence(gx.Interactions(2)),
-    gx.Disagreement(gx.Explainer("baseline", interaction="full"), gx.Explainer("baseline", interaction="pure")),
+    gx.Disagreement(
+        gx.Explainer("baseline", interaction="full"), gx.Explainer("baseline", interaction="pure")
+    ),
 ]
 
 
@@ -53,7 +55,9 @@ QUESTIONS = [
 @pytest.mark.parametrize(
     "primitives", [NUMPY, ArrayNamespace(array_api_strict), None], ids=["numpy", "strict", "chosen"]
 )
-def test_lines_of_weights_are_the_region_under_these_weights(monkeypatch, question, rounded, primitives):
+def test_lines_of_weights_are_the_region_under_these_weights(
+    monkeypatch, question, rounded, primitives
+):
     """Gaps of every set under B lines of real weights at once are those of B nodes with such weights, one by one."""
     monkeypatch.setattr(compiled, "WORTHWHILE", 0)
     chance = np.random.default_rng(3)
@@ -61,7 +65,9 @@ def test_lines_of_weights_are_the_region_under_these_weights(monkeypatch, questi
     lines = chance.exponential(size=(4, 25))
     with quiet():
         resolved, everyone = known(question, X, np.ones(25))
-        part = everyone.restrict(np.arange(3, 25)) if primitives is None else everyone.on(primitives)
+        part = (
+            everyone.restrict(np.arange(3, 25)) if primitives is None else everyone.on(primitives)
+        )
         lines = lines[:, 25 - part.n_rows :]
         splits = Splits.weighted(lines, part.weights, primitives)
         found = list(resolved.gap_values(part, splits))
@@ -71,7 +77,9 @@ def test_lines_of_weights_are_the_region_under_these_weights(monkeypatch, questi
             whole = Splits.whole(weights)
             for gap, wanted in zip(found, resolved.gap_values(alone, whole), strict=True):
                 np.testing.assert_allclose(gap[b], wanted[0], rtol=1e-9, atol=1e-11)
-            assert R[b, 0] == pytest.approx(resolved.regional(alone, whole)[0, 0], rel=1e-9, abs=1e-12)
+            assert R[b, 0] == pytest.approx(
+                resolved.regional(alone, whole)[0, 0], rel=1e-9, abs=1e-12
+            )
             assert R[b, 1] == 0.0
 
 
@@ -86,8 +94,12 @@ def test_many_bins_give_the_same_tree_as_few(question, name, value, monkeypatch)
         if change:
             monkeypatch.setattr(averages, name, value)
         with quiet():
-            fits.append(paper(lambda X: X[:, 0] * np.sign(X[:, 1]) + 0.3 * X[:, 2] ** 2, question).fit(X, y))
-    assert [str(rule) for rule in fits[0].partition_.rules] == [str(rule) for rule in fits[1].partition_.rules]
+            fits.append(
+                paper(lambda X: X[:, 0] * np.sign(X[:, 1]) + 0.3 * X[:, 2] ** 2, question).fit(X, y)
+            )
+    assert [str(rule) for rule in fits[0].partition_.rules] == [
+        str(rule) for rule in fits[1].partition_.rules
+    ]
     assert len(fits[0].partition_) > 1
     assert fits[0].disagreement_ == pytest.approx(fits[1].disagreement_, rel=1e-12)
     assert fits[0].remaining_ == pytest.approx(fits[1].remaining_, abs=1e-12)
@@ -112,7 +124,9 @@ def test_levels_that_differ_in_one_of_many_splits_are_different_classes():
     """Hundreds of splits, read 64 at a time: what the first ones say is not lost behind the others."""
     chance = np.random.default_rng(2)
     first = chance.random((64, 128)) < 0.5
-    later = np.tile(chance.random((11 * 64, 64)) < 0.5, 2)  # levels 0 and 64, 1 and 65, … look alike here
+    later = np.tile(
+        chance.random((11 * 64, 64)) < 0.5, 2
+    )  # levels 0 and 64, 1 and 65, … look alike here
     cut = Cut.of(0, np.concatenate([first, later]), np.arange(128))
     assert len(np.unique(cut.classes)) == 128
     np.testing.assert_array_equal(cut.left[:, cut.classes], np.concatenate([first, later]))
@@ -121,10 +135,22 @@ def test_levels_that_differ_in_one_of_many_splits_are_different_classes():
 def test_a_cell_of_one_row_borrows_the_variance_of_the_others():
     """Its mean does not move with its weight; that says nothing about how well it is known."""
     values, cells = np.random.default_rng(0).normal(size=(9, 4)), np.array([1, 5, 2, 1])
-    found, moves = slopes(values, cells), [(values[k] - values[k + 4]) / (2 * STEP) for k in range(1, 5)]
-    corrected = {i: math.sqrt(cells[i] / (cells[i] - 1)) for i in (1, 2)}  # as a variance with divisor n - 1
+    found, moves = (
+        slopes(values, cells),
+        [(values[k] - values[k + 4]) / (2 * STEP) for k in range(1, 5)],
+    )
+    corrected = {
+        i: math.sqrt(cells[i] / (cells[i] - 1)) for i in (1, 2)
+    }  # as a variance with divisor n - 1
     for i, factor in corrected.items():
         np.testing.assert_allclose(found[:, i], [move[i] * factor for move in moves])
-    lent = np.mean([cells[i] * np.mean([(move[i] * factor) ** 2 for move in moves]) for i, factor in corrected.items()])
+    lent = np.mean(
+        [
+            cells[i] * np.mean([(move[i] * factor) ** 2 for move in moves])
+            for i, factor in corrected.items()
+        ]
+    )
     np.testing.assert_allclose(found[:, [0, 3]], math.sqrt(lent))
-    np.testing.assert_allclose(slopes(values, np.ones(4, dtype=int)), moves)  # nobody to borrow from
+    np.testing.assert_allclose(
+        slopes(values, np.ones(4, dtype=int)), moves
+    )  # nobody to borrow from

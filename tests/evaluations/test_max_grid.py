@@ -15,7 +15,17 @@ from granite_xai.estimator import fitted_view
 from granite_xai.evaluations.plan import Grid, nearest
 from granite_xai.tables import read_table
 from search.test_tree import check as check_tree, growth
-from strategies import behaviors, cases, examples, interactions, is_defined, maskings, paper, questions, quiet
+from strategies import (
+    behaviors,
+    cases,
+    examples,
+    interactions,
+    is_defined,
+    maskings,
+    paper,
+    questions,
+    quiet,
+)
 from test_disagreement import check as check_measure
 
 SINGLE = [name for name in o.NAMED if "shap" not in name and "sage" not in name]
@@ -31,7 +41,9 @@ def test_the_grid_is_that_of_the_definition(data):
     grid = Grid.of(table, size)
     for j in range(case.d):
         wanted = [o.snap(problem, j, row[j], size) for row in case.rows]
-        snapped = any(o.same(cell) != o.same(row[j]) for cell, row in zip(wanted, case.rows, strict=True))
+        snapped = any(
+            o.same(cell) != o.same(row[j]) for cell, row in zip(wanted, case.rows, strict=True)
+        )
         assert (j in grid.columns) == (problem.is_ordered(j) and len(problem.levels(j)) > size)
         if j in grid.columns:
             distinct = grid.distinct(table, j)
@@ -43,7 +55,11 @@ def test_the_grid_is_that_of_the_definition(data):
 
 def test_a_grid_of_equal_shares_takes_the_middle_of_each():
     assert nearest(np.ones(9, dtype=int), 3).tolist() == [1, 1, 1, 4, 4, 4, 7, 7, 7]
-    assert nearest(np.array([8, 1, 1]), 2).tolist() == [0, 0, 0]  # ties to the lower, and a frequent value stands alone
+    assert nearest(np.array([8, 1, 1]), 2).tolist() == [
+        0,
+        0,
+        0,
+    ]  # ties to the lower, and a frequent value stands alone
 
 
 @pytest.mark.parametrize("name", SINGLE)
@@ -52,7 +68,9 @@ def test_a_grid_of_equal_shares_takes_the_middle_of_each():
 def test_a_question_on_a_grid_is_the_exact_question_about_snapped_columns(name, data):
     case = data.draw(cases(min_columns=2, max_columns=3, weighted=None, missing=None))
     size = data.draw(st.integers(2, 4))
-    question, asked, options = data.draw(questions(case, name, data.draw(st.sampled_from(["squared", "absolute"]))))
+    question, asked, options = data.draw(
+        questions(case, name, data.draw(st.sampled_from(["squared", "absolute"])))
+    )
     assume(asked.first.influence == "individual")
     resources = gx.Resources(max_grid=size)
     check_measure(case, question, o.replace(asked, max_grid=size), resources=resources, **options)
@@ -65,7 +83,12 @@ def test_of_two_columns_the_one_without_a_grid_is_measured_exactly(question):
     X = np.column_stack([rng.integers(0, 2, 60), rng.normal(size=60)])
     with quiet():
         found = [
-            paper(lambda X: X[:, 0] * np.exp(X[:, 1]), question, features=["x0"], resources=gx.Resources(max_grid=grid))
+            paper(
+                lambda X: X[:, 0] * np.exp(X[:, 1]),
+                question,
+                features=["x0"],
+                resources=gx.Resources(max_grid=grid),
+            )
             .fit(X, X[:, 0])
             .disagreement_
             for grid in (None, 3)
@@ -78,13 +101,17 @@ def test_of_two_columns_the_one_without_a_grid_is_measured_exactly(question):
 def test_any_two_pure_or_full_effects_of_columns_can_be_compared_on_a_grid(data):
     case = data.draw(cases(min_columns=2, max_columns=3, weighted=None, missing=None))
     size = data.draw(st.integers(2, 4))
-    behavior, shared = data.draw(st.sampled_from(["local", "sensitivity", "risk"]).flatmap(behaviors))
+    behavior, shared = data.draw(
+        st.sampled_from(["local", "sensitivity", "risk"]).flatmap(behaviors)
+    )
     sides, words = [], []
     for _ in range(2):
         masking, about_masking = data.draw(maskings(case))
         # The central row of a region is chosen among the rows as they are; the oracle would choose among snapped ones.
         assume(masking != gx.Baseline("region"))
-        interaction, about_interaction = data.draw(st.sampled_from(["pure", "full"]).flatmap(interactions))
+        interaction, about_interaction = data.draw(
+            st.sampled_from(["pure", "full"]).flatmap(interactions)
+        )
         words.append({**about_masking, **about_interaction, **shared, "influence": "individual"})
         assume(is_defined(words[-1]))
         sides.append(gx.Explainer(masking, behavior, interaction))
@@ -141,7 +168,9 @@ def test_the_cost_is_the_grid_times_the_rows_and_the_error_is_reported(normal):
 
 
 def test_a_grid_as_fine_as_the_column_changes_nothing(normal):
-    granite, exact = (paper(product, resources=gx.Resources(max_grid=g)).fit(normal) for g in (400, None))
+    granite, exact = (
+        paper(product, resources=gx.Resources(max_grid=g)).fit(normal) for g in (400, None)
+    )
     assert str(granite.partition_) == str(exact.partition_)
     assert granite.remaining_ == exact.remaining_
 
@@ -151,24 +180,37 @@ def test_the_surrogate_interpolates_between_the_values_of_the_grid_and_to_the_en
     model = lambda X: 2 * X[:, 0] + X[:, 1] * X[:, 2]  # noqa: E731
     granite = paper(model, max_depth=0, resources=gx.Resources(max_grid=8)).fit(normal)
     curve = fitted_view(granite).result.additive.value.surrogate.regions[0].curves[0]
-    np.testing.assert_allclose(np.diff(curve.effects[1:]), 2 * np.diff(curve.column.levels), atol=1e-12)
+    np.testing.assert_allclose(
+        np.diff(curve.effects[1:]), 2 * np.diff(curve.column.levels), atol=1e-12
+    )
     predicted = granite.predict(normal)
     measured = 1 - np.mean((model(normal) - predicted) ** 2) / np.var(model(normal))
     assert granite.fidelity_ == pytest.approx(measured, abs=1e-12)
 
 
 def test_an_additive_model_of_straight_lines_is_its_own_surrogate_on_any_grid(normal):
-    granite = paper(lambda X: X @ [1.0, -2.0, 0.5, 3.0], resources=gx.Resources(max_grid=4)).fit(normal)
+    granite = paper(lambda X: X @ [1.0, -2.0, 0.5, 3.0], resources=gx.Resources(max_grid=4)).fit(
+        normal
+    )
     assert granite.fidelity_ == pytest.approx(1.0, abs=1e-12)
 
 
 def test_missing_values_and_nominal_columns_keep_their_own_line():
     chance = np.random.default_rng(1)
-    X = pd.DataFrame({"a": chance.normal(size=60), "b": chance.choice(list("xyz"), 60), "c": chance.normal(size=60)})
+    X = pd.DataFrame(
+        {
+            "a": chance.normal(size=60),
+            "b": chance.choice(list("xyz"), 60),
+            "c": chance.normal(size=60),
+        }
+    )
     X.loc[::7, "a"] = np.nan
     model = lambda X: X["a"].fillna(3.0) * (X["b"] == "x") + X["c"] * X["a"].isna()  # noqa: E731
     granite = paper(model, missing="allow", resources=gx.Resources(max_grid=4)).fit(X)
-    assert granite.diagnostics_["max_grid"]["columns"] == {"a": 5, "c": 4}  # four values and missing
+    assert granite.diagnostics_["max_grid"]["columns"] == {
+        "a": 5,
+        "c": 4,
+    }  # four values and missing
     assert np.isfinite(granite.predict(X)).all()
 
 
@@ -187,16 +229,24 @@ def test_explained_gaps_are_those_that_are_measured(normal):
     explained = granite.explain(normal, reference="rows")
     gaps = explained.of("ice") - explained.of("pdp")
     assert len(granite.partition_) > 1
-    assert np.mean(np.sum(gaps**2, axis=1)) == pytest.approx(granite.evaluate(normal).disagreement, rel=1e-10)
+    assert np.mean(np.sum(gaps**2, axis=1)) == pytest.approx(
+        granite.evaluate(normal).disagreement, rel=1e-10
+    )
 
 
 @pytest.mark.parametrize("row", ["mean", "median"])
 def test_baselines_are_on_the_grid_in_fit_and_on_other_rows_alike(normal, row):
-    sides = [gx.Explainer(gx.Baseline(row), interaction=interaction) for interaction in ("full", "pure")]
-    granite = paper(product, gx.Disagreement(*sides), max_depth=0, resources=gx.Resources(max_grid=8)).fit(normal)
+    sides = [
+        gx.Explainer(gx.Baseline(row), interaction=interaction) for interaction in ("full", "pure")
+    ]
+    granite = paper(
+        product, gx.Disagreement(*sides), max_depth=0, resources=gx.Resources(max_grid=8)
+    ).fit(normal)
     exact = paper(product, gx.Disagreement(*sides), max_depth=0).fit(normal)
     assert granite.disagreement_ != exact.disagreement_
-    assert granite.evaluate(normal).global_disagreement == pytest.approx(granite.disagreement_, rel=1e-10)
+    assert granite.evaluate(normal).global_disagreement == pytest.approx(
+        granite.disagreement_, rel=1e-10
+    )
 
 
 def test_effects_that_read_columns_on_a_grid_beside_their_own_are_refused(normal):
@@ -216,7 +266,8 @@ def test_pairs_of_columns_with_few_values_stay_exact_beside_a_grid(normal):
         model = lambda X: X[:, 0] * X[:, 1] * X[:, 2]  # noqa: E731
         options = {"influence": "interaction", "features": [(0, 1)], "max_depth": 1}
         found, exact = (
-            paper(model, resources=gx.Resources(max_grid=g), **options).fit(X[:, :width]) for g in (16, None)
+            paper(model, resources=gx.Resources(max_grid=g), **options).fit(X[:, :width])
+            for g in (16, None)
         )
         assert found.disagreement_ == pytest.approx(exact.disagreement_, rel=1e-12)
 
@@ -227,7 +278,8 @@ def test_a_group_beside_one_column_on_a_grid_stays_exact(normal, question):
     options = {"influence": "joint", "groups": {"pair": [0, 1]}, "features": ["pair"]}
     with quiet():
         found, exact = (
-            paper(model, question, resources=gx.Resources(max_grid=g), **options).fit(normal[:, :3]) for g in (16, None)
+            paper(model, question, resources=gx.Resources(max_grid=g), **options).fit(normal[:, :3])
+            for g in (16, None)
         )
     assert found.disagreement_ == pytest.approx(exact.disagreement_, rel=1e-12)
 
@@ -256,7 +308,9 @@ def test_the_report_says_that_columns_are_on_a_grid_and_draws_them_there(normal)
     mean = np.array(panel["mean"], dtype=float)
     some = np.flatnonzero(np.isfinite(mean))  # not beyond the region's own rows
     assert len(some) > 20
-    np.testing.assert_allclose(mean[some] - mean[some[0]], wanted[some] - wanted[some[0]], atol=1e-4)
+    np.testing.assert_allclose(
+        mean[some] - mean[some[0]], wanted[some] - wanted[some[0]], atol=1e-4
+    )
 
 
 @pytest.mark.parametrize(
@@ -270,7 +324,9 @@ def test_the_report_says_that_columns_are_on_a_grid_and_draws_them_there(normal)
 )
 def test_P03_what_reads_other_columns_one_by_one_has_no_grid(normal, options):
     calls = []
-    granite = paper(lambda X: calls.append(1) or X[:, 0], resources=gx.Resources(max_grid=16), **options)
+    granite = paper(
+        lambda X: calls.append(1) or X[:, 0], resources=gx.Resources(max_grid=16), **options
+    )
     with pytest.raises(gx.InputError, match="P03.*max_grid") as caught:
         granite.fit(normal[:50], normal[:50, 0])
     assert caught.value.argument == "max_grid"

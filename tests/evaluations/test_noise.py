@@ -60,7 +60,13 @@ def test_the_probe_is_exactly_five_calls_on_at_most_64_rows():
     F = as_predictor(model)
     probe(F, table())
     first = X[:64]
-    expected = [first, first, X[:7][::-1], np.nextafter(first, np.inf), np.nextafter(first, -np.inf)]
+    expected = [
+        first,
+        first,
+        X[:7][::-1],
+        np.nextafter(first, np.inf),
+        np.nextafter(first, -np.inf),
+    ]
     assert len(sent) == len(expected) == 5
     assert all(np.array_equal(got, want) for got, want in zip(sent, expected, strict=True))
     assert (F.usage.calls, F.usage.rows) == (5, 4 * 64 + 7)
@@ -147,7 +153,9 @@ def spoil(X):
         X[0, 0] = 7.0
 
 
-@pytest.mark.parametrize("data", [X, pd.DataFrame(X), pl.DataFrame(X)], ids=["numpy", "pandas", "polars"])
+@pytest.mark.parametrize(
+    "data", [X, pd.DataFrame(X), pl.DataFrame(X)], ids=["numpy", "pandas", "polars"]
+)
 def test_M11_a_model_that_writes_into_its_input_is_warned_about_once_and_the_data_survive(data):
     before = np.array(data)
 
@@ -165,7 +173,12 @@ def test_M11_a_model_that_writes_into_its_input_is_warned_about_once_and_the_dat
 
 def test_M11_missing_values_are_not_mistaken_for_changes():
     holes = np.where(X > 1, np.nan, X)
-    for data in (holes, pd.DataFrame(holes), pl.DataFrame(holes), pa.table({"a": holes[:, 0], "b": holes[:, 1]})):
+    for data in (
+        holes,
+        pd.DataFrame(holes),
+        pl.DataFrame(holes),
+        pa.table({"a": holes[:, 0], "b": holes[:, 1]}),
+    ):
         F = as_predictor(lambda X: np.zeros(len(X)))
         assert not probe(F, table(data, missing="allow")).mutates
 
@@ -206,11 +219,18 @@ def test_the_larger_of_the_two_medians_counts_so_single_thresholds_do_not():
     halves = np.arange(50.0).reshape(-1, 1) / 2
     for one_sided in (np.floor, np.ceil):
         with pytest.warns(ModelWarning, match="N01"):
-            assert probe(as_predictor(lambda X, jump=one_sided: jump(2 * X[:, 0])), table(halves)).moved == 1.0
+            assert (
+                probe(
+                    as_predictor(lambda X, jump=one_sided: jump(2 * X[:, 0])), table(halves)
+                ).moved
+                == 1.0
+            )
 
 
 def test_integer_and_category_columns_do_not_move():
-    frame = pd.DataFrame({"n": [1, 2, 3], "town": pd.Categorical(["a", "b", "a"]), "new": [True, False, True]})
+    frame = pd.DataFrame(
+        {"n": [1, 2, 3], "town": pd.Categorical(["a", "b", "a"]), "new": [True, False, True]}
+    )
     seen = []
 
     def model(X):
@@ -235,7 +255,9 @@ def test_M13_seconds_of_a_plan_follow_from_rows_and_calls():
 def clock(monkeypatch):
     """A clock that only the model moves, so that timings do not depend on the machine."""
     now = [0.0]
-    monkeypatch.setattr("granite_xai.models.predictor.time", SimpleNamespace(perf_counter=lambda: now[0]))
+    monkeypatch.setattr(
+        "granite_xai.models.predictor.time", SimpleNamespace(perf_counter=lambda: now[0])
+    )
     return now
 
 
@@ -285,7 +307,14 @@ def test_delta_is_the_largest_of_rounding_and_what_the_probe_saw():
     assert delta(QUIET, -2.0, float32=True) == 16 * 2.0**-23
     for field in ("repeat", "reorder", "moved"):
         seen = Probe(
-            **{"repeat": 0.0, "reorder": 0.0, "moved": 0.0, "mutates": False, "seconds_per_row": 0.0, field: 0.5}
+            **{
+                "repeat": 0.0,
+                "reorder": 0.0,
+                "moved": 0.0,
+                "mutates": False,
+                "seconds_per_row": 0.0,
+                field: 0.5,
+            }
         )
         assert delta(seen, 2.0, float32=False) == 0.5
 
@@ -319,7 +348,9 @@ def test_the_error_of_a_risk_is_the_worse_of_the_full_and_the_empty_model():
 )
 def test_the_error_of_a_risk_can_come_from_either_end(F, mean):
     y = np.array([1.0, 3.0])
-    full, empty = (np.mean(2 * 0.5 * np.abs(shown - y) + 0.25) for shown in (np.array(F), np.full(2, mean)))
+    full, empty = (
+        np.mean(2 * 0.5 * np.abs(shown - y) + 0.25) for shown in (np.array(F), np.full(2, mean))
+    )
     assert full != empty
     assert risk_error(0.5, squared, np.array(F), mean, y) == max(full, empty)
 
@@ -339,13 +370,17 @@ def test_the_floor_grows_with_sets_and_order():
 def test_sampled_effects_add_their_standard_errors():
     errors = np.array([[0.5, 0.0], [1.0, 0.0], [0.0, 2.0]])
     assert sampling_floor(np.abs, errors) == pytest.approx((1 + 2 + 0) / 3 + (0 + 0 + 4) / 3)
-    assert sampling_floor(np.square, errors, np.array([1.0, 0.0, 1.0])) == pytest.approx(1 / 2 + 16 / 2)
+    assert sampling_floor(np.square, errors, np.array([1.0, 0.0, 1.0])) == pytest.approx(
+        1 / 2 + 16 / 2
+    )
 
 
 @pytest.mark.parametrize("scale", [1e-8, 1.0, 1e8])
 @pytest.mark.parametrize("offset", [0.0, 1e9])
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
-def test_an_additive_model_stays_below_one_percent_of_the_floor_and_an_interaction_far_above(scale, offset, dtype):
+def test_an_additive_model_stays_below_one_percent_of_the_floor_and_an_interaction_far_above(
+    scale, offset, dtype
+):
     """Gaps of ICE and PDP, straight from their definitions, at hostile scales and offsets."""
 
     def gaps(model):
@@ -366,14 +401,18 @@ def test_an_additive_model_stays_below_one_percent_of_the_floor_and_an_interacti
 
 
 @pytest.mark.parametrize("question", ["ice-pdp", "shap-pdp", "sobol"])
-def test_M09_answers_that_depend_on_the_length_of_the_batch_or_change_are_noticed_in_every_fit(question):
+def test_M09_answers_that_depend_on_the_length_of_the_batch_or_change_are_noticed_in_every_fit(
+    question,
+):
     """The probes send 64 rows and fewer; the diagonal of every matrix shows what longer batches bring."""
     rows = np.random.default_rng(0).normal(size=(60, 3))
 
     def doubled(Z):
         return Z[:, 0] * Z[:, 1] * (2.0 if len(Z) > 150 else 1.0)
 
-    with pytest.warns(ModelWarning, match=r"M09: the model's answers for the same rows differ by up to \d"):
+    with pytest.warns(
+        ModelWarning, match=r"M09: the model's answers for the same rows differ by up to \d"
+    ):
         fitted = paper(doubled, question).fit(rows)
     assert fitted.disagreement_ == 0.0
     assert any(text.startswith("M09") for text in fitted.diagnostics_["warnings"])
@@ -408,7 +447,9 @@ def test_N10_a_floor_that_hides_more_than_rounding_says_so():
     for factor in (1.0, 1e-2, 1e-3):
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            fitted = paper(lambda Z, factor=factor: (far(Z) - 1e5) * factor + np.float32(1e5), "ice-pdp").fit(rows)
+            fitted = paper(
+                lambda Z, factor=factor: (far(Z) - 1e5) * factor + np.float32(1e5), "ice-pdp"
+            ).fit(rows)
         found = fitted.diagnostics_
         root, least = found["measured_disagreement"]["ice-pdp"], found["noise_floor"]["ice-pdp"]
         told[factor] = any(str(entry.message).startswith("N10: ice-pdp") for entry in caught)
@@ -420,7 +461,9 @@ def test_N10_a_floor_that_hides_more_than_rounding_says_so():
 @pytest.mark.parametrize(("question", "factor"), [("ice-pdp", 1e-170), ("sobol", 1e-100)])
 def test_N11_predictions_whose_squares_are_no_numbers_are_explained_all_the_same(question, factor):
     rows = np.random.default_rng(0).normal(size=(80, 3))
-    with pytest.warns(ModelWarning, match=f"N11: {question}: .* reported as 0; shares of it are right"):
+    with pytest.warns(
+        ModelWarning, match=f"N11: {question}: .* reported as 0; shares of it are right"
+    ):
         fitted = paper(lambda Z: factor * Z[:, 0] * Z[:, 1], question).fit(rows)
     assert fitted.disagreement_ == 0.0
     assert 0.0 < fitted.remaining_ < 0.9

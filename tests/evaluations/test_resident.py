@@ -29,7 +29,9 @@ def device(monkeypatch):
 
     def stand_in(place):
         for module in (evaluation_plan, tree):
-            monkeypatch.setattr(module, "primitives_on", lambda name: None if name == "cpu" else place)
+            monkeypatch.setattr(
+                module, "primitives_on", lambda name: None if name == "cpu" else place
+            )
         monkeypatch.setattr(limits, "_missing_for_cuda", lambda: None)
 
     return stand_in
@@ -41,14 +43,18 @@ def fits(model, question, **options):
     for place in ("cpu", "cuda"):
         resources = gx.Resources(device=place, **options.get("limits", {}))
         given = {name: value for name, value in options.items() if name != "limits"}
-        g = gx.Granite(model, question, max_depth=2, alpha=0.01, max_samples=None, resources=resources, **given)
+        g = gx.Granite(
+            model, question, max_depth=2, alpha=0.01, max_samples=None, resources=resources, **given
+        )
         found.append(g.fit(X, Y))
     return found
 
 
 def same(here, there):
     """Equal rules, and figures within 1e-10."""
-    assert [str(rule) for rule in here.partition_.rules] == [str(rule) for rule in there.partition_.rules]
+    assert [str(rule) for rule in here.partition_.rules] == [
+        str(rule) for rule in there.partition_.rules
+    ]
     for both in (
         [[region.disagreement for region in g.partition_] for g in (here, there)],
         [[g.fidelity_, g.remaining_, g.disagreement_] for g in (here, there)],
@@ -88,14 +94,18 @@ def test_a_module_is_asked_where_its_parameters_are(device):
     namespace = pytest.importorskip("array_api_compat.torch")
     device(ArrayNamespace(namespace, torch.device("cpu")))
     torch.manual_seed(0)
-    net = torch.nn.Sequential(torch.nn.Linear(5, 8), torch.nn.Tanh(), torch.nn.Linear(8, 1)).double()
+    net = torch.nn.Sequential(
+        torch.nn.Linear(5, 8), torch.nn.Tanh(), torch.nn.Linear(8, 1)
+    ).double()
     same(*fits(net, "ice-pdp", confidence_level=None))
 
 
 def test_a_function_of_numpy_is_asked_on_the_host(device):
     """It cannot take the device's arrays, or answers with others: the search alone is there."""
     device(STRICT)
-    here, there = fits(lambda Z: np.asarray(Z)[:, 0] * np.asarray(Z)[:, 1], "ice-pdp", confidence_level=None)
+    here, there = fits(
+        lambda Z: np.asarray(Z)[:, 0] * np.asarray(Z)[:, 1], "ice-pdp", confidence_level=None
+    )
     assert there.diagnostics_["evaluations"]["path"] == "model"
     assert here.partition_.rules == there.partition_.rules
 
@@ -122,7 +132,9 @@ def test_M04_answers_that_are_no_numbers_are_named_by_their_rows(device):
         bad = (Z[:, 0] >= top) & (Z[:, 1] < 0)
         return xp.where(bad, xp.asarray(float("nan")), product(Z))
 
-    with pytest.raises(gx.ModelError, match=r"M04: the model returned \d+ values that are not finite"):
+    with pytest.raises(
+        gx.ModelError, match=r"M04: the model returned \d+ values that are not finite"
+    ):
         paper(broken, "ice-pdp", max_samples=None, resources=gx.Resources(device="cuda")).fit(X)
 
 
@@ -133,9 +145,12 @@ def test_D33_evaluations_beyond_the_free_memory_of_the_device_are_refused_with_t
     device(Small(array_api_strict))
     limited = gx.Resources(device="cuda", max_grid=None)
     with pytest.raises(
-        gx.ResourceError, match=r"D33: the model's evaluations need .* on the device, which has 1.0 MiB"
+        gx.ResourceError,
+        match=r"D33: the model's evaluations need .* on the device, which has 1.0 MiB",
     ):
-        gx.Granite(product, "ice-pdp", max_samples=None, resources=limited).fit(np.vstack([X, X + 0.1, X + 0.2]))
+        gx.Granite(product, "ice-pdp", max_samples=None, resources=limited).fit(
+            np.vstack([X, X + 0.1, X + 0.2])
+        )
 
 
 def test_rows_that_are_asked_about_there_are_counted(device):

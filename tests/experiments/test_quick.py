@@ -32,13 +32,22 @@ def rules(lines: list[dict[str, Any]]) -> list[str]:
 
 def illustration(data: dict[str, Any]) -> None:
     """All three explanations agree where x2 and x3 are constant; the table's formulas hold to rounding."""
-    found = {(line["panel"], line["method"]): np.array(line["package"]) for line in data["mean_absolute_effect"]}
-    together = [found["x2 > 0 and x3 > 0", way] for way in ("marginal SHAP", "conditional SHAP", "PredDiff")]
+    found = {
+        (line["panel"], line["method"]): np.array(line["package"])
+        for line in data["mean_absolute_effect"]
+    }
+    together = [
+        found["x2 > 0 and x3 > 0", way] for way in ("marginal SHAP", "conditional SHAP", "PredDiff")
+    ]
     apart = [found["all rows", way] for way in ("marginal SHAP", "conditional SHAP", "PredDiff")]
     assert np.ptp(together, axis=0).max() < 0.4 < 1.0 < np.ptp(apart, axis=0).max()
     assert max(cell["from ours"] for cell in data["table"]) < 1e-12
     assert data["table"][-1]["from the paper"] > 1
-    exact = next(line["closed_form"] for line in data["mean_absolute_effect"] if line["method"] == "conditional SHAP")
+    exact = next(
+        line["closed_form"]
+        for line in data["mean_absolute_effect"]
+        if line["method"] == "conditional SHAP"
+    )
     assert exact == pytest.approx([1.197, 1.197, 1.726, 2.101], abs=2e-3)
 
 
@@ -89,17 +98,29 @@ def bike_risk(data: dict[str, Any]) -> None:
 def bike_dependence(data: dict[str, Any]) -> None:
     """MPlot and PDP part by the hour or the temperature; CFI gives workingday nothing, PFI much."""
     assert all("hr" in rule or "temp" in rule for rule in rules(data["curves"]["regions"]))
-    value = {line["explanation"]: line["value"] for line in data["bars"] if _is(line, "all rows", "workingday")}
+    value = {
+        line["explanation"]: line["value"]
+        for line in data["bars"]
+        if _is(line, "all rows", "workingday")
+    }
     assert abs(value["cfi"]) < 0.15 * value["pfi"]
 
 
 def diabetes(data: dict[str, Any]) -> None:
     """Body and lab before demographics, regions by BMI, and lab first where it is low."""
-    total = {(line["rule"], line["set"]): line["value"] for line in data["variances"] if "total" in line["explanation"]}
-    assert total["all rows", "demographics"] < min(total["all rows", "body"], total["all rows", "lab"])
+    total = {
+        (line["rule"], line["set"]): line["value"]
+        for line in data["variances"]
+        if "total" in line["explanation"]
+    }
+    assert total["all rows", "demographics"] < min(
+        total["all rows", "body"], total["all rows", "lab"]
+    )
     low = [rule for rule in rules(data["even"]["regions"]) if rule.startswith("bmi ≤")]
     assert low
-    assert all(total[rule, "lab"] > max(total[rule, "body"], total[rule, "demographics"]) for rule in low)
+    assert all(
+        total[rule, "lab"] > max(total[rule, "body"], total[rule, "demographics"]) for rule in low
+    )
 
 
 def _is(line: dict[str, Any], rule: str, name: str) -> bool:
@@ -144,6 +165,8 @@ def well_formed(result: Result) -> None:
 def test_every_experiment_has_a_module_and_a_place_in_the_order() -> None:
     folder = Path(importlib.import_module("experiments").__path__[0])
     modules = {
-        path.stem for path in folder.glob("*.py") if re.search(r"^def run\(quick: bool", path.read_text("utf-8"), re.M)
+        path.stem
+        for path in folder.glob("*.py")
+        if re.search(r"^def run\(quick: bool", path.read_text("utf-8"), re.M)
     }
     assert modules == set(NAMES)

@@ -11,7 +11,16 @@ from experiments.published import FigureBins, FiveBins, Remembered
 from experiments.results import plain
 
 import granite_xai as gx
-from experiments import beyond, depth_table, frameworks, kin8nm, originals, scalability, simulated, trees
+from experiments import (
+    beyond,
+    depth_table,
+    frameworks,
+    kin8nm,
+    originals,
+    scalability,
+    simulated,
+    trees,
+)
 
 
 @pytest.fixture(autouse=True)
@@ -88,7 +97,9 @@ def test_higher_prices_give_nested_trees():
     assert len(cheap.partition_) > 2
     for alpha in (0.02, 0.1):
         dear = gx.Granite(toy.model, alpha=alpha, search="greedy").fit(toy.X)
-        assert kin8nm.pruned(cheap.partition_.root, alpha) == pytest.approx((dear.remaining_, len(dear.partition_)))
+        assert kin8nm.pruned(cheap.partition_.root, alpha) == pytest.approx(
+            (dear.remaining_, len(dear.partition_))
+        )
 
 
 @pytest.mark.slow
@@ -108,8 +119,12 @@ def test_on_the_authors_example_every_form_of_gadget_cuts_once():
 
 def test_random_numbers_are_those_of_r():
     """What R prints after set.seed: runif(3) of 42, rnorm(3) of 123; the ends of the grid that VINE's users stored."""
-    assert simulated.RandomR(42).uniform(3) == pytest.approx([0.9148060, 0.9370754, 0.2861395], abs=1e-7)
-    assert simulated.RandomR(123).normal(3) == pytest.approx([-0.56047565, -0.23017749, 1.55870831], abs=1e-8)
+    assert simulated.RandomR(42).uniform(3) == pytest.approx(
+        [0.9148060, 0.9370754, 0.2861395], abs=1e-7
+    )
+    assert simulated.RandomR(123).normal(3) == pytest.approx(
+        [-0.56047565, -0.23017749, 1.55870831], abs=1e-8
+    )
     x2 = simulated.vine_data()[0]["x2"]
     assert [x2.min(), x2.max()] == pytest.approx([-0.99931637, 0.99860605], abs=1e-8)
 
@@ -123,7 +138,12 @@ def test_better_trees_see_what_greedy_ones_miss(data_folder, monkeypatch, tmp_pa
     assert len((tmp_path / "trees.jsonl").read_text("utf-8").splitlines()) == len(lines)
     for case, search in lines:
         assert lines[case, search]["objective"] <= lines[case, "greedy"]["objective"] + 1e-9
-    for case in ("step at 0.1234, 150 rows", "three-way, x0 not split", "three-way", "parity of three"):
+    for case in (
+        "step at 0.1234, 150 rows",
+        "three-way, x0 not split",
+        "three-way",
+        "parity of three",
+    ):
         assert lines[case, "refined"]["left"] < 1e-10 < lines[case, "greedy"]["left"]
 
 
@@ -160,6 +180,13 @@ def test_a_beam_costs_nothing_in_the_objective_and_both_questions_can_be_asked(d
     result = complete(beyond.run(quick=True))
     for greedy, beam in zip(result.data["beam"][::2], result.data["beam"][1::2], strict=True):
         assert beam["objective"] <= greedy["objective"] + 1e-9
-    own = [line for line in result.data["together"] if line["regions for"].startswith("interactions")]
-    assert own[0]["remaining ice-pdp"] == min(line["remaining ice-pdp"] for line in result.data["together"])
-    assert {line["what is explained"] for line in result.data["classifier"]["scales"]} == {"probability", "log odds"}
+    own = [
+        line for line in result.data["together"] if line["regions for"].startswith("interactions")
+    ]
+    assert own[0]["remaining ice-pdp"] == min(
+        line["remaining ice-pdp"] for line in result.data["together"]
+    )
+    assert {line["what is explained"] for line in result.data["classifier"]["scales"]} == {
+        "probability",
+        "log odds",
+    }

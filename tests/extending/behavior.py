@@ -24,7 +24,9 @@ class Deviation(Behavior):
     def value(self, game: Game, term: Term) -> Array:
         """Sums over both sides of every split: first the means, then the distances from them."""
         splits = game.splits
-        means = game.masked.combined({term: 1.0}).sums(MOMENTS, splits)[0, :, :] * splits.scale[0, :, :]
+        means = (
+            game.masked.combined({term: 1.0}).sums(MOMENTS, splits)[0, :, :] * splits.scale[0, :, :]
+        )
         values = game.masked.combined({term: 1.0})
         centred = values._replace(at=-means if values.at is None else values.at - means)
         return centred.sums(ABSOLUTE, splits)[0, :, :] * splits.scale[0, :, :]

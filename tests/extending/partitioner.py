@@ -20,7 +20,10 @@ class Quarters:
         """Write the rules down, and let the rules that are given be measured."""
         table = problem.table
         values = table.columns[table.resolve(self.column, "column")].values
-        ends = [f"{float(end)!r}" for end in np.unique(np.quantile(values, [0.25, 0.5, 0.75], method="lower"))]
+        ends = [
+            f"{float(end)!r}"
+            for end in np.unique(np.quantile(values, [0.25, 0.5, 0.75], method="lower"))
+        ]
         inner = [f"{low} < {self.column} ≤ {high}" for low, high in pairwise(ends)]
         rules = [f"{self.column} ≤ {ends[0]}", *inner, f"{self.column} > {ends[-1]}"]
         return gx.partitioners.GivenRules(rules).partition(problem)

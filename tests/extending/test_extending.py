@@ -43,7 +43,11 @@ def saved(obj, tmp_path, model):
 def test_a_behavior_is_the_mean_absolute_deviation_of_the_masked_model(toy):
     """Against the definition, written out; the region is every other row."""
     X, rows = toy.X.iloc[::2], range(0, 120, 2)
-    found = gx.Explainer("marginal", "deviation", "pure").explain(toy.model, toy.X, rows=list(rows)).frame()
+    found = (
+        gx.Explainer("marginal", "deviation", "pure")
+        .explain(toy.model, toy.X, rows=list(rows))
+        .frame()
+    )
 
     def deviation(values):
         return np.mean(np.abs(values - np.mean(values)))
@@ -51,7 +55,11 @@ def test_a_behavior_is_the_mean_absolute_deviation_of_the_masked_model(toy):
     for column, value in zip(found["set"], found["value"], strict=True):
         masked = [np.mean(toy.model(X.assign(**{column: own}))) for own in X[column]]
         assert np.isclose(value, deviation(np.array(masked)))
-    full = gx.Explainer("marginal", "deviation", "full").explain(toy.model, toy.X, rows=list(rows)).frame()
+    full = (
+        gx.Explainer("marginal", "deviation", "full")
+        .explain(toy.model, toy.X, rows=list(rows))
+        .frame()
+    )
     for column, value in zip(full["set"], full["value"], strict=True):
         hidden = np.mean([toy.model(X.assign(**{column: other})) for other in X[column]], axis=0)
         assert np.isclose(value, deviation(toy.model(X)) - deviation(hidden))
@@ -59,7 +67,9 @@ def test_a_behavior_is_the_mean_absolute_deviation_of_the_masked_model(toy):
 
 @pytest.mark.usefixtures("registered")
 def test_a_behavior_of_ones_own_finds_regions_and_is_saved(toy, tmp_path):
-    full, pure = (gx.Explainer("marginal", "deviation", interaction) for interaction in ("full", "pure"))
+    full, pure = (
+        gx.Explainer("marginal", "deviation", interaction) for interaction in ("full", "pure")
+    )
     question = gx.Disagreement(full, pure, name="deviation")
     g = paper(product, question).fit(toy.X)
     assert [str(region.rule) for region in g.partition_] == ["x2 ≤ 0", "x2 > 0"]
@@ -118,6 +128,12 @@ def test_a_question_of_ones_own_is_asked_like_a_named_one(toy):
 def test_the_page_counts_files_and_lines():
     """Each program is shown, with its number of lines."""
     text = PAGE.read_text(encoding="utf-8")
-    shown = re.findall(r"literalinclude:: \.\./tests/extending/(\w+\.py)\n.*?\*One file, (\d+) lines", text, re.DOTALL)
+    shown = re.findall(
+        r"literalinclude:: \.\./tests/extending/(\w+\.py)\n.*?\*One file, (\d+) lines",
+        text,
+        re.DOTALL,
+    )
     programs = [path for path in FOLDER.glob("*.py") if not path.name.startswith("test_")]
-    assert dict(shown) == {path.name: str(len(path.read_text(encoding="utf-8").splitlines())) for path in programs}
+    assert dict(shown) == {
+        path.name: str(len(path.read_text(encoding="utf-8").splitlines())) for path in programs
+    }

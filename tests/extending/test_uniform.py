@@ -49,7 +49,12 @@ VALUES = {
     "risk": lambda T, rows: -np.mean((hybrids(T, rows).mean(axis=0) - y[rows]) ** 2),
     "loss": lambda T, rows: -np.mean((hybrids(T, rows) - y[rows]) ** 2),
 }
-ASKED = {"local": "local", "sensitivity": "sensitivity", "risk": "risk", "loss": gx.Risk(average="loss")}
+ASKED = {
+    "local": "local",
+    "sensitivity": "sensitivity",
+    "risk": "risk",
+    "loss": gx.Risk(average="loss"),
+}
 
 
 def effect(name, interaction, S, rows):
@@ -75,7 +80,9 @@ def test_it_explains_what_a_plain_loop_explains(uniform, name, interaction):
 
 @pytest.mark.parametrize("name", list(VALUES))
 def test_it_fits_saves_and_loads(uniform, name, tmp_path):
-    question = gx.Disagreement(*(gx.Explainer(uniform, ASKED[name], kind) for kind in ("full", "pure")))
+    question = gx.Disagreement(
+        *(gx.Explainer(uniform, ASKED[name], kind) for kind in ("full", "pure"))
+    )
     g = paper(model, question, max_depth=1, min_samples_leaf=8, alpha=0.0, random_state=0).fit(X, y)
 
     def R(rows):
@@ -91,7 +98,9 @@ def test_it_fits_saves_and_loads(uniform, name, tmp_path):
     assert again.partition_.rules == g.partition_.rules
     fresh = X[:12] + 0.05
     np.testing.assert_allclose(
-        again.evaluate(fresh, y[:12]).disagreement, g.evaluate(fresh, y[:12]).disagreement, rtol=1e-12
+        again.evaluate(fresh, y[:12]).disagreement,
+        g.evaluate(fresh, y[:12]).disagreement,
+        rtol=1e-12,
     )
 
 

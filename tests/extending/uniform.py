@@ -39,4 +39,6 @@ class Uniform(Masking):
 
     def masked(self, evaluations, splits):
         """The mean over the draws."""
-        return AgainstReferences(evaluations, splits, lambda visible: evaluations.against[self, visible])
+        return AgainstReferences(
+            evaluations, splits, lambda visible: evaluations.against[self, visible]
+        )

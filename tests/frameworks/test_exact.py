@@ -42,7 +42,8 @@ class PlainTree:
         self.leaf, self.depth, self.least = leaf, depth, least
         self.grids = {j: np.linspace(X[:, j].min(), X[:, j].max(), 20).tolist() for j in features}
         self.values = {
-            j: {(n, g): curve(model, X, n, j, g) for n in range(len(X)) for g in self.grids[j]} for j in features
+            j: {(n, g): curve(model, X, n, j, g) for n in range(len(X)) for g in self.grids[j]}
+            for j in features
         }
         everyone = list(range(len(X)))
         self.root = self.loss(everyone, self.grids)
@@ -104,7 +105,9 @@ def assert_same(g, X, plain):
     found = [np.flatnonzero(regions == k).tolist() for k in range(len(g.partition_))]
     assert found == [rows for rows, _ in plain.leaves]
     assert g.loss_ == pytest.approx(plain.root, rel=1e-9)
-    assert g.region_losses_ == pytest.approx([loss for _, loss in plain.leaves], rel=1e-7, abs=1e-9 * plain.root)
+    assert g.region_losses_ == pytest.approx(
+        [loss for _, loss in plain.leaves], rel=1e-7, abs=1e-9 * plain.root
+    )
 
 
 @settings(max_examples=8)
@@ -120,7 +123,9 @@ def test_repid_is_the_loss_of_the_curves_row_by_row(seed):
 @given(st.integers(0, 10**6))
 def test_gadget_shortens_the_curves_with_the_region(seed):
     model, X = model_of(seed), table_of(seed)
-    g = gx.frameworks.gadget(model, ["x0", "x1"], exact=True, min_samples_leaf=8, max_depth=2).fit(X)
+    g = gx.frameworks.gadget(model, ["x0", "x1"], exact=True, min_samples_leaf=8, max_depth=2).fit(
+        X
+    )
     assert_same(g, X, PlainTree(model, X, [0, 1], [0, 1, 2], trim=True, leaf=8, depth=2))
 
 
@@ -132,9 +137,14 @@ def around_a_curve(effects, x, rows, n):
     knots = np.quantile(x, np.linspace(0, 1, 10))[:, None]
     basis = SplineTransformer(degree=3, knots=knots).fit_transform(x[:, None])[rows]
     p = basis.shape[1]
-    bends, small = np.diff(np.eye(p), 2, axis=0) * np.sqrt(0.001 * n / p), np.eye(p) * np.sqrt(1e-9 * n)
+    bends, small = (
+        np.diff(np.eye(p), 2, axis=0) * np.sqrt(0.001 * n / p),
+        np.eye(p) * np.sqrt(1e-9 * n),
+    )
     stacked = np.vstack([basis, bends, small])
-    found = np.linalg.lstsq(stacked, np.append(effects[rows], np.zeros(len(bends) + p)), rcond=None)[0]
+    found = np.linalg.lstsq(
+        stacked, np.append(effects[rows], np.zeros(len(bends) + p)), rcond=None
+    )[0]
     return float(np.square(effects[rows] - basis @ found).sum())
 
 
@@ -153,18 +163,24 @@ def test_gadget_ale_sums_squared_distances_of_local_changes(seed):
     problem = o.Problem(lambda rows: model(np.array(rows)), X)
 
     def scatter(rows):
-        return sum(gap**2 for j in range(X.shape[1]) for gap in o.ale_gap(problem, j, rows, 5).values())
+        return sum(
+            gap**2 for j in range(X.shape[1]) for gap in o.ale_gap(problem, j, rows, 5).values()
+        )
 
     regions = g.apply(X)
     assert g.loss_ == pytest.approx(scatter(range(len(X))), rel=1e-9)
     for k, loss in enumerate(g.region_losses_):
-        assert loss == pytest.approx(scatter(np.flatnonzero(regions == k)), rel=1e-7, abs=1e-9 * g.loss_)
+        assert loss == pytest.approx(
+            scatter(np.flatnonzero(regions == k)), rel=1e-7, abs=1e-9 * g.loss_
+        )
 
 
 @pytest.mark.parametrize("recalculate", [False, True])
 def test_gadget_shap_sums_squared_distances_to_the_dependence(recalculate):
     model, X = model_of(5), table_of(5, 60)
-    g = gx.frameworks.gadget(model, effect="shap", exact=True, recalculate=recalculate, max_depth=2).fit(X)
+    g = gx.frameworks.gadget(
+        model, effect="shap", exact=True, recalculate=recalculate, max_depth=2
+    ).fit(X)
     shap = gx.explanations()["shap"]
     regions = g.apply(X)
     assert len(g.partition_) > 1
@@ -237,7 +253,9 @@ class PlainFdTree:
 @pytest.mark.parametrize("seed", [0, 1])
 def test_fd_trees_price_regions_by_the_variance(seed):
     model, X = model_of(seed), table_of(seed, 30)
-    g = gx.frameworks.fd_trees(model, "coe", exact=True, min_samples_leaf=6, max_depth=2, alpha=0.02).fit(X)
+    g = gx.frameworks.fd_trees(
+        model, "coe", exact=True, min_samples_leaf=6, max_depth=2, alpha=0.02
+    ).fit(X)
     plain = PlainFdTree(model, X, leaf=6, depth=2, alpha=0.02)
     regions = g.apply(X)
     assert [np.flatnonzero(regions == k).tolist() for k in range(len(g.partition_))] == plain.leaves
@@ -269,7 +287,10 @@ def test_an_additive_model_has_one_region_in_every_exact_form():
 
     for g in (
         gx.frameworks.repid(model, "x0", exact=True),
-        *(gx.frameworks.gadget(model, effect=effect, exact=True) for effect in ("pd", "ale", "shap")),
+        *(
+            gx.frameworks.gadget(model, effect=effect, exact=True)
+            for effect in ("pd", "ale", "shap")
+        ),
         gx.frameworks.fd_trees(model, exact=True),
     ):
         assert len(g.fit(X).partition_) == 1
@@ -294,7 +315,9 @@ def test_an_exact_form_takes_all_rows_and_knows_no_chance(name):
     again = EXACT[name](model_of(0), max_depth=1, **stated).fit(X)
     assert sum(region.n_samples for region in g.partition_) == len(X)
     assert g.estimate_ is None
-    assert [str(rule) for rule in g.partition_.rules] == [str(rule) for rule in again.partition_.rules]
+    assert [str(rule) for rule in g.partition_.rules] == [
+        str(rule) for rule in again.partition_.rules
+    ]
     assert g.remaining_ == again.remaining_
 
 

@@ -162,7 +162,11 @@ def test_fd_trees_split_at_the_switch(objective, exact):
 
 def test_the_root_loss_of_fd_trees_is_a_share_of_the_variance():
     """For the switch with independent columns half the variance is an interaction."""
-    X = np.array(np.meshgrid([-1.0, 1.0], [-1.0, 1.0], [-1.0, 1.0])).reshape(3, -1).T.repeat(25, axis=0)
+    X = (
+        np.array(np.meshgrid([-1.0, 1.0], [-1.0, 1.0], [-1.0, 1.0]))
+        .reshape(3, -1)
+        .T.repeat(25, axis=0)
+    )
     model = lambda X: np.where(X[:, 1] > 0, X[:, 0], X[:, 2])  # noqa: E731
     g = gx.frameworks.fd_trees(model, exact=True, max_depth=0).fit(X)
     assert g.remaining_ * g.disagreement_ / model(X).var() == pytest.approx(0.5)
@@ -179,9 +183,14 @@ def two_groups(n=160, seed=5):
 def test_cohex_finds_two_planted_cohorts():
     """Inside each group the model hardly moves, so that SHAP values with the cohort as reference nearly vanish."""
     X, truth = two_groups()
-    g = gx.frameworks.cohex(lambda X: (X[:, 0] > 0) * (6.0 + X[:, 1]), free=2, restarts=4, rounds=2).fit(X)
+    g = gx.frameworks.cohex(
+        lambda X: (X[:, 0] > 0) * (6.0 + X[:, 1]), free=2, restarts=4, rounds=2
+    ).fit(X)
     assert len(g.partition_) == 2
-    assert set(zip(g.clusters_.tolist(), truth.tolist(), strict=True)) in ({(0, 0), (1, 1)}, {(0, 1), (1, 0)})
+    assert set(zip(g.clusters_.tolist(), truth.tolist(), strict=True)) in (
+        {(0, 0), (1, 1)},
+        {(0, 1), (1, 0)},
+    )
     assert g.description_accuracy_ == 1.0
     assert columns_of(g.partition_) == {"x0"}
 
@@ -209,7 +218,11 @@ def sum_and_product(X):
 SPREAD = 0.2
 """Standard deviation of x0 given the others, where it depends on them."""
 
-MEANS = {"independent": np.zeros_like, "linear": np.copy, "piecewise": lambda x: np.where(x > 0, 1.0, -1.0)}
+MEANS = {
+    "independent": np.zeros_like,
+    "linear": np.copy,
+    "piecewise": lambda x: np.where(x > 0, 1.0, -1.0),
+}
 
 
 def spread(kind):
@@ -288,17 +301,23 @@ def test_no_row_is_paired_with_itself():
                     hybrid = np.array([[X[m, 0], X[n, 1]]])
                     losses.append((sum_and_product(hybrid)[0] - y[n]) ** 2)
         total += len(rows) / 30 * (np.mean(losses) - 0.09)
-    assert gx.frameworks.subgroup_importance(g, X, y, repeats=1).value == pytest.approx(total, rel=1e-9)
+    assert gx.frameworks.subgroup_importance(g, X, y, repeats=1).value == pytest.approx(
+        total, rel=1e-9
+    )
 
 
 def test_the_band_of_an_importance_holds_its_value():
     X, Z = dependent("piecewise", 400, 0), dependent("piecewise", 200, 1)
     question = gx.question("pfi-risk", average="loss")
-    g = gx.frameworks.transformation_trees(sum_and_product, "x0", question).fit(X, sum_and_product(X))
+    g = gx.frameworks.transformation_trees(sum_and_product, "x0", question).fit(
+        X, sum_and_product(X)
+    )
     band = gx.frameworks.subgroup_importance(g, Z, sum_and_product(Z), repeats=40)
     assert band.low < band.value < band.high
     with pytest.raises(gx.InputError, match="no permutation importance of one column"):
-        gx.frameworks.subgroup_importance(gx.Granite(sum_and_product).fit(X), Z, sum_and_product(Z), repeats=1)
+        gx.frameworks.subgroup_importance(
+            gx.Granite(sum_and_product).fit(X), Z, sum_and_product(Z), repeats=1
+        )
 
 
 def test_conditional_subgroups_report_both_questions_in_their_leaves():
@@ -306,6 +325,8 @@ def test_conditional_subgroups_report_both_questions_in_their_leaves():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", gx.BinWarning)
         for question in ("mplot-pdp", "cfi-pfi"):
-            g = gx.frameworks.transformation_trees(sum_and_product, "x0", question).fit(X, sum_and_product(X))
+            g = gx.frameworks.transformation_trees(sum_and_product, "x0", question).fit(
+                X, sum_and_product(X)
+            )
             assert [str(rule).split()[0] for rule in g.partition_.rules] == ["x1", "x1"]
             assert g.remaining_ < 0.5

@@ -23,16 +23,32 @@ GRANITE       ✓ ✓ ✓ ✓ ✓ ✓ * *
 
 def test_the_overview_is_the_papers_table():
     """Disagreement: full→pure, partial→pure, conditional→marginal; behavior: local, risk, sensitivity; M; I."""
-    wanted = [[cell.replace("_", " ") for cell in line.split()] for line in PAPER.strip().splitlines()]
+    wanted = [
+        [cell.replace("_", " ") for cell in line.split()] for line in PAPER.strip().splitlines()
+    ]
     found = gx.frameworks.overview()
-    assert [[str(cell).replace(", ", ",") for cell in row] for row in found.itertuples(index=False)] == wanted
+    assert [
+        [str(cell).replace(", ", ",") for cell in row] for row in found.itertuples(index=False)
+    ] == wanted
 
 
 def test_the_overview_follows_the_configurations(monkeypatch):
     """It would change if a framework asked something else."""
     only = {"GRANITE": [gx.Granite(None, "cshap-shap")]}
-    monkeypatch.setattr(sys.modules[gx.frameworks.overview.__module__], "configurations", lambda: only)
-    assert gx.frameworks.overview().iloc[0].tolist() == ["GRANITE", "–", "–", "✓", "✓", "✗", "✗", "–", "partial"]
+    monkeypatch.setattr(
+        sys.modules[gx.frameworks.overview.__module__], "configurations", lambda: only
+    )
+    assert gx.frameworks.overview().iloc[0].tolist() == [
+        "GRANITE",
+        "–",
+        "–",
+        "✓",
+        "✓",
+        "✗",
+        "✗",
+        "–",
+        "partial",
+    ]
 
 
 def switch(X):
@@ -42,14 +58,18 @@ def switch(X):
 
 @pytest.fixture(scope="module")
 def rows():
-    X = pd.DataFrame(np.random.default_rng(0).uniform(-1, 1, (260, 3)).round(2), columns=["a", "b", "c"])
+    X = pd.DataFrame(
+        np.random.default_rng(0).uniform(-1, 1, (260, 3)).round(2), columns=["a", "b", "c"]
+    )
     return X.iloc[:160], X.iloc[160:]
 
 
 @pytest.fixture(scope="module")
 def compared(rows):
     X, Z = rows
-    return gx.frameworks.compare(switch, X, test=(Z, None), questions=("ice-pdp", "coe"), resamples=2)
+    return gx.frameworks.compare(
+        switch, X, test=(Z, None), questions=("ice-pdp", "coe"), resamples=2
+    )
 
 
 def test_every_framework_has_a_line(compared):
@@ -90,9 +110,16 @@ def test_rulers_read_all_fitting_rows_whatever_the_defaults():
     X[:, 1] += X[:, 0]
     plain = gx.Granite(lambda X: X[:, 0] * X[:, 1], "mplot-pdp", max_depth=1, confidence_level=None)
     found = gx.frameworks.compare(
-        plain.model, X, test=X[:300], questions=["mplot-pdp"], frameworks={"plain": plain}, resamples=0
+        plain.model,
+        X,
+        test=X[:300],
+        questions=["mplot-pdp"],
+        frameworks={"plain": plain},
+        resamples=0,
     )
-    assert found["remaining mplot-pdp"][0] == pytest.approx(plain.evaluate(X[:300]).remaining, rel=1e-12)
+    assert found["remaining mplot-pdp"][0] == pytest.approx(
+        plain.evaluate(X[:300]).remaining, rel=1e-12
+    )
 
 
 def test_own_configurations_can_be_compared(rows):
@@ -106,7 +133,13 @@ def test_own_configurations_can_be_compared(rows):
 def test_risk_questions_are_measured_with_the_target_of_the_test_rows(rows):
     X, Z = rows
     found = gx.frameworks.compare(
-        switch, X, switch(X), test=(Z, switch(Z)), questions=["pfi-risk"], frameworks=["granite"], resamples=0
+        switch,
+        X,
+        switch(X),
+        test=(Z, switch(Z)),
+        questions=["pfi-risk"],
+        frameworks=["granite"],
+        resamples=0,
     )
     assert np.isnan(found["stability"][0])
     assert 0 <= found["remaining pfi-risk"][0] < 1
@@ -152,5 +185,7 @@ def test_frameworks_are_unfitted_estimators_that_clone_and_print(make):
 
 
 def test_options_of_the_estimator_pass_through():
-    g = gx.frameworks.repid(len, "x0", max_depth=1, question="shap-pdp", random_state=7, min_samples_leaf=3, exact=True)
+    g = gx.frameworks.repid(
+        len, "x0", max_depth=1, question="shap-pdp", random_state=7, min_samples_leaf=3, exact=True
+    )
     assert (g.max_depth, g.question, g.random_state, g.min_samples_leaf) == (1, "shap-pdp", 7, 3)

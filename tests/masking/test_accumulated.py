@@ -25,7 +25,9 @@ def tangled(X: np.ndarray) -> np.ndarray:
 def rows_of(seed: int, n: int) -> np.ndarray:
     """Columns with many values, with few, and with two."""
     chance = np.random.default_rng(seed)
-    X = np.column_stack([chance.normal(size=n), chance.integers(0, 7, n), chance.normal(size=n).round(1)])
+    X = np.column_stack(
+        [chance.normal(size=n), chance.integers(0, 7, n), chance.normal(size=n).round(1)]
+    )
     return np.column_stack([X, chance.integers(0, 2, n)])
 
 
@@ -53,7 +55,9 @@ def test_both_sides_of_every_split_are_those_of_the_definition(seed, intervals, 
     fitted = o.Problem(lambda rows: tangled(np.array(rows)), X)
     problem = fitted if not new else o.Problem(fitted.model, shown, fitted=fitted)
     problem = o.Problem(problem.model, shown, None, weights, None, fitted)
-    members = np.array([*(shown[:, j] <= np.quantile(shown[:, j], q) for j in range(4) for q in (0.3, 0.7))])
+    members = np.array(
+        [*(shown[:, j] <= np.quantile(shown[:, j], q) for j in range(4) for q in (0.3, 0.7))]
+    )
     members = np.concatenate([members, np.random.default_rng(seed).random((4, len(shown))) < 0.3])
     found = list(resolved.gap_values(known, Splits.of(members, weights)))
     for j, gaps in enumerate(found):
@@ -102,5 +106,7 @@ def test_intervals_are_an_option_of_the_question_about_ale_alone():
     with pytest.raises(gx.InputError, match="intervals=0"):
         gx.question("ale", intervals=0)
     X = rows_of(5, 80)
-    few, many = (paper(tangled, gx.question("ale", intervals=k), max_depth=1).fit(X) for k in (2, 20))
+    few, many = (
+        paper(tangled, gx.question("ale", intervals=k), max_depth=1).fit(X) for k in (2, 20)
+    )
     assert few.disagreement_ > many.disagreement_  # changes across wider intervals

@@ -31,11 +31,19 @@ def test_conditional_importance_of_one_of_two_columns(rho):
     """F = y = x0: E (x0 - x0')² given x1 is 2 (1 - ρ²); bins are too wide for strong dependence."""
     X = pair(rho, 1500)
     risk = gx.Risk("squared", average="loss")
-    found = gx.Explainer(COPULA, risk, "full", gx.Individual(["x0"])).explain(first, X, X[:, 0]).values[0]
+    found = (
+        gx.Explainer(COPULA, risk, "full", gx.Individual(["x0"]))
+        .explain(first, X, X[:, 0])
+        .values[0]
+    )
     stated = 2 * (1 - rho**2) * X[:, 0].var()
     assert found == pytest.approx(stated, rel=0.08, abs=0.004)
     if rho == 0.99:
-        bins = gx.Explainer("conditional", risk, "full", gx.Individual(["x0"])).explain(first, X, X[:, 0]).values[0]
+        bins = (
+            gx.Explainer("conditional", risk, "full", gx.Individual(["x0"]))
+            .explain(first, X, X[:, 0])
+            .values[0]
+        )
         assert bins > 2 * stated
 
 
@@ -51,7 +59,10 @@ def test_the_mean_given_one_column():
     """E[x0 | x1] = ρ x1; of the product x0 x1 it is ρ x1²."""
     X = pair(0.8, 1500, 2)
     way = gx.Explainer(COPULA, "local", "pure", gx.Individual(["x1"]))
-    for model, stated in ((first, 0.8 * X[:, 1]), (lambda X: X[:, 0] * X[:, 1], 0.8 * X[:, 1] ** 2)):
+    for model, stated in (
+        (first, 0.8 * X[:, 1]),
+        (lambda X: X[:, 0] * X[:, 1], 0.8 * X[:, 1] ** 2),
+    ):
         found = way.explain(model, X).values[:, 0]
         gap = found - (stated - stated.mean())
         assert np.sqrt(np.mean((gap - gap.mean()) ** 2)) < 0.08 * stated.std()
@@ -97,7 +108,9 @@ def test_it_is_the_mean_over_the_residuals_of_the_regions_rows(seed):
             np.testing.assert_allclose(found, wanted, atol=1e-10)
 
 
-@pytest.mark.parametrize("name", ["mplot-pdp", "cice-mplot", "cfi-pfi", "csobol-sobol", "cshap-shap"])
+@pytest.mark.parametrize(
+    "name", ["mplot-pdp", "cice-mplot", "cfi-pfi", "csobol-sobol", "cshap-shap"]
+)
 def test_every_question_with_conditional_masking_can_be_asked(name, tmp_path):
     """Fitted, measured on other rows, saved and loaded: the same numbers."""
     X, Z = three(5, 80), three(6, 40)
@@ -111,7 +124,13 @@ def test_every_question_with_conditional_masking_can_be_asked(name, tmp_path):
 
 def test_frames_keep_their_dtypes_and_booleans_are_ordered():
     chance = np.random.default_rng(0)
-    X = pd.DataFrame({"n": chance.integers(0, 5, 60), "flag": chance.random(60) < 0.5, "x": chance.normal(size=60)})
+    X = pd.DataFrame(
+        {
+            "n": chance.integers(0, 5, 60),
+            "flag": chance.random(60) < 0.5,
+            "x": chance.normal(size=60),
+        }
+    )
     seen = []
 
     def model(X: pd.DataFrame) -> np.ndarray:
@@ -132,7 +151,9 @@ def test_frames_keep_their_dtypes_and_booleans_are_ordered():
 )
 def test_columns_without_ranks_are_refused(X, fault):
     with pytest.raises(gx.InputError, match=fault):
-        gx.Granite(lambda X: np.ones(len(X)), gx.question("mplot-pdp", conditional=COPULA), missing="allow").fit(X)
+        gx.Granite(
+            lambda X: np.ones(len(X)), gx.question("mplot-pdp", conditional=COPULA), missing="allow"
+        ).fit(X)
 
 
 def test_hidden_values_made_a_few_rows_at_a_time_are_the_same(monkeypatch):
@@ -153,7 +174,9 @@ def test_a_new_value_has_the_score_of_the_fitting_value_at_or_below_it():
 
 def test_rows_sent_to_the_model_are_planned():
     X = three(1, 30)
-    g = gx.Granite(tangled, gx.question("cfi-pfi", conditional=COPULA), max_depth=1, min_samples_leaf=10)
+    g = gx.Granite(
+        tangled, gx.question("cfi-pfi", conditional=COPULA), max_depth=1, min_samples_leaf=10
+    )
     planned = g.plan(X, tangled(X))["model_rows"]
     sent = g.fit(X, tangled(X)).diagnostics_["model"]["rows"]
     assert 0 <= sent - planned < 400  # probe and checks

@@ -27,10 +27,16 @@ def tangled(X: np.ndarray) -> np.ndarray:
     return X[:, 0] * X[:, 1] + np.sin(2 * X[:, 2]) * X[:, 0] + X[:, 1]
 
 
-def measured(name: str, X: np.ndarray, y: np.ndarray, weights: np.ndarray | None = None) -> list[float]:
+def measured(
+    name: str, X: np.ndarray, y: np.ndarray, weights: np.ndarray | None = None
+) -> list[float]:
     with quiet():
         granite = paper(tangled, name, partitioner=HALVES).fit(X, y, weights)
-    return [granite.disagreement_, granite.remaining_, *(region.disagreement for region in granite.partition_)]
+    return [
+        granite.disagreement_,
+        granite.remaining_,
+        *(region.disagreement for region in granite.partition_),
+    ]
 
 
 @pytest.mark.parametrize("n", [12, 30, 60])
@@ -39,7 +45,9 @@ def test_whole_weights_are_repeated_rows_in_given_regions(name, n):
     """All rows and both regions; sixty rows of weights to 4 give the trees behind the bins leaves to find."""
     X, y, counts = dependent(n, n)
     weighted = measured(name, X, y, counts.astype(float))
-    assert weighted == pytest.approx(measured(name, np.repeat(X, counts, axis=0), np.repeat(y, counts)), rel=1e-9)
+    assert weighted == pytest.approx(
+        measured(name, np.repeat(X, counts, axis=0), np.repeat(y, counts)), rel=1e-9
+    )
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -49,7 +57,9 @@ def test_equal_weights_are_no_weights(name):
     assert measured(name, X, y, np.full(50, 0.02)) == pytest.approx(measured(name, X, y), rel=1e-12)
 
 
-@pytest.mark.parametrize("name", ["mplot-pdp", "cice-mplot", "cshap-shap", "csobol-sobol", "cfi-pfi", "ale"])
+@pytest.mark.parametrize(
+    "name", ["mplot-pdp", "cice-mplot", "cshap-shap", "csobol-sobol", "cfi-pfi", "ale"]
+)
 @given(seed=st.integers(0, 10**6))
 @examples(3)
 def test_weighted_bins_are_those_of_the_definitions(name, seed):
@@ -73,5 +83,7 @@ def test_weighted_bins_are_those_of_the_definitions(name, seed):
 
 def test_the_oracle_weighs_quantiles_by_hand():
     """Eleven values, the last of weight 9 of 19: edges at the tenths of the weight."""
-    problem = o.Problem(lambda rows: [0.0] * len(rows), [[float(v)] for v in range(11)], weights=[1.0] * 10 + [9.0])
+    problem = o.Problem(
+        lambda rows: [0.0] * len(rows), [[float(v)] for v in range(11)], weights=[1.0] * 10 + [9.0]
+    )
     assert o.edges(problem, 0) == [1.0, 3.0, 5.0, 7.0, 9.0, 10.0]

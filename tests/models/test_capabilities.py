@@ -37,7 +37,12 @@ as_predictor(model), accepts_missing(model)
 packages = {"torch", "onnxruntime", "catboost", "xgboost", "lightgbm"}
 sys.exit(str(packages & set(sys.modules)) if packages & set(sys.modules) else 0)
 """
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False).stderr == ""
+    assert (
+        subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, check=False
+        ).stderr
+        == ""
+    )
 
 
 # torch ----------------------------------------------------------------------------------------------------------------
@@ -51,9 +56,9 @@ def torch():
 def module(torch, outputs=1, dtype=None):
     torch.manual_seed(0)
     nn = torch.nn
-    return nn.Sequential(nn.Linear(3, 4), nn.BatchNorm1d(4), nn.Dropout(0.5), nn.Linear(4, outputs)).to(
-        dtype or torch.float64
-    )
+    return nn.Sequential(
+        nn.Linear(3, 4), nn.BatchNorm1d(4), nn.Dropout(0.5), nn.Linear(4, outputs)
+    ).to(dtype or torch.float64)
 
 
 def test_every_part_of_a_module_is_left_in_the_mode_it_was_in(torch):
@@ -64,7 +69,9 @@ def test_every_part_of_a_module_is_left_in_the_mode_it_was_in(torch):
     assert [part.training for part in model.modules()] == [True, True, False, True, True]
     assert all(torch.equal(value, before[name]) for name, value in model.state_dict().items())
     assert np.array_equal(first, as_predictor(model)(ARRAY))
-    assert all(parameter.grad is None and parameter.requires_grad for parameter in model.parameters())
+    assert all(
+        parameter.grad is None and parameter.requires_grad for parameter in model.parameters()
+    )
 
 
 def test_a_module_that_fails_is_left_in_its_mode_too(torch):
@@ -79,7 +86,9 @@ def test_a_module_gets_the_dtype_and_device_of_its_parameters(torch):
     class Spy(torch.nn.Module):
         def __init__(self, dtype):
             super().__init__()
-            self.count = torch.nn.Parameter(torch.tensor(1), requires_grad=False)  # whole numbers say nothing
+            self.count = torch.nn.Parameter(
+                torch.tensor(1), requires_grad=False
+            )  # whole numbers say nothing
             self.weight = torch.nn.Parameter(torch.ones((), dtype=dtype))
 
         def forward(self, x):
@@ -107,7 +116,9 @@ def test_a_module_gets_the_dtype_and_device_of_its_parameters(torch):
 def test_numeric_tables_of_every_library_become_tensors(torch, convert):
     X = FRAME.astype("float32").astype("float64")
     model = module(torch)
-    assert as_predictor(model)(convert(X)) == pytest.approx(as_predictor(model)(X.to_numpy()), rel=1e-14)
+    assert as_predictor(model)(convert(X)) == pytest.approx(
+        as_predictor(model)(X.to_numpy()), rel=1e-14
+    )
 
 
 def test_M14_modules_refuse_text_and_dates_before_the_first_call(torch):
@@ -167,7 +178,9 @@ def test_probabilities_of_a_session_come_in_three_shapes(zipmap):
     assert F(FRAME) == pytest.approx(model.predict_proba(ARRAY)[:, 1], rel=1e-5)
     assert F.is_probability
     first = {True: "no", False: 0, "columns": "sno"}[zipmap]
-    assert as_predictor(session, output=first)(FRAME) == pytest.approx(model.predict_proba(ARRAY)[:, 0], rel=1e-5)
+    assert as_predictor(session, output=first)(FRAME) == pytest.approx(
+        model.predict_proba(ARRAY)[:, 0], rel=1e-5
+    )
     refused("M05", ModelError, as_predictor(session, response="predict"), FRAME)
 
 
@@ -179,16 +192,24 @@ def test_M02_sessions_of_several_classes_ask_for_one(zipmap):
     assert {True: "'middle'", False: "0, 1, 2", "columns": "'smiddle'"}[zipmap] in str(error)
 
 
-@pytest.mark.parametrize(("zipmap", "words"), [(True, "not known"), (False, "not known"), ("columns", "'sno', 'syes'")])
+@pytest.mark.parametrize(
+    ("zipmap", "words"), [(True, "not known"), (False, "not known"), ("columns", "'sno', 'syes'")]
+)
 def test_T05_the_risk_of_a_session_wants_a_target_it_can_read(zipmap, words):
     """A session tells its classes late or never: labels are refused by name, 0 and 1 are what they always are."""
     y = yes_no(FRAME)
     model = LogisticRegression().fit(single(ARRAY), y)
     session = session_of(model, X=single(ARRAY)[:1], options={"zipmap": zipmap})
-    error = refused("T05", InputError, Granite(session, "pfi-risk", max_depth=0).fit, single(ARRAY), y)
+    error = refused(
+        "T05", InputError, Granite(session, "pfi-risk", max_depth=0).fit, single(ARRAY), y
+    )
     assert words in str(error)
     if zipmap != "columns":
-        found = Granite(session, "pfi-risk", max_depth=0).fit(single(ARRAY), np.asarray(y) == "yes").disagreement_
+        found = (
+            Granite(session, "pfi-risk", max_depth=0)
+            .fit(single(ARRAY), np.asarray(y) == "yes")
+            .disagreement_
+        )
         wanted = Granite(model, "pfi-risk", max_depth=0).fit(single(ARRAY), y).disagreement_
         assert found == pytest.approx(wanted, rel=1e-4)
 
@@ -197,7 +218,9 @@ def test_M02_sessions_of_several_numbers_ask_for_one():
     model = LinearRegression().fit(single(ARRAY), two(FRAME))
     session = session_of(model, X=single(ARRAY)[:1])
     refused("M02", ModelError, as_predictor(session), FRAME)
-    assert as_predictor(session, output=1)(FRAME) == pytest.approx(model.predict(ARRAY)[:, 1], rel=1e-4, abs=1e-5)
+    assert as_predictor(session, output=1)(FRAME) == pytest.approx(
+        model.predict(ARRAY)[:, 1], rel=1e-4, abs=1e-5
+    )
 
 
 def by_column(names):
@@ -205,10 +228,17 @@ def by_column(names):
     helper = pytest.importorskip("onnx").helper
     runtime = pytest.importorskip("onnxruntime")
     real, whole = 1, 7
-    inputs = [helper.make_tensor_value_info(name, whole if name == "k" else real, [None, 1]) for name in names]
+    inputs = [
+        helper.make_tensor_value_info(name, whole if name == "k" else real, [None, 1])
+        for name in names
+    ]
     cast = [helper.make_node("Cast", ["k"], ["number"], to=real)] if "k" in names else []
     terms = ["number" if name == "k" else name for name in names]
-    nodes = [*cast, helper.make_node("Sum", terms, ["total"]), helper.make_node("Neg", ["total"], ["minus"])]
+    nodes = [
+        *cast,
+        helper.make_node("Sum", terms, ["total"]),
+        helper.make_node("Neg", ["total"], ["minus"]),
+    ]
     outputs = [helper.make_tensor_value_info(name, real, [None, 1]) for name in ("total", "minus")]
     graph = helper.make_graph(nodes, "sum", inputs, outputs)
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)

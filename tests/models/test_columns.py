@@ -31,10 +31,16 @@ class Counting(LinearRegression):
         (X[["b", "a", "c"]], "in another order, from 'b' on", ("b", "a")),
         (X[["a", "b"]], "X lacks 'c'", ("c",)),
         (X.assign(z=1.0), "was not fitted on, 'z'", ("z",)),
-        (X.rename(columns={"c": "d"}), "X lacks 'c'; X has, and the model was not fitted on, 'd'", ("c", "d")),
+        (
+            X.rename(columns={"c": "d"}),
+            "X lacks 'c'; X has, and the model was not fitted on, 'd'",
+            ("c", "d"),
+        ),
     ],
 )
-def test_D37_columns_that_the_model_was_not_fitted_on_are_named_before_it_is_asked(table, text, columns):
+def test_D37_columns_that_the_model_was_not_fitted_on_are_named_before_it_is_asked(
+    table, text, columns
+):
     model = Counting().fit(X, X["a"])
     Counting.asked = 0
     with pytest.raises(gx.InputError, match="D37") as caught:
@@ -50,7 +56,9 @@ def test_D37_lightgbm_names_of_its_own_are_no_names():
     lightgbm = pytest.importorskip("lightgbm")
     wide = X.rename(columns={"a": "a b"})
     for fitted_on in (X.to_numpy(), wide):
-        model = lightgbm.LGBMRegressor(n_estimators=2, verbose=-1, min_child_samples=2).fit(fitted_on, X["a"])
+        model = lightgbm.LGBMRegressor(n_estimators=2, verbose=-1, min_child_samples=2).fit(
+            fitted_on, X["a"]
+        )
         gx.Granite(model).fit(wide)
 
 
@@ -62,7 +70,12 @@ def _gaps():
 
 def test_D01_a_pipeline_that_imputes_late_is_tried_and_allowed():
     """Its first step is a function, which has no tag that allows missing values."""
-    steps = (FunctionTransformer(), SimpleImputer(), StandardScaler(), RandomForestRegressor(5, random_state=0))
+    steps = (
+        FunctionTransformer(),
+        SimpleImputer(),
+        StandardScaler(),
+        RandomForestRegressor(5, random_state=0),
+    )
     model = make_pipeline(*steps).fit(_gaps(), X["a"])
     assert gx.Granite(model, min_samples_leaf=5).fit(_gaps()).diagnostics_["warnings"] == []
     assert gx.Explainer().explain(model, _gaps()).values.shape == (80, 3)

@@ -14,7 +14,11 @@ from granite_xai.tables import read_table
 from models.zoo import ASKED, KINDS, VARIANTS, Refused
 
 MATRIX = [
-    pytest.param(builders[variant], id=f"{kind}-{variant}", marks=() if variant == first else pytest.mark.slow)
+    pytest.param(
+        builders[variant],
+        id=f"{kind}-{variant}",
+        marks=() if variant == first else pytest.mark.slow,
+    )
     for kind, (first, builders) in KINDS.items()
     for variant in VARIANTS
     if variant in builders
@@ -41,7 +45,9 @@ def from_rows(X, rows):
 
 
 def fit(case, **options):
-    return Granite(case.model, max_depth=1, min_samples_leaf=6, alpha=0.01, **case.options, **options).fit(case.X)
+    return Granite(
+        case.model, max_depth=1, min_samples_leaf=6, alpha=0.01, **case.options, **options
+    ).fit(case.X)
 
 
 def refused(code, case):
@@ -81,7 +87,9 @@ def check_recombined_rows(case):
     base, donor = np.random.default_rng(7).integers(0, ASKED, size=(2, 50))
     for columns in ([], [1], [0, 2]):
         own = np.asarray(case.own(by_hand(case.X, base, donor, columns)), dtype=float)
-        assert np.allclose(F.recombined(table, base, table, donor, columns), own, rtol=1e-12, atol=1e-12)
+        assert np.allclose(
+            F.recombined(table, base, table, donor, columns), own, rtol=1e-12, atol=1e-12
+        )
 
 
 def check_regions(case):
@@ -89,7 +97,9 @@ def check_regions(case):
     granite = fit(case)
     kinds = [column.kind for column in read_table(case.X, missing="allow").columns]
     rows = case.X.to_numpy(dtype=object) if isinstance(case.X, pd.DataFrame) else case.X
-    problem = oracle.Problem(lambda rows: np.asarray(case.own(from_rows(case.X, rows))), rows, kinds=kinds)
+    problem = oracle.Problem(
+        lambda rows: np.asarray(case.own(from_rows(case.X, rows))), rows, kinds=kinds
+    )
     wanted = oracle.disagreement(oracle.question("ice-pdp"), problem)
     assert granite.disagreement_ == pytest.approx(
         wanted, rel=1e-5, abs=2 * largest(granite.diagnostics_["noise_floor"])
@@ -104,5 +114,7 @@ def largest(floor):
 
 def test_at_least_twenty_kinds_have_every_variant_or_a_reason():
     assert len(KINDS) >= 20
-    assert all(first in builders and set(builders) <= set(VARIANTS) for first, builders in KINDS.values())
+    assert all(
+        first in builders and set(builders) <= set(VARIANTS) for first, builders in KINDS.values()
+    )
     assert {first for first, _ in KINDS.values()} >= set(VARIANTS) - {"plain"}

@@ -19,7 +19,11 @@ import pytest
 import xgboost
 from sklearn.compose import make_column_transformer
 from sklearn.dummy import DummyClassifier
-from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor, RandomForestClassifier
+from sklearn.ensemble import (
+    HistGradientBoostingClassifier,
+    HistGradientBoostingRegressor,
+    RandomForestClassifier,
+)
 from sklearn.exceptions import NotFittedError
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LinearRegression, LogisticRegression
@@ -93,7 +97,11 @@ def test_M02_a_class_is_chosen_by_name():
     model = LogisticRegression().fit(X, THREE)
     F = as_predictor(model, output="low")
     assert np.array_equal(F(X), model.predict_proba(X)[:, 1])
-    assert (F.label, F.classes, F.is_probability) == ("probability of class 'low'", ("high", "low", "middle"), True)
+    assert (F.label, F.classes, F.is_probability) == (
+        "probability of class 'low'",
+        ("high", "low", "middle"),
+        True,
+    )
 
 
 def test_M02_one_output_has_no_second():
@@ -120,7 +128,16 @@ def test_M02_two_unnamed_scores_are_not_guessed():
 
 @pytest.mark.parametrize(
     "value",
-    [np.ones(59), 1.0, np.ones((60, 2, 2)), None, np.ones((1, 60)), np.ones((60, 0)), object(), [[1.0], [1.0, 2.0]]],
+    [
+        np.ones(59),
+        1.0,
+        np.ones((60, 2, 2)),
+        None,
+        np.ones((1, 60)),
+        np.ones((60, 0)),
+        object(),
+        [[1.0], [1.0, 2.0]],
+    ],
 )
 def test_M03_a_wrong_shape_is_named_with_the_expected_one(value):
     error = refused("M03", answer, value)
@@ -222,7 +239,9 @@ def test_M04_values_that_are_not_finite_are_counted_and_their_rows_named(bad):
 def test_M04_the_recombination_behind_a_value_is_named():
     data = table(pd.DataFrame({"a": [0.0, 1.0, 2.0, 3.0], "b": [0.0, 0.0, 5.0, 0.0]}))
 
-    def model(X):  # fails only where a comes from row 3 and b from row 2: no row of the data is like that
+    def model(
+        X,
+    ):  # fails only where a comes from row 3 and b from row 2: no row of the data is like that
         return np.where((X["a"] == 3) & (X["b"] == 5), np.nan, 1.0)
 
     F = as_predictor(model)
@@ -259,7 +278,9 @@ def test_M05_values_that_are_no_numbers_are_refused(value):
         assert "predict_proba or decision_function" in str(error)
 
 
-@pytest.mark.parametrize("value", [["a"] * 60, np.array(["a"] * 60), np.array([np.str_("a")] * 60, dtype=object)])
+@pytest.mark.parametrize(
+    "value", [["a"] * 60, np.array(["a"] * 60), np.array([np.str_("a")] * 60, dtype=object)]
+)
 def test_M05_text_is_shown_as_it_was_written(value):
     assert "(first: 'a')" in str(refused("M05", answer, value))
 
@@ -471,7 +492,10 @@ def test_M15_default_batches_are_a_fixed_number_of_rows():
 
 @pytest.mark.parametrize("batch_size", [0, -3, 2.5, True])
 def test_P02_a_senseless_batch_size_is_refused(batch_size):
-    assert refused("P02", as_predictor, abs, batch_size=batch_size, error=InputError).argument == "batch_size"
+    assert (
+        refused("P02", as_predictor, abs, batch_size=batch_size, error=InputError).argument
+        == "batch_size"
+    )
 
 
 def test_calls_rows_and_seconds_are_counted_exactly():
@@ -572,7 +596,12 @@ def test_M22_a_classifier_without_probabilities_says_what_is_explained():
 
 @pytest.mark.parametrize(
     ("output", "column", "label"),
-    [(None, 1, "class 'yes'"), ("yes", 1, "class 'yes'"), ("no", 0, "class 'no'"), (0, 0, "class 'no'")],
+    [
+        (None, 1, "class 'yes'"),
+        ("yes", 1, "class 'yes'"),
+        ("no", 0, "class 'no'"),
+        (0, 0, "class 'no'"),
+    ],
 )
 def test_C18_a_binary_classifier_explains_its_second_class_or_the_named_one(output, column, label):
     model = HistGradientBoostingClassifier(max_iter=5).fit(X, YES)
@@ -580,7 +609,8 @@ def test_C18_a_binary_classifier_explains_its_second_class_or_the_named_one(outp
     assert F.label == f"probability of {label}"
     assert np.array_equal(F(X), model.predict_proba(X)[:, column])
     assert np.allclose(
-        as_predictor(model, output=output, response="raw")(X), (2 * column - 1) * model.decision_function(X)
+        as_predictor(model, output=output, response="raw")(X),
+        (2 * column - 1) * model.decision_function(X),
     )
 
 
@@ -602,7 +632,9 @@ def test_C18_a_single_class_has_probability_one():
 
 
 def test_P01_an_unknown_class_lists_the_classes_and_the_closest():
-    error = refused("P01", as_predictor, LogisticRegression().fit(X, THREE), output="midle", error=InputError)
+    error = refused(
+        "P01", as_predictor, LogisticRegression().fit(X, THREE), output="midle", error=InputError
+    )
     assert error.argument == "output"
     assert "'high', 'low', 'middle'" in str(error)
     assert error.hint == "Did you mean 'middle'?"
@@ -628,7 +660,9 @@ def test_P03_a_response_that_the_model_cannot_give_is_refused(response):
 def test_raw_scores_of_boosted_estimators_come_before_the_link():
     count = np.round(np.exp(X[:, 0]))
     model = xgboost.XGBRegressor(n_estimators=5, objective="count:poisson").fit(X, count)
-    assert np.allclose(np.exp(as_predictor(model, response="raw")(X)), as_predictor(model)(X), rtol=1e-5)
+    assert np.allclose(
+        np.exp(as_predictor(model, response="raw")(X)), as_predictor(model)(X), rtol=1e-5
+    )
     model = lightgbm.LGBMRegressor(n_estimators=5, objective="poisson", verbose=-1).fit(X, count)
     assert np.allclose(np.exp(as_predictor(model, response="raw")(X)), as_predictor(model)(X))
 
@@ -646,7 +680,11 @@ def test_predict_proba_without_classes_speaks_for_the_second_of_two_columns():
 
 # Boosters -------------------------------------------------------------------------------------------------------------
 
-TARGETS = {"number": X[:, 0] * X[:, 1], "binary": (X[:, 0] > 0).astype(int), "three": np.digitize(X[:, 0], [-0.5, 0.5])}
+TARGETS = {
+    "number": X[:, 0] * X[:, 1],
+    "binary": (X[:, 0] > 0).astype(int),
+    "three": np.digitize(X[:, 0], [-0.5, 0.5]),
+}
 
 
 def xgb(objective, target, **options):
@@ -655,7 +693,13 @@ def xgb(objective, target, **options):
 
 
 def lgb(objective, target, **options):
-    parameters = {"objective": objective, "verbose": -1, "num_threads": 1, "min_data_in_leaf": 2, **options}
+    parameters = {
+        "objective": objective,
+        "verbose": -1,
+        "num_threads": 1,
+        "min_data_in_leaf": 2,
+        **options,
+    }
     return lightgbm.train(parameters, lightgbm.Dataset(X, TARGETS[target]), 5)
 
 
@@ -706,7 +750,9 @@ def mixed_frame():
         {
             "size": rng.normal(size=60),
             "rooms": rng.integers(1, 5, 60),
-            "town": pd.Categorical(rng.choice(["a", "b", "c"], 60), categories=["c", "a", "b", "unused"]),
+            "town": pd.Categorical(
+                rng.choice(["a", "b", "c"], 60), categories=["c", "a", "b", "unused"]
+            ),
             "new": rng.random(60) > 0.5,
         }
     )
@@ -716,7 +762,9 @@ def frame_models():
     frame, target = mixed_frame(), np.arange(60.0)
     encoder = make_column_transformer((OneHotEncoder(), ["town"]), remainder="passthrough")
     yield make_pipeline(encoder, LinearRegression()).fit(frame, target)
-    yield HistGradientBoostingRegressor(max_iter=5, categorical_features="from_dtype").fit(frame, target)
+    yield HistGradientBoostingRegressor(max_iter=5, categorical_features="from_dtype").fit(
+        frame, target
+    )
     yield xgboost.XGBRegressor(n_estimators=5, enable_categorical=True).fit(frame, target)
     yield lightgbm.LGBMRegressor(n_estimators=5, verbose=-1).fit(frame, target)
     yield lightgbm.train({"verbose": -1}, lightgbm.Dataset(frame, target), 5)
@@ -724,7 +772,9 @@ def frame_models():
 
 
 @pytest.mark.parametrize(
-    "model", list(frame_models()), ids=lambda model: type(model).__name__ + type(model).__module__[:3]
+    "model",
+    list(frame_models()),
+    ids=lambda model: type(model).__name__ + type(model).__module__[:3],
 )
 def test_M14_models_trained_on_frames_are_asked_with_frames_and_nobody_warns(model):
     frame = mixed_frame()
@@ -803,7 +853,9 @@ def test_M07_classes_that_raise_are_an_error_of_the_model():
         def predict(self, X):
             return X[:, 0]
 
-    with pytest.raises(ModelError, match=r"M07: Broken.classes_ raised RuntimeError \(no classes today\)"):
+    with pytest.raises(
+        ModelError, match=r"M07: Broken.classes_ raised RuntimeError \(no classes today\)"
+    ):
         as_predictor(Broken())
 
 

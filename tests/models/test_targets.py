@@ -178,7 +178,12 @@ def test_T05_a_regression_loss_needs_real_numbers(y, text):
 
 
 @pytest.mark.parametrize(
-    ("y", "text"), [(["no", "yes"] * 3, "'no'"), ([0, 1, 2, 1, 0, 2], "y holds 2"), ([0, 1, -1] * 2, "y holds -1")]
+    ("y", "text"),
+    [
+        (["no", "yes"] * 3, "'no'"),
+        ([0, 1, 2, 1, 0, 2], "y holds 2"),
+        ([0, 1, -1] * 2, "y holds -1"),
+    ],
 )
 def test_T05_labels_mean_nothing_where_the_classes_have_no_names(y, text):
     """A probability whose class is not known has a target between 0 and 1; labels 1, 2 would be read as numbers."""
@@ -194,14 +199,20 @@ def test_T05_labels_that_the_model_does_not_know_are_listed():
     assert "'never', 'Yes'; its classes are 'maybe', 'no', 'yes'" in str(error)
 
 
-@pytest.mark.parametrize("make", [list, np.array, pd.Series, pl.Series, pd.Categorical, lambda y: np.array(y, object)])
+@pytest.mark.parametrize(
+    "make", [list, np.array, pd.Series, pl.Series, pd.Categorical, lambda y: np.array(y, object)]
+)
 def test_C18_a_target_of_labels_is_1_where_it_is_the_explained_class(make):
-    np.testing.assert_array_equal(read(make(LABELS.tolist()), CLASSIFIER), (LABELS == "yes").astype(float))
+    np.testing.assert_array_equal(
+        read(make(LABELS.tolist()), CLASSIFIER), (LABELS == "yes").astype(float)
+    )
 
 
 def test_C18_the_second_of_two_classes_is_explained():
     model = DecisionTreeClassifier().fit(X, [0, 1, 0, 1, 1, 0])
-    np.testing.assert_array_equal(read([0.0, 1.0, 0.0, 0.0, 1.0, 1.0], as_predictor(model)), [0, 1, 0, 0, 1, 1])
+    np.testing.assert_array_equal(
+        read([0.0, 1.0, 0.0, 0.0, 1.0, 1.0], as_predictor(model)), [0, 1, 0, 0, 1, 1]
+    )
 
 
 def test_T06_labels_of_other_rows_are_refused():
@@ -209,7 +220,9 @@ def test_T06_labels_of_other_rows_are_refused():
     for y in (pd.Series(Y)[::-1], pd.DataFrame({"y": Y}, index=range(1, N + 1))):
         assert "y.to_numpy()" in str(refused("T06", read, y, table=table))
     np.testing.assert_array_equal(read(pd.Series(Y), table=table), Y)
-    np.testing.assert_array_equal(read(pd.Series(Y, index=range(1, N + 1)).to_numpy(), table=table), Y)
+    np.testing.assert_array_equal(
+        read(pd.Series(Y, index=range(1, N + 1)).to_numpy(), table=table), Y
+    )
 
 
 def test_T06_arrays_have_no_labels_to_differ_from():
@@ -239,7 +252,11 @@ WEIGHTS = {
     "two columns": (np.ones((N, 2)), "shape (6, 2)", ()),
     "a number": (2.0, "shape ()", ()),
     "text": (["1"] * N, "'1'", ()),
-    "text among numbers": (np.array([1, "a", 1, 1, 1, 1], dtype=object), "not a list of numbers", ()),
+    "text among numbers": (
+        np.array([1, "a", 1, 1, 1, 1], dtype=object),
+        "not a list of numbers",
+        (),
+    ),
     "complex": (np.ones(N) + 1j, "(1+1j)", ()),
     "dates": (pd.date_range("2020", periods=N), "2020", ()),
     "masked": (np.ma.array(np.ones(N), mask=Y > 1), "masked array", ()),
@@ -258,12 +275,16 @@ def test_D43_weights_that_weigh_nothing_are_refused(weights, text, rows):
 
 def test_D43_weights_with_labels_of_other_rows_are_refused():
     table = read_table(pd.DataFrame(X), missing="error")
-    assert "sample_weight.to_numpy()" in str(refused("D43", read_weights, pd.Series(Y + 1)[::-1], table))
+    assert "sample_weight.to_numpy()" in str(
+        refused("D43", read_weights, pd.Series(Y + 1)[::-1], table)
+    )
 
 
 @pytest.mark.parametrize("make", [list, np.array, pd.Series, pl.Series, pa.array])
 def test_D43_weights_are_read_from_any_column(make):
-    np.testing.assert_array_equal(read_weights(make([1.0, 0.0, 2.5, 1.0, 1.0, 3.0]), TABLE), [1, 0, 2.5, 1, 1, 3])
+    np.testing.assert_array_equal(
+        read_weights(make([1.0, 0.0, 2.5, 1.0, 1.0, 3.0]), TABLE), [1, 0, 2.5, 1, 1, 3]
+    )
 
 
 def test_D43_no_weights_are_ones_and_booleans_choose():
@@ -274,7 +295,9 @@ def test_D43_no_weights_are_ones_and_booleans_choose():
 # rows ---------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("rows", [[], [0, 6], [-7], [1, 1], [0, -6], [0.5], ["a"], [[0, 1]], [True, False], 3])
+@pytest.mark.parametrize(
+    "rows", [[], [0, 6], [-7], [1, 1], [0, -6], [0.5], ["a"], [[0, 1]], [True, False], 3]
+)
 def test_P04_rows_are_different_positions(rows):
     assert refused("P04", read_rows, rows, np.ones(N)).argument == "rows"
 

@@ -14,7 +14,11 @@ import pandas as pd
 import pytest
 import xgboost
 from sklearn.calibration import CalibratedClassifierCV
-from sklearn.compose import TransformedTargetRegressor, make_column_selector, make_column_transformer
+from sklearn.compose import (
+    TransformedTargetRegressor,
+    make_column_selector,
+    make_column_transformer,
+)
 from sklearn.ensemble import (
     AdaBoostRegressor,
     ExtraTreesClassifier,
@@ -29,7 +33,13 @@ from sklearn.ensemble import (
 )
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.impute import SimpleImputer
-from sklearn.linear_model import LinearRegression, LogisticRegression, PoissonRegressor, Ridge, SGDClassifier
+from sklearn.linear_model import (
+    LinearRegression,
+    LogisticRegression,
+    PoissonRegressor,
+    Ridge,
+    SGDClassifier,
+)
 from sklearn.model_selection import GridSearchCV
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsRegressor
@@ -103,7 +113,11 @@ def target(X):
     """An interaction of a and b, and a little of c."""
     frame = X if isinstance(X, pd.DataFrame) else pd.DataFrame(X, columns=["a", "b", "c"])
     b = frame["b"]
-    switch = np.where(b == "u", 1.0, -1.0) if isinstance(b.dtype, pd.CategoricalDtype) else np.where(b > 0.5, 1.0, -1.0)
+    switch = (
+        np.where(b == "u", 1.0, -1.0)
+        if isinstance(b.dtype, pd.CategoricalDtype)
+        else np.where(b > 0.5, 1.0, -1.0)
+    )
     return frame["a"].to_numpy(float) * switch + 0.3 * frame["c"].to_numpy(float)
 
 
@@ -145,7 +159,9 @@ def numeric_regressor(make, several=True, nan=False):
         "plain": lambda: predicts(make(), numbers),
         "missing": lambda: predicts(make(), with_missing) if nan else no_missing(make()),
         "categorical": lambda: no_levels(make().fit(codes(with_levels()), target(with_levels()))),
-        "link": lambda: Refused("P03", make().fit(numbers(), target(numbers())), numbers(ASKED), {"response": "raw"}),
+        "link": lambda: Refused(
+            "P03", make().fit(numbers(), target(numbers())), numbers(ASKED), {"response": "raw"}
+        ),
         "float32": lambda: predicts(make(), on_edges),
     }
     if several:
@@ -160,7 +176,9 @@ def numeric_classifier(make, raw=False, nan=False):
         "missing": lambda: probability(make(), with_missing) if nan else no_missing(make(), yes_no),
         "categorical": lambda: no_levels(make().fit(codes(with_levels()), yes_no(with_levels()))),
         "several": lambda: probability(make(), numbers, three, "middle"),
-        "link": lambda: score(make(), numbers) if raw else no_score(make().fit(numbers(), yes_no(numbers()))),
+        "link": lambda: (
+            score(make(), numbers) if raw else no_score(make().fit(numbers(), yes_no(numbers())))
+        ),
         "float32": lambda: probability(make(), on_edges),
     }
 
@@ -170,7 +188,9 @@ def predicts(model, table, wanted=target, output=None, **fit):
     model.fit(X, wanted(X), **fit)
     if output is None:
         return Case(model, table(ASKED, 9), model.predict)
-    return Case(model, table(ASKED, 9), lambda X: column(model.predict(X), output), {"output": output}, True)
+    return Case(
+        model, table(ASKED, 9), lambda X: column(model.predict(X), output), {"output": output}, True
+    )
 
 
 def probability(model, table, wanted=yes_no, output="yes", **fit):
@@ -202,7 +222,10 @@ def no_levels(model, code="M07"):
 def raw_columns(final):
     """A pipeline that takes the columns as they are."""
     encode = make_column_transformer(
-        (make_pipeline(SimpleImputer(), StandardScaler()), make_column_selector(dtype_include="number")),
+        (
+            make_pipeline(SimpleImputer(), StandardScaler()),
+            make_column_selector(dtype_include="number"),
+        ),
         (OneHotEncoder(handle_unknown="ignore"), make_column_selector(dtype_include="category")),
     )
     return make_pipeline(encode, final)
@@ -218,28 +241,43 @@ def pipeline():
     return {
         "plain": lambda: predicts(raw_columns(Ridge()), numbers),
         "missing": lambda: allowed(predicts(raw_columns(Ridge()), with_missing)),
-        "categorical": lambda: predicts(raw_columns(RandomForestRegressor(5, random_state=0)), with_levels),
-        "several": lambda: probability(raw_columns(LogisticRegression()), with_levels, three, "middle"),
+        "categorical": lambda: predicts(
+            raw_columns(RandomForestRegressor(5, random_state=0)), with_levels
+        ),
+        "several": lambda: probability(
+            raw_columns(LogisticRegression()), with_levels, three, "middle"
+        ),
         "link": lambda: score(raw_columns(LogisticRegression()), with_levels),
     }
 
 
 def hist_gradient_boosting():
-    quick = {"max_iter": 20, "random_state": 0, "min_samples_leaf": 5, "categorical_features": "from_dtype"}
+    quick = {
+        "max_iter": 20,
+        "random_state": 0,
+        "min_samples_leaf": 5,
+        "categorical_features": "from_dtype",
+    }
     stop = {"early_stopping": True, "n_iter_no_change": 2, "validation_fraction": 0.3}
     return {
         "plain": lambda: predicts(HistGradientBoostingRegressor(**quick), numbers),
         "missing": lambda: predicts(HistGradientBoostingRegressor(**quick), with_missing),
         "categorical": lambda: predicts(HistGradientBoostingRegressor(**quick), with_levels),
         "early": lambda: predicts(HistGradientBoostingRegressor(**quick, **stop), with_levels),
-        "several": lambda: probability(HistGradientBoostingClassifier(**quick), with_levels, three, "middle"),
-        "link": lambda: predicts(HistGradientBoostingRegressor(loss="poisson", **quick), with_levels, counts),
+        "several": lambda: probability(
+            HistGradientBoostingClassifier(**quick), with_levels, three, "middle"
+        ),
+        "link": lambda: predicts(
+            HistGradientBoostingRegressor(loss="poisson", **quick), with_levels, counts
+        ),
         "float32": lambda: predicts(HistGradientBoostingRegressor(**quick), on_edges),
     }
 
 
 def gradient_boosting():
-    kinds = numeric_regressor(lambda: GradientBoostingRegressor(n_estimators=15, random_state=0), several=False)
+    kinds = numeric_regressor(
+        lambda: GradientBoostingRegressor(n_estimators=15, random_state=0), several=False
+    )
     stop = {"n_iter_no_change": 2, "validation_fraction": 0.3, "random_state": 0}
     classifier = GradientBoostingClassifier(n_estimators=10, random_state=0)
     return kinds | {
@@ -258,14 +296,18 @@ def perceptron():
 def stochastic_gradient():
     quick = {"loss": "log_loss", "random_state": 0}
     kinds = numeric_classifier(lambda: SGDClassifier(**quick), raw=True)
-    return kinds | {"early": lambda: probability(SGDClassifier(early_stopping=True, **quick), numbers)}
+    return kinds | {
+        "early": lambda: probability(SGDClassifier(early_stopping=True, **quick), numbers)
+    }
 
 
 def generalized_linear():
     return {
         "plain": lambda: predicts(PoissonRegressor(alpha=0.1), numbers, counts),
         "missing": lambda: no_missing(PoissonRegressor(), counts),
-        "categorical": lambda: no_levels(PoissonRegressor().fit(codes(with_levels()), counts(with_levels()))),
+        "categorical": lambda: no_levels(
+            PoissonRegressor().fit(codes(with_levels()), counts(with_levels()))
+        ),
         "link": lambda: predicts(PoissonRegressor(), numbers, counts),
         "float32": lambda: predicts(PoissonRegressor(), on_edges, counts),
     }
@@ -286,7 +328,9 @@ def xgboost_wrapper():
     quick = {"n_estimators": 12, "max_depth": 3, "n_jobs": 1}
 
     def early():
-        model = xgboost.XGBRegressor(n_estimators=200, learning_rate=0.5, n_jobs=1, early_stopping_rounds=2)
+        model = xgboost.XGBRegressor(
+            n_estimators=200, learning_rate=0.5, n_jobs=1, early_stopping_rounds=2
+        )
         held = numbers(60, 5)
         case = predicts(model, numbers, eval_set=[(held, target(held))], verbose=False)
         assert model.best_iteration + 1 < model.get_booster().num_boosted_rounds()
@@ -294,16 +338,29 @@ def xgboost_wrapper():
 
     def margin():
         model = xgboost.XGBClassifier(**quick).fit(numbers(), digits(numbers()))
-        return Case(model, numbers(ASKED, 9), lambda X: model.predict(X, output_margin=True), {"response": "raw"})
+        return Case(
+            model,
+            numbers(ASKED, 9),
+            lambda X: model.predict(X, output_margin=True),
+            {"response": "raw"},
+        )
 
     def several():
         model = xgboost.XGBClassifier(**quick).fit(numbers(), digits(numbers(), 3))
-        return Case(model, numbers(ASKED, 9), lambda X: column(model.predict_proba(X), 1), {"output": 1}, True)
+        return Case(
+            model,
+            numbers(ASKED, 9),
+            lambda X: column(model.predict_proba(X), 1),
+            {"output": 1},
+            True,
+        )
 
     return {
         "plain": lambda: predicts(xgboost.XGBRegressor(**quick), numbers),
         "missing": lambda: predicts(xgboost.XGBRegressor(**quick), with_missing),
-        "categorical": lambda: predicts(xgboost.XGBRegressor(enable_categorical=True, **quick), with_levels),
+        "categorical": lambda: predicts(
+            xgboost.XGBRegressor(enable_categorical=True, **quick), with_levels
+        ),
         "early": early,
         "several": several,
         "link": margin,
@@ -312,7 +369,9 @@ def xgboost_wrapper():
 
 
 def xgboost_booster():
-    def booster(table, wanted=target, objective="reg:squarederror", rounds=12, held=None, **parameters):
+    def booster(
+        table, wanted=target, objective="reg:squarederror", rounds=12, held=None, **parameters
+    ):
         X = table()
         train = xgboost.DMatrix(X, wanted(X), enable_categorical=True)
         options = {"objective": objective, "max_depth": 3, "nthread": 1, **parameters}
@@ -320,12 +379,19 @@ def xgboost_booster():
             return xgboost.train(options, train, rounds)
         watched = xgboost.DMatrix(held, wanted(held), enable_categorical=True)
         return xgboost.train(
-            options, train, rounds, evals=[(watched, "held")], early_stopping_rounds=2, verbose_eval=False
+            options,
+            train,
+            rounds,
+            evals=[(watched, "held")],
+            early_stopping_rounds=2,
+            verbose_eval=False,
         )
 
     def case(model, table, pick=lambda answer: answer, options=None, **how):
         own = lambda X: pick(model.predict(xgboost.DMatrix(X, enable_categorical=True), **how))  # noqa: E731
-        return Case(model, table(ASKED, 9), own, options or {}, (options or {}).get("output") is not None)
+        return Case(
+            model, table(ASKED, 9), own, options or {}, (options or {}).get("output") is not None
+        )
 
     several = {"objective": "multi:softprob", "num_class": 3}
     return {
@@ -334,10 +400,16 @@ def xgboost_booster():
         "categorical": lambda: case(booster(with_levels, max_cat_to_onehot=1), with_levels),
         "early": lambda: case(booster(numbers, rounds=200, held=numbers(60, 5), eta=0.5), numbers),
         "several": lambda: case(
-            booster(numbers, lambda X: digits(X, 3), **several), numbers, lambda p: column(p, 1), {"output": 1}
+            booster(numbers, lambda X: digits(X, 3), **several),
+            numbers,
+            lambda p: column(p, 1),
+            {"output": 1},
         ),
         "link": lambda: case(
-            booster(numbers, counts, "count:poisson"), numbers, options={"response": "raw"}, output_margin=True
+            booster(numbers, counts, "count:poisson"),
+            numbers,
+            options={"response": "raw"},
+            output_margin=True,
         ),
         "float32": lambda: case(booster(on_edges), on_edges),
     }
@@ -357,14 +429,21 @@ def lightgbm_wrapper():
 
     def raw():
         model = lightgbm.LGBMClassifier(**LIGHT).fit(numbers(), yes_no(numbers()))
-        return Case(model, numbers(ASKED, 9), lambda X: model.predict(X, raw_score=True), {"response": "raw"})
+        return Case(
+            model,
+            numbers(ASKED, 9),
+            lambda X: model.predict(X, raw_score=True),
+            {"response": "raw"},
+        )
 
     return {
         "plain": lambda: predicts(lightgbm.LGBMRegressor(**LIGHT), numbers),
         "missing": lambda: predicts(lightgbm.LGBMRegressor(**LIGHT), with_missing),
         "categorical": lambda: predicts(lightgbm.LGBMRegressor(**LIGHT), with_levels),
         "early": early,
-        "several": lambda: probability(lightgbm.LGBMClassifier(**LIGHT), with_levels, three, "middle"),
+        "several": lambda: probability(
+            lightgbm.LGBMClassifier(**LIGHT), with_levels, three, "middle"
+        ),
         "link": raw,
         "float32": lambda: predicts(lightgbm.LGBMRegressor(**LIGHT), on_edges),
     }
@@ -373,7 +452,13 @@ def lightgbm_wrapper():
 def lightgbm_booster():
     def booster(table, wanted=target, objective="regression", rounds=12, held=None, **parameters):
         X = table()
-        options = {"objective": objective, "min_data_in_leaf": 5, "num_threads": 1, "verbose": -1, **parameters}
+        options = {
+            "objective": objective,
+            "min_data_in_leaf": 5,
+            "num_threads": 1,
+            "verbose": -1,
+            **parameters,
+        }
         train = lightgbm.Dataset(X, wanted(X))
         if held is None:
             return lightgbm.train(options, train, rounds)
@@ -385,20 +470,29 @@ def lightgbm_booster():
 
     def case(model, table, pick=lambda answer: answer, options=None, **how):
         own = lambda X: pick(model.predict(X, **how))  # noqa: E731
-        return Case(model, table(ASKED, 9), own, options or {}, (options or {}).get("output") is not None)
+        return Case(
+            model, table(ASKED, 9), own, options or {}, (options or {}).get("output") is not None
+        )
 
     return {
         "plain": lambda: case(booster(numbers), numbers),
         "missing": lambda: case(booster(with_missing), with_missing),
         "categorical": lambda: case(booster(with_levels), with_levels),
-        "early": lambda: case(booster(numbers, rounds=300, held=numbers(60, 5), learning_rate=0.5), numbers),
+        "early": lambda: case(
+            booster(numbers, rounds=300, held=numbers(60, 5), learning_rate=0.5), numbers
+        ),
         "several": lambda: case(
             booster(numbers, lambda X: digits(X, 3), "multiclass", num_class=3),
             numbers,
             lambda p: column(p, 1),
             {"output": 1},
         ),
-        "link": lambda: case(booster(numbers, counts, "poisson"), numbers, options={"response": "raw"}, raw_score=True),
+        "link": lambda: case(
+            booster(numbers, counts, "poisson"),
+            numbers,
+            options={"response": "raw"},
+            raw_score=True,
+        ),
         "float32": lambda: case(booster(on_edges), on_edges),
     }
 
@@ -427,18 +521,33 @@ def catboost_wrapper():
         "missing": lambda: predicts(make(), with_missing),
         "categorical": lambda: predicts(make(), with_levels, cat_features=["b"]),
         "early": early,
-        "several": lambda: probability(make("CatBoostClassifier"), with_levels, three, "middle", cat_features=["b"]),
+        "several": lambda: probability(
+            make("CatBoostClassifier"), with_levels, three, "middle", cat_features=["b"]
+        ),
         "link": raw,
         "float32": lambda: predicts(make(), on_edges),
     }
 
 
 def catboost_native():
-    def fitted(table, loss="RMSE", wanted=target, options=None, pick=lambda answer: answer, fit=None, more=None, **how):
+    def fitted(
+        table,
+        loss="RMSE",
+        wanted=target,
+        options=None,
+        pick=lambda answer: answer,
+        fit=None,
+        more=None,
+        **how,
+    ):
         cat = pytest.importorskip("catboost")
-        model = cat.CatBoost(CAT | {"loss_function": loss} | (more or {})).fit(table(), wanted(table()), **fit or {})
+        model = cat.CatBoost(CAT | {"loss_function": loss} | (more or {})).fit(
+            table(), wanted(table()), **fit or {}
+        )
         own = lambda X: pick(model.predict(X, **how))  # noqa: E731
-        return Case(model, table(ASKED, 9), own, options or {}, (options or {}).get("output") is not None)
+        return Case(
+            model, table(ASKED, 9), own, options or {}, (options or {}).get("output") is not None
+        )
 
     def early():
         held = numbers(60, 5)
@@ -448,7 +557,9 @@ def catboost_native():
         return case
 
     return {
-        "plain": lambda: fitted(numbers, "Logloss", digits, pick=lambda p: column(p, 1), prediction_type="Probability"),
+        "plain": lambda: fitted(
+            numbers, "Logloss", digits, pick=lambda p: column(p, 1), prediction_type="Probability"
+        ),
         "missing": lambda: fitted(with_missing),
         "categorical": lambda: fitted(with_levels, fit={"cat_features": ["b"]}),
         "early": early,
@@ -460,7 +571,9 @@ def catboost_native():
             lambda p: column(p, 2),
             prediction_type="Probability",
         ),
-        "link": lambda: fitted(numbers, "Logloss", digits, {"response": "raw"}, prediction_type="RawFormulaVal"),
+        "link": lambda: fitted(
+            numbers, "Logloss", digits, {"response": "raw"}, prediction_type="RawFormulaVal"
+        ),
         "float32": lambda: fitted(on_edges),
     }
 
@@ -494,12 +607,26 @@ def torch_module(scripted=False):
         from torch import nn
 
         torch.manual_seed(0)
-        parts = [nn.Linear(3, 16), nn.BatchNorm1d(16), nn.Tanh(), nn.Dropout(0.5), nn.Linear(16, outputs)]
-        module = nn.Sequential(*([NaNToZero()] if impute else []), *parts, *([last] if last is not None else []))
+        parts = [
+            nn.Linear(3, 16),
+            nn.BatchNorm1d(16),
+            nn.Tanh(),
+            nn.Dropout(0.5),
+            nn.Linear(16, outputs),
+        ]
+        module = nn.Sequential(
+            *([NaNToZero()] if impute else []), *parts, *([last] if last is not None else [])
+        )
         module = module.to(getattr(torch, dtype)).train()
         with torch.no_grad():
-            module(torch.tensor(numbers().to_numpy(), dtype=getattr(torch, dtype)))  # moves the running statistics
-        return torch.jit.trace(module.eval(), torch.zeros(2, 3, dtype=getattr(torch, dtype))) if scripted else module
+            module(
+                torch.tensor(numbers().to_numpy(), dtype=getattr(torch, dtype))
+            )  # moves the running statistics
+        return (
+            torch.jit.trace(module.eval(), torch.zeros(2, 3, dtype=getattr(torch, dtype)))
+            if scripted
+            else module
+        )
 
     def case(model, table, options=None, pick=None, dtype="float32"):
         import copy
@@ -508,7 +635,9 @@ def torch_module(scripted=False):
 
         answer = by_torch(copy.deepcopy(model), getattr(torch, dtype))
         own = lambda X: (pick or np.ravel)(answer(X))  # noqa: E731
-        return Case(model, table(ASKED, 9), own, options or {}, (options or {}).get("output") is not None)
+        return Case(
+            model, table(ASKED, 9), own, options or {}, (options or {}).get("output") is not None
+        )
 
     def NaNToZero():
         from torch import nn
@@ -536,7 +665,10 @@ def torch_module(scripted=False):
         "missing": lambda: allowed(case(network(impute=True), with_missing)),
         "categorical": lambda: no_levels(network(), "M14"),
         "several": lambda: case(
-            softmax(), numbers, {"output": 1, "response": "probability"}, lambda answer: column(answer, 1)
+            softmax(),
+            numbers,
+            {"output": 1, "response": "probability"},
+            lambda answer: column(answer, 1),
         ),
         "link": lambda: case(sigmoid(), numbers, {"response": "probability"}),
         "float32": lambda: case(network(), on_edges),
@@ -564,7 +696,13 @@ def onnx_matrix():
 
     def case(session, table, pick, options=None):
         own = lambda X: pick(session.run(None, {"X": np.asarray(X, dtype=np.float32)}))  # noqa: E731
-        return Case(session, table(ASKED, 9), own, options or {}, options is not None and options.get("output") == 1)
+        return Case(
+            session,
+            table(ASKED, 9),
+            own,
+            options or {},
+            options is not None and options.get("output") == 1,
+        )
 
     def forest():
         return RandomForestRegressor(5, random_state=0)
@@ -573,7 +711,9 @@ def onnx_matrix():
         return make_pipeline(SimpleImputer(), forest())
 
     return {
-        "plain": lambda: case(session(forest(), numbers, target), numbers, lambda p: np.ravel(p[0])),
+        "plain": lambda: case(
+            session(forest(), numbers, target), numbers, lambda p: np.ravel(p[0])
+        ),
         "missing": lambda: allowed(
             case(session(imputed(), with_missing, target), with_missing, lambda p: np.ravel(p[0]))
         ),
@@ -585,12 +725,16 @@ def onnx_matrix():
             {"output": 1},
         ),
         "link": lambda: case(
-            session(LogisticRegression(), numbers, yes_no, options={"zipmap": False, "raw_scores": True}),
+            session(
+                LogisticRegression(), numbers, yes_no, options={"zipmap": False, "raw_scores": True}
+            ),
             numbers,
             lambda p: p[1][:, 1],
             {"output": 1, "response": "raw"},
         ),
-        "float32": lambda: case(session(forest(), on_edges, target), on_edges, lambda p: np.ravel(p[0])),
+        "float32": lambda: case(
+            session(forest(), on_edges, target), on_edges, lambda p: np.ravel(p[0])
+        ),
     }
 
 
@@ -599,30 +743,55 @@ def onnx_columns():
 
     def session(table, wanted, final, **options):
         types = pytest.importorskip("skl2onnx.common.data_types")
-        model = raw_columns(final).fit(table().astype({"b": "str"} if table is with_levels else {}), wanted(table()))
+        model = raw_columns(final).fit(
+            table().astype({"b": "str"} if table is with_levels else {}), wanted(table())
+        )
         text = table is with_levels
         inputs = [("a", types.FloatTensorType([None, 1])), ("c", types.FloatTensorType([None, 1]))]
         kind = types.StringTensorType if text else types.FloatTensorType
         return session_of(model, initial_types=[*inputs, ("b", kind([None, 1]))], **options)
 
     def feed(X):
-        cells = X["b"].astype(str).to_numpy(dtype=object) if X["b"].dtype == "category" else X["b"].to_numpy("f4")
+        cells = (
+            X["b"].astype(str).to_numpy(dtype=object)
+            if X["b"].dtype == "category"
+            else X["b"].to_numpy("f4")
+        )
         return {"a": X[["a"]].to_numpy("f4"), "b": cells[:, None], "c": X[["c"]].to_numpy("f4")}
 
     def case(session, table, pick, options=None, several=False):
-        return Case(session, table(ASKED, 9), lambda X: pick(session.run(None, feed(X))), options or {}, several)
+        return Case(
+            session,
+            table(ASKED, 9),
+            lambda X: pick(session.run(None, feed(X))),
+            options or {},
+            several,
+        )
 
     def by_name(name):
         return lambda answers: np.array([row[name] for row in answers[1]])
 
     return {
-        "plain": lambda: case(session(numbers, yes_no, LogisticRegression()), numbers, by_name("yes")),
-        "missing": lambda: allowed(
-            case(session(with_missing, yes_no, LogisticRegression()), with_missing, by_name("no"), {"output": "no"})
+        "plain": lambda: case(
+            session(numbers, yes_no, LogisticRegression()), numbers, by_name("yes")
         ),
-        "categorical": lambda: case(session_with_text(session), with_levels, by_name("yes"), {"output": "yes"}),
+        "missing": lambda: allowed(
+            case(
+                session(with_missing, yes_no, LogisticRegression()),
+                with_missing,
+                by_name("no"),
+                {"output": "no"},
+            )
+        ),
+        "categorical": lambda: case(
+            session_with_text(session), with_levels, by_name("yes"), {"output": "yes"}
+        ),
         "several": lambda: case(
-            session(numbers, three, LogisticRegression()), numbers, by_name("middle"), {"output": "middle"}, True
+            session(numbers, three, LogisticRegression()),
+            numbers,
+            by_name("middle"),
+            {"output": "middle"},
+            True,
         ),
     }
 
@@ -652,16 +821,26 @@ def array_function():
         "missing": lambda: allowed(Case(careful, with_missing(ASKED).to_numpy(), careful)),
         "categorical": lambda: no_levels(formula),
         "several": lambda: Case(
-            pair, numbers(ASKED).to_numpy(), lambda X: pair(X)[:, 0], {"output": 0}, without_output=True
+            pair,
+            numbers(ASKED).to_numpy(),
+            lambda X: pair(X)[:, 0],
+            {"output": 0},
+            without_output=True,
         ),
-        "link": lambda: Case(logistic, numbers(ASKED).to_numpy(), logistic, {"response": "probability"}),
+        "link": lambda: Case(
+            logistic, numbers(ASKED).to_numpy(), logistic, {"response": "probability"}
+        ),
         "float32": lambda: Case(formula, on_edges(ASKED), formula),
     }
 
 
 def frame_function():
     def formula(X):
-        switch = X["b"].map({"u": 1.0, "v": -1.0, "w": 0.5}).astype(float) if X["b"].dtype == "category" else X["b"]
+        switch = (
+            X["b"].map({"u": 1.0, "v": -1.0, "w": 0.5}).astype(float)
+            if X["b"].dtype == "category"
+            else X["b"]
+        )
         return X["a"] * switch.fillna(0.25) + X["c"] ** 2
 
     def frame(X):
@@ -671,9 +850,13 @@ def frame_function():
         "plain": lambda: Case(formula, numbers(ASKED), formula),
         "missing": lambda: allowed(Case(formula, with_missing(ASKED), formula)),
         "categorical": lambda: Case(formula, with_levels(ASKED), formula),
-        "several": lambda: Case(frame, numbers(ASKED), lambda X: frame(X)["one"], {"output": 0}, without_output=True),
+        "several": lambda: Case(
+            frame, numbers(ASKED), lambda X: frame(X)["one"], {"output": 0}, without_output=True
+        ),
         "link": lambda: Case(formula, numbers(ASKED), formula, {"response": "raw"}),
-        "float32": lambda: Case(formula, pd.DataFrame(on_edges(ASKED), columns=["a", "b", "c"]), formula),
+        "float32": lambda: Case(
+            formula, pd.DataFrame(on_edges(ASKED), columns=["a", "b", "c"]), formula
+        ),
     }
 
 
@@ -713,12 +896,24 @@ KINDS: dict[str, tuple[str, dict[str, Callable[[], Case | Refused]]]] = {
     "logistic regression": ("link", numeric_classifier(LogisticRegression, raw=True)),
     "generalized linear model": ("link", generalized_linear()),
     "stochastic gradient": ("early", stochastic_gradient()),
-    "decision tree": ("several", numeric_classifier(lambda: DecisionTreeClassifier(max_depth=3), nan=True)),
-    "random forest": ("missing", numeric_regressor(lambda: RandomForestRegressor(5, random_state=0), nan=True)),
-    "extra trees": ("float32", numeric_classifier(lambda: ExtraTreesClassifier(5, random_state=0), nan=True)),
+    "decision tree": (
+        "several",
+        numeric_classifier(lambda: DecisionTreeClassifier(max_depth=3), nan=True),
+    ),
+    "random forest": (
+        "missing",
+        numeric_regressor(lambda: RandomForestRegressor(5, random_state=0), nan=True),
+    ),
+    "extra trees": (
+        "float32",
+        numeric_classifier(lambda: ExtraTreesClassifier(5, random_state=0), nan=True),
+    ),
     "gradient boosting": ("early", gradient_boosting()),
     "hist gradient boosting": ("categorical", hist_gradient_boosting()),
-    "adaptive boosting": ("plain", numeric_regressor(lambda: AdaBoostRegressor(n_estimators=5), several=False)),
+    "adaptive boosting": (
+        "plain",
+        numeric_regressor(lambda: AdaBoostRegressor(n_estimators=5), several=False),
+    ),
     "support vectors, regression": ("plain", numeric_regressor(SVR, several=False)),
     "support vectors, classes": (
         "several",
@@ -728,15 +923,23 @@ KINDS: dict[str, tuple[str, dict[str, Callable[[], Case | Refused]]]] = {
     "perceptron": ("early", perceptron()),
     "naive Bayes": ("categorical", numeric_classifier(GaussianNB)),
     "Gaussian process": ("float32", numeric_regressor(lambda: GaussianProcessRegressor(alpha=0.1))),
-    "stacking": ("plain", numeric_regressor(lambda: StackingRegressor([("ridge", Ridge())], cv=2), several=False)),
+    "stacking": (
+        "plain",
+        numeric_regressor(lambda: StackingRegressor([("ridge", Ridge())], cv=2), several=False),
+    ),
     "voting": (
         "several",
         numeric_classifier(lambda: VotingClassifier([("bayes", GaussianNB())], voting="soft")),
     ),
-    "grid search": ("plain", numeric_regressor(lambda: GridSearchCV(Ridge(), {"alpha": [0.1, 1.0]}, cv=2))),
+    "grid search": (
+        "plain",
+        numeric_regressor(lambda: GridSearchCV(Ridge(), {"alpha": [0.1, 1.0]}, cv=2)),
+    ),
     "transformed target": (
         "link",
-        numeric_regressor(lambda: TransformedTargetRegressor(Ridge(), func=np.sinh, inverse_func=np.arcsinh)),
+        numeric_regressor(
+            lambda: TransformedTargetRegressor(Ridge(), func=np.sinh, inverse_func=np.arcsinh)
+        ),
     ),
     "pipeline on raw columns": ("categorical", pipeline()),
     "isolation forest": ("missing", outliers()),

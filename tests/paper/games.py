@@ -25,10 +25,14 @@ Values = dict[Coalition, Any]
 def subsets(columns: Iterable[int]) -> list[Coalition]:
     """All subsets, the empty one first."""
     columns = sorted(columns)
-    return [frozenset(part) for size in range(len(columns) + 1) for part in combinations(columns, size)]
+    return [
+        frozenset(part) for size in range(len(columns) + 1) for part in combinations(columns, size)
+    ]
 
 
-def value_game(masking: Any, behavior: Any, model: Any, X: Any, y: Any = None, rows: Any = None) -> Values:
+def value_game(
+    masking: Any, behavior: Any, model: Any, X: Any, y: Any = None, rows: Any = None
+) -> Values:
     """``nu(T)`` of every coalition: the pure joint effect of T is ``nu(T) - nu(nothing)``."""
     d = np.asarray(X).shape[1]
     nu: Values = {}
@@ -41,10 +45,14 @@ def value_game(masking: Any, behavior: Any, model: Any, X: Any, y: Any = None, r
     return {frozenset(): base + 0.0 * nu[T], **nu}
 
 
-def effects(masking: Any, behavior: Any, interaction: Any, model: Any, X: Any, y: Any = None, **options: Any) -> Array:
+def effects(
+    masking: Any, behavior: Any, interaction: Any, model: Any, X: Any, y: Any = None, **options: Any
+) -> Array:
     """The package's own effects, one column (or number) for each set."""
     influence: Influence = options.pop("influence", Individual())
-    return Explainer(masking, behavior, interaction, influence).explain(model, X, y, **options).values
+    return (
+        Explainer(masking, behavior, interaction, influence).explain(model, X, y, **options).values
+    )
 
 
 def mobius(nu: Mapping[Coalition, Any]) -> Values:
@@ -73,7 +81,9 @@ OPERATORS: dict[str, Callable[[Mapping[Coalition, Any], int], Any]] = {
 
 def close(ours: Any, theirs: Any, scale: float = 1.0, tolerance: float = 1e-12) -> bool:
     """Whether all numbers agree relative to a scale."""
-    return bool(np.max(np.abs(np.asarray(ours) - np.asarray(theirs))) <= tolerance * max(scale, 1e-300))
+    return bool(
+        np.max(np.abs(np.asarray(ours) - np.asarray(theirs))) <= tolerance * max(scale, 1e-300)
+    )
 
 
 def size_of(nu: Mapping[Coalition, Any]) -> float:
@@ -101,5 +111,7 @@ def dependent(levels: tuple[int, ...], n: int, seed: int) -> Array:
     """Rows of discrete columns that depend on each other."""
     draw = np.random.default_rng(seed)
     first = draw.integers(levels[0], size=n)
-    others = [np.minimum(level - 1, (first + draw.integers(2, size=n)) % level) for level in levels[1:]]
+    others = [
+        np.minimum(level - 1, (first + draw.integers(2, size=n)) % level) for level in levels[1:]
+    ]
     return np.column_stack([first, *others]).astype(np.float64)

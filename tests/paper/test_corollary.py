@@ -90,19 +90,25 @@ def test_joint_effects_differ_by_the_interactions_between_the_group_and_the_othe
     delta = mobius(nu)
     influence = Joint({"body": sorted(GROUP)}, features=["body"])
     pure, partial, full = (
-        effects(masking, behavior, key, MODEL, X, y, influence=influence)[..., 0] for key in ("pure", "partial", "full")
+        effects(masking, behavior, key, MODEL, X, y, influence=influence)[..., 0]
+        for key in ("pure", "partial", "full")
     )
     parts = [T for T in delta if corrected(GROUP, T)]
     assert close(full - pure, sum(delta[T] for T in parts), size_of(nu), 1e-11)
     assert close(partial - pure, sum(delta[T] / players_in(T) for T in parts), size_of(nu), 1e-11)
-    assert close(full - partial, sum(delta[T] * (1 - 1 / players_in(T)) for T in parts), size_of(nu), 1e-11)
+    assert close(
+        full - partial, sum(delta[T] * (1 - 1 / players_in(T)) for T in parts), size_of(nu), 1e-11
+    )
 
 
 def test_the_printed_index_set_misses_the_supersets_of_the_group(data: tuple[Array, Array]) -> None:
     X, _ = data
     delta = mobius(game(Marginal(), Local()))
     influence = Joint({"body": sorted(GROUP)}, features=["body"])
-    full, pure = (effects("marginal", "local", key, MODEL, X, influence=influence)[:, 0] for key in ("full", "pure"))
+    full, pure = (
+        effects("marginal", "local", key, MODEL, X, influence=influence)[:, 0]
+        for key in ("full", "pure")
+    )
     as_printed = sum(delta[T] for T in delta if printed(GROUP, T))
     supersets = sum(delta[T] for T in delta if GROUP < T)
     assert close(full - pure - as_printed, supersets, 10.0)
@@ -128,18 +134,23 @@ def test_pairs_differ_by_the_interactions_of_their_supersets_as_printed(
     nu = game(masking, behavior)
     delta = mobius(nu)
     pure, partial, full = (
-        effects(masking, behavior, key, MODEL, X, y, influence=Interactions(2)) for key in ("pure", "partial", "full")
+        effects(masking, behavior, key, MODEL, X, y, influence=Interactions(2))
+        for key in ("pure", "partial", "full")
     )
     for column, S in enumerate(map(frozenset, combinations(range(4), 2))):
         above = [T for T in delta if S < T]
         assert close(pure[..., column], delta[S], size_of(nu), 1e-11)
-        assert close(full[..., column] - pure[..., column], sum(delta[T] for T in above), size_of(nu), 1e-11)
+        assert close(
+            full[..., column] - pure[..., column], sum(delta[T] for T in above), size_of(nu), 1e-11
+        )
         shares = sum(delta[T] * TAU["shapley-taylor"](len(T)) for T in above)
         assert close(partial[..., column] - pure[..., column], shares, size_of(nu), 1e-11)
 
 
 @pytest.mark.parametrize("index", TAU)
-def test_every_interaction_index_weighs_the_supersets_of_a_pair(index: str, data: tuple[Array, Array]) -> None:
+def test_every_interaction_index_weighs_the_supersets_of_a_pair(
+    index: str, data: tuple[Array, Array]
+) -> None:
     X, _ = data
     nu = game(Marginal(), Local())
     delta = mobius(nu)
@@ -152,7 +163,10 @@ def test_every_interaction_index_weighs_the_supersets_of_a_pair(index: str, data
 def test_triples_differ_by_the_interaction_of_all_four(data: tuple[Array, Array]) -> None:
     X, _ = data
     delta = mobius(game(Marginal(), Local()))
-    full, pure = (effects("marginal", "local", key, MODEL, X, influence=Interactions(3)) for key in ("full", "pure"))
+    full, pure = (
+        effects("marginal", "local", key, MODEL, X, influence=Interactions(3))
+        for key in ("full", "pure")
+    )
     for column in range(4):
         assert close(full[:, column] - pure[:, column], delta[D], 20.0, 1e-11)
 
@@ -168,7 +182,9 @@ def test_pairs_of_three_columns_agree_up_to_the_one_interaction_of_order_three()
 
 @pytest.mark.parametrize("interaction", ["pure", "partial", "full"])
 @pytest.mark.parametrize("behavior", BEHAVIORS, ids=repr)
-@pytest.mark.parametrize("influence", [Joint({"g": [0, 1]}), Interactions(2)], ids=["joint", "pairs"])
+@pytest.mark.parametrize(
+    "influence", [Joint({"g": [0, 1]}), Interactions(2)], ids=["joint", "pairs"]
+)
 def test_theorem_3_for_groups_and_pairs(
     influence: Any, behavior: Any, interaction: str, data: tuple[Array, Array]
 ) -> None:
@@ -178,7 +194,10 @@ def test_theorem_3_for_groups_and_pairs(
     games = [game(masking, behavior) for masking in (exact, Marginal())]
     delta: Values = {T: games[0][T] - games[1][T] for T in games[0]}
     gap = np.subtract(
-        *(effects(masking, behavior, interaction, MODEL, X, y, influence=influence) for masking in (exact, "marginal"))
+        *(
+            effects(masking, behavior, interaction, MODEL, X, y, influence=influence)
+            for masking in (exact, "marginal")
+        )
     )
     expected = explained(delta, influence, interaction)
     assert close(gap, np.stack(expected, axis=-1), 20.0, 1e-11)
@@ -189,7 +208,10 @@ def explained(nu: Values, influence: Any, interaction: str) -> list[Any]:
     """Joint effects of ({0, 1}, 2, 3) or of all pairs, from the definitions."""
     if isinstance(influence, Joint):
         blocks = [GROUP, frozenset({2}), frozenset({3})]
-        merged = {part: nu[frozenset().union(*(blocks[i] for i in part))] for part in subsets(range(len(blocks)))}
+        merged = {
+            part: nu[frozenset().union(*(blocks[i] for i in part))]
+            for part in subsets(range(len(blocks)))
+        }
         last = frozenset(range(3))
         chosen = {
             "pure": lambda i: merged[frozenset({i})] - merged[frozenset()],
@@ -198,8 +220,15 @@ def explained(nu: Values, influence: Any, interaction: str) -> list[Any]:
         }[interaction]
         return [chosen(i) for i in range(3)]
     delta = mobius(nu)
-    weight = {"pure": lambda t: float(t == 2), "full": lambda t: 1.0, "partial": TAU["shapley-taylor"]}[interaction]
-    return [sum(weight(len(T)) * delta[T] for T in delta if S <= T) for S in map(frozenset, combinations(range(4), 2))]
+    weight = {
+        "pure": lambda t: float(t == 2),
+        "full": lambda t: 1.0,
+        "partial": TAU["shapley-taylor"],
+    }[interaction]
+    return [
+        sum(weight(len(T)) * delta[T] for T in delta if S <= T)
+        for S in map(frozenset, combinations(range(4), 2))
+    ]
 
 
 @pytest.mark.parametrize("masking", MASKINGS, ids=repr)
@@ -217,11 +246,14 @@ def test_groups_of_one_column_are_individual_effects(
 
 @pytest.mark.parametrize("masking", MASKINGS, ids=repr)
 @pytest.mark.parametrize("behavior", BEHAVIORS, ids=repr)
-def test_a_group_of_all_columns_leaves_no_disagreement(behavior: Any, masking: Any, data: tuple[Array, Array]) -> None:
+def test_a_group_of_all_columns_leaves_no_disagreement(
+    behavior: Any, masking: Any, data: tuple[Array, Array]
+) -> None:
     X, y = data
     everyone = Joint({"everyone": list(range(4))})
     pure, partial, full = (
-        effects(masking, behavior, key, MODEL, X, y, influence=everyone) for key in ("pure", "partial", "full")
+        effects(masking, behavior, key, MODEL, X, y, influence=everyone)
+        for key in ("pure", "partial", "full")
     )
     assert close(pure, full, 10.0)
     assert close(partial, full, 10.0)

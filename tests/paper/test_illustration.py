@@ -38,7 +38,11 @@ def lattice() -> Array:
     steps = np.arange(-4, 5) / 2
     noise = np.repeat(steps, np.rint(8 * np.exp(-(steps**2) / 2)).astype(int))
     return np.array(
-        [(x1, x2, x3, x3 + z) for x1, x2, x3 in product([-1.5, -0.5, 0.5, 1.5], SIGNS, SIGNS) for z in noise]
+        [
+            (x1, x2, x3, x3 + z)
+            for x1, x2, x3 in product([-1.5, -0.5, 0.5, 1.5], SIGNS, SIGNS)
+            for z in noise
+        ]
     )
 
 
@@ -123,7 +127,9 @@ def test_the_dependence_is_split_at_x3_in_a_sample_with_bins(seed: int) -> None:
 
 
 @pytest.mark.parametrize(
-    "questions", [list, lambda both: dict(zip(both, (3.0, 1.0), strict=True))], ids=["list", "weights"]
+    "questions",
+    [list, lambda both: dict(zip(both, (3.0, 1.0), strict=True))],
+    ids=["list", "weights"],
 )
 def test_both_are_gone_when_both_are_split(questions: Callable[[Any], Any]) -> None:
     both = [gx.question("ice-pdp"), gx.question("mplot-pdp", conditional=EXACT)]
@@ -145,7 +151,12 @@ METHODS = {
     "conditional SHAP": (EXACT, "partial"),
     "PredDiff": (EXACT, "full"),
 }
-PANELS = {"globally": (False, False), "by x2": (True, False), "by x3": (False, True), "by both": (True, True)}
+PANELS = {
+    "globally": (False, False),
+    "by x2": (True, False),
+    "by x3": (False, True),
+    "by both": (True, True),
+}
 
 
 def closed_form(method: str, by2: bool, by3: bool, rows: Array, mu: Array) -> Array:
@@ -206,7 +217,9 @@ def test_figure_1_panels_on_the_lattice(method: str, panel: str) -> None:
     groups = np.where(by2, X[:, 1], 0) + 10 * np.where(by3, X[:, 2], 0)
     for group in np.unique(groups):
         rows = np.flatnonzero(groups == group)
-        assert close(effects(masking, "local", interaction, model, X, rows=rows), expected[rows], 10.0)
+        assert close(
+            effects(masking, "local", interaction, model, X, rows=rows), expected[rows], 10.0
+        )
 
 
 @pytest.mark.parametrize("panel", PANELS)
@@ -222,7 +235,9 @@ def test_figure_1_marginal_shap_in_a_sample(panel: str) -> None:
         rows = np.flatnonzero(groups == group)
         phi[rows] = effects("marginal", "local", "partial", toy.model, toy.X, rows=rows)
     standard_error = np.array([3.0, 3.0, 1.0, 3.0]) / np.sqrt(n)
-    assert np.all(np.abs(np.mean(np.abs(phi), axis=0) - FIGURE_1["marginal SHAP", panel]) < 5 * standard_error)
+    assert np.all(
+        np.abs(np.mean(np.abs(phi), axis=0) - FIGURE_1["marginal SHAP", panel]) < 5 * standard_error
+    )
 
 
 def test_all_three_explanations_agree_in_the_regions_found_for_both() -> None:
@@ -232,7 +247,9 @@ def test_all_three_explanations_agree_in_the_regions_found_for_both() -> None:
     regions = fitted.apply(frame(X))
     for k in range(4):
         rows = np.flatnonzero(regions == k)
-        ours = [effects(masking, "local", key, model, X, rows=rows) for masking, key in METHODS.values()]
+        ours = [
+            effects(masking, "local", key, model, X, rows=rows) for masking, key in METHODS.values()
+        ]
         assert close(ours[0], ours[1], 10.0)
         assert close(ours[0], ours[2], 10.0)
 
@@ -245,7 +262,9 @@ def weighted_lattice() -> tuple[Array, Array]:
     nodes, node_weights = np.polynomial.hermite_e.hermegauss(4)
     places = np.arange(-28, 29) / 4
     rows, weights = [], []
-    for (x1, w1), x2, x3, x4 in product(zip(nodes, node_weights, strict=True), SIGNS, SIGNS, places):
+    for (x1, w1), x2, x3, x4 in product(
+        zip(nodes, node_weights, strict=True), SIGNS, SIGNS, places
+    ):
         rows.append((x1, x2, x3, x4))
         weights.append(w1 * np.exp(-((x4 - x3) ** 2) / 2))
     return np.array(rows), np.array(weights)
@@ -259,7 +278,9 @@ def test_disagreements_of_the_distribution_itself_with_weights() -> None:
     interactions = paper(model, "ice-pdp").fit(frame(rows), sample_weight=weights)
     assert interactions.disagreement_ == pytest.approx(18.0, rel=1e-10)
     assert interactions.remaining_ < 1e-12
-    dependence = paper(model, gx.question("mplot-pdp", conditional=EXACT)).fit(frame(rows), sample_weight=weights)
+    dependence = paper(model, gx.question("mplot-pdp", conditional=EXACT)).fit(
+        frame(rows), sample_weight=weights
+    )
     assert dependence.disagreement_ == pytest.approx(4 + mean_tanh, rel=1e-8)
     assert [str(region.rule) for region in dependence.partition_] == ["x3 ≤ 0", "x3 > 0"]
     assert dependence.remaining_ < 1e-12
@@ -269,4 +290,6 @@ def test_the_mean_of_x3_given_x4_is_the_hyperbolic_tangent() -> None:
     rows, weights = weighted_lattice()
     for x4 in (-1.0, -0.25, 0.0, 0.5, 2.0):
         here = rows[:, 3] == x4
-        assert np.average(rows[here, 2], weights=weights[here]) == pytest.approx(np.tanh(x4), abs=1e-12)
+        assert np.average(rows[here, 2], weights=weights[here]) == pytest.approx(
+            np.tanh(x4), abs=1e-12
+        )

@@ -19,7 +19,17 @@ from strategies import paper
 pytestmark = pytest.mark.filterwarnings("ignore::granite_xai.base.errors.BinWarning")
 
 EXAMPLES = max(4, settings().max_examples // 8)
-QUESTIONS = ("ice-pdp", "shap-pdp", "coe", "mplot-pdp", "cice-mplot", "sobol", "variance", "pfi-risk", "cfi-pfi")
+QUESTIONS = (
+    "ice-pdp",
+    "shap-pdp",
+    "coe",
+    "mplot-pdp",
+    "cice-mplot",
+    "sobol",
+    "variance",
+    "pfi-risk",
+    "cfi-pfi",
+)
 OPTIONS: dict[str, Any] = {"min_samples_leaf": 2, "max_depth": 2, "alpha": 0.02}
 Regions = set[frozenset[int]]
 
@@ -53,7 +63,9 @@ def cases(draw: Any, max_rows: int = 14) -> Case:
     """Rows with many ties, sometimes a constant column; a model with interactions of every order."""
     levels = draw(st.lists(st.integers(1, 4), min_size=2, max_size=3))
     n = draw(st.integers(10, max_rows))
-    codes = np.array(draw(st.lists(st.tuples(*(st.integers(0, k - 1) for k in levels)), min_size=n, max_size=n)))
+    codes = np.array(
+        draw(st.lists(st.tuples(*(st.integers(0, k - 1) for k in levels)), min_size=n, max_size=n))
+    )
     generator = np.random.default_rng(draw(st.integers(0, 2**16)))
     return Case(codes, generator.normal(size=levels), generator.normal(size=n))
 
@@ -61,9 +73,11 @@ def cases(draw: Any, max_rows: int = 14) -> Case:
 def fit(model: Any, X: Any, y: Any = None, question: Any = "ice-pdp", **options: Any) -> gx.Granite:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", gx.BinWarning)
-        return paper(model, asked(question) if isinstance(question, str) else question, **{**OPTIONS, **options}).fit(
-            X, y
-        )
+        return paper(
+            model,
+            asked(question) if isinstance(question, str) else question,
+            **{**OPTIONS, **options},
+        ).fit(X, y)
 
 
 def regions(fitted: gx.Granite, X: Any, names: Any = None) -> Regions:
@@ -118,17 +132,25 @@ def test_order_and_names_of_columns(case: Case, question: str, seed: int) -> Non
     a=st.sampled_from([-1.0, -3.0, 0.25, 1e-3, 1e4]),
     b=st.sampled_from([0.0, -2.0, 50.0]),
 )
-def test_unit_and_offset_of_the_prediction(case: Case, question: str, loss: str, a: float, b: float) -> None:
+def test_unit_and_offset_of_the_prediction(
+    case: Case, question: str, loss: str, a: float, b: float
+) -> None:
     """``F -> aF + b``, and for risk ``y -> ay + b``; R changes by ``loss(a)``, or its square."""
     one = fit(case.model, case.X, case.y, asked(question, loss))
     two = fit(lambda X: a * case.model(X) + b, case.X, a * case.y + b, asked(question, loss))
-    gap = abs(a) ** (1 if question in ("ice-pdp", "shap-pdp", "coe", "mplot-pdp", "cice-mplot") else 2)
+    gap = abs(a) ** (
+        1 if question in ("ice-pdp", "shap-pdp", "coe", "mplot-pdp", "cice-mplot") else 2
+    )
     same_fit(one, two, factor=gap**2 if loss == "squared" else gap)
     assert regions(two, case.X) == regions(one, case.X)
 
 
 @settings(max_examples=EXAMPLES)
-@given(case=cases(), question=st.sampled_from(QUESTIONS), kind=st.sampled_from(["cube", "exp", "steps", "tiny"]))
+@given(
+    case=cases(),
+    question=st.sampled_from(QUESTIONS),
+    kind=st.sampled_from(["cube", "exp", "steps", "tiny"]),
+)
 def test_increasing_transforms_of_columns(case: Case, question: str, kind: str) -> None:
     scale = {
         "cube": lambda k: (np.arange(k) - 1.3) ** 3,
@@ -137,7 +159,9 @@ def test_increasing_transforms_of_columns(case: Case, question: str, kind: str) 
         "tiny": lambda k: 1e6 + np.arange(k) * 1e-3,
     }[kind]
     places = [scale(k) for k in case.values.shape]
-    moved = np.column_stack([place[column] for place, column in zip(places, case.codes.T, strict=True)])
+    moved = np.column_stack(
+        [place[column] for place, column in zip(places, case.codes.T, strict=True)]
+    )
 
     def inverse(X: Any) -> Array:
         x = np.asarray(X)
@@ -203,7 +227,9 @@ def test_labels_of_a_column_with_many_levels(seed: int) -> None:
     question=st.sampled_from(QUESTIONS),
     times=st.sampled_from([2, 3]),
 )
-def test_repeating_every_row_with_a_larger_leaf_minimum(case: Case, question: str, times: int) -> None:
+def test_repeating_every_row_with_a_larger_leaf_minimum(
+    case: Case, question: str, times: int
+) -> None:
     repeated, y = np.repeat(case.X, times, axis=0), np.repeat(case.y, times)
     one = fit(case.model, case.X, case.y, question)
     two = fit(case.model, repeated, y, question, min_samples_leaf=2 * times)
@@ -226,7 +252,9 @@ def test_whole_weights_are_repeated_rows(case: Case, question: str) -> None:
     extra = np.vstack([case.X, case.X[:1] * 0])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", gx.BinWarning)
-        zeroed.fit(extra, np.append(case.y, 1e3), sample_weight=np.append(np.ones(len(case.X)), 0.0))
+        zeroed.fit(
+            extra, np.append(case.y, 1e3), sample_weight=np.append(np.ones(len(case.X)), 0.0)
+        )
     same_fit(fit(case.model, case.X, case.y, question), zeroed)
 
 
@@ -237,10 +265,16 @@ CONTAINERS = {
     "Fortran order": np.asfortranarray,
     "a view with strides": lambda X: np.repeat(X, 2, axis=1)[:, ::2],
     "pandas": lambda X: pd.DataFrame(X),
-    "pandas with its own index": lambda X: pd.DataFrame(X, index=[f"r{i}" for i in range(len(X))][::-1]),
+    "pandas with its own index": lambda X: pd.DataFrame(
+        X, index=[f"r{i}" for i in range(len(X))][::-1]
+    ),
     "lists": lambda X: X.tolist(),
-    "polars": lambda X: pytest.importorskip("polars").DataFrame(X, schema=[f"x{i}" for i in range(X.shape[1])]),
-    "pyarrow": lambda X: pytest.importorskip("pyarrow").table({f"x{i}": X[:, i] for i in range(X.shape[1])}),
+    "polars": lambda X: pytest.importorskip("polars").DataFrame(
+        X, schema=[f"x{i}" for i in range(X.shape[1])]
+    ),
+    "pyarrow": lambda X: pytest.importorskip("pyarrow").table(
+        {f"x{i}": X[:, i] for i in range(X.shape[1])}
+    ),
 }
 
 
@@ -259,7 +293,10 @@ def test_container_and_dtype_of_the_table(container: str, question: str) -> None
     draw = np.random.default_rng(4)
     case = Case(draw.integers(4, size=(40, 3)), draw.normal(size=(4, 4, 4)), draw.normal(size=40))
     X = CONTAINERS[container](case.X)
-    one, two = fit(case.model, case.X, case.y, question), fit(any_container(case), X, case.y, question)
+    one, two = (
+        fit(case.model, case.X, case.y, question),
+        fit(any_container(case), X, case.y, question),
+    )
     assert np.array_equal(two.apply(X), one.apply(case.X))
     assert two.disagreement_ == one.disagreement_
     assert two.remaining_ == one.remaining_

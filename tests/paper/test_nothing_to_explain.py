@@ -14,8 +14,21 @@ from strategies import paper
 # Thin bins are reported (C10) and do not matter here; a model in float32 moves by more than rounding (M09).
 pytestmark = pytest.mark.filterwarnings("ignore::granite_xai.base.errors.BinWarning")
 
-ADDITIVE = [name for name in ("ice-pdp", "shap-pdp", "ice-shap", "coe", "ale", "sobol") if name in gx.questions()]
-MARGINAL_ONLY = ("ice-pdp", "shap-pdp", "ice-shap", "coe", "sobol", "variance", "pfi-risk", "sage-risk")
+ADDITIVE = [
+    name
+    for name in ("ice-pdp", "shap-pdp", "ice-shap", "coe", "ale", "sobol")
+    if name in gx.questions()
+]
+MARGINAL_ONLY = (
+    "ice-pdp",
+    "shap-pdp",
+    "ice-shap",
+    "coe",
+    "sobol",
+    "variance",
+    "pfi-risk",
+    "sage-risk",
+)
 SCALES = [(1e-8, 0.0), (1.0, 0.0), (1e8, 0.0), (1.0, 1e9), (1e-3, 1e6), (1e8, 1e9)]
 
 
@@ -27,7 +40,9 @@ class Scaled:
 
     def predict(self, X: Any) -> Array:
         values = self.f(np.asarray(X, dtype=self.dtype))
-        answer: Array = (self.dtype(self.scale) * values + self.dtype(self.offset)).astype(self.dtype)
+        answer: Array = (self.dtype(self.scale) * values + self.dtype(self.offset)).astype(
+            self.dtype
+        )
         return answer
 
 
@@ -56,14 +71,22 @@ def assert_one_region(fitted: gx.Granite) -> None:
 @pytest.mark.parametrize("question", ADDITIVE)
 @pytest.mark.parametrize(("scale", "offset"), SCALES)
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
-def test_an_additive_model_has_one_region(question: str, scale: float, offset: float, dtype: Any) -> None:
+def test_an_additive_model_has_one_region(
+    question: str, scale: float, offset: float, dtype: Any
+) -> None:
     for seed in range(2):
-        fitted = paper(Scaled(additive, scale, offset, dtype), question, random_state=seed).fit(rows(seed))
+        fitted = paper(Scaled(additive, scale, offset, dtype), question, random_state=seed).fit(
+            rows(seed)
+        )
         assert_one_region(fitted)
 
 
-@pytest.mark.parametrize("influence", [{"influence": "joint", "groups": {"g": [0, 1]}}, {"influence": "interaction"}])
-def test_an_additive_model_has_one_region_for_groups_and_pairs_too(influence: dict[str, Any]) -> None:
+@pytest.mark.parametrize(
+    "influence", [{"influence": "joint", "groups": {"g": [0, 1]}}, {"influence": "interaction"}]
+)
+def test_an_additive_model_has_one_region_for_groups_and_pairs_too(
+    influence: dict[str, Any],
+) -> None:
     for question in ("ice-pdp", "coe"):
         assert_one_region(paper(additive, question, **influence).fit(rows(0)))
 
@@ -78,7 +101,9 @@ def test_a_constant_model_has_one_region_for_every_question(question: str, value
 
 @pytest.mark.parametrize("question", MARGINAL_ONLY)
 @pytest.mark.parametrize(("scale", "offset"), SCALES)
-def test_a_model_of_one_column_has_one_region_with_marginal_masking(question: str, scale: float, offset: float) -> None:
+def test_a_model_of_one_column_has_one_region_with_marginal_masking(
+    question: str, scale: float, offset: float
+) -> None:
     X = rows(2, d=1)
     model = Scaled(lambda X: np.exp(X[:, 0]), scale, offset)
     assert_one_region(paper(model, question).fit(X, model.predict(X) + scale * X[:, 0]))
@@ -86,7 +111,9 @@ def test_a_model_of_one_column_has_one_region_with_marginal_masking(question: st
 
 @pytest.mark.parametrize("question", ["ice-pdp", "shap-pdp", "ice-shap", "coe", "sobol"])
 @pytest.mark.parametrize(("scale", "offset"), SCALES)
-def test_an_interaction_that_the_numbers_can_hold_is_found(question: str, scale: float, offset: float) -> None:
+def test_an_interaction_that_the_numbers_can_hold_is_found(
+    question: str, scale: float, offset: float
+) -> None:
     X = rows(3, n=120)
     fitted = paper(Scaled(interacting, scale, offset), question, max_candidates=120).fit(X)
     assert [str(region.rule) for region in fitted.partition_] == ["x2 ≤ 0", "x2 > 0"]
@@ -96,21 +123,28 @@ def test_an_interaction_that_the_numbers_can_hold_is_found(question: str, scale:
 @pytest.mark.parametrize("scale", [1e-8, 1.0, 1e8])
 def test_a_float32_model_shows_its_interactions(scale: float) -> None:
     X = rows(4, n=120)
-    fitted = paper(Scaled(interacting, scale, 0.0, np.float32), "ice-pdp", max_candidates=120).fit(X)
+    fitted = paper(Scaled(interacting, scale, 0.0, np.float32), "ice-pdp", max_candidates=120).fit(
+        X
+    )
     assert [str(region.rule) for region in fitted.partition_] == ["x2 ≤ 0", "x2 > 0"]
 
 
 @pytest.mark.parametrize("masking", ["marginal", "baseline"])
 def test_all_three_interaction_operators_agree_on_an_additive_model(masking: str) -> None:
     X = rows(5)
-    values = [gx.Explainer(masking, "local", key).explain(additive, X).values for key in ("pure", "partial", "full")]
+    values = [
+        gx.Explainer(masking, "local", key).explain(additive, X).values
+        for key in ("pure", "partial", "full")
+    ]
     assert np.allclose(values[0], values[1], atol=1e-12)
     assert np.allclose(values[0], values[2], atol=1e-12)
 
 
 def test_total_and_closed_variances_of_an_additive_model_are_equal() -> None:
     named = gx.explanations()
-    closed, total = (named[name].explain(additive, rows(6)).values for name in ("sobol-closed", "sobol-total"))
+    closed, total = (
+        named[name].explain(additive, rows(6)).values for name in ("sobol-closed", "sobol-total")
+    )
     assert np.allclose(closed, total, rtol=1e-12)
 
 

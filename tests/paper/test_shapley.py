@@ -15,7 +15,13 @@ from granite_xai.masking import Baseline, Conditional, Marginal
 from paper.games import Array, close, effects, shapley, value_game
 
 MASKINGS = [Marginal(), Conditional("exact"), Conditional(), Baseline("median"), Baseline("region")]
-BEHAVIORS = [Local(), Sensitivity(), Risk("squared"), Risk("absolute"), Risk("squared", average="loss")]
+BEHAVIORS = [
+    Local(),
+    Sensitivity(),
+    Risk("squared"),
+    Risk("absolute"),
+    Risk("squared", average="loss"),
+]
 
 
 def model(X: Any) -> Array:
@@ -41,7 +47,9 @@ Y = model(X) + np.random.default_rng(1).normal(size=len(X))
 @pytest.mark.parametrize("masking", MASKINGS, ids=repr)
 def test_partial_effects_add_up_to_what_all_columns_achieve(masking: Any, behavior: Any) -> None:
     explanation = gx.Explainer(masking, behavior, "partial").explain(model, X, Y)
-    everyone = gx.Explainer(masking, behavior, "pure", Joint({"all": range(4)})).explain(model, X, Y)
+    everyone = gx.Explainer(masking, behavior, "pure", Joint({"all": range(4)})).explain(
+        model, X, Y
+    )
     assert close(explanation.values.sum(axis=-1), everyone.values[..., 0], 20.0)
     assert explanation.parts[0].base == pytest.approx(everyone.parts[0].base, rel=1e-12)
     assert not any(part.estimated for part in explanation.parts)
@@ -69,7 +77,13 @@ def test_partial_effects_are_the_shapley_values_of_the_game(masking: Any, behavi
 def test_columns_that_play_the_same_part_get_the_same_effect(masking: Any, behavior: Any) -> None:
     """Equal columns in a model that is symmetric in them."""
     twins = np.column_stack([X[:, 0], X[:, 0], X[:, 2]])
-    phi = effects(masking, behavior, "partial", lambda X: X[:, 0] * X[:, 1] * X[:, 2] + X[:, 0] + X[:, 1], twins)
+    phi = effects(
+        masking,
+        behavior,
+        "partial",
+        lambda X: X[:, 0] * X[:, 1] * X[:, 2] + X[:, 0] + X[:, 1],
+        twins,
+    )
     assert close(phi[..., 0], phi[..., 1], 10.0)
 
 
@@ -108,13 +122,17 @@ def test_a_region_averages_the_attributions_of_its_references() -> None:
     phi = effects("marginal", "local", "partial", model, X, rows=rows)
     pairwise = np.zeros((6, 6, 4))
     for n, m in combinations(rows, 2):
-        pairwise[n, m], pairwise[m, n] = 2 * effects("marginal", "local", "partial", model, X, rows=[n, m])
+        pairwise[n, m], pairwise[m, n] = 2 * effects(
+            "marginal", "local", "partial", model, X, rows=[n, m]
+        )
     assert close(phi, pairwise.mean(axis=1), 10.0)
 
 
 @pytest.mark.parametrize("behavior", BEHAVIORS, ids=repr)
 @pytest.mark.parametrize("interaction", ["pure", "partial", "full"])
-def test_conditional_is_marginal_when_all_rows_share_one_bin(interaction: str, behavior: Any) -> None:
+def test_conditional_is_marginal_when_all_rows_share_one_bin(
+    interaction: str, behavior: Any
+) -> None:
     class OneBin:
         def fit(self, X: Any, rest: Any) -> None: ...
 
@@ -169,7 +187,9 @@ def test_sampled_partial_effects_add_up_exactly() -> None:
 def test_sampled_global_effects_add_up_exactly(behavior: Any) -> None:
     y = wide(WIDE) + 1
     phi = effects("marginal", behavior, "partial", wide, WIDE, y)
-    everyone = effects("marginal", behavior, "pure", wide, WIDE, y, influence=Joint({"all": range(14)}))
+    everyone = effects(
+        "marginal", behavior, "pure", wide, WIDE, y, influence=Joint({"all": range(14)})
+    )
     assert close(phi.sum(), everyone[0], 100.0)
 
 
@@ -179,7 +199,9 @@ def test_sampled_standard_errors_cover_the_exact_values() -> None:
     exact = exact_wide()
     inside, total = 0, 0
     for seed in range(5):
-        explanation = gx.Explainer("marginal", "local", "partial").explain(wide, WIDE, random_state=seed)
+        explanation = gx.Explainer("marginal", "local", "partial").explain(
+            wide, WIDE, random_state=seed
+        )
         errors = np.asarray(explanation.frame()["standard_error"]).reshape(-1)
         values = np.asarray(explanation.frame()["value"]).reshape(-1)
         truth = _like_frame(explanation, exact)
@@ -194,7 +216,12 @@ def test_sampled_standard_errors_cover_the_exact_values() -> None:
 def _like_frame(explanation: gx.Explanation, exact: Array) -> Array:
     table = explanation.frame()
     column = {name: i for i, (name,) in enumerate(explanation.sets)}
-    return np.array([exact[int(row), column[name]] for row, name in zip(table["row"], table["set"], strict=True)])
+    return np.array(
+        [
+            exact[int(row), column[name]]
+            for row, name in zip(table["row"], table["set"], strict=True)
+        ]
+    )
 
 
 def test_a_small_budget_turns_exact_effects_into_samples_that_still_add_up() -> None:
@@ -215,7 +242,9 @@ def test_a_small_budget_turns_exact_effects_into_samples_that_still_add_up() -> 
 
 def test_too_small_a_budget_is_refused_with_the_numbers() -> None:
     with pytest.raises(gx.ResourceError, match="pairs"):
-        gx.Explainer("marginal", "local", "partial").explain(wide, WIDE, resources=gx.Resources(max_evaluations=500))
+        gx.Explainer("marginal", "local", "partial").explain(
+            wide, WIDE, resources=gx.Resources(max_evaluations=500)
+        )
 
 
 def test_interaction_indices_of_two_columns_are_their_only_interaction() -> None:
@@ -224,13 +253,17 @@ def test_interaction_indices_of_two_columns_are_their_only_interaction() -> None
     F = lambda X: X[:, 0] * np.exp(X[:, 1])  # noqa: E731
     pure = effects("marginal", "local", "pure", F, pair, influence=Interactions(2))
     for key in ("partial", "full"):
-        assert close(effects("marginal", "local", key, F, pair, influence=Interactions(2)), pure, 10.0)
+        assert close(
+            effects("marginal", "local", key, F, pair, influence=Interactions(2)), pure, 10.0
+        )
 
 
 def test_pointwise_risk_leads_each_row_from_its_own_loss_without_columns_to_its_own_loss() -> None:
     """Row by row the empty coalition has a value of its own: ``-L(mean F, y_n)``."""
     pytest.importorskip("shapiq")
-    explanation = gx.Explainer("marginal", Risk("squared", pointwise=True), "partial").explain(model, X, Y)
+    explanation = gx.Explainer("marginal", Risk("squared", pointwise=True), "partial").explain(
+        model, X, Y
+    )
     for row in (0, 7):
         handed = explanation.to_shapiq(row=row)
         assert handed.baseline_value == pytest.approx(-((model(X).mean() - Y[row]) ** 2))

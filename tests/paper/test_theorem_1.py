@@ -43,7 +43,9 @@ def model(X: Array) -> Array:
 def data() -> tuple[Array, Array]:
     draw = np.random.default_rng(3)
     first = draw.integers(-2, 3, size=70) / 2
-    X = np.column_stack([first, draw.integers(0, 3, size=70) + (first > 0), first + draw.normal(size=70)])
+    X = np.column_stack(
+        [first, draw.integers(0, 3, size=70) + (first > 0), first + draw.normal(size=70)]
+    )
     return X, model(X) + draw.normal(size=70)
 
 
@@ -74,16 +76,23 @@ def test_each_operator_is_its_own_main_effect_plus_weighted_interactions(
     for key, weight in WEIGHTS.items():
         phi = effects(masking, "local", key, model, X)
         for i in range(3):
-            expected = delta[frozenset({i})] + sum(weight(len(S)) * delta[S] for S in delta if i in S and len(S) > 1)
+            expected = delta[frozenset({i})] + sum(
+                weight(len(S)) * delta[S] for S in delta if i in S and len(S) > 1
+            )
             assert close(phi[:, i], expected, size_of(nu), 1e-11)
 
 
-@pytest.mark.parametrize("S", [S for S in subsets(range(4)) if len(S) >= 2], ids=lambda S: "".join(map(str, sorted(S))))
-def test_the_weights_are_never_negative_when_the_first_operator_is_the_fuller_one(S: frozenset[int]) -> None:
+@pytest.mark.parametrize(
+    "S", [S for S in subsets(range(4)) if len(S) >= 2], ids=lambda S: "".join(map(str, sorted(S)))
+)
+def test_the_weights_are_never_negative_when_the_first_operator_is_the_fuller_one(
+    S: frozenset[int],
+) -> None:
     """Against the baseline 0, a row of ones plays the unanimity game of S: its gap is the weight itself."""
     X = np.vstack([np.zeros(4), np.ones(4)])
     phi = {
-        key: effects(Baseline((0.0,) * 4), "local", key, lambda X: X[:, sorted(S)].prod(axis=1), X) for key in WEIGHTS
+        key: effects(Baseline((0.0,) * 4), "local", key, lambda X: X[:, sorted(S)].prod(axis=1), X)
+        for key in WEIGHTS
     }
     for first, second in FULLER_FIRST:
         gap = phi[first][1] - phi[second][1]
@@ -94,13 +103,17 @@ def test_the_weights_are_never_negative_when_the_first_operator_is_the_fuller_on
 
 @pytest.mark.parametrize("seed", range(3))
 def test_pure_partial_and_full_are_ordered_where_no_interaction_is_negative(seed: int) -> None:
-    coefficients = dict(zip(subsets(range(4)), np.random.default_rng(seed).exponential(size=16), strict=True))
+    coefficients = dict(
+        zip(subsets(range(4)), np.random.default_rng(seed).exponential(size=16), strict=True)
+    )
 
     def positive(X: Array) -> Array:
         return sum(c * X[:, sorted(S)].prod(axis=1) for S, c in coefficients.items())
 
     X = np.random.default_rng(seed).integers(0, 3, size=(12, 4)).astype(float)
-    pure, partial, full = (effects(Baseline((0.0,) * 4), "local", key, positive, X) for key in WEIGHTS)
+    pure, partial, full = (
+        effects(Baseline((0.0,) * 4), "local", key, positive, X) for key in WEIGHTS
+    )
     assert np.all(pure <= partial + 1e-9)
     assert np.all(partial <= full + 1e-9)
     assert np.max(full - pure) > 1
@@ -119,7 +132,12 @@ def test_the_matrix_of_the_others_is_the_transpose() -> None:
     nu = value_game("marginal", "local", model, X)
     D = frozenset(range(3))
     for S in map(frozenset, combinations(range(3), 2)):
-        R = np.array([[float(model(np.where([j in S for j in range(3)], a, b)[None])[0]) for b in X] for a in X])
+        R = np.array(
+            [
+                [float(model(np.where([j in S for j in range(3)], a, b)[None])[0]) for b in X]
+                for a in X
+            ]
+        )
         assert np.allclose(np.diag(R), model(X), rtol=1e-14)
         assert close(nu[S], R.mean(axis=1), size_of(nu))
         assert close(nu[D - S], R.mean(axis=0), size_of(nu))

@@ -10,7 +10,18 @@ import pytest
 
 from granite_xai.behavior import Local, Risk, Sensitivity
 from granite_xai.masking import Conditional
-from paper.games import OPERATORS, Array, Coalition, Lookup, Values, close, dependent, effects, factorial, subsets
+from paper.games import (
+    OPERATORS,
+    Array,
+    Coalition,
+    Lookup,
+    Values,
+    close,
+    dependent,
+    effects,
+    factorial,
+    subsets,
+)
 
 LEVELS = (3, 2, 4)
 MODEL = Lookup(LEVELS, seed=11)

@@ -29,9 +29,14 @@ def table(n: int = 60, seed: int = 0) -> pd.DataFrame:
             "a": rng.integers(-4, 5, n) / 2,
             "k": rng.integers(0, 4, n),
             "c": pd.Categorical(rng.choice(["x", "y", "z"], n), categories=["x", "y", "z", "w"]),
-            "o": pd.Categorical(rng.choice(["low", "mid", "high"], n), categories=list(PLACES), ordered=True),
+            "o": pd.Categorical(
+                rng.choice(["low", "mid", "high"], n), categories=list(PLACES), ordered=True
+            ),
             "b": rng.random(n) > 0.5,
-            "d": pd.Series(np.datetime64("2020-01-01", "s") + rng.integers(0, 9, n) * np.timedelta64(86_400, "s")),
+            "d": pd.Series(
+                np.datetime64("2020-01-01", "s")
+                + rng.integers(0, 9, n) * np.timedelta64(86_400, "s")
+            ),
         }
     )
 
@@ -41,7 +46,9 @@ def numbers_of(X: Any) -> np.ndarray:
     if isinstance(X, np.ndarray):
         return np.asarray(X, dtype=float)
     frame = X.to_pandas() if hasattr(X, "to_pandas") else X
-    days = (frame["d"].to_numpy().astype("datetime64[s]") - np.datetime64("2020-01-01")) / np.timedelta64(1, "D")
+    days = (
+        frame["d"].to_numpy().astype("datetime64[s]") - np.datetime64("2020-01-01")
+    ) / np.timedelta64(1, "D")
     return np.column_stack(
         [
             frame["a"].to_numpy(dtype=float),
@@ -73,7 +80,9 @@ def fitted(question: Any = "ice-pdp", X: Any = None, **options: Any) -> gx.Grani
     X = table() if X is None else X
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", gx.BinWarning)
-        return gx.Granite(model, question, **{"min_samples_leaf": 10, "search": "greedy", **options}).fit(X, target(X))
+        return gx.Granite(
+            model, question, **{"min_samples_leaf": 10, "search": "greedy", **options}
+        ).fit(X, target(X))
 
 
 def objects() -> dict[str, tuple[Any, bool]]:

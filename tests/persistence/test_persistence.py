@@ -35,10 +35,26 @@ from granite_xai.influence import Interactions, Joint
 from granite_xai.interaction import Partial
 from granite_xai.masking import MASKINGS, Baseline, Conditional
 from granite_xai.masking.bins import BinTree
-from granite_xai.partitioners import AllExcept, Clusters, Cohorts, GivenRules, Ice, RepidTree, Subgroups, Tree
+from granite_xai.partitioners import (
+    AllExcept,
+    Clusters,
+    Cohorts,
+    GivenRules,
+    Ice,
+    RepidTree,
+    Subgroups,
+    Tree,
+)
 from granite_xai.persistence import OLDEST, VERSION
 from granite_xai.persistence.fitted import structure, synthetic_rows
-from granite_xai.tables import Column, outline_from_dict, outline_to_dict, read_table, rows_from_dict, rows_to_dict
+from granite_xai.tables import (
+    Column,
+    outline_from_dict,
+    outline_to_dict,
+    read_table,
+    rows_from_dict,
+    rows_to_dict,
+)
 from persistence.saved_objects import FIXTURES, RULES, fitted, model, other_model, table, target
 from strategies import examples
 
@@ -64,7 +80,9 @@ QUESTIONS = {
     "median": baseline("median"),
     "mean": baseline("mean"),
     "two": {"ice-pdp": 2, "pfi-risk": 1},
-    "objective": gx.Objective(["ice-pdp", gx.question("sobol")], weighting="uniform", normalize="variance"),
+    "objective": gx.Objective(
+        ["ice-pdp", gx.question("sobol")], weighting="uniform", normalize="variance"
+    ),
 }
 NEW, MANY = table(40, seed=1), table(200, seed=1)
 CURRENT = FIXTURES / f"version-{VERSION}"
@@ -78,7 +96,9 @@ def saved(tmp_path_factory):
     def of(name):
         if name not in made:
             granite = fitted(QUESTIONS[name])
-            paths = [gx.save(granite, folder / f"{name}-{data}.json", data) for data in (False, True)]
+            paths = [
+                gx.save(granite, folder / f"{name}-{data}.json", data) for data in (False, True)
+            ]
             made[name] = (granite, *paths)
         return made[name]
 
@@ -97,7 +117,11 @@ def edited(path, folder, change):
 def assert_same_explanation(one, other):
     assert one.sets == other.sets
     for mine, theirs in zip(one.parts, other.parts, strict=True):
-        assert (mine.region, mine.name, mine.base.tolist()) == (theirs.region, theirs.name, theirs.base.tolist())
+        assert (mine.region, mine.name, mine.base.tolist()) == (
+            theirs.region,
+            theirs.name,
+            theirs.base.tolist(),
+        )
         np.testing.assert_array_equal(mine.values, theirs.values)
         np.testing.assert_array_equal(mine.errors, theirs.errors)
         assert (mine.rows is None) == (theirs.rows is None)
@@ -106,7 +130,10 @@ def assert_same_explanation(one, other):
 
 def assert_same_evaluation(one, other):
     assert (one.rules, one.counts) == (other.rules, other.counts)
-    assert (one.disagreement, one.global_disagreement) == (other.disagreement, other.global_disagreement)
+    assert (one.disagreement, one.global_disagreement) == (
+        other.disagreement,
+        other.global_disagreement,
+    )
     np.testing.assert_array_equal(one.regional, other.regional)
     np.testing.assert_array_equal(one.by_region, other.by_region)
 
@@ -115,7 +142,9 @@ def assert_same_evaluation(one, other):
 
 
 @pytest.mark.parametrize("name", QUESTIONS)
-@pytest.mark.parametrize("data", [False, pytest.param(True, marks=pytest.mark.slow)], ids=["without rows", "with rows"])
+@pytest.mark.parametrize(
+    "data", [False, pytest.param(True, marks=pytest.mark.slow)], ids=["without rows", "with rows"]
+)
 def test_a_loaded_granite_says_the_same_about_new_rows(saved, name, data):
     granite, path = saved(name)[0], saved(name)[1 + data]
     bare, whole = gx.load(path), gx.load(path, model=model)
@@ -125,7 +154,13 @@ def test_a_loaded_granite_says_the_same_about_new_rows(saved, name, data):
         assert str(loaded.partition_) == str(granite.partition_)
         np.testing.assert_array_equal(loaded.apply(NEW), granite.apply(NEW))
         np.testing.assert_array_equal(loaded.predict(NEW), granite.predict(NEW))
-        for figure in ("disagreement_", "disagreements_", "remaining_", "fidelity_", "global_fidelity_"):
+        for figure in (
+            "disagreement_",
+            "disagreements_",
+            "remaining_",
+            "fidelity_",
+            "global_fidelity_",
+        ):
             assert getattr(loaded, figure) == getattr(granite, figure)
         assert loaded.diagnostics_ == granite.diagnostics_
         assert loaded.feature_names_in_.tolist() == list(NEW.columns)
@@ -140,7 +175,9 @@ def test_saving_what_was_loaded_gives_the_same_file(saved, tmp_path):
     for name in ("ale", "cshap-shap", "median"):
         for path in saved(name)[1:]:
             for attached in (None, model):
-                again = gx.save(gx.load(path, attached), tmp_path / "again.json", "True" in path.name)
+                again = gx.save(
+                    gx.load(path, attached), tmp_path / "again.json", "True" in path.name
+                )
                 assert again.read_bytes() == path.read_bytes()
 
 
@@ -188,7 +225,9 @@ def test_values_survive_the_file(value):
     assert structure().read(written, Any, "value") == value
 
 
-@pytest.mark.parametrize("partitioner", [Clusters("ice", n_clusters=2), GivenRules(["a ≤ 0", "a > 0"])], ids=repr)
+@pytest.mark.parametrize(
+    "partitioner", [Clusters("ice", n_clusters=2), GivenRules(["a ≤ 0", "a > 0"])], ids=repr
+)
 def test_other_partitioners_and_what_they_learned_come_back(partitioner, tmp_path):
     granite = fitted("ice-pdp", partitioner=partitioner)
     loaded = gx.load(gx.save(granite, tmp_path / "a.json"), model=model)
@@ -200,7 +239,9 @@ def test_other_partitioners_and_what_they_learned_come_back(partitioner, tmp_pat
 
 
 def to_polars(frame):
-    return pl.from_pandas(frame).with_columns(pl.col("o").cast(pl.Enum(["low", "mid", "high", "top"])))
+    return pl.from_pandas(frame).with_columns(
+        pl.col("o").cast(pl.Enum(["low", "mid", "high", "top"]))
+    )
 
 
 @pytest.mark.parametrize("convert", [to_polars, pa.Table.from_pandas], ids=["polars", "pyarrow"])
@@ -212,7 +253,9 @@ def test_frames_of_other_libraries_come_back_in_their_library(convert, question,
     loaded = gx.load(gx.save(granite, tmp_path / "a.json", include_data=data), model=model)
     np.testing.assert_array_equal(loaded.predict(new), granite.predict(new))
     many = convert(MANY)
-    assert_same_explanation(loaded.explain(many, reference="rows"), granite.explain(many, reference="rows"))
+    assert_same_explanation(
+        loaded.explain(many, reference="rows"), granite.explain(many, reference="rows")
+    )
     path = gx.save(granite.evaluate(new), tmp_path / "b.json")
     assert type(gx.load(path).frame()) is type(X)
 
@@ -242,7 +285,9 @@ def test_missing_values_and_unseen_levels_go_where_they_went(tmp_path):
     X, new = table(), table(40, seed=2)
     X.loc[::7, "a"] = np.nan
     new.loc[::5, "a"] = np.nan
-    new["c"] = pd.Categorical(["w" if i % 4 == 0 else level for i, level in enumerate(new["c"].astype(object))])
+    new["c"] = pd.Categorical(
+        ["w" if i % 4 == 0 else level for i, level in enumerate(new["c"].astype(object))]
+    )
 
     def robust(X):
         return model(X.assign(a=X["a"].fillna(3.0)))
@@ -275,12 +320,16 @@ def test_explanations_and_evaluations_come_back(saved, data, tmp_path):
 def test_attributions_from_the_paths_of_trees_are_resolved_again(question, tmp_path):
     """What the trees gave at the fit they give after loading; a function in their place is told so."""
     X = np.random.default_rng(0).normal(size=(120, 5))
-    forest = RandomForestRegressor(5, max_depth=4, random_state=0).fit(X, X[:, 0] * X[:, 1] + X[:, 2])
+    forest = RandomForestRegressor(5, max_depth=4, random_state=0).fit(
+        X, X[:, 0] * X[:, 1] + X[:, 2]
+    )
     granite = gx.Granite(forest, question).fit(X)
     path = gx.save(granite, tmp_path / "a.json")
     loaded = gx.load(path, model=forest)
     assert_same_evaluation(loaded.evaluate(X[:60]), granite.evaluate(X[:60]))
-    assert_same_explanation(loaded.explain(X[:60], reference="rows"), granite.explain(X[:60], reference="rows"))
+    assert_same_explanation(
+        loaded.explain(X[:60], reference="rows"), granite.explain(X[:60], reference="rows")
+    )
     with pytest.raises(ModelError, match="planned from the model's trees"):
         gx.load(path, model=lambda X: forest.predict(X)).evaluate(X[:60])
 
@@ -296,7 +345,9 @@ def test_sampled_effects_are_drawn_again_as_they_were(tmp_path):
     sides = [fitted_view(fit).result.comparisons[0].first for fit in (granite, loaded)]
     assert 8 <= len(sides[0].draws) < 64
     assert sides[0].draws == sides[1].draws
-    assert_same_explanation(loaded.explain(X[:30], reference="rows"), granite.explain(X[:30], reference="rows"))
+    assert_same_explanation(
+        loaded.explain(X[:30], reference="rows"), granite.explain(X[:30], reference="rows")
+    )
 
 
 cells = st.sampled_from([-2.5, -1.0, 0.0, 0.1, 1 / 3, 7.0])
@@ -304,7 +355,10 @@ cells = st.sampled_from([-2.5, -1.0, 0.0, 0.1, 1 / 3, 7.0])
 
 @pytest.mark.filterwarnings("ignore::granite_xai.base.errors.GraniteWarning")
 @examples(30)
-@given(rows=st.lists(st.tuples(cells, cells, st.sampled_from("uvw")), min_size=12, max_size=24), seed=st.integers(0, 9))
+@given(
+    rows=st.lists(st.tuples(cells, cells, st.sampled_from("uvw")), min_size=12, max_size=24),
+    seed=st.integers(0, 9),
+)
 def test_round_trips_of_random_fits(rows, seed, tmp_path_factory):
     X = pd.DataFrame(rows, columns=["p", "q", "r"]).astype({"r": "category"})
     weights = np.random.default_rng(seed).normal(size=4)
@@ -316,7 +370,9 @@ def test_round_trips_of_random_fits(rows, seed, tmp_path_factory):
 
     question = ("ice-pdp", "mplot-pdp", "ale", "cfi-pfi")[seed % 4]
     y = np.arange(len(X), dtype=float) % 3
-    granite = gx.Granite(random_model, question, min_samples_leaf=2, alpha=0.0, search="greedy").fit(X, y)
+    granite = gx.Granite(
+        random_model, question, min_samples_leaf=2, alpha=0.0, search="greedy"
+    ).fit(X, y)
     path = tmp_path_factory.mktemp("random") / "a.json"
     loaded = gx.load(gx.save(granite, path, include_data=bool(seed % 2)), model=random_model)
     assert loaded.partition_ == granite.partition_
@@ -329,7 +385,9 @@ def test_the_tree_behind_conditional_bins_is_read_as_scikit_learn_reads_it(tmp_p
     """Ranks are small whole numbers; here also cells that float32 rounds onto a threshold."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(300, 4))
-    grown = DecisionTreeRegressor(max_leaf_nodes=10, random_state=0).fit(X, X[:, 0] * X[:, 1] + X[:, 2])
+    grown = DecisionTreeRegressor(max_leaf_nodes=10, random_state=0).fit(
+        X, X[:, 0] * X[:, 1] + X[:, 2]
+    )
     plain = BinTree.of(grown)
     edge = np.repeat(X[:1], 30, axis=0)
     edge[:, 0] = grown.tree_.threshold[0] * (1 + np.linspace(-1e-7, 1e-7, 30))
@@ -354,7 +412,9 @@ TYPED = pd.DataFrame(
         "category": pd.Categorical(["x", None, "y"], categories=["y", "x", "never"]),
         "numbers": pd.Categorical([3, 1, 3], categories=[3, 2, 1], ordered=True),
         "date": pd.to_datetime(["2020-01-01 00:00:00.5", None, "2021-05-05 06:07:08.123456"]),
-        "zone": pd.to_datetime(["2020-01-01", None, "2021-05-05"], utc=True).tz_convert("Europe/Berlin"),
+        "zone": pd.to_datetime(["2020-01-01", None, "2021-05-05"], utc=True).tz_convert(
+            "Europe/Berlin"
+        ),
         "duration": pd.to_timedelta(["1 day", None, "2 h"]),
     }
 )
@@ -377,7 +437,9 @@ def test_arrays_keep_their_dtype(dtype):
     X = np.array([[0, 1], [1, 0], [1, 1]]).astype(dtype)
     found = through_a_file(read_table(X, missing="allow")).native
     np.testing.assert_array_equal(found, X)
-    assert found.dtype == X.dtype.newbyteorder("=") or found.dtype.kind == "U"  # as wide as its longest text
+    assert (
+        found.dtype == X.dtype.newbyteorder("=") or found.dtype.kind == "U"
+    )  # as wide as its longest text
 
 
 def test_a_dtype_that_no_file_holds_is_refused_by_name(tmp_path):
@@ -386,7 +448,9 @@ def test_a_dtype_that_no_file_holds_is_refused_by_name(tmp_path):
     with pytest.raises(InputError, match=r"column 'a' \(index 0\) has dtype") as caught:
         gx.save(granite, tmp_path / "a.json", include_data=True)
     assert caught.value.code == "F08"
-    path = gx.save(granite, tmp_path / "a.json")  # without rows there is nothing that could not be held
+    path = gx.save(
+        granite, tmp_path / "a.json"
+    )  # without rows there is nothing that could not be held
     with pytest.warns(ModelWarning, match="F09.*not known"):
         loaded = gx.load(path, model=model)
     np.testing.assert_array_equal(loaded.predict(NEW), granite.predict(NEW))
@@ -435,28 +499,68 @@ WRONG = {
         {"type": "Joint", "groups": {"tuple": []}, "x": 1},
         "'x'",
     ),
-    "missing field": (("granite", "parameters", "influence"), {"type": "Joint"}, "influence has no entry 'groups'"),
-    "type of a field": (("granite", "parameters", "partitioner"), {"type": "Tree", "beam": 1.5}, r"partitioner\.beam"),
-    "truth for a number": (("granite", "parameters", "partitioner"), {"type": "Tree", "beam": True}, r"\.beam"),
-    "option": (("granite", "parameters", "resources"), {"type": "Resources", "dtype": "f"}, "dtype"),
+    "missing field": (
+        ("granite", "parameters", "influence"),
+        {"type": "Joint"},
+        "influence has no entry 'groups'",
+    ),
+    "type of a field": (
+        ("granite", "parameters", "partitioner"),
+        {"type": "Tree", "beam": 1.5},
+        r"partitioner\.beam",
+    ),
+    "truth for a number": (
+        ("granite", "parameters", "partitioner"),
+        {"type": "Tree", "beam": True},
+        r"\.beam",
+    ),
+    "option": (
+        ("granite", "parameters", "resources"),
+        {"type": "Resources", "dtype": "f"},
+        "dtype",
+    ),
     "no limits": (("granite", "parameters", "resources"), {"type": "Tree"}, "resources"),
-    "child out of range": (("granite", "fitted", "partition", "nodes", 0, "children"), [1, 99], "children"),
-    "cyclic child": (("granite", "fitted", "partition", "nodes", 0, "children"), [0, 2], "children"),
+    "child out of range": (
+        ("granite", "fitted", "partition", "nodes", 0, "children"),
+        [1, 99],
+        "children",
+    ),
+    "cyclic child": (
+        ("granite", "fitted", "partition", "nodes", 0, "children"),
+        [0, 2],
+        "children",
+    ),
     "column": (("granite", "fitted", "partition", "nodes", 0, "column"), "zz", "column"),
     "node": (("granite", "fitted", "partition", "nodes", 0, "extra"), 1, r"nodes\[0\] has 'extra'"),
     "path": (("table",), "../../etc/passwd", "table"),
     "kind": (("table", "columns", 0, "kind"), "callable", "kind"),
     "dtype": (("table", "columns", 0, "levels", "array", 0), "V1000000000", "dtype"),
     "levels": (("table", "columns", 0, "levels", "array", 1), [2.0, 1.0], "levels"),
-    "curve": (("granite", "fitted", "surrogate", "regions", 0, "curves", 0, "effects"), [0.0], "effects"),
-    "hole in a curve": (("granite", "fitted", "surrogate", "regions", 0, "curves", 0, "effects", 1), None, "effects"),
-    "curve column": (("granite", "fitted", "surrogate", "regions", 0, "curves", 0, "column"), 6, "column"),
+    "curve": (
+        ("granite", "fitted", "surrogate", "regions", 0, "curves", 0, "effects"),
+        [0.0],
+        "effects",
+    ),
+    "hole in a curve": (
+        ("granite", "fitted", "surrogate", "regions", 0, "curves", 0, "effects", 1),
+        None,
+        "effects",
+    ),
+    "curve column": (
+        ("granite", "fitted", "surrogate", "regions", 0, "curves", 0, "column"),
+        6,
+        "column",
+    ),
     "players": (("granite", "fitted", "surrogate", "effects", 0), [], "effects"),
     "coalition": (("granite", "fitted", "surrogate", "effects", 0), ["99"], r"effects\[0\]"),
     "coalition text": (("granite", "fitted", "surrogate", "effects", 0), ["1 x"], r"effects\[0\]"),
     "questions": (("granite", "questions"), [], "questions"),
     "pairs": (("granite", "questions", 0, "pairs"), [10**6, 0], r"questions\[0\]"),
-    "loss": (("granite", "parameters", "question"), {"type": "Disagreement", "loss": "os.system"}, "question"),
+    "loss": (
+        ("granite", "parameters", "question"),
+        {"type": "Disagreement", "loss": "os.system"},
+        "question",
+    ),
     "no question": (("granite", "parameters", "question"), ["ice-pdp", "os.system"], "question"),
     "region": (("granite", "fitted", "surrogate", "regions"), [], "regions"),
     "roots": (("granite", "fitted", "roots"), [1.0], "roots"),
@@ -465,9 +569,21 @@ WRONG = {
     "learned": (("granite", "fitted", "learned"), {"predict": 1}, "learned"),
     "dunder": (("granite", "fitted", "learned"), {"__class__": 1}, "learned"),
     "bins": (("granite", "fitted", "reference", "bins"), [], "reference"),
-    "remaining": (("granite", "fitted", "remaining"), {"number": "nan"}, "remaining is not a finite number"),
-    "fidelity": (("granite", "fitted", "fidelity"), {"number": "nan"}, r"\.fidelity is not a finite number"),
-    "global fidelity": (("granite", "fitted", "global_fidelity"), {"number": "inf"}, "global_fidelity is not"),
+    "remaining": (
+        ("granite", "fitted", "remaining"),
+        {"number": "nan"},
+        "remaining is not a finite number",
+    ),
+    "fidelity": (
+        ("granite", "fitted", "fidelity"),
+        {"number": "nan"},
+        r"\.fidelity is not a finite number",
+    ),
+    "global fidelity": (
+        ("granite", "fitted", "global_fidelity"),
+        {"number": "inf"},
+        "global_fidelity is not",
+    ),
     "predictions": (("granite", "model", "predictions"), [0.0], "model"),
     "seed": (("granite", "diagnostics", "seed"), "1", "seed"),
 }
@@ -491,16 +607,26 @@ def test_F04_a_baseline_has_one_row_for_each_reference(saved, tmp_path):
         gx.load(path, verify=False)
 
 
-def test_F05_questions_with_an_absurd_number_of_terms_are_refused_before_they_are_resolved(tmp_path):
+def test_F05_questions_with_an_absurd_number_of_terms_are_refused_before_they_are_resolved(
+    tmp_path,
+):
     X = np.random.default_rng(0).normal(size=(30, 40))
     path = gx.save(gx.Granite(lambda X: X[:, 0] * X[:, 1], max_depth=1).fit(X), tmp_path / "a.json")
-    for name, value in {"influence": {"tuple": ["interaction", 20]}, "question": "shap-pdp"}.items():
+    for name, value in {
+        "influence": {"tuple": ["interaction", 20]},
+        "question": "shap-pdp",
+    }.items():
         wrong = edited(path, tmp_path, replace_in("granite", "parameters", name, value=value))
         with pytest.raises(FormatError, match="F05: granite.questions have more than"):
             gx.load(wrong, verify=False)
 
 
-TREE = {"feature": [0, 0, 0], "threshold": [0.5, 0.0, 0.0], "left": [1, -1, -1], "right": [2, -1, -1]}
+TREE = {
+    "feature": [0, 0, 0],
+    "threshold": [0.5, 0.0, 0.0],
+    "left": [1, -1, -1],
+    "right": [2, -1, -1],
+}
 
 
 @pytest.mark.parametrize(
@@ -536,9 +662,22 @@ def test_F05_a_bin_tree_with_cycles_or_loose_nodes_is_refused(change):
 
 
 def test_F05_many_conditions_on_one_way_cost_no_time(tmp_path):
-    condition = {"type": "interval", "low": None, "high": 1.0, "order": None, "others": False, "missing": False}
+    condition = {
+        "type": "interval",
+        "low": None,
+        "high": 1.0,
+        "order": None,
+        "others": False,
+        "missing": False,
+    }
     many = [{"column": f"x{i}", "condition": condition} for i in range(20_000)]
-    region = {"rule": {"conditions": many}, "n_samples": 0, "fraction": None, "disagreement": None, "stop_reason": ""}
+    region = {
+        "rule": {"conditions": many},
+        "n_samples": 0,
+        "fraction": None,
+        "disagreement": None,
+        "stop_reason": "",
+    }
     data = {"type": "partition", "names": [], "regions": [region]}
     path = tmp_path / "a.json"
     head = {"schema": "granite-xai/partition", "version": VERSION, "package": "0"}
@@ -553,8 +692,18 @@ def test_F05_many_conditions_on_one_way_cost_no_time(tmp_path):
 def test_F05_long_lists_at_many_nodes_are_refused():
     order = [f"label {i}" for i in range(5000)]
     leaf = {"n_samples": 1, "fraction": 0.0, "disagreement": 0.0, "stop_reason": ""}
-    condition = {"type": "interval", "low": None, "high": "label 1", "order": order, "others": False, "missing": False}
-    nodes = [{**leaf, "conditions": [condition] * 2, "column": "x", "children": [1, 2]}, *[leaf] * 5000]
+    condition = {
+        "type": "interval",
+        "low": None,
+        "high": "label 1",
+        "order": order,
+        "others": False,
+        "missing": False,
+    }
+    nodes = [
+        {**leaf, "conditions": [condition] * 2, "column": "x", "children": [1, 2]},
+        *[leaf] * 5000,
+    ]
     with pytest.raises(FormatError, match="F05"):
         gx.Partition.from_dict({"type": "partition", "names": ["x"], "nodes": nodes})
 
@@ -580,7 +729,9 @@ def test_F07_a_newer_file_is_refused_with_both_versions(saved, tmp_path):
 
 
 def test_F07_a_file_of_0_1_is_refused_with_both_versions(saved, tmp_path):
-    path = edited(saved("ice-pdp")[1], tmp_path, lambda data: data.update(version=1, package="0.1.0"))
+    path = edited(
+        saved("ice-pdp")[1], tmp_path, lambda data: data.update(version=1, package="0.1.0")
+    )
     with pytest.raises(FormatError, match="version 1 of") as caught:
         gx.load(path)
     assert caught.value.code == "F07"
@@ -594,7 +745,14 @@ EVERY_FIXTURE = sorted(FIXTURES.glob("version-*/*.json"))
 def test_F07_there_is_a_fixture_of_every_kind_for_every_version():
     for version in range(OLDEST, VERSION + 1):
         kinds = {path.stem for path in EVERY_FIXTURE if path.parent.name == f"version-{version}"}
-        assert kinds >= {"partition", "rules", "explanation", "evaluation", "granite", "granite-with-data"}
+        assert kinds >= {
+            "partition",
+            "rules",
+            "explanation",
+            "evaluation",
+            "granite",
+            "granite-with-data",
+        }
 
 
 @pytest.mark.parametrize("path", EVERY_FIXTURE, ids=lambda path: f"{path.parent.name}/{path.stem}")
@@ -610,7 +768,10 @@ def test_F07_files_of_every_version_are_loaded_forever(path):
         predicted = loaded.predict(NEW)
         assert np.corrcoef(predicted, model(NEW))[0, 1] > 0.8
         if "with-data" in path.stem:
-            assert np.corrcoef(gx.load(path, model=model).predict(NEW, exact=True), predicted)[0, 1] > 0.99
+            assert (
+                np.corrcoef(gx.load(path, model=model).predict(NEW, exact=True), predicted)[0, 1]
+                > 0.99
+            )
     elif isinstance(loaded, gx.Partition):
         partition = loaded
         if path.stem == "rules":
@@ -635,7 +796,10 @@ def test_F08_pickle_deepcopy_and_clone_keep_the_model(saved):
     ("options", "name"),
     [
         ({"question": gx.question("ice-pdp", loss=np.square)}, "question.loss"),
-        ({"question": gx.question("pfi-risk", risk_loss=lambda p, y: (p - y) ** 2)}, "question.first.behavior.loss"),
+        (
+            {"question": gx.question("pfi-risk", risk_loss=lambda p, y: (p - y) ** 2)},
+            "question.first.behavior.loss",
+        ),
         ({"question": ["ice-pdp", gx.question("coe", loss=np.abs)]}, r"question\[1\].loss"),
         ({"random_state": np.random.RandomState(0)}, "random_state"),
     ],
@@ -664,7 +828,9 @@ def test_F09_without_rows_the_rest_names_include_data(saved):
     with pytest.raises(InputError, match=r"F09: .*include_data=True"):
         loaded.predict(NEW, exact=True)
     granite, _, whole = saved("ice-pdp")
-    np.testing.assert_array_equal(gx.load(whole, model).predict(NEW, exact=True), granite.predict(NEW, exact=True))
+    np.testing.assert_array_equal(
+        gx.load(whole, model).predict(NEW, exact=True), granite.predict(NEW, exact=True)
+    )
 
 
 def test_F09_a_baseline_chosen_in_each_region_is_a_row_of_the_data(tmp_path):
@@ -710,10 +876,14 @@ def test_F09_without_the_model_the_rest_asks_for_it(saved):
 @pytest.mark.parametrize("data", [False, True])
 def test_F09_another_model_is_refused(saved, data):
     path = saved("ice-pdp")[1 + data]
-    with pytest.raises(ModelError, match="not the model that was saved with: 8 of 8 predictions differ") as caught:
+    with pytest.raises(
+        ModelError, match="not the model that was saved with: 8 of 8 predictions differ"
+    ) as caught:
         gx.load(path, model=other_model)
     assert (caught.value.code, caught.value.argument) == ("F09", "model")
-    gx.load(path, model=lambda X: model(X) * (1 + 1e-9))  # another machine's rounding is no other model
+    gx.load(
+        path, model=lambda X: model(X) * (1 + 1e-9)
+    )  # another machine's rounding is no other model
 
 
 def test_F09_another_output_of_the_model_is_refused(tmp_path):
@@ -729,7 +899,9 @@ def test_S15_without_include_data_no_row_of_the_data_is_in_the_file(tmp_path):
     rng = np.random.default_rng(0)
     X = np.round(rng.normal(size=(50, 3)), 12)
     for question in ("ice-pdp", "ale", "mplot-pdp", baseline("median"), baseline("region")):
-        granite = gx.Granite(lambda X: X[:, 0] * X[:, 1] + X[:, 2], question, min_samples_leaf=10).fit(X)
+        granite = gx.Granite(
+            lambda X: X[:, 0] * X[:, 1] + X[:, 2], question, min_samples_leaf=10
+        ).fit(X)
         data = json.loads(gx.save(granite, tmp_path / "a.json").read_text(encoding="utf-8"))
         assert data["rows"] is None
         fitted, reference = data["granite"]["fitted"], data["granite"]["fitted"]["reference"]
@@ -761,7 +933,9 @@ def test_S15_synthetic_rows_are_made_of_levels():
 
 def test_F10_names_of_any_kind_survive_and_the_file_is_ascii(tmp_path):
     names = ["ä≤", "\u202eevil", "</script>", "b<=c", 'quo"te', "nul\x00", "\ud800", "😀 😀"]
-    rules = gx.Partition.from_rules([gx.Rule.parse("x ≤ 1"), gx.Rule.parse("x > 1")], names=["x", *names])
+    rules = gx.Partition.from_rules(
+        [gx.Rule.parse("x ≤ 1"), gx.Rule.parse("x > 1")], names=["x", *names]
+    )
     path = gx.save(rules, tmp_path / "a.json")
     raw = path.read_bytes()
     assert raw.isascii()
@@ -779,7 +953,9 @@ def test_F04_a_file_that_was_changed_by_accident_is_noticed(saved, tmp_path):
     raw = path.read_bytes()
     place = raw.index(b'"remaining": 0.') + len(b'"remaining": 0.')
     changed = tmp_path / "changed.json"
-    changed.write_bytes(raw[:place] + (b"1" if raw[place : place + 1] != b"1" else b"2") + raw[place + 1 :])
+    changed.write_bytes(
+        raw[:place] + (b"1" if raw[place : place + 1] != b"1" else b"2") + raw[place + 1 :]
+    )
     with pytest.raises(
         FormatError, match=r"F04: .*changed\.json was changed after it was saved.*verify=False"
     ) as caught:
@@ -846,7 +1022,10 @@ def test_a_new_dataclass_needs_no_code():
         "path",
         draws,
         np.array([True, False]),
-        {"when": (np.datetime64("2020-01-01", "D"), np.timedelta64(3, "s")), 4: [1.5, None, float("nan")]},
+        {
+            "when": (np.datetime64("2020-01-01", "D"), np.timedelta64(3, "s")),
+            4: [1.5, None, float("nan")],
+        },
     )
     form = structure(read_table([[1.0, 2.0, 3.0]], missing="error"))
     form = replace(form, classes={**form.classes, "Span": Span})
@@ -856,7 +1035,9 @@ def test_a_new_dataclass_needs_no_code():
     for name in data:
         if name not in ("anything", "note"):
             with pytest.raises(FormatError, match=f"invented has no entry '{name}'"):
-                form.read({key: value for key, value in data.items() if key != name}, Invented, "invented")
+                form.read(
+                    {key: value for key, value in data.items() if key != name}, Invented, "invented"
+                )
             with pytest.raises(FormatError, match=rf"invented\.{name}"):
                 form.read({**data, name: {"a": 1}}, Invented, "invented")
     with pytest.raises(FormatError, match="invented has 'more', which is not known"):
@@ -887,7 +1068,12 @@ def test_a_masking_in_the_table_is_known_to_files_with_what_it_learns(monkeypatc
         structure(read).write(learned, hint, "learned")
     monkeypatch.setitem(MASKINGS, "uniform", Uniform())
     data = json.loads(
-        json.dumps([structure(read).write(value, h, "a") for value, h in ((Uniform(7), Any), (learned, hint))])
+        json.dumps(
+            [
+                structure(read).write(value, h, "a")
+                for value, h in ((Uniform(7), Any), (learned, hint))
+            ]
+        )
     )
     assert structure(read).read(data[0], Any, "a") == Uniform(7)
     again = structure(read).read(data[1], hint, "b")
@@ -906,7 +1092,14 @@ plain = st.one_of(
     st.integers(-(2**60), 2**60),
     st.floats(),
     st.text(max_size=5),
-    st.sampled_from([np.datetime64("2020-02-29", "D"), np.timedelta64(-5, "ns"), Partial("sii"), AllExcept("a", 2)]),
+    st.sampled_from(
+        [
+            np.datetime64("2020-02-29", "D"),
+            np.timedelta64(-5, "ns"),
+            Partial("sii"),
+            AllExcept("a", 2),
+        ]
+    ),
 )
 nested = st.recursive(
     plain,
@@ -929,9 +1122,16 @@ def test_values_of_any_shape_survive(value):
 
 
 @examples(200)
-@given(st.lists(st.floats(allow_nan=True, allow_infinity=False), min_size=60, max_size=140), st.booleans())
+@given(
+    st.lists(st.floats(allow_nan=True, allow_infinity=False), min_size=60, max_size=140),
+    st.booleans(),
+)
 def test_long_lists_of_numbers_survive_to_the_bit(cells, floats):
-    numbers = cells if floats else [0 if cell != cell else max(-(10**17), min(10**17, int(cell))) for cell in cells]
+    numbers = (
+        cells
+        if floats
+        else [0 if cell != cell else max(-(10**17), min(10**17, int(cell))) for cell in cells]
+    )
     dtype = np.dtype(float if floats else np.int64)
     made = np.array(numbers, dtype=dtype)
     parsed = parse_json(json.dumps({"a": write_cells(made)}).encode())
@@ -939,7 +1139,9 @@ def test_long_lists_of_numbers_survive_to_the_bit(cells, floats):
     again = read_cells(parsed["a"], dtype, "a")
     np.testing.assert_array_equal(again, made)
     assert again.dtype == dtype
-    np.testing.assert_array_equal(np.signbit(again) | np.isnan(made), np.signbit(made) | np.isnan(made))
+    np.testing.assert_array_equal(
+        np.signbit(again) | np.isnan(made), np.signbit(made) | np.isnan(made)
+    )
 
 
 def peak_of(path):
@@ -959,10 +1161,16 @@ def test_F05_a_large_file_takes_at_most_twice_its_size(tmp_path):
     explanation = gx.Explainer().explain(lambda X: X[:, 0], X[:50])
     values = rng.normal(size=(60_000, 4))
     part = replace(
-        explanation.parts[0], rows=np.arange(60_000), values=values, errors=abs(values), base=rng.normal(size=60_000)
+        explanation.parts[0],
+        rows=np.arange(60_000),
+        values=values,
+        errors=abs(values),
+        base=rng.normal(size=60_000),
     )
     path = gx.save(
-        replace(explanation, parts=(part,) * 2, table=read_table(X, missing="error")), tmp_path / "a.json", True
+        replace(explanation, parts=(part,) * 2, table=read_table(X, missing="error")),
+        tmp_path / "a.json",
+        True,
     )
     assert path.stat().st_size > 20_000_000
     loaded, peak = peak_of(path)
@@ -976,8 +1184,30 @@ def test_F05_a_large_file_takes_at_most_twice_its_size(tmp_path):
 DOCUMENTS = {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in EVERY_FIXTURE}
 JUNK = [
     *(None, True, False, -1, 0, 1, 7, 10**18, -(10**18), 1e308, -0.5, 5e-324),
-    *("", "x", "nan", "ff", "0", "../../etc/passwd", "object", "str", "float16", "datetime64[ns]", "Tree"),
-    *([], {}, [[]], [None], [1, 2], ["a", "b"], {"tuple": []}, {"mapping": [[[], 1]]}, {"number": "nan"}),
+    *(
+        "",
+        "x",
+        "nan",
+        "ff",
+        "0",
+        "../../etc/passwd",
+        "object",
+        "str",
+        "float16",
+        "datetime64[ns]",
+        "Tree",
+    ),
+    *(
+        [],
+        {},
+        [[]],
+        [None],
+        [1, 2],
+        ["a", "b"],
+        {"tuple": []},
+        {"mapping": [[[], 1]]},
+        {"number": "nan"},
+    ),
     *(
         {"type": "Tree"},
         {"type": "Joint", "groups": 5},
@@ -997,7 +1227,11 @@ JUNK = [
 def walk(draw, data):
     """A random place in a document: the container and the key."""
     while True:
-        key = draw(st.sampled_from(sorted(data))) if isinstance(data, dict) else draw(st.integers(0, len(data) - 1))
+        key = (
+            draw(st.sampled_from(sorted(data)))
+            if isinstance(data, dict)
+            else draw(st.integers(0, len(data) - 1))
+        )
         inner = data[key]
         if not isinstance(inner, dict | list) or not inner or draw(st.integers(0, 4)) == 0:
             return data, key
@@ -1071,10 +1305,23 @@ def test_F05_mutated_bytes_raise_nothing_but_format_errors(data, tmp_path_factor
 def test_F05_loading_a_mutant_runs_nothing(monkeypatch, tmp_path):
     """Whatever a file says, no code of it and no shell is reached."""
     ran = []
-    gx.load(CURRENT / "granite.json")  # the hints of our own classes are read once, before any file counts
-    for name in ("os.system", "subprocess.Popen", "builtins.eval", "builtins.exec", "pickle.loads", "pickle.load"):
+    gx.load(
+        CURRENT / "granite.json"
+    )  # the hints of our own classes are read once, before any file counts
+    for name in (
+        "os.system",
+        "subprocess.Popen",
+        "builtins.eval",
+        "builtins.exec",
+        "pickle.loads",
+        "pickle.load",
+    ):
         monkeypatch.setattr(name, lambda *a, _name=name, **k: ran.append(_name))
-    for value in ("__import__('os').system('x')", {"type": "os.system", "command": "x"}, "!!python/object"):
+    for value in (
+        "__import__('os').system('x')",
+        {"type": "os.system", "command": "x"},
+        "!!python/object",
+    ):
         for name in ("question", "partitioner", "influence", "random_state", "output"):
             change = replace_in("granite", "parameters", name, value=value)
             path = edited(CURRENT / "granite.json", tmp_path, change)

@@ -16,7 +16,9 @@ HOSTILE = [
     "}", "a, b", "2012-03-01", "3 days", "≤", "impossible", "e\u0301", "²", "\U000e0041", "all rows", "(",
     "nan", "None",
 ]  # fmt: skip
-texts = st.one_of(st.sampled_from(HOSTILE), st.text(st.characters(exclude_categories=()), max_size=8))
+texts = st.one_of(
+    st.sampled_from(HOSTILE), st.text(st.characters(exclude_categories=()), max_size=8)
+)
 finite = st.floats(allow_nan=False, allow_infinity=False)
 labels = st.one_of(texts, st.integers(-(10**20), 10**20), finite, st.booleans())
 flags = st.booleans()
@@ -34,7 +36,9 @@ durations = st.builds(
 
 def intervals(ends, order=None):
     ends = st.none() | ends
-    return st.builds(lambda low, high, missing: Interval(low, high, order, missing), ends, ends, flags)
+    return st.builds(
+        lambda low, high, missing: Interval(low, high, order, missing), ends, ends, flags
+    )
 
 
 ordered = st.lists(labels, min_size=1, max_size=5, unique=True).flatmap(
@@ -47,7 +51,9 @@ conditions = st.one_of(
     intervals(durations),
     ordered,
     level_sets,
-    st.sampled_from([Interval.only_missing(), Interval(), Interval(missing=True), Interval(0.0, 0.0)]),
+    st.sampled_from(
+        [Interval.only_missing(), Interval(), Interval(missing=True), Interval(0.0, 0.0)]
+    ),
 )
 rules = st.lists(st.tuples(texts, conditions), max_size=4, unique_by=lambda pair: pair[0]).map(
     lambda pairs: Rule(tuple(pairs))

@@ -40,8 +40,28 @@ TEXTS = [
     "1",
 ]
 NUMBERS = [-1e300, -2.5, -0.0, 0.1 + 0.2, 0.3, 1 / 3, 6.0, 6.5, 20.0, 1e17, 5e-324, np.nan]
-STRANGE = ["hours per week", 'quo"te', "b<=c", "select", "名前", "1st", "a.b", "x", "index", "it's", "a`b", "#", "^x$"]
-MOMENTS = ["1700-01-01", "1969-12-31 23:59:59.9999", "2012-03-01", "2012-03-01 19:00:00.000001", "9999-12-31"]
+STRANGE = [
+    "hours per week",
+    'quo"te',
+    "b<=c",
+    "select",
+    "名前",
+    "1st",
+    "a.b",
+    "x",
+    "index",
+    "it's",
+    "a`b",
+    "#",
+    "^x$",
+]
+MOMENTS = [
+    "1700-01-01",
+    "1969-12-31 23:59:59.9999",
+    "2012-03-01",
+    "2012-03-01 19:00:00.000001",
+    "9999-12-31",
+]
 kinds = {
     "number": (intervals(st.sampled_from(NUMBERS[:-1])), NUMBERS),
     "text": (st.builds(Levels, st.frozensets(st.sampled_from(TEXTS)), flags, flags), [*TEXTS, None]),
@@ -59,7 +79,9 @@ kinds = {
         [*MOMENTS, "2012-03-01 19:00:00", "2012-03-01 00:00:00.000000999", None],
     ),
 }  # fmt: skip
-special = st.sampled_from([Interval.only_missing(), Interval(), Interval(missing=True), Interval(0.0, 0.0)])
+special = st.sampled_from(
+    [Interval.only_missing(), Interval(), Interval(missing=True), Interval(0.0, 0.0)]
+)
 
 
 @st.composite
@@ -69,9 +91,13 @@ def cases(draw):
     data, conditions = {}, []
     for name, (kind, (about, cells)) in zip(names, kinds.items(), strict=True):
         values = draw(st.lists(st.sampled_from(cells), min_size=6, max_size=6))
-        data[name] = pd.Series(values, dtype={"number": float, "whole": "Int64", "truth": "boolean"}.get(kind, object))
+        data[name] = pd.Series(
+            values, dtype={"number": float, "whole": "Int64", "truth": "boolean"}.get(kind, object)
+        )
         if kind == "date":
-            data[name] = pd.Series(np.array([str(v).replace(" ", "T") if v else "NaT" for v in values], dtype="M8[us]"))
+            data[name] = pd.Series(
+                np.array([str(v).replace(" ", "T") if v else "NaT" for v in values], dtype="M8[us]")
+            )
         if draw(st.booleans()):
             conditions.append((name, draw(about | special)))
     return pd.DataFrame(data), Rule(tuple(conditions))
@@ -88,7 +114,10 @@ def in_sqlite(frame, statement):
     with sqlite3.connect(":memory:") as there:
         quoted = ['"' + name.replace('"', '""') + '"' for name in frame.columns]
         there.execute(f"CREATE TABLE t ({', '.join(quoted)})")
-        lines = [[_stored(cell, i) for cell in line] for i, line in enumerate(frame.astype(object).to_numpy())]
+        lines = [
+            [_stored(cell, i) for cell in line]
+            for i, line in enumerate(frame.astype(object).to_numpy())
+        ]
         there.executemany(f"INSERT INTO t VALUES ({', '.join('?' * len(quoted))})", lines)
         found = [row[0] for row in there.execute(f"SELECT {statement} FROM t ORDER BY rowid")]
     there.close()
@@ -114,7 +143,9 @@ def membership(rule, frame):
     return rule.contains(frame).tolist()
 
 
-few = settings(max_examples=40, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
+few = settings(
+    max_examples=40, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much]
+)
 
 
 @few
@@ -124,9 +155,14 @@ def test_a_rule_in_sql_holds_where_it_holds(case):
     expected = membership(rule, frame)
     truth = lambda cells: [bool(cell) for cell in cells]  # noqa: E731  (unknown is not true)
     assert truth(in_duckdb(frame, rule.to_sql("duckdb"))) == expected
-    assert truth(in_duckdb(pl.from_pandas(frame, nan_to_null=False), rule.to_sql("duckdb"))) == expected
+    assert (
+        truth(in_duckdb(pl.from_pandas(frame, nan_to_null=False), rule.to_sql("duckdb")))
+        == expected
+    )
     assert truth(in_sqlite(frame, rule.to_sql("sqlite"))) == expected
-    assert truth(in_duckdb(frame, rule.to_sql())) == expected  # a frame of pandas has NULL for NaN there
+    assert (
+        truth(in_duckdb(frame, rule.to_sql())) == expected
+    )  # a frame of pandas has NULL for NaN there
 
 
 @few
@@ -150,9 +186,15 @@ def test_a_rule_in_python_holds_where_it_holds(case):
 def test_a_rule_in_pandas_holds_where_it_holds(case, names):
     frame, rule = case
     new = dict(zip(frame.columns, names, strict=False))
-    frame, rule = frame.rename(columns=new), Rule(tuple((new[name], c) for name, c in rule.conditions))
+    frame, rule = (
+        frame.rename(columns=new),
+        Rule(tuple((new[name], c) for name, c in rule.conditions)),
+    )
     expected = membership(rule, frame)
-    assert frame.query(rule.to_pandas(), engine="python").index.tolist() == np.flatnonzero(expected).tolist()
+    assert (
+        frame.query(rule.to_pandas(), engine="python").index.tolist()
+        == np.flatnonzero(expected).tolist()
+    )
     found = pd.Series(frame.eval(rule.to_pandas(), engine="python"), index=frame.index)
     assert found.astype("boolean").fillna(False).tolist() == expected
 
@@ -171,7 +213,9 @@ def test_a_partition_in_sql_numbers_the_regions(partition, cells):
 
 def test_a_row_that_no_region_holds_is_null():
     partition = Partition.from_rules(["number ≤ 1", "number > 1"], names=NAMES[:1])
-    assert in_duckdb(pd.DataFrame({"number": [0.0, 3.0, np.nan]}), partition.to_sql(dialect="duckdb")) == [0, 1, None]
+    assert in_duckdb(
+        pd.DataFrame({"number": [0.0, 3.0, np.nan]}), partition.to_sql(dialect="duckdb")
+    ) == [0, 1, None]
     assert partition.to_sql('my "r"').endswith('AS "my ""r"""')
 
 
@@ -194,7 +238,9 @@ def test_durations_compare_as_durations(end, values):
 
 
 def test_nanoseconds_are_not_lost_between_languages():
-    ticks = np.array(["2012-03-01T00:00:00.000000001", "2012-03-01T00:00:00.000000002"], dtype="datetime64[ns]")
+    ticks = np.array(
+        ["2012-03-01T00:00:00.000000001", "2012-03-01T00:00:00.000000002"], dtype="datetime64[ns]"
+    )
     frame, rule = pd.DataFrame({"when": ticks}), Rule((("when", Interval(None, ticks[0])),))
     assert pl.from_pandas(frame).select(rule.to_polars()).to_series().to_list() == [True, False]
     assert frame.eval(rule.to_pandas()).tolist() == in_python(rule, frame) == [True, False]
@@ -239,7 +285,11 @@ def test_any_name_that_a_database_holds_is_quoted(name):
 def test_an_empty_rule_holds_for_every_row():
     frame = pd.DataFrame({"x": [1.0, np.nan]})
     assert in_duckdb(frame, Rule().to_sql()) == [True, True]
-    assert len(frame.query(Rule().to_pandas())) == len(pl.from_pandas(frame).filter(Rule().to_polars())) == 2
+    assert (
+        len(frame.query(Rule().to_pandas()))
+        == len(pl.from_pandas(frame).filter(Rule().to_polars()))
+        == 2
+    )
     assert in_python(Rule(), frame) == [True, True]
 
 

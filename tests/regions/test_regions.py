@@ -24,9 +24,14 @@ ORDER = ("tiny", "small", "medium", "large")
 sides = st.sampled_from(["left", "right"])
 days = [np.datetime64(f"2012-0{m}-01") for m in range(1, 7)]
 
-number_pairs = st.builds(lambda at, m: cut(at, missing=m), st.sampled_from([-1.0, 0.0, 0.5, 2.0]), sides)
+number_pairs = st.builds(
+    lambda at, m: cut(at, missing=m), st.sampled_from([-1.0, 0.0, 0.5, 2.0]), sides
+)
 size_pairs = st.builds(
-    lambda at, m, big: cut(at, order=ORDER, missing=m, larger=big), st.sampled_from(ORDER[:-1]), sides, sides
+    lambda at, m, big: cut(at, order=ORDER, missing=m, larger=big),
+    st.sampled_from(ORDER[:-1]),
+    sides,
+    sides,
 )
 weather_pairs = st.builds(
     lambda left, big, m: grouping(left, {"clear", "mist", "rain"} - left, larger=big, missing=m),
@@ -34,7 +39,9 @@ weather_pairs = st.builds(
     sides,
     sides,
 )
-holiday_pairs = st.builds(lambda m, big: grouping({False}, {True}, larger=big, missing=m), sides, sides)
+holiday_pairs = st.builds(
+    lambda m, big: grouping({False}, {True}, larger=big, missing=m), sides, sides
+)
 day_pairs = st.builds(lambda at, m: cut(at, missing=m), st.sampled_from(days), sides)
 splits = st.one_of(
     st.tuples(st.just("number"), number_pairs),
@@ -44,7 +51,9 @@ splits = st.one_of(
     st.tuples(st.just("day"), day_pairs),
     st.tuples(st.sampled_from(NAMES), st.just(missing_or_present())),
 )
-a_leaf = st.builds(Leaf, st.integers(0, 50), st.floats(0, 1), st.floats(0, 1), st.sampled_from(["small", "deep"]))
+a_leaf = st.builds(
+    Leaf, st.integers(0, 50), st.floats(0, 1), st.floats(0, 1), st.sampled_from(["small", "deep"])
+)
 
 
 def joined(split, left, right):
@@ -73,7 +82,9 @@ def frame_of(cells):
         {
             "number": np.array(columns["number"], dtype=float),
             "size": pd.Categorical(columns["size"], categories=[*ORDER, "huge"], ordered=True),
-            "weather": pd.Categorical(columns["weather"], categories=["mist", "hail", "rain", "clear"]),
+            "weather": pd.Categorical(
+                columns["weather"], categories=["mist", "hail", "rain", "clear"]
+            ),
             "holiday": pd.array(columns["holiday"], dtype="boolean"),
             "day": pd.Series(columns["day"], dtype="datetime64[ns]"),
         }
@@ -134,7 +145,8 @@ def bike() -> Partition:
     work = Leaf(688, 0.688, 0.0001, "below alpha")
     free = Split("hr", *cut(6.0), (calm, ride), 312, 0.312, 0.41)
     return Partition(
-        Split("workingday", *cut(0.0, missing="right"), (free, work), 1000, 1.0, 1.0), ("hr", "workingday")
+        Split("workingday", *cut(0.0, missing="right"), (free, work), 1000, 1.0, 1.0),
+        ("hr", "workingday"),
     )
 
 
@@ -160,14 +172,28 @@ def test_the_printed_tree():
 def test_the_printed_region():
     """Numbers end, and words begin, under each other."""
     head, line = str(bike()[1]).split("\n")
-    assert head == "region  rows  of all rows  disagreement  rule                       not split because"
-    assert line == "     1   214       21.4 %         6.2 %  workingday ≤ 0 and hr > 6  maximal depth"
+    assert (
+        head
+        == "region  rows  of all rows  disagreement  rule                       not split because"
+    )
+    assert (
+        line == "     1   214       21.4 %         6.2 %  workingday ≤ 0 and hr > 6  maximal depth"
+    )
 
 
 def test_S04_hostile_names_and_reasons_cannot_act_on_the_terminal():
     leaf = Leaf(1, 0.5, 0.5, "\x1b[2J\nregion 7")
     text = str(
-        Partition(Split("\x1b[31m\u202e\n", *grouping({"\x07"}, {"b"}, larger="right"), (leaf, leaf), 2, 1.0, 1.0))
+        Partition(
+            Split(
+                "\x1b[31m\u202e\n",
+                *grouping({"\x07"}, {"b"}, larger="right"),
+                (leaf, leaf),
+                2,
+                1.0,
+                1.0,
+            )
+        )
     )
     assert all(line.isprintable() for line in text.split("\n"))
     assert len(text.split("\n")) == 7
@@ -190,7 +216,9 @@ def test_wide_letters_keep_the_columns_aligned():
 def test_a_long_rule_is_cut_in_the_tree_but_not_in_the_rules():
     many = {f"level{i}" for i in range(50)}
     leaf = Leaf(1, 0.5, 0.5, "x")
-    partition = Partition(Split("w", *grouping(many, {"other"}, larger="right"), (leaf, leaf), 2, 1.0, 1.0))
+    partition = Partition(
+        Split("w", *grouping(many, {"other"}, larger="right"), (leaf, leaf), 2, 1.0, 1.0)
+    )
     assert max(map(len, str(partition).splitlines())) < 150
     assert all(level in str(partition.rules[0]) for level in many)
 
@@ -199,7 +227,9 @@ def test_a_long_rule_is_cut_in_the_tree_but_not_in_the_rules():
 
 
 def test_D01_a_missing_value_where_the_fit_had_none_is_an_error():
-    partition = Partition(Split("x1", *cut(0.0), (Leaf(1, 0.5, 0.0), Leaf(1, 0.5, 0.0)), 2, 1.0, 1.0))
+    partition = Partition(
+        Split("x1", *cut(0.0), (Leaf(1, 0.5, 0.0), Leaf(1, 0.5, 0.0)), 2, 1.0, 1.0)
+    )
     X = np.array([[0.0, 1.0], [0.0, np.nan], [np.nan, -1.0]])
     with pytest.raises(InputError, match=r"'x1' \(index 1\) has 1 missing value") as caught:
         partition.apply(X)
@@ -228,7 +258,9 @@ def test_rules_that_overlap_or_leave_rows_out_are_named_with_the_rows():
 
 
 def test_rules_with_known_figures_print_them():
-    partition = Partition.from_rules(["x ≤ 1", "x > 1"], leaves=[Leaf(3, 0.3, 0.1), Leaf(7, 0.7, 0.2)])
+    partition = Partition.from_rules(
+        ["x ≤ 1", "x > 1"], leaves=[Leaf(3, 0.3, 0.1), Leaf(7, 0.7, 0.2)]
+    )
     assert "0     3       30.0 %        10.0 %  x ≤ 1" in str(partition)
     assert Partition.from_dict(json.loads(json.dumps(partition.to_dict()))) == partition
 
@@ -302,7 +334,14 @@ def test_F05_a_node_without_parent_is_refused():
 def test_F05_a_very_deep_tree_is_refused_without_recursion():
     chain = []
     for i in range(3000):
-        chain.append({**changed()["nodes"][1], "column": "hr", "children": [2 * i + 1, 2 * i + 2], "n_samples": 0})
+        chain.append(
+            {
+                **changed()["nodes"][1],
+                "column": "hr",
+                "children": [2 * i + 1, 2 * i + 2],
+                "n_samples": 0,
+            }
+        )
         chain.append({**changed()["nodes"][2], "n_samples": 0})
     chain.append({**changed()["nodes"][2], "n_samples": 0})
     with pytest.raises(FormatError, match="100 splits") as caught:
@@ -313,7 +352,13 @@ def test_F05_a_very_deep_tree_is_refused_without_recursion():
 def places(data, path=()):
     """Every place of nested dicts and lists."""
     yield path
-    items = data.items() if isinstance(data, dict) else enumerate(data) if isinstance(data, list) else ()
+    items = (
+        data.items()
+        if isinstance(data, dict)
+        else enumerate(data)
+        if isinstance(data, list)
+        else ()
+    )
     for key, value in items:
         yield from places(value, (*path, key))
 

@@ -16,7 +16,17 @@ from granite_xai.base.errors import FormatError, InputError
 from granite_xai.regions.conditions import complementary, cut, grouping, missing_or_present
 from granite_xai.regions.rule import Interval, Levels, Rule
 from granite_xai.regions.words import instant, name_text, value_text
-from regions.random_rules import HOSTILE, conditions, dates, durations, finite, flags, intervals, level_sets, rules
+from regions.random_rules import (
+    HOSTILE,
+    conditions,
+    dates,
+    durations,
+    finite,
+    flags,
+    intervals,
+    level_sets,
+    rules,
+)
 from strategies import paper
 
 small = st.sampled_from([-1.5, -0.0, 0.0, 1.0, 2.0, 3.5])
@@ -27,12 +37,18 @@ label_probe = np.array(["a", "b", "c", "d", "new", None], dtype=object)
 order_probe = np.array([*ORDER, None], dtype=object)
 truth_probe = np.array([False, True, "new", None], dtype=object)
 small_levels = st.builds(Levels, st.frozensets(levels), flags, flags)
-special = st.sampled_from([Interval.only_missing(), Interval(), Interval(missing=True), Interval(0.0, 0.0)])
+special = st.sampled_from(
+    [Interval.only_missing(), Interval(), Interval(missing=True), Interval(0.0, 0.0)]
+)
 
 
 @given(rules)
 def test_I16_text_reads_back_as_the_same_rule(rule):
-    orders = {name: c.order for name, c in rule.conditions if isinstance(c, Interval) and c.order is not None}
+    orders = {
+        name: c.order
+        for name, c in rule.conditions
+        if isinstance(c, Interval) and c.order is not None
+    }
     assert Rule.parse(str(rule), orders) == rule
 
 
@@ -99,10 +115,20 @@ def test_dates_compare_as_numpy_compares_them(value, end):
 
 @given(durations, durations)
 def test_durations_compare_as_counts(value, end):
-    count = lambda d: int(d / np.timedelta64(1, "ns")) if np.datetime_data(d.dtype)[0] == "ns" else None  # noqa: E731
+
+    def count(d):
+        return int(d / np.timedelta64(1, "ns")) if np.datetime_data(d.dtype)[0] == "ns" else None
+
     values = np.array([value])
-    if abs(value / np.timedelta64(1, "D")) < 100_000 and abs(end / np.timedelta64(1, "D")) < 100_000:  # NumPy's range
-        expected = value <= end if count(value) is None or count(end) is None else count(value) <= count(end)
+    if (
+        abs(value / np.timedelta64(1, "D")) < 100_000
+        and abs(end / np.timedelta64(1, "D")) < 100_000
+    ):  # NumPy's range
+        expected = (
+            value <= end
+            if count(value) is None or count(end) is None
+            else count(value) <= count(end)
+        )
         assert Interval(None, end).contains(values)[0] == expected
 
 
@@ -127,19 +153,30 @@ def test_D18_dates_with_a_time_zone_are_compared_and_written_in_utc():
     clocks = pd.to_datetime(["2012-03-01 00:30", "2012-03-01 01:30"]).tz_localize("Europe/Berlin")
     rule = Rule.parse("when ≤ 2012-03-01")
     assert rule.contains(pd.DataFrame({"when": clocks})).tolist() == [True, False]
-    assert rule.contains(pd.DataFrame({"when": clocks.tz_localize(None)})).tolist() == [False, False]
+    assert rule.contains(pd.DataFrame({"when": clocks.tz_localize(None)})).tolist() == [
+        False,
+        False,
+    ]
     hours = pd.date_range("2012-03-01 00:30", periods=40, freq="h", tz="Europe/Berlin")
     X = pd.DataFrame({"when": hours, "x": np.arange(40) % 7 - 3.0})
     late = X["when"].iloc[20]
-    granite = paper(lambda X: X["x"] * (X["when"] >= late), split_features=["when"], max_depth=1).fit(X)
-    assert [str(rule) for rule in granite.partition_.rules] == ["when ≤ 2012-03-01 19:00", "when > 2012-03-01 19:00"]
+    granite = paper(
+        lambda X: X["x"] * (X["when"] >= late), split_features=["when"], max_depth=1
+    ).fit(X)
+    assert [str(rule) for rule in granite.partition_.rules] == [
+        "when ≤ 2012-03-01 19:00",
+        "when > 2012-03-01 19:00",
+    ]
 
 
 def test_a_date_beyond_the_unit_of_the_column_compares_without_overflow():
     values = np.array(["2012-01-01", "NaT"], dtype="datetime64[ns]")
     assert Interval(None, np.datetime64("9999-01-01")).contains(values).tolist() == [True, False]
     assert Interval(np.datetime64("9999-01-01"), None).contains(values).tolist() == [False, False]
-    assert Interval(np.datetime64("0001-01-01"), None, missing=True).contains(values).tolist() == [True, True]
+    assert Interval(np.datetime64("0001-01-01"), None, missing=True).contains(values).tolist() == [
+        True,
+        True,
+    ]
     assert Interval(None, np.datetime64("0001-01-01")).contains(values).tolist() == [False, False]
 
 
@@ -178,11 +215,16 @@ def as_python(rule: Rule) -> str:
 @given(
     st.one_of(intervals(small), special),
     st.one_of(small_levels, special),
-    st.lists(st.tuples(st.sampled_from([*numeric_probe[1:-2].tolist(), np.nan]), levels | st.just(None)), min_size=1),
+    st.lists(
+        st.tuples(st.sampled_from([*numeric_probe[1:-2].tolist(), np.nan]), levels | st.just(None)),
+        min_size=1,
+    ),
 )
 def test_I16_the_rule_as_code_reproduces_membership(x, w, rows):
     rule = Rule((("x", x), ("w", w)))
-    frame = pd.DataFrame({"w": pd.Series([r[1] for r in rows], dtype=object), "x": [r[0] for r in rows]})
+    frame = pd.DataFrame(
+        {"w": pd.Series([r[1] for r in rows], dtype=object), "x": [r[0] for r in rows]}
+    )
     known = {label: label for label in "abcd"}
     known["absent"] = lambda v: v is None or v != v
     code = compile(as_python(rule), "rule", "eval")
@@ -225,7 +267,9 @@ def test_conditions_read_as_a_person_would_write_them(condition, text):
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_N09_a_rule_on_any_name_is_joined_by_values(name):
-    rule = Rule().and_(name, Interval(None, 3)).and_(name, Interval(1, None)).and_("x", Levels({name}))
+    rule = (
+        Rule().and_(name, Interval(None, 3)).and_(name, Interval(1, None)).and_("x", Levels({name}))
+    )
     assert Rule.parse(str(rule)) == rule
     if name != "x":
         assert rule.conditions[0] == (name, Interval(1, 3))
@@ -270,8 +314,14 @@ def test_any_text_is_a_rule_or_refused(text):
 
 
 def test_ordered_labels_follow_the_order_of_the_fit_not_the_codes_of_the_frame():
-    frame = pd.DataFrame({"s": pd.Categorical(["large", "tiny", None], categories=ORDER[::-1], ordered=True)})
-    assert Rule((("s", Interval(None, "medium", ORDER)),)).contains(frame).tolist() == [False, True, False]
+    frame = pd.DataFrame(
+        {"s": pd.Categorical(["large", "tiny", None], categories=ORDER[::-1], ordered=True)}
+    )
+    assert Rule((("s", Interval(None, "medium", ORDER)),)).contains(frame).tolist() == [
+        False,
+        True,
+        False,
+    ]
     read = Rule.parse("s ≤ medium")
     assert read.contains(frame).tolist() == [True, False, False]  # no order of its own: the frame's
 
@@ -308,14 +358,31 @@ def test_numbers_truth_values_and_labels_of_equal_value_match():
         frame = pd.DataFrame({"s": column})
         assert Rule.parse("s is 1").contains(frame).tolist() == [False, True]
         assert Rule.parse("s is True").contains(frame).tolist() == [False, True]
-    assert Rule.parse("s ≤ 0").contains(pd.DataFrame({"s": [False, True]})).tolist() == [True, False]
+    assert Rule.parse("s ≤ 0").contains(pd.DataFrame({"s": [False, True]})).tolist() == [
+        True,
+        False,
+    ]
 
 
 def test_numbers_among_labels_are_values_and_only_nan_and_none_are_missing():
     cells = np.array([1.5, np.nan, None, "a", 0.0, np.float64(2)], dtype=object)
     assert Levels({1.5, "a"}).contains(cells).tolist() == [True, False, False, True, False, False]
-    assert Levels({1.5}, others=True).contains(cells).tolist() == [False, False, False, True, True, True]
-    assert Interval.only_missing().contains(cells).tolist() == [False, True, True, False, False, False]
+    assert Levels({1.5}, others=True).contains(cells).tolist() == [
+        False,
+        False,
+        False,
+        True,
+        True,
+        True,
+    ]
+    assert Interval.only_missing().contains(cells).tolist() == [
+        False,
+        True,
+        True,
+        False,
+        False,
+        False,
+    ]
 
 
 def test_labels_that_are_intervals_match_by_their_text():
@@ -360,14 +427,24 @@ def test_conditions_of_different_kinds_cannot_be_joined():
 def test_pairs_divide_the_values(missing, larger):
     pairs = [
         (cut(1.0, missing=missing), numeric_probe),
-        (cut("small", order=ORDER, missing=missing, larger=larger), np.array([*ORDER, "huge", None], dtype=object)),
+        (
+            cut("small", order=ORDER, missing=missing, larger=larger),
+            np.array([*ORDER, "huge", None], dtype=object),
+        ),
         (grouping({"a"}, {"b", "c"}, larger=larger, missing=missing), label_probe),
-        (grouping({False}, {True}, larger=larger, missing=missing), np.array([False, True, None], dtype=object)),
+        (
+            grouping({False}, {True}, larger=larger, missing=missing),
+            np.array([False, True, None], dtype=object),
+        ),
     ]
     for (left, right), probe in pairs:
         counts = left.contains(probe).astype(int) + right.contains(probe)
         assert complementary(left, right)
-        assert (counts[:-1] == 1).all() if probe is not numeric_probe else (counts[~np.isnan(probe)] == 1).all()
+        assert (
+            (counts[:-1] == 1).all()
+            if probe is not numeric_probe
+            else (counts[~np.isnan(probe)] == 1).all()
+        )
         assert counts[-1] == (missing is not None)
         assert left.intersect(right).is_empty
 
@@ -395,11 +472,19 @@ def test_complementary_pairs_of_levels_leave_no_value_out(left, right):
 
 def test_complementary_pairs_of_truth_values_are_those_that_leave_none_out_and_none_twice():
     """Both values on one side each; what is no truth value on one side too, if any side speaks of others."""
-    known = list(starmap(Levels, product([{False}, {True}, {False, True}], [False, True], [False, True])))
+    known = list(
+        starmap(Levels, product([{False}, {True}, {False, True}], [False, True], [False, True]))
+    )
     for left, right in product(known, repeat=2):
-        counts = [int(a) + int(b) for a, b in zip(*(c.contains(truth_probe) for c in (left, right)), strict=True)]
+        counts = [
+            int(a) + int(b)
+            for a, b in zip(*(c.contains(truth_probe) for c in (left, right)), strict=True)
+        ]
         new = counts[2] == 1 or not (left.others or right.others)
-        assert complementary(left, right) == (counts[:2] == [1, 1] and new and counts[3] <= 1), (left, right)
+        assert complementary(left, right) == (counts[:2] == [1, 1] and new and counts[3] <= 1), (
+            left,
+            right,
+        )
 
 
 @given(st.one_of(intervals(small), special), st.one_of(intervals(small), special))
@@ -425,7 +510,14 @@ def test_F04_a_broken_rule_names_the_place(data):
         Rule.from_dict(data)
 
 
-INTERVAL = {"type": "interval", "low": None, "high": 1.0, "order": None, "others": False, "missing": False}
+INTERVAL = {
+    "type": "interval",
+    "low": None,
+    "high": 1.0,
+    "order": None,
+    "others": False,
+    "missing": False,
+}
 
 
 @pytest.mark.parametrize(
@@ -463,11 +555,24 @@ def test_values_are_written_as_they_are_read():
 
 def test_conditions_are_written_as_a_person_would():
     assert Interval(6.5, 20).text("hr") == "6.5 < hr ≤ 20"
-    assert Interval(high=1, missing=True).contains(np.array([0.0, 2.0, np.nan])).tolist() == [True, False, True]
+    assert Interval(high=1, missing=True).contains(np.array([0.0, 2.0, np.nan])).tolist() == [
+        True,
+        False,
+        True,
+    ]
     assert Levels({"mist", "clear"}).text("weathersit") == "weathersit in {clear, mist}"
-    assert Levels({"mist"}, others=True, missing=True).text("weathersit") == "weathersit is not mist or missing"
+    assert (
+        Levels({"mist"}, others=True, missing=True).text("weathersit")
+        == "weathersit is not mist or missing"
+    )
 
 
 def test_a_split_says_where_missing_values_and_new_levels_go():
-    assert [side.text("temp") for side in cut(14.8, missing="left")] == ["temp ≤ 14.8 or missing", "temp > 14.8"]
-    assert [side.text("w") for side in grouping({"a"}, {"b", "c"}, larger="right")] == ["w is a", "w is not a"]
+    assert [side.text("temp") for side in cut(14.8, missing="left")] == [
+        "temp ≤ 14.8 or missing",
+        "temp > 14.8",
+    ]
+    assert [side.text("w") for side in grouping({"a"}, {"b", "c"}, larger="right")] == [
+        "w is a",
+        "w is not a",
+    ]

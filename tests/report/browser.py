@@ -33,7 +33,13 @@ class Browser:
             os.dup2(103, 3)
             os.dup2(104, 4)
 
-        flags = ["--headless", "--no-sandbox", "--disable-gpu", "--remote-debugging-pipe", f"--user-data-dir={folder}"]
+        flags = [
+            "--headless",
+            "--no-sandbox",
+            "--disable-gpu",
+            "--remote-debugging-pipe",
+            f"--user-data-dir={folder}",
+        ]
         self._process = subprocess.Popen(
             [program, *flags, "about:blank"],
             preexec_fn=arrange,
@@ -46,7 +52,9 @@ class Browser:
         self._numbers, self._rest, self.events = itertools.count(1), b"", []
         self._session = None
         target = self.send("Target.createTarget", url="about:blank")["targetId"]
-        self._session = self.send("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
+        self._session = self.send("Target.attachToTarget", targetId=target, flatten=True)[
+            "sessionId"
+        ]
         for room in ("Page", "Runtime", "Network", "Log", "DOM"):
             self.send(f"{room}.enable")
 
@@ -73,8 +81,17 @@ class Browser:
         return json.loads(text)
 
     def open(self, path, width=1280, height=900, hash="", wait=True):  # noqa: A002
-        self.send("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
-        for url in ("about:blank", path.as_uri() + hash):  # another hash alone would not load the page again
+        self.send(
+            "Emulation.setDeviceMetricsOverride",
+            width=width,
+            height=height,
+            deviceScaleFactor=1,
+            mobile=False,
+        )
+        for url in (
+            "about:blank",
+            path.as_uri() + hash,
+        ):  # another hash alone would not load the page again
             self.events.clear()
             self.send("Page.navigate", url=url)
             while not any(event.get("method") == "Page.loadEventFired" for event in self.events):
@@ -84,7 +101,9 @@ class Browser:
 
     def run(self, expression):
         """The value of a JavaScript expression in the page."""
-        answer = self.send("Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True)
+        answer = self.send(
+            "Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True
+        )
         assert "exceptionDetails" not in answer, answer
         return answer["result"].get("value")
 
@@ -93,7 +112,12 @@ class Browser:
         for kind in ("keyDown", "keyUp"):
             number = {"Enter": 13, "ArrowRight": 39, "ArrowDown": 40, "Escape": 27, "Tab": 9}[key]
             self.send(
-                "Input.dispatchKeyEvent", type=kind, key=key, code=code or key, windowsVirtualKeyCode=number, **text
+                "Input.dispatchKeyEvent",
+                type=kind,
+                key=key,
+                code=code or key,
+                windowsVirtualKeyCode=number,
+                **text,
             )
 
     def media(self, kind="screen", scheme="light"):
@@ -107,7 +131,11 @@ class Browser:
     @property
     def requests(self):
         """Addresses that were asked for, other than the file itself."""
-        sent = [e["params"]["request"]["url"] for e in self.events if e.get("method") == "Network.requestWillBeSent"]
+        sent = [
+            e["params"]["request"]["url"]
+            for e in self.events
+            if e.get("method") == "Network.requestWillBeSent"
+        ]
         return [url for url in sent if not url.startswith("file:")]
 
     @property

@@ -61,18 +61,25 @@ def hostile_report(**options):
     X = table(HOSTILE, HOSTILE[:5])
     model = Classifier(HOSTILE, classes=(HOSTILE[1], HOSTILE[2]))
     y = model.predict(X)
-    return gx.explain(model, X, y, title=HOSTILE[0] + HOSTILE[8], test=(X, y), search="greedy", **options)
+    return gx.explain(
+        model, X, y, title=HOSTILE[0] + HOSTILE[8], test=(X, y), search="greedy", **options
+    )
 
 
 def product(X):
-    return np.asarray(X["bmi"]) * np.where(np.asarray(X["sex"]) > 1, 1.0, -1.0) + 0.005 * np.asarray(X["s5"] * X["bp"])
+    return np.asarray(X["bmi"]) * np.where(
+        np.asarray(X["sex"]) > 1, 1.0, -1.0
+    ) + 0.005 * np.asarray(X["s5"] * X["bp"])
 
 
 def stories():
     """Name and report of each golden text; models are formulas, so that no library's version changes them."""
     X, y = gx.datasets.load_diabetes()
     yield "diabetes", gx.explain(product, X, y, test=(X.iloc[::4], y.iloc[::4]), max_depth=2)
-    yield "additive", gx.explain(lambda X: np.asarray(X["bmi"]) + np.asarray(X["s5"]) ** 2, X, max_samples=200)
+    yield (
+        "additive",
+        gx.explain(lambda X: np.asarray(X["bmi"]) + np.asarray(X["s5"]) ** 2, X, max_samples=200),
+    )
     yield "classifier", late()
 
 

@@ -31,20 +31,26 @@ def browser(tmp_path_factory):
 @pytest.fixture(scope="module")
 def files(tmp_path_factory):
     folder = tmp_path_factory.mktemp("reports")
-    X = pd.DataFrame(np.random.default_rng(0).normal(size=(240, 4)), columns=["temp", "wind", "hum", "hour"])
+    X = pd.DataFrame(
+        np.random.default_rng(0).normal(size=(240, 4)), columns=["temp", "wind", "hum", "hour"]
+    )
 
     def model(X):
         x = np.asarray(X)
         return x[:, 0] * np.where(x[:, 1] > 0, np.where(x[:, 3] > 0, 3.0, 1.0), -1.0) + x[:, 2]
 
-    told = gx.explain(model, X, model(X), test=(X, model(X)), rows=X.iloc[[0, 5]], alpha="auto", max_depth=2)
-    told.html(folder / "plain.html")
-    gx.explain(lambda X: np.column_stack([model(X), -model(X) + X.iloc[:, 0]]), X, output="all").html(
-        folder / "outputs.html"
+    told = gx.explain(
+        model, X, model(X), test=(X, model(X)), rows=X.iloc[[0, 5]], alpha="auto", max_depth=2
     )
+    told.html(folder / "plain.html")
+    gx.explain(
+        lambda X: np.column_stack([model(X), -model(X) + X.iloc[:, 0]]), X, output="all"
+    ).html(folder / "outputs.html")
     report = hostile_report()
     report.html(folder / "hostile.html")
-    (folder / "notebook.html").write_text(f"<!doctype html><body>{report._repr_html_()}", encoding="utf-8")
+    (folder / "notebook.html").write_text(
+        f"<!doctype html><body>{report._repr_html_()}", encoding="utf-8"
+    )
     return folder
 
 
@@ -58,7 +64,10 @@ def test_S01_S02_no_request_no_script_no_complaint(browser, files, name):
 def test_S01_a_script_would_be_noticed(browser, tmp_path):
     """The check above can fail."""
     page = tmp_path / "bad.html"
-    page.write_text("<!doctype html><script>console.log(1)</script><img src='http://127.0.0.1:9/x'>", encoding="utf-8")
+    page.write_text(
+        "<!doctype html><script>console.log(1)</script><img src='http://127.0.0.1:9/x'>",
+        encoding="utf-8",
+    )
     browser.open(page)
     assert browser.complaints
     assert browser.requests == ["http://127.0.0.1:9/x"]
@@ -68,7 +77,12 @@ def test_S01_hostile_titles_are_text(browser, files):
     browser.open(files / "hostile.html")
     assert browser.run("document.title").startswith(HOSTILE[0])
     assert browser.run("document.querySelectorAll('script').length") == 1
-    assert browser.run("document.querySelectorAll('img, iframe, [onload], [onerror], [onmouseover]').length") == 0
+    assert (
+        browser.run(
+            "document.querySelectorAll('img, iframe, [onload], [onerror], [onmouseover]').length"
+        )
+        == 0
+    )
 
 
 def test_S16_the_frame_of_a_notebook_has_no_origin(browser, files):
@@ -105,9 +119,14 @@ def test_a_node_between_adds_its_own_curve_to_those_of_its_regions(browser, file
     curves = "[...document.querySelectorAll('#differs .nodec')].filter(c => getComputedStyle(c).display !== 'none')"
     assert browser.run(f"{curves}.length") == 0
     browser.run(f"{inner}.click()")
-    assert set(browser.run(f"{curves}.map(c => '#' + c.dataset.node)")) == {browser.run(f"{inner}.hash")}
+    assert set(browser.run(f"{curves}.map(c => '#' + c.dataset.node)")) == {
+        browser.run(f"{inner}.hash")
+    }
     kept = set(browser.run(f"{inner}.dataset.set").split())
-    assert set(browser.run(DIMMED)) == set(browser.run("document.querySelector('.node').dataset.set").split()) - kept
+    assert (
+        set(browser.run(DIMMED))
+        == set(browser.run("document.querySelector('.node').dataset.set").split()) - kept
+    )
 
 
 def test_a_link_to_a_region_survives_mailing(browser, files):
@@ -115,7 +134,9 @@ def test_a_link_to_a_region_survives_mailing(browser, files):
     browser.run("new Promise(done => setTimeout(done, 900))")
     assert browser.run(CHOSEN) == "#region-2"
     assert browser.run(f"{SEEN}(document.querySelector('#region-2'))")
-    browser.run("history.pushState(null, '', '#all'), history.back(), new Promise(done => setTimeout(done, 300))")
+    browser.run(
+        "history.pushState(null, '', '#all'), history.back(), new Promise(done => setTimeout(done, 300))"
+    )
     assert browser.run(CHOSEN) == "#region-2"
 
 
@@ -129,7 +150,12 @@ def test_without_script_the_tree_is_a_list_of_links_and_every_region_is_shown(br
             cells = browser.send("DOM.getAttributes", nodeId=link)["attributes"]
             href = dict(zip(cells[::2], cells[1::2], strict=True))["href"]
             assert browser.send("DOM.querySelector", nodeId=document, selector=href)["nodeId"]
-        for selector in ("#differs .plot svg.wide", "#region-0", "#region-1:target", "#triage table"):
+        for selector in (
+            "#differs .plot svg.wide",
+            "#region-0",
+            "#region-1:target",
+            "#triage table",
+        ):
             found = browser.send("DOM.querySelector", nodeId=document, selector=selector)["nodeId"]
             assert browser.send("DOM.getBoxModel", nodeId=found)["model"]["height"] > 0
         tools = browser.send("DOM.querySelector", nodeId=document, selector=".tools")["nodeId"]
@@ -157,7 +183,8 @@ def test_values_are_read_by_arrow_keys_and_the_pointer(browser, files):
     browser.run("document.querySelector('.plot').focus()")
     browser.press("ArrowRight")
     cells = (
-        "[...document.querySelectorAll('.ch table tbody tr')[{}].cells].map(c => c.textContent.trim()).filter(c => c)"
+        "[...document.querySelectorAll('.ch table tbody tr')[{}].cells]"
+        ".map(c => c.textContent.trim()).filter(c => c)"
     )
     read = browser.run("[...document.querySelectorAll('.ch .read b')].map(b => b.textContent)")[
         : len(browser.run(cells.format(0)))
@@ -177,12 +204,16 @@ def test_values_are_read_by_arrow_keys_and_the_pointer(browser, files):
 def test_figures_and_their_numbers_are_saved(browser, files, tmp_path, kind):
     browser.send("Page.setDownloadBehavior", behavior="allow", downloadPath=str(tmp_path))
     browser.open(files / "plain.html")
-    browser.run(f"[...document.querySelectorAll('.ch .tools button')].find(b => b.textContent === '{kind}').click()")
+    browser.run(
+        f"[...document.querySelectorAll('.ch .tools button')].find(b => b.textContent === '{kind}').click()"
+    )
     browser.run("new Promise(done => setTimeout(done, 1500))")
     (saved,) = tmp_path.iterdir()
     content = saved.read_bytes()
     assert saved.suffix == f".{kind.lower()}"
-    assert content.startswith({"SVG": b"<svg", "PNG": b"\x89PNG", "CSV": saved.stem.encode() + b",all rows,R0"}[kind])
+    assert content.startswith(
+        {"SVG": b"<svg", "PNG": b"\x89PNG", "CSV": saved.stem.encode() + b",all rows,R0"}[kind]
+    )
     assert len(content) > 500
 
 
@@ -195,7 +226,10 @@ def test_a_table_is_sorted_by_its_head_with_the_keyboard(browser, files):
     browser.press("Enter")
     assert down == sorted(down, reverse=True)
     assert browser.run(rows) == sorted(down)
-    assert browser.run("document.querySelectorAll('#triage thead th')[1].getAttribute('aria-sort')") == "ascending"
+    assert (
+        browser.run("document.querySelectorAll('#triage thead th')[1].getAttribute('aria-sort')")
+        == "ascending"
+    )
 
 
 def test_the_data_of_a_figure_open_as_a_table(browser, files):
@@ -229,7 +263,9 @@ def test_no_label_of_an_axis_leaves_its_figure(browser, files, name, width):
 @pytest.mark.parametrize("name", ["plain", "hostile"])
 def test_a_thumb_finds_every_control_on_a_phone(browser, files, name):
     browser.open(files / f"{name}.html", width=390)
-    controls = "[...document.querySelectorAll('button, summary, .node')].filter(e => e.offsetParent)"
+    controls = (
+        "[...document.querySelectorAll('button, summary, .node')].filter(e => e.offsetParent)"
+    )
     sizes = f"{controls}.map(e => e.getBoundingClientRect())"
     assert browser.run(f"{sizes}.filter(b => b.height < 24 || b.width < 24).length") == 0
 
@@ -273,14 +309,30 @@ def test_dark_and_light_have_enough_contrast(browser, files):
 def test_print_shows_every_region_and_no_controls(browser, files):
     browser.open(files / "plain.html", hash="#region-1")
     browser.media("print")
-    assert browser.run("[...document.querySelectorAll('.card, .mult figure')].filter(v => !v.offsetHeight).length") == 0
     assert (
-        browser.run("[...document.querySelectorAll('.dim')].filter(v => getComputedStyle(v).opacity !== '1').length")
+        browser.run(
+            "[...document.querySelectorAll('.card, .mult figure')].filter(v => !v.offsetHeight).length"
+        )
         == 0
     )
-    assert browser.run("[...document.querySelectorAll('.tools, .toc')].filter(v => v.offsetHeight).length") == 0
+    assert (
+        browser.run(
+            "[...document.querySelectorAll('.dim')].filter(v => getComputedStyle(v).opacity !== '1').length"
+        )
+        == 0
+    )
+    assert (
+        browser.run(
+            "[...document.querySelectorAll('.tools, .toc')].filter(v => v.offsetHeight).length"
+        )
+        == 0
+    )
     top = "document.querySelector('{}').getBoundingClientRect().top"
-    assert browser.run(top.format("h1")) < browser.run(top.format(".tree")) < browser.run(top.format("main"))
+    assert (
+        browser.run(top.format("h1"))
+        < browser.run(top.format(".tree"))
+        < browser.run(top.format("main"))
+    )
     browser.media()
 
 

@@ -55,7 +55,11 @@ def test_S01_no_name_becomes_an_element_or_a_handler(page):
     assert tags.count("script") == tags.count("style") == 1
     assert not {"img", "link", "iframe", "object", "form", "base"} & set(tags)
     names = {name for _, attributes in page.elements for name in attributes}
-    assert not [name for name in names if name.startswith("on") or name in ("style", "src", "srcdoc", "xlink:href")]
+    assert not [
+        name
+        for name in names
+        if name.startswith("on") or name in ("style", "src", "srcdoc", "xlink:href")
+    ]
 
 
 def test_S01_the_parser_would_find_an_element():
@@ -85,10 +89,14 @@ def test_S01_json_escapes_what_scripts_and_files_cannot_hold(hostile):
 
 
 def test_S02_the_policy_allows_only_what_is_in_the_page(page):
-    policy = next(a["content"] for t, a in page.elements if a.get("http-equiv") == "Content-Security-Policy")
+    policy = next(
+        a["content"] for t, a in page.elements if a.get("http-equiv") == "Content-Security-Policy"
+    )
     assert policy.startswith("default-src 'none'; ")
     for kind in ("script", "style"):
-        digest = base64.b64encode(hashlib.sha256("".join(page.inline[kind]).encode()).digest()).decode()
+        digest = base64.b64encode(
+            hashlib.sha256("".join(page.inline[kind]).encode()).digest()
+        ).decode()
         assert f"{kind}-src 'sha256-{digest}'" in policy
     assert "unsafe" not in policy
 
@@ -111,16 +119,24 @@ def test_S04_names_are_isolated_from_the_direction_of_the_page(page):
 
 
 def test_S07_long_names_are_cut_with_the_full_text_on_hover(page):
-    titles = [attributes["title"] for tag, attributes in page.elements if tag == "bdi" and "title" in attributes]
+    titles = [
+        attributes["title"]
+        for tag, attributes in page.elements
+        if tag == "bdi" and "title" in attributes
+    ]
     assert HOSTILE[10] in titles
     assert HOSTILE[10] not in "".join(page.words)
 
 
 def test_S07_fifteen_columns_are_drawn_and_the_rest_is_in_the_table():
     rng = np.random.default_rng(0)
-    X = pd.DataFrame(rng.integers(0, 3, (40, 45)).astype(float), columns=[f"column {i}" for i in range(45)])
+    X = pd.DataFrame(
+        rng.integers(0, 3, (40, 45)).astype(float), columns=[f"column {i}" for i in range(45)]
+    )
     weights = np.arange(45) + 1.0
-    report = gx.explain(lambda X: np.asarray(X) @ weights + np.asarray(X)[:, 44] * np.asarray(X)[:, 43], X)
+    report = gx.explain(
+        lambda X: np.asarray(X) @ weights + np.asarray(X)[:, 44] * np.asarray(X)[:, 43], X
+    )
     assert len(report.story["effects"]) == 15
     assert "Show all 45 columns" in report.html()
     assert len(report.html().encode()) < 1_000_000
@@ -152,6 +168,14 @@ def test_every_figure_has_a_name_and_its_data(page):
 def test_identifiers_are_unique_and_labels_exist(page):
     known = [attributes["id"] for _, attributes in page.elements if "id" in attributes]
     assert len(known) == len(set(known))
-    wanted = {attributes["aria-labelledby"] for _, attributes in page.elements if "aria-labelledby" in attributes}
-    wanted |= {attributes["href"][1:] for _, attributes in page.elements if attributes.get("href", "").startswith("#")}
+    wanted = {
+        attributes["aria-labelledby"]
+        for _, attributes in page.elements
+        if "aria-labelledby" in attributes
+    }
+    wanted |= {
+        attributes["href"][1:]
+        for _, attributes in page.elements
+        if attributes.get("href", "").startswith("#")
+    }
     assert wanted <= set(known)

@@ -15,7 +15,10 @@ from granite_xai.tables import read_table
 
 
 def test_an_element_escapes_its_text_and_writes_underscores_as_dashes():
-    assert tag("text", "b", "a < b", x=1.04, data_r=2) == '<text class="b" x="1" data-r="2">a &lt; b</text>'
+    assert (
+        tag("text", "b", "a < b", x=1.04, data_r=2)
+        == '<text class="b" x="1" data-r="2">a &lt; b</text>'
+    )
 
 
 def test_a_path_is_broken_where_there_is_no_point():
@@ -47,7 +50,13 @@ def test_panels_fill_lines_as_evenly_as_can_be():
 
 @pytest.mark.parametrize(
     ("value", "top", "text"),
-    [(1234.0, 2000.0, "1.2k"), (0.001, 1.0, ""), (0.123, 1.0, "0.12"), (-123.4, 200.0, "-123"), (2.5e8, 3e8, "250M")],
+    [
+        (1234.0, 2000.0, "1.2k"),
+        (0.001, 1.0, ""),
+        (0.123, 1.0, "0.12"),
+        (-123.4, 200.0, "-123"),
+        (2.5e8, 3e8, "250M"),
+    ],
 )
 def test_a_number_in_a_cell_is_short(value, top, text):
     assert cell_text(value, top) == text

@@ -30,7 +30,14 @@ def X():
 
 @pytest.fixture(scope="module")
 def report(X):
-    return gx.explain(interacting, X, interacting(X), test=(X.iloc[:60], None), min_samples_leaf=30, search="greedy")
+    return gx.explain(
+        interacting,
+        X,
+        interacting(X),
+        test=(X.iloc[:60], None),
+        min_samples_leaf=30,
+        search="greedy",
+    )
 
 
 def test_figures_are_those_of_the_estimator(report, X):
@@ -38,7 +45,9 @@ def test_figures_are_those_of_the_estimator(report, X):
     figures = report.story["figures"]
     for name in ("disagreement", "remaining", "fidelity", "global_fidelity"):
         assert figures[name] == getattr(granite, f"{name}_") == getattr(report.granite, f"{name}_")
-    assert [str(rule) for rule in granite.partition_.rules] == [region["rule"] for region in report.story["regions"]]
+    assert [str(rule) for rule in granite.partition_.rules] == [
+        region["rule"] for region in report.story["regions"]
+    ]
 
 
 def test_the_map_needs_no_further_model_rows(X):
@@ -46,7 +55,11 @@ def test_the_map_needs_no_further_model_rows(X):
     three = X[["a", "b"]]
     model = lambda X: np.asarray(X)[:, 0] * np.asarray(X)[:, 1]  # noqa: E731
     told = gx.explain(model, three, model(three)).story["provenance"]
-    assert told["model_rows"] == told["fit_rows"] == gx.Granite(model).fit(three).diagnostics_["model"]["rows"]
+    assert (
+        told["model_rows"]
+        == told["fit_rows"]
+        == gx.Granite(model).fit(three).diagnostics_["model"]["rows"]
+    )
 
 
 @pytest.mark.filterwarnings("ignore::granite_xai.base.errors.BinWarning")
@@ -79,7 +92,10 @@ def test_the_headline_is_the_estimate_in_units_of_the_prediction(report):
 
 
 def test_the_tree_says_what_is_left_below_every_node(report):
-    lines = {line.region: (line.n_samples, max(line.corrected, 0.0)) for line in report.granite.estimate_.lines}
+    lines = {
+        line.region: (line.n_samples, max(line.corrected, 0.0))
+        for line in report.granite.estimate_.lines
+    }
 
     def check(node):
         rows, left = zip(*(lines[region] for region in node["regions"]), strict=True)
@@ -93,9 +109,13 @@ def test_the_tree_says_what_is_left_below_every_node(report):
 
 def test_shows_and_hides_are_roots_of_what_the_explanations_say(report):
     told = {each["set"]: each for each in report.story["triage"]}
-    assert sum(each["hides"] ** 2 for each in told.values()) == pytest.approx(report.granite.disagreement_, rel=1e-4)
+    assert sum(each["hides"] ** 2 for each in told.values()) == pytest.approx(
+        report.granite.disagreement_, rel=1e-4
+    )
     inside = sum(each["within"][1] ** 2 for each in told.values())
-    assert inside == pytest.approx(report.granite.disagreement_ * report.granite.remaining_, rel=1e-4)
+    assert inside == pytest.approx(
+        report.granite.disagreement_ * report.granite.remaining_, rel=1e-4
+    )
 
 
 def test_whole_numbers_in_rules_are_the_values_that_occur():
@@ -118,7 +138,9 @@ def test_pairs_that_explain_the_rest_are_found(report, X):
     steps = report.story["ledger"]["steps"]
     assert ["c", "d"] in report.story["ledger"]["pairs"]
     assert steps[0]["explained"] < steps[1]["explained"] < steps[2]["explained"] <= 1.0
-    exact = gx.Granite(lambda X: np.asarray(X)[:, 2] * np.asarray(X)[:, 3], influence="interaction").fit(X)
+    exact = gx.Granite(
+        lambda X: np.asarray(X)[:, 2] * np.asarray(X)[:, 3], influence="interaction"
+    ).fit(X)
     assert exact.fidelity_ == pytest.approx(1.0)
 
 
@@ -140,7 +162,9 @@ def test_effects_are_ice_and_pdp(report, X):
     own = np.mean([interacting(X.assign(a=value)) for value in X["a"]], axis=0)
     moved = ice - own + own.mean()
     for share, key in ((0.1, "low"), (0.9, "high")):
-        assert panel[key] == pytest.approx(np.quantile(moved, share, axis=1, method="inverted_cdf"), rel=1e-3, abs=1e-4)
+        assert panel[key] == pytest.approx(
+            np.quantile(moved, share, axis=1, method="inverted_cdf"), rel=1e-3, abs=1e-4
+        )
     assert panel["error"] == pytest.approx(ice.std(axis=1) / np.sqrt(len(X)), rel=1e-3)
 
 
@@ -201,15 +225,20 @@ def test_frame_has_one_line_for_each_scope_and_set(report):
 
 @pytest.mark.filterwarnings("ignore::granite_xai.base.errors.BinWarning")
 @pytest.mark.parametrize(
-    "question", ["mplot-pdp", "shap-pdp", "pfi-risk", "sobol", "coe", "ale", ["ice-pdp", "variance"]]
+    "question",
+    ["mplot-pdp", "shap-pdp", "pfi-risk", "sobol", "coe", "ale", ["ice-pdp", "variance"]],
 )
 def test_every_kind_of_question_has_a_story(question, X):
-    told = gx.explain(interacting, X.iloc[:60], interacting(X.iloc[:60]), question=question, search="greedy")
+    told = gx.explain(
+        interacting, X.iloc[:60], interacting(X.iloc[:60]), question=question, search="greedy"
+    )
     assert told.story["opening"] in str(told).replace("\n", " ")
     assert "<!doctype html>" in told.html()
 
 
-@pytest.mark.parametrize("options", [{"influence": "interaction"}, {"influence": "joint", "groups": {"g": ["a", "b"]}}])
+@pytest.mark.parametrize(
+    "options", [{"influence": "interaction"}, {"influence": "joint", "groups": {"g": ["a", "b"]}}]
+)
 def test_every_influence_has_a_story(options, X):
     assert len(gx.explain(interacting, X.iloc[:50], **options).html()) > 10_000
 
@@ -224,7 +253,9 @@ def test_missing_values_and_categories_have_a_story():
     people = table(names, ["u", "v", "w"], rows=80)
     people.loc[::7, "two"] = np.nan
     model = Classifier(names)
-    told = gx.explain(lambda X: model.predict_proba(X.fillna({"two": 0.0}))[:, 1], people, missing="allow")
+    told = gx.explain(
+        lambda X: model.predict_proba(X.fillna({"two": 0.0}))[:, 1], people, missing="allow"
+    )
     effects = {effect["set"]: effect for effect in told.story["effects"]}
     assert {effect["kind"] for effect in effects.values()} == {"nominal", "numeric"}
     two, kind = effects["two"], effects["kind"]
@@ -267,7 +298,9 @@ def test_the_models_of_these_tests_interact():
 def test_a_fit_has_the_report_that_explain_would_have_told(X, question):
     """The same story but for its costs, by the three ways to ask for it."""
     y = interacting(X)
-    told = gx.explain(interacting, X, y, question=question, max_samples=100, title="One", search="greedy").story
+    told = gx.explain(
+        interacting, X, y, question=question, max_samples=100, title="One", search="greedy"
+    ).story
     g = gx.Granite(interacting, question, max_samples=100, search="greedy").fit(X, y)
     stories_of_the_fit = [
         gx.explain(g, X, y, title="One").story,
@@ -282,7 +315,9 @@ def test_a_fit_has_the_report_that_explain_would_have_told(X, question):
 
 def test_the_report_of_a_fit_needs_no_table(X):
     g = gx.Granite(interacting, search="greedy").fit(X)
-    assert g.report().story["effects"] == gx.explain(interacting, X, search="greedy").story["effects"]
+    assert (
+        g.report().story["effects"] == gx.explain(interacting, X, search="greedy").story["effects"]
+    )
     assert g.report(test=X[:40]).story["evaluation"]["n_rows"] == 40
 
 
@@ -303,7 +338,11 @@ def test_the_page_is_shown_in_the_browser(X, monkeypatch):
     opened = []
     monkeypatch.setattr("webbrowser.open", opened.append)
     gx.Granite(interacting, max_depth=1).fit(X[:50]).report().show()
-    path = Path.from_uri(opened[0]) if hasattr(Path, "from_uri") else Path(opened[0].removeprefix("file://"))
+    path = (
+        Path.from_uri(opened[0])
+        if hasattr(Path, "from_uri")
+        else Path(opened[0].removeprefix("file://"))
+    )
     assert path.read_text(encoding="utf-8").startswith("<!doctype html>")
 
 
@@ -311,7 +350,9 @@ def test_the_page_is_shown_in_the_notebook(X, monkeypatch):
     shown = []
     display = types.SimpleNamespace(display=shown.append)
     shell = types.SimpleNamespace(kernel=object())
-    monkeypatch.setitem(sys.modules, "IPython", types.SimpleNamespace(get_ipython=lambda: shell, display=display))
+    monkeypatch.setitem(
+        sys.modules, "IPython", types.SimpleNamespace(get_ipython=lambda: shell, display=display)
+    )
     report = gx.Granite(interacting, max_depth=1).fit(X[:50]).report()
     report.show()
     assert shown == [report]
@@ -336,14 +377,19 @@ def test_S04_names_cannot_act_in_markdown():
 @pytest.mark.slow
 @pytest.mark.parametrize("question", ["ice-pdp", "pfi-risk"])
 def test_figures_and_their_numbers_lie_in_a_folder(X, tmp_path, question):
-    told = gx.explain(interacting, X[:60], interacting(X[:60]), question=question, max_depth=1, search="greedy")
+    told = gx.explain(
+        interacting, X[:60], interacting(X[:60]), question=question, max_depth=1, search="greedy"
+    )
     written = told.figures(tmp_path / "out", ("png", "svg", "pdf"))
     assert all(path.stat().st_size > 0 for path in written)
     names = {"regions", "effects", "report"} | ({"importances"} if question == "ice-pdp" else set())
     assert {path.stem for path in written} == names
     assert pd.read_csv(tmp_path / "out" / "report.csv").shape == told.frame().shape
     again = gx.load(gx.save(told.granite, tmp_path / "g.json"))
-    assert {path.stem for path in gx.Report(again).figures(tmp_path / "again")} == {"regions", "report"}
+    assert {path.stem for path in gx.Report(again).figures(tmp_path / "again")} == {
+        "regions",
+        "report",
+    }
 
 
 def test_single_rows_add_up_in_the_report(X):
@@ -379,9 +425,20 @@ def test_the_report_of_all_outputs_is_that_of_each(X):
         x = np.asarray(X)
         return np.column_stack([x[:, 0] * np.sign(x[:, 1]), x[:, 2] + x[:, 0] * np.sign(x[:, 1])])
 
-    told = gx.explain(model, X, model(X), output="all", search="greedy", max_depth=1, title="Both", test=(X, model(X)))
+    told = gx.explain(
+        model,
+        X,
+        model(X),
+        output="all",
+        search="greedy",
+        max_depth=1,
+        title="Both",
+        test=(X, model(X)),
+    )
     assert list(told.story["outputs"]) == [str(name) for name in told.granite.outputs_]
-    for k, (name, story) in enumerate(zip(told.granite.outputs_, told.story["outputs"].values(), strict=True)):
+    for k, (name, story) in enumerate(
+        zip(told.granite.outputs_, told.story["outputs"].values(), strict=True)
+    ):
         alone = told.granite.of_output(name).report(X, model(X)[:, k]).story
         assert story["effects"] == alone["effects"]
         assert story["regions"] == alone["regions"]

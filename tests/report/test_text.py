@@ -17,7 +17,9 @@ GOLDEN = Path(__file__).parent / "golden"
 
 @pytest.fixture(scope="module")
 def texts():
-    told = {name: str(report).replace(gx.__version__, "VERSION") + "\n" for name, report in stories()}
+    told = {
+        name: str(report).replace(gx.__version__, "VERSION") + "\n" for name, report in stories()
+    }
     # A slow machine is timed by a few more rows.
     return {
         name: re.sub(r"[\d,]+ rows sent to the model", "ROWS rows sent to the model", text)
@@ -42,7 +44,12 @@ def test_an_additive_model_has_nothing_to_explain(texts):
 def test_a_first_cut_that_gains_nothing_by_itself_is_told_so():
     """The refined search may begin with a cut that raises the gap: the next ones lower it."""
     X = np.random.default_rng(3).uniform(-1, 1, size=(120, 3))
-    asked = {"features": ["x0"], "split_features": ["x1", "x2"], "min_samples_leaf": 5, "max_depth": 2}
+    asked = {
+        "features": ["x0"],
+        "split_features": ["x1", "x2"],
+        "min_samples_leaf": 5,
+        "max_depth": 2,
+    }
     model = lambda X: X[:, 0] * np.sign(X[:, 1]) * np.sign(X[:, 2])  # noqa: E731
     g = gx.Granite(model, confidence_level=None, **asked).fit(X)
     assert sum(child.disagreement for child in g.partition_.root.children) > 1.0

@@ -19,7 +19,14 @@ from granite_xai.models import as_predictor
 from granite_xai.regions.conditions import complementary
 from granite_xai.regions.rule import satisfied
 from granite_xai.resolved import resolve
-from granite_xai.search.candidates import CUTS, best_of, candidates, conditions, cut_codes, order_levels
+from granite_xai.search.candidates import (
+    CUTS,
+    best_of,
+    candidates,
+    conditions,
+    cut_codes,
+    order_levels,
+)
 from granite_xai.tables import read_table
 from granite_xai.trees.routes import Route
 from strategies import Case, cases, examples, regions
@@ -32,7 +39,12 @@ def evaluations_of(case: Case, table):
     weights = np.ones(case.n) if case.weights is None else np.array(case.weights)
     asked = request(table, [effect])
     return evaluate(
-        Route(predictor, table), asked, FittedMaskings({}, {}, {}), weights=weights, y=None, resources=Resources()
+        Route(predictor, table),
+        asked,
+        FittedMaskings({}, {}, {}),
+        weights=weights,
+        y=None,
+        resources=Resources(),
     )[0]
 
 
@@ -47,7 +59,9 @@ def check(case: Case, rows: list[int], B: int, leaf: int, chosen: list[int] | No
     columns = list(range(case.d)) if chosen is None else sorted(chosen)
     found = candidates(table, at, node, columns, B, leaf, "quantiles")
     left = [tuple(at[c.inside(table.columns[c.column].codes[at])].tolist()) for c in found]
-    assert [(c.column, rows) for c, rows in zip(found, left, strict=True)] == [(c.column, c.left) for c in wanted]
+    assert [(c.column, rows) for c, rows in zip(found, left, strict=True)] == [
+        (c.column, c.left) for c in wanted
+    ]
 
 
 @given(data=st.data())
@@ -66,9 +80,14 @@ def test_cuts_are_those_of_the_definition_in_the_same_order(data):
 def test_the_words_of_a_cut_send_the_rows_of_any_node_where_the_cut_sends_them(data):
     """A cut that was found on all rows, applied to some of them: missing values may be alone on either side."""
     case = data.draw(cases(min_rows=2, max_rows=12, max_columns=3, missing=None, levels=8))
-    table, rows = read_table(case.X, missing="allow"), np.array(data.draw(regions(case, min_size=2)))
+    table, rows = (
+        read_table(case.X, missing="allow"),
+        np.array(data.draw(regions(case, min_size=2))),
+    )
     everyone, columns = np.arange(case.n), list(range(case.d))
-    for each in candidates(table, everyone, evaluations_of(case, table), columns, 8, 1, "quantiles"):
+    for each in candidates(
+        table, everyone, evaluations_of(case, table), columns, 8, 1, "quantiles"
+    ):
         column = table.columns[each.column]
         inside = each.inside(column.codes[rows])
         if inside.any() and not inside.all():
@@ -82,7 +101,9 @@ def test_the_words_of_a_cut_send_the_rows_of_any_node_where_the_cut_sends_them(d
 @examples(60)
 def test_many_levels_stand_along_their_pure_effects(data):
     """With eight levels and a small B the groups are one level against the rest, or cuts along the principal axis."""
-    case = data.draw(cases(min_rows=6, max_rows=12, min_columns=2, max_columns=3, mixed=True, levels=8))
+    case = data.draw(
+        cases(min_rows=6, max_rows=12, min_columns=2, max_columns=3, mixed=True, levels=8)
+    )
     check(case, list(range(case.n)), data.draw(st.sampled_from([2, 3, 5])), 1)
 
 
@@ -90,13 +111,17 @@ def test_many_levels_stand_along_their_pure_effects(data):
 def test_N02_the_order_of_levels_does_not_depend_on_the_unit_of_the_model(factor):
     """Levels whose effects are alike stand side by side, however small all effects are."""
     letters, slopes = list("abcdefgh"), [3.0, 1.0, -2.0, 2.0, -1.0, 0.0, 4.0, -3.0]
-    frame = pd.DataFrame([(letter, float(x)) for letter in letters for x in (-1, 0, 2)], columns=["kind", "x"])
+    frame = pd.DataFrame(
+        [(letter, float(x)) for letter in letters for x in (-1, 0, 2)], columns=["kind", "x"]
+    )
     table = read_table(frame, missing="error")
     worth = dict(zip(letters, slopes, strict=True))
     predictor = as_predictor(lambda X: factor * X["x"].to_numpy() * X["kind"].map(worth).to_numpy())
     effect = resolve(Marginal(), Local(), Pure(), Individual(), table, max_evaluations=10**6)
     options = {"weights": np.ones(24), "y": None, "resources": Resources()}
-    known = evaluate(Route(predictor, table), request(table, [effect]), FittedMaskings({}, {}, {}), **options)[0]
+    known = evaluate(
+        Route(predictor, table), request(table, [effect]), FittedMaskings({}, {}, {}), **options
+    )[0]
     line = order_levels(table.columns[0], np.arange(24), np.arange(8), known)
     walked = [slopes[place] for place in line]
     assert walked in (sorted(slopes), sorted(slopes, reverse=True))
@@ -118,6 +143,12 @@ def test_the_originals_cut_at_every_value_but_the_largest(values):
     assert found.tolist() == sorted(set(values))[:-1]
 
 
-@given(scores=st.lists(st.sampled_from([0.0, 0.5, 0.5 + 4e-11, 0.5 + 3e-10, 1.0]), min_size=1, max_size=6))
+@given(
+    scores=st.lists(
+        st.sampled_from([0.0, 0.5, 0.5 + 4e-11, 0.5 + 3e-10, 1.0]), min_size=1, max_size=6
+    )
+)
 def test_C15_of_scores_within_the_tolerance_the_first_counts(scores):
-    assert best_of(np.array(scores)) == next(k for k, score in enumerate(scores) if score - min(scores) < 1e-10)
+    assert best_of(np.array(scores)) == next(
+        k for k, score in enumerate(scores) if score - min(scores) < 1e-10
+    )

@@ -89,7 +89,9 @@ def test_ties_are_within_a_standard_error_that_shrinks_with_the_rows():
     for n in (100, 900):
         found = []
         for seed in range(4):
-            g = gx.Granite(MODELS["product"], max_depth=1, max_samples=None, **FAST).fit(rows(n, seed))
+            g = gx.Granite(MODELS["product"], max_depth=1, max_samples=None, **FAST).fit(
+                rows(n, seed)
+            )
             found.append(g.diagnostics_["splits"][0])
         errors[n] = np.mean([split["standard_error"] for split in found])
     assert 2.0 < errors[100] / errors[900] < 4.5
@@ -104,7 +106,9 @@ def test_the_standard_error_is_twice_as_large_where_both_halves_count_alike():
     """Each half then counts as a whole region, and no longer by its half of the rows."""
     found = []
     for weighting in ("mass", "uniform"):
-        g = gx.Granite(MODELS["product"], gx.Objective("ice-pdp", weighting=weighting), max_depth=1, **FAST).fit(rows())
+        g = gx.Granite(
+            MODELS["product"], gx.Objective("ice-pdp", weighting=weighting), max_depth=1, **FAST
+        ).fit(rows())
         (split,) = g.diagnostics_["splits"]
         found.append((split["split"], split["second"], split["standard_error"]))
     (*by_mass, error), (*alike, larger) = found

@@ -48,15 +48,24 @@ def X():
 def known(X):
     """The evaluations behind partial and pure effects, and these effects."""
     table, predictor = read_table(X, missing="error"), as_predictor(model)
-    effects = [explainer.effect(Route(predictor, table), Resources(), 0) for explainer in (PARTIAL, PURE)]
-    asked, weights = request(table, effects), np.random.default_rng(2).choice([0.5, 1.0, 2.0], size=len(X))
+    effects = [
+        explainer.effect(Route(predictor, table), Resources(), 0) for explainer in (PARTIAL, PURE)
+    ]
+    asked, weights = (
+        request(table, effects),
+        np.random.default_rng(2).choice([0.5, 1.0, 2.0], size=len(X)),
+    )
     options = {"weights": weights, "y": None, "resources": Resources()}
-    return evaluate(Route(predictor, table), asked, FittedMaskings({}, {}, {}), **options)[0], effects
+    return evaluate(Route(predictor, table), asked, FittedMaskings({}, {}, {}), **options)[
+        0
+    ], effects
 
 
 def divisions(n):
     """Some ways to divide n rows into cohorts; a number may be skipped, as when a representative has no row."""
-    return st.lists(st.lists(st.integers(0, 3), min_size=n, max_size=n), min_size=1, max_size=3).map(np.array)
+    return st.lists(
+        st.lists(st.integers(0, 3), min_size=n, max_size=n), min_size=1, max_size=3
+    ).map(np.array)
 
 
 def scatter_by_loop(vectors, labels, weights):
@@ -76,9 +85,14 @@ def scatter_by_loop(vectors, labels, weights):
 def test_N05_scatter_is_the_squared_distance_to_the_mean_of_the_cohort(labels, offset, seed):
     """With weights, for several divisions at once, also where what all rows share is much larger."""
     generator = np.random.default_rng(seed)
-    vectors, weights = generator.integers(-8, 9, size=(9, 2)) / 4 + offset, generator.choice([0.5, 1.0, 3.0], size=9)
+    vectors, weights = (
+        generator.integers(-8, 9, size=(9, 2)) / 4 + offset,
+        generator.choice([0.5, 1.0, 3.0], size=9),
+    )
     wanted = [scatter_by_loop(vectors - offset, line, weights) for line in labels]
-    np.testing.assert_allclose(scatter_within(vectors, labels, weights), wanted, rtol=1e-6, atol=1e-6)
+    np.testing.assert_allclose(
+        scatter_within(vectors, labels, weights), wanted, rtol=1e-6, atol=1e-6
+    )
 
 
 @given(labels=divisions(14))
@@ -94,7 +108,9 @@ def test_rows_are_explained_with_their_own_cohort_as_reference(X, known, labels)
             for n in rows:
                 hybrids = X[rows].copy()
                 hybrids[:, j] = X[n, j]
-                wanted = np.average(model(hybrids), weights=weights) - np.average(model(X[rows]), weights=weights)
+                wanted = np.average(model(hybrids), weights=weights) - np.average(
+                    model(X[rows]), weights=weights
+                )
                 assert found[n, j] == pytest.approx(wanted, abs=1e-12)
 
 
@@ -108,13 +124,17 @@ def test_the_pure_loss_is_the_disagreement_inside_each_cohort(X, known, block, l
     everyone = np.zeros(14, dtype=np.intp)
 
     def by_loop(line):
-        gaps = explained_inside(partial, evaluations, line) - explained_inside(pure, evaluations, line)
+        gaps = explained_inside(partial, evaluations, line) - explained_inside(
+            pure, evaluations, line
+        )
         return np.average(np.square(gaps).sum(axis=1), weights=evaluations.weights)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "BLOCK", block)
         found = loss(everyone)(labels)
-    np.testing.assert_allclose(found, [by_loop(line) / by_loop(everyone) for line in labels], rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(
+        found, [by_loop(line) / by_loop(everyone) for line in labels], rtol=1e-9, atol=1e-12
+    )
 
 
 @given(labels=divisions(14))
@@ -126,16 +146,22 @@ def test_the_mean_loss_is_a_share_of_that_of_one_cohort(known, labels):
     root = scatter_by_loop(whole, everyone, evaluations.weights)
     guided = explained_inside(partial, evaluations, labels[0])
     wanted = [scatter_by_loop(guided, line, evaluations.weights) / root for line in labels]
-    np.testing.assert_allclose(mean_loss(evaluations, partial)(labels[0])(labels), wanted, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(
+        mean_loss(evaluations, partial)(labels[0])(labels), wanted, rtol=1e-9, atol=1e-12
+    )
 
 
 def test_a_loss_of_nothing_has_no_share():
     """Where one cohort has no loss, neither has any other division; nothing is divided by zero."""
     X = np.random.default_rng(1).normal(size=(14, 3)).round(1)
     table, predictor = read_table(X, missing="error"), as_predictor(lambda X: 0.0 * X[:, 0])
-    effects = [explainer.effect(Route(predictor, table), Resources(), 0) for explainer in (PARTIAL, PURE)]
+    effects = [
+        explainer.effect(Route(predictor, table), Resources(), 0) for explainer in (PARTIAL, PURE)
+    ]
     options = {"weights": np.ones(14), "y": None, "resources": Resources()}
-    evaluations = evaluate(Route(predictor, table), request(table, effects), FittedMaskings({}, {}, {}), **options)[0]
+    evaluations = evaluate(
+        Route(predictor, table), request(table, effects), FittedMaskings({}, {}, {}), **options
+    )[0]
     labels = np.arange(14)[None] % 2
     pure = pure_loss(evaluations, ResolvedQuestion(Disagreement(PARTIAL, PURE), *effects))
     for loss in (mean_loss(evaluations, effects[0]), pure):
@@ -151,7 +177,9 @@ def test_only_cohorts_beyond_the_free_ones_cost(cohorts, price):
 @pytest.mark.parametrize("beta", [0.0, 0.2, 100.0])
 def test_the_search_never_ends_above_one_cohort(X, beta):
     """The cohorts found cost no more than all rows together, and no more than free when the others are dear."""
-    granite = paper(model, partitioner=Cohorts(free=1, beta=beta, restarts=2, rounds=2), random_state=3).fit(X)
+    granite = paper(
+        model, partitioner=Cohorts(free=1, beta=beta, restarts=2, rounds=2), random_state=3
+    ).fit(X)
     found = granite.clusters_
     assert sorted(set(found.tolist())) == list(range(found.max() + 1))
     if beta == 100.0:
@@ -164,8 +192,12 @@ def test_of_equally_good_rounds_the_first_is_kept(monkeypatch, X):
     first, second = np.repeat([0, 1], 7), np.tile([0, 1], 7)
     rounds = iter([first, second])
     monkeypatch.setattr(Cohorts, "_climb", lambda *_: (0.0, next(rounds)))
-    monkeypatch.setattr(module, "mean_loss", lambda *_: lambda explained: lambda labels: np.array([0.5]))
-    monkeypatch.setattr(module, "local_explainer", lambda *_: SimpleNamespace(effect=lambda *given: None))
+    monkeypatch.setattr(
+        module, "mean_loss", lambda *_: lambda explained: lambda labels: np.array([0.5])
+    )
+    monkeypatch.setattr(
+        module, "local_explainer", lambda *_: SimpleNamespace(effect=lambda *given: None)
+    )
     table = read_table(X, missing="error")
     problem = SimpleNamespace(seed=0, table=table, route=None, resources=None, evaluations=None)
     assert Cohorts(free=2, restarts=1, rounds=2)._search(problem).tolist() == first.tolist()
@@ -197,11 +229,17 @@ def test_distances_have_no_unit_and_treat_missing_values_as_a_label():
                 else:
                     wanted += ((cells[n] - cells[m]) / (present.std() or 1.0)) ** 2
             assert found[n, m] == pytest.approx(wanted), (n, m)
-    assert nearest(found, [[3, 0], [0, 1]])[0].tolist() == [int(line[0] < line[3]) for line in found]
+    assert nearest(found, [[3, 0], [0, 1]])[0].tolist() == [
+        int(line[0] < line[3]) for line in found
+    ]
 
 
 @given(
-    st.lists(st.tuples(st.integers(0, 2), st.integers(0, 3), st.sampled_from([0.5, 1.0, 2.5])), min_size=1, max_size=9)
+    st.lists(
+        st.tuples(st.integers(0, 2), st.integers(0, 3), st.sampled_from([0.5, 1.0, 2.5])),
+        min_size=1,
+        max_size=9,
+    )
 )
 @examples(60)
 def test_accuracy_is_the_share_of_rows_with_the_label_of_their_region(cells):
@@ -223,5 +261,7 @@ def test_random_starts_end_when_nothing_improves(monkeypatch):
         return made[-1], np.array([len(made)])
 
     monkeypatch.setattr(Cohorts, "_climb", climb)
-    assert Cohorts()._restarted(np.random.default_rng(0), np.zeros((1, 1)), lambda labels: np.zeros(1)).tolist() == [5]
+    assert Cohorts()._restarted(
+        np.random.default_rng(0), np.zeros((1, 1)), lambda labels: np.zeros(1)
+    ).tolist() == [5]
     assert len(made) == 35

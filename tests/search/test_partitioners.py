@@ -7,7 +7,16 @@ import pandas as pd
 import pytest
 
 import granite_xai as gx
-from granite_xai.partitioners import AllExcept, Clusters, Cohorts, GivenRules, Ice, RepidTree, Subgroups, Tree
+from granite_xai.partitioners import (
+    AllExcept,
+    Clusters,
+    Cohorts,
+    GivenRules,
+    Ice,
+    RepidTree,
+    Subgroups,
+    Tree,
+)
 from strategies import paper
 
 
@@ -51,7 +60,9 @@ def test_given_trees_are_measured_anew(X):
     first = paper(model, "ice-pdp").fit(X[:80])
     second = paper(model, "ice-pdp", partitioner=GivenRules(first.partition_)).fit(X)
     assert second.partition_.root.n_samples == len(X)
-    assert [str(rule) for rule in second.partition_.rules] == [str(rule) for rule in first.partition_.rules]
+    assert [str(rule) for rule in second.partition_.rules] == [
+        str(rule) for rule in first.partition_.rules
+    ]
     assert second.evaluate(X).remaining == pytest.approx(second.remaining_)
 
 
@@ -63,7 +74,9 @@ def test_given_rules_must_hold_rows_and_cover_them(X):
 
 
 def test_the_options_of_the_estimator_word_the_clusters(X):
-    deep = paper(model, "shap-pdp", partitioner=Clusters("shap"), alpha=0.0, min_samples_leaf=5).fit(X)
+    deep = paper(
+        model, "shap-pdp", partitioner=Clusters("shap"), alpha=0.0, min_samples_leaf=5
+    ).fit(X)
     flat = paper(model, "shap-pdp", partitioner=Clusters("shap"), max_depth=1).fit(X)
     assert len(flat.partition_) == 2 < len(deep.partition_)
     assert flat.description_accuracy_ < deep.description_accuracy_ <= 1.0
@@ -100,9 +113,14 @@ def test_subgroups_ignore_the_model_and_the_units():
 def test_subgroups_of_a_nominal_column_follow_its_levels():
     rng = np.random.default_rng(5)
     size = rng.normal(size=150)
-    frame = pd.DataFrame({"kind": np.where(size > 0, "a", "b"), "size": size, "noise": rng.normal(size=150)})
+    frame = pd.DataFrame(
+        {"kind": np.where(size > 0, "a", "b"), "size": size, "noise": rng.normal(size=150)}
+    )
     frame.loc[::10, "kind"] = "c"
-    g = paper(lambda X: X["size"].to_numpy() * (X["kind"] == "a").to_numpy(), partitioner=Subgroups("kind")).fit(frame)
+    g = paper(
+        lambda X: X["size"].to_numpy() * (X["kind"] == "a").to_numpy(),
+        partitioner=Subgroups("kind"),
+    ).fit(frame)
     assert g.partition_.root.column == "size"
 
 
@@ -117,14 +135,20 @@ def test_improvement_stops_the_tree_at_the_root_and_below(X):
     """A split needs a tenth of all disagreement first, then a tenth of the gain before it."""
     strict = paper(model, partitioner=Tree(search="greedy", alpha=0.0, min_improvement=0.99)).fit(X)
     assert strict.diagnostics_["stop_reasons"] == ["improvement too small"]
-    free = paper(model, partitioner=Tree(search="greedy", alpha=0.0, min_improvement=0.0, min_samples_leaf=5)).fit(X)
-    some = paper(model, partitioner=Tree(search="greedy", alpha=0.0, min_improvement=0.1, min_samples_leaf=5)).fit(X)
+    free = paper(
+        model, partitioner=Tree(search="greedy", alpha=0.0, min_improvement=0.0, min_samples_leaf=5)
+    ).fit(X)
+    some = paper(
+        model, partitioner=Tree(search="greedy", alpha=0.0, min_improvement=0.1, min_samples_leaf=5)
+    ).fit(X)
     assert 1 < len(some.partition_) <= len(free.partition_)
 
 
 def test_clusters_are_the_same_for_the_same_seed(X):
     for method in ("ward", "k-means", "birch"):
-        one, two = (paper(model, partitioner=Clusters("shap", method)).fit(X).clusters_ for _ in range(2))
+        one, two = (
+            paper(model, partitioner=Clusters("shap", method)).fit(X).clusters_ for _ in range(2)
+        )
         assert one.tolist() == two.tolist()
 
 
@@ -163,7 +187,13 @@ def test_wrong_options_are_named(make, words):
 
 
 @pytest.mark.parametrize(
-    "make", [lambda f: Clusters(Ice(f)), Subgroups, lambda f: RepidTree([f]), lambda f: RepidTree([f], "ale")]
+    "make",
+    [
+        lambda f: Clusters(Ice(f)),
+        Subgroups,
+        lambda f: RepidTree([f]),
+        lambda f: RepidTree([f], "ale"),
+    ],
 )
 def test_unknown_columns_are_named_before_the_model_is_asked(X, make):
     calls = []
@@ -179,7 +209,12 @@ def test_unknown_columns_are_named_before_the_model_is_asked(X, make):
 
 def test_the_names_of_0_1_still_work():
     """Page 8.2: what a user wrote for the first edition finds the same partitioners."""
-    old = {"Found": "PartitionResult", "Given": "GivenRules", "Original": "RepidTree", "Without": "AllExcept"}
+    old = {
+        "Found": "PartitionResult",
+        "Given": "GivenRules",
+        "Original": "RepidTree",
+        "Without": "AllExcept",
+    }
     assert {name: getattr(gx.partitioners, name) for name in old} == {
         name: getattr(gx.partitioners, new) for name, new in old.items()
     }

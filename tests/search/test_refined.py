@@ -27,7 +27,9 @@ class Spy:
 
 def random_table(rng, n=60):
     """Continuous, few-valued and (in two of three tables) further columns."""
-    return np.column_stack([rng.normal(size=n), rng.integers(0, 3, n), rng.uniform(-1, 1, n), rng.integers(0, 6, n)])
+    return np.column_stack(
+        [rng.normal(size=n), rng.integers(0, 3, n), rng.uniform(-1, 1, n), rng.integers(0, 6, n)]
+    )
 
 
 def random_model(rng):
@@ -65,7 +67,9 @@ def test_every_quarter_leaves_what_its_rows_leave(question, compiled, monkeypatc
     monkeypatch.setattr(pairs_module, "available", lambda: compiled)
     rng = np.random.default_rng(4)
     X, weights = random_table(rng), rng.integers(1, 4, 60) * 0.5
-    loss = gx.question(question, loss="absolute") if question == "ice-pdp" and compiled else question
+    loss = (
+        gx.question(question, loss="absolute") if question == "ice-pdp" and compiled else question
+    )
     problem = problem_of(random_model(rng), X, {loss: 2, "coe": 1}, sample_weight=weights)
     tables, rows = PairTables.of(problem, 3), np.flatnonzero(X[:, 2] > -0.5)
     groups = options_of(problem, rows)
@@ -74,9 +78,15 @@ def test_every_quarter_leaves_what_its_rows_leave(question, compiled, monkeypatc
         (found,) = tables.tables(rows, [(cuts[0], cuts[1])])
         for k, first in enumerate(groups[one]):
             for j, second in enumerate(groups[two]):
-                left = [each.inside(problem.table.columns[each.column].codes) for each in (first, second)]
+                left = [
+                    each.inside(problem.table.columns[each.column].codes)
+                    for each in (first, second)
+                ]
                 for quarter in range(4):
-                    sides = [side if not part else ~side for side, part in zip(left, divmod(quarter, 2), strict=True)]
+                    sides = [
+                        side if not part else ~side
+                        for side, part in zip(left, divmod(quarter, 2), strict=True)
+                    ]
                     members = np.zeros(60, dtype=bool)
                     members[rows] = (sides[0] & sides[1])[rows]
                     enough = members.sum() >= 3
@@ -100,7 +110,9 @@ def test_two_levels_equal_the_search_of_all_of_them():
 def exhaustive(problem, groups, alpha, least):
     """The least cost of a tree of two levels over some candidates, by trying all of them."""
     every = [option for group in groups for option in group]
-    inside = np.array([option.inside(problem.table.columns[option.column].codes) for option in every])
+    inside = np.array(
+        [option.inside(problem.table.columns[option.column].codes) for option in every]
+    )
 
     def side(members):
         found = [problem.measure(members[None].astype(float))[0] + alpha]
@@ -136,13 +148,16 @@ def test_refined_is_never_worse_than_greedy(seed):
     }
     for question in QUESTIONS if seed % 8 == 0 else QUESTIONS[:2]:
         greedy, refined = (
-            gx.Granite(model, question, search=search, **PLAIN, **options).fit(X, y) for search in ("greedy", "refined")
+            gx.Granite(model, question, search=search, **PLAIN, **options).fit(X, y)
+            for search in ("greedy", "refined")
         )
         assert cost(refined) <= cost(greedy) + 1e-9
-        assert min(region.n_samples for region in refined.partition_) >= min(options["min_samples_leaf"], len(X))
-        again = gx.Granite(model, question, partitioner=gx.partitioners.GivenRules(refined.partition_), **PLAIN).fit(
-            X, y
+        assert min(region.n_samples for region in refined.partition_) >= min(
+            options["min_samples_leaf"], len(X)
         )
+        again = gx.Granite(
+            model, question, partitioner=gx.partitioners.GivenRules(refined.partition_), **PLAIN
+        ).fit(X, y)
         assert again.remaining_ == pytest.approx(refined.remaining_, abs=1e-10)
 
 
@@ -154,7 +169,10 @@ def test_optimal_is_the_best_tree_of_two_levels_and_says_so(question):
     options = {"max_depth": 2, "min_samples_leaf": 5, "max_candidates": 5, "alpha": 0.02}
     g = gx.Granite(model, question, search="optimal", **PLAIN, **options).fit(X)
     problem = problem_of(model, X, question)
-    found, least = g.diagnostics_["certificate"], exhaustive(problem, options_of(problem, np.arange(60), 5, 5), 0.02, 5)
+    found, least = (
+        g.diagnostics_["certificate"],
+        exhaustive(problem, options_of(problem, np.arange(60), 5, 5), 0.02, 5),
+    )
     assert found["objective"] == pytest.approx(least, abs=1e-12)
     assert cost(g) == pytest.approx(found["found"])
     assert found["found"] <= found["objective"] + 1e-9
@@ -166,7 +184,8 @@ def test_a_tree_that_costs_less_than_all_over_the_cuts_of_the_root_is_kept_and_n
     X = np.random.default_rng(0).uniform(-1, 1, size=(200, 2))
     model = random_steps(np.random.default_rng(0))
     greedy, g = (
-        gx.Granite(model, search=s, max_depth=2, max_candidates=4, **PLAIN).fit(X) for s in ("greedy", "optimal")
+        gx.Granite(model, search=s, max_depth=2, max_candidates=4, **PLAIN).fit(X)
+        for s in ("greedy", "optimal")
     )
     found = g.diagnostics_["certificate"]
     assert cost(g) <= cost(greedy) + 1e-9
@@ -190,14 +209,24 @@ def test_the_last_of_three_levels_takes_its_best_single_cut():
     ]
     for node, rule in lower:
         own = X[rule.contains(X, ["x0", "x1", "x2", "x3"])]
-        alone = gx.Granite(model, search="greedy", max_depth=1, alpha=0, **options).fit(own).partition_.root
+        alone = (
+            gx.Granite(model, search="greedy", max_depth=1, alpha=0, **options)
+            .fit(own)
+            .partition_.root
+        )
         assert (node.column, node.n_samples) == (alone.column, alone.n_samples)
 
 
 def test_of_equally_good_trees_the_greedy_one_is_kept():
     """One cut of three values ends all disagreement: no search finds better."""
     x0 = np.random.default_rng(0).uniform(-1, 1, 120)
-    g = gx.Granite(lambda X: X[:, 0] * np.sign(X[:, 1] - 1), search="optimal", features=["x0"], max_depth=2, **PLAIN)
+    g = gx.Granite(
+        lambda X: X[:, 0] * np.sign(X[:, 1] - 1),
+        search="optimal",
+        features=["x0"],
+        max_depth=2,
+        **PLAIN,
+    )
     found = g.fit(np.column_stack([x0, np.arange(120) % 3])).diagnostics_["certificate"]
     assert len(g.partition_) == 3
     assert found["found"] == pytest.approx(3 * g.alpha) == found["objective"]
@@ -211,20 +240,32 @@ def test_without_compiled_loops_fewer_cuts_are_looked_at_and_the_certificate_say
     rng = np.random.default_rng(7)
     X, model = random_table(rng), random_model(rng)
     options = {"max_depth": 2, "min_samples_leaf": 5, "max_candidates": 10, "alpha": 0.02}
-    found = gx.Granite(model, search="optimal", **PLAIN, **options).fit(X).diagnostics_["certificate"]
+    found = (
+        gx.Granite(model, search="optimal", **PLAIN, **options).fit(X).diagnostics_["certificate"]
+    )
     problem = problem_of(model, X)
     some = [refine.thinned(group, 5) for group in options_of(problem, np.arange(60), 10, 5)]
     assert [len(group) for group in some] == [5, 2, 5, 5]
     assert found["cuts"] == 5
     assert found["objective"] == pytest.approx(exhaustive(problem, some, 0.02, 5), abs=1e-12)
     assert "at most 5 of the root's cuts a column" in found["text"]
-    g = gx.Granite(lambda X: X[:, 0] * np.sign(X[:, 1] - 1) * np.sign(X[:, 2]), features=["x0"], **PLAIN, **options)
-    assert g.set_params(search="refined").fit(X).remaining_ < g.set_params(search="greedy").fit(X).remaining_
+    g = gx.Granite(
+        lambda X: X[:, 0] * np.sign(X[:, 1] - 1) * np.sign(X[:, 2]),
+        features=["x0"],
+        **PLAIN,
+        **options,
+    )
+    assert (
+        g.set_params(search="refined").fit(X).remaining_
+        < g.set_params(search="greedy").fit(X).remaining_
+    )
 
 
 def random_steps(rng):
     t = rng.uniform(-1, 1, size=3)
-    return lambda X: X[:, 0] * np.where(X[:, 1] > t[0], np.where(X[:, 1] > t[1], 3.0, 1.0), X[:, 0] > t[2])
+    return lambda X: (
+        X[:, 0] * np.where(X[:, 1] > t[0], np.where(X[:, 1] > t[1], 3.0, 1.0), X[:, 0] > t[2])
+    )
 
 
 @pytest.mark.parametrize("question", ["mplot-pdp", "pfi-risk", "variance", "ale"])
@@ -233,7 +274,9 @@ def test_optimal_names_the_questions_it_serves(question):
     rng = np.random.default_rng(0)
     X, calls = random_table(rng), []
     with pytest.raises(gx.InputError, match="P03.*ice-pdp.*coe"):
-        gx.Granite(lambda X: calls.append(len(X)) or X[:, 0], question, search="optimal", **PLAIN).fit(X, X[:, 0])
+        gx.Granite(
+            lambda X: calls.append(len(X)) or X[:, 0], question, search="optimal", **PLAIN
+        ).fit(X, X[:, 0])
     assert sum(calls) <= 1
 
 
@@ -261,7 +304,12 @@ def test_interactions_of_three_columns_are_seen(asked):
     X = np.random.default_rng(1).uniform(-1, 1, size=(300, 5))
     options = {"features": ["x0"], "min_samples_leaf": 10, **asked}
     fits = [
-        gx.Granite(lambda X: X[:, 0] * np.sign(X[:, 1]) * np.sign(X[:, 2]), search=search, **PLAIN, **options).fit(X)
+        gx.Granite(
+            lambda X: X[:, 0] * np.sign(X[:, 1]) * np.sign(X[:, 2]),
+            search=search,
+            **PLAIN,
+            **options,
+        ).fit(X)
         for search in ("greedy", "refined", "optimal")
     ]
     assert fits[0].remaining_ > 0.03
@@ -275,11 +323,16 @@ def test_without_tables_three_columns_are_followed():
     X = np.random.default_rng(1).uniform(-1, 1, size=(200, 4))
     options = {"features": ["x0"], "max_depth": 2, "min_samples_leaf": 10, **PLAIN}
     greedy, refined = (
-        gx.Granite(lambda X: X[:, 0] * np.sign(X[:, 1] * X[:, 2]), "mplot-pdp", search=search, **options).fit(X)
+        gx.Granite(
+            lambda X: X[:, 0] * np.sign(X[:, 1] * X[:, 2]), "mplot-pdp", search=search, **options
+        ).fit(X)
         for search in ("greedy", "refined")
     )
     assert refined.remaining_ < 0.05 < 0.15 < greedy.remaining_
-    assert {column for rule in refined.partition_.rules for column, _ in rule.conditions} == {"x1", "x2"}
+    assert {column for rule in refined.partition_.rules for column, _ in rule.conditions} == {
+        "x1",
+        "x2",
+    }
 
 
 def test_of_many_columns_the_look_ahead_takes_those_with_the_best_single_cuts(monkeypatch):
@@ -289,7 +342,9 @@ def test_of_many_columns_the_look_ahead_takes_those_with_the_best_single_cuts(mo
     ahead = refine.Ahead(PairTables.of(problem, 2), refine.Cutter(problem.table, 2), 0.01)
     options = [option for group in options_of(problem, rows) for option in group]
     for best in [(0, 1), (1, 3), (2, 3)]:
-        scores = np.array([0.5 if option.column in best and option.code > 0 else 1.0 for option in options])
+        scores = np.array(
+            [0.5 if option.column in best and option.code > 0 else 1.0 for option in options]
+        )
         assert ahead.first(rows, options, scores).column in best
 
 
@@ -310,7 +365,11 @@ def test_the_best_cuts_of_three_columns_are_sharpened():
     def score(options):  # columns further to the left leave less
         return np.array(
             [
-                c.column + abs(X[c.inside(problem.table.columns[c.column].codes), c.column].max() - steps[c.column])
+                c.column
+                + abs(
+                    X[c.inside(problem.table.columns[c.column].codes), c.column].max()
+                    - steps[c.column]
+                )
                 for c in options
             ]
         )
@@ -327,7 +386,11 @@ def test_the_look_ahead_sees_every_column_of_a_wide_table(monkeypatch):
     """Scores in stages leave columns out that are none of the best; the look ahead chooses among more of them."""
     monkeypatch.setattr(refine, "MOST_PAIRS", 2**24)  # 13 of 30 columns
     generator = np.random.default_rng(1)
-    X, inner, outer = generator.normal(size=(80, 30)), generator.normal(size=(30, 6)) / 3, generator.normal(size=6)
+    X, inner, outer = (
+        generator.normal(size=(80, 30)),
+        generator.normal(size=(30, 6)) / 3,
+        generator.normal(size=6),
+    )
     found = []
     for wide in (30, 1000):
         monkeypatch.setattr(scoring, "WIDE", wide)
@@ -337,14 +400,25 @@ def test_the_look_ahead_sees_every_column_of_a_wide_table(monkeypatch):
     assert found[0] == found[1]
 
 
-WITH_CHANCE = {"max_samples": None, "holdout": False, "max_depth": 2, "min_samples_leaf": 5, "max_candidates": 5}
+WITH_CHANCE = {
+    "max_samples": None,
+    "holdout": False,
+    "max_depth": 2,
+    "min_samples_leaf": 5,
+    "max_candidates": 5,
+}
 
 
 def pair_matrices(model, X):
     """By column, the matrix whose means over a region are the gaps of its rows, asked of the model cell by cell."""
     found = []
     for i in range(X.shape[1]):
-        swapped = np.array([model(np.column_stack([X[:, :i], np.full(len(X), row[i]), X[:, i + 1 :]])) for row in X])
+        swapped = np.array(
+            [
+                model(np.column_stack([X[:, :i], np.full(len(X), row[i]), X[:, i + 1 :]]))
+                for row in X
+            ]
+        )
         found.append(swapped - model(X) + (swapped - model(X)).T)
     return np.stack(found)
 
@@ -366,14 +440,21 @@ def test_what_chance_adds_to_means_is_what_many_replicates_add():
     first, second = options_of(problem, rows)[:2]
     cuts = [cuts_of(each, problem.table, rows)[0] for each in (first, second)]
     (found,), (shown,) = (each.tables(rows, [tuple(cuts)]) for each in (tables, plain))
-    some = sum(tables.tables(rows, [tuple(cuts)], part)[0] for part in (slice(0, 2), slice(2, None)))
+    some = sum(
+        tables.tables(rows, [tuple(cuts)], part)[0] for part in (slice(0, 2), slice(2, None))
+    )
     for k, j in np.argwhere(np.isfinite(found[0])).tolist():
-        inside = [each.inside(problem.table.columns[each.column].codes[rows]) for each in (first[k], second[j])]
+        inside = [
+            each.inside(problem.table.columns[each.column].codes[rows])
+            for each in (first[k], second[j])
+        ]
         part = rows[inside[0] & inside[1]]
         expected = without_chance(matrices, part) * problem.chance.factors[0] / len(X)
         assert found[0, k, j] == pytest.approx(expected, abs=1e-12)
         assert some[0, k, j] == pytest.approx(expected, abs=1e-12)
-        assert found[0, k, j] == pytest.approx(problem.share(part), abs=0.05 * (shown[0, k, j] - expected) + 1e-9)
+        assert found[0, k, j] == pytest.approx(
+            problem.share(part), abs=0.05 * (shown[0, k, j] - expected) + 1e-9
+        )
 
 
 def test_the_certificate_is_the_least_of_all_trees_without_what_chance_adds():
@@ -389,7 +470,9 @@ def test_the_certificate_is_the_least_of_all_trees_without_what_chance_adds():
         cuts = [option.inside(problem.table.columns[option.column].codes) for option in every]
 
         def share(members, problem=problem, matrices=matrices):
-            return without_chance(matrices, np.flatnonzero(members)) * problem.chance.factors[0] / 60
+            return (
+                without_chance(matrices, np.flatnonzero(members)) * problem.chance.factors[0] / 60
+            )
 
         def side(members, problem=problem, cuts=cuts, alpha=alpha, share=share):
             rows, alone = np.flatnonzero(members), share(members)
@@ -398,7 +481,9 @@ def test_the_certificate_is_the_least_of_all_trees_without_what_chance_adds():
             both = [(members & cut, members & ~cut) for cut in cuts]
             both = [pair for pair in both if min(pair[0].sum(), pair[1].sum()) >= 5]
             split = [share(one) + share(two) + 2 * alpha for one, two in both]
-            return min([alone + alpha, *([] if whole else split)]), whole and min(split, default=1) < alone + alpha
+            return min([alone + alpha, *([] if whole else split)]), whole and min(
+                split, default=1
+            ) < alone + alpha
 
         sides = [[side(cut), side(~cut)] for cut in cuts]
         least = min(one[0] + two[0] for one, two in sides)
@@ -423,7 +508,9 @@ def test_the_certificate_says_when_it_does_not_correct_for_chance():
         found = g.diagnostics_["certificate"]
         assert "not corrected for chance" in found["text"]
         assert found["found"] == pytest.approx(cost(g), abs=1e-10)
-        assert ("draws other cuts" in found["text"]) == (found["found"] < found["objective"] - 1e-10)
+        assert ("draws other cuts" in found["text"]) == (
+            found["found"] < found["objective"] - 1e-10
+        )
 
 
 def test_scoring_in_stages_finds_the_best_columns_of_a_wide_table():
@@ -444,7 +531,10 @@ def test_scoring_in_stages_finds_the_best_columns_of_a_wide_table():
     some, its_mass = leading(problem, rows, options, inside, 8, 3)
     kept = np.isfinite(some).all(axis=(1, 2))
     columns = np.array([option.column for option in options])
-    least = {i: problem.shares.of(full, mass).sum(axis=1)[columns == i].min() for i in set(columns.tolist())}
+    least = {
+        i: problem.shares.of(full, mass).sum(axis=1)[columns == i].min()
+        for i in set(columns.tolist())
+    }
     assert 0 < kept.sum() < len(options)
     assert set(sorted(least, key=least.get)[:3]) <= set(columns[kept].tolist())
     np.testing.assert_allclose(some[kept], full[kept], rtol=0, atol=1e-12)

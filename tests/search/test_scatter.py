@@ -38,7 +38,9 @@ def test_N05_scatter_is_the_mean_squared_distance_to_the_mean_vector(data):
             for values in several:
                 if rows.any():
                     mean = np.average(values[rows], axis=0, weights=weights[rows])
-                    wanted += np.average(((values[rows] - mean) ** 2).sum(axis=1), weights=weights[rows])
+                    wanted += np.average(
+                        ((values[rows] - mean) ** 2).sum(axis=1), weights=weights[rows]
+                    )
             assert found[k, side] == pytest.approx(wanted, abs=1e-6)
 
 
@@ -48,7 +50,9 @@ def test_clusters_have_no_unit(method, factor):
     """Four groups of vectors are found whatever their unit and place; labels count by first appearance."""
     generator = np.random.default_rng(0)
     groups = np.array([0, 0, 1, 2, 1, 3, 2, 0, 3, 1])
-    vectors = 10.0 * np.array([[0, 0], [5, 0], [0, 5], [5, 5]])[groups] + generator.normal(size=(10, 2))
+    vectors = 10.0 * np.array([[0, 0], [5, 0], [0, 5], [5, 5]])[groups] + generator.normal(
+        size=(10, 2)
+    )
     found = Clusters("shap", method, 4, threshold=0.2).labels(factor * (vectors + 3.0))
     assert found.tolist() == groups.tolist()
 
@@ -56,7 +60,9 @@ def test_clusters_have_no_unit(method, factor):
 @pytest.mark.parametrize("method", ["ward", "k-means", "birch"])
 @pytest.mark.parametrize("wanted", [1, 2, 3])
 def test_there_are_no_more_clusters_than_wanted_nor_than_vectors(method, wanted):
-    few = np.array([[0.0], [1.0], [1.0 + 1e-13], [0.0]])  # what differs by noise alone is one vector
+    few = np.array(
+        [[0.0], [1.0], [1.0 + 1e-13], [0.0]]
+    )  # what differs by noise alone is one vector
     found = Clusters("shap", method, wanted, threshold=1e-3).labels(few)
     assert found.tolist() == ([0, 0, 0, 0] if wanted == 1 else [0, 1, 1, 0])
     many = np.arange(12.0)[:, None] ** 2
@@ -70,7 +76,10 @@ def test_a_second_question_without_disagreement_does_not_silence_the_first():
     model = lambda X: X[:, 0] * np.sign(X[:, 1]) + X[:, 2]  # noqa: E731
     loud = gx.question("ice-pdp").with_influence(Individual(["x0"]))
     still = gx.question("ice-pdp").with_influence(Individual(["x2"]))
-    for partitioner in (Clusters(Ice("x0"), n_clusters=2), gx.partitioners.Cohorts(free=2, restarts=2, rounds=1)):
+    for partitioner in (
+        Clusters(Ice("x0"), n_clusters=2),
+        gx.partitioners.Cohorts(free=2, restarts=2, rounds=1),
+    ):
         granite = paper(model, [loud, still], partitioner=partitioner).fit(X)
         assert len(set(granite.clusters_.tolist())) > 1
         assert len(set(paper(model, still, partitioner=partitioner).fit(X).clusters_.tolist())) == 1
@@ -78,16 +87,24 @@ def test_a_second_question_without_disagreement_does_not_silence_the_first():
 
 def test_columns_are_described_by_their_tenths_levels_or_standardised_values():
     """A column of missing values beside them where there are some."""
-    frame = pd.DataFrame({"number": np.arange(20.0), "kind": list("abca") * 5, "gaps": [np.nan, 1.0, 3.0, 5.0] * 5})
+    frame = pd.DataFrame(
+        {"number": np.arange(20.0), "kind": list("abca") * 5, "gaps": [np.nan, 1.0, 3.0, 5.0] * 5}
+    )
     number, kind, gaps = read_table(frame, missing="allow").columns
     below = described(number, "distribution")
     assert below.shape[0] == 20
     assert set(np.unique(below)) == {0.0, 1.0}
-    assert (np.diff(below, axis=0) <= 0).all()  # lying below a tenth ends somewhere and does not begin again
+    assert (
+        np.diff(below, axis=0) <= 0
+    ).all()  # lying below a tenth ends somewhere and does not begin again
     assert (np.diff(below, axis=1) >= 0).all()
-    assert described(number, "mean") == pytest.approx(((np.arange(20) - 9.5) / np.arange(20).std())[:, None])
+    assert described(number, "mean") == pytest.approx(
+        ((np.arange(20) - 9.5) / np.arange(20).std())[:, None]
+    )
     for by in ("distribution", "mean"):
-        assert described(kind, by).tolist() == [[float(label == level) for level in "abc"] for label in frame["kind"]]
+        assert described(kind, by).tolist() == [
+            [float(label == level) for level in "abc"] for label in frame["kind"]
+        ]
     spread = np.array([1.0, 3.0, 5.0]).std()
     wanted = [[0.0, 1.0], [-2 / spread, 0.0], [0.0, 0.0], [2 / spread, 0.0]]
     assert described(gaps, "mean") == pytest.approx(np.array(wanted * 5))

@@ -19,7 +19,9 @@ pairs = st.one_of(
     st.tuples(st.floats(-100, 100), st.floats(-100, 100)),
     st.tuples(st.integers(-2000, 2000).map(float), st.integers(-2000, 2000).map(float)),
     st.builds(lambda x, k: (x, _ulps_up(x, k)), finite, st.integers(1, 6)),
-    st.builds(lambda x, k: (x, _ulps_up(x, k)), st.floats(1.3e9, 1.7e9), st.integers(1, 10_000_000)),
+    st.builds(
+        lambda x, k: (x, _ulps_up(x, k)), st.floats(1.3e9, 1.7e9), st.integers(1, 10_000_000)
+    ),
 )
 
 
@@ -100,7 +102,9 @@ def test_N08_threshold_of_known_neighbours(v, w, t):
     assert threshold(v, w) == t
 
 
-@pytest.mark.parametrize(("v", "w"), [(1.0, 1.0), (2.0, 1.0), (math.nan, 1.0), (0.0, math.inf), (-math.inf, 0.0)])
+@pytest.mark.parametrize(
+    ("v", "w"), [(1.0, 1.0), (2.0, 1.0), (math.nan, 1.0), (0.0, math.inf), (-math.inf, 0.0)]
+)
 def test_threshold_refuses_what_has_nothing_between(v, w):
     with pytest.raises(InputError):
         threshold(v, w)
@@ -116,7 +120,11 @@ def test_threshold_refuses_what_has_nothing_between(v, w):
         ("2012-02-29T23:10", "2012-03-01T01:00", "2012-03-01T00:00"),
         ("2012-02-29T13:10", "2012-02-29T14:20", "2012-02-29T14:00"),
         ("2012-02-29T13:10:07.250", "2012-02-29T13:10:07.750", "2012-02-29T13:10:07.500"),
-        ("1969-12-31T23:59:59.999999998", "1969-12-31T23:59:59.999999999", "1969-12-31T23:59:59.999999998"),
+        (
+            "1969-12-31T23:59:59.999999998",
+            "1969-12-31T23:59:59.999999999",
+            "1969-12-31T23:59:59.999999998",
+        ),
         ("0001-06-01", "9999-01-01", "5000-01-01"),
     ],
 )
@@ -142,7 +150,11 @@ def test_date_threshold_against_a_walk_through_the_calendar(start, seconds):
     """Between whole seconds: the first unit with a start in [v, w), then the start nearest to the midpoint."""
     v = start.replace(microsecond=0)
     w = v + timedelta(seconds=seconds % 10 ** (1 + seconds % 9) + 1)
-    found = date_threshold(np.datetime64(v, "us"), np.datetime64(w, "us")).astype("datetime64[us]").item()
+    found = (
+        date_threshold(np.datetime64(v, "us"), np.datetime64(w, "us"))
+        .astype("datetime64[us]")
+        .item()
+    )
     middle = v + (w - v) / 2
     starts = [t for t in _starts_near(middle, v, w) if v <= t < w]
     assert found == starts[0]
@@ -152,7 +164,11 @@ def _starts_near(middle: datetime, v: datetime, w: datetime) -> list[datetime]:
     ranked: list[datetime] = []
     for unit, size in UNITS:
         if size is None:
-            days = [(y, m) for y in range(v.year, w.year + 1) for m in ([1] if unit == "Y" else range(1, 13))]
+            days = [
+                (y, m)
+                for y in range(v.year, w.year + 1)
+                for m in ([1] if unit == "Y" else range(1, 13))
+            ]
             group = [datetime(y, m, 1) for y, m in days]
         else:
             epoch = datetime(1900, 1, 1)
@@ -171,7 +187,11 @@ def test_duration_threshold_has_the_coarsest_unit(low, width):
     size = next(s for s in sizes if (low + width - 1) // s * s >= low)
     assert t % size == 0
     others = {(2 * low + width) // 2 // size * size + k * size for k in (-1, 0, 1, 2)}
-    assert all(abs(2 * t - 2 * low - width) <= abs(2 * o - 2 * low - width) for o in others if low <= o < low + width)
+    assert all(
+        abs(2 * t - 2 * low - width) <= abs(2 * o - 2 * low - width)
+        for o in others
+        if low <= o < low + width
+    )
 
 
 @pytest.mark.parametrize(("v", "w"), [("NaT", "2012"), ("2012", "2012"), ("2013", "2012")])
@@ -181,5 +201,12 @@ def test_date_threshold_refuses_what_has_nothing_between(v, w):
 
 
 def test_thresholds_are_the_numbers_and_dates_that_people_would_choose():
-    assert [threshold(0.1234, 0.5678), threshold(6.0, 7.0), threshold(-1.25, 3.0)] == [0.3, 6.0, 0.0]
-    assert str(date_threshold(np.datetime64("2012-02-11"), np.datetime64("2012-03-04"))) == "2012-03-01"
+    assert [threshold(0.1234, 0.5678), threshold(6.0, 7.0), threshold(-1.25, 3.0)] == [
+        0.3,
+        6.0,
+        0.0,
+    ]
+    assert (
+        str(date_threshold(np.datetime64("2012-02-11"), np.datetime64("2012-03-04")))
+        == "2012-03-01"
+    )

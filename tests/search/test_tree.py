@@ -62,7 +62,9 @@ def same_split(case: Case, node: Any, wanted: o.Node) -> None:
         assert node.left.high == LABELS[split.value]
     elif case.kinds[j] == "date":
         high = (node.left.high.astype("datetime64[s]") - EPOCH).astype(int) / DAY
-        above = min(v for v in case.problem().levels(j, wanted.rows) if v > split.value)  # the next one in the node
+        above = min(
+            v for v in case.problem().levels(j, wanted.rows) if v > split.value
+        )  # the next one in the node
         assert split.value <= high < above
     else:
         assert node.left.high == split.threshold
@@ -84,14 +86,22 @@ class Measure:
 
     def left(self, rows: o.Rows) -> float:
         """The share ``mass R / R(X)`` that is told of a node, whatever the objective decides by."""
-        parts = [(asked, weight / o.disagreement(asked, self.problem)) for asked, weight, *_ in self._asked()]
-        return self.problem.mass(rows) * sum(part * o.disagreement(asked, self.problem, rows) for asked, part in parts)
+        parts = [
+            (asked, weight / o.disagreement(asked, self.problem))
+            for asked, weight, *_ in self._asked()
+        ]
+        return self.problem.mass(rows) * sum(
+            part * o.disagreement(asked, self.problem, rows) for asked, part in parts
+        )
 
     def slack(self, rows: o.Rows) -> float:
         """Of that share: R of this very node is off, and so is the R(X) by which it is divided."""
         total = 1e-10
         for asked, weight, _, whole in self._asked():
-            here, R = rounding(self.case, self.problem, asked, rows), o.disagreement(asked, self.problem, rows)
+            here, R = (
+                rounding(self.case, self.problem, asked, rows),
+                o.disagreement(asked, self.problem, rows),
+            )
             divisor = o.disagreement(asked, self.problem)
             total += weight * self.problem.mass(rows) * (here + whole * R / divisor) / divisor
         return total
@@ -99,14 +109,23 @@ class Measure:
     def undecided(self, rows: o.Rows) -> bool:
         """Whether rounding decides if a question is at its noise floor here."""
         apart = [
-            abs(o.disagreement(asked, self.problem, rows) - low) <= rounding(self.case, self.problem, asked, rows)
-            for asked, weight, low in zip(self.objective.questions, self.scale.weights, self.scale.floors, strict=True)
+            abs(o.disagreement(asked, self.problem, rows) - low)
+            <= rounding(self.case, self.problem, asked, rows)
+            for asked, weight, low in zip(
+                self.objective.questions, self.scale.weights, self.scale.floors, strict=True
+            )
             if weight
         ]
         return any(apart)
 
     def _asked(self) -> list[tuple[o.Question, float, float, float]]:
-        parts = zip(self.objective.questions, self.scale.weights, self.scale.divisors, self.at_root, strict=True)
+        parts = zip(
+            self.objective.questions,
+            self.scale.weights,
+            self.scale.divisors,
+            self.at_root,
+            strict=True,
+        )
         return [part for part in parts if part[1] and part[2]]
 
 
@@ -115,12 +134,21 @@ def same_tree(case: Case, node: Any, wanted: o.Node, problem: o.Problem, measure
     slack = measure.slack(wanted.rows)
     assert node.n_samples == len(wanted.rows)
     assert node.fraction == pytest.approx(problem.mass(wanted.rows), rel=1e-12)
-    assert abs(node.disagreement - measure.left(wanted.rows)) <= slack, (node.disagreement, measure.left(wanted.rows))
+    assert abs(node.disagreement - measure.left(wanted.rows)) <= slack, (
+        node.disagreement,
+        measure.left(wanted.rows),
+    )
     if isinstance(node, Leaf):
         assert wanted.split is None, f"a leaf ({node.stop_reason}) where the oracle has\n{wanted}"
         # With R within rounding of its noise floor, either side of the floor is right.
-        known = "nothing to explain" not in (node.stop_reason, wanted.stop) or not measure.undecided(wanted.rows)
-        if "below alpha" in (node.stop_reason, STOPS[wanted.stop]):  # and so is either side of alpha
+        known = "nothing to explain" not in (
+            node.stop_reason,
+            wanted.stop,
+        ) or not measure.undecided(wanted.rows)
+        if "below alpha" in (
+            node.stop_reason,
+            STOPS[wanted.stop],
+        ):  # and so is either side of alpha
             known = known and min(abs(node.disagreement - alpha) for alpha in ALPHAS) > slack
         assert node.stop_reason == STOPS[wanted.stop] or not known
         return
@@ -131,7 +159,12 @@ def same_tree(case: Case, node: Any, wanted: o.Node, problem: o.Problem, measure
 
 
 def check(
-    case: Case, question: Any, asked: Any, options: dict[str, Any], grown: dict[str, Any], floors_too: bool = True
+    case: Case,
+    question: Any,
+    asked: Any,
+    options: dict[str, Any],
+    grown: dict[str, Any],
+    floors_too: bool = True,
 ) -> None:
     """Fit in both ways and compare everything; noise floors only where both have evaluated the same rows."""
     granite = paper(case.model, question, **options)
@@ -143,9 +176,16 @@ def check(
     if problem.unclear:
         assume(False)  # rounding decides the order of the levels
     objective = o.as_objective(asked)
-    floors = zip(granite.diagnostics_["noise_floor"].values(), fit.scale.floors, objective.questions, strict=True)
+    floors = zip(
+        granite.diagnostics_["noise_floor"].values(),
+        fit.scale.floors,
+        objective.questions,
+        strict=True,
+    )
     same_rows = floors_too and all(question.features is None for question in objective.questions)
-    for found, wanted, question in floors if same_rows else ():  # a question about some columns asks about these only
+    for found, wanted, question in (
+        floors if same_rows else ()
+    ):  # a question about some columns asks about these only
         # From differences of neighbouring predictions: ulps count, and most of all in losses of them.
         rel = 0.3 if question.first.behavior == "risk" else 1e-4
         low, high = floor_bounds(problem, question, delta)
@@ -153,9 +193,13 @@ def check(
         assert found == pytest.approx(min(max(found, low), high), rel=rel, abs=0.0)
     measure = Measure(case, problem, objective, fit.scale)
     same_tree(case, granite.partition_.root, fit.root, problem, measure)
-    assert granite.disagreement_ == pytest.approx(fit.disagreement, rel=1e-10, abs=max(measure.at_root))
+    assert granite.disagreement_ == pytest.approx(
+        fit.disagreement, rel=1e-10, abs=max(measure.at_root)
+    )
     slack = sum(measure.slack(leaf.rows) for leaf in fit.root.leaves())
-    assert granite.remaining_ == pytest.approx(sum(measure.left(rows) for rows in fit.regions()), abs=slack)
+    assert granite.remaining_ == pytest.approx(
+        sum(measure.left(rows) for rows in fit.regions()), abs=slack
+    )
     member = {n: k for k, rows in enumerate(fit.regions()) for n in rows}
     # Rows without weight took no part: a date between two of the node's, or a gap in a column that has no other, is
     # not theirs to place.
@@ -164,7 +208,9 @@ def check(
     asked_rows = case.with_rows([case.rows[n] for n in chosen], [case.y[n] for n in chosen])
     with quiet():
         applied = granite.apply(asked_rows.X)
-    assert [k for n, k in zip(chosen, applied, strict=True) if n in member] == list(map(member.get, problem.rows))
+    assert [k for n, k in zip(chosen, applied, strict=True) if n in member] == list(
+        map(member.get, problem.rows)
+    )
     assert applied.tolist() == o.apply(fit.root, problem, asked_rows.rows)
 
 
@@ -189,7 +235,9 @@ def growth(draw, case: Case):
 def test_the_tree_of_a_named_question_is_that_of_the_loop(name, data):
     """Regions, thresholds, shares and reasons to stop for every named question, on mixed columns with weights."""
     case = data.draw(cases(min_rows=5, max_rows=10, min_columns=2, max_columns=3, weighted=None))
-    question, asked, _ = data.draw(questions(case, name, data.draw(st.sampled_from(["squared", "absolute"]))))
+    question, asked, _ = data.draw(
+        questions(case, name, data.draw(st.sampled_from(["squared", "absolute"])))
+    )
     options = data.draw(growth(case))
     check(case, question, asked, options, options)
 
@@ -199,7 +247,16 @@ def test_the_tree_of_a_named_question_is_that_of_the_loop(name, data):
 def test_missing_values_and_levels_are_split_as_the_loop_does(data):
     """Mixed columns with missing values and many levels."""
     case = data.draw(
-        cases(min_rows=6, max_rows=10, min_columns=2, max_columns=3, mixed=True, missing=True, weighted=None, levels=8)
+        cases(
+            min_rows=6,
+            max_rows=10,
+            min_columns=2,
+            max_columns=3,
+            mixed=True,
+            missing=True,
+            weighted=None,
+            levels=8,
+        )
     )
     name = data.draw(st.sampled_from(["ice-pdp", "coe", "pfi-risk"]))
     question, asked, _ = data.draw(questions(case, name))
@@ -212,9 +269,13 @@ def test_missing_values_and_levels_are_split_as_the_loop_does(data):
 def test_combined_objectives_are_decided_in_shares(data):
     """Several questions with weights, either weighting, either normalisation, any beam."""
     case = data.draw(cases(min_rows=5, max_rows=8, min_columns=2, max_columns=3, weighted=None))
-    chosen = data.draw(st.lists(st.sampled_from([*o.NAMED, "coe", "ale"]), min_size=2, max_size=3, unique=True))
+    chosen = data.draw(
+        st.lists(st.sampled_from([*o.NAMED, "coe", "ale"]), min_size=2, max_size=3, unique=True)
+    )
     drawn = [data.draw(questions(case, name)) for name in chosen]
-    weights = data.draw(st.lists(st.sampled_from([0.5, 1.0, 3.0]), min_size=len(chosen), max_size=len(chosen)))
+    weights = data.draw(
+        st.lists(st.sampled_from([0.5, 1.0, 3.0]), min_size=len(chosen), max_size=len(chosen))
+    )
     style = {
         "weighting": data.draw(st.sampled_from(["mass", "uniform"])),
         "normalize": data.draw(st.sampled_from(["root", "variance"])),
@@ -255,7 +316,13 @@ def test_beams_follow_the_best_columns(beam, data):
     """Several columns, depth enough for the second best first cut to win, and a price that decides between subtrees."""
     case = data.draw(cases(min_rows=8, max_rows=11, min_columns=3, max_columns=3, weighted=None))
     name = data.draw(st.sampled_from(["ice-pdp", "coe", "pfi-risk"]))
-    options = {"max_depth": 2, "min_samples_leaf": 1, "alpha": 0.02, "max_candidates": 4, "beam": beam}
+    options = {
+        "max_depth": 2,
+        "min_samples_leaf": 1,
+        "alpha": 0.02,
+        "max_candidates": 4,
+        "beam": beam,
+    }
     check(case, name, o.question(name), options, options)
 
 
@@ -263,7 +330,9 @@ def test_beams_follow_the_best_columns(beam, data):
 @examples(60)
 def test_baselines_of_the_region_reach_the_search(data):
     """The baseline is another row in every region, also with missing cells."""
-    case = data.draw(cases(min_rows=6, max_rows=9, min_columns=2, max_columns=3, weighted=None, missing=None))
+    case = data.draw(
+        cases(min_rows=6, max_rows=9, min_columns=2, max_columns=3, weighted=None, missing=None)
+    )
     kinds = data.draw(st.sampled_from([("full", "pure"), ("partial", "pure"), ("full", "partial")]))
     masking = {"masking": "baseline", "baseline": "region"}
     sides = [gx.Explainer(Baseline("region"), "local", kind) for kind in kinds]
@@ -272,7 +341,9 @@ def test_baselines_of_the_region_reach_the_search(data):
     check(case, gx.Disagreement(*sides), asked, {**options, "missing": "allow"}, options)
 
 
-@pytest.mark.parametrize("name", ["mplot-pdp", "cshap-shap", "csobol-sobol", "cfi-pfi", "cice-mplot"])
+@pytest.mark.parametrize(
+    "name", ["mplot-pdp", "cshap-shap", "csobol-sobol", "cfi-pfi", "cice-mplot"]
+)
 @given(seed=st.integers(0, 10**6))
 @examples(2)
 def test_trees_behind_the_bins_reach_the_search(name, seed):
@@ -282,7 +353,11 @@ def test_trees_behind_the_bins_reach_the_search(name, seed):
     X[:, 2] = X[:, 0] + generator.integers(-1, 2, size=42) / 2
     terms = (Term("product", 1.0, (1, 2)), Term("step", 2.0, (0,)))
     function = Function(("numeric",) * 3, (0.0,) * 3, terms)
-    case = Case(tuple(map(tuple, X.tolist())), function, tuple(np.round(generator.normal(size=42), 2).tolist()))
+    case = Case(
+        tuple(map(tuple, X.tolist())),
+        function,
+        tuple(np.round(generator.normal(size=42), 2).tolist()),
+    )
     options = {"max_depth": 2, "min_samples_leaf": 8, "alpha": 0.02, "max_candidates": 4}
     check(case, name, o.question(name), options, options)
 
@@ -311,13 +386,32 @@ def test_a_node_that_disagrees_ten_thousand_times_as_much_as_all_rows():
 @pytest.mark.parametrize("max_depth", [0, 2])
 def test_two_rows_at_the_same_distance_from_the_centre(max_depth):
     """Rows 0 and 4 are 2.5 ranks of 7 away from the medians, as 2.5/7 + 0 and as 1.5/7 + 1/7: the first is central."""
-    rows = ((3.0, -0.75), (3.0, 2.0), (0.0, np.nan), (1.0, 1.5), (-1.0, -1.75), (-2.0, 0.25), (-1.0, -2.5))
-    case = Case(rows, Function(("numeric",) * 2, (0.0, 0.0), (Term("product", 1.0, (0, 1)),)), (0.0,) * 7)
+    rows = (
+        (3.0, -0.75),
+        (3.0, 2.0),
+        (0.0, np.nan),
+        (1.0, 1.5),
+        (-1.0, -1.75),
+        (-2.0, 0.25),
+        (-1.0, -2.5),
+    )
+    case = Case(
+        rows, Function(("numeric",) * 2, (0.0, 0.0), (Term("product", 1.0, (0, 1)),)), (0.0,) * 7
+    )
     sides = [gx.Explainer(Baseline("region"), "local", kind) for kind in ("full", "pure")]
-    settings = [o.Setting(masking="baseline", baseline="region", interaction=kind) for kind in ("full", "pure")]
+    settings = [
+        o.Setting(masking="baseline", baseline="region", interaction=kind)
+        for kind in ("full", "pure")
+    ]
     assert o.region_row(case.problem(), range(7)) == [3.0, -0.75]
     options = {"max_depth": max_depth, "min_samples_leaf": 1, "alpha": 0.01}
-    check(case, gx.Disagreement(*sides), o.Question(*settings), {**options, "missing": "allow"}, options)
+    check(
+        case,
+        gx.Disagreement(*sides),
+        o.Question(*settings),
+        {**options, "missing": "allow"},
+        options,
+    )
 
 
 def test_the_noise_floor_of_a_risk_where_the_mean_prediction_is_the_target():

@@ -45,9 +45,13 @@ def test_D37_at_most_five_names_are_listed_and_control_characters_escaped():
 
 def test_D37_the_number_of_columns():
     fit = np.ones((3, 4))
-    with pytest.raises(InputError, match="X has 3 features, but Granite is expecting 4 features as input."):
+    with pytest.raises(
+        InputError, match="X has 3 features, but Granite is expecting 4 features as input."
+    ):
         again(np.ones((2, 3)), fit)
-    with pytest.raises(InputError, match="X has 2 features, but Granite is expecting 3 features as input."):
+    with pytest.raises(
+        InputError, match="X has 2 features, but Granite is expecting 3 features as input."
+    ):
         again(np.ones((2, 2)))
 
 
@@ -59,7 +63,9 @@ def test_D37_integer_names_of_two_frames_are_compared():
 
 
 def test_D37_a_column_that_changed_its_kind():
-    with pytest.raises(InputError, match=r"D37: X column 'a' \(index 0\) .* numeric, as it was at fit") as caught:
+    with pytest.raises(
+        InputError, match=r"D37: X column 'a' \(index 0\) .* numeric, as it was at fit"
+    ) as caught:
         again(FIT.assign(a=["x", "y"]))
     assert caught.value.columns == ("a",)
 
@@ -71,13 +77,17 @@ def test_D38_an_array_after_a_frame_and_a_frame_after_an_array():
         table = again(fit.to_numpy(), fit)
     assert table.names == ("a", "b")
     assert table.notices == (text,)
-    with pytest.warns(UserWarning, match="X has feature names, but Granite was fitted without feature names"):
+    with pytest.warns(
+        UserWarning, match="X has feature names, but Granite was fitted without feature names"
+    ):
         table = again(fit, fit.to_numpy())
     assert table.names == ("x0", "x1")
 
 
 def test_kinds_are_those_of_the_fit_whatever_the_dtype_is_now():
-    fit = read_table(np.array([[0, 1, 3], [1, 1, 2]]), kinds={0: "boolean", 2: "nominal"}, missing="error")
+    fit = read_table(
+        np.array([[0, 1, 3], [1, 1, 2]]), kinds={0: "boolean", 2: "nominal"}, missing="error"
+    )
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         table = read_table(np.array([[1.0, 2.5, 3.0]]), missing="error", like=fit)
@@ -94,7 +104,10 @@ def test_a_column_without_values_takes_the_kind_of_the_fit():
 
 
 def test_D15_new_levels_are_warned_about_by_label():
-    with pytest.warns(DataWarning, match=r"D15: X column 'b' \(index 1\) has 1 level that was not seen at fit: 'z'"):
+    with pytest.warns(
+        DataWarning,
+        match=r"D15: X column 'b' \(index 1\) has 1 level that was not seen at fit: 'z'",
+    ):
         table = again(FIT.assign(b=["z", "y"]))
     assert table.columns[1].levels.tolist() == ["y", "z"]
 

@@ -67,11 +67,16 @@ def test_an_engine_finds_the_regions_that_apply_finds(engine, name):
 
 
 def test_ordered_labels_are_compared_by_their_order():
-    sizes = pd.Categorical(RNG.choice(["low", "mid", "high"], N), categories=["low", "mid", "high"], ordered=True)
+    sizes = pd.Categorical(
+        RNG.choice(["low", "mid", "high"], N), categories=["low", "mid", "high"], ordered=True
+    )
     table = X.assign(size=sizes)
     g = gx.Granite(lambda X: X["a"] * (X["size"] > "low"), max_samples=200, max_depth=1).fit(table)
     assert "size" in str(g.partition_)
-    for frame in (pl.from_pandas(table.astype({"size": str})).lazy(), duckdb.from_df(table.astype({"size": str}))):
+    for frame in (
+        pl.from_pandas(table.astype({"size": str})).lazy(),
+        duckdb.from_df(table.astype({"size": str})),
+    ):
         assert numbers(g.partition_.assign(frame)) == g.apply(table).tolist()
 
 
@@ -89,7 +94,9 @@ def test_a_lazy_table_is_fitted_applied_and_evaluated(engine):
     g = gx.Granite(model, max_samples=200, min_samples_leaf=10).fit(frame)
     assert g.diagnostics_["plan"]["rows"] == 200
     again = gx.Granite(model, max_samples=200, min_samples_leaf=10).fit(frame)
-    assert [str(region.rule) for region in again.partition_] == [str(region.rule) for region in g.partition_]
+    assert [str(region.rule) for region in again.partition_] == [
+        str(region.rule) for region in g.partition_
+    ]
     assert again.disagreement_ == g.disagreement_
     assert g.apply(frame).tolist() == g.partition_.apply(X).tolist()
     assert 0 <= g.evaluate(frame, max_samples=100).remaining < 1
@@ -107,8 +114,12 @@ def test_the_target_of_a_lazy_table_is_one_of_its_columns(engine):
 
 def test_a_sample_is_drawn_by_the_seed_and_holds_rows_of_the_table():
     for convert in LAZY.values():
-        first, second, other = (collected(convert(X), None, None, 50, seed)[0] for seed in (0, 0, 1))
-        first, second, other = (f.to_pandas() if hasattr(f, "to_pandas") else f for f in (first, second, other))
+        first, second, other = (
+            collected(convert(X), None, None, 50, seed)[0] for seed in (0, 0, 1)
+        )
+        first, second, other = (
+            f.to_pandas() if hasattr(f, "to_pandas") else f for f in (first, second, other)
+        )
         assert len(first) == len(other) == 50
         assert first["a"].tolist() == second["a"].tolist() != other["a"].tolist()
         assert set(first["a"]) <= set(X["a"])

@@ -20,7 +20,14 @@ N = 60
 def rows(n=N):
     rng = np.random.default_rng(0)
     text = [f"row {i}" for i in range(n)]
-    return pd.DataFrame({"a": rng.normal(size=n), "text": text, "b": rng.normal(size=n), "c": rng.choice([*"pq"], n)})
+    return pd.DataFrame(
+        {
+            "a": rng.normal(size=n),
+            "text": text,
+            "b": rng.normal(size=n),
+            "c": rng.choice([*"pq"], n),
+        }
+    )
 
 
 def product(X):
@@ -42,7 +49,8 @@ def test_D11_a_column_of_different_texts_passes_through_and_is_said_once(convert
 
 
 @pytest.mark.parametrize(
-    "named", [{"features": ["text"]}, {"split_features": ["text", "a"]}, {"kinds": {"text": "nominal"}}]
+    "named",
+    [{"features": ["text"]}, {"split_features": ["text", "a"]}, {"kinds": {"text": "nominal"}}],
 )
 def test_D11_a_column_that_is_asked_for_by_name_is_nominal(named):
     g = gx.Granite(product, **named).fit(rows())
@@ -80,7 +88,9 @@ def test_D11_columns_that_a_pipeline_drops_pass_through():
     assert table.passing == {1, 4}
     assert read_input(X, model, named=["id", "text"]).passing == frozenset()
     with pytest.warns(gx.DataWarning, match="D11"):
-        assert read_input(X.drop(columns="text")[["id", "b", "c", "a"]], model).passing == {0}  # any order by name
+        assert read_input(X.drop(columns="text")[["id", "b", "c", "a"]], model).passing == {
+            0
+        }  # any order by name
 
 
 def test_D11_only_texts_cannot_all_pass():

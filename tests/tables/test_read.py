@@ -32,7 +32,9 @@ def test_D04_a_column_without_any_value_is_numeric_and_missing():
         assert read.kind == "numeric"
         assert len(read.levels) == 0
         assert read.codes.tolist() == [-1, -1]
-    assert read_table(pl.DataFrame({"a": [None, None]}), missing="allow").columns[0].kind == "numeric"
+    assert (
+        read_table(pl.DataFrame({"a": [None, None]}), missing="allow").columns[0].kind == "numeric"
+    )
     assert read_table(pa.table({"a": [None, None]}), missing="allow").columns[0].kind == "numeric"
 
 
@@ -67,7 +69,14 @@ def test_D10_each_column_of_a_mixed_frame_has_its_own_kind():
         }
     )
     columns = read_table(X, missing="error").columns
-    assert [c.kind for c in columns] == ["numeric", "numeric", "boolean", "nominal", "ordinal", "date"]
+    assert [c.kind for c in columns] == [
+        "numeric",
+        "numeric",
+        "boolean",
+        "nominal",
+        "ordinal",
+        "date",
+    ]
     assert [c.integer for c in columns] == [False, True, False, False, False, False]
 
 
@@ -117,7 +126,10 @@ def test_categories_that_are_numbers_or_intervals_have_plain_labels():
 
 
 def test_polars_enum_is_ordered_and_categorical_is_not():
-    X = pl.DataFrame({"e": ["a", "b", None], "c": ["b", None, "a"]}, schema={"e": pl.Enum("bza"), "c": pl.Categorical})
+    X = pl.DataFrame(
+        {"e": ["a", "b", None], "c": ["b", None, "a"]},
+        schema={"e": pl.Enum("bza"), "c": pl.Categorical},
+    )
     enum, categorical = read_table(X, missing="allow").columns
     assert (enum.kind, enum.order) == ("ordinal", ("b", "z", "a"))
     assert enum.codes.tolist() == [1, 0, -1]
@@ -127,7 +139,9 @@ def test_polars_enum_is_ordered_and_categorical_is_not():
 
 @pytest.mark.parametrize("ordered", [False, True])
 def test_pyarrow_dictionaries_keep_their_nulls_and_their_order(ordered):
-    cells = pa.DictionaryArray.from_arrays(pa.array([1, None, 0]), pa.array(["z", "a", "m"]), ordered=ordered)
+    cells = pa.DictionaryArray.from_arrays(
+        pa.array([1, None, 0]), pa.array(["z", "a", "m"]), ordered=ordered
+    )
     for X in (pa.table({"a": cells}), pd.DataFrame({"a": pd.arrays.ArrowExtensionArray(cells)})):
         read = read_table(X, missing="allow").columns[0]
         assert read.kind == ("ordinal" if ordered else "nominal")
@@ -137,14 +151,23 @@ def test_pyarrow_dictionaries_keep_their_nulls_and_their_order(ordered):
 
 
 @pytest.mark.parametrize(
-    "cells", [np.array([True, False]), pd.array([True, False], "boolean"), pd.array([True, False], "bool[pyarrow]")]
+    "cells",
+    [
+        np.array([True, False]),
+        pd.array([True, False], "boolean"),
+        pd.array([True, False], "bool[pyarrow]"),
+    ],
 )
 def test_D17_booleans(cells):
     read = column(cells)
     assert read.kind == "boolean"
     assert read.levels.tolist() == [False, True]
     assert all(type(label) is bool for label in read.values)
-    assert column(np.array([True, None, False], dtype=object)).values.tolist() == [True, None, False]
+    assert column(np.array([True, None, False], dtype=object)).values.tolist() == [
+        True,
+        None,
+        False,
+    ]
 
 
 DATES = ["2020-03-01", None, "2020-01-01"]
@@ -158,14 +181,19 @@ DATES = ["2020-03-01", None, "2020-01-01"]
         np.array([dt.datetime(2020, 3, 1), None, dt.datetime(2020, 1, 1)], dtype=object),
         np.array([dt.date(2020, 3, 1), None, dt.date(2020, 1, 1)], dtype=object),
         np.array([np.datetime64("2020-03-01"), None, np.datetime64("2020-01-01")], dtype=object),
-        pd.array([dt.date(2020, 3, 1), None, dt.date(2020, 1, 1)], dtype=pd.ArrowDtype(pa.date32())),
+        pd.array(
+            [dt.date(2020, 3, 1), None, dt.date(2020, 1, 1)], dtype=pd.ArrowDtype(pa.date32())
+        ),
         pd.array(pd.to_datetime(DATES), dtype=pd.ArrowDtype(pa.timestamp("us"))),
     ],
 )
 def test_D18_dates_are_ordered(cells):
     read = column(cells)
     assert read.kind == "date"
-    assert read.levels.tolist() == np.array(["2020-01-01", "2020-03-01"], dtype=read.levels.dtype).tolist()
+    assert (
+        read.levels.tolist()
+        == np.array(["2020-01-01", "2020-03-01"], dtype=read.levels.dtype).tolist()
+    )
     assert read.codes.tolist() == [1, -1, 0]
 
 
@@ -181,7 +209,10 @@ def test_D18_dates_with_one_zone_are_read_in_utc():
 
 
 def test_D18_durations_are_ordered():
-    for cells in (pd.to_timedelta([2, None, 1], "D"), np.array([dt.timedelta(2), None, dt.timedelta(1)], dtype=object)):
+    for cells in (
+        pd.to_timedelta([2, None, 1], "D"),
+        np.array([dt.timedelta(2), None, dt.timedelta(1)], dtype=object),
+    ):
         read = column(cells)
         assert read.kind == "date"
         assert read.values.dtype.kind == "m"
@@ -190,16 +221,24 @@ def test_D18_durations_are_ordered():
 
 def test_dates_of_polars_pyarrow_and_arrays():
     X = pl.DataFrame(
-        {"d": [dt.date(2020, 1, 2), None], "t": [dt.datetime(2020, 1, 1), None], "u": [dt.timedelta(1), None]}
+        {
+            "d": [dt.date(2020, 1, 2), None],
+            "t": [dt.datetime(2020, 1, 1), None],
+            "u": [dt.timedelta(1), None],
+        }
     )
     for table in (X, X.to_arrow()):
         assert [c.kind for c in read_table(table, missing="allow").columns] == ["date"] * 3
-        assert [c.codes.tolist() for c in read_table(table, missing="allow").columns] == [[0, -1]] * 3
+        assert [c.codes.tolist() for c in read_table(table, missing="allow").columns] == [
+            [0, -1]
+        ] * 3
     read = read_table(np.array([["2020-01-02"], ["NaT"]], dtype="datetime64[D]"), missing="allow")
     assert read.columns[0].codes.tolist() == [0, -1]
 
 
-@pytest.mark.parametrize("dtype", ["Int64", "UInt8", "Float64", "Float32", "int64[pyarrow]", "double[pyarrow]"])
+@pytest.mark.parametrize(
+    "dtype", ["Int64", "UInt8", "Float64", "Float32", "int64[pyarrow]", "double[pyarrow]"]
+)
 def test_D19_nullable_and_arrow_numbers(dtype):
     read = column(pd.array([3, None, 1], dtype=dtype))
     assert read.kind == "numeric"
@@ -227,7 +266,9 @@ def test_D19_a_nan_inside_a_nullable_column_is_missing_too():
 )
 def test_D20_integers_beyond_float64_are_warned_about(cells):
     X = pa.table({"a": cells}) if isinstance(cells, pa.Array) else pd.DataFrame({"a": cells})
-    with pytest.warns(DataWarning, match=r"D20: X column 'a' \(index 0\) holds integers beyond 2\^53"):
+    with pytest.warns(
+        DataWarning, match=r"D20: X column 'a' \(index 0\) holds integers beyond 2\^53"
+    ):
         table = read_table(X, missing="allow")
     assert table.columns[0].values[0] == float(pd.Series(cells).dropna().iloc[0])
     assert table.notices[0].startswith("D20")
@@ -305,7 +346,9 @@ def test_D39_positions_count_whatever_the_index():
 class TestKinds:
     def test_numbers_as_levels(self):
         X = np.array([[3, 1], [1, 1]])
-        nominal, ordinal = read_table(X, kinds={"x0": "nominal", 1: "ordinal"}, missing="error").columns
+        nominal, ordinal = read_table(
+            X, kinds={"x0": "nominal", 1: "ordinal"}, missing="error"
+        ).columns
         assert (nominal.kind, nominal.levels.tolist()) == ("nominal", [1, 3])
         assert (ordinal.kind, ordinal.order) == ("ordinal", (1,))
         assert type(nominal.levels[0]) is int
@@ -314,7 +357,11 @@ class TestKinds:
         assert column([-0.0, 0.0], kinds={"a": "nominal"}).levels.tolist() == [0.0]
 
     def test_zeros_and_ones_as_booleans(self):
-        assert column([0.0, 1.0, np.nan], kinds={"a": "boolean"}).values.tolist() == [False, True, None]
+        assert column([0.0, 1.0, np.nan], kinds={"a": "boolean"}).values.tolist() == [
+            False,
+            True,
+            None,
+        ]
 
     def test_booleans_and_numeric_categories_as_numbers(self):
         assert column([True, False], kinds={"a": "numeric"}).values.tolist() == [1.0, 0.0]

@@ -28,7 +28,9 @@ def pandas_mixed(index=None):
             "numbers": pd.Series([1, 2.5, None, True, 7, 8], dtype=object),
             "str": pd.Series(["u", "v", None, "w", "u", "v"], dtype="str"),
             "string": pd.Series(["u", "v", None, "w", "u", "v"], dtype="string"),
-            "arrow_text": pd.Series(["u", "v", None, "w", "u", "v"], dtype=pd.ArrowDtype(pa.string())),
+            "arrow_text": pd.Series(
+                ["u", "v", None, "w", "u", "v"], dtype=pd.ArrowDtype(pa.string())
+            ),
             "arrow_int": pd.array([1, None, 3, 4, 5, 6], dtype="int32[pyarrow]"),
             "Int16": pd.array([1, None, 3, 4, 5, 6], dtype="Int16"),
             "Float32": pd.array([1, None, 3, 4, 5, 6], dtype="Float32"),
@@ -59,13 +61,17 @@ def polars_mixed():
             "e": pl.Series(words, dtype=pl.Enum(["b", "z", "a"])),
             "d": [dt.date(2020, 1, 1 + i) for i in range(N)],
             "t": [dt.datetime(2020, 1, 1 + i) for i in range(N)],
-            "z": pl.Series([dt.datetime(2020, 1, 1 + i) for i in range(N)]).dt.replace_time_zone("Europe/Berlin"),
+            "z": pl.Series([dt.datetime(2020, 1, 1 + i) for i in range(N)]).dt.replace_time_zone(
+                "Europe/Berlin"
+            ),
         }
     )
 
 
 X = np.random.default_rng(0).normal(size=(N, 4))
-OBJECTS = np.array([[i, f"t{i}", i % 2 == 0, None if i == 2 else i / 2] for i in range(N)], dtype=object)
+OBJECTS = np.array(
+    [[i, f"t{i}", i % 2 == 0, None if i == 2 else i / 2] for i in range(N)], dtype=object
+)
 CONTAINERS = {
     "C": X,
     "F": np.asfortranarray(X),
@@ -82,7 +88,9 @@ CONTAINERS = {
     "pandas integers": pd.DataFrame(np.arange(24).reshape(N, 4), columns=[3, 2, 1, 0]),
     "pandas objects": pd.DataFrame(OBJECTS, columns=list("abcd")).astype(object),
     "pandas dates": pandas_mixed(pd.date_range("2021", periods=N, name="when")),
-    "pandas levels": pandas_mixed(pd.MultiIndex.from_product([["a", "b"], range(3)], names=["p", "q"])),
+    "pandas levels": pandas_mixed(
+        pd.MultiIndex.from_product([["a", "b"], range(3)], names=["p", "q"])
+    ),
     "pandas duplicates": pandas_mixed(pd.Index(list("aabbcc"), dtype="str")),
     "polars": polars_mixed(),
     "pyarrow": polars_mixed().to_arrow(),
@@ -131,13 +139,17 @@ def test_recombined_rows_equal_a_loop_over_cells(name, data):
     base = CONTAINERS[name]
     table = read_table(base, missing="allow")
     n = data.draw(st.integers(1, 9))
-    rows, others = (data.draw(st.lists(st.integers(0, N - 1), min_size=n, max_size=n)) for _ in range(2))
+    rows, others = (
+        data.draw(st.lists(st.integers(0, N - 1), min_size=n, max_size=n)) for _ in range(2)
+    )
     columns = data.draw(st.sets(st.integers(0, table.n_columns - 1)))
     before = cells(base)
     result = recombine(table, rows, table, others, columns)
     same_frame_of(result, base)
     for row, other, got in zip(rows, others, cells(result), strict=True):
-        wanted = [before[other][j] if j in columns else before[row][j] for j in range(table.n_columns)]
+        wanted = [
+            before[other][j] if j in columns else before[row][j] for j in range(table.n_columns)
+        ]
         assert all(map(same_cell, got, wanted))
 
 
@@ -176,8 +188,12 @@ def test_M11_the_model_may_destroy_what_it_gets(name):
 
 
 def test_D15_categories_are_matched_by_label():
-    base = read_table(pd.DataFrame({"a": pd.Categorical(["x", "y"], ["x", "y", "z"])}), missing="error")
-    donor = read_table(pd.DataFrame({"a": pd.Categorical(["z", "x", None], ["z", "y", "x"])}), missing="allow")
+    base = read_table(
+        pd.DataFrame({"a": pd.Categorical(["x", "y"], ["x", "y", "z"])}), missing="error"
+    )
+    donor = read_table(
+        pd.DataFrame({"a": pd.Categorical(["z", "x", None], ["z", "y", "x"])}), missing="allow"
+    )
     result = recombine(base, [0, 0, 1], donor, [0, 1, 2], [0])
     assert result["a"].dtype.categories.tolist() == ["x", "y", "z"]
     assert result["a"].tolist()[:2] == ["z", "x"]
@@ -191,7 +207,9 @@ def test_D15_a_level_that_the_base_does_not_know_survives():
     assert recombine(base, [0, 0], donor, [1, 1], [0])["a"].dtype == base.native["a"].dtype
 
 
-@pytest.mark.parametrize("kind", [np.asarray, pd.DataFrame, lambda x: pl.DataFrame(x, schema=["a", "b"])])
+@pytest.mark.parametrize(
+    "kind", [np.asarray, pd.DataFrame, lambda x: pl.DataFrame(x, schema=["a", "b"])]
+)
 def test_a_number_that_the_dtype_cannot_hold_is_never_rounded(kind):
     base = read_table(kind(np.array([[1, 2], [3, 4]])), missing="error")
     whole, half = (read_table(kind(np.array([[v, v]])), missing="error") for v in (7.0, 2.5))
@@ -238,7 +256,9 @@ def test_a_donor_of_another_library_is_converted(one, other):
 
 
 def test_categories_from_another_library_get_the_dtype_of_the_base():
-    base = read_table(pd.DataFrame({"a": pd.Categorical(["x", "y"], ["y", "x", "q"])}), missing="error")
+    base = read_table(
+        pd.DataFrame({"a": pd.Categorical(["x", "y"], ["y", "x", "q"])}), missing="error"
+    )
     donor = read_table(pl.DataFrame({"a": ["y", "x"]}), missing="error")
     result = recombine(base, [0, 0], donor, [0, 1], [0])
     assert result["a"].tolist() == ["y", "x"]
@@ -281,14 +301,18 @@ def test_nudged_stays_within_the_range():
 
 def test_result_frames_come_in_the_library_of_the_table():
     data = {"region": [0, 1], "row": [None, 3], "value": np.array([0.5, 0.25])}
-    for library, kind in zip(LIBRARIES, [pd.DataFrame, pd.DataFrame, pl.DataFrame, pa.Table], strict=True):
+    for library, kind in zip(
+        LIBRARIES, [pd.DataFrame, pd.DataFrame, pl.DataFrame, pa.Table], strict=True
+    ):
         made = frame(data, read_table(mixed(library), missing="error"))
         assert type(made) is kind
         assert [row[2] for row in cells(made)] == [0.5, 0.25]
     assert type(frame(data)) is pd.DataFrame
 
 
-@pytest.mark.parametrize("make", [np.asarray, lambda x: pd.DataFrame(x, columns=list("abcdefghij"))])
+@pytest.mark.parametrize(
+    "make", [np.asarray, lambda x: pd.DataFrame(x, columns=list("abcdefghij"))]
+)
 def test_a_batch_is_recombined_in_milliseconds(make):
     """A guard against a lost fast path (a loop over rows takes a hundred times as long), not a benchmark."""
     table = read_table(make(np.random.default_rng(0).normal(size=(1000, 10))), missing="error")

@@ -28,7 +28,9 @@ def refused(X, code, *parts, missing="error", **options):
 def test_D01_missing_values_are_named_by_column_index_count_and_rows():
     X = pd.DataFrame({"hr": np.arange(100.0), "temp": 1.0}, index=np.arange(100) + 1000)
     X.loc[[1003, 1018, 1042, 1077, 1090, 1095], "temp"] = np.nan
-    error = refused(X, "D01", "X column 'temp' (index 1) has 6 NaN (rows 1003, 1018, 1042, 1077, 1090, …).")
+    error = refused(
+        X, "D01", "X column 'temp' (index 1) has 6 NaN (rows 1003, 1018, 1042, 1077, 1090, …)."
+    )
     assert error.columns == ("temp",)
     assert error.rows == (1003, 1018, 1042, 1077, 1090)
     assert error.hint.startswith("The model is not declared to accept missing values")
@@ -66,14 +68,18 @@ def test_D01_D04_none_na_and_nat_are_missing(cells):
 def test_D03_infinity_is_named_even_where_missing_values_are_allowed():
     X = np.ones((4, 2))
     X[[1, 3], 1] = np.inf, -np.inf
-    error = refused(X, "D03", "column 'x1' (index 1) has 2 infinity values (rows 1, 3)", missing="allow")
+    error = refused(
+        X, "D03", "column 'x1' (index 1) has 2 infinity values (rows 1, 3)", missing="allow"
+    )
     assert error.rows == (1, 3)
     refused(pl.DataFrame({"a": [1.0, np.inf]}), "D03", "infinity")
     refused(pd.DataFrame({"a": pd.array([1.0, np.inf], dtype="Float64")}), "D03", "infinity")
     refused(np.array([[1.0], [float("inf")]], dtype=object), "D03", "infinity")
 
 
-@pytest.mark.skipif(np.finfo(np.longdouble).max <= np.finfo(float).max, reason="long double is double here")
+@pytest.mark.skipif(
+    np.finfo(np.longdouble).max <= np.finfo(float).max, reason="long double is double here"
+)
 def test_D03_a_long_double_beyond_float64_is_refused():
     refused(np.array([[np.longdouble(10) ** 400]]), "D03", "infinity")
 
@@ -88,14 +94,26 @@ def test_D07_duplicate_names_are_listed_with_positions():
 def test_D09_names_that_are_neither_text_nor_whole_numbers():
     columns = pd.MultiIndex.from_tuples([("a", 1), ("a", 2)])
     refused(pd.DataFrame(np.ones((2, 2)), columns=columns), "D09", '"_".join(map(str, c))')
-    refused(pd.DataFrame(np.ones((2, 2)), columns=[1.5, 2.5]), "D09", "X.columns.astype(str)", "1.5")
+    refused(
+        pd.DataFrame(np.ones((2, 2)), columns=[1.5, 2.5]), "D09", "X.columns.astype(str)", "1.5"
+    )
     refused(pd.DataFrame(np.ones((2, 2)), columns=[True, False]), "D09")
     refused(pd.DataFrame(np.ones((2, 2)), columns=[1, "1"]), "D09", "the same as text", "'1'")
 
 
 def test_D12_text_and_numbers_in_one_column():
-    X = pd.DataFrame({"a": [1.0, 2, 3], "b": np.array([None, "blue", 4], dtype=object)}, index=["p", "q", "r"])
-    error = refused(X, "D12", "column 'b' (index 1)", "'blue' (str)", "4 (int)", "rows 'q', 'r'", missing="allow")
+    X = pd.DataFrame(
+        {"a": [1.0, 2, 3], "b": np.array([None, "blue", 4], dtype=object)}, index=["p", "q", "r"]
+    )
+    error = refused(
+        X,
+        "D12",
+        "column 'b' (index 1)",
+        "'blue' (str)",
+        "4 (int)",
+        "rows 'q', 'r'",
+        missing="allow",
+    )
     assert error.rows == ("q", "r")
 
 
@@ -122,7 +140,9 @@ def test_D12_categories_that_read_the_same():
 
 
 def test_D18_periods_times_and_mixed_zones():
-    refused(pd.DataFrame({"a": pd.period_range("2020", periods=2, freq="M")}), "D18", "to_timestamp")
+    refused(
+        pd.DataFrame({"a": pd.period_range("2020", periods=2, freq="M")}), "D18", "to_timestamp"
+    )
     refused(np.array([[pd.Period("2020")]], dtype=object), "D18", "periods")
     zones = [pd.Timestamp("2020", tz="UTC"), pd.Timestamp("2020", tz="Asia/Tokyo")]
     refused(pd.DataFrame({"a": np.array(zones, dtype=object)}), "D18", "time zones", "Asia/Tokyo")
@@ -147,7 +167,13 @@ def test_D20_decimals_and_big_integers(X):
 
 def test_D22_complex_numbers():
     refused(np.ones((2, 2), dtype=complex), "D22", "Complex data not supported", "complex128")
-    refused(pd.DataFrame({"a": [1.0], "b": [1j]}), "D22", "Complex data not supported", "'b' (index 1)", "complex128")
+    refused(
+        pd.DataFrame({"a": [1.0], "b": [1j]}),
+        "D22",
+        "Complex data not supported",
+        "'b' (index 1)",
+        "complex128",
+    )
     refused([[1j]], "D22", "Complex data not supported")
     refused(np.array([[1j]], dtype=object), "D22", "Complex data not supported")
 
@@ -165,7 +191,10 @@ def test_D23_sparse_columns():
 @pytest.mark.parametrize(
     ("X", "parts"),
     [
-        (np.ones(3), ["Expected 2D array, got 1D array instead", "shape (3,)", "Reshape your data"]),
+        (
+            np.ones(3),
+            ["Expected 2D array, got 1D array instead", "shape (3,)", "Reshape your data"],
+        ),
         ([1.0, 2.0], ["Expected 2D array, got 1D array instead", "Reshape your data"]),
         ([], ["Expected 2D array, got 1D array instead"]),
         (pd.Series([1.0]), ["Expected 2D array", "Reshape your data", "to_frame"]),
@@ -213,8 +242,15 @@ def test_a_plain_holder_of_an_array_is_read():
 
 
 def test_D28_no_rows_and_D32_no_columns():
-    refused(np.empty((0, 3)), "D28", "X has 0 rows", "0 sample(s) (shape=(0, 3)) while a minimum of 1 is required.")
-    refused(np.empty((12, 0)), "D32", "0 feature(s) (shape=(12, 0)) while a minimum of 1 is required.")
+    refused(
+        np.empty((0, 3)),
+        "D28",
+        "X has 0 rows",
+        "0 sample(s) (shape=(0, 3)) while a minimum of 1 is required.",
+    )
+    refused(
+        np.empty((12, 0)), "D32", "0 feature(s) (shape=(12, 0)) while a minimum of 1 is required."
+    )
     refused(pd.DataFrame({"a": []}), "D28", "X has 0 rows")
     refused(pd.DataFrame(index=[1, 2]), "D32", "X has 0 columns")
     refused(pl.DataFrame({"a": []}), "D28")
@@ -239,6 +275,8 @@ def test_D12_structs_in_a_dictionary_and_lists_as_cells_are_named():
 
 @pytest.mark.skipif(not hasattr(pl, "Int128"), reason="this polars has no integers of 128 bits")
 def test_D20_integers_of_128_bits_are_read_where_64_suffice():
-    table = read_table(pl.DataFrame({"a": pl.Series([1, None, 3], dtype=pl.Int128)}), missing="allow")
+    table = read_table(
+        pl.DataFrame({"a": pl.Series([1, None, 3], dtype=pl.Int128)}), missing="allow"
+    )
     np.testing.assert_array_equal(table.columns[0].values, [1.0, np.nan, 3.0])
     refused(pl.DataFrame({"a": pl.Series([1, 2**100], dtype=pl.Int128)}), "D20", "beyond 64 bits")

@@ -11,7 +11,11 @@ import pytest
 from granite_xai.base.errors import InputError
 from granite_xai.tables import read_table, row_like
 
-DATA = {"i": [1, 2], "s": ["x", "y"], "t": pd.to_datetime(["2020-01-01", "2021-01-01"]).tz_localize("Asia/Tokyo")}
+DATA = {
+    "i": [1, 2],
+    "s": ["x", "y"],
+    "t": pd.to_datetime(["2020-01-01", "2021-01-01"]).tz_localize("Asia/Tokyo"),
+}
 X = pd.DataFrame(DATA).assign(c=pd.Categorical(["p", "q"], ["q", "p"]))
 CELLS = {"i": 7, "s": "y", "t": pd.Timestamp("2022-06-01", tz="Asia/Tokyo"), "c": "q"}
 
@@ -54,5 +58,7 @@ def test_columns_left_out_stay_only_in_a_single_row():
         row_like(table, [1, 2, 3], "row")
     with pytest.raises(InputError, match="P04"):
         row_like(table, {"x7": 1}, "row")
-    with pytest.raises(InputError, match=r"P03: row column 'x0' \(index 0\) .* cannot be read as numeric"):
+    with pytest.raises(
+        InputError, match=r"P03: row column 'x0' \(index 0\) .* cannot be read as numeric"
+    ):
         row_like(table, {"x0": "text", "x1": 1}, "row")

@@ -24,7 +24,8 @@ def frames(draw):
     kinds = draw(st.lists(st.sampled_from(sorted(CELLS)), min_size=1, max_size=4))
     cells = [draw(st.lists(CELLS[kind], min_size=n, max_size=n)) for kind in kinds]
     series = [
-        pd.Series(c, dtype="datetime64[us]" if k == "date" else object) for c, k in zip(cells, kinds, strict=True)
+        pd.Series(c, dtype="datetime64[us]" if k == "date" else object)
+        for c, k in zip(cells, kinds, strict=True)
     ]
     return pd.DataFrame(dict(enumerate(series)))
 
@@ -68,7 +69,11 @@ def test_distinct_of_one_column_follows_its_levels():
 
 def test_distinct_of_a_coalition_is_in_ascending_order_and_of_none_is_one_value():
     table = read_table(np.array([[1, 0], [0, 1], [0, 0]]), missing="error")
-    assert table.distinct(frozenset({1, 0}))[0].tolist() == table.distinct([0, 1])[0].tolist() == [2, 1, 0]
+    assert (
+        table.distinct(frozenset({1, 0}))[0].tolist()
+        == table.distinct([0, 1])[0].tolist()
+        == [2, 1, 0]
+    )
     assert table.distinct([1, 0])[0].tolist() == [1, 2, 0]
     assert table.distinct([])[0].tolist() == [0, 0, 0]
     assert table.distinct([])[1].tolist() == [0]

@@ -8,7 +8,11 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.ensemble import GradientBoostingRegressor, HistGradientBoostingRegressor, RandomForestRegressor
+from sklearn.ensemble import (
+    GradientBoostingRegressor,
+    HistGradientBoostingRegressor,
+    RandomForestRegressor,
+)
 
 from granite_xai.base.errors import ModelWarning
 from granite_xai.trees import routes
@@ -29,7 +33,9 @@ def _missing_left(ensemble):
 
 
 def _narrow(ensemble):
-    return _changed(ensemble, threshold=ensemble.forests[0].threshold.astype(np.float32).astype(float))
+    return _changed(
+        ensemble, threshold=ensemble.forests[0].threshold.astype(np.float32).astype(float)
+    )
 
 
 def _one_tree_more(ensemble):
@@ -41,7 +47,8 @@ def _one_tree_more(ensemble):
         for name in ("feature", "threshold", "strict", "default_left", "value", "list_right")
     }
     children = {
-        name: np.concatenate([getattr(forest, name), getattr(forest, name)[tree] + shift]) for name in ("left", "right")
+        name: np.concatenate([getattr(forest, name), getattr(forest, name)[tree] + shift])
+        for name in ("left", "right")
     }
     return _changed(ensemble, **arrays, **children, starts=np.append(forest.starts, stop + shift))
 
@@ -57,18 +64,26 @@ def _changed(ensemble, **changes):
 
 
 def _histogram(data, **options):
-    return HistGradientBoostingRegressor(max_iter=15, min_samples_leaf=5, random_state=0, **options).fit(data, Y)
+    return HistGradientBoostingRegressor(
+        max_iter=15, min_samples_leaf=5, random_state=0, **options
+    ).fit(data, Y)
 
 
 FAULTS = {
     "missing values go left": (_missing_left, lambda: _histogram(HOLES), HOLES),
     "early stopping is ignored": (
         _one_tree_more,
-        lambda: GradientBoostingRegressor(n_estimators=99, n_iter_no_change=2, random_state=0).fit(X, Y),
+        lambda: GradientBoostingRegressor(n_estimators=99, n_iter_no_change=2, random_state=0).fit(
+            X, Y
+        ),
         X,
     ),
     "thresholds are narrowed": (_narrow, lambda: _histogram(X), X),
-    "a categorical split is dropped": (_without_categories, lambda: _histogram(X, categorical_features=[3]), X),
+    "a categorical split is dropped": (
+        _without_categories,
+        lambda: _histogram(X, categorical_features=[3]),
+        X,
+    ),
 }
 
 
@@ -78,7 +93,9 @@ def test_M23_the_audit_catches_a_wrong_loader_and_the_model_is_asked(fault, monk
     spoil, build, data = FAULTS[fault]
     model = build()
     monkeypatch.setattr(routes, "read_ensemble", lambda predictor: spoil(read_ensemble(predictor)))
-    with pytest.warns(ModelWarning, match=r"M23: the trees differ from the model's answers by up to \d"):
+    with pytest.warns(
+        ModelWarning, match=r"M23: the trees differ from the model's answers by up to \d"
+    ):
         fitted = paper(model).fit(data)
     found = fitted.diagnostics_["evaluations"]
     assert found["path"] == "model"
@@ -94,7 +111,9 @@ def test_M23_the_audit_catches_a_wrong_loader_and_the_model_is_asked(fault, monk
 
 def test_rows_sent_to_the_model_are_those_of_the_table_and_of_the_audit():
     fitted = paper(_histogram(X)).fit(X)
-    probes_and_predictions = fitted.diagnostics_["model"]["rows"] - fitted.diagnostics_["evaluations"]["audited_rows"]
+    probes_and_predictions = (
+        fitted.diagnostics_["model"]["rows"] - fitted.diagnostics_["evaluations"]["audited_rows"]
+    )
     assert probes_and_predictions <= len(X) + 5 * 64
 
 
@@ -161,7 +180,12 @@ def test_M23_a_function_around_a_tree_model_is_not_looked_through(name):
 
 def test_methods_of_tree_models_are_read_as_trees():
     model = GradientBoostingRegressor(n_estimators=3, random_state=0).fit(X, Y)
-    assert paper(model.predict, max_depth=1).fit(X).diagnostics_["evaluations"]["path"].startswith("trees")
+    assert (
+        paper(model.predict, max_depth=1)
+        .fit(X)
+        .diagnostics_["evaluations"]["path"]
+        .startswith("trees")
+    )
 
 
 @pytest.mark.parametrize("corner", [(0,), (0, 1)])
@@ -179,7 +203,9 @@ def test_M23_the_audit_looks_at_the_extremes_of_columns_and_of_pairs(corner):
     Rare.__module__, Rare.__name__ = "sklearn.ensemble", "GradientBoostingRegressor"
     rare = Rare()
     rare.__dict__.update(model.__dict__)
-    with pytest.warns(ModelWarning, match="M23: the trees differ from the model's answers by up to 500"):
+    with pytest.warns(
+        ModelWarning, match="M23: the trees differ from the model's answers by up to 500"
+    ):
         paper(rare, max_depth=0).fit(data)
 
 
@@ -205,31 +231,51 @@ def test_M30_dart_with_early_stopping_is_left_or_read_as_it_answers():
         fitted = paper(model, max_depth=1).fit(X)
     left = fitted.diagnostics_["evaluations"]["path"] == "model"
     assert left == any(str(entry.message).startswith("M30") for entry in caught)
-    assert fitted.disagreement_ == pytest.approx(paper(lambda Z: model.predict(Z), max_depth=1).fit(X).disagreement_)
+    assert fitted.disagreement_ == pytest.approx(
+        paper(lambda Z: model.predict(Z), max_depth=1).fit(X).disagreement_
+    )
 
 
 def test_M25_native_categories_of_xgboost_are_read_from_its_trees():
     xgboost = pytest.importorskip("xgboost")
     rng = np.random.default_rng(0)
     colors = pd.Categorical(rng.choice(["red", "green", "blue", "x"], 300))
-    X = pd.DataFrame({"a": rng.normal(size=300), "color": colors, "k": pd.Categorical(rng.choice([3, 7, 9], 300))})
+    X = pd.DataFrame(
+        {
+            "a": rng.normal(size=300),
+            "color": colors,
+            "k": pd.Categorical(rng.choice([3, 7, 9], 300)),
+        }
+    )
     y = X["a"] * X["color"].isin(["red", "x"]) + (X["k"] == 7)
     for options in ({}, {"max_cat_to_onehot": 1}, {"booster": "dart"}):
-        model = xgboost.XGBRegressor(n_estimators=8, max_depth=4, enable_categorical=True, **options).fit(X, y)
-        moved = X.assign(color=X["color"].cat.reorder_categories(["x", "blue", "red", "green"]))  # found by label
+        model = xgboost.XGBRegressor(
+            n_estimators=8, max_depth=4, enable_categorical=True, **options
+        ).fit(X, y)
+        moved = X.assign(
+            color=X["color"].cat.reorder_categories(["x", "blue", "red", "green"])
+        )  # found by label
         for table in (X, moved):
             g = paper(model, max_samples=80).fit(table)
-            assert g.diagnostics_["evaluations"]["path"].startswith("trees"), g.diagnostics_["evaluations"]
+            assert g.diagnostics_["evaluations"]["path"].startswith("trees"), g.diagnostics_[
+                "evaluations"
+            ]
 
 
 def test_a_deep_forest_with_few_values_is_asked_itself():
     rng = np.random.default_rng(0)
     X = rng.integers(0, 3, size=(1500, 4)).astype(float)
     noise = rng.normal(size=1500)
-    deep = RandomForestRegressor(30, random_state=0).fit(np.column_stack([X, noise]), noise + X[:, 0] * X[:, 1])
+    deep = RandomForestRegressor(30, random_state=0).fit(
+        np.column_stack([X, noise]), noise + X[:, 0] * X[:, 1]
+    )
     table = np.column_stack([X, np.zeros(1500)])
     found = paper(deep, max_samples=100, max_depth=1).fit(table)
     assert found.diagnostics_["evaluations"]["reason"] == "the model's own predict is cheaper"
-    shallow = RandomForestRegressor(30, max_depth=3, random_state=0).fit(np.column_stack([X, noise]), noise + X[:, 0])
-    found = paper(shallow, max_samples=100, max_depth=1).fit(np.column_stack([rng.normal(size=(1500, 4)), noise]))
+    shallow = RandomForestRegressor(30, max_depth=3, random_state=0).fit(
+        np.column_stack([X, noise]), noise + X[:, 0]
+    )
+    found = paper(shallow, max_samples=100, max_depth=1).fit(
+        np.column_stack([rng.normal(size=(1500, 4)), noise])
+    )
     assert found.diagnostics_["evaluations"]["path"].startswith("trees")

@@ -50,22 +50,36 @@ Y = X[:, 0] * X[:, 1] + np.sin(X[:, 2]) + (X[:, 3] == 2)
 LABELS = np.digitize(Y, [-0.5, 0.8])
 HOLES = np.where(RNG.random(X.shape) < 0.15, np.nan, X)
 FRAME = pd.DataFrame(X, columns=list("abcd")).assign(
-    d=pd.Categorical.from_codes(X[:, 3].astype(int), ["v", "w", "x", "y", "z"]), n=RNG.integers(0, 9, N)
+    d=pd.Categorical.from_codes(X[:, 3].astype(int), ["v", "w", "x", "y", "z"]),
+    n=RNG.integers(0, 9, N),
 )
 FRAME_HOLES = FRAME.assign(a=HOLES[:, 0], d=FRAME["d"].where(X[:, 0] < 1))
 
-LGB = {"n_estimators": 12, "min_child_samples": 3, "min_data_per_group": 3, "cat_smooth": 1, "verbose": -1}
+LGB = {
+    "n_estimators": 12,
+    "min_child_samples": 3,
+    "min_data_per_group": 3,
+    "cat_smooth": 1,
+    "verbose": -1,
+}
 XGB = {"n_estimators": 12, "max_depth": 4}
 
 
 def _stopped_xgboost():
-    model = xgboost.XGBRegressor(n_estimators=60, max_depth=4, learning_rate=0.6, early_stopping_rounds=3)
+    model = xgboost.XGBRegressor(
+        n_estimators=60, max_depth=4, learning_rate=0.6, early_stopping_rounds=3
+    )
     return model.fit(X[:40], Y[:40], eval_set=[(X[40:], Y[40:])], verbose=False)
 
 
 def _stopped_lightgbm():
     model = lightgbm.LGBMRegressor(**LGB | {"n_estimators": 80, "learning_rate": 0.5})
-    return model.fit(X[:40], Y[:40], eval_set=[(X[40:], Y[40:])], callbacks=[lightgbm.early_stopping(2, verbose=False)])
+    return model.fit(
+        X[:40],
+        Y[:40],
+        eval_set=[(X[40:], Y[40:])],
+        callbacks=[lightgbm.early_stopping(2, verbose=False)],
+    )
 
 
 def _codes_xgboost():
@@ -83,20 +97,42 @@ MODELS = {
     "tree, classes": (lambda: DecisionTreeClassifier(max_depth=3).fit(X, LABELS), X, {"output": 2}),
     "forest": (lambda: RandomForestRegressor(9, random_state=0).fit(X, Y), X, {}),
     "forest, missing": (lambda: RandomForestRegressor(9, random_state=0).fit(HOLES, Y), HOLES, {}),
-    "forest, frame": (lambda: RandomForestRegressor(5).fit(FRAME[["a", "b", "n"]], Y), FRAME[["a", "b", "n"]], {}),
-    "forest, two targets": (lambda: RandomForestRegressor(5).fit(X, np.stack([Y, -Y], 1)), X, {"output": 1}),
+    "forest, frame": (
+        lambda: RandomForestRegressor(5).fit(FRAME[["a", "b", "n"]], Y),
+        FRAME[["a", "b", "n"]],
+        {},
+    ),
+    "forest, two targets": (
+        lambda: RandomForestRegressor(5).fit(X, np.stack([Y, -Y], 1)),
+        X,
+        {"output": 1},
+    ),
     "forest, classes": (lambda: RandomForestClassifier(9).fit(X, LABELS), X, {"output": 1}),
     "forest, two classes": (lambda: RandomForestClassifier(9).fit(X, LABELS > 0), X, {}),
     "extra trees": (lambda: ExtraTreesRegressor(9, max_depth=5).fit(X, Y), X, {}),
-    "extra trees, classes": (lambda: ExtraTreesClassifier(9, max_depth=5).fit(X, LABELS), X, {"output": 0}),
+    "extra trees, classes": (
+        lambda: ExtraTreesClassifier(9, max_depth=5).fit(X, LABELS),
+        X,
+        {"output": 0},
+    ),
     "boosting": (lambda: GradientBoostingRegressor(n_estimators=12).fit(X, Y), X, {}),
-    "boosting, init zero": (lambda: GradientBoostingRegressor(n_estimators=12, init="zero").fit(X, Y), X, {}),
-    "boosting, stopped": (
-        lambda: GradientBoostingRegressor(n_estimators=90, learning_rate=0.9, n_iter_no_change=2).fit(X, Y),
+    "boosting, init zero": (
+        lambda: GradientBoostingRegressor(n_estimators=12, init="zero").fit(X, Y),
         X,
         {},
     ),
-    "boosting, logistic": (lambda: GradientBoostingClassifier(n_estimators=9).fit(X, LABELS > 0), X, {}),
+    "boosting, stopped": (
+        lambda: GradientBoostingRegressor(
+            n_estimators=90, learning_rate=0.9, n_iter_no_change=2
+        ).fit(X, Y),
+        X,
+        {},
+    ),
+    "boosting, logistic": (
+        lambda: GradientBoostingClassifier(n_estimators=9).fit(X, LABELS > 0),
+        X,
+        {},
+    ),
     "boosting, first class": (
         lambda: GradientBoostingClassifier(n_estimators=9).fit(X, LABELS > 0),
         X,
@@ -107,20 +143,32 @@ MODELS = {
         X,
         {"response": "raw", "output": False},
     ),
-    "boosting, softmax": (lambda: GradientBoostingClassifier(n_estimators=5).fit(X, LABELS), X, {"output": 1}),
-    "histogram": (lambda: HistGradientBoostingRegressor(max_iter=12, min_samples_leaf=3).fit(X, Y), X, {}),
+    "boosting, softmax": (
+        lambda: GradientBoostingClassifier(n_estimators=5).fit(X, LABELS),
+        X,
+        {"output": 1},
+    ),
+    "histogram": (
+        lambda: HistGradientBoostingRegressor(max_iter=12, min_samples_leaf=3).fit(X, Y),
+        X,
+        {},
+    ),
     "histogram, missing": (
         lambda: HistGradientBoostingRegressor(max_iter=12, min_samples_leaf=3).fit(HOLES, Y),
         HOLES,
         {},
     ),
     "histogram, only missing": (
-        lambda: HistGradientBoostingRegressor(max_iter=5).fit(np.where(HOLES == HOLES, 1.0, np.nan), Y),
+        lambda: HistGradientBoostingRegressor(max_iter=5).fit(
+            np.where(HOLES == HOLES, 1.0, np.nan), Y
+        ),
         np.where(HOLES == HOLES, 1.0, np.nan),
         {},
     ),
     "histogram, codes": (
-        lambda: HistGradientBoostingRegressor(max_iter=12, min_samples_leaf=3, categorical_features=[3]).fit(HOLES, Y),
+        lambda: HistGradientBoostingRegressor(
+            max_iter=12, min_samples_leaf=3, categorical_features=[3]
+        ).fit(HOLES, Y),
         HOLES,
         {},
     ),
@@ -130,18 +178,28 @@ MODELS = {
         {},
     ),
     "histogram, poisson": (
-        lambda: HistGradientBoostingRegressor(loss="poisson", max_iter=9, min_samples_leaf=3).fit(X, np.abs(Y)),
+        lambda: HistGradientBoostingRegressor(loss="poisson", max_iter=9, min_samples_leaf=3).fit(
+            X, np.abs(Y)
+        ),
         X,
         {},
     ),
     "histogram, stopped": (
         lambda: HistGradientBoostingRegressor(
-            max_iter=90, learning_rate=0.9, min_samples_leaf=3, early_stopping=True, n_iter_no_change=2
+            max_iter=90,
+            learning_rate=0.9,
+            min_samples_leaf=3,
+            early_stopping=True,
+            n_iter_no_change=2,
         ).fit(X, Y),
         X,
         {},
     ),
-    "histogram, constant": (lambda: HistGradientBoostingRegressor(max_iter=3).fit(X, np.ones(N)), X, {}),
+    "histogram, constant": (
+        lambda: HistGradientBoostingRegressor(max_iter=3).fit(X, np.ones(N)),
+        X,
+        {},
+    ),
     "histogram, softmax": (
         lambda: HistGradientBoostingClassifier(max_iter=5, min_samples_leaf=3).fit(X, LABELS),
         X,
@@ -156,13 +214,29 @@ MODELS = {
     ),
     "xgboost, stopped": (_stopped_xgboost, X, {}),
     "xgboost, codes": (_codes_xgboost, X, {}),
-    "xgboost, booster": (lambda: xgboost.train({"max_depth": 4}, xgboost.DMatrix(HOLES, Y), 10), HOLES, {}),
-    "xgboost, dart": (lambda: xgboost.XGBRegressor(**XGB, booster="dart", rate_drop=0.3).fit(X, Y), X, {}),
+    "xgboost, booster": (
+        lambda: xgboost.train({"max_depth": 4}, xgboost.DMatrix(HOLES, Y), 10),
+        HOLES,
+        {},
+    ),
+    "xgboost, dart": (
+        lambda: xgboost.XGBRegressor(**XGB, booster="dart", rate_drop=0.3).fit(X, Y),
+        X,
+        {},
+    ),
     "xgboost, forest": (lambda: xgboost.XGBRFRegressor(**XGB).fit(X, Y), X, {}),
     "xgboost, logistic": (lambda: xgboost.XGBClassifier(**XGB).fit(X, LABELS > 0), X, {}),
-    "xgboost, raw": (lambda: xgboost.XGBClassifier(**XGB).fit(X, LABELS > 0), X, {"response": "raw"}),
+    "xgboost, raw": (
+        lambda: xgboost.XGBClassifier(**XGB).fit(X, LABELS > 0),
+        X,
+        {"response": "raw"},
+    ),
     "xgboost, softmax": (lambda: xgboost.XGBClassifier(**XGB).fit(X, LABELS), X, {"output": 1}),
-    "xgboost, poisson": (lambda: xgboost.XGBRegressor(**XGB, objective="count:poisson").fit(X, np.abs(Y)), X, {}),
+    "xgboost, poisson": (
+        lambda: xgboost.XGBRegressor(**XGB, objective="count:poisson").fit(X, np.abs(Y)),
+        X,
+        {},
+    ),
     "lightgbm": (lambda: lightgbm.LGBMRegressor(**LGB).fit(X, Y), X, {}),
     "lightgbm, missing": (lambda: lightgbm.LGBMRegressor(**LGB).fit(HOLES, Y), HOLES, {}),
     "lightgbm, whole numbers": (
@@ -170,10 +244,16 @@ MODELS = {
         (X * 9).astype(int),
         {},
     ),
-    "lightgbm, categories": (lambda: lightgbm.LGBMRegressor(**LGB).fit(FRAME_HOLES, Y), FRAME_HOLES, {}),
+    "lightgbm, categories": (
+        lambda: lightgbm.LGBMRegressor(**LGB).fit(FRAME_HOLES, Y),
+        FRAME_HOLES,
+        {},
+    ),
     "lightgbm, stopped": (_stopped_lightgbm, X, {}),
     "lightgbm, forest": (
-        lambda: lightgbm.LGBMRegressor(**LGB, boosting_type="rf", bagging_freq=1, bagging_fraction=0.7).fit(X, Y),
+        lambda: lightgbm.LGBMRegressor(
+            **LGB, boosting_type="rf", bagging_freq=1, bagging_fraction=0.7
+        ).fit(X, Y),
         X,
         {},
     ),
@@ -187,7 +267,9 @@ MODELS = {
     "ignore:X does not have valid feature names", "ignore:The argument 'eval_set' is deprecated"
 )
 @pytest.mark.parametrize("name", MODELS)
-def test_M23_M24_M25_M26_M29_trees_give_what_the_model_predicts_on_recombined_rows(name, monkeypatch):
+def test_M23_M24_M25_M26_M29_trees_give_what_the_model_predicts_on_recombined_rows(
+    name, monkeypatch
+):
     """Every entry of E_S is the prediction of one recombined row: by products, by words of leaves, by the walk."""
     build, data, options = MODELS[name]
     predictor = as_predictor(build(), **options)
@@ -280,7 +362,9 @@ def _enumerated(predictor, table, players, member):
 
 
 @pytest.mark.parametrize("groups", [[{0}, {1}, {2}, {3}], [{0, 3}, {1}, {2}]])
-@pytest.mark.parametrize("name", ["tree", "histogram, codes", "forest, classes", "xgboost, raw", "boosting, raw"])
+@pytest.mark.parametrize(
+    "name", ["tree", "histogram, codes", "forest, classes", "xgboost, raw", "boosting, raw"]
+)
 def test_attributions_of_pairs_equal_the_enumeration(name, groups):
     """Phi from the paths is the Shapley value of row n against the single reference m, for groups as well."""
     build, data, options = MODELS[name]
@@ -295,7 +379,9 @@ def test_attributions_of_pairs_equal_the_enumeration(name, groups):
     np.testing.assert_allclose(walked, -walked.transpose(0, 2, 1), atol=1e-15)
     tolerance = 1e-6 if "xgboost" in name else 1e-12
     for phi, member in zip(by_leaves, wanted, strict=True):
-        np.testing.assert_allclose(phi, _enumerated(predictor, table, players, member), rtol=0, atol=tolerance)
+        np.testing.assert_allclose(
+            phi, _enumerated(predictor, table, players, member), rtol=0, atol=tolerance
+        )
 
 
 def test_shapley_values_of_many_columns_are_exact_and_call_the_model_for_its_rows_only():
@@ -306,7 +392,9 @@ def test_shapley_values_of_many_columns_are_exact_and_call_the_model_for_its_row
     )
     explanation = Explainer("marginal", "local", "partial").explain(model, wide)
     predictions = model.predict(wide)
-    np.testing.assert_allclose(explanation.values.sum(axis=1), predictions - predictions.mean(), atol=1e-12)
+    np.testing.assert_allclose(
+        explanation.values.sum(axis=1), predictions - predictions.mean(), atol=1e-12
+    )
     assert not explanation.parts[0].estimated
 
 
@@ -315,11 +403,16 @@ def test_partial_effects_by_paths_equal_those_by_coalitions():
     model = MODELS["histogram"][0]()
     for influence in ("individual", Joint({"two": [0, 1]}), Joint({"none": [0]})):
         explainer = Explainer("marginal", "local", "partial", influence)
-        by_paths, enumerated = explainer.explain(model, X), explainer.explain(lambda X: model.predict(X), X)
+        by_paths, enumerated = (
+            explainer.explain(model, X),
+            explainer.explain(lambda X: model.predict(X), X),
+        )
         np.testing.assert_allclose(by_paths.values, enumerated.values, atol=1e-12)
     regional = Explainer("baseline", "local", "partial")
     np.testing.assert_allclose(
-        regional.explain(model, X).values, regional.explain(lambda X: model.predict(X), X).values, atol=1e-12
+        regional.explain(model, X).values,
+        regional.explain(lambda X: model.predict(X), X).values,
+        atol=1e-12,
     )
 
 
@@ -336,8 +429,12 @@ REFUSED = {
     "zero is missing": lambda: lightgbm.LGBMRegressor(**LGB, zero_as_missing=True).fit(HOLES, Y),
     "other missing": lambda: xgboost.XGBRegressor(**XGB, missing=0.0).fit(X, Y),
     "linear booster": lambda: xgboost.XGBRegressor(n_estimators=3, booster="gblinear").fit(X, Y),
-    "custom init": lambda: GradientBoostingRegressor(n_estimators=3, init=LinearRegression()).fit(X, Y),
-    "exponential": lambda: GradientBoostingClassifier(n_estimators=3, loss="exponential").fit(X, LABELS > 0),
+    "custom init": lambda: GradientBoostingRegressor(n_estimators=3, init=LinearRegression()).fit(
+        X, Y
+    ),
+    "exponential": lambda: GradientBoostingClassifier(n_estimators=3, loss="exponential").fit(
+        X, LABELS > 0
+    ),
 }
 
 
@@ -403,7 +500,9 @@ def test_M28_trees_of_forty_thousand_nodes_and_of_depth_ninety(fast):
         table = read_table(rows, missing="error")
         trees = read_ensemble(as_predictor(model)).on(table)
         found = trees.matrix_of(frozenset({0}), np.arange(len(rows)), fast=fast)
-        np.testing.assert_allclose(found, np.repeat(model.predict(rows)[:, None], len(rows), axis=1), rtol=1e-12)
+        np.testing.assert_allclose(
+            found, np.repeat(model.predict(rows)[:, None], len(rows), axis=1), rtol=1e-12
+        )
 
 
 def test_M28_many_values_and_large_trees_keep_their_digits():

@@ -21,7 +21,9 @@ from granite_xai.trees.routes import Route
 
 glassbox = pytest.importorskip("interpret.glassbox")
 pytestmark = pytest.mark.filterwarnings(
-    "ignore:Missing values detected", "ignore:Interactions with 3 or more terms", "ignore:For multiclass"
+    "ignore:Missing values detected",
+    "ignore:Interactions with 3 or more terms",
+    "ignore:For multiclass",
 )
 
 RNG = np.random.default_rng(5)
@@ -88,7 +90,9 @@ def test_every_recombined_row_is_what_the_model_says(name):
         expected = evaluate_matrix(route.predictor, table, columns, distinct)
         found = route.trees.matrix_of(columns, donors, fast=False)
         np.testing.assert_allclose(found, expected, rtol=1e-10, atol=1e-12)
-    np.testing.assert_allclose(route.trees.predictions(), route.predictor.on_rows(table), rtol=1e-10, atol=1e-12)
+    np.testing.assert_allclose(
+        route.trees.predictions(), route.predictor.on_rows(table), rtol=1e-10, atol=1e-12
+    )
 
 
 @pytest.mark.parametrize("name", ["frame", "three columns", "raw, first class"])
@@ -117,7 +121,9 @@ def test_attributions_are_the_shapley_values_of_every_pair_of_rows(name, grouped
 def test_a_fit_asks_the_model_about_its_own_rows_alone():
     model = regressor(NUMBERS)
     by_terms = gx.Granite(model, "ice-pdp", max_depth=2, min_samples_leaf=10).fit(NUMBERS)
-    by_calls = gx.Granite(lambda X: model.predict(X), "ice-pdp", max_depth=2, min_samples_leaf=10).fit(NUMBERS)
+    by_calls = gx.Granite(
+        lambda X: model.predict(X), "ice-pdp", max_depth=2, min_samples_leaf=10
+    ).fit(NUMBERS)
     assert by_terms.diagnostics_["evaluations"]["path"] == "additive terms"
     assert by_terms.partition_.rules == by_calls.partition_.rules
     assert by_terms.disagreement_ == pytest.approx(by_calls.disagreement_, rel=1e-9)

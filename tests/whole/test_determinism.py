@@ -58,7 +58,8 @@ EVERY = [*gx.questions(), ("ice-pdp", "pfi-risk", "cshap-shap")]
 
 
 @pytest.mark.parametrize(
-    "question", [each if each in QUICK else pytest.param(each, marks=pytest.mark.slow) for each in EVERY]
+    "question",
+    [each if each in QUICK else pytest.param(each, marks=pytest.mark.slow) for each in EVERY],
 )
 def test_N04_bitwise_equal_for_any_number_of_jobs_and_on_repeats(question):
     first = answers(fitted(question))
@@ -99,7 +100,9 @@ def test_N04_bitwise_equal_in_processes(processes, monkeypatch):
     from granite_xai.compute import jobs
 
     sent = []
-    monkeypatch.setattr(jobs, "_collect", lambda *rest, collect=jobs._collect: (sent.append(1), collect(*rest)))
+    monkeypatch.setattr(
+        jobs, "_collect", lambda *rest, collect=jobs._collect: (sent.append(1), collect(*rest))
+    )
     for question in ("ice-pdp", "cshap-shap", "sobol", "cfi-pfi", "ale"):
         first = answers(fitted(question, n_jobs=1))
         assert answers(fitted(question, n_jobs=2)) == first
@@ -138,7 +141,9 @@ def test_N04_the_same_regions_and_scores_for_any_memory_limit_and_batch(question
     assert shape(other.partition_) == shape(plain.partition_)
     np.testing.assert_array_equal(other.apply(NEW), plain.apply(NEW))
     for name in SCALARS:
-        assert getattr(other, name) == pytest.approx(getattr(plain, name), rel=1e-10, abs=1e-14), name
+        assert getattr(other, name) == pytest.approx(getattr(plain, name), rel=1e-10, abs=1e-14), (
+            name
+        )
     for one, two in zip(other.partition_, plain.partition_, strict=True):
         assert one.disagreement == pytest.approx(two.disagreement, rel=1e-10, abs=1e-14)
 

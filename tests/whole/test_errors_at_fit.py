@@ -87,7 +87,14 @@ TABLES = [
         columns=("work", "temp"),
         rows=(3, 9),
     ),
-    Case("D03", "X", "column 'x2' (index 2) has 1 infinity", changed(X, [(5, 2)], -np.inf), columns=("x2",), rows=(5,)),
+    Case(
+        "D03",
+        "X",
+        "column 'x2' (index 2) has 1 infinity",
+        changed(X, [(5, 2)], -np.inf),
+        columns=("x2",),
+        rows=(5,),
+    ),
     Case(
         "D03",
         "X",
@@ -117,12 +124,20 @@ TARGETS = [
     Case("T01", "y", "needs y", options={"question": ["ice-pdp", "sage-risk"]}),
     Case("T02", "y", "y has 59 values, X has 60 rows", y=Y[:-1], options=risk()),
     Case("T02", "y", "y has 59 values, X has 60 rows", y=Y[:-1]),
-    Case("T03", "y", "2 missing", y=np.r_[Y[:7], np.nan, np.inf, Y[9:]], options=risk(), rows=(7, 8)),
+    Case(
+        "T03", "y", "2 missing", y=np.r_[Y[:7], np.nan, np.inf, Y[9:]], options=risk(), rows=(7, 8)
+    ),
     Case("T03", "y", "1 missing", y=[None, *Y[1:]], options=risk(), rows=(0,)),
     Case("T04", "y", "shape (60, 2)", y=np.c_[Y, Y], options=risk()),
     Case("T05", "y", "'1'", y=["1"] * N, options=risk()),
     Case("T06", "y", "y.to_numpy()", X=FRAME, y=pd.Series(Y)[::-1], options=risk()),
-    Case("P03", "risk_loss", "probabilities", y=Y, options={"question": gx.question("pfi-risk", risk_loss="log")}),
+    Case(
+        "P03",
+        "risk_loss",
+        "probabilities",
+        y=Y,
+        options={"question": gx.question("pfi-risk", risk_loss="log")},
+    ),
     Case("D43", "sample_weight", "negative", weights=np.r_[-1.0, np.ones(N - 1)], rows=(0,)),
     Case("D43", "sample_weight", "zero for every row", weights=np.zeros(N)),
     Case("D43", "sample_weight", "shape (5,)", weights=np.ones(5)),
@@ -158,13 +173,27 @@ OPTIONS = [
     Case("P04", "features", "'x0', 'x1', 'x2'", options={"features": ["x9"]}),
     Case("P04", "features", "Did you mean 'temp'?", X=FRAME, options={"features": ["tmp"]}),
     Case("P04", "features", "empty", options={"features": []}),
-    Case("P04", "features", "tuples of 2", options={"influence": "interaction", "features": ["x0"]}),
+    Case(
+        "P04", "features", "tuples of 2", options={"influence": "interaction", "features": ["x0"]}
+    ),
     Case("P08", "n_jobs", "n_jobs=0", options={"n_jobs": 0}),
     Case("P08", "n_jobs", "n_jobs=1.5", options={"n_jobs": 1.5}),
     Case("D41", "groups", "empty", options=joint({})),
     Case("D41", "groups", "group 'a' has no columns", options=joint({"a": []})),
-    Case("D41", "groups", "'a' and in group 'b'", options=joint({"a": ["x0"], "b": ["x0", "x1"]}), columns=("x0",)),
-    Case("D41", "groups", "group", options=joint({"a": ["x0", "x1"]}, features=["x0"]), columns=("x0",)),
+    Case(
+        "D41",
+        "groups",
+        "'a' and in group 'b'",
+        options=joint({"a": ["x0"], "b": ["x0", "x1"]}),
+        columns=("x0",),
+    ),
+    Case(
+        "D41",
+        "groups",
+        "group",
+        options=joint({"a": ["x0", "x1"]}, features=["x0"]),
+        columns=("x0",),
+    ),
 ]
 
 
@@ -315,7 +344,9 @@ DEGENERATE = {
     "D30 two rows": X[:2],
     "D31 one column": X[:, :1],
     "D34 all rows are the same": np.ones((N, 3)),
-    "D35 ties leave no side large enough": np.repeat([[0.0, 0.0], [1.0, 1.0]], [N - 19, 19], axis=0),
+    "D35 ties leave no side large enough": np.repeat(
+        [[0.0, 0.0], [1.0, 1.0]], [N - 19, 19], axis=0
+    ),
     "N07 tiny numbers": 1e-160 * X[:30],
 }
 
@@ -327,7 +358,9 @@ def test_tables_without_regions_have_one_region_and_a_reason(table, question):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         warnings.simplefilter("ignore", gx.BinWarning)
-        warnings.filterwarnings("ignore", "N1[01]", gx.ModelWarning)  # squares of tiny numbers: said, not silent
+        warnings.filterwarnings(
+            "ignore", "N1[01]", gx.ModelWarning
+        )  # squares of tiny numbers: said, not silent
         g = gx.Granite(product, question).fit(table, y)
         evaluation = g.evaluate(table, y)
         g.explain(table, y).frame()
@@ -338,7 +371,9 @@ def test_tables_without_regions_have_one_region_and_a_reason(table, question):
     assert g.partition_[0].stop_reason
     assert np.isfinite([g.disagreement_, g.remaining_, g.fidelity_, g.global_fidelity_]).all()
     assert np.isfinite([evaluation.disagreement, evaluation.global_disagreement]).all()
-    assert np.isnan(evaluation.remaining) == np.isnan(evaluation.estimate.remaining)  # no more than chance
+    assert np.isnan(evaluation.remaining) == np.isnan(
+        evaluation.estimate.remaining
+    )  # no more than chance
     assert g.apply(table).tolist() == [0] * len(table)
 
 
@@ -369,8 +404,12 @@ def test_D31_one_column_agrees_with_itself():
 
 
 def test_D35_integer_grids_with_many_ties_leave_no_empty_region():
-    grid = np.c_[np.minimum(rng.integers(0, 50, 200), 3), rng.integers(0, 2, 200), np.zeros(200)].astype(float)
+    grid = np.c_[
+        np.minimum(rng.integers(0, 50, 200), 3), rng.integers(0, 2, 200), np.zeros(200)
+    ].astype(float)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        g = gx.Granite(lambda X: X[:, 0] * X[:, 1], min_samples_leaf=1, alpha=0.0, max_depth=5).fit(grid)
+        g = gx.Granite(lambda X: X[:, 0] * X[:, 1], min_samples_leaf=1, alpha=0.0, max_depth=5).fit(
+            grid
+        )
     assert np.bincount(g.apply(grid)).min() >= 1

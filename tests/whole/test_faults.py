@@ -80,7 +80,11 @@ SETTING = """
 
 def bare(tmp_path, **others):
     """The least a process needs, with folders of its own for whatever it writes."""
-    known = {name: os.environ[name] for name in ("PATH", "SYSTEMROOT", "LD_LIBRARY_PATH") if name in os.environ}
+    known = {
+        name: os.environ[name]
+        for name in ("PATH", "SYSTEMROOT", "LD_LIBRARY_PATH")
+        if name in os.environ
+    }
     places = dict.fromkeys(("TMPDIR", "JOBLIB_TEMP_FOLDER"), str(tmp_path))
     return {**known, **places, "OMP_NUM_THREADS": "1", **others}
 
@@ -115,7 +119,12 @@ def eventually(condition, seconds=10.0):
 def test_R01_an_interrupt_leaves_the_old_fit_or_none_and_nothing_else(where, previous, tmp_path):
     command = [sys.executable, "-c", textwrap.dedent(SETTING), where, previous]
     process = subprocess.Popen(
-        command, stdout=subprocess.PIPE, text=True, env=bare(tmp_path), start_new_session=True, cwd=tmp_path
+        command,
+        stdout=subprocess.PIPE,
+        text=True,
+        env=bare(tmp_path),
+        start_new_session=True,
+        cwd=tmp_path,
     )
     try:
         assert process.stdout.readline() == "ready\n"
@@ -255,7 +264,13 @@ FORKS = """
 
 def run(script, tmp_path, **options):
     command = [sys.executable, "-c", textwrap.dedent(script)]
-    settings = {"env": bare(tmp_path), "cwd": tmp_path, "stdin": subprocess.DEVNULL, "timeout": 120, **options}
+    settings = {
+        "env": bare(tmp_path),
+        "cwd": tmp_path,
+        "stdin": subprocess.DEVNULL,
+        "timeout": 120,
+        **options,
+    }
     ended = subprocess.run(command, capture_output=True, text=True, check=False, **settings)
     assert ended.returncode == 0, ended.stderr
     return ended
@@ -278,7 +293,12 @@ MODELS = {
 
 def answers(g):
     explanation, evaluation = g.explain(X[::2]), g.evaluate(X[::2])
-    arrays = [g.apply(X), g.predict(X), g.predict(X + 0.01, exact=True), evaluation.frame().drop(columns="rule")]
+    arrays = [
+        g.apply(X),
+        g.predict(X),
+        g.predict(X + 0.01, exact=True),
+        evaluation.frame().drop(columns="rule"),
+    ]
     arrays += [[evaluation.remaining, evaluation.global_disagreement]]
     arrays += [explanation.of(name) for name in explanation.names]
     return [np.asarray(array, dtype=float).tobytes() for array in arrays]
@@ -362,7 +382,9 @@ def test_R15_no_standard_streams_at_all(tmp_path):
     script = textwrap.dedent(BARE)
     closed = "import os; [os.close(n) for n in (0, 1, 2)]; os.execv(sys.executable, [sys.executable, '-c', SCRIPT])"
     command = f"import sys; SCRIPT = {script!r}; {closed}"
-    ended = subprocess.run([sys.executable, "-c", command], env=bare(tmp_path), cwd=tmp_path, timeout=120, check=False)
+    ended = subprocess.run(
+        [sys.executable, "-c", command], env=bare(tmp_path), cwd=tmp_path, timeout=120, check=False
+    )
     assert ended.returncode == 0
 
 
@@ -403,7 +425,9 @@ def named_limit(error):
 def test_D33_too_little_memory_is_refused_before_the_model_is_asked(question):
     model = Counting()
     y = product(X)
-    with pytest.raises(ResourceError, match="need [0-9.,]+ (bytes|MiB); memory_limit allows 50,000 bytes") as caught:
+    with pytest.raises(
+        ResourceError, match="need [0-9.,]+ (bytes|MiB); memory_limit allows 50,000 bytes"
+    ) as caught:
         gx.Granite(model, question, resources=gx.Resources(memory_limit=50_000)).fit(X, y)
     assert (caught.value.code, caught.value.argument) == ("D33", "resources")
     assert all(remedy in caught.value.hint for remedy in REMEDIES)
@@ -416,7 +440,9 @@ def test_D33_too_little_memory_is_refused_before_the_model_is_asked(question):
 def test_D33_the_limit_that_the_error_names_is_enough(question, free, monkeypatch):
     disk_with(free, monkeypatch)
     with pytest.raises(ResourceError) as caught:
-        gx.Granite(product, question, resources=gx.Resources(memory_limit=50_000)).fit(X, product(X))
+        gx.Granite(product, question, resources=gx.Resources(memory_limit=50_000)).fit(
+            X, product(X)
+        )
     limit = named_limit(caught.value)
     g = gx.Granite(product, question, resources=gx.Resources(memory_limit=limit)).fit(X, product(X))
     assert free or g.diagnostics_["plan"]["evaluations"]["in_memory"]
@@ -427,7 +453,10 @@ def disk_with(free, monkeypatch):
 
 
 def test_D33_a_plan_beyond_memory_and_disk_is_refused_before_the_model_is_asked(monkeypatch):
-    model, table = Counting(lambda X: product(X) + X[:, 1]), rng.normal(size=(1000, 3))  # no two values alike
+    model, table = (
+        Counting(lambda X: product(X) + X[:, 1]),
+        rng.normal(size=(1000, 3)),
+    )  # no two values alike
     limits = gx.Resources(memory_limit=2**24, max_grid=None)
     disk_with(2**20, monkeypatch)
     with pytest.raises(
@@ -468,7 +497,9 @@ def test_D33_many_rows_and_many_columns_are_refused_at_once(monkeypatch):
         tracemalloc.start()
         begin = time.monotonic()
         with pytest.raises(ResourceError, match="D33"):
-            gx.Granite(model, resources=gx.Resources(memory_limit=2**24, max_grid=None), max_samples=None).fit(table)
+            gx.Granite(
+                model, resources=gx.Resources(memory_limit=2**24, max_grid=None), max_samples=None
+            ).fit(table)
         seconds, peak = time.monotonic() - begin, tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
         assert model.rows == 0
@@ -478,7 +509,9 @@ def test_D33_many_rows_and_many_columns_are_refused_at_once(monkeypatch):
 
 def test_M13_a_plan_over_the_limit_ends_after_the_probe():
     model = Counting()
-    with pytest.raises(ResourceError, match="the plan sends [0-9,]+ rows to the model, about .* s of") as caught:
+    with pytest.raises(
+        ResourceError, match="the plan sends [0-9,]+ rows to the model, about .* s of"
+    ) as caught:
         gx.Granite(model, resources=gx.Resources(max_evaluations=1000)).fit(X)
     assert (caught.value.code, caught.value.argument) == ("M13", "resources")
     assert all(remedy in caught.value.hint for remedy in REMEDIES)

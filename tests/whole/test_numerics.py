@@ -42,11 +42,15 @@ def shape(g):
 # N02: unit and offset -------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("question", ["ice-pdp", "shap-pdp", "mplot-pdp", "sobol", "pfi-risk", "ale"])
+@pytest.mark.parametrize(
+    "question", ["ice-pdp", "shap-pdp", "mplot-pdp", "sobol", "pfi-risk", "ale"]
+)
 @pytest.mark.parametrize("offset", [1e4, 1e8])
 def test_N02_an_offset_of_1e8_standard_deviations_changes_no_rule(question, offset):
     plain = paper(function, question).fit(X, Y)
-    moved = paper(lambda X: function(X) / np.std(Y) + offset, question).fit(X, Y / np.std(Y) + offset)
+    moved = paper(lambda X: function(X) / np.std(Y) + offset, question).fit(
+        X, Y / np.std(Y) + offset
+    )
     assert len(plain.partition_) > 1
     assert shape(moved) == shape(plain)
     assert moved.remaining_ == pytest.approx(plain.remaining_, abs=1e-6)
@@ -68,7 +72,9 @@ def test_N02_a_factor_changes_no_rule(question, factor):
 def test_N03_of_equal_columns_the_first_is_split_and_the_tie_is_counted(order):
     twins = np.c_[X[:, 0], X[:, 1], X[:, 1]][:, order]
     value, first = order.index(0), min(order.index(1), order.index(2))
-    g = paper(lambda X: X[:, value] * (np.sign(X[:, first]) + np.sign(X[:, 3 - value - first]))).fit(twins)
+    g = paper(
+        lambda X: X[:, value] * (np.sign(X[:, first]) + np.sign(X[:, 3 - value - first]))
+    ).fit(twins)
     assert {split for rule in g.partition_.rules for split, _ in rule.conditions} == {f"x{first}"}
     assert g.diagnostics_["ties"] >= 1
 
@@ -95,7 +101,9 @@ def test_N05_variances_are_never_negative_and_keep_their_digits(offset):
     values = NOISE + offset
     found = Splits.whole(np.ones(80)).variances((values - values.mean())[None])[0, 0]
     assert found == pytest.approx(np.var(values - values.mean()), rel=1e-12)
-    nearly = Splits.whole(np.ones(80)).variances(np.full((1, 80), offset) + 1e-9 * (offset != 0))[0, 0]
+    nearly = Splits.whole(np.ones(80)).variances(np.full((1, 80), offset) + 1e-9 * (offset != 0))[
+        0, 0
+    ]
     assert nearly >= 0.0
 
 
@@ -114,7 +122,9 @@ def test_N05_variances_of_a_prediction_far_from_zero_keep_their_digits(question)
 
 @pytest.mark.parametrize("question", gx.questions())
 @pytest.mark.parametrize("size", [1e200, 1e300])
-def test_N06_predictions_whose_squares_overflow_are_refused_where_a_loss_need_not_scale(question, size):
+def test_N06_predictions_whose_squares_overflow_are_refused_where_a_loss_need_not_scale(
+    question, size
+):
     question = gx.question(question, loss=lambda gaps: gaps**2)
     with pytest.raises(InputError, match=r"predictions reach \d\.\d+e\+[23]\d\d") as caught:
         paper(lambda X: size * function(X), question).fit(X, Y)
@@ -133,7 +143,9 @@ def test_N06_whatever_the_size_figures_are_numbers_or_refused(question, size):
         g.fit(X, size * Y)
     evaluation = g.evaluate(X, size * Y)
     figures = [g.remaining_, g.fidelity_, g.global_fidelity_, evaluation.remaining]
-    assert np.isfinite([*figures, *([] if beyond else [g.disagreement_, evaluation.disagreement])]).all()
+    assert np.isfinite(
+        [*figures, *([] if beyond else [g.disagreement_, evaluation.disagreement])]
+    ).all()
     assert np.isfinite(g.predict(X)).all()
 
 
@@ -171,7 +183,9 @@ def test_T07_a_loss_between_explanations_is_checked(loss):
 
 
 @pytest.mark.parametrize("question", ["pfi-risk", "sage-risk", "cfi-pfi"])
-@pytest.mark.parametrize("loss", [*WRONG.values(), lambda difference: np.full(difference.shape, "a")])
+@pytest.mark.parametrize(
+    "loss", [*WRONG.values(), lambda difference: np.full(difference.shape, "a")]
+)
 def test_T07_a_loss_of_predictions_is_checked(loss, question):
     with pytest.raises(InputError, match="the loss returned") as caught:
         paper(function, gx.question(question, risk_loss=lambda p, y: loss(p - y))).fit(X, Y)

@@ -33,7 +33,9 @@ def boosted(data: tuple[Array, Array]) -> GradientBoostingRegressor:
 
 
 @pytest.mark.parametrize("column", range(4))
-def test_pdp_and_ice_are_those_of_scikit_learn(column: int, data: tuple[Array, Array], boosted: Any) -> None:
+def test_pdp_and_ice_are_those_of_scikit_learn(
+    column: int, data: tuple[Array, Array], boosted: Any
+) -> None:
     from sklearn.inspection import partial_dependence
 
     X, _ = data
@@ -44,7 +46,9 @@ def test_pdp_and_ice_are_those_of_scikit_learn(column: int, data: tuple[Array, A
     place = np.searchsorted(grid, X[:, column])
     pdp = theirs["average"][0] - boosted.predict(X).mean()
     hidden = theirs["individual"][0] @ np.bincount(place) / len(X)
-    pure, full = (effects("marginal", "local", key, boosted, X)[:, column] for key in ("pure", "full"))
+    pure, full = (
+        effects("marginal", "local", key, boosted, X)[:, column] for key in ("pure", "full")
+    )
     assert np.allclose(pure, pdp[place], atol=1e-12)
     assert np.allclose(full, boosted.predict(X) - hidden, atol=1e-12)
 
@@ -53,17 +57,28 @@ def test_partial_dependence_of_a_classifiers_probability(data: tuple[Array, Arra
     from sklearn.inspection import partial_dependence
 
     X, y = data
-    model = RandomForestClassifier(n_estimators=10, max_depth=3, random_state=0).fit(X, y > np.median(y))
+    model = RandomForestClassifier(n_estimators=10, max_depth=3, random_state=0).fit(
+        X, y > np.median(y)
+    )
     theirs = partial_dependence(
-        model, X, [1], method="brute", response_method="predict_proba", percentiles=(0, 1), grid_resolution=100
+        model,
+        X,
+        [1],
+        method="brute",
+        response_method="predict_proba",
+        percentiles=(0, 1),
+        grid_resolution=100,
     )
     place = np.searchsorted(theirs["grid_values"][0], X[:, 1])
     average = theirs["average"][0] - model.predict_proba(X)[:, 1].mean()
-    assert np.allclose(effects("marginal", "local", "pure", model, X)[:, 1], average[place], atol=1e-12)
+    assert np.allclose(
+        effects("marginal", "local", "pure", model, X)[:, 1], average[place], atol=1e-12
+    )
 
 
 @pytest.mark.parametrize(
-    ("loss", "scoring"), [("squared", "neg_mean_squared_error"), ("absolute", "neg_mean_absolute_error")]
+    ("loss", "scoring"),
+    [("squared", "neg_mean_squared_error"), ("absolute", "neg_mean_absolute_error")],
 )
 def test_permutation_importance_of_scikit_learn_has_our_pfi_as_its_mean(
     loss: str, scoring: str, data: tuple[Array, Array], boosted: Any
@@ -81,7 +96,13 @@ def test_permutation_importance_of_scikit_learn_has_our_pfi_as_its_mean(
 
 # ------------------------------------------------------------------------------------------------ shapiq
 
-INDICES = {"shapley-taylor": "STII", "sii": "SII", "k-sii": "k-SII", "fsii": "FSII", "banzhaf": "BII"}
+INDICES = {
+    "shapley-taylor": "STII",
+    "sii": "SII",
+    "k-sii": "k-SII",
+    "fsii": "FSII",
+    "banzhaf": "BII",
+}
 
 
 class RowGame:
@@ -91,11 +112,17 @@ class RowGame:
         self.nu, self.row = nu, row
 
     def __call__(self, coalitions: Any) -> Array:
-        keys = [frozenset(np.flatnonzero(coalition).tolist()) for coalition in np.atleast_2d(coalitions)]
-        return np.array([float(self.nu[key] if self.row is None else self.nu[key][self.row]) for key in keys])
+        keys = [
+            frozenset(np.flatnonzero(coalition).tolist()) for coalition in np.atleast_2d(coalitions)
+        ]
+        return np.array(
+            [float(self.nu[key] if self.row is None else self.nu[key][self.row]) for key in keys]
+        )
 
 
-@pytest.mark.parametrize("masking", [Marginal(), Conditional(), Baseline("median"), Baseline("region")], ids=repr)
+@pytest.mark.parametrize(
+    "masking", [Marginal(), Conditional(), Baseline("median"), Baseline("region")], ids=repr
+)
 @pytest.mark.parametrize("behavior", ["local", "sensitivity", "risk"])
 def test_shapley_values_and_interactions_are_those_of_shapiq(
     masking: Any, behavior: str, data: tuple[Array, Array], boosted: Any
@@ -106,7 +133,8 @@ def test_shapley_values_and_interactions_are_those_of_shapiq(
     ours = effects(masking, behavior, "partial", boosted, X, y)
     banzhaf = effects(masking, behavior, Partial("banzhaf"), boosted, X, y)
     pairs = {
-        index: effects(masking, behavior, Partial(index), boosted, X, y, influence=Interactions(2)) for index in INDICES
+        index: effects(masking, behavior, Partial(index), boosted, X, y, influence=Interactions(2))
+        for index in INDICES
     }
     for row in (0, 17, 59) if behavior == "local" else (None,):
         computer = shapiq.ExactComputer(RowGame(nu, row), n_players=4)
@@ -117,17 +145,23 @@ def test_shapley_values_and_interactions_are_those_of_shapiq(
         assert np.allclose(banzhaf[at], [mean_gain[(i,)] for i in range(4)], atol=1e-10)
         for index, name in INDICES.items():
             theirs = computer(name, 2)
-            assert np.allclose(pairs[index][at], [theirs[pair] for pair in combinations(range(4), 2)], atol=1e-10), name
+            assert np.allclose(
+                pairs[index][at], [theirs[pair] for pair in combinations(range(4), 2)], atol=1e-10
+            ), name
 
 
-def test_interactions_of_order_three_are_those_of_shapiq(data: tuple[Array, Array], boosted: Any) -> None:
+def test_interactions_of_order_three_are_those_of_shapiq(
+    data: tuple[Array, Array], boosted: Any
+) -> None:
     shapiq = pytest.importorskip("shapiq")
     X, _ = data
     nu = value_game("marginal", "local", boosted, X)
     for index, name in INDICES.items():
         ours = effects("marginal", "local", Partial(index), boosted, X, influence=Interactions(3))
         theirs = shapiq.ExactComputer(RowGame(nu, 5), n_players=4)(name, 3)
-        assert np.allclose(ours[5], [theirs[triple] for triple in combinations(range(4), 3)], atol=1e-10), name
+        assert np.allclose(
+            ours[5], [theirs[triple] for triple in combinations(range(4), 3)], atol=1e-10
+        ), name
 
 
 def test_an_explanation_can_be_handed_to_shapiq(data: tuple[Array, Array], boosted: Any) -> None:
@@ -143,16 +177,22 @@ def test_an_explanation_can_be_handed_to_shapiq(data: tuple[Array, Array], boost
 
 
 @pytest.mark.slow
-def test_shap_values_are_those_of_shaps_exact_explainer(data: tuple[Array, Array], boosted: Any) -> None:
+def test_shap_values_are_those_of_shaps_exact_explainer(
+    data: tuple[Array, Array], boosted: Any
+) -> None:
     shap = pytest.importorskip("shap")
     X, _ = data
-    theirs = shap.explainers.Exact(boosted.predict, shap.maskers.Independent(X, max_samples=len(X)))(X)
+    theirs = shap.explainers.Exact(
+        boosted.predict, shap.maskers.Independent(X, max_samples=len(X))
+    )(X)
     explanation = gx.Explainer("marginal", "local", "partial").explain(boosted, X)
     assert np.allclose(explanation.values, theirs.values, atol=1e-8)
     assert np.allclose(explanation.to_shap().base_values, theirs.base_values, atol=1e-8)
 
 
-def test_shap_values_are_those_of_shaps_interventional_tree_explainer(data: tuple[Array, Array], boosted: Any) -> None:
+def test_shap_values_are_those_of_shaps_interventional_tree_explainer(
+    data: tuple[Array, Array], boosted: Any
+) -> None:
     shap = pytest.importorskip("shap")
     X, _ = data
     explainer = shap.TreeExplainer(boosted, data=X, feature_perturbation="interventional")
@@ -169,7 +209,9 @@ def midpoints(count: int) -> Array:
 
 def test_sobol_indices_of_the_ishigami_function() -> None:
     """``sin x1 + 7 sin^2 x2 + 0.1 x3^4 sin x1`` on a midpoint grid of 6 x 6 x 64."""
-    X = np.stack(np.meshgrid(midpoints(6), midpoints(6), midpoints(64), indexing="ij"), axis=-1).reshape(-1, 3)
+    X = np.stack(
+        np.meshgrid(midpoints(6), midpoints(6), midpoints(64), indexing="ij"), axis=-1
+    ).reshape(-1, 3)
 
     def ishigami(X: Array) -> Array:
         return np.sin(X[:, 0]) + 7 * np.sin(X[:, 1]) ** 2 + 0.1 * X[:, 2] ** 4 * np.sin(X[:, 0])
@@ -180,10 +222,14 @@ def test_sobol_indices_of_the_ishigami_function() -> None:
     total = named["sobol-total"].explain(ishigami, X).values / variance
     assert first == pytest.approx([0.3139, 0.4424, 0.0], abs=1e-3)
     assert total == pytest.approx([0.5576, 0.4424, 0.2437], abs=1e-3)
-    assert named["variance-full"].explain(ishigami, X).values / variance == pytest.approx(total, abs=1e-10)
+    assert named["variance-full"].explain(ishigami, X).values / variance == pytest.approx(
+        total, abs=1e-10
+    )
 
 
-@pytest.mark.parametrize("rho", [0.9, *(pytest.param(rho, marks=pytest.mark.slow) for rho in (0.0, 0.5))])
+@pytest.mark.parametrize(
+    "rho", [0.9, *(pytest.param(rho, marks=pytest.mark.slow) for rho in (0.0, 0.5))]
+)
 def test_conditional_feature_importance_of_a_gaussian_pair(rho: float) -> None:
     """``F = y = x1``: ``2 (1 - rho^2 + rho^2 v)`` under the mean loss, half of it under the loss of the mean."""
     n = 4000
@@ -195,6 +241,8 @@ def test_conditional_feature_importance_of_a_gaussian_pair(rho: float) -> None:
     v = np.mean([np.var(X[tenth == k, 1]) for k in range(10)])
     expected = 2 * (1 - rho**2 + rho**2 * v)
     for average, factor in (("loss", 1.0), ("prediction", 0.5)):
-        explainer = gx.Explainer("conditional", Risk("squared", average=average), "full", Individual(["x0"]))
+        explainer = gx.Explainer(
+            "conditional", Risk("squared", average=average), "full", Individual(["x0"])
+        )
         value = explainer.explain(lambda X: X[:, 0], X, X[:, 0]).values[0]
         assert value == pytest.approx(factor * expected, rel=0.05)

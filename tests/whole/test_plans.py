@@ -33,14 +33,18 @@ def test_what_fits_with_room_to_spare_is_exact_and_nothing_more_is_asked():
     g = gx.Granite(product, min_samples_leaf=50).fit(X[:200])
     plan = g.diagnostics_["plan"]
     assert (plan["rows"], plan["max_grid"], plan["sentence"]) == (200, None, "")
-    assert g.diagnostics_["model"]["rows"] == plan["model_rows"] + 4 * 64 + 7  # the probe, nothing else
+    assert (
+        g.diagnostics_["model"]["rows"] == plan["model_rows"] + 4 * 64 + 7
+    )  # the probe, nothing else
     assert g.diagnostics_["warnings"] == []
 
 
 @pytest.mark.slow
 def test_a_slow_model_is_planned_on_grids_then_on_fewer_rows_and_it_is_said():
     limits = gx.Resources(max_seconds=6)
-    with pytest.warns(gx.ModelWarning, match=r"M13: 4 columns on grids of \d+ values; exact would take about"):
+    with pytest.warns(
+        gx.ModelWarning, match=r"M13: 4 columns on grids of \d+ values; exact would take about"
+    ):
         g = gx.Granite(slow(2e-5), max_depth=1, max_samples=None, resources=limits).fit(X)
     plan = g.diagnostics_["plan"]
     assert plan["rows"] == 700
@@ -48,26 +52,38 @@ def test_a_slow_model_is_planned_on_grids_then_on_fewer_rows_and_it_is_said():
     many = np.concatenate([X, X + 0.5])
     with pytest.warns(gx.ModelWarning, match="M13") as told:
         g = gx.Granite(slow(5e-5), max_depth=1, resources=gx.Resources(max_seconds=8)).fit(many)
-    assert any("of 1,400 rows search: twice as many do not fit" in str(each.message) for each in told)
+    assert any(
+        "of 1,400 rows search: twice as many do not fit" in str(each.message) for each in told
+    )
     assert g.diagnostics_["rows"]["reason"] == "more rows do not fit the limits"
     assert g.diagnostics_["plan"]["rows"] in (125, 250)
-    assert g.estimate_.n_rows == g.diagnostics_["plan"]["rows"]  # the interval says what the haste costs
+    assert (
+        g.estimate_.n_rows == g.diagnostics_["plan"]["rows"]
+    )  # the interval says what the haste costs
     assert g.estimate_.low < g.estimate_.remaining < g.estimate_.high
 
 
 @pytest.mark.slow
 def test_N04_a_plan_that_time_chose_has_the_bits_of_the_same_plan_asked_for():
     with pytest.warns(gx.ModelWarning, match="M13"):
-        found = gx.Granite(slow(2e-5), max_depth=1, max_samples=600, resources=gx.Resources(max_seconds=6)).fit(X)
+        found = gx.Granite(
+            slow(2e-5), max_depth=1, max_samples=600, resources=gx.Resources(max_seconds=6)
+        ).fit(X)
     plan = found.diagnostics_["plan"]
-    limits = gx.Resources(max_seconds=None, max_grid=plan["max_grid"], batch_size=plan["batch_size"])
+    limits = gx.Resources(
+        max_seconds=None, max_grid=plan["max_grid"], batch_size=plan["batch_size"]
+    )
     asked = gx.Granite(product, max_depth=1, max_samples=plan["rows"], resources=limits).fit(X)
     assert asked.disagreement_ == found.disagreement_
-    assert [str(region) for region in asked.partition_] == [str(region) for region in found.partition_]
+    assert [str(region) for region in asked.partition_] == [
+        str(region) for region in found.partition_
+    ]
 
 
 def test_what_no_plan_fits_is_refused_with_the_seconds_it_needs():
-    with pytest.raises(gx.ResourceError, match=r"M13: \d+ rows need about .*max_seconds allows 1 s") as caught:
+    with pytest.raises(
+        gx.ResourceError, match=r"M13: \d+ rows need about .*max_seconds allows 1 s"
+    ) as caught:
         gx.Granite(slow(1e-3), resources=gx.Resources(max_seconds=1)).fit(X)
     assert "Resources(max_seconds=" in caught.value.hint
     with pytest.raises(gx.ResourceError, match="M13: the plan sends"):
@@ -78,7 +94,9 @@ def test_what_no_plan_fits_is_refused_with_the_seconds_it_needs():
 def test_partial_effects_are_drawn_from_fewer_pairs_when_the_time_is_short():
     wide = np.random.default_rng(0).normal(size=(30, 14))
     with pytest.warns(gx.ModelWarning, match=r"M13: (8|16|32) pairs of orders"):
-        g = gx.Granite(slow(1e-5), "shap-pdp", max_depth=0, resources=gx.Resources(max_seconds=5)).fit(wide)
+        g = gx.Granite(
+            slow(1e-5), "shap-pdp", max_depth=0, resources=gx.Resources(max_seconds=5)
+        ).fit(wide)
     assert g.diagnostics_["plan"]["pairs"] in (8, 16, 32)
 
 
@@ -228,23 +246,33 @@ def test_the_search_tells_how_many_rows_went_through_a_level(search, monkeypatch
     bars = Bars()
     monkeypatch.setattr("granite_xai.fit.Meter", bars)
     X = np.random.default_rng(0).normal(size=(200, 4))
-    g = gx.Granite(product, search=search, max_samples=None, holdout=False, resources=gx.Resources(progress=True)).fit(
-        X
-    )
+    g = gx.Granite(
+        product,
+        search=search,
+        max_samples=None,
+        holdout=False,
+        resources=gx.Resources(progress=True),
+    ).fit(X)
     (bar,) = bars.seen
     assert (bar.desc, bar.unit, bar.closed, bar.shown) == ("search", "rows", True, True)
     assert bar.total == (3 if search == "greedy" else 6) * 200
     assert bar.done == pytest.approx(bar.total)
     bars.seen.clear()
     assert len(g.path_) > 1
-    assert [bar.desc for bar in bars.seen if bar.shown] == ["path"]  # the searches inside it are not shown one by one
+    assert [bar.desc for bar in bars.seen if bar.shown] == [
+        "path"
+    ]  # the searches inside it are not shown one by one
     assert next(bar.done for bar in bars.seen if bar.desc == "path") == len(bars.seen) - 1
 
 
 def test_resamples_are_told_one_by_one(monkeypatch):
     seen = []
-    monkeypatch.setattr("granite_xai.fitting.progress", lambda items, *told: seen.append(told[1:]) or items)
-    g = gx.Granite(product, max_samples=None, holdout=False).fit(np.random.default_rng(0).normal(size=(120, 4)))
+    monkeypatch.setattr(
+        "granite_xai.fitting.progress", lambda items, *told: seen.append(told[1:]) or items
+    )
+    g = gx.Granite(product, max_samples=None, holdout=False).fit(
+        np.random.default_rng(0).normal(size=(120, 4))
+    )
     g.stability(3)
     assert seen == [("resamples", 3)]
 

@@ -31,7 +31,8 @@ def rides(n=160, seed=0):
             "hr": generator.integers(0, 24, n),
             "workingday": generator.random(n) < 0.6,
             "weathersit": pd.Categorical(
-                generator.choice(["clear", "mist", "rain"], n), categories=["rain", "mist", "clear", "snow"]
+                generator.choice(["clear", "mist", "rain"], n),
+                categories=["rain", "mist", "clear", "snow"],
             ),
             "size": pd.Categorical(generator.choice(SIZES[:3], n), categories=SIZES, ordered=True),
             "date": months[generator.integers(0, 24, n)],
@@ -59,7 +60,10 @@ RULES = {
     "workingday": (bool, ["workingday is False", "workingday is True"]),
     "weathersit": (lambda sky: sky == "rain", ["weathersit is rain", "weathersit is not rain"]),
     "size": (lambda size: size != "small", ["size ≤ small", "size > small"]),
-    "date": (lambda day: pd.Timestamp(day) >= pd.Timestamp("2012-03-01"), ["date ≤ 2012-02-…", "date > 2012-02-…"]),
+    "date": (
+        lambda day: pd.Timestamp(day) >= pd.Timestamp("2012-03-01"),
+        ["date ≤ 2012-02-…", "date > 2012-02-…"],
+    ),
     "city": (lambda city: city in ("Oslo", "Rome"), ["city is Lima", "city is not Lima"]),
 }
 
@@ -90,14 +94,19 @@ def texts(granite):
 
 def everywhere(libraries, names):
     """Each library and each column; by default every library and every column, but not all of their pairs."""
-    pairs = [(i, library, j, name) for i, library in enumerate(libraries) for j, name in enumerate(names)]
+    pairs = [
+        (i, library, j, name) for i, library in enumerate(libraries) for j, name in enumerate(names)
+    ]
     marks = [() if (i + j) % 3 == 0 else pytest.mark.slow for i, _, j, _ in pairs]
     values = [pytest.param(p[1], p[3], marks=mark) for p, mark in zip(pairs, marks, strict=True)]
     return pytest.mark.parametrize(("library", "name"), values)
 
 
 def as_expected(found, expected):
-    return all(text.startswith(wanted.partition("…")[0]) for text, wanted in zip(found, expected, strict=True))
+    return all(
+        text.startswith(wanted.partition("…")[0])
+        for text, wanted in zip(found, expected, strict=True)
+    )
 
 
 # D10, D13, D14, D17 - D19: every kind of column in every library ------------------------------------------------------
@@ -114,7 +123,8 @@ def test_D10_D13_D14_D17_D18_D19_rules_read_like_a_persons(library, name):
     assert granite.fidelity_ == pytest.approx(1.0)
     regions = granite.apply(new)
     assert np.array_equal(
-        regions == regions[0], [holds(cell) == holds(cells(new, name)[0]) for cell in cells(new, name)]
+        regions == regions[0],
+        [holds(cell) == holds(cells(new, name)[0]) for cell in cells(new, name)],
     )
     assert granite.evaluate(new).remaining < 1e-9
     assert granite.predict(new) == pytest.approx(model(new))
@@ -125,7 +135,9 @@ def test_D10_D13_D14_D17_D18_D19_rules_read_like_a_persons(library, name):
 def test_the_result_is_the_same_in_every_library():
     """One model, one table, six containers: the same regions; sums over levels may come in another order."""
     holds = RULES["weathersit"][0]
-    fits = [paper(switched("weathersit", holds)).fit(convert(rides())) for convert in LIBRARIES.values()]
+    fits = [
+        paper(switched("weathersit", holds)).fit(convert(rides())) for convert in LIBRARIES.values()
+    ]
     for fit in fits[1:]:
         assert texts(fit) == texts(fits[0])
         assert fit.disagreement_ == pytest.approx(fits[0].disagreement_, rel=1e-14)
@@ -142,11 +154,15 @@ def test_D18_time_zones_and_durations_stay_what_they_are():
     """The model gets its own dtype; the rule speaks of the same instants and durations."""
     zoned = rides().assign(date=lambda X: X["date"].dt.tz_localize("Europe/Oslo"))
     march = pd.Timestamp("2012-03-01", tz="Europe/Oslo")
-    granite = paper(lambda X: X["temp"] * np.where(X["date"] >= march, 1.0, -1.0), max_depth=1).fit(zoned)
+    granite = paper(lambda X: X["temp"] * np.where(X["date"] >= march, 1.0, -1.0), max_depth=1).fit(
+        zoned
+    )
     assert np.array_equal(granite.apply(zoned), zoned["date"] >= march)
     lasting = rides().assign(hr=lambda X: pd.to_timedelta(X["hr"], unit="h"))
     limit = pd.Timedelta("6h")
-    granite = paper(lambda X: X["temp"] * np.where(X["hr"] > limit, 1.0, -1.0), max_depth=1).fit(lasting)
+    granite = paper(lambda X: X["temp"] * np.where(X["hr"] > limit, 1.0, -1.0), max_depth=1).fit(
+        lasting
+    )
     assert np.array_equal(granite.apply(lasting), lasting["hr"] > limit)
 
 
@@ -170,11 +186,16 @@ def test_D21_the_model_gets_the_dtype_of_the_table(dtype):
 def raw_pipeline(X, y):
     """A pipeline on raw columns, as in scikit-learn's own guide."""
     encode = make_column_transformer(
-        (OneHotEncoder(handle_unknown="ignore"), make_column_selector(dtype_include=["str", "category"])),
+        (
+            OneHotEncoder(handle_unknown="ignore"),
+            make_column_selector(dtype_include=["str", "category"]),
+        ),
         ("passthrough", ["temp", "hr", "workingday"]),
         sparse_threshold=0,
     )
-    return make_pipeline(encode, HistGradientBoostingRegressor(max_iter=30, random_state=0)).fit(X, y)
+    return make_pipeline(encode, HistGradientBoostingRegressor(max_iter=30, random_state=0)).fit(
+        X, y
+    )
 
 
 def test_M14_the_model_sees_frames_like_the_one_it_was_trained_on():
@@ -210,7 +231,9 @@ def test_M14_pipelines_on_raw_columns_of_each_library(library):
         evaluation = granite.evaluate(new)
     assert texts(granite) == ["city is Rome", "city is not Rome"]
     assert evaluation.remaining < 0.2
-    assert granite.predict(new) == pytest.approx(model.predict(new), abs=0.25 * np.std(model.predict(new)) + 2)
+    assert granite.predict(new) == pytest.approx(
+        model.predict(new), abs=0.25 * np.std(model.predict(new)) + 2
+    )
 
 
 # C13, D15: levels -----------------------------------------------------------------------------------------------------
@@ -238,7 +261,9 @@ def test_D15_levels_never_seen_go_with_the_larger_child_and_have_no_effect(libra
 def test_D15_levels_are_matched_by_label_never_by_code():
     granite = paper(switched("weathersit", RULES["weathersit"][0]), max_depth=1).fit(rides())
     new = rides(60, 1)
-    other = new.assign(weathersit=new["weathersit"].cat.set_categories(["clear", "snow", "rain", "mist"]))
+    other = new.assign(
+        weathersit=new["weathersit"].cat.set_categories(["clear", "snow", "rain", "mist"])
+    )
     plain = new.assign(weathersit=new["weathersit"].astype(str))
     assert np.array_equal(granite.apply(new), granite.apply(other))
     assert np.array_equal(granite.apply(new), granite.apply(plain))
@@ -252,7 +277,9 @@ def test_C13_a_planted_grouping_of_many_levels_is_found():
     generator = np.random.default_rng(0)
     letters = np.array(list("abcdefghijkl"))
     group = set("behk")
-    X = pd.DataFrame({"x": generator.integers(-3, 4, 300) / 2, "level": letters[generator.integers(0, 12, 300)]})
+    X = pd.DataFrame(
+        {"x": generator.integers(-3, 4, 300) / 2, "level": letters[generator.integers(0, 12, 300)]}
+    )
     model = lambda X: X["x"] * np.where(X["level"].isin(list(group)), 1.0, -1.0)  # noqa: E731
     granite = paper(model, max_depth=1).fit(X)
     assert texts(granite) == ["level in {b, e, h, k}", "level not in {b, e, h, k}"]
@@ -287,7 +314,9 @@ def test_C14_D02_missing_values_have_a_side_and_the_rule_says_so(library, name):
     granite = paper(model, max_depth=1, missing="allow").fit(X)
     found = texts(granite)
     assert as_expected(found, MISSING_RULES[name])
-    assert [text.endswith("or missing") for text in found] == [text.endswith("missing") for text in MISSING_RULES[name]]
+    assert [text.endswith("or missing") for text in found] == [
+        text.endswith("missing") for text in MISSING_RULES[name]
+    ]
     assert granite.remaining_ < 1e-9
     side = next(k for k, text in enumerate(found) if "missing" in text)
     absent = np.array([gone(cell) for cell in cells(new, name)])
@@ -318,11 +347,17 @@ def test_C14_a_node_without_missing_values_sends_them_with_its_larger_child():
         "workingday is True and (hr > 6 or missing)",
     ]
     lost = X[X["workingday"]].assign(hr=np.nan)
-    larger = max((region for region in granite.partition_ if "hr" in str(region.rule)), key=lambda r: r.n_samples)
+    larger = max(
+        (region for region in granite.partition_ if "hr" in str(region.rule)),
+        key=lambda r: r.n_samples,
+    )
     assert set(granite.apply(lost)) == {larger.index}
 
 
-@everywhere(["pandas", "nullable", "arrow", "polars", "pyarrow"], ["temp", "hr", "weathersit", "date", "city"])
+@everywhere(
+    ["pandas", "nullable", "arrow", "polars", "pyarrow"],
+    ["temp", "hr", "weathersit", "date", "city"],
+)
 def test_D01_without_leave_missing_values_are_refused_at_fit_and_at_apply(library, name):
     convert, calls = LIBRARIES[library], []
 
@@ -352,7 +387,9 @@ def test_C13_C14_splits_on_levels_and_missing_values_are_those_of_the_definition
     effect = generator.normal(size=levels + 1)
     x = generator.integers(0, 4, n).astype(float)
     x[generator.random(n) < 0.2] = np.nan
-    level = [None if generator.random() < 0.15 else f"L{generator.integers(levels)}" for _ in range(n)]
+    level = [
+        None if generator.random() < 0.15 else f"L{generator.integers(levels)}" for _ in range(n)
+    ]
     rows = [
         [None if np.isnan(a) else float(a), b, float(c)]
         for a, b, c in zip(x, level, generator.normal(size=n), strict=True)
@@ -361,19 +398,32 @@ def test_C13_C14_splits_on_levels_and_missing_values_are_those_of_the_definition
     def values(rows):
         signs = [effect[-1] if gone(row[1]) else effect[int(row[1][1:])] for row in rows]
         return np.array(
-            [(1.5 if gone(row[0]) else row[0]) * s + row[2] * s**2 for row, s in zip(rows, signs, strict=True)]
+            [
+                (1.5 if gone(row[0]) else row[0]) * s + row[2] * s**2
+                for row, s in zip(rows, signs, strict=True)
+            ]
         )
 
     X = pd.DataFrame(rows, columns=["x", "level", "c"]).astype({"x": float, "level": object})
     settings = {"max_depth": 2, "min_samples_leaf": 4, "alpha": 0.01, "max_candidates": 8}
-    granite = paper(lambda X: values(X.to_numpy(dtype=object).tolist()), missing="allow", **settings).fit(X)
+    granite = paper(
+        lambda X: values(X.to_numpy(dtype=object).tolist()), missing="allow", **settings
+    ).fit(X)
     problem = oracle.Problem(values, rows, kinds=["numeric", "nominal", "numeric"])
     fit = oracle.grow(oracle.question("ice-pdp"), problem, **settings)
     regions = granite.apply(X)
-    assert [np.flatnonzero(regions == k).tolist() for k in range(len(granite.partition_))] == fit.regions()
+    assert [
+        np.flatnonzero(regions == k).tolist() for k in range(len(granite.partition_))
+    ] == fit.regions()
     assert granite.disagreement_ == pytest.approx(fit.disagreement)
     assert granite.remaining_ == pytest.approx(fit.remaining)
-    strange = [[None, "L0", 0.0], [1.0, None, 0.0], [1.0, "never", 0.0], [9.0, "L1", 1.0], [None, None, 1.0]]
+    strange = [
+        [None, "L0", 0.0],
+        [1.0, None, 0.0],
+        [1.0, "never", 0.0],
+        [9.0, "L1", 1.0],
+        [None, None, 1.0],
+    ]
     new = pd.DataFrame(strange, columns=["x", "level", "c"]).astype({"x": float, "level": object})
     with pytest.warns(DataWarning, match="D15"):
         assert granite.apply(new).tolist() == oracle.apply(fit.root, problem, strange)

@@ -60,8 +60,12 @@ def test_a_row_of_weight_two_is_two_rows_for_displays(fitted):
     for display in (gx.ImportanceDisplay,):
         one = display.from_estimator(fitted, X, sample_weight=WEIGHTS, max_samples=200)
         two = display.from_estimator(fitted, REPEATED, max_samples=200)
-        tables = [shown.frame().drop(columns="standard_error", errors="ignore") for shown in (one, two)]  # by rows
-        frames = [table.select_dtypes("float").round(9).fillna(0).drop_duplicates() for table in tables]
+        tables = [
+            shown.frame().drop(columns="standard_error", errors="ignore") for shown in (one, two)
+        ]  # by rows
+        frames = [
+            table.select_dtypes("float").round(9).fillna(0).drop_duplicates() for table in tables
+        ]
         assert len(frames[0]) > 3
         assert {*map(tuple, frames[0].to_numpy())} == {*map(tuple, frames[1].to_numpy())}
 
@@ -74,7 +78,9 @@ def test_weights_reach_the_fit_of_a_report():
 
 def test_evaluate_and_explain_take_fewer_rows_and_other_limits(fitted):
     assert sum(fitted.evaluate(X, max_samples=20).counts) == 20
-    assert sum(len(part.rows) for part in fitted.explain(X, max_samples=20).parts) == 40  # two explanations
+    assert (
+        sum(len(part.rows) for part in fitted.explain(X, max_samples=20).parts) == 40
+    )  # two explanations
     with pytest.raises(gx.ResourceError, match="M13"):
         fitted.evaluate(X, resources=gx.Resources(max_evaluations=10))
     with pytest.raises(gx.InputError, match="P01"):
@@ -113,26 +119,43 @@ def _texts():
     for path in SOURCE.rglob("*.py"):
         tree = ast.parse(path.read_text(encoding="utf-8"))
         bodies = [
-            n.body[0] for n in ast.walk(tree) if isinstance(n, ast.Module | ast.ClassDef | ast.FunctionDef) and n.body
+            n.body[0]
+            for n in ast.walk(tree)
+            if isinstance(n, ast.Module | ast.ClassDef | ast.FunctionDef) and n.body
         ]
         docs = {id(body.value) for body in bodies if isinstance(body, ast.Expr)}
-        docs |= {id(part) for node in ast.walk(tree) if isinstance(node, ast.JoinedStr) for part in node.values}
+        docs |= {
+            id(part)
+            for node in ast.walk(tree)
+            if isinstance(node, ast.JoinedStr)
+            for part in node.values
+        }
         for node in ast.walk(tree):
             if isinstance(node, ast.JoinedStr):
                 yield "".join(p.value if isinstance(p, ast.Constant) else "7" for p in node.values)
-            elif isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in docs:
+            elif (
+                isinstance(node, ast.Constant)
+                and isinstance(node.value, str)
+                and id(node) not in docs
+            ):
                 yield node.value
 
 
 @pytest.mark.parametrize("command", ["explain", "evaluate", "apply", "show", "demo"])
 def test_every_flag_that_a_message_names_is_a_flag_of_the_command(command):
     flags, known = _commands()[command]
-    options = set(GraniteOptions.__annotations__) | {f.name for f in gx.Resources.__dataclass_fields__.values()}
-    named = [text for text in _texts() if re.search(rf"\b({'|'.join(options)})=", text) and " " in text]
+    options = set(GraniteOptions.__annotations__) | {
+        f.name for f in gx.Resources.__dataclass_fields__.values()
+    }
+    named = [
+        text for text in _texts() if re.search(rf"\b({'|'.join(options)})=", text) and " " in text
+    ]
     assert len(named) > 15
     for text in named:
         told = with_flags(text, known)
-        wrong = [flag for flag in re.findall(r"(?<![\w-])--[a-z][a-z-]+", told) if flag not in flags]
+        wrong = [
+            flag for flag in re.findall(r"(?<![\w-])--[a-z][a-z-]+", told) if flag not in flags
+        ]
         if "cli" not in text and not re.search(r"--[a-z]", text):
             assert wrong == [], told
         assert "Resources(" not in told or "Resources()" in told, told
@@ -153,9 +176,20 @@ def test_remedies_on_the_command_line_are_its_flags(tmp_path, monkeypatch, capsy
     assert cli.main(["explain", "table.csv", *name, "--save", "s.json", "--max-samples", "40"]) == 0
     assert cli.main(["evaluate", "s.json", "table.csv", *name, "--max-evaluations", "5"]) == 5
     err = capsys.readouterr().err
-    assert all(flag in err for flag in ("--max-samples", "--max-grid 64", "--max-evaluations", "features= (in Python)"))
-    assert cli.main(["evaluate", "s.json", "table.csv", *name, "--max-samples", "20", "--json"]) == 0
-    assert sum(region["n_samples"] for region in __import__("json").loads(capsys.readouterr().out)["regions"]) == 20
+    assert all(
+        flag in err
+        for flag in ("--max-samples", "--max-grid 64", "--max-evaluations", "features= (in Python)")
+    )
+    assert (
+        cli.main(["evaluate", "s.json", "table.csv", *name, "--max-samples", "20", "--json"]) == 0
+    )
+    assert (
+        sum(
+            region["n_samples"]
+            for region in __import__("json").loads(capsys.readouterr().out)["regions"]
+        )
+        == 20
+    )
     with pytest.raises(SystemExit):
         cli.main(["explain", "table.csv", *name, "--max-samples", "some"])
     assert "number, auto or all" in capsys.readouterr().err

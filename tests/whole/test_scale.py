@@ -43,7 +43,12 @@ def ordinary(request):
     return fitted(1.0, request.param)[0]
 
 
-FACTORS = [1e-170, 1e-100, 1e170, *(pytest.param(factor, marks=pytest.mark.slow) for factor in (1e-300, 1e100, 1e300))]
+FACTORS = [
+    1e-170,
+    1e-100,
+    1e170,
+    *(pytest.param(factor, marks=pytest.mark.slow) for factor in (1e-300, 1e100, 1e300)),
+]
 
 
 @pytest.mark.parametrize("factor", FACTORS)
@@ -55,20 +60,28 @@ def test_regions_and_shares_do_not_depend_on_the_unit_of_the_predictions(ordinar
     assert rules(g) == rules(ordinary)
     assert g.remaining_ == pytest.approx(ordinary.remaining_, abs=1e-10)
     assert g.fidelity_ == pytest.approx(ordinary.fidelity_, abs=1e-10)
-    assert [r.disagreement for r in g.partition_] == pytest.approx([r.disagreement for r in ordinary.partition_])
+    assert [r.disagreement for r in g.partition_] == pytest.approx(
+        [r.disagreement for r in ordinary.partition_]
+    )
     with np.errstate(over="ignore"):
         expected = np.float64(factor) ** (2 if local else 4) * ordinary.disagreement_
     assert g.disagreement_ == pytest.approx(expected, rel=1e-9, abs=0.0)
     assert codes == ([] if 0.0 < expected < np.inf else ["N11"])
     assert g.predict(X) / factor == pytest.approx(ordinary.predict(X))
-    assert g.predict(X[:9], exact=True) / factor == pytest.approx(ordinary.predict(X[:9], exact=True))
+    assert g.predict(X[:9], exact=True) / factor == pytest.approx(
+        ordinary.predict(X[:9], exact=True)
+    )
     found, known = g.evaluate(X, factor * Y), ordinary.evaluate(X, Y)
     assert found.remaining == pytest.approx(known.remaining, abs=1e-10)
     assert found.global_disagreement == pytest.approx(g.disagreement_, rel=1e-9, abs=0.0)
-    assert list(found.frame()["remaining"]) == pytest.approx(list(known.frame()["remaining"]), nan_ok=True)
+    assert list(found.frame()["remaining"]) == pytest.approx(
+        list(known.frame()["remaining"]), nan_ok=True
+    )
     with np.errstate(over="ignore"):
         values = ordinary.explain(X, Y).values * np.float64(factor) ** (1 if local else 2)
-    np.testing.assert_allclose(g.explain(X, factor * Y).values, values, rtol=1e-8, atol=1e-10 * np.max(np.abs(values)))
+    np.testing.assert_allclose(
+        g.explain(X, factor * Y).values, values, rtol=1e-8, atol=1e-10 * np.max(np.abs(values))
+    )
 
 
 @pytest.mark.parametrize("factor", [1e-60, 1e-20, 1.0, 1e30, 1e59])
@@ -96,7 +109,9 @@ def test_whatever_the_options_regions_do_not_depend_on_the_unit(options, factor)
     known, found = fitted(1.0, **options)[0], fitted(factor, **options)[0]
     assert rules(found) == rules(known)
     assert found.remaining_ == pytest.approx(known.remaining_, abs=1e-10)
-    assert found.evaluate(X, factor * Y).remaining == pytest.approx(known.evaluate(X, Y).remaining, abs=1e-10)
+    assert found.evaluate(X, factor * Y).remaining == pytest.approx(
+        known.evaluate(X, Y).remaining, abs=1e-10
+    )
 
 
 @pytest.mark.parametrize("question", ["ice-pdp", "shap-pdp", "sobol"])
@@ -133,11 +148,16 @@ def test_what_is_shown_and_kept_is_in_the_models_own_units(factor, tmp_path):
     assert again.evaluate(X).remaining == pytest.approx(known.evaluate(X).remaining, abs=1e-10)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        told, expected = (gx.explain(lambda Z, by=by: by * function(Z), X, test=X).story for by in (factor, 1.0))
+        told, expected = (
+            gx.explain(lambda Z, by=by: by * function(Z), X, test=X).story for by in (factor, 1.0)
+        )
     curve, other = (
-        next(e for e in each["effects"] if e["set"] == "x0")["panels"][0]["mean"] for each in (told, expected)
+        next(e for e in each["effects"] if e["set"] == "x0")["panels"][0]["mean"]
+        for each in (told, expected)
     )
-    assert np.array(curve, dtype=float) / factor == pytest.approx(np.array(other, dtype=float), abs=1e-3)
+    assert np.array(curve, dtype=float) / factor == pytest.approx(
+        np.array(other, dtype=float), abs=1e-3
+    )
 
 
 def test_estimates_do_not_depend_on_the_unit_either():
@@ -146,7 +166,9 @@ def test_estimates_do_not_depend_on_the_unit_either():
     def estimated(factor):
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "N11")
-            g = paper(lambda Z: factor * Z[:, 0] * np.sign(Z[:, 1]), confidence_level=0.95).fit(rows)
+            g = paper(lambda Z: factor * Z[:, 0] * np.sign(Z[:, 1]), confidence_level=0.95).fit(
+                rows
+            )
         return g.evaluate(np.random.default_rng(1).normal(size=(300, 2))).estimate
 
     known = estimated(1.0)
@@ -155,14 +177,20 @@ def test_estimates_do_not_depend_on_the_unit_either():
         for name in ("remaining", "low", "high", "chance", "fidelity", "global_fidelity"):
             assert getattr(found, name) == pytest.approx(getattr(known, name), abs=1e-9)
         with np.errstate(over="ignore"):
-            expected = np.float64(factor) ** 2 * np.array([known.disagreement, known.disagreement_high])
+            expected = np.float64(factor) ** 2 * np.array(
+                [known.disagreement, known.disagreement_high]
+            )
         told = [found.disagreement, found.disagreement_high]
         np.testing.assert_allclose(told, expected, rtol=1e-8)
         np.testing.assert_allclose(found.lines[0].corrected, expected[0], rtol=1e-8)
 
 
 @pytest.mark.parametrize(
-    "question", [gx.question("ice-pdp", loss=np.square), gx.question("pfi-risk", risk_loss=lambda p, y: (p - y) ** 2)]
+    "question",
+    [
+        gx.question("ice-pdp", loss=np.square),
+        gx.question("pfi-risk", risk_loss=lambda p, y: (p - y) ** 2),
+    ],
 )
 def test_losses_of_ones_own_need_not_scale_and_are_left_alone(question):
     with pytest.warns(gx.ModelWarning, match="N10: .* too small to be numbers"):

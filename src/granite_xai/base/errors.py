@@ -127,7 +127,9 @@ def listing(names: Iterable[Any], limit: int = 20) -> str:
     return text if len(names) <= limit else f"{text}, … ({len(names)} in all)"
 
 
-for _public in [kind for base in (GraniteError, GraniteWarning) for kind in (base, *base.__subclasses__())]:
+for _public in [
+    kind for base in (GraniteError, GraniteWarning) for kind in (base, *base.__subclasses__())
+]:
     _public.__module__ = "granite_xai"  # where users find them, and where pickles look
 
 
@@ -137,7 +139,10 @@ _PACKAGE = __name__.partition(".")[0]
 def warn(message: str, category: type[Warning]) -> None:
     """Issue a warning that points at the caller's own line, not at a line of this package."""
     level, frame = 1, sys._getframe()  # noqa: SLF001 - the argument `skip_file_prefixes` needs Python 3.12
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == _PACKAGE:
+    while (
+        frame.f_back is not None
+        and frame.f_globals.get("__name__", "").partition(".")[0] == _PACKAGE
+    ):
         level, frame = level + 1, frame.f_back
     warnings.warn(message, category, stacklevel=level)
 
@@ -191,7 +196,11 @@ class Diagnostics:
 
 T = TypeVar("T")
 End = float | None
-_HOLDS: dict[str, Callable[[float, float], bool]] = {"≥": operator.ge, ">": operator.gt, "≤": operator.le}
+_HOLDS: dict[str, Callable[[float, float], bool]] = {
+    "≥": operator.ge,
+    ">": operator.gt,
+    "≤": operator.le,
+}
 
 
 def choose(argument: str, value: Any, table: Mapping[str, T], *, accept: Any = None) -> T:
@@ -202,13 +211,17 @@ def choose(argument: str, value: Any, table: Mapping[str, T], *, accept: Any = N
     else:
         types = {type(entry) for entry in table.values()} - {str}
         # bool is an int to isinstance, but True is no whole number to a reader
-        alike = isinstance(value, tuple(types)) and not (isinstance(value, bool) and bool not in types)
+        alike = isinstance(value, tuple(types)) and not (
+            isinstance(value, bool) and bool not in types
+        )
         if alike if accept is None else isinstance(value, accept):
             return cast(T, value)
     raise unknown(argument, value, table)
 
 
-def unknown(argument: str, value: Any, names: Iterable[Any], *, code: str = "P01", what: str = "Valid") -> InputError:
+def unknown(
+    argument: str, value: Any, names: Iterable[Any], *, code: str = "P01", what: str = "Valid"
+) -> InputError:
     """Phrase the error about a name that is not in a list, with the closest one."""
     names = list(names)
     near = closest(value, names)
@@ -226,14 +239,18 @@ def closest(value: Any, names: Iterable[Any]) -> str | None:
     return folded[found[0]] if found else None
 
 
-def whole_number(argument: str, value: Any, *, at_least: int | None = None, at_most: int | None = None) -> int:
+def whole_number(
+    argument: str, value: Any, *, at_least: int | None = None, at_most: int | None = None
+) -> int:
     """Check a whole number and its range; True and 2.0 are not whole numbers."""
     number = int(value) if isinstance(value, Integral) and not isinstance(value, bool) else None
     _require(argument, value, number, "a whole number", {"≥": at_least, "≤": at_most})
     return cast(int, number)
 
 
-def real_number(argument: str, value: Any, *, at_least: End = None, at_most: End = None, above: End = None) -> float:
+def real_number(
+    argument: str, value: Any, *, at_least: End = None, at_most: End = None, above: End = None
+) -> float:
     """Check a finite real number and its range; True is not a number."""
     number = float(value) if isinstance(value, Real) and not isinstance(value, bool) else math.nan
     finite = number if math.isfinite(number) else None
@@ -241,7 +258,9 @@ def real_number(argument: str, value: Any, *, at_least: End = None, at_most: End
     return number
 
 
-def _require(argument: str, value: Any, number: float | None, what: str, bounds: Mapping[str, float | None]) -> None:
+def _require(
+    argument: str, value: Any, number: float | None, what: str, bounds: Mapping[str, float | None]
+) -> None:
     given = {sign: bound for sign, bound in bounds.items() if bound is not None}
     if number is None or not all(_HOLDS[sign](number, bound) for sign, bound in given.items()):
         limits = " and ".join(f"{sign} {bound}" for sign, bound in given.items())

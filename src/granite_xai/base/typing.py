@@ -15,7 +15,9 @@ Coalition = frozenset[int]  # a set of column positions; the columns that stay v
 Players = Sequence[Coalition]
 Elementwise = Callable[[FloatArray], FloatArray]  # a loss on gaps, applied cell by cell
 Made = TypeVar("Made")
-PairLoss = Callable[[FloatArray, FloatArray], FloatArray]  # a loss of predictions against targets, applied cell by cell
+PairLoss = Callable[
+    [FloatArray, FloatArray], FloatArray
+]  # a loss of predictions against targets, applied cell by cell
 
 
 class Later(Generic[Made]):
@@ -65,4 +67,6 @@ class AleDifference(NamedTuple):
 
 
 Term = Coalition | JansenTotal | PairwiseShapley | AleDifference
-Terms = Mapping[Term, float]  # a linear combination of values: ``phi = sum of coefficient * nu(term)``
+Terms = Mapping[
+    Term, float
+]  # a linear combination of values: ``phi = sum of coefficient * nu(term)``

@@ -12,10 +12,16 @@ from typing import Any
 
 ALL_ROWS = "all rows"
 MISSING = "missing"
-LONGEST = 60  # characters of a name or rule that are shown (S07); frames and partitions have it in full
+LONGEST = (
+    60  # characters of a name or rule that are shown (S07); frames and partitions have it in full
+)
 SCREEN = 30  # lines of a table that an object shows of itself
-FEW_ROWS = 20  # rows below which a region is flagged (S15): its figures say little, and they are about few
-_ACTING = re.compile("[\x00-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufeff]")
+FEW_ROWS = (
+    20  # rows below which a region is flagged (S15): its figures say little, and they are about few
+)
+_ACTING = re.compile(
+    "[\x00-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufeff]"
+)
 
 
 def percent(share: float | None, digits: int = 1, rounding: float = 1e-12) -> str:
@@ -29,7 +35,9 @@ def percent(share: float | None, digits: int = 1, rounding: float = 1e-12) -> st
     return f"{100 * share if share < -rounding else abs(100 * share):,.{digits}f} %"
 
 
-coarse = partial(percent, digits=0, rounding=0.0)  # where there is little room; nothing but zero is zero
+coarse = partial(
+    percent, digits=0, rounding=0.0
+)  # where there is little room; nothing but zero is zero
 
 
 def number(value: Any) -> str:
@@ -37,7 +45,11 @@ def number(value: Any) -> str:
     if value is None or (isinstance(value, float) and not math.isfinite(value)):
         return "–"
     size = abs(value)
-    return f"{value:,.0f}" if isinstance(value, int) or (size >= 1000 and size < 1e15) else f"{value:.4g}"
+    return (
+        f"{value:,.0f}"
+        if isinstance(value, int) or (size >= 1000 and size < 1e15)
+        else f"{value:.4g}"
+    )
 
 
 def signed(amount: float) -> str:
@@ -69,7 +81,9 @@ def rows_of(amount: int) -> str:
 
 def quoted(text: str, mark: str) -> str:
     """Put text between marks; whatever could act on a terminal or hide there becomes a visible escape."""
-    shown = (c if c.isprintable() and c != "\\" else c.encode("unicode_escape").decode() for c in text)
+    shown = (
+        c if c.isprintable() and c != "\\" else c.encode("unicode_escape").decode() for c in text
+    )
     return mark + "".join("\\" + c if c == mark else c for c in shown) + mark
 
 
@@ -87,23 +101,31 @@ def drawable(text: str) -> str:
 
 def visible(cell: Any) -> Any:
     """What a page may show: controls, bidirectional overrides and lone surrogates in text become visible escapes."""
-    if isinstance(cell, str) and not hasattr(cell, "__html__"):  # markup is ours, or was made of what was looked at
+    if isinstance(cell, str) and not hasattr(
+        cell, "__html__"
+    ):  # markup is ours, or was made of what was looked at
         return _ACTING.sub(lambda found: f"\\u{ord(found[0]):04x}", cell)
     return cell
 
 
 def shortened(text: str, width: int = LONGEST, end: int = 0) -> str:
     """Cut a long text at its end, or in its middle so that some characters of its end stay."""
-    return text if len(text) <= width else text[: width - 1 - end] + "…" + (text[-end:] if end else "")
+    return (
+        text if len(text) <= width else text[: width - 1 - end] + "…" + (text[-end:] if end else "")
+    )
 
 
 def told_apart(names: Sequence[str], width: int = LONGEST) -> list[str]:
     """Cut names for a picture; equal ones lose their middle instead, and are numbered if that does not help."""
     ends = [shortened(name, width) for name in names]
     middles = [shortened(name, width, width - 1 - width // 2) for name in names]
-    cut = [middle if ends.count(end) > 1 else end for end, middle in zip(ends, middles, strict=True)]
+    cut = [
+        middle if ends.count(end) > 1 else end for end, middle in zip(ends, middles, strict=True)
+    ]
     places = [cut[: i + 1].count(text) for i, text in enumerate(cut)]
-    return [drawable(text) + (f" ({k})" if k > 1 else "") for text, k in zip(cut, places, strict=True)]
+    return [
+        drawable(text) + (f" ({k})" if k > 1 else "") for text, k in zip(cut, places, strict=True)
+    ]
 
 
 def wrapped(text: str, width: int, lines: int = 3) -> str:
@@ -135,9 +157,16 @@ def _break(text: str, width: int) -> int:
 def aligned(rows: Sequence[Sequence[str]], left: Collection[int] = (0,)) -> str:
     """Columns of equal width; those in ``left`` to the left, others to the right."""
     widths = [max(_places(cell) for cell in column) for column in zip(*rows, strict=True)]
-    blanks = ([" " * (width - _places(cell)) for cell, width in zip(row, widths, strict=True)] for row in rows)
-    lines = (enumerate(zip(row, blank, strict=True)) for row, blank in zip(rows, blanks, strict=True))
-    return "\n".join("  ".join(c + b if i in left else b + c for i, (c, b) in line).rstrip() for line in lines)
+    blanks = (
+        [" " * (width - _places(cell)) for cell, width in zip(row, widths, strict=True)]
+        for row in rows
+    )
+    lines = (
+        enumerate(zip(row, blank, strict=True)) for row, blank in zip(rows, blanks, strict=True)
+    )
+    return "\n".join(
+        "  ".join(c + b if i in left else b + c for i, (c, b) in line).rstrip() for line in lines
+    )
 
 
 class Told:
@@ -162,7 +191,12 @@ class Told:
 class Listed(Told, dict[str, Any]):
     """A dictionary that shows itself as a table."""
 
-    def __init__(self, entries: Mapping[str, Any], headings: Sequence[str], cells: Callable[[Any], Sequence[object]]):
+    def __init__(
+        self,
+        entries: Mapping[str, Any],
+        headings: Sequence[str],
+        cells: Callable[[Any], Sequence[object]],
+    ):
         super().__init__(entries)
         self._rows = [tuple(headings), *((name, *cells(entry)) for name, entry in entries.items())]
 

@@ -26,16 +26,24 @@ class Behavior(ABC):
     __slots__ = ()
     key: ClassVar[str]
     needs_y: ClassVar[bool] = False
-    is_linear: ClassVar[bool] = False  # whether a value is the masked model itself: combinations are those of models
+    is_linear: ClassVar[bool] = (
+        False  # whether a value is the masked model itself: combinations are those of models
+    )
     per_row: ClassVar[bool] = False  # whether the value is one number a row
-    degree: ClassVar[int | None] = None  # power of the unit of predictions (and y) in which values are; None: no power
-    needs_probability: ClassVar[str | None] = None  # the name of a loss that is defined for probabilities only
+    degree: ClassVar[int | None] = (
+        None  # power of the unit of predictions (and y) in which values are; None: no power
+    )
+    needs_probability: ClassVar[str | None] = (
+        None  # the name of a loss that is defined for probabilities only
+    )
 
     def resolved(self, is_probability: bool) -> Behavior:
         """The same behavior with what depends on the model decided."""
         return self
 
-    def terms(self, interaction: str, sets: PlayersAndSets, masking: Masking) -> tuple[Terms, ...] | None:
+    def terms(
+        self, interaction: str, sets: PlayersAndSets, masking: Masking
+    ) -> tuple[Terms, ...] | None:
         """The terms of each set's effect, where the behavior has its own; None: those of the interaction."""
         return None
 
@@ -59,7 +67,9 @@ class Game:
     known: dict[Term, Array] = field(default_factory=dict)  # values of terms that are read again
 
     @classmethod
-    def of(cls, behavior: Behavior, masking: Masking, evaluations: Evaluations, splits: Splits) -> Game:
+    def of(
+        cls, behavior: Behavior, masking: Masking, evaluations: Evaluations, splits: Splits
+    ) -> Game:
         """The game of a behavior and a masking."""
         return cls(behavior, masking.masked(evaluations, splits), evaluations, splits)
 
@@ -80,20 +90,28 @@ class Game:
                 value = coefficient * self._value(term)
                 written = value if written is None else written + value
         if written is not None or not found:
-            found.append(RowValues(self.splits.zeros, parts=() if written is None else (as_part(P, written),)))
+            found.append(
+                RowValues(
+                    self.splits.zeros, parts=() if written is None else (as_part(P, written),)
+                )
+            )
         return joined(found, self.splits)
 
     def regional(self, terms: Terms) -> Array:
         """A linear combination of values, one number for each side of every split, (2, K)."""
         nothing = self.splits.primitives.array(np.zeros((2, self.splits.count)))
-        return sum((coefficient * self._value(term) for term, coefficient in terms.items()), nothing)
+        return sum(
+            (coefficient * self._value(term) for term, coefficient in terms.items()), nothing
+        )
 
     def _value(self, term: Term) -> Array:
         return self.known[term] if term in self.known else self.behavior.value(self, term)
 
     def values(self, terms: Terms) -> FloatArray:
         """A linear combination of values: (K, n) with one number a row, otherwise (K, 2)."""
-        found = self.rows(terms).array(self.splits) if self.behavior.per_row else self.regional(terms)
+        found = (
+            self.rows(terms).array(self.splits) if self.behavior.per_row else self.regional(terms)
+        )
         return self.splits.primitives.host(found).T
 
 

@@ -17,10 +17,18 @@ from granite_xai.models.output import first_line
 class Loss(NamedTuple):
     """A loss, applied cell by cell."""
 
-    of_gap: Elementwise | None = None  # the loss of a difference; None: it is no function of prediction minus y
-    of_pair: PairLoss | None = None  # the loss of predictions and targets; None: that of their difference
-    mode: int | None = None  # how the engine adds it up in one pass; None: value by value, as any loss
-    of_probability: bool = False  # whether it is defined for probabilities only; such a loss is none of gaps
+    of_gap: Elementwise | None = (
+        None  # the loss of a difference; None: it is no function of prediction minus y
+    )
+    of_pair: PairLoss | None = (
+        None  # the loss of predictions and targets; None: that of their difference
+    )
+    mode: int | None = (
+        None  # how the engine adds it up in one pass; None: value by value, as any loss
+    )
+    of_probability: bool = (
+        False  # whether it is defined for probabilities only; such a loss is none of gaps
+    )
 
     @property
     def degree(self) -> int | None:
@@ -55,7 +63,9 @@ def gap_loss(loss: str | Elementwise) -> Loss:
     """The loss of a gap: a named one, or the user's own, which is checked whenever it is used (T07)."""
     if callable(loss):
         return Loss(OwnLoss(loss, "loss", "gaps"))
-    named = [name for name, each in LOSSES.items() if each.of_gap is not None and not each.of_probability]
+    named = [
+        name for name, each in LOSSES.items() if each.of_gap is not None and not each.of_probability
+    ]
     if loss not in named:
         raise unknown("loss", loss, named)
     return LOSSES[loss]
@@ -80,15 +90,25 @@ class OwnLoss:
 
     def __call__(self, *given: FloatArray) -> FloatArray:
         """Losses of some cells; the loss gets copies, which it may write to."""
-        cells, hint = np.broadcast_arrays(*given), f"Return one finite number ≥ 0 for each of the {self.what}."
+        cells, hint = (
+            np.broadcast_arrays(*given),
+            f"Return one finite number ≥ 0 for each of the {self.what}.",
+        )
         try:
             losses = np.asarray(self.loss(*(np.array(each) for each in cells)))
         except Exception as error:  # the user's function may raise anything
             name = getattr(self.loss, "__name__", type(self.loss).__name__)
             message = f"the loss {name} raised {type(error).__name__} ({first_line(error)}) at {self.what} of shape"
-            raise InputError(f"{message} {cells[0].shape}.", code="T07", argument=self.argument, hint=hint) from error
+            raise InputError(
+                f"{message} {cells[0].shape}.", code="T07", argument=self.argument, hint=hint
+            ) from error
         shape, numbers = cells[0].shape, losses.dtype.kind in "fiub"
-        if losses.shape != shape or not numbers or not np.all(np.isfinite(losses)) or np.any(losses < 0):
+        if (
+            losses.shape != shape
+            or not numbers
+            or not np.all(np.isfinite(losses))
+            or np.any(losses < 0)
+        ):
             message = f"the loss returned {losses.dtype} of shape {losses.shape} for {self.what} of shape {shape}, "
             message += "or values that are negative or not finite."
             raise InputError(message, code="T07", argument=self.argument, hint=hint)

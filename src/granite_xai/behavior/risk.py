@@ -61,11 +61,17 @@ class Risk(Behavior):
     @property
     def needs_probability(self) -> str | None:  # type: ignore[override]
         """The loss, where it is one of probabilities."""
-        return self.loss if isinstance(self.loss, str) and LOSSES[self.loss].of_probability else None
+        return (
+            self.loss if isinstance(self.loss, str) and LOSSES[self.loss].of_probability else None
+        )
 
     def resolved(self, is_probability: bool) -> Risk:
         """The same behavior with its loss decided."""
-        return self if self.loss is not None else replace(self, loss="log" if is_probability else "squared")
+        return (
+            self
+            if self.loss is not None
+            else replace(self, loss="log" if is_probability else "squared")
+        )
 
     @property
     def _loss(self) -> Loss:
@@ -74,7 +80,9 @@ class Risk(Behavior):
     def error(self, delta: float, evaluations: Evaluations) -> float:
         """The largest change of the mean loss, of the model and of its mean, when predictions move by ``delta``."""
         predictions, weights = evaluations.predictions + evaluations.offset, evaluations.weights
-        return risk_error(delta, self._loss.pair, predictions, evaluations.offset, evaluations.target, weights)
+        return risk_error(
+            delta, self._loss.pair, predictions, evaluations.offset, evaluations.target, weights
+        )
 
     def value(self, game: Game, term: Term) -> Array:
         """Minus the loss of ``F_T``, of each row or averaged over both sides."""

@@ -43,7 +43,9 @@ class Sensitivity(Behavior):
         if self.total not in ("difference", "jansen"):
             raise unknown("total", self.total, ("difference", "jansen"))
 
-    def terms(self, interaction: str, sets: PlayersAndSets, masking: Masking) -> tuple[Terms, ...] | None:
+    def terms(
+        self, interaction: str, sets: PlayersAndSets, masking: Masking
+    ) -> tuple[Terms, ...] | None:
         """Jansen's total variance of each set, for full effects."""
         if self.total != "jansen" or interaction != "full":
             return None

@@ -110,7 +110,9 @@ class Estimate(Told):
 
     def in_units(self, powers: Mapping[str, int]) -> Estimate:
         """The same in the model's own units, where these figures are in units of powers of two."""
-        found = replace(self, lines=tuple(_scaled(line, _FIGURES, powers[line.question]) for line in self.lines))
+        found = replace(
+            self, lines=tuple(_scaled(line, _FIGURES, powers[line.question]) for line in self.lines)
+        )
         names = ("disagreement", "disagreement_low", "disagreement_high")
         return found if len(powers) > 1 else _scaled(found, names, *powers.values())
 
@@ -119,7 +121,12 @@ class Estimate(Told):
 
         Columns: question, region, rule, n_samples, plug_in, chance, corrected, low, high.
         """
-        return frame({key: [getattr(line, key) for line in self.lines] for key in EstimateLine.__dataclass_fields__})
+        return frame(
+            {
+                key: [getattr(line, key) for line in self.lines]
+                for key in EstimateLine.__dataclass_fields__
+            }
+        )
 
     @property
     def interval(self) -> str:
@@ -131,14 +138,18 @@ class Estimate(Told):
         if np.isnan(self.low):
             return where
         level = f"{100 * self.confidence_level:g} %"
-        return f"{level} interval {percent(self.low).removesuffix(' %')}–{percent(self.high)}, {where}"
+        return (
+            f"{level} interval {percent(self.low).removesuffix(' %')}–{percent(self.high)}, {where}"
+        )
 
     @property
     def headline(self) -> str:
         """The estimate in a sentence; before it, where one curve a column tells most of the model, that it does."""
         if not (self.fidelities.made and self.global_fidelity >= MATERIAL and self.regions > 1):
             return str(self)
-        told, rest = (f"{100 * share:.0f} %" for share in (self.global_fidelity, 1.0 - self.global_fidelity))
+        told, rest = (
+            f"{100 * share:.0f} %" for share in (self.global_fidelity, 1.0 - self.global_fidelity)
+        )
         return f"One curve per column explains {told} of the model; the regions are about the other {rest}.\n{self}"
 
     @property
@@ -182,7 +193,9 @@ def _scaled(record: Record, names: Sequence[str], power: int) -> Record:
 def perturbed(question: ResolvedQuestion, evaluations: Evaluations, drawn: FloatArray) -> Perturbed:
     """One question on the rows of a region, under the signs of these rows."""
     lines, loss, half = signed_lines(drawn, evaluations.weights), question.loss, 1 + len(drawn)
-    gaps = question.gap_values(evaluations, Splits.weighted(lines, evaluations.weights, evaluations.primitives))
+    gaps = question.gap_values(
+        evaluations, Splits.weighted(lines, evaluations.weights, evaluations.primitives)
+    )
     mass = lines.sum(axis=1)
     moved, level, corrected, shares = np.zeros(len(lines)), 0.0, 0.0, lines[0] / mass[0]
     if question.first.behavior.per_row:
@@ -222,11 +235,18 @@ def estimate(
     normal = unknown if rows == "fitting" else confidence.normal
     for q, question in enumerate(everywhere.questions):
         whole = perturbed(question, everywhere.evaluations, drawn[:, everywhere.rows])
-        parts = [each and perturbed(each.questions[q], each.evaluations, drawn[:, each.rows]) for each in regions]
+        parts = [
+            each and perturbed(each.questions[q], each.evaluations, drawn[:, each.rows])
+            for each in regions
+        ]
         named = zip([whole, *parts], [everywhere, *regions], [ALL_ROWS, *rules], strict=True)
         for at, (part, sample, rule) in enumerate(named, start=-1):
             figures = _figures(part, normal) if part else (unknown,) * 5
-            lines.append(EstimateLine(question.question.label, at, rule, len(sample.rows) if sample else 0, *figures))
+            lines.append(
+                EstimateLine(
+                    question.question.label, at, rule, len(sample.rows) if sample else 0, *figures
+                )
+            )
         if counts[q]:
             own, moves = _share(whole, [part for part in parts if part])
             share, slope = share + counts[q] * own, slope + counts[q] * moves
@@ -241,15 +261,31 @@ def estimate(
     interval = interval_around(remaining, error, normal) if shown else (unknown, unknown)
     shares = (remaining, *interval, unknown if rows == "fitting" else error)
     sizes = (0.0 if below else max(disagreement[0], 0.0), *disagreement[1:], chance)
-    return Estimate(*shares, *sizes, rows, len(everywhere.rows), fidelities, confidence.level, below, tuple(lines))
+    return Estimate(
+        *shares,
+        *sizes,
+        rows,
+        len(everywhere.rows),
+        fidelities,
+        confidence.level,
+        below,
+        tuple(lines),
+    )
 
 
 def _share(whole: Perturbed, regions: Sequence[Perturbed]) -> tuple[float, FloatArray]:
     """The share that the regions hold, and how it moves with each pair of weights."""
     total = np.sum([each.mass for each in regions], axis=0)
-    share = sum(each.corrected * each.mass.mean() for each in regions) / (np.mean(total) * whole.corrected)
-    both = np.sum([each.mass / total * (each.moved - each.plug_in + each.corrected) for each in regions], axis=0)
-    moves = (both[0] - both[1] - share * (whole.moved[0] - whole.moved[1])) / (2 * STEP * whole.corrected)
+    share = sum(each.corrected * each.mass.mean() for each in regions) / (
+        np.mean(total) * whole.corrected
+    )
+    both = np.sum(
+        [each.mass / total * (each.moved - each.plug_in + each.corrected) for each in regions],
+        axis=0,
+    )
+    moves = (both[0] - both[1] - share * (whole.moved[0] - whole.moved[1])) / (
+        2 * STEP * whole.corrected
+    )
     return float(share), moves
 
 
@@ -262,8 +298,12 @@ def _figures(each: Perturbed, normal: float) -> tuple[float, float, float, float
 def interval_around(value: float, error: float, normal: float) -> tuple[float, float]:
     """On a logarithmic scale where the value is more than two standard errors away from 0; never below 0."""
     if value > 2 * error:
-        return float(value * np.exp(-normal * error / value)), float(value * np.exp(normal * error / value))
-    return max(0.0, value - normal * error) if not np.isnan(normal) else normal, value + normal * error
+        return float(value * np.exp(-normal * error / value)), float(
+            value * np.exp(normal * error / value)
+        )
+    return max(0.0, value - normal * error) if not np.isnan(
+        normal
+    ) else normal, value + normal * error
 
 
 FIRST = 500  # rows that search, and as many that are held out, to begin with
@@ -278,7 +318,9 @@ class RowChoice(NamedTuple):
     held_out: IntArray
 
 
-def choices(weights: FloatArray, clusters: IntArray, max_samples: Any, holdout: Any, seed: int) -> Iterator[RowChoice]:
+def choices(
+    weights: FloatArray, clusters: IntArray, max_samples: Any, holdout: Any, seed: int
+) -> Iterator[RowChoice]:
     """The rows to use, then more of them while the caller asks: samples hold the ones before."""
     rows = np.flatnonzero(weights > 0)
     if max_samples == "auto" and holdout == "auto" and len(rows) >= 2 * FIRST:
@@ -292,13 +334,17 @@ def choices(weights: FloatArray, clusters: IntArray, max_samples: Any, holdout: 
             count *= 2
         return
     limit = len(rows) if max_samples is None or max_samples == "auto" else int(max_samples)
-    if holdout == "auto" and max_samples != "auto":  # the rows that would search without any held out
+    if (
+        holdout == "auto" and max_samples != "auto"
+    ):  # the rows that would search without any held out
         wanted, search = min(limit, max(len(rows) - limit, 0)), drawn(rows, clusters, limit, seed)
         others = rows[~np.isin(clusters[rows], clusters[search])]
         yield RowChoice(search, drawn(others, clusters, wanted, seed + 1) if wanted else others[:0])
         return
     share = holdout if not isinstance(holdout, str | bool) else 0.0
-    wanted = len(rows) // 3 * (len(rows) >= SMALL) if holdout == "auto" else round(share * len(rows))
+    wanted = (
+        len(rows) // 3 * (len(rows) >= SMALL) if holdout == "auto" else round(share * len(rows))
+    )
     held_out = drawn(rows, clusters, wanted, seed + 1) if wanted else rows[:0]
     yield RowChoice(drawn(np.setdiff1d(rows, held_out), clusters, limit, seed), held_out)
 
@@ -323,5 +369,7 @@ def rows_needed(history: Sequence[tuple[int, float]], half_width: float, normal:
     """Rows (held out, and as many that search) for an interval of this half width, from the two last sizes."""
     (few, large), (many, small) = history[-2:] if len(history) > 1 else (history[0], history[0])
     # The error falls like a power of the rows between 1/2, as means do, and 1, where chance dominates.
-    power = float(np.clip(np.log(large / small) / np.log(many / few), 0.5, 1.0)) if many > few else 0.5
+    power = (
+        float(np.clip(np.log(large / small) / np.log(many / few), 0.5, 1.0)) if many > few else 0.5
+    )
     return int(np.ceil(many * (normal * small / half_width) ** (1.0 / power)))

@@ -16,7 +16,9 @@ from granite_xai.tables import Table, frame
 KEPT = 0.9  # share of what the largest tree removes that the smallest readable one keeps
 FOLDS, TOLERANCE = 5, 1e-10
 Share = Callable[[IntArray], float]
-Shared = tuple[float, float, tuple["Shared", ...]]  # of a node on rows that prune and on others, and the nodes below
+Shared = tuple[
+    float, float, tuple["Shared", ...]
+]  # of a node on rows that prune and on others, and the nodes below
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +40,11 @@ class Path:
     @property
     def chosen(self) -> PathStep:
         """The smallest tree that keeps nine tenths of what the largest removes, on rows that were left out."""
-        return [step for step in self.steps if step is self.steps[0] or step.left_out <= self.line + TOLERANCE][-1]
+        return [
+            step
+            for step in self.steps
+            if step is self.steps[0] or step.left_out <= self.line + TOLERANCE
+        ][-1]
 
     @property
     def line(self) -> float:
@@ -48,7 +54,11 @@ class Path:
     def text(self, regions: int) -> str:
         """Why there are so many regions."""
         if regions == 1:
-            why = "no tree removes anything on left-out rows" if len(self.steps) > 1 else "there is nothing to divide"
+            why = (
+                "no tree removes anything on left-out rows"
+                if len(self.steps) > 1
+                else "there is nothing to divide"
+            )
             return f"One region: {why}."
         kept = f"keeps {100 * KEPT:.0f} % of what the largest ({self.steps[0].regions}) removes on left-out rows"
         return f"{regions} regions: the smallest tree that {kept}."
@@ -81,7 +91,9 @@ def shared(node: Node, table: Table, share: Share, rows: IntArray, others: IntAr
         return own, other, ()
     left = satisfied(node.left, find_column(table, node.column))
     sides = zip(node.children, (left, ~left), strict=True)
-    below = (shared(child, table, share, rows[side[rows]], others[side[others]]) for child, side in sides)
+    below = (
+        shared(child, table, share, rows[side[rows]], others[side[others]]) for child, side in sides
+    )
     return own, other, tuple(below)
 
 
@@ -109,17 +121,28 @@ def folds(clusters: IntArray, seed: int) -> Iterator[tuple[IntArray, IntArray]]:
     """Rows that search and rows that are left out, whole clusters, each cluster left out once."""
     names = int(clusters.max()) + 1
     fold = (np.random.default_rng([seed, 17]).permutation(names) % FOLDS)[clusters]
-    yield from ((np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in range(FOLDS * (names >= FOLDS)))
+    yield from (
+        (np.flatnonzero(fold != k), np.flatnonzero(fold == k))
+        for k in range(FOLDS * (names >= FOLDS))
+    )
 
 
 def path_of(
-    table: Table, clusters: IntArray, seed: int, share: Share, again: Callable[[IntArray, float], Node]
+    table: Table,
+    clusters: IntArray,
+    seed: int,
+    share: Share,
+    again: Callable[[IntArray, float], Node],
 ) -> Path:
     """The path of some rows; ``again`` searches some of them at a price of a region."""
 
     def trees(node: Node, rows: IntArray, others: IntArray) -> list[Pruned]:
         whole = share(rows)
-        measured = shared(node, table, lambda some: share(some) / whole, rows, others) if whole > 0.0 else None
+        measured = (
+            shared(node, table, lambda some: share(some) / whole, rows, others)
+            if whole > 0.0
+            else None
+        )
         return [] if measured is None else list(pruned_trees(measured))
 
     everyone, found = np.arange(table.n_rows), dict[int, tuple[float, float]]()
@@ -128,17 +151,26 @@ def path_of(
         labels = find_leaves(again(everyone, tree.alpha) if tree.alpha else first, table)
         count = int(labels.max()) + 1
         if count < min(found, default=count + 1):
-            found[count] = tree.alpha, sum(share(np.flatnonzero(labels == k)) for k in range(count)) / whole
+            found[count] = (
+                tree.alpha,
+                sum(share(np.flatnonzero(labels == k)) for k in range(count)) / whole,
+            )
     if not found or max(found) == 1:
         return Path()
     if (least := min(found)) > 1:
         found[1] = (1.0 - found[least][1]) / (least - 1), 1.0
     left_out, total = np.zeros(len(found)), 0.0
     for rows, others in folds(clusters, seed):
-        known = np.array([(each.regions, each.other) for each in trees(again(rows, 0.0), rows, others)[::-1]])
+        known = np.array(
+            [(each.regions, each.other) for each in trees(again(rows, 0.0), rows, others)[::-1]]
+        )
         if len(known):
-            left_out += np.interp(np.array(list(found)), *known.T)  # between two sizes of a fold's trees: in between
+            left_out += np.interp(
+                np.array(list(found)), *known.T
+            )  # between two sizes of a fold's trees: in between
             total += known[0, 1]
     left_out = left_out / total if total > 0.0 else np.ones(len(found))
     steps = zip(found.items(), left_out.tolist(), strict=True)
-    return Path(tuple(PathStep(alpha, count, left, other) for (count, (alpha, left)), other in steps))
+    return Path(
+        tuple(PathStep(alpha, count, left, other) for (count, (alpha, left)), other in steps)
+    )

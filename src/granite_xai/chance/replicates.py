@@ -45,7 +45,10 @@ class Confidence:
 
     def replicates(self, clusters: IntArray) -> Replicates:
         """The replicates of rows that belong to clusters: exponential numbers, one for each replicate and cluster."""
-        position, size = bar_position(self.n_resamples, self.level), int(clusters.max(initial=-1)) + 1
+        position, size = (
+            bar_position(self.n_resamples, self.level),
+            int(clusters.max(initial=-1)) + 1,
+        )
         numbers = np.random.default_rng([self.seed, 7]).exponential(size=(self.n_resamples, size))
         return Replicates(numbers[:, clusters], position)
 
@@ -72,13 +75,19 @@ class Replicates:
     position: int  # of the chance bar among the sorted replicates
 
     def chance(
-        self, questions: Sequence[ResolvedQuestion], evaluations: Evaluations, rows: IntArray, n_jobs: int | None = None
+        self,
+        questions: Sequence[ResolvedQuestion],
+        evaluations: Evaluations,
+        rows: IntArray,
+        n_jobs: int | None = None,
     ) -> Chance:
         """What chance says of a region: its evaluations and the positions of its rows."""
         found = [self._of(question, evaluations, rows, n_jobs) for question in questions]
         return Chance(*(np.array(figures) for figures in zip(*found, strict=True)))
 
-    def _of(self, asked: ResolvedQuestion, known: Evaluations, rows: IntArray, n_jobs: int | None) -> tuple[float, ...]:
+    def _of(
+        self, asked: ResolvedQuestion, known: Evaluations, rows: IntArray, n_jobs: int | None
+    ) -> tuple[float, ...]:
         factors = self.factors[:, rows]
         blocks = [factors[start : start + LINES] for start in range(0, len(factors), LINES)]
         if asked.first.behavior.per_row:
@@ -87,14 +96,22 @@ class Replicates:
             plug_in = found[0][2]
             corrected = plug_in - float(excess.mean())
         else:  # one gap a set, (S,), and its replicates, (B, S); its bias is taken off first
-            regional, loss = map_blocks(partial(_regional_gaps, asked, known), blocks, n_jobs), asked.loss
+            regional, loss = (
+                map_blocks(partial(_regional_gaps, asked, known), blocks, n_jobs),
+                asked.loss,
+            )
             gaps, again = regional[0][0], np.concatenate([each[1:] for each in regional])
             moved = again - gaps
             by_chance = loss(np.sqrt(small_cells(np.array(len(rows)))) * moved).sum(axis=1)
             centre, spread = gaps - moved.mean(axis=0), again - again.mean(axis=0)
             plug_in = float(loss(gaps).sum())
             corrected = loss(centre).sum() - float(mean_excess(loss, centre, spread).sum())
-        return plug_in, float(by_chance.mean()), float(np.partition(by_chance, self.position)[self.position]), corrected
+        return (
+            plug_in,
+            float(by_chance.mean()),
+            float(np.partition(by_chance, self.position)[self.position]),
+            corrected,
+        )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -104,7 +121,9 @@ class ChanceRule:
     replicates: Replicates
     questions: tuple[ResolvedQuestion, ...]
     root: Chance
-    factors: FloatArray  # (Q,) float: weight of each question by its corrected disagreement on all rows
+    factors: (
+        FloatArray  # (Q,) float: weight of each question by its corrected disagreement on all rows
+    )
 
     def of(self, evaluations: Evaluations, rows: IntArray, n_jobs: int | None) -> Chance:
         """What chance says of a region."""
@@ -140,20 +159,31 @@ def _weighted(evaluations: Evaluations, factors: FloatArray) -> Splits:
     return Splits.weighted(lines, evaluations.weights, evaluations.primitives)
 
 
-def _regional_gaps(question: ResolvedQuestion, evaluations: Evaluations, factors: FloatArray) -> FloatArray:
+def _regional_gaps(
+    question: ResolvedQuestion, evaluations: Evaluations, factors: FloatArray
+) -> FloatArray:
     """The gap of each set, (1 + B, S)."""
-    return np.stack([gap[:, 0] for gap in question.gap_values(evaluations, _weighted(evaluations, factors))], axis=1)
+    return np.stack(
+        [gap[:, 0] for gap in question.gap_values(evaluations, _weighted(evaluations, factors))],
+        axis=1,
+    )
 
 
-def _row_losses(asked: ResolvedQuestion, known: Evaluations, lines: FloatArray) -> tuple[FloatArray, FloatArray, float]:
+def _row_losses(
+    asked: ResolvedQuestion, known: Evaluations, lines: FloatArray
+) -> tuple[FloatArray, FloatArray, float]:
     """By replicate: ``R`` of the moves, and how much they raise R; and R itself."""
     shares, loss, plug_in = known.weights / known.weights.sum(), asked.loss, 0.0
     by_chance, excess = np.zeros((2, len(lines)))
-    for gap, cells in zip(asked.gap_values(known, _weighted(known, lines)), asked.cell_sizes(known), strict=True):
+    for gap, cells in zip(
+        asked.gap_values(known, _weighted(known, lines)), asked.cell_sizes(known), strict=True
+    ):
         moved = (gap[1:] - gap[0]) * np.sqrt(small_cells(cells))
         own, level = loss(moved) @ shares, loss(gap[0])
         squared = asked.measure.mode == SQUARE  # then moves raise R by their own loss
-        excess += own if squared else ((loss(gap[0] + moved) + loss(gap[0] - moved)) / 2 - level) @ shares
+        excess += (
+            own if squared else ((loss(gap[0] + moved) + loss(gap[0] - moved)) / 2 - level) @ shares
+        )
         by_chance += own
         plug_in += float(level @ shares)
     return by_chance, excess, plug_in

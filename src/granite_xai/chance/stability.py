@@ -99,27 +99,43 @@ class Stability:
         The effect is the regional PDP around its mean; nan where a refit has no row in the region, or of a category.
         """
         keys = ("region", "rule", "column", "value", "mean", "low", "high")
-        told = ((c, zip(c.values.tolist(), c.mean, c.low, c.high, strict=True)) for c in self.refit_curves)
-        lines = [(c.region, self.rules[c.region], c.column, *cells) for c, own in told for cells in own]
+        told = (
+            (c, zip(c.values.tolist(), c.mean, c.low, c.high, strict=True))
+            for c in self.refit_curves
+        )
+        lines = [
+            (c.region, self.rules[c.region], c.column, *cells) for c, own in told for cells in own
+        ]
         return frame({key: [line[i] for line in lines] for i, key in enumerate(keys)})
 
     def frame(self) -> Any:
         """One line for each split and each region: kind, rule, column, share (or overlap), instead, low, high."""
         keys = ("kind", *SplitStability.__dataclass_fields__)
         lines: list[tuple[Any, ...]] = [("split", *astuple(each)) for each in self.splits]
-        rest, regions = (None, float("nan"), float("nan")), zip(self.rules, self.overlaps, strict=True)
+        rest, regions = (
+            (None, float("nan"), float("nan")),
+            zip(self.rules, self.overlaps, strict=True),
+        )
         lines += [("region", rule, None, None, overlap, *rest) for rule, overlap in regions]
         return frame({key: [line[i] for line in lines] for i, key in enumerate(keys)})
 
     def __str__(self) -> str:
         head = f"Stability {self.score:.2f} ({self.low:.2f}–{self.high:.2f})"
-        lines = [f"{head}: adjusted Rand index of the regions from {self.searches} searches; 1 is the same regions."]
+        lines = [
+            f"{head}: adjusted Rand index of the regions from {self.searches} searches; 1 is the same regions."
+        ]
         lines += [f"  {each}" for each in self.splits]
-        weak = [rule for rule, overlap in zip(self.rules, self.overlaps, strict=True) if overlap < RELIABLE]
+        weak = [
+            rule
+            for rule, overlap in zip(self.rules, self.overlaps, strict=True)
+            if overlap < RELIABLE
+        ]
         lines += [f"  Do not rely on the region {rule}." for rule in weak]
         if not np.isnan(self.remaining):
             interval = f"{percent(self.remaining_low)} to {percent(self.remaining_high)}"
-            lines.append(f"  Over fits of the learner these regions leave {percent(self.remaining)} ({interval}).")
+            lines.append(
+                f"  Over fits of the learner these regions leave {percent(self.remaining)} ({interval})."
+            )
         return "\n".join(lines)
 
 
@@ -132,7 +148,9 @@ def halves(clusters: IntArray, count: int, seed: int) -> Iterator[tuple[IntArray
         yield np.flatnonzero(chosen[clusters]), np.flatnonzero(~chosen[clusters])
 
 
-def stability_of(partition: Partition, table: Table, pairs: Sequence[tuple[Partition, Partition]]) -> Stability:
+def stability_of(
+    partition: Partition, table: Table, pairs: Sequence[tuple[Partition, Partition]]
+) -> Stability:
     """Compare a partition with those of some pairs of searches that saw different rows, on the rows of a table."""
     from sklearn.metrics import adjusted_rand_score
 
@@ -140,9 +158,14 @@ def stability_of(partition: Partition, table: Table, pairs: Sequence[tuple[Parti
     scores = np.array([adjusted_rand_score(one, two) for one, two in found])
     low, high = np.quantile(scores, SPREAD).tolist()
     own, others = partition.apply(table), [labels for both in found for labels in both]
-    overlaps = [float(np.mean([_overlap(own == k, labels) for labels in others])) for k in range(len(partition))]
+    overlaps = [
+        float(np.mean([_overlap(own == k, labels) for labels in others]))
+        for k in range(len(partition))
+    ]
     roots = [each.root for both in pairs for each in both]
-    splits = () if partition.root is None else tuple(_splits(partition.root, roots, Rule(), len(roots)))
+    splits = (
+        () if partition.root is None else tuple(_splits(partition.root, roots, Rule(), len(roots)))
+    )
     rules = tuple(map(str, partition.rules))
     return Stability(float(scores.mean()), low, high, splits, rules, tuple(overlaps), len(roots))
 
@@ -153,7 +176,9 @@ def _overlap(members: Any, labels: IntArray) -> float:
     return float(np.max(common / (sizes + members.sum() - common)))
 
 
-def _splits(node: Node, others: Sequence[Node | None], rule: Rule, searches: int) -> Iterator[SplitStability]:
+def _splits(
+    node: Node, others: Sequence[Node | None], rule: Rule, searches: int
+) -> Iterator[SplitStability]:
     """Every split below a node; ``others`` are what stands there in the searches that came the same way."""
     if isinstance(node, Leaf):
         return
@@ -161,7 +186,11 @@ def _splits(node: Node, others: Sequence[Node | None], rule: Rule, searches: int
     same = [other for other in here if other.column == node.column]
     instead = Counter(other.column for other in here if other.column != node.column).most_common(1)
     cuts = [value for other in same if (value := threshold(other)) is not None]
-    low, high = np.quantile(cuts, SPREAD).tolist() if cuts and threshold(node) is not None else (float("nan"),) * 2
+    low, high = (
+        np.quantile(cuts, SPREAD).tolist()
+        if cuts and threshold(node) is not None
+        else (float("nan"),) * 2
+    )
     place, most = (str(rule) or ALL_ROWS, node.column), instead[0][0] if instead else None
     yield SplitStability(*place, node.left.text(node.column), len(same) / searches, most, low, high)
     for k, condition in enumerate((node.left, node.right)):
@@ -175,7 +204,9 @@ def threshold(split: Split) -> float | None:
     return float(high) if isinstance(high, int | float) and not isinstance(high, bool) else None
 
 
-def refit_interval(values: Sequence[Any], tested: int, trained: int, normal: float) -> tuple[Any, Any, Any]:
+def refit_interval(
+    values: Sequence[Any], tested: int, trained: int, normal: float
+) -> tuple[Any, Any, Any]:
     """Mean over refits and its interval: the variance counts the overlap of the training rows (Nadeau and Bengio)."""
     mean, spread = np.mean(values, axis=0), np.var(values, axis=0, ddof=1)
     half = normal * np.sqrt((1.0 / len(values) + tested / trained) * spread)

@@ -30,7 +30,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     0
     """
     options = parser().parse_args(arguments)
-    for stream in (sys.stdout, sys.stderr):  # rules such as "x ≤ 1" also where the terminal has no such sign
+    for stream in (
+        sys.stdout,
+        sys.stderr,
+    ):  # rules such as "x ≤ 1" also where the terminal has no such sign
         if (reconfigure := getattr(stream, "reconfigure", None)) is not None:
             reconfigure(errors="backslashreplace")
     try:
@@ -48,14 +51,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
         own = next(code for kind, code in kinds if isinstance(error, kind))
         return USAGE if (error.code or "").startswith("P") else own
     except MemoryError:
-        tell(gx.ResourceError("there is not enough memory.", code="D33", hint="Use fewer rows."), options)
+        tell(
+            gx.ResourceError("there is not enough memory.", code="D33", hint="Use fewer rows."),
+            options,
+        )
         return RESOURCES
     return 0
 
 
 def parser() -> argparse.ArgumentParser:
     """The parser of the whole command line, as ``options.json`` has it; ``command`` names a function of `commands`."""
-    known = json.loads(resources.files(__name__).joinpath("options.json").read_text(encoding="utf-8"))
+    known = json.loads(
+        resources.files(__name__).joinpath("options.json").read_text(encoding="utf-8")
+    )
     top = argparse.ArgumentParser(**known["program"])
     top.add_argument("--version", action="version", version=f"granite-xai {gx.__version__}")
     inside: dict[str, Any] = {"": top.add_subparsers(required=True, metavar="command")}
@@ -75,14 +83,20 @@ def _add(group: Any, entries: Sequence[Any], known: dict[str, Any]) -> None:
     for entry in entries:
         if isinstance(entry, dict):
             for title, inner in entry.items():
-                part = group.add_argument_group(title) if title else group.add_mutually_exclusive_group(required=True)
+                part = (
+                    group.add_argument_group(title)
+                    if title
+                    else group.add_mutually_exclusive_group(required=True)
+                )
                 _add(part, inner, known)
         elif isinstance(entry, str) and entry in known["lists"]:
             _add(group, known["lists"][entry], known)
         else:
             name, own = (entry, {}) if isinstance(entry, str) else entry
             facts = {**known["options"].get(name, {}), **own}
-            group.add_argument(name, **facts | ({"type": _type(facts["type"])} if "type" in facts else {}))
+            group.add_argument(
+                name, **facts | ({"type": _type(facts["type"])} if "type" in facts else {})
+            )
 
 
 def _type(text: str) -> Callable[[str], float | str]:
@@ -104,7 +118,11 @@ def say(text: str) -> None:
 
 def say_json(facts: Any) -> None:
     """Print a result as JSON."""
-    say(json.dumps(facts, default=lambda v: v.item() if hasattr(v, "item") else str(v), allow_nan=False))
+    say(
+        json.dumps(
+            facts, default=lambda v: v.item() if hasattr(v, "item") else str(v), allow_nan=False
+        )
+    )
 
 
 def remark(text: str) -> None:
@@ -114,7 +132,9 @@ def remark(text: str) -> None:
 
 def escaped(text: str) -> str:
     """Text in which nothing acts on a terminal (S04); line ends stay."""
-    return "".join(c if c == "\n" or c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+    return "".join(
+        c if c == "\n" or c.isprintable() else c.encode("unicode_escape").decode() for c in text
+    )
 
 
 _LIMITS = re.compile(r"(?:gx\.)?Resources\((\w+=[^()]*)\)")
@@ -146,7 +166,9 @@ def remarks_instead_of_warnings(options: argparse.Namespace) -> Iterator[None]:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         yield
-    for text in dict.fromkeys(str(w.message) for w in caught if issubclass(w.category, gx.GraniteWarning)):
+    for text in dict.fromkeys(
+        str(w.message) for w in caught if issubclass(w.category, gx.GraniteWarning)
+    ):
         remark(f"granite: warning: {with_flags(text, options)}")
 
 

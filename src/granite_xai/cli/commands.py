@@ -17,7 +17,15 @@ import granite_xai as gx
 from granite_xai.base.wording import aligned
 from granite_xai.catalog import meaning
 from granite_xai.cli import escaped, remark, remarks_instead_of_warnings, say, say_json
-from granite_xai.cli.files import Case, check_outputs, features_and_target, load_model, opened, read_parts, read_table
+from granite_xai.cli.files import (
+    Case,
+    check_outputs,
+    features_and_target,
+    load_model,
+    opened,
+    read_parts,
+    read_table,
+)
 from granite_xai.fit_checks import cause
 
 _STORY = files("granite_xai.cli").joinpath("story.txt").read_text(encoding="utf-8").rstrip()
@@ -25,14 +33,26 @@ _STORY = files("granite_xai.cli").joinpath("story.txt").read_text(encoding="utf-
 
 def explain(options: argparse.Namespace) -> None:
     """Tell the story of a model and a table."""
-    check_outputs(options, data=options.data, test=options.test, model=options.model, predictor=options.predictor)
+    check_outputs(
+        options,
+        data=options.data,
+        test=options.test,
+        model=options.model,
+        predictor=options.predictor,
+    )
     case, settings = opened(options), _settings(options)
     with remarks_instead_of_warnings(options):
         if options.plan:
             _plan(gx.Granite(case.model, options.question, **settings), case, options)
             return
-        told: dict[str, Any] = {"sample_weight": case.weights, "test": case.test, "title": options.title}
-        report = gx.explain(case.model, case.X, case.y, question=options.question, **told, **settings)
+        told: dict[str, Any] = {
+            "sample_weight": case.weights,
+            "test": case.test,
+            "title": options.title,
+        }
+        report = gx.explain(
+            case.model, case.X, case.y, question=options.question, **told, **settings
+        )
     if options.save:
         gx.save(report.granite, options.save)
     _say_report(report, options, options.save)
@@ -50,7 +70,15 @@ def _say_report(report: gx.Report, options: argparse.Namespace, also: str | None
 
 
 def _settings(options: argparse.Namespace) -> dict[str, Any]:
-    names = ("features", "split_features", "response", "missing", "max_depth", "min_samples_leaf", "alpha")
+    names = (
+        "features",
+        "split_features",
+        "response",
+        "missing",
+        "max_depth",
+        "min_samples_leaf",
+        "alpha",
+    )
     output = options.output
     output = int(output) if output is not None and output.lstrip("-").isdigit() else output
     others = {"output": output, "n_jobs": options.jobs, "random_state": options.seed}
@@ -60,7 +88,9 @@ def _settings(options: argparse.Namespace) -> dict[str, Any]:
 def _limits(options: argparse.Namespace) -> dict[str, Any]:
     """Rows to draw, where 0 was the word for all, and the rest of what it may cost."""
     names = ("max_seconds", "max_evaluations", "batch_size")
-    limits = {name: getattr(options, name) for name in names} | {"memory_limit": options.memory * 2**20}
+    limits = {name: getattr(options, name) for name in names} | {
+        "memory_limit": options.memory * 2**20
+    }
     grid = None if options.max_grid == "exact" else options.max_grid
     samples = None if options.max_samples in ("all", 0) else options.max_samples
     return {"max_samples": samples, "resources": gx.Resources(max_grid=grid, **limits)}
@@ -85,18 +115,32 @@ def _plan(granite: gx.Granite, case: Case, options: argparse.Namespace) -> None:
 
 def compare(options: argparse.Namespace) -> None:
     """The saved regions under two models, or under one model on two tables."""
-    check_outputs(options, data=options.data, test=options.other_data, model=options.model, saved=options.saved)
+    check_outputs(
+        options,
+        data=options.data,
+        test=options.other_data,
+        model=options.model,
+        saved=options.saved,
+    )
     granite, X, y, _ = _fit_and_rows(options)
     models: dict[str, Any] = {"first": granite}
     tables: Any = _fitting_columns(granite, X)
     if options.other_data:
         there = features_and_target(read_table(options.other_data), options)
-        tables = {options.data: (tables, y), options.other_data: (_fitting_columns(granite, there[0]), there[1])}
+        tables = {
+            options.data: (tables, y),
+            options.other_data: (_fitting_columns(granite, there[0]), there[1]),
+        }
     else:
         named = {"model": options.other_model, "predictor": options.other_predictor}
         models["second"] = load_model(argparse.Namespace(**{**vars(options), **named}))
     with remarks_instead_of_warnings(options):
-        found = gx.compare(models, tables, None if options.other_data else y, max_samples=options.max_samples or None)
+        found = gx.compare(
+            models,
+            tables,
+            None if options.other_data else y,
+            max_samples=options.max_samples or None,
+        )
     if options.report:
         found.html(options.report)
         remark(f"Written: {options.report}")
@@ -111,9 +155,17 @@ def compare_frameworks(options: argparse.Namespace) -> None:
         held_out = [i % 4 == 3 for i in range(len(X))]
         kept = [not held for held in held_out]
         (X, y), test = ((X[rows], None if y is None else y[rows]) for rows in (kept, held_out))
-    settings = {k: v for k, v in _settings(options).items() if k not in ("features", "split_features", "random_state")}
+    settings = {
+        k: v
+        for k, v in _settings(options).items()
+        if k not in ("features", "split_features", "random_state")
+    }
     with remarks_instead_of_warnings(options):
-        asked = {"questions": (options.question,), "frameworks": options.frameworks, "random_state": options.seed}
+        asked = {
+            "questions": (options.question,),
+            "frameworks": options.frameworks,
+            "random_state": options.seed,
+        }
         found = gx.frameworks.compare(case.model, X, y, test=test, **asked, **settings)
     if options.json:
         say(found.to_json(orient="records", force_ascii=False))
@@ -125,10 +177,16 @@ def demo(options: argparse.Namespace) -> None:
     """Fit a model on known data, find its regions, print them."""
     from sklearn.ensemble import HistGradientBoostingRegressor
 
-    there = Path("report.html").exists() or options.json or not os.access(".", os.W_OK)  # nothing unasked
+    there = (
+        Path("report.html").exists() or options.json or not os.access(".", os.W_OK)
+    )  # nothing unasked
     path = options.report or (None if there else "report.html")
     check_outputs(options)
-    X, y = gx.datasets.load_diabetes() if options.data == "diabetes" else gx.datasets.load_bike_sharing()
+    X, y = (
+        gx.datasets.load_diabetes()
+        if options.data == "diabetes"
+        else gx.datasets.load_bike_sharing()
+    )
     model = HistGradientBoostingRegressor(random_state=0).fit(X, y)
     if path:
         title = f"Where ICE and PDP agree on the {options.data} data"
@@ -138,11 +196,19 @@ def demo(options: argparse.Namespace) -> None:
     else:
         granite = gx.Granite(model, "ice-pdp").fit(X, y)
     rows = len(granite.diagnostics_["rows"]["search"])
-    facts: dict[str, Any] = {"data": options.data, "n_rows": rows, "n_columns": X.shape[1], "question": "ice-pdp"}
+    facts: dict[str, Any] = {
+        "data": options.data,
+        "n_rows": rows,
+        "n_columns": X.shape[1],
+        "question": "ice-pdp",
+    }
     for name in ("disagreement", "remaining", "fidelity", "global_fidelity"):
         facts[name] = float(getattr(granite, f"{name}_"))
     if options.json:
-        say_json(facts | {"estimate": granite.estimate_.facts(), "partition": granite.partition_.to_dict()})
+        say_json(
+            facts
+            | {"estimate": granite.estimate_.facts(), "partition": granite.partition_.to_dict()}
+        )
     else:
         say(_STORY.format(partition=granite.partition_, **facts))
     if path:
@@ -164,7 +230,9 @@ def _fit_and_rows(options: argparse.Namespace) -> tuple[gx.Granite, Any, Any, An
     granite = _loaded(options.saved, load_model(options))
     if not isinstance(granite, gx.Granite):
         message = f"{options.saved} holds a {type(granite).__name__}, which is no fit."
-        raise gx.FormatError(message, code="F04", argument="saved", hint="Save with granite explain --save.")
+        raise gx.FormatError(
+            message, code="F04", argument="saved", hint="Save with granite explain --save."
+        )
     return granite, X, y, weights
 
 
@@ -173,8 +241,14 @@ def row(options: argparse.Namespace) -> None:
     granite, X, *_ = _fit_and_rows(options)
     column, _, wanted = (options.key or "").partition("=")
     if options.key and column not in X:
-        raise gx.InputError(f"the table has no column {column!r}.", code="P04", argument="key", columns=[column])
-    chosen = [i for i, cell in enumerate(X[column].astype(str)) if cell == wanted] if options.key else options.row
+        raise gx.InputError(
+            f"the table has no column {column!r}.", code="P04", argument="key", columns=[column]
+        )
+    chosen = (
+        [i for i, cell in enumerate(X[column].astype(str)) if cell == wanted]
+        if options.key
+        else options.row
+    )
     if not chosen or not all(0 <= i < len(X) for i in chosen):
         asked = f"--key {options.key}" if options.key else f"--row {' '.join(map(str, chosen))}"
         raise gx.InputError(f"{asked}: no such row among {len(X):,}.", code="P04", argument="row")
@@ -193,10 +267,18 @@ def evaluate(options: argparse.Namespace) -> None:
         found = granite.evaluate(_fitting_columns(granite, X), y, weights, **_limits(options))
     if options.json:
         lines = found.frame().to_dict(orient="records")
-        facts = {name: getattr(found, name) for name in ("remaining", "disagreement", "global_disagreement")}
+        facts = {
+            name: getattr(found, name)
+            for name in ("remaining", "disagreement", "global_disagreement")
+        }
         facts = {name: value if value == value else None for name, value in facts.items()}
         facts["estimate"] = None if found.estimate is None else found.estimate.facts()
-        say_json({**facts, "regions": [{k: v if v == v else None for k, v in line.items()} for line in lines]})
+        say_json(
+            {
+                **facts,
+                "regions": [{k: v if v == v else None for k, v in line.items()} for line in lines],
+            }
+        )
         return
     say(
         (f"{found.estimate}\n" if found.estimate is not None else "")
@@ -224,7 +306,9 @@ def apply(options: argparse.Namespace) -> None:
             say_json({"regions": [*chain.from_iterable(parts)]})
             return
         for number, part in enumerate(parts):  # the head stands above the first
-            say("\n".join([*["row,region"][number:], *(f"{next(row)},{region}" for region in part)]))
+            say(
+                "\n".join([*["row,region"][number:], *(f"{next(row)},{region}" for region in part)])
+            )
 
 
 def show(options: argparse.Namespace) -> None:
@@ -234,7 +318,9 @@ def show(options: argparse.Namespace) -> None:
     if isinstance(saved, gx.Granite):
         _say_report(gx.Report(saved), options)
     elif options.report:
-        raise gx.InputError(f"{options.saved} holds no fit to report on.", code="P03", argument="report")
+        raise gx.InputError(
+            f"{options.saved} holds no fit to report on.", code="P03", argument="report"
+        )
     elif isinstance(saved, gx.Partition):
         say_json(saved.to_dict()) if options.json else say(str(saved))
     else:
@@ -243,15 +329,23 @@ def show(options: argparse.Namespace) -> None:
 
 def questions(options: argparse.Namespace) -> None:
     """The questions with a name."""
-    lines = [(key, q.first.name, q.second.name, q.behavior.key, cause(q)) for key, q in gx.questions().items()]
+    lines = [
+        (key, q.first.name, q.second.name, q.behavior.key, cause(q))
+        for key, q in gx.questions().items()
+    ]
     _say_table(("question", "first", "second", "about", "differ where"), lines, options.json)
 
 
 def explanations(options: argparse.Namespace) -> None:
     """The explanations with a name."""
     known = gx.explanations().items()
-    lines = [(key, one.masking.key, one.behavior.key, one.interaction.key, meaning(key)) for key, one in known]
-    _say_table(("explanation", "masking", "behavior", "interaction", "meaning"), lines, options.json)
+    lines = [
+        (key, one.masking.key, one.behavior.key, one.interaction.key, meaning(key))
+        for key, one in known
+    ]
+    _say_table(
+        ("explanation", "masking", "behavior", "interaction", "meaning"), lines, options.json
+    )
 
 
 def frameworks(options: argparse.Namespace) -> None:
@@ -259,7 +353,9 @@ def frameworks(options: argparse.Namespace) -> None:
     table = gx.frameworks.overview()
     _say_table(list(table), table.itertuples(index=False), options.json)
     if not options.json:
-        say("\n✓ addressed, ✗ not, * all choices, – not defined. m, c, b: marginal, conditional, baseline masking.")
+        say(
+            "\n✓ addressed, ✗ not, * all choices, – not defined. m, c, b: marginal, conditional, baseline masking."
+        )
 
 
 def _say_frame(table: Any, as_json: bool) -> None:
@@ -271,4 +367,8 @@ def _say_table(names: Sequence[str], lines: Iterable[Iterable[object]], as_json:
     if as_json:
         say_json([dict(zip(names, line, strict=True)) for line in lines])
     else:
-        say(aligned([list(names), *(list(map(str, line)) for line in lines)], left=range(len(names))))
+        say(
+            aligned(
+                [list(names), *(list(map(str, line)) for line in lines)], left=range(len(names))
+            )
+        )

@@ -26,11 +26,23 @@ from granite_xai.cli import remark
 from granite_xai.tables.opening import MOST, some_rows
 
 _SEPARATORS = {".tsv": "\t", ".tab": "\t"}
-_BINARY = {".parquet": "read_parquet", ".pq": "read_parquet", ".feather": "read_feather", ".arrow": "read_feather"}
+_BINARY = {
+    ".parquet": "read_parquet",
+    ".pq": "read_parquet",
+    ".feather": "read_feather",
+    ".arrow": "read_feather",
+}
 _PICKLES = (".pkl", ".pickle", ".joblib")
-_READ = {"data": "the table that is read", "test": "the other table", "model": "the model that is read"}
+_READ = {
+    "data": "the table that is read",
+    "test": "the other table",
+    "model": "the model that is read",
+}
 _READ |= {"module": "the module of the model", "saved": "the saved file"}
-_KINDS = {"report": ("an HTML page", (b"<!doctype html", b"<html")), "save": ("a saved fit", (b'{"schema": "granite',))}
+_KINDS = {
+    "report": ("an HTML page", (b"<!doctype html", b"<html")),
+    "save": ("a saved fit", (b'{"schema": "granite',)),
+}
 _KINDS |= {"markdown": ("a report in Markdown", (b"# ",))}
 _bad_table = partial(gx.InputError, code="S12", argument="data")
 _bad_model = partial(gx.ModelError, code="S11", argument="model")
@@ -39,7 +51,9 @@ _FEW, _HELD_OUT = 2, 0.25
 
 
 @contextmanager
-def _any_error(words: str, refused: Any = _bad_model, told: Any = (), **more: Any) -> Iterator[None]:
+def _any_error(
+    words: str, refused: Any = _bad_model, told: Any = (), **more: Any
+) -> Iterator[None]:
     """Libraries, pickles and modules of the user may raise anything; what is ``told`` already stays."""
     try:
         yield
@@ -54,7 +68,9 @@ def _needs(package: str, path: str, refused: Any = _bad_model) -> Iterator[None]
     try:
         yield
     except ImportError as error:
-        raise refused(f"{path} needs the package {package}.", hint=f"pip install {package} installs it.") from error
+        raise refused(
+            f"{path} needs the package {package}.", hint=f"pip install {package} installs it."
+        ) from error
 
 
 def read_table(path: str, options: argparse.Namespace | None = None) -> Any:
@@ -63,7 +79,9 @@ def read_table(path: str, options: argparse.Namespace | None = None) -> Any:
     Of a Parquet file, only rows that the options ask for: a sample is drawn batch by batch, the rest is not collected.
     """
     if "://" in path:
-        raise _bad_table(f"{path} is an address; only files are read.", hint="Download the file first.")
+        raise _bad_table(
+            f"{path} is an address; only files are read.", hint="Download the file first."
+        )
     ending = Path(path).suffix.lower()
     try:
         if ending in _BINARY:
@@ -81,7 +99,12 @@ def read_table(path: str, options: argparse.Namespace | None = None) -> Any:
 
 def _sampled(file: Any, path: str, options: argparse.Namespace) -> Any:
     """Rows of a Parquet file: twice as many as may search, 50,000 if nobody says, all if a model is to be trained."""
-    source, most, parts, start = import_module("pyarrow.parquet").ParquetFile(file), options.max_samples, [], 0
+    source, most, parts, start = (
+        import_module("pyarrow.parquet").ParquetFile(file),
+        options.max_samples,
+        [],
+        0,
+    )
     total, trains = source.metadata.num_rows, getattr(options, "train_on", None)
     wanted = total if trains or most in ("all", 0) else MOST if most == "auto" else 2 * most
     rows = some_rows(total, min(wanted, total), getattr(options, "seed", 0))
@@ -100,7 +123,10 @@ def read_parts(path: str) -> Iterator[Any]:
         yield read_table(path)
         return
     with _any_error(f"{path} is not what its name says", _bad_table, gx.GraniteError):
-        yield from (batch.to_pandas() for batch in import_module("pyarrow.parquet").ParquetFile(path).iter_batches())
+        yield from (
+            batch.to_pandas()
+            for batch in import_module("pyarrow.parquet").ParquetFile(path).iter_batches()
+        )
 
 
 def _csv(raw: bytes, name: str, separator: str) -> Any:
@@ -108,16 +134,22 @@ def _csv(raw: bytes, name: str, separator: str) -> Any:
     try:
         text = raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise _bad_table(f"{name} is not UTF-8 at byte {error.start:,}.", hint="Save it as UTF-8.") from error
+        raise _bad_table(
+            f"{name} is not UTF-8 at byte {error.start:,}.", hint="Save it as UTF-8."
+        ) from error
     lines = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
     try:
         header = next(lines, [])
         if not any(header):
-            raise _bad_table(f"{name} has no header on line 1.", hint="Put the names of the columns there.")
+            raise _bad_table(
+                f"{name} has no header on line 1.", hint="Put the names of the columns there."
+            )
         twice = sorted(column for column, count in Counter(header).items() if count > 1)
         if twice:
             message = f"{name} has {', '.join(map(repr, twice))} more than once on line 1."
-            raise gx.InputError(message, code="D07", argument="data", columns=twice, hint="Rename these columns.")
+            raise gx.InputError(
+                message, code="D07", argument="data", columns=twice, hint="Rename these columns."
+            )
         for row in lines:
             if len(row) != len(header):
                 message = f"{name} has {len(row)} cells on line {lines.line_num}, and {len(header)} on line 1."
@@ -148,20 +180,27 @@ def load_model(options: argparse.Namespace) -> Any:
     path = options.model
     ending = Path(path).suffix.lower()
     if "://" in path:
-        raise _bad_model(f"{path} is an address; only files are read.", hint="Download the file first.")
+        raise _bad_model(
+            f"{path} is an address; only files are read.", hint="Download the file first."
+        )
     if not Path(path).is_file():
         raise _bad_model(f"there is no file {path}.", hint="Check its name.")
     if ending in _PICKLES:
         if not options.allow_pickle:
             hint = "Pass --allow-pickle if you trust the file, or save the model in another format."
-            raise _bad_model(f"{path} is a pickle: loading it runs whatever code it holds.", hint=hint)
+            raise _bad_model(
+                f"{path} is a pickle: loading it runs whatever code it holds.", hint=hint
+            )
         with _any_error(f"{path} cannot be loaded"):
             return import_module("joblib").load(path)  # reads plain pickles as well
     if ending == ".skops":
         return _skops(path, options.trust)
     if ending not in _READERS:
         known = ", ".join([*_READERS, ".skops", *_PICKLES])
-        raise _bad_model(f"{path} is in no format that is read here.", hint=f"Known are {known}; or use --predictor.")
+        raise _bad_model(
+            f"{path} is in no format that is read here.",
+            hint=f"Known are {known}; or use --predictor.",
+        )
     package, reader = _READERS[ending]
     with _needs(package, path):
         library = import_module(package)
@@ -170,7 +209,10 @@ def load_model(options: argparse.Namespace) -> Any:
 
 
 _READERS: dict[str, tuple[str, Callable[[Any, str], Any]]] = {
-    ".onnx": ("onnxruntime", lambda library, path: library.InferenceSession(path, providers=["CPUExecutionProvider"])),
+    ".onnx": (
+        "onnxruntime",
+        lambda library, path: library.InferenceSession(path, providers=["CPUExecutionProvider"]),
+    ),
     ".json": ("xgboost", lambda library, path: library.Booster(model_file=path)),
     ".ubj": ("xgboost", lambda library, path: library.Booster(model_file=path)),
     ".txt": ("lightgbm", lambda library, path: library.Booster(model_file=path)),
@@ -193,7 +235,9 @@ def _from_module(text: str) -> Any:
     """``package.module:name``, also from the current folder."""
     module, _, name = text.partition(":")
     if not module or not name:
-        raise gx.InputError(f"--predictor {text} is not MODULE:NAME.", code="P02", argument="predictor")
+        raise gx.InputError(
+            f"--predictor {text} is not MODULE:NAME.", code="P02", argument="predictor"
+        )
     here = os.getcwd()  # noqa: PTH109 - sys.path holds text
     if here not in sys.path:
         sys.path.insert(0, here)
@@ -219,7 +263,9 @@ def opened(options: argparse.Namespace) -> Case:
         return Case(load_model(options), X, y, other, weights)
     trained = _train(X, y, options.seed)
     if other is not None:
-        shared = {name: dtype for name, dtype in trained.X.dtypes.items() if str(dtype) == "category"}
+        shared = {
+            name: dtype for name, dtype in trained.X.dtypes.items() if str(dtype) == "category"
+        }
         other = (_with_categories(other[0]).astype(shared), other[1])
     weights = None if weights is None else weights.loc[trained.X.index]
     return trained._replace(weights=weights, test=other or trained.test)
@@ -235,15 +281,23 @@ def _train(X: Any, y: Any, seed: int) -> Case:
         message = f"the target {y.name!r} is missing in {int(y.isna().sum()):,} rows."
         raise gx.InputError(message, code="T03", argument="y", hint="Drop these rows.")
     if len(X) < 40:
-        raise gx.InputError(f"{len(X)} rows are too few to fit a model to.", code="D28", argument="data")
+        raise gx.InputError(
+            f"{len(X)} rows are too few to fit a model to.", code="D28", argument="data"
+        )
     X, labels = _with_categories(X), y.nunique() <= _FEW or y.dtype.kind not in "fiu"
     kind = HistGradientBoostingClassifier if labels else HistGradientBoostingRegressor
     strata = y if labels and y.value_counts().min() >= _FEW else None
     parts = train_test_split(X, y, test_size=_HELD_OUT, random_state=seed, stratify=strata)
     model = kind(random_state=seed, categorical_features="from_dtype").fit(parts[0], parts[2])
     two = labels and len(model.classes_) == 2  # rare classes count, too
-    measure, by = ("ROC AUC", "roc_auc") if two else ("balanced accuracy",) * 2 if labels else ("R²", "r2")
-    score = get_scorer(by.replace(" ", "_"))(model, parts[1], parts[3]) if parts[3].nunique() > 1 else float("nan")
+    measure, by = (
+        ("ROC AUC", "roc_auc") if two else ("balanced accuracy",) * 2 if labels else ("R²", "r2")
+    )
+    score = (
+        get_scorer(by.replace(" ", "_"))(model, parts[1], parts[3])
+        if parts[3].nunique() > 1
+        else float("nan")
+    )
     fitted = f"{kind.__name__} fitted to {y.name!r} on {len(parts[0]):,} rows"
     remark(f"{fitted}; {measure} {score:.3f} on the other {len(parts[1]):,} rows.")
     return Case(model, parts[0], parts[2], (parts[1], parts[3]))
@@ -251,13 +305,17 @@ def _train(X: Any, y: Any, seed: int) -> Case:
 
 def _with_categories(X: Any) -> Any:
     """Text columns as categories, which is what gradient boosting takes."""
-    texts = [name for name in X if X[name].dtype == object or str(X[name].dtype) in ("str", "string")]
+    texts = [
+        name for name in X if X[name].dtype == object or str(X[name].dtype) in ("str", "string")
+    ]
     return X.astype(dict.fromkeys(texts, "category"))
 
 
 def check_outputs(options: argparse.Namespace, **read: str | None) -> None:
     """Refuse, before any work, to write over what is read, two things to one file, or over a file of another kind."""
-    module = (read.pop("predictor", None) or "").partition(":")[0].replace(".", "/")  # of MODULE:NAME
+    module = (
+        (read.pop("predictor", None) or "").partition(":")[0].replace(".", "/")
+    )  # of MODULE:NAME
     read["module"] = module and f"{module}.py"
     inputs = {name: path for name, path in read.items() if path and path != "-"}
     outputs = {name: str(path) for name in _KINDS if (path := getattr(options, name, None))}
@@ -266,17 +324,30 @@ def check_outputs(options: argparse.Namespace, **read: str | None) -> None:
             words = " and ".join(f"--{option} {outputs[option]}" for option in (one, two))
             raise _unsafe(f"{words} are one file.", argument=two, hint="Choose two files.")
     folder = Path(getattr(options, "figures", None) or "")
-    if folder.name and not options.force and folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+    if (
+        folder.name
+        and not options.force
+        and folder.exists()
+        and (not folder.is_dir() or any(folder.iterdir()))
+    ):
         hint = "Choose another folder, or pass --force to replace files in it."
-        raise _unsafe(f"--figures {folder} exists and is not an empty folder.", argument="figures", hint=hint)
+        raise _unsafe(
+            f"--figures {folder} exists and is not an empty folder.", argument="figures", hint=hint
+        )
     for option, path in outputs.items():
         for name, other in inputs.items():
             if _same_file(path, other):
-                raise _unsafe(f"--{option} {path} is {_READ[name]}.", argument=option, hint="Choose another file.")
+                raise _unsafe(
+                    f"--{option} {path} is {_READ[name]}.",
+                    argument=option,
+                    hint="Choose another file.",
+                )
         kind, starts = _KINDS[option]
         if not options.force and Path(path).is_file() and not _begins_with(path, starts):
             hint = "Choose another file, or pass --force to replace it."
-            raise _unsafe(f"--{option} {path} exists and is not {kind}.", argument=option, hint=hint)
+            raise _unsafe(
+                f"--{option} {path} exists and is not {kind}.", argument=option, hint=hint
+            )
     for path in outputs.values():
         require_writable(path)  # F02
 

@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-from granite_xai.compute.jobs import Meter, in_threads, map_blocks, one_blas_thread, progress, resolve_jobs
+from granite_xai.compute.jobs import (
+    Meter,
+    in_threads,
+    map_blocks,
+    one_blas_thread,
+    progress,
+    resolve_jobs,
+)
 from granite_xai.compute.limits import (
     Budget,
     Resources,
@@ -13,5 +20,20 @@ from granite_xai.compute.limits import (
     require_supported,
 )
 
-__all__ = ["Budget", "Meter", "Resources", "TooSlowError", "Workspace", "in_threads", "map_blocks", "one_blas_thread"]
-__all__ += ["progress", "require_budget", "require_evaluations", "require_supported", "resolve_jobs"]
+__all__ = [
+    "Budget",
+    "Meter",
+    "Resources",
+    "TooSlowError",
+    "Workspace",
+    "in_threads",
+    "map_blocks",
+    "one_blas_thread",
+]
+__all__ += [
+    "progress",
+    "require_budget",
+    "require_evaluations",
+    "require_supported",
+    "resolve_jobs",
+]

@@ -13,9 +13,20 @@ import numpy as np
 from granite_xai.base.errors import GraniteError, ResourceError
 from granite_xai.base.typing import IntArray
 from granite_xai.compute import kernels
-from granite_xai.compute.primitives import NUMPY, Array, ArrayNamespace, Families, Numpy, Pairs, Part, as_part
+from granite_xai.compute.primitives import (
+    NUMPY,
+    Array,
+    ArrayNamespace,
+    Families,
+    Numpy,
+    Pairs,
+    Part,
+    as_part,
+)
 
-WORTHWHILE = 2**15  # cells of a batch from which compiled loops are used; smaller ones are not worth building them for
+WORTHWHILE = (
+    2**15
+)  # cells of a batch from which compiled loops are used; smaller ones are not worth building them for
 _NONE = np.zeros(0, dtype=np.intp)
 Kernel = TypeVar("Kernel", bound=Callable[..., None])
 
@@ -54,7 +65,9 @@ class Compiled(Numpy):
         compiled(kernels.segment_sum)(np.ascontiguousarray(block), *order, out)
         return out
 
-    def segment_share(self, mass: Array, codes: IntArray, count: int, segments: IntArray, families: Families) -> Array:
+    def segment_share(
+        self, mass: Array, codes: IntArray, count: int, segments: IntArray, families: Families
+    ) -> Array:
         """Weight of the rows of each segment that carry each of ``count`` codes, (G, count)."""
         out = np.zeros((int(families.starts[-1]), count))
         compiled(kernels.segment_share)(mass, codes, segments, out)
@@ -69,7 +82,9 @@ class Compiled(Numpy):
         compiled(kernels.left_sums)(by_segment, fresh, ends, added, out)
         return out
 
-    def pair_block(self, E: Array, references: Pairs, rows: Pairs, hidden: float, shown: float) -> Array:
+    def pair_block(
+        self, E: Array, references: Pairs, rows: Pairs, hidden: float, shown: float
+    ) -> Array:
         """``hidden * E[line(m), i] + shown * E[line(i), m]`` of references m and rows i, (n, c)."""
         out = np.empty((len(references.lines), len(rows.lines)))
         E = np.ascontiguousarray(E)  # one layout: otherwise each would be compiled by itself
@@ -83,7 +98,14 @@ class Compiled(Numpy):
         return out
 
     def side_sums(
-        self, mode: int, own: Array, at: Array | None, parts: Sequence[Part], inside: Array, weights: Array, out: Array
+        self,
+        mode: int,
+        own: Array,
+        at: Array | None,
+        parts: Sequence[Part],
+        inside: Array,
+        weights: Array,
+        out: Array,
     ) -> Array:
         """Weighted sums over both sides of what each row has, in one pass; see `ArrayNamespace.side_sums`."""
         if len(parts) > 2:

@@ -25,20 +25,28 @@ EARLY = 0.2  # share of the time limit (of ten seconds at most) after which a ra
 def _bar(resources: Resources, items: Iterable[Any] | None = None, **options: Any) -> Any:
     """A bar for work that takes longer than a second; None where nothing is shown."""
     shown, stream = resources.progress, sys.stderr
-    if shown == "auto":  # a log file is not a screen; a notebook is one although its stream is no terminal
-        shown = "ipykernel" in sys.modules or (stream is not None and not stream.closed and stream.isatty())
+    if (
+        shown == "auto"
+    ):  # a log file is not a screen; a notebook is one although its stream is no terminal
+        shown = "ipykernel" in sys.modules or (
+            stream is not None and not stream.closed and stream.isatty()
+        )
     if not shown:
         return None
     from tqdm.auto import tqdm
 
     bar = tqdm(items, delay=1.0, leave=False, **options)
-    late = threading.Timer(SOON, bar.refresh)  # also where the first of the items takes long; a closed bar stays away
+    late = threading.Timer(
+        SOON, bar.refresh
+    )  # also where the first of the items takes long; a closed bar stays away
     late.daemon = True
     late.start()
     return bar
 
 
-def progress(items: Iterable[Item], resources: Resources, desc: str, total: int | None = None) -> Iterator[Item]:
+def progress(
+    items: Iterable[Item], resources: Resources, desc: str, total: int | None = None
+) -> Iterator[Item]:
     """Pass the items on and show how far the work is, once it has taken longer than a second."""
     bar = _bar(resources, items, desc=desc, total=total)
     with nullcontext(items) if bar is None else bar as shown:
@@ -58,7 +66,9 @@ class Meter:
     ) -> None:
         self.limit, self.total, self.planned = resources.max_seconds, total, planned
         self.done, self.begin = 0.0, time.perf_counter()
-        self._bar = _bar(resources, desc=desc, total=total or None, unit=f" {unit}", unit_scale=True)
+        self._bar = _bar(
+            resources, desc=desc, total=total or None, unit=f" {unit}", unit_scale=True
+        )
 
     def __call__(self, rows: float) -> None:
         """Take note of so many more rows."""
@@ -71,7 +81,9 @@ class Meter:
         whole = spent * self.total / self.done
         if whole > max(2 * self.planned, self.limit):
             text = f"the model takes about {duration(whole)} for {self.total:,} rows, not {duration(self.planned)}."
-            error = TooSlowError(text, code="M13", argument="resources", hint="Use fewer rows (max_samples=).")
+            error = TooSlowError(
+                text, code="M13", argument="resources", hint="Use fewer rows (max_samples=)."
+            )
             error.per_row = whole / self.total
             raise error
 
@@ -92,10 +104,14 @@ def resolve_jobs(n_jobs: int | None) -> int:
         hint = "pass None, a positive number of threads, or -1 for all processors"
         text = f"n_jobs={n_jobs!r} is no number of threads: {hint}."
         raise InputError(text, code="P08", argument="n_jobs", hint=hint)
-    return 1 if n_jobs == 1 else min(int(joblib.effective_n_jobs(each)) for each in (int(n_jobs), -1))
+    return (
+        1 if n_jobs == 1 else min(int(joblib.effective_n_jobs(each)) for each in (int(n_jobs), -1))
+    )
 
 
-def map_blocks(function: Callable[[Task], Result], tasks: Iterable[Task], n_jobs: int | None = None) -> list[Result]:
+def map_blocks(
+    function: Callable[[Task], Result], tasks: Iterable[Task], n_jobs: int | None = None
+) -> list[Result]:
     """Apply a function to every block; the results come in the order of the blocks."""
     # In threads, unless `joblib.parallel_config` names a backend of processes or a cluster: then in these. The linear
     # algebra of each block uses one thread whatever ``n_jobs`` is: results are bitwise equal for any of them.
@@ -107,24 +123,41 @@ def map_blocks(function: Callable[[Task], Result], tasks: Iterable[Task], n_jobs
 
 def in_one_process() -> bool:
     """Whether jobs are threads; otherwise `joblib.parallel_config` names processes or a cluster."""
-    from joblib.parallel import MultiprocessingBackend, SequentialBackend, ThreadingBackend, get_active_backend
+    from joblib.parallel import (
+        MultiprocessingBackend,
+        SequentialBackend,
+        ThreadingBackend,
+        get_active_backend,
+    )
 
-    here = ThreadingBackend | MultiprocessingBackend | SequentialBackend  # processes made by fork are never used (M16)
+    here = (
+        ThreadingBackend | MultiprocessingBackend | SequentialBackend
+    )  # processes made by fork are never used (M16)
     return isinstance(get_active_backend(prefer="threads")[0], here)
 
 
-def in_threads(function: Callable[[Task], Result], tasks: Iterable[Task], jobs: int) -> list[Result]:
+def in_threads(
+    function: Callable[[Task], Result], tasks: Iterable[Task], jobs: int
+) -> list[Result]:
     """Apply a function to every task in threads, with the caller's arrays and context; few tasks need none."""
     if jobs == 1 or len(tasks := list(tasks)) < 2:
         return [function(task) for task in tasks]
     pool = ThreadPoolExecutor(max_workers=jobs)  # joblib's own threads would poll for results
     try:
-        return list(pool.map(lambda own, task: own.run(function, task), [copy_context() for _ in tasks], tasks))
+        return list(
+            pool.map(
+                lambda own, task: own.run(function, task), [copy_context() for _ in tasks], tasks
+            )
+        )
     finally:
-        pool.shutdown(cancel_futures=True)  # after an interrupt only what has begun is waited for (R01)
+        pool.shutdown(
+            cancel_futures=True
+        )  # after an interrupt only what has begun is waited for (R01)
 
 
-def in_processes(function: Callable[[Task], Result], tasks: Sequence[Task], jobs: int) -> list[Result]:
+def in_processes(
+    function: Callable[[Task], Result], tasks: Sequence[Task], jobs: int
+) -> list[Result]:
     """Apply a function to every task in the processes of joblib's context; a killed one costs time only (R03)."""
     from joblib.externals.loky.process_executor import BrokenProcessPool
 
@@ -132,7 +165,11 @@ def in_processes(function: Callable[[Task], Result], tasks: Sequence[Task], jobs
     if "distributed" in sys.modules:  # nobody has a cluster without having loaded it
         from distributed import KilledWorker
 
-        losses = BrokenProcessPool, KilledWorker, CancelledError  # Dask tries again itself, unless arrays are lost
+        losses = (
+            BrokenProcessPool,
+            KilledWorker,
+            CancelledError,
+        )  # Dask tries again itself, unless arrays are lost
     done: list[Result] = []
     try:
         _collect(done, function, tasks, jobs)
@@ -146,12 +183,17 @@ def in_processes(function: Callable[[Task], Result], tasks: Sequence[Task], jobs
     return done
 
 
-def _collect(done: list[Result], function: Callable[[Task], Result], tasks: Sequence[Task], jobs: int) -> None:
+def _collect(
+    done: list[Result], function: Callable[[Task], Result], tasks: Sequence[Task], jobs: int
+) -> None:
     """Add the results of the tasks that have none yet, in their order."""
     import joblib
     from joblib.parallel import get_active_backend
 
-    left, client = tasks[len(done) :], getattr(get_active_backend(prefer="threads")[0], "client", None)
+    left, client = (
+        tasks[len(done) :],
+        getattr(get_active_backend(prefer="threads")[0], "client", None),
+    )
     if client is None:
         work = (joblib.delayed(_pinned)(function, task) for task in left)
         results = joblib.Parallel(n_jobs=jobs, return_as="generator")(work)
@@ -161,7 +203,9 @@ def _collect(done: list[Result], function: Callable[[Task], Result], tasks: Sequ
         done.append(result)  # noqa: PERF402 - what came before a loss must stay
 
 
-def _from_cluster(client: Any, function: Callable[[Task], Result], tasks: Sequence[Task]) -> Iterator[Result]:
+def _from_cluster(
+    client: Any, function: Callable[[Task], Result], tasks: Sequence[Task]
+) -> Iterator[Result]:
     """Results from the workers of a Dask cluster, which are sent the function and its arrays once."""
     # Not through joblib, which would wait for ever for a task whose workers have all died.
     sent = client.scatter(function, broadcast=True, hash=False)
@@ -198,7 +242,10 @@ class _BlasPin:
         with self._lock:
             if not self._holders:
                 if self._loaded != len(sys.modules):
-                    self._loaded, self._blas = len(sys.modules), ThreadpoolController().select(user_api="blas")
+                    self._loaded, self._blas = (
+                        len(sys.modules),
+                        ThreadpoolController().select(user_api="blas"),
+                    )
                 self._limit = self._blas.limit(limits=1)
             self._holders[me] += 1
         try:

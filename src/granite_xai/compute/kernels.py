@@ -33,10 +33,22 @@ def segment_sum(block: Any, order: Any, ends: Any, starts: Any, out: Any) -> Non
         for s in range(size):
             m, end, total = ends[first + j + s], ends[first + j + s + 1], out[first + s]
             while m + 8 <= end:
-                l0, l1, l2, l3 = block[rows[m]], block[rows[m + 1]], block[rows[m + 2]], block[rows[m + 3]]
-                l4, l5, l6, l7 = block[rows[m + 4]], block[rows[m + 5]], block[rows[m + 6]], block[rows[m + 7]]
+                l0, l1, l2, l3 = (
+                    block[rows[m]],
+                    block[rows[m + 1]],
+                    block[rows[m + 2]],
+                    block[rows[m + 3]],
+                )
+                l4, l5, l6, l7 = (
+                    block[rows[m + 4]],
+                    block[rows[m + 5]],
+                    block[rows[m + 6]],
+                    block[rows[m + 7]],
+                )
                 for i in range(c):
-                    total[i] += ((l0[i] + l1[i]) + (l2[i] + l3[i])) + ((l4[i] + l5[i]) + (l6[i] + l7[i]))
+                    total[i] += ((l0[i] + l1[i]) + (l2[i] + l3[i])) + (
+                        (l4[i] + l5[i]) + (l6[i] + l7[i])
+                    )
                 m += 8
             while m < end:
                 line = block[rows[m]]
@@ -67,7 +79,16 @@ def left_sums(by_segment: Any, fresh: Any, ends: Any, added: Any, out: Any) -> N
                 s0, s1, s2, s3 = s0 + x[0], s1 + x[1], s2 + x[2], s3 + x[3]
                 s4, s5, s6, s7 = s4 + x[4], s5 + x[5], s6 + x[6], s7 + x[7]
             ours, first = out[low:, k], ends[k]
-            ours[0], ours[1], ours[2], ours[3], ours[4], ours[5], ours[6], ours[7] = s0, s1, s2, s3, s4, s5, s6, s7
+            ours[0], ours[1], ours[2], ours[3], ours[4], ours[5], ours[6], ours[7] = (
+                s0,
+                s1,
+                s2,
+                s3,
+                s4,
+                s5,
+                s6,
+                s7,
+            )
     for i in range(c - c % 8, c):
         total, first = 0.0, 0
         for k in range(len(fresh)):
@@ -78,7 +99,14 @@ def left_sums(by_segment: Any, fresh: Any, ends: Any, added: Any, out: Any) -> N
 
 
 def pair_block(
-    E: Any, ref_lines: Any, ref_columns: Any, row_lines: Any, row_columns: Any, hidden: float, shown: float, out: Any
+    E: Any,
+    ref_lines: Any,
+    ref_columns: Any,
+    row_lines: Any,
+    row_columns: Any,
+    hidden: float,
+    shown: float,
+    out: Any,
 ) -> None:
     """``hidden * E[line(m), i] + shown * E[line(i), m]``, both orientations in one pass, (n, c)."""
     n, c = out.shape
@@ -98,8 +126,18 @@ def pair_block(
     if shown == 0.0:
         return
     for low in range(0, c - 7, 8):
-        l0, l1, l2, l3 = E[row_lines[low]], E[row_lines[low + 1]], E[row_lines[low + 2]], E[row_lines[low + 3]]
-        l4, l5, l6, l7 = E[row_lines[low + 4]], E[row_lines[low + 5]], E[row_lines[low + 6]], E[row_lines[low + 7]]
+        l0, l1, l2, l3 = (
+            E[row_lines[low]],
+            E[row_lines[low + 1]],
+            E[row_lines[low + 2]],
+            E[row_lines[low + 3]],
+        )
+        l4, l5, l6, l7 = (
+            E[row_lines[low + 4]],
+            E[row_lines[low + 5]],
+            E[row_lines[low + 6]],
+            E[row_lines[low + 7]],
+        )
         for m in range(n):
             ours, x = out[m, low:], ref_columns[m]
             ours[0], ours[1] = ours[0] + shown * l0[x], ours[1] + shown * l1[x]
@@ -112,18 +150,35 @@ def pair_block(
             out[m, i] += shown * line[ref_columns[m]]
 
 
-def add_own_side(left: Any, total: Any, scale: Any, index: Any, bins: Any, inside: Any, out: Any) -> None:
+def add_own_side(
+    left: Any, total: Any, scale: Any, index: Any, bins: Any, inside: Any, out: Any
+) -> None:
     """Add the mean of each row's own side; see `primitives.Part`."""
     for i in range(inside.shape[0]):
         u, b = i if len(index) == 0 else index[i], 0 if len(bins) == 0 else bins[i]
-        x, whole, here, there, member, ours = left[u], total[u], scale[b, 0], scale[b, 1], inside[i], out[i]
+        x, whole, here, there, member, ours = (
+            left[u],
+            total[u],
+            scale[b, 0],
+            scale[b, 1],
+            inside[i],
+            out[i],
+        )
         for k in range(inside.shape[1]):
             on_left, on_right = x[k] * here[k], (whole - x[k]) * there[k]
             ours[k] += on_left if member[k] else on_right
 
 
 def side_sums(
-    mode: int, own: Any, at: Any, first: Any, second: Any, both: bool, inside: Any, weights: Any, out: Any
+    mode: int,
+    own: Any,
+    at: Any,
+    first: Any,
+    second: Any,
+    both: bool,
+    inside: Any,
+    weights: Any,
+    out: Any,
 ) -> None:
     """Add what each row has, or its loss, to both sides of every split; see `primitives.ArrayNamespace.side_sums`."""
     # Both sides are computed and one is kept: a branch would be mispredicted.
@@ -134,9 +189,19 @@ def side_sums(
     at_left, at_right = at[0], at[1]
     for i in range(c):
         u, b = i if len(index) == 0 else index[i], 0 if len(bins) == 0 else bins[i]
-        x, whole, here, there, member, start = left[u], total[u], scale[b, 0], scale[b, 1], inside[i], own[i]
+        x, whole, here, there, member, start = (
+            left[u],
+            total[u],
+            scale[b, 0],
+            scale[b, 1],
+            inside[i],
+            own[i],
+        )
         for k in range(count):
-            ours, theirs = start + at_left[k] + x[k] * here[k], start + at_right[k] + (whole - x[k]) * there[k]
+            ours, theirs = (
+                start + at_left[k] + x[k] * here[k],
+                start + at_right[k] + (whole - x[k]) * there[k],
+            )
             values[k] = ours if member[k] else theirs
         if both:
             u, b = i if len(index_2) == 0 else index_2[i], 0 if len(bins_2) == 0 else bins_2[i]
@@ -163,7 +228,15 @@ def side_sums(
 
 
 def quarter_sums(
-    mode: int, by_cell: Any, first: Any, second: Any, here: Any, there: Any, scale: Any, weights: Any, out: Any
+    mode: int,
+    by_cell: Any,
+    first: Any,
+    second: Any,
+    here: Any,
+    there: Any,
+    scale: Any,
+    weights: Any,
+    out: Any,
 ) -> None:
     """Add the loss of each row's mean over its own quarter, for all pairs of cuts; see `search.pairs`."""
     # From sums over the cells of two columns, (A, B, c), and what each cut adds to the one before (see `left_sums`).
@@ -193,7 +266,11 @@ def quarter_sums(
             for i in range(c):
                 # All are computed and one is kept: a branch would be mispredicted.
                 low = part[i] * s0 if left[i] else (whole[i] - part[i]) * s2
-                high = (above[i] - part[i]) * s1 if left[i] else (total[i] - above[i] - whole[i] + part[i]) * s3
+                high = (
+                    (above[i] - part[i]) * s1
+                    if left[i]
+                    else (total[i] - above[i] - whole[i] + part[i]) * s3
+                )
                 value = low if inside[i] else high
                 loss = weights[i] * (value * value if mode == 0 else abs(value))
                 r0 += loss if left[i] and inside[i] else 0.0

@@ -72,7 +72,11 @@ class Resources:
         if self.max_seconds is not None:
             real_number("max_seconds", self.max_seconds, above=0)
         grid = None if self.max_grid == "auto" else self.max_grid
-        own = (("max_evaluations", self.max_evaluations, 1), ("max_grid", grid, 2), ("batch_size", self.batch_size, 1))
+        own = (
+            ("max_evaluations", self.max_evaluations, 1),
+            ("max_grid", grid, 2),
+            ("batch_size", self.batch_size, 1),
+        )
         for name, value, least in own:
             if value is not None:
                 whole_number(name, value, at_least=least)
@@ -110,7 +114,11 @@ def _missing_for_cuda() -> str | None:
 
     if torch.cuda.is_available():
         return None
-    return "this torch was built without CUDA" if torch.version.cuda is None else "torch finds no CUDA device"
+    return (
+        "this torch was built without CUDA"
+        if torch.version.cuda is None
+        else "torch finds no CUDA device"
+    )
 
 
 def require_evaluations(resources: Resources, rows: int, seconds: float | None = None) -> None:
@@ -148,7 +156,9 @@ def duration(seconds: float) -> str:
 
 
 BLOCK = 2**26  # bytes of one working block where nobody sets a limit
-FILE = 2**26  # bytes of one file, at most, unless one array is larger: every mapped file holds a descriptor
+FILE = (
+    2**26
+)  # bytes of one file, at most, unless one array is larger: every mapped file holds a descriptor
 OWN = 2**20  # bytes of a run on any table: rules, plans, small arrays
 
 
@@ -260,14 +270,19 @@ class Budget:
     """Half of the limit for evaluations, a quarter for the search, an eighth for the table, an eighth for blocks."""
 
     def __init__(self, limit: int, fixed: int = 0) -> None:
-        self.limit, self.fixed = limit, fixed  # bytes of the table, of the codes of its rows, of the plan
+        self.limit, self.fixed = (
+            limit,
+            fixed,
+        )  # bytes of the table, of the codes of its rows, of the plan
         self.search = limit // 4  # for the arrays of one block of candidates
         self.block = limit // 8  # for a block of evaluations that is computed at a time
         # For evaluations held in memory; less where an eighth does not suffice for the table.
         self.evaluations = max(0, limit - self.search - self.block - max(limit // 8, fixed))
 
 
-def require_budget(resources: Resources, fixed: int, evaluations: int = 0, candidate: int = 0) -> Budget:
+def require_budget(
+    resources: Resources, fixed: int, evaluations: int = 0, candidate: int = 0
+) -> Budget:
     """The budget of a run; refused when neither memory nor the disk has room for it (D33)."""
     own = -(-8 * (OWN + fixed) // 5), "the table, its codes and the plan"
     least, what = max(own, (4 * candidate, "blocks of the search, of one candidate each,"))

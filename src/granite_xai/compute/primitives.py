@@ -49,9 +49,16 @@ class Families:
     """The candidates of several columns: which of its segments each sends left, one (k, size) table a column."""
 
     def __init__(self, left: Sequence[BoolArray]) -> None:
-        self.left, self.sizes = left, tuple(table.shape[1] for table in left)  # sizes: segments of each column
-        self.starts: IntArray = np.cumsum((0, *self.sizes))  # where the segments of each column begin, and all end
-        self.moved: tuple[Any, Any] | None = None  # the table of all, with the primitives of the device it is on
+        self.left, self.sizes = (
+            left,
+            tuple(table.shape[1] for table in left),
+        )  # sizes: segments of each column
+        self.starts: IntArray = np.cumsum(
+            (0, *self.sizes)
+        )  # where the segments of each column begin, and all end
+        self.moved: tuple[Any, Any] | None = (
+            None  # the table of all, with the primitives of the device it is on
+        )
 
     @cached_property
     def table(self) -> BoolArray:
@@ -76,26 +83,36 @@ class Families:
 class ArrayNamespace:
     """The primitives in any array namespace of the standard, with arrays on a device."""
 
-    cells = 2**24  # cells of a tile, rows times references or splits, worked on at once: enough to keep a device busy
+    cells = (
+        2**24
+    )  # cells of a tile, rows times references or splits, worked on at once: enough to keep a device busy
 
     def __init__(self, xp: Any = np, device: Any = None) -> None:
         self.xp, self.device = xp, device
-        self.concat = getattr(xp, "concat", None) or xp.concatenate  # NumPy before 2.1 knows neither
+        self.concat = (
+            getattr(xp, "concat", None) or xp.concatenate
+        )  # NumPy before 2.1 knows neither
         self.astype = getattr(xp, "astype", None) or np.ndarray.astype
 
     def array(self, values: Any) -> Array:
         """Numbers as an array of the library."""
         if hasattr(values, "device") and not isinstance(values, np.ndarray):
             return values  # it is one already
-        return self.xp.asarray(np.asarray(values, dtype=np.float64), dtype=self.xp.float64, device=self.device)
+        return self.xp.asarray(
+            np.asarray(values, dtype=np.float64), dtype=self.xp.float64, device=self.device
+        )
 
     def numbers(self, values: IntArray) -> Array:
         """Whole numbers as an array of the library."""
-        return self.xp.asarray(np.asarray(values, dtype=np.int64), dtype=self.xp.int64, device=self.device)
+        return self.xp.asarray(
+            np.asarray(values, dtype=np.int64), dtype=self.xp.int64, device=self.device
+        )
 
     def flags(self, values: BoolArray) -> Array:
         """Truth values as an array of the library."""
-        return self.xp.asarray(np.asarray(values, dtype=np.bool_), dtype=self.xp.bool, device=self.device)
+        return self.xp.asarray(
+            np.asarray(values, dtype=np.bool_), dtype=self.xp.bool, device=self.device
+        )
 
     @property
     def free(self) -> int | None:
@@ -111,16 +128,22 @@ class ArrayNamespace:
         """An array of the library as one of NumPy."""
         if isinstance(values, np.ndarray):
             return values
-        return np.asarray(values.cpu() if hasattr(values, "cpu") else np.from_dlpack(values), dtype=np.float64)
+        return np.asarray(
+            values.cpu() if hasattr(values, "cpu") else np.from_dlpack(values), dtype=np.float64
+        )
 
     def take(self, values: Array, index: Any, axis: int) -> Array:
         """Gather some lines of an array, given by a slice or by their numbers."""
-        near = isinstance(index, np.ndarray) and len(index) and index[-1] - index[0] == len(index) - 1
+        near = (
+            isinstance(index, np.ndarray) and len(index) and index[-1] - index[0] == len(index) - 1
+        )
         if near and np.all(np.diff(index) == 1):  # neighbours need no copy
             index = slice(int(index[0]), int(index[-1]) + 1)
         if isinstance(index, slice):
             return values[index, ...] if axis == 0 else values[:, index]
-        return self.xp.take(values, self.numbers(index) if isinstance(index, np.ndarray) else index, axis=axis)
+        return self.xp.take(
+            values, self.numbers(index) if isinstance(index, np.ndarray) else index, axis=axis
+        )
 
     def product(self, a: Array, b: Array) -> Array:
         """Matrix product."""
@@ -129,7 +152,10 @@ class ArrayNamespace:
     def order(self, segments: IntArray, families: Families) -> Any:
         """What `segment_sum` wants to know of the segments (J, n), made once for many blocks: their one-hot matrix."""
         column = np.repeat(np.arange(len(families.sizes)), families.sizes)
-        return self._equal(self.take(self.numbers(segments), column, 0), self.numbers(np.arange(len(column)))[:, None])
+        return self._equal(
+            self.take(self.numbers(segments), column, 0),
+            self.numbers(np.arange(len(column)))[:, None],
+        )
 
     def _equal(self, one: Array, other: Array) -> Array:
         """Where two arrays of whole numbers agree: 1, elsewhere 0; made where they are."""
@@ -139,14 +165,18 @@ class ArrayNamespace:
         """Sums of the lines of a block (n, c) by segment, those of all columns at once, (G, c)."""
         return self.product(order, block)
 
-    def segment_share(self, mass: Array, codes: IntArray, count: int, segments: IntArray, families: Families) -> Array:
+    def segment_share(
+        self, mass: Array, codes: IntArray, count: int, segments: IntArray, families: Families
+    ) -> Array:
         """Weight of the rows of each segment that carry each of ``count`` codes, (G, count)."""
         carried = self._equal(self.numbers(codes)[:, None], self.numbers(np.arange(count))[None, :])
         return self.segment_sum(mass[:, None] * carried, self.order(segments, families))
 
     def line_share(self, lines: Array, codes: IntArray, count: int) -> Array:
         """Weight of the rows that carry each of ``count`` codes under each line of weights, (n, K) to (count, K)."""
-        return self.segment_sum(lines, self.order(codes[None, :], Families([np.zeros((0, count), dtype=np.bool_)])))
+        return self.segment_sum(
+            lines, self.order(codes[None, :], Families([np.zeros((0, count), dtype=np.bool_)]))
+        )
 
     def left_sums(self, by_segment: Array, families: Families) -> Array:
         """Sums over the left side of each candidate from sums over segments, (G, c) to (c, K)."""
@@ -154,7 +184,9 @@ class ArrayNamespace:
             families.moved = self, self.array(families.table)
         return self.product(families.moved[1], by_segment).T
 
-    def pair_block(self, E: Array, references: Pairs, rows: Pairs, hidden: float, shown: float) -> Array:
+    def pair_block(
+        self, E: Array, references: Pairs, rows: Pairs, hidden: float, shown: float
+    ) -> Array:
         """``hidden * E[line(m), i] + shown * E[line(i), m]`` of references m and rows i, (n, c)."""
         if rows is references:  # all rows: one orientation is the other, turned
             every = self.take(self.take(E, rows.columns, 1), rows.lines, 0)
@@ -175,7 +207,9 @@ class ArrayNamespace:
             scale = self.take(scale, part.bins, 0)
         return self.xp.where(inside, left * scale[:, 0, :], (total - left) * scale[:, 1, :])
 
-    def row_values(self, own: Array, at: Array | None, parts: Sequence[Part], inside: Array) -> Array:
+    def row_values(
+        self, own: Array, at: Array | None, parts: Sequence[Part], inside: Array
+    ) -> Array:
         """What each row has: a number of its own, one of its side, and its parts, (c, K)."""
         values = self.xp.broadcast_to(own[:, None], inside.shape)
         if at is not None:
@@ -185,7 +219,14 @@ class ArrayNamespace:
         return values
 
     def side_sums(
-        self, mode: int, own: Array, at: Array | None, parts: Sequence[Part], inside: Array, weights: Array, out: Array
+        self,
+        mode: int,
+        own: Array,
+        at: Array | None,
+        parts: Sequence[Part],
+        inside: Array,
+        weights: Array,
+        out: Array,
     ) -> Array:
         """Weighted sums over both sides of what each row has: a number of its own, one of its side, and its parts."""
         # Of ``own`` (c,), ``at`` (2, K), ``inside`` (c, K) and ``weights`` (c, 1) or (c, K); added to ``out`` (2, 2,
@@ -198,7 +239,9 @@ class ArrayNamespace:
             values = self.row_values(own, at, parts, inside)
             first = values**2 if mode == SQUARE else xp.abs(values) if mode == ABSOLUTE else values
         sums = self._sides(first * weights, inside)
-        squares = self._sides(values**2 * weights, inside) if mode == MOMENTS else xp.zeros_like(sums)
+        squares = (
+            self._sides(values**2 * weights, inside) if mode == MOMENTS else xp.zeros_like(sums)
+        )
         return out + xp.stack([sums, squares])
 
     def _sides(self, values: Array, inside: Array) -> Array:
@@ -222,16 +265,24 @@ class Numpy(ArrayNamespace):
 
     flags = host = numbers
 
-    def segment_share(self, mass: Array, codes: IntArray, count: int, segments: IntArray, families: Families) -> Array:
+    def segment_share(
+        self, mass: Array, codes: IntArray, count: int, segments: IntArray, families: Families
+    ) -> Array:
         """Weight of the rows of each segment that carry each of ``count`` codes, (G, count)."""
         cells, total = (segments * count + codes).ravel(), int(families.starts[-1]) * count
         lines = np.broadcast_to(mass, segments.shape).ravel()
-        return np.bincount(cells, weights=lines, minlength=total).astype(np.float64, copy=False).reshape(-1, count)
+        return (
+            np.bincount(cells, weights=lines, minlength=total)
+            .astype(np.float64, copy=False)
+            .reshape(-1, count)
+        )
 
     def line_share(self, lines: Array, codes: IntArray, count: int) -> Array:
         """Weight of the rows that carry each of ``count`` codes under each line of weights, (n, K) to (count, K)."""
         cells = codes[:, None] * lines.shape[1] + np.arange(lines.shape[1])
-        return np.bincount(cells.ravel(), weights=lines.ravel(), minlength=count * lines.shape[1]).reshape(count, -1)
+        return np.bincount(
+            cells.ravel(), weights=lines.ravel(), minlength=count * lines.shape[1]
+        ).reshape(count, -1)
 
     def left_sums(self, by_segment: Array, families: Families) -> Array:
         """Sums over the left side of each candidate from sums over segments, (G, c) to (c, K)."""

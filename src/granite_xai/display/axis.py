@@ -21,8 +21,14 @@ from granite_xai.tables.columns import LABELLED
 MOST_LEVELS = 20  # of a nominal column that are drawn: the most frequent ones
 BARS = 20  # that show where the rows of an ordered column lie
 FEW_VALUES = 4  # a column with so few numbers has a tick at each
-DOTS, FOLDED = 12, 12  # values drawn as dots, and levels without an order drawn one by one (rare ones fold), at most
-LETTER, PAGE_BARS = 6.6, 30  # width of a letter below an axis, and bars there that show where the rows lie
+DOTS, FOLDED = (
+    12,
+    12,
+)  # values drawn as dots, and levels without an order drawn one by one (rare ones fold), at most
+LETTER, PAGE_BARS = (
+    6.6,
+    30,
+)  # width of a letter below an axis, and bars there that show where the rows lie
 
 Tick = tuple[float, str, str]
 
@@ -32,11 +38,18 @@ class Axis:
 
     def __init__(self, column: Column, name: str) -> None:
         self.column, self.name = column, name
-        self.labelled = column.kind in LABELLED  # whether the axis carries names of levels instead of numbers
-        self.ordered = column.kind not in ("nominal", "boolean")  # whether a line may join neighbouring values
+        self.labelled = (
+            column.kind in LABELLED
+        )  # whether the axis carries names of levels instead of numbers
+        self.ordered = column.kind not in (
+            "nominal",
+            "boolean",
+        )  # whether a line may join neighbouring values
         counts = np.bincount(column.codes + 1, minlength=len(column.levels) + 1)[1:]
         # Codes of the levels that have a place: all, or the most frequent ones of a nominal column.
-        self.drawn = np.sort(np.argsort(-counts, kind="stable")[: MOST_LEVELS if self.labelled else None])
+        self.drawn = np.sort(
+            np.argsort(-counts, kind="stable")[: MOST_LEVELS if self.labelled else None]
+        )
         places, low, high = self.numbers(column.levels), -0.5, max(len(self.drawn), 1) - 0.5
         if not self.labelled and len(places):
             low, high = float(places.min()), float(places.max())
@@ -52,10 +65,16 @@ class Axis:
     def numbers(self, values: Any) -> FloatArray:
         """Present values as places: numbers, days for dates, the rank of a level; NaN for a level without a place."""
         if self.labelled:
-            rank = {level: float(i) for i, level in enumerate(self.column.levels[self.drawn].tolist())}
+            rank = {
+                level: float(i) for i, level in enumerate(self.column.levels[self.drawn].tolist())
+            }
             return np.array([rank.get(value, np.nan) for value in list(values)], dtype=np.float64)
         if self.column.kind == "date":
-            origin = np.datetime64(0, "s") if self.column.levels.dtype.kind == "M" else np.timedelta64(0, "s")
+            origin = (
+                np.datetime64(0, "s")
+                if self.column.levels.dtype.kind == "M"
+                else np.timedelta64(0, "s")
+            )
             return np.asarray((values - origin) / np.timedelta64(1, "D"), dtype=np.float64)
         return np.asarray(values, dtype=np.float64)
 
@@ -71,13 +90,19 @@ class Axis:
         """Left ends, right ends and shares of rows of the bars along the axis."""
         places = self.of_rows(column)
         if self.labelled:
-            middles, half = np.arange(len(self.drawn) + bool(self.column.missing.any()), dtype=np.float64), 0.35
+            middles, half = (
+                np.arange(len(self.drawn) + bool(self.column.missing.any()), dtype=np.float64),
+                0.35,
+            )
             counts = (places[:, None] == middles).sum(axis=0)
         else:
             counts, edges = np.histogram(places[~column.missing], BARS, self.limits)
             middles, half = (edges[:-1] + edges[1:]) / 2, (edges[1] - edges[0]) / 2
             if column.missing.any():
-                middles, counts = np.append(middles, self.missing_place), np.append(counts, column.missing.sum())
+                middles, counts = (
+                    np.append(middles, self.missing_place),
+                    np.append(counts, column.missing.sum()),
+                )
         return middles - half, middles + half, counts / max(len(places), 1)
 
     @property
@@ -85,14 +110,20 @@ class Axis:
         """Places and texts of the ticks, where they are not left to the drawing library."""
         gone = bool(self.column.missing.any())
         if self.labelled:
-            names = told_apart([str(level) for level in self.column.levels[self.drawn].tolist()], 16)
+            names = told_apart(
+                [str(level) for level in self.column.levels[self.drawn].tolist()], 16
+            )
             names += [MISSING] if gone else []
             return [float(place) for place in range(len(names))], names
         if self.column.kind != "numeric" or (not gone and len(self.column.levels) > FEW_VALUES):
             return None
         (low, high), places = self.limits, self.column.levels.tolist()
         if gone:  # round numbers that leave room for the tick of missing values
-            places = [tick for tick in round_ticks(low, high, 4) if self.missing_place - tick > 0.25 * (high - low)]
+            places = [
+                tick
+                for tick in round_ticks(low, high, 4)
+                if self.missing_place - tick > 0.25 * (high - low)
+            ]
         texts = [f"{place:g}" for place in places]
         return ([*places, self.missing_place], [*texts, MISSING]) if gone else (places, texts)
 
@@ -117,8 +148,18 @@ class Axis:
                     tick.set_rotation_mode("anchor" if turn == 45 else "default")
         if gone and not self.labelled and not upright:
             ax.axvline((high + self.missing_place) / 2, color=GREY, linewidth=0.6, linestyle=":")
-        shown, every, duration = len(self.drawn), len(self.column.levels), self.column.levels.dtype.kind == "m"
-        note = " (days)" if duration else f" ({shown} most frequent of {every} levels)" if shown < every else ""
+        shown, every, duration = (
+            len(self.drawn),
+            len(self.column.levels),
+            self.column.levels.dtype.kind == "m",
+        )
+        note = (
+            " (days)"
+            if duration
+            else f" ({shown} most frequent of {every} levels)"
+            if shown < every
+            else ""
+        )
         axis.set_label_text(wrapped(self.name + note, 26 if upright else 34, 4), fontsize=SMALL + 1)
 
 
@@ -151,7 +192,9 @@ class Panel:
         numbers = itertools.count()
         for line in self.lines:
             nothing = [None] * len(line.x)
-            ends, errors = (nothing if each is None else each.tolist() for each in (line.end, line.errors))
+            ends, errors = (
+                nothing if each is None else each.tolist() for each in (line.end, line.errors)
+            )
             curve = next(numbers) if line.shape == "curve" else None
             places = zip(line.x.tolist(), ends, line.levels, line.y.tolist(), errors, strict=True)
             cells += [(line.explanation, line.shape, curve, *place) for place in places]
@@ -200,39 +243,66 @@ class PageAxis:
     ``effects`` and ``counts`` are those of all rows, by level, missing first.
     """
 
-    def __init__(self, column: Column, effects: FloatArray, counts: FloatArray, points: int) -> None:
+    def __init__(
+        self, column: Column, effects: FloatArray, counts: FloatArray, points: int
+    ) -> None:
         levels, known, named = len(column.levels), counts[1:], column.kind in LABELLED
         groups = [np.array([code]) for code in _spread_out(known, points)]
         if column.kind in ("nominal", "boolean"):
-            common = np.sort(np.argsort(-known, kind="stable")[: FOLDED if levels > FOLDED else levels])
-            groups = [np.array([code]) for code in common[np.argsort(-effects[1:][common], kind="stable")]]
+            common = np.sort(
+                np.argsort(-known, kind="stable")[: FOLDED if levels > FOLDED else levels]
+            )
+            groups = [
+                np.array([code]) for code in common[np.argsort(-effects[1:][common], kind="stable")]
+            ]
             groups += [np.setdiff1d(np.arange(levels), common)] if levels > FOLDED else []
         # Points of up to four values, dots on a thin line of up to twelve, or a line.
-        self.style = "points" if levels <= FEW_VALUES else "dots" if levels <= DOTS or named else "line"
+        self.style = (
+            "points" if levels <= FEW_VALUES else "dots" if levels <= DOTS or named else "line"
+        )
         skewed = self.style == "line" and column.kind == "numeric"
-        groups, self.log, self.note = _unskewed(column, known, groups) if skewed else (groups, False, "")
-        places = [float(k) for k in range(len(groups))] if named else places_of(column)[[g[0] for g in groups]].tolist()
+        groups, self.log, self.note = (
+            _unskewed(column, known, groups) if skewed else (groups, False, "")
+        )
+        places = (
+            [float(k) for k in range(len(groups))]
+            if named
+            else places_of(column)[[g[0] for g in groups]].tolist()
+        )
         texts = [_text(column, group) for group in groups]
         self.gone = bool(counts[0] > 0)  # whether the last place is that of missing values
         if self.gone:
             share = percent(float(counts[0] / counts.sum()), 0)
             step = 1.0 if named or not places else 0.08 * (max(places) - min(places)) or 1.0
             far = max(places, default=0.0) * 1.35 if self.log else max(places, default=-1.0) + step
-            groups, places, texts = [*groups, np.array([-1])], [*places, far], [*texts, f"{MISSING} ({share})"]
+            groups, places, texts = (
+                [*groups, np.array([-1])],
+                [*places, far],
+                [*texts, f"{MISSING} ({share})"],
+            )
         self.column, self.counts, self.x, self.texts = column, counts, places, texts
         self.groups = groups  # levels at each place: their number, -1 for missing
 
     def at(self, values: FloatArray, lines: IntArray) -> FloatArray:
         """Values at the places: means over their levels, which stand at these lines (missing first)."""
-        shares = [self.counts[group + 1] / max(self.counts[group + 1].sum(), 1e-300) for group in self.groups]
-        return np.array([s @ values[lines[g + 1]] for s, g in zip(shares, self.groups, strict=True)], dtype=np.float64)
+        shares = [
+            self.counts[group + 1] / max(self.counts[group + 1].sum(), 1e-300)
+            for group in self.groups
+        ]
+        return np.array(
+            [s @ values[lines[g + 1]] for s, g in zip(shares, self.groups, strict=True)],
+            dtype=np.float64,
+        )
 
     def reaches(self, counts: FloatArray) -> list[bool]:
         """Whether some rows reach each place: it lies between their smallest and largest value, or is their level."""
         present = np.flatnonzero(counts[1:])
         if self.column.kind in ("nominal", "boolean") or not len(present):
             return [bool(counts[group + 1].any()) for group in self.groups]
-        return [bool(counts[0]) if g[0] < 0 else bool(present[0] <= g[0] <= present[-1]) for g in self.groups]
+        return [
+            bool(counts[0]) if g[0] < 0 else bool(present[0] <= g[0] <= present[-1])
+            for g in self.groups
+        ]
 
     def bars(self, counts: FloatArray) -> tuple[list[float], list[int]]:
         """Middles of the bars that show where some rows lie, and the rows of each."""
@@ -261,10 +331,14 @@ def _spread_out(counts: FloatArray, points: int) -> list[int]:
     return np.unique([*np.clip(wanted, 0, len(counts) - 1).tolist(), 0, len(counts) - 1]).tolist()  # type: ignore[no-any-return]
 
 
-def _unskewed(column: Column, counts: FloatArray, groups: list[IntArray]) -> tuple[list[IntArray], bool, str]:
+def _unskewed(
+    column: Column, counts: FloatArray, groups: list[IntArray]
+) -> tuple[list[IntArray], bool, str]:
     """A column whose largest values leave no room for the others: logarithmic, or without the last hundredth."""
     values, below = column.levels.astype(np.float64), np.cumsum(counts) / max(counts.sum(), 1e-300)
-    low, middle, far, most = (float(values[np.searchsorted(below, q)]) for q in (0.0, 0.5, 0.99, 1 - 1e-12))
+    low, middle, far, most = (
+        float(values[np.searchsorted(below, q)]) for q in (0.0, 0.5, 0.99, 1 - 1e-12)
+    )
     if low > 0 and most > 20 * middle:
         return groups, True, "logarithmic axis"
     if most - low > 2 * (far - low) > 0:
@@ -279,7 +353,11 @@ def _text(column: Column, group: IntArray) -> str:
     level = column.levels[group[0]]
     if column.kind == "numeric":
         return value(float(level))
-    return str(level.astype("M8[D]")) if np.issubdtype(column.levels.dtype, np.datetime64) else str(level)
+    return (
+        str(level.astype("M8[D]"))
+        if np.issubdtype(column.levels.dtype, np.datetime64)
+        else str(level)
+    )
 
 
 def page_ticks(effect: Mapping[str, Any], width: float, small: bool = False) -> list[Tick]:
@@ -293,7 +371,9 @@ def page_ticks(effect: Mapping[str, Any], width: float, small: bool = False) -> 
         return [(place, shortened(text, letters), text) for place, text, _ in every[::step]]
     low, high = own[0][0], own[-1][0]
     if effect["log"]:
-        powers = [m * 10.0**e for e in range(-9, 16) for m in ((1, 3) if high < 300 * low else (1,))]
+        powers = [
+            m * 10.0**e for e in range(-9, 16) for m in ((1, 3) if high < 300 * low else (1,))
+        ]
         numbers = [power for power in powers if low <= power <= high]
     elif effect["kind"] == "date":
         return [*own[:: max(1, math.ceil(len(own) / max(2, int(width / (13 * LETTER)))))], *last]
@@ -301,4 +381,7 @@ def page_ticks(effect: Mapping[str, Any], width: float, small: bool = False) -> 
         numbers = round_ticks(low, high, 2 if small else max(3, min(6, room)))
         numbers = numbers if len(numbers) > 1 else round_ticks(low, high, 4)
     limit = last[0][0] - (0.4 if small else 0.06) * (high - low) if last else math.inf
-    return [*((place, value(place), "") for place in numbers if place < limit), *((p, MISSING, t) for p, t, _ in last)]
+    return [
+        *((place, value(place), "") for place in numbers if place < limit),
+        *((p, MISSING, t) for p, t, _ in last),
+    ]

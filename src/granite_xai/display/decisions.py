@@ -9,13 +9,34 @@ from typing import Any
 import numpy as np
 
 from granite_xai.base.errors import whole_number
-from granite_xai.base.wording import count, drawable, number, percent, shortened, signed, told_apart, wrapped
+from granite_xai.base.wording import (
+    count,
+    drawable,
+    number,
+    percent,
+    shortened,
+    signed,
+    told_apart,
+    wrapped,
+)
 from granite_xai.catalog import title
 from granite_xai.chance.path import KEPT, Path
 from granite_xai.comparison import Comparison
 from granite_xai.curves import Curve
 from granite_xai.display.axis import Axis
-from granite_xai.display.figures import BLUE, GREY, ORANGE, SMALL, Axes, Drawn, framed, grid_of, set_title, sheet, tidy
+from granite_xai.display.figures import (
+    BLUE,
+    GREY,
+    ORANGE,
+    SMALL,
+    Axes,
+    Drawn,
+    framed,
+    grid_of,
+    set_title,
+    sheet,
+    tidy,
+)
 from granite_xai.estimator import fitted_view
 from granite_xai.fitting import path_of
 from granite_xai.groups import GroupProposal
@@ -60,7 +81,9 @@ class RowDisplay(Drawn):
         _waterfall(drawn.axes[0], found)
         for each, (i, curve) in zip(drawn.axes[1:], chosen, strict=True):
             _here(each, found, i, curve)
-        limits = [each.get_ylim() for each in drawn.axes[1:]]  # one scale: what is next to nothing shall not look large
+        limits = [
+            each.get_ylim() for each in drawn.axes[1:]
+        ]  # one scale: what is next to nothing shall not look large
         for each in drawn.axes[1:]:
             each.set_ylim(min(low for low, _ in limits), max(high for _, high in limits))
         told = f"Row {drawable(shortened(str(found.row), 30))}, region {found.region} ({drawable(found.rule)})"
@@ -78,7 +101,10 @@ def _waterfall(ax: Axes, found: RowExplanation) -> None:
     ax.use_sticky_edges = False
     shown, others = found.order[:MOST_BARS], found.order[MOST_BARS:]
     texts = told_apart([found.sets[i] for i in shown], 18)
-    names = [f"{name} = {drawable(shortened(found.values[i], 14))}" for name, i in zip(texts, shown, strict=True)]
+    names = [
+        f"{name} = {drawable(shortened(found.values[i], 14))}"
+        for name, i in zip(texts, shown, strict=True)
+    ]
     names += [count(len(others), "other")] * bool(len(others)) + ["only together"]
     further = [found.contributions[others].sum()] * bool(len(others))
     sizes = [float(size) for size in (*found.contributions[shown], *further, found.rest)]
@@ -87,7 +113,13 @@ def _waterfall(ax: Axes, found: RowExplanation) -> None:
         ax.barh(k, length, left=start, height=0.7, color=(ORANGE if length < 0 else BLUE), zorder=3)
         ax.plot([start + length] * 2, [k, k + 1], color=GREY, linewidth=0.7, zorder=2)
         text: dict[str, Any] = {"fontsize": SMALL, "va": "center", "zorder": 4}
-        ax.annotate(signed(length), (max(start, start + length), k), xytext=(3, 0), textcoords="offset points", **text)
+        ax.annotate(
+            signed(length),
+            (max(start, start + length), k),
+            xytext=(3, 0),
+            textcoords="offset points",
+            **text,
+        )
     ax.axvline(found.mean, color=GREY, linewidth=0.8, linestyle=":", zorder=1)
     ax.axvline(found.prediction, color=GREY, linewidth=0.8, zorder=1)
     ax.set_yticks(range(len(names)), names, fontsize=SMALL)
@@ -100,15 +132,36 @@ def _waterfall(ax: Axes, found: RowExplanation) -> None:
 def _here(ax: Axes, found: RowExplanation, i: int, curve: Curve) -> None:
     """The region's curve of one column, at the levels that rows of the region carry, and the row on it."""
     position, levels = curve.column.position, curve.column.levels
-    axis, kept = Axis.of(found.references, position), np.isin(levels, found.references.columns[position].levels)
+    axis, kept = (
+        Axis.of(found.references, position),
+        np.isin(levels, found.references.columns[position].levels),
+    )
     tidy(ax)
     ax.axhline(0.0, color=GREY, linewidth=0.4)
     line = "-" if axis.ordered else "o"
-    ax.plot(axis.numbers(levels[kept]), curve.effects[1:][kept], line, color=GREY, markersize=4, linewidth=1.4)
+    ax.plot(
+        axis.numbers(levels[kept]),
+        curve.effects[1:][kept],
+        line,
+        color=GREY,
+        markersize=4,
+        linewidth=1.4,
+    )
     place = axis.of_rows(found.table.columns[position])
-    ax.plot(place, [found.contributions[i]], "o", color=ORANGE, markersize=8, markeredgecolor="white", zorder=5)
+    ax.plot(
+        place,
+        [found.contributions[i]],
+        "o",
+        color=ORANGE,
+        markersize=8,
+        markeredgecolor="white",
+        zorder=5,
+    )
     axis.dress(ax)
-    stand, same = found.percentiles[i], f"{percent(found.shares[i], 0)} of the region's rows have the same"
+    stand, same = (
+        found.percentiles[i],
+        f"{percent(found.shares[i], 0)} of the region's rows have the same",
+    )
     told = f"{axis.name} = {drawable(shortened(found.values[i], 20))}: {signed(found.contributions[i])}"
     where = f"{percent(stand, 0)} of the region's rows lie below" if stand == stand else same
     ax.set_title(f"{told}\n{where}", fontsize=SMALL + 1, loc="left")
@@ -135,7 +188,11 @@ class ComparisonDisplay(Drawn):
 
     @classmethod
     def from_comparison(
-        cls, comparison: Comparison, *, features: Sequence[Hashable] | None = None, max_features: int = 3
+        cls,
+        comparison: Comparison,
+        *,
+        features: Sequence[Hashable] | None = None,
+        max_features: int = 3,
     ) -> ComparisonDisplay:
         """Draw some columns of what ``gx.compare`` found; None: the ``max_features`` strongest of the first case."""
         strongest = comparison.columns[: whole_number("max_features", max_features, at_least=1)]
@@ -149,10 +206,15 @@ class ComparisonDisplay(Drawn):
 
         found, regions = self.comparison, len(self.comparison.partition)
         grid = len(self.positions), regions
-        drawn = sheet(ax, range(grid[0] * regions), grid, (max(6.0, 2.4 * regions + 0.6), 2.3 * grid[0] + 0.8))
+        drawn = sheet(
+            ax, range(grid[0] * regions), grid, (max(6.0, 2.4 * regions + 0.6), 2.3 * grid[0] + 0.8)
+        )
         colors = {name: COLORS[i % len(COLORS)] for i, name in enumerate(found.names)}
         for line, position in enumerate(self.positions):
-            axis, curves = Axis.of(found.cases[0].values.table, position), list(found.curves(position))
+            axis, curves = (
+                Axis.of(found.cases[0].values.table, position),
+                list(found.curves(position)),
+            )
             ends = [float(end) for curve in curves for end in (curve.low.min(), curve.high.max())]
             pad = 0.05 * (max(ends) - min(ends) or 1.0)
             for k, panel in enumerate(drawn.axes[line * regions : (line + 1) * regions]):
@@ -164,13 +226,18 @@ class ComparisonDisplay(Drawn):
                         half, mark = (None, "-") if axis.ordered else (curve.high - curve.mean, "o")
                         panel.errorbar(x, curve.mean, half, fmt=mark, color=color, ms=4)
                         if axis.ordered:
-                            panel.fill_between(x, curve.low, curve.high, color=color, alpha=0.18, linewidth=0)
+                            panel.fill_between(
+                                x, curve.low, curve.high, color=color, alpha=0.18, linewidth=0
+                            )
                 axis.dress(panel)
                 panel.set_ylim(min(ends) - pad, max(ends) + pad)
                 panel.tick_params(labelleft=k == 0)
                 if line == 0:
                     set_title(panel, found.cases[0].scopes[k], 26)
-        handles = [Line2D([], [], color=color, label=drawable(shortened(name, 40))) for name, color in colors.items()]
+        handles = [
+            Line2D([], [], color=color, label=drawable(shortened(name, 40)))
+            for name, color in colors.items()
+        ]
         return self._keep(drawn, ax, "Average effects by case, in the same regions", handles)
 
     def frame(self) -> Any:
@@ -180,8 +247,12 @@ class ComparisonDisplay(Drawn):
             axis = Axis.of(table, position)
             for curve in self.comparison.curves(position):
                 head = (axis.column.name, curve.scope.region, curve.scope.rule, curve.case)
-                points = zip(axis.numbers(curve.levels), axis.texts(curve.levels), *curve[3:], strict=True)
-                lines += [(*head, float(x), text, *map(float, figures)) for x, text, *figures in points]
+                points = zip(
+                    axis.numbers(curve.levels), axis.texts(curve.levels), *curve[3:], strict=True
+                )
+                lines += [
+                    (*head, float(x), text, *map(float, figures)) for x, text, *figures in points
+                ]
         return framed("set region rule case x level mean low high", lines, table)
 
 
@@ -214,14 +285,27 @@ class PathDisplay(Drawn):
         path, drawn = self.path, sheet(ax, [0], (1, 1), (5.6, 3.6))
         tidy(axes := drawn.axes[0])
         regions, at = [step.regions for step in path.steps], path.chosen
-        for name, label, color in (("left", "fitting rows", BLUE), ("left_out", "left-out rows", ORANGE)):
+        for name, label, color in (
+            ("left", "fitting rows", BLUE),
+            ("left_out", "left-out rows", ORANGE),
+        ):
             left = [100 * getattr(step, name) for step in path.steps]
             axes.plot(regions, left, "o-", color=color, label=label, markersize=4)
-        axes.axhline(100 * path.line, color=GREY, linewidth=0.8, linestyle=":", label=f"keeps {100 * KEPT:.0f} %")
-        axes.plot(at.regions, 100 * at.left_out, "o", markersize=11, markerfacecolor="none", color=ORANGE)
+        axes.axhline(
+            100 * path.line,
+            color=GREY,
+            linewidth=0.8,
+            linestyle=":",
+            label=f"keeps {100 * KEPT:.0f} %",
+        )
+        axes.plot(
+            at.regions, 100 * at.left_out, "o", markersize=11, markerfacecolor="none", color=ORANGE
+        )
         axes.set(xticks=regions, xlabel="Regions", ylabel="Disagreement left, %")
         axes.legend(fontsize=SMALL, frameon=False)
-        chosen = f"{at.regions} regions (alpha = {number(at.alpha)})" if at.regions > 1 else "One region"
+        chosen = (
+            f"{at.regions} regions (alpha = {number(at.alpha)})" if at.regions > 1 else "One region"
+        )
         return self._keep(drawn, ax, f"{chosen}: the smallest tree that keeps {100 * KEPT:.0f} %")
 
     def frame(self) -> Any:
@@ -254,9 +338,16 @@ class GroupsDisplay(Drawn):
         tidy(axes := (drawn := sheet(ax, [0], (1, 1), (5.6, 1.2 + 0.45 * len(merges)))).axes[0])
         for place, (_, left, low, high) in enumerate(merges):
             axes.barh(place, 100 * left, height=0.6, color=BLUE)
-            axes.plot([100 * low, 100 * high], [place, place], color=GREY)  # nothing where it is not known
+            axes.plot(
+                [100 * low, 100 * high], [place, place], color=GREY
+            )  # nothing where it is not known
         names = [wrapped(drawable(" + ".join(columns)), 30, 2) for columns, *_ in merges]
-        axes.set(yticks=range(len(merges)), yticklabels=names, xlim=(0, 100), xlabel="Disagreement left, %")
+        axes.set(
+            yticks=range(len(merges)),
+            yticklabels=names,
+            xlim=(0, 100),
+            xlabel="Disagreement left, %",
+        )
         axes.invert_yaxis()
         return self._keep(drawn, ax, self.proposal.reason)
 

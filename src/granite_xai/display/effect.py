@@ -15,18 +15,47 @@ from granite_xai.catalog import title
 from granite_xai.curves import dependence_bins, ice_curves
 from granite_xai.display import figures
 from granite_xai.display.axis import Axis, Line, Panel, shown_levels
-from granite_xai.display.figures import PALE, SMALL, Axes, Drawn, framed, grid_of, region_color, set_title, sheet, tidy
+from granite_xai.display.figures import (
+    PALE,
+    SMALL,
+    Axes,
+    Drawn,
+    framed,
+    grid_of,
+    region_color,
+    set_title,
+    sheet,
+    tidy,
+)
 from granite_xai.explainer import Explainer
 from granite_xai.explanation import Part
 from granite_xai.influence import Individual
 from granite_xai.masking.accumulated import AleIntervals
-from granite_xai.scopes import EFFECTS, RegionValues, RowsToShow, ShownValues, chosen_question, shown_names, sides_shown
+from granite_xai.scopes import (
+    EFFECTS,
+    RegionValues,
+    RowsToShow,
+    ShownValues,
+    chosen_question,
+    shown_names,
+    sides_shown,
+)
 from granite_xai.tables import Column, Table
 
 MOST_CURVES = 50  # of single rows in a panel (S15)
-MEANING = {"curve": "{}: one line a row", "line": "{}", "points": "{}: one point a row; line: their mean"}
-AVERAGE = {"pdp": "PDP: average over the rows", "mplot": "M-plot: average over rows with a similar value"}
-AVERAGE |= {"ale": "ALE: average changes, added up", "local-change": "local changes: one row across its interval"}
+MEANING = {
+    "curve": "{}: one line a row",
+    "line": "{}",
+    "points": "{}: one point a row; line: their mean",
+}
+AVERAGE = {
+    "pdp": "PDP: average over the rows",
+    "mplot": "M-plot: average over rows with a similar value",
+}
+AVERAGE |= {
+    "ale": "ALE: average changes, added up",
+    "local-change": "local changes: one row across its interval",
+}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -130,13 +159,23 @@ class EffectDisplay(Drawn):
         whole_number("max_features", max_features, at_least=1)
         shown = RowsToShow.of(g, X, None, sides, max_samples, sample_weight)
         table = shown.table
-        chosen = None if features is None else [table.names[table.resolve(f, "features")] for f in features]
+        chosen = (
+            None
+            if features is None
+            else [table.names[table.resolve(f, "features")] for f in features]
+        )
         sides = tuple(side.with_influence(Individual(chosen)) for side in sides)
         found = shown.values(sides)
         order = list(range(len(found.sets)))
         if features is None:
-            parts = found.regions[0].parts  # those that disagree most; with one explanation the largest effects
-            gaps = resolved.loss(parts[0].values - parts[1].values) if parts[1:] else np.square(parts[0].values)
+            parts = found.regions[
+                0
+            ].parts  # those that disagree most; with one explanation the largest effects
+            gaps = (
+                resolved.loss(parts[0].values - parts[1].values)
+                if parts[1:]
+                else np.square(parts[0].values)
+            )
             order = np.argsort(-gaps.mean(axis=0), kind="stable")[:max_features].tolist()
         tables, panels = [table.take(values.scope.rows) for values in found.regions], []
         for place in order:
@@ -164,7 +203,11 @@ class EffectDisplay(Drawn):
         drawn = sheet(ax, places, grid, (max(5.2, 2.6 * columns + 0.6), 2.9 * grid[0] + 0.9))
         for k, panels in enumerate(self.panels):
             self._line(panels, drawn.axes[k * scopes : (k + 1) * scopes], columns)
-        where = f"on all rows and in {scopes - 1} regions" if scopes > 1 else "on all rows; there is one region"
+        where = (
+            f"on all rows and in {scopes - 1} regions"
+            if scopes > 1
+            else "on all rows; there is one region"
+        )
         moral = ": where the lines agree, either explanation will do" if len(self.names) > 1 else ""
         headline = f"{(names := shown_names(self.names))[:1].upper()}{names[1:]} {where}{moral}"
         legend: list[Any] = []
@@ -173,7 +216,12 @@ class EffectDisplay(Drawn):
             line = next(own, Line("line", name, np.zeros(0), np.zeros(0), ()))
             label = AVERAGE.get(name) or MEANING[line.shape].format(drawable(title(name)))
             width = 1.2 if line.shape == "curve" else 2.6
-            look = {**_look(line, self.names, False), "label": label, "alpha": 0.8, "linewidth": width}
+            look = {
+                **_look(line, self.names, False),
+                "label": label,
+                "alpha": 0.8,
+                "linewidth": width,
+            }
             legend.append(Line2D([], [], **look))
         legend.append(Patch(color=PALE, label="where the rows lie"))
         return self._keep(drawn, ax, headline, legend, (len(self.panels), scopes))
@@ -185,7 +233,11 @@ class EffectDisplay(Drawn):
         low, high = min(every, default=0.0), max(every, default=float(len(lines) > 0))
         span = high - low if high > low else 1.0
         name = told_apart(self.table.names, 24)[panels[0].axis.column.position]
-        what = "prediction" if self.prediction == "predict" else drawable(shortened(self.prediction, 40))
+        what = (
+            "prediction"
+            if self.prediction == "predict"
+            else drawable(shortened(self.prediction, 40))
+        )
         for i, (panel, ax) in enumerate(zip(panels, axes, strict=True)):
             draw_panel(ax, panel, self.names)
             ax.set_ylim(low - 0.22 * span, high + 0.16 * span)
@@ -203,7 +255,11 @@ class EffectDisplay(Drawn):
         """
         keys = "region rule feature explanation shape curve x x_end level value standard_error"
         every = ((p.scope, p.axis.column.name, p.cells()) for panels in self.panels for p in panels)
-        lines = ((scope.region, scope.rule, name, *line) for scope, name, cells in every for line in cells)
+        lines = (
+            (scope.region, scope.rule, name, *line)
+            for scope, name, cells in every
+            for line in cells
+        )
         return framed(keys, lines, self.table)
 
 
@@ -212,9 +268,16 @@ def draw_panel(ax: Axes, panel: Panel, names: Sequence[str]) -> None:
     tidy(ax)
     ax.axhline(0.0, color=PALE, linewidth=0.8, zorder=0)
     for line in panel.lines:
-        if line.end is not None:  # shares of rows along the lower edge; the tallest takes an eighth of the height
+        if (
+            line.end is not None
+        ):  # shares of rows along the lower edge; the tallest takes an eighth of the height
             heights = line.y / max(float(line.y.max(initial=0.0)), 1e-300) * 0.12
-            look: dict[str, Any] = {"color": PALE, "edgecolor": "white", "linewidth": 0.4, "zorder": 1}
+            look: dict[str, Any] = {
+                "color": PALE,
+                "edgecolor": "white",
+                "linewidth": 0.4,
+                "zorder": 1,
+            }
             look |= {"align": "edge", "label": "_rows", "transform": ax.get_xaxis_transform()}
             ax.bar(line.x, heights, width=line.end - line.x, **look)
             continue
@@ -222,18 +285,26 @@ def draw_panel(ax: Axes, panel: Panel, names: Sequence[str]) -> None:
         for part, alone in ((~gone, not line.joined), (gone, True)):
             if part.any():
                 color, single = region_color(panel.scope.region), bool(alone or part.sum() == 1)
-                if line.errors is not None and line.errors.any():  # two standard errors on both sides
+                if (
+                    line.errors is not None and line.errors.any()
+                ):  # two standard errors on both sides
                     ends = (line.y[part] + sign * 2.0 * line.errors[part] for sign in (-1, 1))
                     faint = {"alpha": 0.5} if single else {"alpha": 0.18, "linewidth": 0}
                     look = {"color": color, "zorder": 2, **faint}
                     (ax.vlines if single else ax.fill_between)(line.x[part], *ends, **look)
-                ax.plot(line.x[part], line.y[part], **{**_look(line, names, single), "color": color})
+                ax.plot(
+                    line.x[part], line.y[part], **{**_look(line, names, single), "color": color}
+                )
     panel.axis.dress(ax)
     corner: dict[str, Any] = {"transform": ax.transAxes, "fontsize": SMALL}
     if len(panel.lines) == 1:
-        ax.text(0.5, 0.5, "nominal: no order to move along", ha="center", color=figures.GREY, **corner)
+        ax.text(
+            0.5, 0.5, "nominal: no order to move along", ha="center", color=figures.GREY, **corner
+        )
     set_title(ax, panel.scope)
-    if (share := panel.disagreement) == share:  # of next to nothing on all rows, any share is a large one
+    if (
+        share := panel.disagreement
+    ) == share:  # of next to nothing on all rows, any share is a large one
         text = f"disagreement per row {coarse(share) if share < 10 else 'over 1,000 %'}"
         ax.text(0.98, 0.985, text, ha="right", va="top", color=figures.BLACK, **corner)
 
@@ -242,15 +313,36 @@ def _look(line: Line, names: Sequence[str], alone: bool) -> dict[str, Any]:
     """Of two lines the first is dashed, color is the region's; places that stand alone are marked instead of joined."""
     dashed = line.shape == "line" and names[:-1] and line.explanation == names[0]
     label = f"_{line.shape} {line.explanation}"
-    common: dict[str, Any] = {"color": figures.BLACK, "label": label, "linestyle": "--" if dashed else "-"}
+    common: dict[str, Any] = {
+        "color": figures.BLACK,
+        "label": label,
+        "linestyle": "--" if dashed else "-",
+    }
     if line.shape == "points":
-        return {**common, "linestyle": "none", "marker": "o", "markersize": 2.6, "alpha": 0.45, "zorder": 2}
+        return {
+            **common,
+            "linestyle": "none",
+            "marker": "o",
+            "markersize": 2.6,
+            "alpha": 0.45,
+            "zorder": 2,
+        }
     if alone:
-        marker = {"marker": "_", "markersize": 9} if line.shape == "curve" else {"marker": "o", "markersize": 6.5}
+        marker = (
+            {"marker": "_", "markersize": 9}
+            if line.shape == "curve"
+            else {"marker": "o", "markersize": 6.5}
+        )
         common |= {"linestyle": "none", **marker}
     if line.shape == "curve":
         return {**common, "linewidth": 0.6, "alpha": 0.35, "zorder": 2}
-    return {**common, "linewidth": 2.6, "zorder": 3, "markeredgecolor": "white", "markeredgewidth": 0.8}
+    return {
+        **common,
+        "linewidth": 2.6,
+        "zorder": 3,
+        "markeredgecolor": "white",
+        "markeredgewidth": 0.8,
+    }
 
 
 def pure_line(strip: Strip, part: Part, place: int) -> list[Line]:
@@ -270,7 +362,10 @@ def full_curves(strip: Strip, part: Part, place: int) -> list[Line]:
     predictor, resources = strip.shown.fitted.predictor, strip.shown.rows.resources
     curves = ice_curves(predictor, strip.table.take(rows), at.grid, resources)
     shifted = curves - (strip.values.predictions[rows] - part.values[rows, place])[:, None]
-    return [Line("curve", part.name, at.x, curve, at.texts, joined=strip.axis.ordered) for curve in shifted]
+    return [
+        Line("curve", part.name, at.x, curve, at.texts, joined=strip.axis.ordered)
+        for curve in shifted
+    ]
 
 
 def partial_points(strip: Strip, part: Part, place: int) -> list[Line]:
@@ -280,22 +375,35 @@ def partial_points(strip: Strip, part: Part, place: int) -> list[Line]:
     x = strip.axis.of_rows(column)
     placed = rows[np.isfinite(x[rows])]
     levels = strip.axis.texts(column.values[placed])
-    levels = [MISSING if column.missing[row] else level for row, level in zip(placed, levels, strict=True)]
+    levels = [
+        MISSING if column.missing[row] else level for row, level in zip(placed, levels, strict=True)
+    ]
     # Tenths would flatten peaks that a line through few values shows, and look like disagreement.
     fine = len(column.levels) <= strip.points
-    bins = np.unique(column.codes if fine else dependence_bins(column), return_inverse=True)[1].reshape(-1)
+    bins = np.unique(column.codes if fine else dependence_bins(column), return_inverse=True)[
+        1
+    ].reshape(-1)
     counts = np.bincount(bins)
     middles, means = (np.bincount(bins, weights=values) / counts for values in (x, effects))
     kept = np.flatnonzero(np.isfinite(middles))
     kept = kept[np.argsort(middles[kept], kind="stable")]
-    names = dict(zip(bins.tolist(), map(str, column.values), strict=True)) if strip.axis.labelled else {}
+    names = (
+        dict(zip(bins.tolist(), map(str, column.values), strict=True))
+        if strip.axis.labelled
+        else {}
+    )
     names |= dict.fromkeys(bins[column.missing].tolist(), MISSING)
     at = [names.get(k) for k in kept.tolist()]
     points = Line("points", part.name, x[placed], effects[placed], levels, joined=False)
-    return [points, Line("line", part.name, middles[kept], means[kept], at, joined=strip.axis.ordered)]
+    return [
+        points,
+        Line("line", part.name, middles[kept], means[kept], at, joined=strip.axis.ordered),
+    ]
 
 
-def accumulated_lines(strip: Strip, part: Part, place: int, steps: AleIntervals | None, averaged: bool) -> list[Line]:
+def accumulated_lines(
+    strip: Strip, part: Part, place: int, steps: AleIntervals | None, averaged: bool
+) -> list[Line]:
     """ALE: the running sum of mean changes; a single row's change starts where the sum is."""
     if steps is None:
         return []
@@ -309,7 +417,9 @@ def accumulated_lines(strip: Strip, part: Part, place: int, steps: AleIntervals 
     if averaged:
         walked = np.flatnonzero(counts)
         span = slice(walked[0], walked[-1] + 2) if len(walked) else slice(0, 0)
-        squares = np.bincount(intervals, weights=np.square(part.errors[:, place]), minlength=len(ends))[1:]
+        squares = np.bincount(
+            intervals, weights=np.square(part.errors[:, place]), minlength=len(ends)
+        )[1:]
         # Intervals hold different rows: the variances of their mean changes add up along the curve.
         errors = np.sqrt(np.append(0.0, np.cumsum(squares / np.maximum(counts, 1))))
         return [Line("line", part.name, ends[span], curve[span], texts[span], errors=errors[span])]
@@ -337,7 +447,11 @@ def drawable_sides(own: tuple[Explainer, Explainer], asked: Any) -> tuple[Explai
 
 
 def panels_of(
-    found: ShownValues, sides: Sequence[Explainer], strips: Sequence[Strip], place: int, loss: Elementwise
+    found: ShownValues,
+    sides: Sequence[Explainer],
+    strips: Sequence[Strip],
+    place: int,
+    loss: Elementwise,
 ) -> tuple[Panel, ...]:
     """All panels of one column."""
     gaps = [np.nan] * len(strips)
@@ -357,7 +471,9 @@ def panels_of(
 
 def _lines(found: ShownValues, side: Explainer, strip: Strip, part: Part, place: int) -> list[Line]:
     if side.masking.key == "accumulated":
-        steps = found.intervals.get(AleColumn(strip.axis.column.position, getattr(side.masking, "intervals", 0)))
+        steps = found.intervals.get(
+            AleColumn(strip.axis.column.position, getattr(side.masking, "intervals", 0))
+        )
         return accumulated_lines(strip, part, place, steps, side.interaction.key == "pure")
     makers = {"pure": pure_line, "full": full_curves, "partial": partial_points}
     return makers[side.interaction.key](strip, part, place)

@@ -27,9 +27,16 @@ else:
 BLUE, ORANGE, BLACK, GREY, PALE = "#0072B2", "#D55E00", "#222222", "#8C8C8C", "#D9D9D9"
 _LIGHT = ("#2a83ee", "#8f4200", "#35835a", "#ad3fa9", "#bd8600", "#265267", "#371a7d", "#670325")
 _DARK = ("#3f9bff", "#f9761f", "#9df3df", "#d9a3b8", "#ebe02a", "#35d0fb", "#a056cc", "#bb5438")
-REGIONS = tuple(zip(_LIGHT, _DARK, strict=True))  # colors of the regions by number, on white and on dark paper
+REGIONS = tuple(
+    zip(_LIGHT, _DARK, strict=True)
+)  # colors of the regions by number, on white and on dark paper
 EVERYONE = ("#8d9298", "#7d848b")  # the same of all rows, and of regions beyond the palette
-PATTERNS = ("", "///", "...", "xxx")  # where areas have more regions than colors, these repeat with a pattern
+PATTERNS = (
+    "",
+    "///",
+    "...",
+    "xxx",
+)  # where areas have more regions than colors, these repeat with a pattern
 SIDES = (BLACK, GREY)  # first and second explanation of a question, where no region is drawn
 SMALL, LARGE = 7.5, 11.0  # sizes of text, in points
 MOST_COLUMNS = 5  # panels side by side; further ones go to the next line
@@ -43,7 +50,9 @@ class Drawn:
     axes_: Any = field(default=None, init=False, repr=False)
     ax_: Any = field(default=None, init=False, repr=False)
 
-    def _keep(self, drawn: Sheet, ax: Any, headline: str, legend: Sequence[Any] = (), shape: Any = -1) -> Self:
+    def _keep(
+        self, drawn: Sheet, ax: Any, headline: str, legend: Sequence[Any] = (), shape: Any = -1
+    ) -> Self:
         """Write headline and legend, remember where it was drawn, and return the display."""
         drawn.finish(headline, legend)
         self.figure_, self.axes_ = drawn.figure, np.array(drawn.axes, dtype=object).reshape(shape)
@@ -69,16 +78,26 @@ class Sheet:
         if self.own:
             self.figure.suptitle(headline, fontsize=LARGE, x=0.01, ha="left", wrap=True)
         if handles and self.own:
-            longest = max(len(line) for handle in handles for line in str(handle.get_label()).split("\n"))
+            longest = max(
+                len(line) for handle in handles for line in str(handle.get_label()).split("\n")
+            )
             inches = 0.075 * longest + 0.7
             columns = min(len(handles), max(1, int(self.figure.get_figwidth() / inches)))  # type: ignore[union-attr]
-            place: dict[str, Any] = {"loc": "outside lower center", "fontsize": SMALL + 1, "frameon": False}
+            place: dict[str, Any] = {
+                "loc": "outside lower center",
+                "fontsize": SMALL + 1,
+                "frameon": False,
+            }
             self.figure.legend(handles=handles, ncols=columns, **place)
         elif handles:  # under the panel and the names on its axis, where it hides nothing
             ax = self.axes[0]
             turned = any(label.get_rotation() for label in ax.get_xticklabels())
             down = ScaledTranslation(0, -(80 if turned else 30) / 72, ax.figure.dpi_scale_trans)
-            place = {"loc": "upper left", "bbox_to_anchor": (0.0, 0.0), "bbox_transform": ax.transAxes + down}
+            place = {
+                "loc": "upper left",
+                "bbox_to_anchor": (0.0, 0.0),
+                "bbox_transform": ax.transAxes + down,
+            }
             ax.legend(handles=handles, fontsize=SMALL, borderaxespad=0.0, frameon=False, **place)
         if rcParams["text.usetex"]:  # where an underscore in a name would end the drawing (S05)
             for owner in [self.figure] if self.own else self.axes:
@@ -103,7 +122,9 @@ def grid_of(count: int, most: int = MOST_COLUMNS) -> tuple[int, int]:
     return lines, math.ceil(count / lines)
 
 
-def sheet(ax: Any, places: Sequence[int], grid: tuple[int, int], size: tuple[float, float]) -> Sheet:
+def sheet(
+    ax: Any, places: Sequence[int], grid: tuple[int, int], size: tuple[float, float]
+) -> Sheet:
     """Make or take the Axes of panels at some places of a grid of (lines, columns), counted line by line."""
     from matplotlib.axes import Axes
 
@@ -112,7 +133,9 @@ def sheet(ax: Any, places: Sequence[int], grid: tuple[int, int], size: tuple[flo
         if len(axes) == len(places) and all(isinstance(one, Axes) for one in axes):
             return Sheet(axes[0].figure, tuple(axes), grid[1], own=False)
         text = f"ax holds {len(axes)} Axes; there are {len(places)} panels."
-        raise InputError(text, code="P02", argument="ax", hint="Pass None, one Axes, or one Axes a panel.")
+        raise InputError(
+            text, code="P02", argument="ax", hint="Pass None, one Axes, or one Axes a panel."
+        )
     if ax is not None and len(places) == 1:  # otherwise its place is divided
         return Sheet(ax.figure, (ax,), 1, own=False)
     if ax is None:
@@ -126,9 +149,13 @@ def sheet(ax: Any, places: Sequence[int], grid: tuple[int, int], size: tuple[flo
         figure, spec, box = ax.figure, ax.get_subplotspec(), ax.get_position()
         gaps: dict[str, Any] = {"wspace": 0.12, "hspace": 0.8}
         if spec is None:
-            spec = figure.add_gridspec(*grid, left=box.x0, right=box.x1, bottom=box.y0, top=box.y1, **gaps)
+            spec = figure.add_gridspec(
+                *grid, left=box.x0, right=box.x1, bottom=box.y0, top=box.y1, **gaps
+            )
         else:
-            spec = spec.subgridspec(*grid, **({} if figure.get_layout_engine() is not None else gaps))
+            spec = spec.subgridspec(
+                *grid, **({} if figure.get_layout_engine() is not None else gaps)
+            )
     panels = tuple(figure.add_subplot(spec[divmod(place, grid[1])]) for place in places)
     return Sheet(figure, panels, grid[1], own=ax is None)
 
@@ -142,11 +169,15 @@ def tidy(ax: Axes) -> None:
 def set_title(ax: Axes, scope: Scope, width: int = 36) -> None:
     """What a panel is about: all rows, or a region's number, rows and rule (the frame has it in full)."""
     rows, rule = rows_of(len(scope.rows)), wrapped(drawable(scope.rule), width, 3)
-    text = f"All rows · {rows}" if scope.region is None else f"Region {scope.region} · {rows}\n{rule}"
+    text = (
+        f"All rows · {rows}" if scope.region is None else f"Region {scope.region} · {rows}\n{rule}"
+    )
     ax.set_title(text, fontsize=SMALL + 1, loc="left")
 
 
 def framed(keys: str, lines: Iterable[Sequence[Any]], like: Table) -> Any:
     """Lines of cells below some headings as a table, in the library of X."""
     every = list(lines)
-    return frame({key: [line[i] for line in every] for i, key in enumerate(keys.split())}, like=like)
+    return frame(
+        {key: [line[i] for line in every] for i, key in enumerate(keys.split())}, like=like
+    )

@@ -12,10 +12,29 @@ from granite_xai.base.errors import InputError, choose, whole_number
 from granite_xai.base.typing import FloatArray
 from granite_xai.base.wording import count, drawable, told_apart, wrapped
 from granite_xai.catalog import title
-from granite_xai.display.figures import PALE, SIDES, SMALL, Drawn, framed, grid_of, region_style, set_title, sheet, tidy
+from granite_xai.display.figures import (
+    PALE,
+    SIDES,
+    SMALL,
+    Drawn,
+    framed,
+    grid_of,
+    region_style,
+    set_title,
+    sheet,
+    tidy,
+)
 from granite_xai.explainer import Explainer
 from granite_xai.influence import Individual
-from granite_xai.scopes import EFFECTS, MEASURES, RowsToShow, Scope, chosen_question, shown_names, sides_shown
+from granite_xai.scopes import (
+    EFFECTS,
+    MEASURES,
+    RowsToShow,
+    Scope,
+    chosen_question,
+    shown_names,
+    sides_shown,
+)
 from granite_xai.tables import Table
 
 if TYPE_CHECKING:
@@ -86,7 +105,9 @@ class ImportanceDisplay(Drawn):
         """
         own = chosen_question(g, question).question
         whole_number("max_features", max_features, at_least=1)
-        sides = sides_shown((own.first, own.second), explanations, lambda side: side.interaction.key in EFFECTS)
+        sides = sides_shown(
+            (own.first, own.second), explanations, lambda side: side.interaction.key in EFFECTS
+        )
         behaviors = sorted({side.behavior.key for side in sides})
         if len(behaviors) > 1 or any(side.interaction.key not in EFFECTS for side in sides):
             kinds = " and ".join(behaviors)
@@ -97,11 +118,22 @@ class ImportanceDisplay(Drawn):
             sides = tuple(side.with_influence(Individual(list(features))) for side in sides)
         shown = RowsToShow.of(g, X, y, sides, max_samples, sample_weight)
         found = shown.values(sides)
-        values, errors = (np.stack([getattr(r, key) for r in found.regions]) for key in ("sizes", "errors"))
+        values, errors = (
+            np.stack([getattr(r, key) for r in found.regions]) for key in ("sizes", "errors")
+        )
         order = np.argsort(-np.abs(values[0]).max(axis=0), kind="stable")[:max_features]
-        measure = MEASURES[behaviors[0]] + (" by knowing the column" if behaviors[0] == "risk" else "")
+        measure = MEASURES[behaviors[0]] + (
+            " by knowing the column" if behaviors[0] == "risk" else ""
+        )
         bars = values[:, :, order], errors[:, :, order]
-        return cls(shown.scopes, tuple(found.sets[i] for i in order), found.names, *bars, measure, shown.table)
+        return cls(
+            shown.scopes,
+            tuple(found.sets[i] for i in order),
+            found.names,
+            *bars,
+            measure,
+            shown.table,
+        )
 
     def plot(self, ax: Any = None, *, kind: str = "paired") -> ImportanceDisplay:
         """Draw the bars (``ax`` as in `EffectDisplay.plot`): "paired", a panel for each region, or "layered".
@@ -110,13 +142,19 @@ class ImportanceDisplay(Drawn):
         """
         layered = choose("kind", kind, KINDS) == "layered" and len(self.scopes) > 1
         panels = 2 if layered else len(self.scopes)
-        grid, taller = grid_of(panels), 0.08 * max(label.count("\n") for label in set_labels(self.sets))
+        grid, taller = (
+            grid_of(panels),
+            0.08 * max(label.count("\n") for label in set_labels(self.sets)),
+        )
         height = max(2.2, (0.36 + taller) * len(self.sets) + 1.3)
         size = (max(6.0, (4.2 if layered else 2.5) * grid[1] + 1.6), height * grid[0] + 0.8)
         drawn = sheet(ax, range(panels), grid, size)
         regions = [scope for scope in self.scopes if scope.region is not None] if layered else []
         known = np.nan_to_num(self.errors)  # one scale for all panels; names only on the left
-        low, high = min(0.0, float((self.values - known).min())), max(0.0, float((self.values + known).max()))
+        low, high = (
+            min(0.0, float((self.values - known).min())),
+            max(0.0, float((self.values + known).max())),
+        )
         span = high - low or 1.0
         for i, each in enumerate(drawn.axes):
             _dress(each, self.sets)
@@ -126,7 +164,11 @@ class ImportanceDisplay(Drawn):
                 each.set_xlabel(self.measure, fontsize=SMALL + 1)
             if layered and i:
                 draw_layers(each, self.values[1:], regions)
-                each.set_title(f"{count(len(regions), 'region')}, one color each", fontsize=SMALL + 1, loc="left")
+                each.set_title(
+                    f"{count(len(regions), 'region')}, one color each",
+                    fontsize=SMALL + 1,
+                    loc="left",
+                )
             else:
                 draw_pairs(each, self.values[i], self.errors[i])
                 set_title(each, self.scopes[i], 34)
@@ -143,14 +185,19 @@ class ImportanceDisplay(Drawn):
         scopes = [(scope.region, scope.rule) for scope in self.scopes]
         errors = np.where(np.isnan(self.errors), None, self.errors)  # type: ignore[call-overload]
         every, sets = np.ndenumerate(self.values), [":".join(names) for names in self.sets]
-        lines = ((*scopes[k], sets[i], self.names[s], float(value), errors[k, s, i]) for (k, s, i), value in every)
+        lines = (
+            (*scopes[k], sets[i], self.names[s], float(value), errors[k, s, i])
+            for (k, s, i), value in every
+        )
         return framed("region rule set explanation value standard_error", lines, self.table)
 
 
 def _positions(sides: int, count: int) -> tuple[FloatArray, float]:
     """Middle of each explanation's bar in each line, the first explanation on top, and a bar's height."""
     height = THICK / sides
-    return np.add.outer((np.arange(sides) - (sides - 1) / 2) * height, np.arange(count, dtype=np.float64)), height
+    return np.add.outer(
+        (np.arange(sides) - (sides - 1) / 2) * height, np.arange(count, dtype=np.float64)
+    ), height
 
 
 def set_labels(sets: Sequence[tuple[str, ...]], width: int = 26) -> list[str]:
@@ -173,9 +220,21 @@ def _dress(ax: Axes, sets: Sequence[tuple[str, ...]]) -> None:
 def draw_pairs(ax: Axes, values: FloatArray, errors: FloatArray) -> None:
     """One bar for each explanation and set; ``values`` has shape (explanations, sets)."""
     middles, height = _positions(*values.shape)
-    look: dict[str, Any] = {"height": height, "error_kw": {"elinewidth": 0.8, "capsize": 2}, "zorder": 3}
-    for side, (places, lengths, error) in enumerate(zip(middles, values, np.nan_to_num(errors), strict=True)):
-        ax.barh(places, lengths, color=SIDES[side % len(SIDES)], xerr=error if error.any() else None, **look)
+    look: dict[str, Any] = {
+        "height": height,
+        "error_kw": {"elinewidth": 0.8, "capsize": 2},
+        "zorder": 3,
+    }
+    for side, (places, lengths, error) in enumerate(
+        zip(middles, values, np.nan_to_num(errors), strict=True)
+    ):
+        ax.barh(
+            places,
+            lengths,
+            color=SIDES[side % len(SIDES)],
+            xerr=error if error.any() else None,
+            **look,
+        )
 
 
 def draw_layers(ax: Axes, values: FloatArray, regions: Sequence[Scope]) -> None:
@@ -197,5 +256,8 @@ def handles(names: Sequence[str], regions: Sequence[Scope]) -> list[Any]:
     labels = [drawable(title(name)) + place for name, place in zip(names, where, strict=True)]
     found = [Patch(facecolor=SIDES[i % len(SIDES)], label=label) for i, label in enumerate(labels)]
     rules = [f"region {scope.region}: {wrapped(drawable(scope.rule), 40, 2)}" for scope in regions]
-    styles = [{"edgecolor": SIDES[1], "linewidth": 0.4, **region_style(scope.region or 0)} for scope in regions]
+    styles = [
+        {"edgecolor": SIDES[1], "linewidth": 0.4, **region_style(scope.region or 0)}
+        for scope in regions
+    ]
     return found + [Patch(label=rule, **style) for rule, style in zip(rules, styles, strict=True)]

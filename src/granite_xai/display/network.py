@@ -19,7 +19,18 @@ from granite_xai.behavior import Behavior, Local, Sensitivity
 from granite_xai.compute import require_evaluations
 from granite_xai.curves import ice_curves
 from granite_xai.display.axis import Axis, shown_levels
-from granite_xai.display.figures import BLACK, BLUE, GREY, ORANGE, SMALL, Drawn, framed, grid_of, set_title, sheet
+from granite_xai.display.figures import (
+    BLACK,
+    BLUE,
+    GREY,
+    ORANGE,
+    SMALL,
+    Drawn,
+    framed,
+    grid_of,
+    set_title,
+    sheet,
+)
 from granite_xai.explainer import Explainer
 from granite_xai.influence import Individual, Interactions
 from granite_xai.interaction import INTERACTIONS, Interaction
@@ -38,25 +49,40 @@ KINDS = {"network": "network", "heatmap": "heatmap"}
 class Surface:
     """The pure interaction of two columns in one scope, (y, x): on a grid of its own values, averaged over its rows."""
 
-    def __init__(self, shown: RowsToShow, scope: Scope, across: Axis, up: Axis, points: int) -> None:
+    def __init__(
+        self, shown: RowsToShow, scope: Scope, across: Axis, up: Axis, points: int
+    ) -> None:
         table, predictor = shown.table.take(scope.rows), shown.fitted.predictor
         self.across, self.up = (shown_levels(axis, table, points) for axis in (across, up))
         wide, high = len(self.across.x), len(self.up.x)
         require_evaluations(shown.rows.resources, table.n_rows * (wide * high + wide + high))
-        first, second = (ice_curves(predictor, table, side.grid).mean(axis=0) for side in (self.across, self.up))
+        first, second = (
+            ice_curves(predictor, table, side.grid).mean(axis=0) for side in (self.across, self.up)
+        )
         # Rows that carry every pair of values, the first column fastest.
         pairs = np.tile(np.arange(wide), high), np.repeat(np.arange(high), wide)
-        native = recombine(self.across.grid.rows, pairs[0], self.up.grid.rows, pairs[1], [up.column.position])
+        native = recombine(
+            self.across.grid.rows, pairs[0], self.up.grid.rows, pairs[1], [up.column.position]
+        )
         both = read_table(native, kinds=table.kinds, missing="allow")
-        rows, donors = np.repeat(np.arange(table.n_rows), both.n_rows), np.tile(np.arange(both.n_rows), table.n_rows)
+        rows, donors = (
+            np.repeat(np.arange(table.n_rows), both.n_rows),
+            np.tile(np.arange(both.n_rows), table.n_rows),
+        )
         columns = [across.column.position, up.column.position]
-        joint = predictor.recombined(table, rows, both, donors, columns).reshape(table.n_rows, high, wide).mean(axis=0)
+        joint = (
+            predictor.recombined(table, rows, both, donors, columns)
+            .reshape(table.n_rows, high, wide)
+            .mean(axis=0)
+        )
         mean = float(predictor.on_rows(table).mean())
         self.values: FloatArray = joint - first[None, :] - second[:, None] + mean
 
     def cells(self) -> list[tuple[Any, ...]]:
         """Place and name across and up, and the value."""
-        across, up = (list(zip(side.x.tolist(), side.texts, strict=True)) for side in (self.across, self.up))
+        across, up = (
+            list(zip(side.x.tolist(), side.texts, strict=True)) for side in (self.across, self.up)
+        )
         return [(*across[i], *up[j], value) for (j, i), value in np.ndenumerate(self.values)]
 
 
@@ -125,7 +151,9 @@ class InteractionDisplay(Drawn):
         """
         side = chosen_question(g, question).question.second  # as far as pairs are defined for it
         masking = side.masking if side.masking.hides else Marginal()
-        behavior = Sensitivity("difference") if isinstance(side.behavior, Sensitivity) else side.behavior
+        behavior = (
+            Sensitivity("difference") if isinstance(side.behavior, Sensitivity) else side.behavior
+        )
         whole_number("max_features", max_features, at_least=1)
         operator = choose("interaction", interaction, INTERACTIONS)
         sides = [Explainer(masking, behavior)] if pair is None else []
@@ -136,7 +164,9 @@ class InteractionDisplay(Drawn):
                 text, hint = f"pair={pair!r} is not two columns.", 'Pass pair=("hr", "temp").'
                 raise InputError(text, code="P02", argument="pair", hint=hint)
             axes = tuple(Axis.of(table, i) for i in places)
-            surfaces = tuple(Surface(shown, scope, axes[0], axes[1], points) for scope in shown.scopes)
+            surfaces = tuple(
+                Surface(shown, scope, axes[0], axes[1], points) for scope in shown.scopes
+            )
             both = tuple(table.names[i] for i in places), shown.scopes, np.zeros((0, 2, 2))
             return cls(*both, surfaces, axes, Local.key, table)
         asked = [table.names[table.resolve(label, "features")] for label in features or ()]
@@ -158,7 +188,10 @@ class InteractionDisplay(Drawn):
         headline, legend, colors = painters[kind](drawn.axes, drawn.columns)
         if colors is not None:
             bar = drawn.figure.colorbar(colors, ax=list(drawn.axes), shrink=0.8, pad=0.02)
-            bar.set_label("interaction effect" if kind == "surface" else MEASURES[self.behavior], fontsize=SMALL + 1)
+            bar.set_label(
+                "interaction effect" if kind == "surface" else MEASURES[self.behavior],
+                fontsize=SMALL + 1,
+            )
             bar.ax.tick_params(labelsize=SMALL)
         return self._keep(drawn, ax, headline, legend)
 
@@ -173,8 +206,15 @@ class InteractionDisplay(Drawn):
         looks = [(f"pair together: up to {together}", 0.55, BLUE)]
         if self.behavior != Local.key and (self.matrices < 0).any():
             looks.append(("negative: they overlap", 0.7, ORANGE))
-        legend += [Line2D([], [], linewidth=WIDEST / 2, label=text, alpha=a, color=c) for text, a, c in looks]
-        return f"What columns do alone (discs) and only together (lines): {MEASURES[self.behavior]}", legend, None
+        legend += [
+            Line2D([], [], linewidth=WIDEST / 2, label=text, alpha=a, color=c)
+            for text, a, c in looks
+        ]
+        return (
+            f"What columns do alone (discs) and only together (lines): {MEASURES[self.behavior]}",
+            legend,
+            None,
+        )
 
     @property
     def _tops(self) -> tuple[float, float]:
@@ -187,20 +227,42 @@ class InteractionDisplay(Drawn):
         from matplotlib.colors import FuncNorm
 
         # Pairs are mostly much weaker than columns alone: color grows with the root, the numbers say how much it is.
-        root, square = (lambda v: np.sign(v) * np.sqrt(np.abs(v))), (lambda v: np.sign(v) * np.square(v))
+        root, square = (
+            (lambda v: np.sign(v) * np.sqrt(np.abs(v))),
+            (lambda v: np.sign(v) * np.square(v)),
+        )
         top, signed, count = max(self._tops), self.behavior != Local.key, len(self.names)
         lower, labels = np.tri(count, dtype=bool), told_apart(list(self.names), HEAT_LABEL)
         for i, (ax, matrix) in enumerate(zip(axes, self.matrices, strict=True)):
             norm = FuncNorm((root, square), vmin=-top if signed else 0.0, vmax=top)
-            ax.imshow(np.where(lower, matrix, np.nan), cmap="PuOr" if signed else "Blues", norm=norm, aspect="equal")
+            ax.imshow(
+                np.where(lower, matrix, np.nan),
+                cmap="PuOr" if signed else "Blues",
+                norm=norm,
+                aspect="equal",
+            )
             ax.set_xticks(range(count), labels, rotation=90, fontsize=SMALL)
             ax.set_yticks(range(count), labels, fontsize=SMALL)
-            ax.tick_params(length=0, labelleft=i % columns == 0, labelbottom=i + columns >= len(axes))
+            ax.tick_params(
+                length=0, labelleft=i % columns == 0, labelbottom=i + columns >= len(axes)
+            )
             ax.spines[:].set_visible(False)
             for y, x in np.argwhere(lower).tolist() if count <= 10 else ():
                 color = "white" if abs(matrix[y, x]) > 0.4 * top else BLACK
-                ax.text(x, y, cell_text(matrix[y, x], top), ha="center", va="center", fontsize=5.5, color=color)
-        return "What columns do alone (diagonal) and only together (below it)", [], axes[0].images[0]
+                ax.text(
+                    x,
+                    y,
+                    cell_text(matrix[y, x], top),
+                    ha="center",
+                    va="center",
+                    fontsize=5.5,
+                    color=color,
+                )
+        return (
+            "What columns do alone (diagonal) and only together (below it)",
+            [],
+            axes[0].images[0],
+        )
 
     def _surface(self, axes: Sequence[Axes], columns: int) -> tuple[str, list[Any], Any]:
         """Colored cells around each pair of values; the same colors in every panel."""
@@ -225,11 +287,22 @@ class InteractionDisplay(Drawn):
         For influences one line a column (first equals second) and pair: region (null: all rows), rule, first, second,
         value. For a surface one line a cell: region, rule, x, x_level, y, y_level, value.
         """
-        keys = "region rule x x_level y y_level value" if self.surfaces else "region rule first second value"
-        pairs = [(i, i) for i in range(len(self.names))] + list(combinations(range(len(self.names)), 2))
-        alone = [[(self.names[i], self.names[j], matrix[i, j]) for i, j in pairs] for matrix in self.matrices]
+        keys = (
+            "region rule x x_level y y_level value"
+            if self.surfaces
+            else "region rule first second value"
+        )
+        pairs = [(i, i) for i in range(len(self.names))] + list(
+            combinations(range(len(self.names)), 2)
+        )
+        alone = [
+            [(self.names[i], self.names[j], matrix[i, j]) for i, j in pairs]
+            for matrix in self.matrices
+        ]
         told = zip(self.scopes, [each.cells() for each in self.surfaces] or alone, strict=True)
-        lines = ((s.region, s.rule, *head, float(value)) for s, cells in told for *head, value in cells)
+        lines = (
+            (s.region, s.rule, *head, float(value)) for s, cells in told for *head, value in cells
+        )
         return framed(keys, lines, self.table)
 
 
@@ -244,7 +317,11 @@ def _strongest(shown: RowsToShow, masking: Masking, behavior: Behavior, most: in
 
 
 def _influences(
-    shown: RowsToShow, masking: Masking, behavior: Behavior, interaction: Interaction, columns: Sequence[str]
+    shown: RowsToShow,
+    masking: Masking,
+    behavior: Behavior,
+    interaction: Interaction,
+    columns: Sequence[str],
 ) -> FloatArray:
     """First-order (pure, on the diagonal) and second-order influences of some columns: a matrix for each scope."""
     pairs = list(combinations(range(len(columns)), 2))
@@ -260,17 +337,32 @@ def _influences(
     return matrices
 
 
-def draw_network(ax: Axes, names: Sequence[str], matrix: FloatArray, tops: tuple[float, float]) -> None:
+def draw_network(
+    ax: Axes, names: Sequence[str], matrix: FloatArray, tops: tuple[float, float]
+) -> None:
     """Columns as discs of an area, pairs as edges of a width that is proportional to the influence."""
     ax.set_axis_off()
     ax.set_aspect("equal")
-    angles = np.pi / 2 - 2 * np.pi * np.arange(len(names)) / max(len(names), 1)  # on a circle, from the top clockwise
-    places, colors = np.column_stack([np.cos(angles), np.sin(angles)]), np.where(matrix >= 0, BLUE, ORANGE)
+    angles = np.pi / 2 - 2 * np.pi * np.arange(len(names)) / max(
+        len(names), 1
+    )  # on a circle, from the top clockwise
+    places, colors = (
+        np.column_stack([np.cos(angles), np.sin(angles)]),
+        np.where(matrix >= 0, BLUE, ORANGE),
+    )
     for i, j in combinations(range(len(names)), 2):
         look = {"color": str(colors[i, j]), "linewidth": WIDEST * abs(matrix[i, j]) / tops[1]}
         ax.plot(*places[[i, j]].T, alpha=0.55, solid_capstyle="round", zorder=1, **look)
     areas, (across, up) = LARGEST * np.abs(np.diag(matrix)) / tops[0], places.T
-    ax.scatter(across, up, s=areas, color=np.diag(colors).tolist(), edgecolor="white", linewidth=0.8, zorder=2)
+    ax.scatter(
+        across,
+        up,
+        s=areas,
+        color=np.diag(colors).tolist(),
+        edgecolor="white",
+        linewidth=0.8,
+        zorder=2,
+    )
     ax.scatter(across, up, s=8, color=BLACK, zorder=3)
     labels = [wrapped(name, 14, 4) for name in told_apart(list(names), 32)]
     for (x, y), radius, name in zip(places, np.sqrt(areas / np.pi) + 4.0, labels, strict=True):
@@ -289,12 +381,16 @@ def cell_text(value: float, top: float) -> str:
         return ""
     units = ((1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""))
     size, letter = next((unit for unit in units if abs(value) >= unit[0]), units[-1])
-    return f"{value / size:.2g}{letter}" if abs(value) < 100 * size else f"{value / size:.0f}{letter}"
+    return (
+        f"{value / size:.2g}{letter}" if abs(value) < 100 * size else f"{value / size:.0f}{letter}"
+    )
 
 
 def cell_edges(places: FloatArray, labelled: bool) -> FloatArray:
     """Edges of the cells around some places: half way to the neighbours."""
-    if labelled or len(places) == 1:  # levels that a scope lacks leave a gap; a cell never reaches over it
+    if (
+        labelled or len(places) == 1
+    ):  # levels that a scope lacks leave a gap; a cell never reaches over it
         return np.append(places - 0.5, places[-1] + 0.5)
     middles = (places[:-1] + places[1:]) / 2
     return np.concatenate([[2 * places[0] - middles[0]], middles, [2 * places[-1] - middles[-1]]])

@@ -10,9 +10,29 @@ import numpy as np
 
 from granite_xai.base.errors import InputError
 from granite_xai.base.typing import IntArray
-from granite_xai.base.wording import ALL_ROWS, coarse, drawable, percent, rows_of, shortened, wrapped
+from granite_xai.base.wording import (
+    ALL_ROWS,
+    coarse,
+    drawable,
+    percent,
+    rows_of,
+    shortened,
+    wrapped,
+)
 from granite_xai.chance.stability import RELIABLE, Stability
-from granite_xai.display.figures import BLACK, BLUE, GREY, ORANGE, SMALL, Axes, Drawn, framed, region_color, sheet, tidy
+from granite_xai.display.figures import (
+    BLACK,
+    BLUE,
+    GREY,
+    ORANGE,
+    SMALL,
+    Axes,
+    Drawn,
+    framed,
+    region_color,
+    sheet,
+    tidy,
+)
 from granite_xai.estimator import fitted_view
 from granite_xai.regions.nodes import Node, Split
 from granite_xai.regions.partition import Partition
@@ -46,9 +66,15 @@ class Box:
     def text(self) -> str:
         """What it says: rows, and the disagreement before and after the splits below it."""
         name = ALL_ROWS if self.parent is None else "" if self.children else f"Region {self.region}"
-        rows = f"{rows_of(self.n_samples)} · {coarse(self.fraction)}" if self.fraction == self.fraction else ""
+        rows = (
+            f"{rows_of(self.n_samples)} · {coarse(self.fraction)}"
+            if self.fraction == self.fraction
+            else ""
+        )
         change = f" → {coarse(self.after)}" if self.children else ""
-        left = f"disagreement {coarse(self.disagreement)}{change}" if self.after == self.after else ""
+        left = (
+            f"disagreement {coarse(self.disagreement)}{change}" if self.after == self.after else ""
+        )
         return "\n".join(line for line in (name, rows, left) if line)
 
 
@@ -78,7 +104,13 @@ class PartitionDisplay(Drawn):
 
     @classmethod
     def from_estimator(
-        cls, g: Any, X: Any = None, y: Any = None, *, max_samples: int | None = None, sample_weight: Any = None
+        cls,
+        g: Any,
+        X: Any = None,
+        y: Any = None,
+        *,
+        max_samples: int | None = None,
+        sample_weight: Any = None,
     ) -> PartitionDisplay:
         """Read the tree.
 
@@ -99,14 +131,24 @@ class PartitionDisplay(Drawn):
             _measure(boxes, RowsToShow.of(g, X, y, sides, max_samples, sample_weight))
         _place(boxes)
         source = "the fitting rows" if X is None else "these rows"
-        return cls(tuple(boxes), " · ".join(shown_names(side_names(pair)) for pair in pairs), source, fitted.table)
+        return cls(
+            tuple(boxes),
+            " · ".join(shown_names(side_names(pair)) for pair in pairs),
+            source,
+            fitted.table,
+        )
 
     def plot(self, ax: Any = None) -> PartitionDisplay:
         """Draw the tree, in a new figure or in the Axes ``ax``."""
         leaves = [box for box in self.boxes if not box.children]
-        size = max(6.0, WIDTH * len(leaves) + 0.3), HEIGHT * (1 - min(box.y for box in self.boxes)) + 0.5
+        size = (
+            max(6.0, WIDTH * len(leaves) + 0.3),
+            HEIGHT * (1 - min(box.y for box in self.boxes)) + 0.5,
+        )
         drawn = sheet(ax, [0], (1, 1), size)
-        note = "disagreement: share of that on all rows, before → after the splits below; measured on"
+        note = (
+            "disagreement: share of that on all rows, before → after the splits below; measured on"
+        )
         _draw_tree(drawn.axes[0], self.boxes, f"{note} {self.source}")
         told = f"{len(leaves)} regions keep {coarse(self.boxes[0].after)} of the disagreement"
         if len(leaves) == 1:
@@ -132,7 +174,10 @@ def boxes_of(partition: Partition) -> list[Box]:
         for number, box in enumerate(box for box in found if not box.children):
             box.region = number
         return found
-    rows, left = sum(r.n_samples for r in partition), float(np.sum([r.disagreement for r in partition]))
+    rows, left = (
+        sum(r.n_samples for r in partition),
+        float(np.sum([r.disagreement for r in partition])),
+    )
     root = Box(0, None, None, ALL_ROWS, Rule(), rows, 1.0, 1.0 if left == left else left, left)
     for r in partition:
         root.children.append(r.index + 1)
@@ -148,7 +193,9 @@ def _grow(found: list[Box], node: Node, parent: int | None, condition: str, rule
     if isinstance(node, Split):
         box.column, box.after = node.column, 0.0
         for child, side in zip(node.children, (node.left, node.right), strict=True):
-            below = _grow(found, child, box.node, side.text(node.column), rule.and_(node.column, side))
+            below = _grow(
+                found, child, box.node, side.text(node.column), rule.and_(node.column, side)
+            )
             box.children.append(below.node)
             box.after += below.after
     return box
@@ -159,14 +206,20 @@ def _measure(boxes: list[Box], shown: RowsToShow) -> None:
     measure = shown.disagreement()
     members: dict[int, IntArray] = {}
     for box in reversed(boxes):  # children stand after their parent
-        own = [np.flatnonzero(shown.regions == box.region)] if not box.children else [members[c] for c in box.children]
+        own = (
+            [np.flatnonzero(shown.regions == box.region)]
+            if not box.children
+            else [members[c] for c in box.children]
+        )
         rows = members[box.node] = np.sort(np.concatenate(own))
         box.n_samples, box.fraction = len(rows), len(rows) / shown.table.n_rows
         box.disagreement = measure(rows) if len(rows) else 0.0
         box.after = sum(boxes[c].after for c in box.children) if box.children else box.disagreement
     total = boxes[0].disagreement
     for box in boxes:
-        box.disagreement, box.after = ((v / total if total > 0 else 0.0) for v in (box.disagreement, box.after))
+        box.disagreement, box.after = (
+            (v / total if total > 0 else 0.0) for v in (box.disagreement, box.after)
+        )
 
 
 def _place(boxes: Sequence[Box]) -> None:
@@ -182,18 +235,38 @@ def _place(boxes: Sequence[Box]) -> None:
 def _draw_tree(ax: Axes, boxes: Sequence[Box], note: str) -> None:
     """Edges as thick as the disagreement that is left below them, conditions on them, boxes over their ends."""
     ax.set_axis_off()
-    ax.set(xlim=(-0.6, max(box.x for box in boxes) + 0.6), ylim=(min(box.y for box in boxes) - 0.45, 0.45))
-    centred: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": SMALL + 0.5, "color": BLACK}
+    ax.set(
+        xlim=(-0.6, max(box.x for box in boxes) + 0.6),
+        ylim=(min(box.y for box in boxes) - 0.45, 0.45),
+    )
+    centred: dict[str, Any] = {
+        "ha": "center",
+        "va": "center",
+        "fontsize": SMALL + 0.5,
+        "color": BLACK,
+    }
     for box in boxes:
         if box.parent is not None:
             above, share = boxes[box.parent], min(np.nan_to_num(box.disagreement), 1.0)
-            ax.plot([above.x, box.x], [above.y, box.y], color=GREY, linewidth=0.8 + 6 * share, alpha=0.6, zorder=1)
+            ax.plot(
+                [above.x, box.x],
+                [above.y, box.y],
+                color=GREY,
+                linewidth=0.8 + 6 * share,
+                alpha=0.6,
+                zorder=1,
+            )
             # Conditions of both children stand on one line, nearer to the child, where the edges are apart.
             x, text = box.x + 0.26 * (above.x - box.x), wrapped(drawable(box.condition), 24, 3)
             behind = {"facecolor": "white", "edgecolor": "none", "pad": 1.2}
             ax.text(x, box.y + 0.45, text, bbox=behind, zorder=2, **centred)
         edge, width = (region_color(box.region), 2.4) if not box.children else (GREY, 1.2)
-        frame = {"boxstyle": "round,pad=0.45", "facecolor": "white", "edgecolor": edge, "linewidth": width}
+        frame = {
+            "boxstyle": "round,pad=0.45",
+            "facecolor": "white",
+            "edgecolor": edge,
+            "linewidth": width,
+        }
         ax.text(box.x, box.y, box.text, linespacing=1.35, bbox=frame, zorder=3, **centred)
     ax.text(0.0, 0.0, note, transform=ax.transAxes, fontsize=SMALL, color=GREY, va="top")
 
@@ -221,23 +294,44 @@ class StabilityDisplay(Drawn):
         """Read the last ``g.stability()`` of a fitted Granite."""
         known = fitted_view(g).result.stability
         if known is None:
-            raise InputError("there is no stability yet.", code="P03", argument="g", hint="Call g.stability() first.")
+            raise InputError(
+                "there is no stability yet.",
+                code="P03",
+                argument="g",
+                hint="Call g.stability() first.",
+            )
         return cls(known)
 
     def plot(self, ax: Any = None) -> StabilityDisplay:
         """Draw both panels; ``ax`` as in `EffectDisplay.plot`."""
         found = self.stability
-        cuts = ["" if split.low != split.low else f"  cut {split.low:.4g}–{split.high:.4g}" for split in found.splits]
-        splits = [(f"{s.rule}: {s.cut}", s.share, cut) for s, cut in zip(found.splits, cuts, strict=True)]
-        regions = [(rule, overlap, "") for rule, overlap in zip(found.rules, found.overlaps, strict=True)]
-        panels = {"Same column split there, share of searches": splits, "Region found again (mean overlap)": regions}
+        cuts = [
+            "" if split.low != split.low else f"  cut {split.low:.4g}–{split.high:.4g}"
+            for split in found.splits
+        ]
+        splits = [
+            (f"{s.rule}: {s.cut}", s.share, cut) for s, cut in zip(found.splits, cuts, strict=True)
+        ]
+        regions = [
+            (rule, overlap, "") for rule, overlap in zip(found.rules, found.overlaps, strict=True)
+        ]
+        panels = {
+            "Same column split there, share of searches": splits,
+            "Region found again (mean overlap)": regions,
+        }
         drawn = sheet(ax, [0, 1], (1, 2), (9.0, 0.42 * max(map(len, panels.values())) + 1.6))
         for axes, (title, bars) in zip(drawn.axes, panels.items(), strict=True):
             tidy(axes)
             for place, (_, value, text) in enumerate(bars):
                 axes.barh(place, value, color=ORANGE if value < RELIABLE else BLUE, height=0.6)
-                axes.text(min(value, 0.98), place, f" {percent(value)}{text}", va="center", fontsize=SMALL)
-            axes.set_yticks(range(len(bars)), [drawable(shortened(label, 44)) for label, _, _ in bars], fontsize=SMALL)
+                axes.text(
+                    min(value, 0.98), place, f" {percent(value)}{text}", va="center", fontsize=SMALL
+                )
+            axes.set_yticks(
+                range(len(bars)),
+                [drawable(shortened(label, 44)) for label, _, _ in bars],
+                fontsize=SMALL,
+            )
             axes.axvline(RELIABLE, color=GREY, linewidth=0.8, linestyle=":")
             axes.set(xlim=(0.0, 1.35), xticks=[0.0, 0.2, 0.4, 0.6, 0.8, 1.0])
             axes.invert_yaxis()

@@ -26,9 +26,15 @@ from granite_xai.evaluations.evaluations import Bins, Evaluations, Matrix
 MOST_SHARES = 2**22  # entries of a table of shares by bin, value and split that is made at once
 FEW_CELLS = 2**16  # cells of replicates up to which bins are not worth a visit each
 MOST_BINS = 64  # bins that are visited one by one; with more of them, all pairs of rows are looked at instead
-Merged = dict[Matrix, tuple[float, float]]  # coefficients of the complement's and of the set's own masked model
-Alike = tuple[IntArray, IntArray] | None  # bins of references and of entries, within which sums are formed; None: one
-Summed = Callable[[Array], tuple[Array, Array]]  # from a block, one line a reference, to sums over the left and all
+Merged = dict[
+    Matrix, tuple[float, float]
+]  # coefficients of the complement's and of the set's own masked model
+Alike = (
+    tuple[IntArray, IntArray] | None
+)  # bins of references and of entries, within which sums are formed; None: one
+Summed = Callable[
+    [Array], tuple[Array, Array]
+]  # from a block, one line a reference, to sums over the left and all
 # some rows, their predictions with hidden columns taken from references, and how to average over these: sums and scale
 Hybrids = tuple[Rows, Array, Summed, Array]
 
@@ -39,7 +45,9 @@ class Averages(Masked):
 
     evaluations: Evaluations
     splits: Splits
-    bins: Callable[[Coalition], Bins | None] = lambda visible: None  # of the rows, by visible columns; None: one
+    bins: Callable[[Coalition], Bins | None] = lambda visible: (
+        None
+    )  # of the rows, by visible columns; None: one
 
     def combined(self, terms: Terms) -> RowValues:
         """A linear combination of masked models and pairwise attributions."""
@@ -69,8 +77,15 @@ class Averages(Masked):
     def _with_tiles(self, values: RowValues, merged: Merged, binned: list[Tiles]) -> RowValues:
         """Terms of one mass are added before they are averaged: pairs of rows as one block, the others as sums."""
         # One pass over the pairs serves all cuts; sums of whole lines and columns are products already.
-        paired = {m for m in merged if m.has_many and (self.splits.families is not None or m.columns is not None)}
-        pairs, few = ([(m, *both) for m, both in merged.items() if (m in paired) is many] for many in (True, False))
+        paired = {
+            m
+            for m in merged
+            if m.has_many and (self.splits.families is not None or m.columns is not None)
+        }
+        pairs, few = (
+            [(m, *both) for m, both in merged.items() if (m in paired) is many]
+            for many in (True, False)
+        )
         tables = [(self._table(matrix, None, 1.0), shown) for matrix, _, shown in few if shown]
         products = {matrix: hidden for matrix, hidden, _ in few if hidden}
         if len(tables) == 1 or not (pairs or products):
@@ -84,12 +99,16 @@ class Averages(Masked):
         """A combination of some rows against every reference, (references, rows), where rows have no bins."""
         known, P = self.evaluations, self.splits.primitives
         at, own = terms.get(frozenset(), 0.0), terms.get(known.everything, 0.0)
-        total = P.array(at * known.predictions[references][:, None] + own * known.predictions[rows][None, :])
+        total = P.array(
+            at * known.predictions[references][:, None] + own * known.predictions[rows][None, :]
+        )
         for term, coefficient in terms.items():
             if term and term != known.everything:
                 matrix, shown = known.stored(term)
                 pairs, both = matrix.pairs, (0.0, coefficient) if shown else (coefficient, 0.0)
-                total = total + P.pair_block(matrix.values, pairs.at(references), pairs.at(rows), *both)
+                total = total + P.pair_block(
+                    matrix.values, pairs.at(references), pairs.at(rows), *both
+                )
         return total
 
     def averaged(self, coalition: Coalition, function: HybridFunction) -> RowValues:
@@ -105,7 +124,9 @@ class Averages(Masked):
             deviations = block - P.take(self.predictions, rows, 0)[None, :]
             inside, weights = P.take(splits.flags, rows, 0), P.take(splits.row_weights, rows, 0)
             both = tuple(Part(*summed(moment), scale) for moment in (deviations**2, deviations))
-            total = P.side_sums(SPREAD, P.take(splits.zeros, rows, 0), None, both, inside, weights, total)
+            total = P.side_sums(
+                SPREAD, P.take(splits.zeros, rows, 0), None, both, inside, weights, total
+            )
         return total[0, :, :] * splits.scale[0, :, :]
 
     @cached_property
@@ -117,7 +138,10 @@ class Averages(Masked):
     def mean(self) -> Array:
         """``F`` of nothing: the mean prediction of both sides, (2, K)."""
         left, total = self.splits.sums(self.predictions[:, None])
-        return self.splits.primitives.concat([left, total[:, None] - left], axis=0) * self.splits.scale[0, :, :]
+        return (
+            self.splits.primitives.concat([left, total[:, None] - left], axis=0)
+            * self.splits.scale[0, :, :]
+        )
 
     def _table(self, matrix: Matrix, bins: Bins | None, coefficient: float) -> Part:
         """``F_S`` of columns that are shown: one entry a value, from the references in the bin of its first carrier."""
@@ -125,25 +149,41 @@ class Averages(Masked):
         if bins is None:
             sums = self._entries(matrix, splits, matrix.pairs, carriers)
             return Part(*sums, coefficient * splits.scale, P.numbers(index))
-        if matrix.levels is None:  # bins may tell values apart that are one line, since the model does not
+        if (
+            matrix.levels is None
+        ):  # bins may tell values apart that are one line, since the model does not
             both = index * len(bins.blocks) + bins.numbers
             _, carriers, index = np.unique(both, return_index=True, return_inverse=True)
         by_value = bins.numbers[carriers]
         own = by_value[index]  # the row's own bin, unless its value stands for others on a grid
         few = splits.lines is not None and splits.n_rows * len(carriers) <= FEW_CELLS
         if few or len(bins.blocks) > MOST_BINS:
-            left, total = self._entries(matrix, splits, matrix.pairs, carriers, (bins.numbers, by_value))
+            left, total = self._entries(
+                matrix, splits, matrix.pairs, carriers, (bins.numbers, by_value)
+            )
         else:
             entries = [np.flatnonzero(by_value == number) for number in range(len(bins.blocks))]
-            used = [(rows, carriers[chosen]) for rows, chosen in zip(bins.blocks, entries, strict=True) if len(chosen)]
-            found = [self._entries(matrix, splits.at(rows), matrix.pairs.at(rows), some) for rows, some in used]
+            used = [
+                (rows, carriers[chosen])
+                for rows, chosen in zip(bins.blocks, entries, strict=True)
+                if len(chosen)
+            ]
+            found = [
+                self._entries(matrix, splits.at(rows), matrix.pairs.at(rows), some)
+                for rows, some in used
+            ]
             left, total = (P.concat([each[k] for each in found], axis=0) for k in (0, 1))
             index = np.argsort(np.concatenate(entries))[index]
         scale = coefficient * splits.scales(bins.numbers, len(bins.blocks))
         return Part(left, total, scale, P.numbers(index), P.numbers(own))
 
     def _entries(
-        self, matrix: Matrix, splits: Splits, references: Pairs, carriers: IntArray, alike: Alike = None
+        self,
+        matrix: Matrix,
+        splits: Splits,
+        references: Pairs,
+        carriers: IntArray,
+        alike: Alike = None,
     ) -> tuple[Array, Array]:
         """Sums of the lines of some rows over references, (rows, K) and (rows,); only within equal bins."""
         P, space, found = splits.primitives, self.evaluations.space, []
@@ -152,19 +192,33 @@ class Averages(Masked):
             if matrix.columns is None and references is matrix.pairs:  # all rows, in their order
                 block = P.take(matrix.values, matrix.codes[carriers[some]], 0).T
             else:
-                block = P.pair_block(matrix.values, references, matrix.pairs.at(carriers[some]), 0.0, 1.0)
+                block = P.pair_block(
+                    matrix.values, references, matrix.pairs.at(carriers[some]), 0.0, 1.0
+                )
             if alike is not None:
                 block = block * P.array(alike[0][:, None] == alike[1][some][None, :])
             found.append(splits.sums(block))
-        return found[0] if len(found) == 1 else tuple(P.concat([each[k] for each in found], axis=0) for k in (0, 1))
+        return (
+            found[0]
+            if len(found) == 1
+            else tuple(P.concat([each[k] for each in found], axis=0) for k in (0, 1))
+        )
 
     def _tiles(
-        self, pairs: list[tuple[Matrix, float, float]], products: dict[Matrix, float], tables: list[tuple[Part, float]]
+        self,
+        pairs: list[tuple[Matrix, float, float]],
+        products: dict[Matrix, float],
+        tables: list[tuple[Part, float]],
     ) -> Iterator[tuple[Rows, Part]]:
         """Means over all rows of a side: of pairs of rows, of values by their share, and of tables."""
         P, splits = self.splits.primitives, self.splits
-        shares = [[hidden * sums for sums in splits.shares(m.codes, m.n_values)] for m, hidden in products.items()]
-        width = max([splits.count, splits.n_rows if pairs else 0, *(matrix.n_values for matrix in products)])
+        shares = [
+            [hidden * sums for sums in splits.shares(m.codes, m.n_values)]
+            for m, hidden in products.items()
+        ]
+        width = max(
+            [splits.count, splits.n_rows if pairs else 0, *(matrix.n_values for matrix in products)]
+        )
         space, many = self.evaluations.space, len(pairs) + len(products)
         # Few matrices may stay in memory; of many, lying in files, a tile reads a bit of every line: nearly all pages.
         read = 8 * splits.n_rows**2 if 8 * many * splits.n_rows**2 > 4 * space.block else 0
@@ -172,18 +226,27 @@ class Averages(Masked):
             found: list[tuple[Array, Array]] = []
             space.release(read * len(pairs))
             if pairs:
-                blocks = [P.pair_block(m.values, m.pairs, m.pairs.at(rows), hide, show) for m, hide, show in pairs]
+                blocks = [
+                    P.pair_block(m.values, m.pairs, m.pairs.at(rows), hide, show)
+                    for m, hide, show in pairs
+                ]
                 found.append(splits.sums(sum(blocks[1:], blocks[0])))
             for matrix, (left, total) in zip(products, shares, strict=True):
                 space.release(read)
                 found.append(splits.by_share(left, total, matrix.values[:, rows]))
             for table, coefficient in tables:
                 index = P.take(table.index, rows, 0)
-                found.append(tuple(coefficient * P.take(sums, index, 0) for sums in (table.left, table.total)))
+                found.append(
+                    tuple(
+                        coefficient * P.take(sums, index, 0) for sums in (table.left, table.total)
+                    )
+                )
             lefts, totals = zip(*found, strict=True)
             yield rows, Part(sum(lefts[1:], lefts[0]), sum(totals[1:], totals[0]), splits.scale)
 
-    def _means_by_row(self, coalition: Coalition, coefficient: float, function: HybridFunction | None = None) -> Tiles:
+    def _means_by_row(
+        self, coalition: Coalition, coefficient: float, function: HybridFunction | None = None
+    ) -> Tiles:
         """Means over the references of each row's bin, of hybrid predictions or of a function of them."""
         P, held, size = self.splits.primitives, list[Any](), 0
         most = min(P.cells, self.evaluations.space.block // 32) // self.splits.count
@@ -200,9 +263,14 @@ class Averages(Masked):
         """Every row against the references of its bin, some rows at a time."""
         splits, P = self.splits, self.splits.primitives
         everyone, bins = np.zeros(splits.n_rows, dtype=np.intp), self.bins(coalition)
-        alone = Matrix(P.array(self.evaluations.predictions[None]), everyone), True  # the reference's own prediction
+        alone = (
+            Matrix(P.array(self.evaluations.predictions[None]), everyone),
+            True,
+        )  # the reference's own prediction
         matrix, shown = self.evaluations.stored(coalition) if coalition else alone
-        groups, numbers = ([np.arange(splits.n_rows)], everyone) if bins is None else (bins.blocks, bins.numbers)
+        groups, numbers = (
+            ([np.arange(splits.n_rows)], everyone) if bins is None else (bins.blocks, bins.numbers)
+        )
         scale, count = splits.scales(numbers, len(groups)), matrix.n_values
         by_pair = shown or matrix.has_many or len(groups) * count * splits.count > MOST_SHARES
         if not by_pair:
@@ -225,7 +293,9 @@ class Averages(Masked):
                 yield rows, block, summed, scale[number : number + 1, :, :]
 
 
-def _together(parts: list[tuple[Rows, Array, Array, Array]], P: ArrayNamespace) -> tuple[Rows, Part]:
+def _together(
+    parts: list[tuple[Rows, Array, Array, Array]], P: ArrayNamespace
+) -> tuple[Rows, Part]:
     """The rows of several bins, which are few each, with their sums and scales as one part."""
     if len(parts) == 1:
         return parts[0][0], Part(*parts[0][1:])

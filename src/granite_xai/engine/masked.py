@@ -26,7 +26,9 @@ class RowValues(NamedTuple):
     own: Array  # (n,) array: what does not depend on the region
     at: Array | None = None  # (2, K) array: what all rows of a side share
     parts: tuple[Part, ...] = ()  # what every row reads
-    tiled: Tiles | None = None  # iterable of rows and their part: what is made for some rows at a time, and read once
+    tiled: Tiles | None = (
+        None  # iterable of rows and their part: what is made for some rows at a time, and read once
+    )
 
     def tiles(self, splits: Splits) -> Iterator[tuple[Rows, RowValues]]:
         """The values of some rows at a time; each row once."""
@@ -38,7 +40,10 @@ class RowValues(NamedTuple):
         def some(values: Array | None) -> Array | None:
             return None if values is None else splits.primitives.take(values, rows, 0)
 
-        own = (p if p.index is not None else p._replace(left=some(p.left), total=some(p.total)) for p in self.parts)
+        own = (
+            p if p.index is not None else p._replace(left=some(p.left), total=some(p.total))
+            for p in self.parts
+        )
         found = (part._replace(index=some(part.index), bins=some(part.bins)) for part in own)
         return RowValues(some(self.own), self.at, (*parts, *found))
 
@@ -73,7 +78,9 @@ def joined(values: Sequence[RowValues], splits: Splits) -> RowValues:
         at = each.at if at is None else at if each.at is None else at + each.at
         parts += each.parts
         if each.tiled is not None and tiled is not None:
-            parts.append(as_part(splits.primitives, RowValues(splits.zeros, tiled=each.tiled).array(splits)))
+            parts.append(
+                as_part(splits.primitives, RowValues(splits.zeros, tiled=each.tiled).array(splits))
+            )
         tiled = each.tiled if tiled is None else tiled
     return RowValues(own, at, tuple(parts), tiled)
 
@@ -115,7 +122,9 @@ class AgainstReferences(Masked):
 
     def pair_block(self, terms: Terms, references: IntArray, rows: IntArray) -> Array:
         """The same for every reference of the region."""
-        return self.splits.primitives.array(np.broadcast_to(self._own(terms)[rows], (len(references), len(rows))))
+        return self.splits.primitives.array(
+            np.broadcast_to(self._own(terms)[rows], (len(references), len(rows)))
+        )
 
     def _own(self, terms: Terms) -> FloatArray:
         parts = (value * self._lines(term).mean(axis=0) for term, value in terms.items())  # type: ignore[arg-type]
@@ -123,11 +132,17 @@ class AgainstReferences(Masked):
 
     def averaged(self, coalition: Coalition, function: HybridFunction) -> RowValues:
         """The mean over the reference rows of a function of the predictions."""
-        return RowValues(self.splits.primitives.array(function(self._lines(coalition), slice(None)).mean(axis=0)))
+        return RowValues(
+            self.splits.primitives.array(function(self._lines(coalition), slice(None)).mean(axis=0))
+        )
 
     def _lines(self, coalition: Coalition) -> FloatArray:
         known = self.evaluations
-        return known.predictions[None] if coalition == known.everything else self.predictions(coalition)
+        return (
+            known.predictions[None]
+            if coalition == known.everything
+            else self.predictions(coalition)
+        )
 
 
 def central_rows(coordinates: Coordinates, weights: FloatArray) -> IntArray:
@@ -148,7 +163,9 @@ def central_rows(coordinates: Coordinates, weights: FloatArray) -> IntArray:
 
 def _lower_medians(ranks: FloatArray, weights: FloatArray) -> FloatArray:
     """Smallest value with at least half of the weight of the present rows at or below it; NaN without any."""
-    order = np.argsort(ranks, kind="stable")[: int(np.count_nonzero(~np.isnan(ranks)))]  # missing values last
+    order = np.argsort(ranks, kind="stable")[
+        : int(np.count_nonzero(~np.isnan(ranks)))
+    ]  # missing values last
     if not len(order):
         return np.full(len(weights), np.nan)
     below = np.cumsum(weights[:, order], axis=1)
@@ -172,8 +189,13 @@ class AgainstCentres(Masked):
             raise ValueError("the evaluations hold no coordinates")
         self.evaluations, self.splits = evaluations, splits
         fixed = splits.lines is not None  # under lines of weights the baselines stay as they are
-        sides = (np.broadcast_to(splits.weights, splits.inside.shape) if fixed else splits.left, splits.right)
-        self.left, self.right = (central_rows(evaluations.coordinates, side) for side in sides)  # of every split, (K,)
+        sides = (
+            np.broadcast_to(splits.weights, splits.inside.shape) if fixed else splits.left,
+            splits.right,
+        )
+        self.left, self.right = (
+            central_rows(evaluations.coordinates, side) for side in sides
+        )  # of every split, (K,)
 
     def combined(self, terms: Terms) -> RowValues:
         """A linear combination of predictions against the central row, and of attributions."""
@@ -190,7 +212,9 @@ class AgainstCentres(Masked):
     def averaged(self, coalition: Coalition, function: HybridFunction) -> RowValues:
         """A function of the one prediction behind ``F_T``."""
         P, values = self.splits.primitives, self.combined({coalition: 1.0}).array(self.splits)
-        found = np.stack([function(line[None], slice(None))[0] for line in P.host(values).T], axis=1)
+        found = np.stack(
+            [function(line[None], slice(None))[0] for line in P.host(values).T], axis=1
+        )
         return RowValues(self.splits.zeros, parts=(as_part(P, P.array(found)),))
 
     def _against(self, term: Term, baseline: IntArray) -> Array:
@@ -200,4 +224,6 @@ class AgainstCentres(Masked):
             return P.array(evaluations.predictions[baseline][None, :])
         matrix, shown = evaluations.stored(term)
         both = (0.0, 1.0) if shown else (1.0, 0.0)
-        return P.pair_block(P.array(matrix.values), matrix.pairs.at(baseline), matrix.pairs, *both).T
+        return P.pair_block(
+            P.array(matrix.values), matrix.pairs.at(baseline), matrix.pairs, *both
+        ).T

@@ -41,19 +41,27 @@ class Cut:
 
     def at(self, lines: IntArray) -> Cut:
         """Only some of its splits."""
-        return self if len(lines) == len(self.left) else Cut.of(self.column, self.left[lines], self.classes)
+        return (
+            self
+            if len(lines) == len(self.left)
+            else Cut.of(self.column, self.left[lines], self.classes)
+        )
 
 
 def _distinct_columns(table: BoolArray) -> tuple[IntArray, IntArray]:
     """A column of each kind, and the kind of every column; 64 lines at a time are read as one number."""
-    nested = bool(np.all(table[:-1] <= table[1:]))  # each line holds the one before: how often a column is out says all
+    nested = bool(
+        np.all(table[:-1] <= table[1:])
+    )  # each line holds the one before: how often a column is out says all
     kinds = np.sum(~table, axis=0) if nested else np.zeros(table.shape[1], dtype=np.intp)
     for start in range(0, 0 if nested else len(table), 64):
         bits = table[start : start + 64].astype(np.uint64)
         words = bits.T @ (np.uint64(1) << np.arange(len(bits), dtype=np.uint64))
         _, numbers = np.unique(words, return_inverse=True)
         kinds = kinds * (int(numbers.max()) + 1) + numbers.reshape(-1)
-        kinds = np.unique(kinds, return_inverse=True)[1].reshape(-1)  # small again: the next product must not overflow
+        kinds = np.unique(kinds, return_inverse=True)[1].reshape(
+            -1
+        )  # small again: the next product must not overflow
     _, first, classes = np.unique(kinds, return_index=True, return_inverse=True)
     return first, classes.reshape(-1)
 
@@ -67,20 +75,30 @@ class Splits:
     # of real weights of a node's replicates.
     members: BoolArray  # (n, K) bool: whether a row is on the left
     weights: FloatArray  # (n,) float, all positive
-    lines: FloatArray | None = None  # (K, n) float: weights that differ by split; every row is then on the left
+    lines: FloatArray | None = (
+        None  # (K, n) float: weights that differ by split; every row is then on the left
+    )
     primitives: ArrayNamespace = NUMPY  # where the sums are formed
-    families: Families | None = None  # the segments that each cut of a column sends left; first comes the whole node
-    segments: IntArray | None = None  # (J, n) int: the segment of each row in each column, numbered through all columns
+    families: Families | None = (
+        None  # the segments that each cut of a column sends left; first comes the whole node
+    )
+    segments: IntArray | None = (
+        None  # (J, n) int: the segment of each row in each column, numbered through all columns
+    )
     columns: IntArray | None = None  # (K,) int: position of the column that each split cuts
 
     @classmethod
-    def of(cls, inside: BoolArray, weights: FloatArray, primitives: ArrayNamespace | None = None) -> Splits:
+    def of(
+        cls, inside: BoolArray, weights: FloatArray, primitives: ArrayNamespace | None = None
+    ) -> Splits:
         """The batch of splits given by the (K, n) membership of the left side."""
         members = np.ascontiguousarray(inside.T)
         return cls(members, weights, primitives=primitives or _primitives(members))
 
     @classmethod
-    def along(cls, cuts: Sequence[Cut], weights: FloatArray, primitives: ArrayNamespace | None = None) -> Splits:
+    def along(
+        cls, cuts: Sequence[Cut], weights: FloatArray, primitives: ArrayNamespace | None = None
+    ) -> Splits:
         """The batch of splits given by cuts of columns."""
         members = np.concatenate([cut.left.T.take(cut.classes, axis=0) for cut in cuts], axis=1)
         # First the whole node as one segment without a candidate: totals are then added in one order, always.
@@ -88,7 +106,9 @@ class Splits:
         lines = [np.zeros(len(weights), dtype=np.intp), *(cut.classes for cut in cuts)]
         segments = np.ascontiguousarray(np.stack(lines) + families.starts[:-1, None])
         columns = np.repeat([cut.column for cut in cuts], [len(cut.left) for cut in cuts])
-        return cls(members, weights, None, primitives or _primitives(members), families, segments, columns)
+        return cls(
+            members, weights, None, primitives or _primitives(members), families, segments, columns
+        )
 
     @classmethod
     def whole(cls, weights: FloatArray, primitives: ArrayNamespace | None = None) -> Splits:
@@ -96,7 +116,9 @@ class Splits:
         return cls.of(np.ones((1, len(weights)), dtype=np.bool_), weights, primitives)
 
     @classmethod
-    def weighted(cls, lines: FloatArray, weights: FloatArray, primitives: ArrayNamespace | None = None) -> Splits:
+    def weighted(
+        cls, lines: FloatArray, weights: FloatArray, primitives: ArrayNamespace | None = None
+    ) -> Splits:
         """All rows as one region, again and again under other weights: the replicates of a node."""
         members = np.ones(lines.shape[::-1], dtype=np.bool_)
         return cls(members, weights, lines, primitives or _primitives(members))
@@ -105,7 +127,13 @@ class Splits:
         """The same splits of some of the rows."""
         lines = None if self.lines is None else self.lines[:, rows]
         segments = None if self.segments is None else self.segments[:, rows]
-        return replace(self, members=self.members[rows], weights=self.weights[rows], lines=lines, segments=segments)
+        return replace(
+            self,
+            members=self.members[rows],
+            weights=self.weights[rows],
+            lines=lines,
+            segments=segments,
+        )
 
     @property
     def count(self) -> int:
@@ -156,7 +184,9 @@ class Splits:
     @cached_property
     def mass(self) -> FloatArray:
         """Weight of both sides, (K, 2)."""
-        return self.primitives.host(self._sides(*self.shares(np.zeros(self.n_rows, dtype=np.intp), 1))[0, :, :]).T
+        return self.primitives.host(
+            self._sides(*self.shares(np.zeros(self.n_rows, dtype=np.intp), 1))[0, :, :]
+        ).T
 
     @cached_property
     def scale(self) -> Array:
@@ -175,7 +205,9 @@ class Splits:
             return xp.stack([left, zero], axis=1)
         right = total[:, None] - left
         # What is left after subtracting may be round-off: less than the lightest row is nothing.
-        return xp.stack([left, xp.where(right < 0.5 * float(self.weights.min()), zero, right)], axis=1)
+        return xp.stack(
+            [left, xp.where(right < 0.5 * float(self.weights.min()), zero, right)], axis=1
+        )
 
     def sums(self, block: Array) -> tuple[Array, Array]:
         """Weighted sums of the lines of a block (n, c) over the left rows, (c, K), and over all rows, (c,)."""
@@ -183,14 +215,18 @@ class Splits:
         if self.families is None:
             return self.by_share(self._left_by_row, P.array(self.weights), block)
         even = bool(np.all(self.weights == 1.0))
-        by_segment = P.segment_sum(block if even else block * P.array(self.weights)[:, None], self._order)
+        by_segment = P.segment_sum(
+            block if even else block * P.array(self.weights)[:, None], self._order
+        )
         return P.left_sums(by_segment, self.families), by_segment[0, :]
 
     def shares(self, codes: IntArray, count: int) -> tuple[Array, Array]:
         """Weight of the left rows that carry each of ``count`` codes, (count, K), and of all rows, (count,)."""
         P, weights = self.primitives, self.primitives.array(self.weights)
         if self.families is None or self.segments is None:
-            return P.line_share(self._left_by_row, codes, count), P.line_share(weights[:, None], codes, count)[:, 0]
+            return P.line_share(self._left_by_row, codes, count), P.line_share(
+                weights[:, None], codes, count
+            )[:, 0]
         by_segment = P.segment_share(weights, codes, count, self.segments, self.families)
         return P.left_sums(by_segment, self.families), by_segment[0, :]
 
@@ -201,7 +237,10 @@ class Splits:
 
     def means(self, values: FloatArray) -> FloatArray:
         """Weighted mean of (K, n) values on each side, shape (K, 2); 0 on an empty side."""
-        sides = [np.einsum("kn,kn->k", side, np.broadcast_to(values, side.shape)) for side in (self.left, self.right)]
+        sides = [
+            np.einsum("kn,kn->k", side, np.broadcast_to(values, side.shape))
+            for side in (self.left, self.right)
+        ]
         return np.stack(sides, axis=1) / np.where(self.mass > 0, self.mass, 1.0)
 
     def variances(self, values: FloatArray) -> FloatArray:
@@ -211,7 +250,9 @@ class Splits:
 
     def tiles(self, count: int, width: int, most: int) -> Iterator[slice]:
         """Slices of so many rows, each so many cells wide, that fit the cache and, four of them, so many bytes."""
-        step = max(1, min(max(self.primitives.cells // max(width, 1), 16), most // (32 * max(width, 1))))
+        step = max(
+            1, min(max(self.primitives.cells // max(width, 1), 16), most // (32 * max(width, 1)))
+        )
         yield from (slice(start, min(start + step, count)) for start in range(0, count, step))
 
     @cached_property
@@ -235,22 +276,30 @@ def _primitives(members: BoolArray) -> ArrayNamespace:
 
 def signs(clusters: IntArray, seed: int) -> FloatArray:
     """Vectors of random signs, one sign for each cluster of rows, (P, n)."""
-    drawn = np.random.default_rng([seed, 11]).integers(0, 2, size=(PAIRS, int(clusters.max(initial=-1)) + 1))
+    drawn = np.random.default_rng([seed, 11]).integers(
+        0, 2, size=(PAIRS, int(clusters.max(initial=-1)) + 1)
+    )
     return np.asarray((2.0 * drawn.astype(np.float64) - 1.0)[:, clusters])
 
 
 def signed_lines(drawn: FloatArray, weights: FloatArray) -> FloatArray:
     """The weights of the rows, then with the signs, then against them, (1 + 2 P, n)."""
-    return np.asarray(np.vstack([np.ones(len(weights)), 1.0 + STEP * drawn, 1.0 - STEP * drawn]) * weights)
+    return np.asarray(
+        np.vstack([np.ones(len(weights)), 1.0 + STEP * drawn, 1.0 - STEP * drawn]) * weights
+    )
 
 
 def slopes(values: FloatArray, cells: IntArray | int) -> FloatArray:
     """How far values (1 + 2 P, ...) lie from their limits, one move a pair; they average over cells of so many rows."""
     # A cell of one row does not move: it borrows the variance of the others.
     half, counts = 1 + (len(values) - 1) // 2, np.asarray(cells)
-    found: FloatArray = (values[1:half] - values[half:]) / (2 * STEP) * np.sqrt(counts / np.maximum(counts - 1, 1))
+    found: FloatArray = (
+        (values[1:half] - values[half:]) / (2 * STEP) * np.sqrt(counts / np.maximum(counts - 1, 1))
+    )
     if (alone := counts == 1).any() and not alone.all():
-        found[:, alone] = np.sqrt(np.mean(counts[~alone] * np.square(found[:, ~alone]).mean(axis=0)))
+        found[:, alone] = np.sqrt(
+            np.mean(counts[~alone] * np.square(found[:, ~alone]).mean(axis=0))
+        )
     return found
 
 

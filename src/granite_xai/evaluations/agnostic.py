@@ -27,14 +27,21 @@ from granite_xai.models.networks import number_matrix
 from granite_xai.models.predictor import Raised
 from granite_xai.tables import Table
 
-CHUNK = 2**20  # recombined rows indexed at a time, at most; the predictor sends them in smaller batches
+CHUNK = (
+    2**20
+)  # recombined rows indexed at a time, at most; the predictor sends them in smaller batches
 SEEN = 2**16  # evaluations looked at together
 SEEN_THERE = 2**26  # the same on a device
 LARGEST = 1e150  # size up to which a prediction's square, summed over many rows, is still a number
-ROWS = 2**20  # recombined rows asked about at a time, where the user sets no size: enough to keep a device busy
+ROWS = (
+    2**20
+)  # recombined rows asked about at a time, where the user sets no size: enough to keep a device busy
 COMPARED = 64  # rows whose answers on the device and on the host are compared, at most
 ALIKE = 1e-5  # how far they may be apart, as a share of their size: beyond this the model is another one there
-LIBRARIES = ("cupy", "jax.numpy")  # further ones a function may be written in; their arrays are shared, not copied
+LIBRARIES = (
+    "cupy",
+    "jax.numpy",
+)  # further ones a function may be written in; their arrays are shared, not copied
 
 
 def too_large(scale: float) -> InputError:
@@ -58,7 +65,11 @@ class EvaluationRange:
         """Take note of some evaluations and pass them on, unless they are too large (N06)."""
         here, xp = primitives is None, np if primitives is None else primitives.xp
         if self.exponent:
-            values = np.ldexp(values, -self.exponent, out=values) if here else values * 2.0**-self.exponent
+            values = (
+                np.ldexp(values, -self.exponent, out=values)
+                if here
+                else values * 2.0**-self.exponent
+            )
         every, step = xp.reshape(values, (-1,)), SEEN if here else SEEN_THERE
         for start in range(0, every.shape[0], step):
             part = every[start : min(start + step, every.shape[0])]
@@ -66,7 +77,11 @@ class EvaluationRange:
             if self.scale > LARGEST:
                 raise too_large(ldexp(self.scale, self.exponent))
             with np.errstate(over="ignore"):  # what is beyond float32 becomes infinite, and differs
-                single = part.astype(np.float32) if here else xp.astype(xp.astype(part, xp.float32), xp.float64)
+                single = (
+                    part.astype(np.float32)
+                    if here
+                    else xp.astype(xp.astype(part, xp.float32), xp.float64)
+                )
             self.float32 = self.float32 and bool(xp.all(single == part))
             self.integers = self.integers and bool(xp.all(xp.round(part) == part))
         return values
@@ -78,7 +93,11 @@ class EvaluationRange:
 
 
 def evaluate_matrix(
-    predictor: Predictor, table: Table, columns: Coalition, distinct: Distinct, space: Workspace | None = None
+    predictor: Predictor,
+    table: Table,
+    columns: Coalition,
+    distinct: Distinct,
+    space: Workspace | None = None,
 ) -> FloatArray:
     """``E_S[u, n] = F(value u on S, row n elsewhere)``, shape (U, n)."""
     space = Workspace() if space is None else space
@@ -87,9 +106,14 @@ def evaluate_matrix(
     size = _affordable(predictor, table, space)
     step, width = max(1, size // table.n_rows), min(table.n_rows, size)
     for line, row in product(range(0, len(distinct), step), range(0, table.n_rows, width)):
-        donors, base = distinct.representatives[line : line + step], np.arange(table.n_rows)[row : row + width]
+        donors, base = (
+            distinct.representatives[line : line + step],
+            np.arange(table.n_rows)[row : row + width],
+        )
         every = np.tile(base, len(donors))
-        block = predictor.recombined(table, every, table, np.repeat(donors, len(base)), sorted(columns))
+        block = predictor.recombined(
+            table, every, table, np.repeat(donors, len(base)), sorted(columns)
+        )
         result[line : line + step, row : row + width] = block.reshape(len(donors), len(base))
         space.release()
     return result
@@ -99,7 +123,11 @@ def _affordable(predictor: Predictor, table: Table, space: Workspace) -> int:
     """Recombined rows whose places, cells and answers fit a block, before the model itself begins to work."""
     indices, cells = 32, 24 * table.n_columns + 48
     if space.block >= (indices + cells) * predictor.batch_size:
-        return int(np.clip((space.block - cells * predictor.batch_size) // indices, predictor.batch_size, CHUNK))
+        return int(
+            np.clip(
+                (space.block - cells * predictor.batch_size) // indices, predictor.batch_size, CHUNK
+            )
+        )
     return max(1, space.block // (indices + cells))
 
 
@@ -118,7 +146,9 @@ def evaluate_plan(
     # A row with its own values is the row itself: the diagonal is compared with the predictions, which are centred.
     # Equal neighbouring lines are joined: values that neither the model nor bins tell apart. Matrices that are
     # ``known`` from an interrupted run, and that the range has seen, are passed on.
-    for columns, distinct in progress(plan.stores.items(), resources, "evaluations", len(plan.stores)):
+    for columns, distinct in progress(
+        plan.stores.items(), resources, "evaluations", len(plan.stores)
+    ):
         if columns in known:
             yield columns, known[columns]
             continue
@@ -127,7 +157,10 @@ def evaluate_plan(
         carriers = np.arange(plan.n_rows) if distinct.levels is None else distinct.representatives
         again = cells_of(values, distinct.codes[carriers], carriers, primitives)
         extent.changed = max(extent.changed, float(np.max(np.abs(again - predictions[carriers]))))
-        found, apart = Matrix(values, distinct.codes, distinct.levels), columns in plan.binned or primitives is not None
+        found, apart = (
+            Matrix(values, distinct.codes, distinct.levels),
+            columns in plan.binned or primitives is not None,
+        )
         yield columns, found if apart or distinct.levels is not None else found.joined(space)
         del values, found  # nobody may hold the last one while the next is made
 
@@ -140,7 +173,11 @@ class ShapleySums:
     # a_T R^T[n, m], and the effect of row n in a region is the mean of Phi[n, m] over its rows m.
 
     def __init__(
-        self, wanted: Mapping[PairwiseShapley, Terms], predictions: FloatArray, everything: Coalition, space: Workspace
+        self,
+        wanted: Mapping[PairwiseShapley, Terms],
+        predictions: FloatArray,
+        everything: Coalition,
+        space: Workspace,
     ) -> None:
         self._wanted, self._everything, self._space = wanted, everything, space
         self.values: dict[PairwiseShapley, FloatArray] = {}
@@ -150,13 +187,19 @@ class ShapleySums:
             own, reference = terms.get(everything, 0.0), terms.get(frozenset(), 0.0)
             self.values[term] = space.empty((n, n))
             for part in space.slices(n, 16 * n):
-                self.values[term][part] = own * predictions[part, None] + reference * predictions[None, :]
+                self.values[term][part] = (
+                    own * predictions[part, None] + reference * predictions[None, :]
+                )
 
     def add(self, store: Coalition, matrix: Matrix) -> None:
         """Add ``R^S`` and its transpose ``R^{-S}`` to every attribution that reads them."""
         count, n = matrix.values.shape
         for coalition in (store, self._everything - store):
-            reading = {term: terms[coalition] for term, terms in self._wanted.items() if terms.get(coalition)}
+            reading = {
+                term: terms[coalition]
+                for term, terms in self._wanted.items()
+                if terms.get(coalition)
+            }
             for part in self._space.slices(n if reading else 0, 8 * (2 * n + count)):
                 if coalition == store:
                     lines = matrix.values[matrix.codes[part]]
@@ -183,7 +226,10 @@ class SamplingErrors:
     def errors(self, draws: Iterable[Terms]) -> FloatArray:
         """Standard error of the mean over the draws, one for each row."""
         known = self._masked
-        parts = ([value * known[t] for t, value in terms.items() if isinstance(t, frozenset)] for terms in draws)
+        parts = (
+            [value * known[t] for t, value in terms.items() if isinstance(t, frozenset)]
+            for terms in draws
+        )
         effects = np.stack([np.sum(each, axis=0) for each in parts])
         return np.asarray(effects.std(axis=0, ddof=1) / np.sqrt(len(effects)))
 
@@ -196,7 +242,9 @@ class Resident:
     table: Table
     primitives: ArrayNamespace
     cells: Array  # (n, d): the table's numbers
-    give: Callable[[Array], Any] = lambda values: values  # an array of ours as one of the model's library
+    give: Callable[[Array], Any] = lambda values: (
+        values
+    )  # an array of ours as one of the model's library
     take: Callable[[Any], Array] = lambda values: values  # an answer as an array of ours
 
     @property
@@ -221,8 +269,15 @@ class Resident:
         with device_faults(P):
             for start in range(0, len(distinct), step):
                 donors = distinct.representatives[start : start + step]
-                rows = xp.where(replaced, P.take(self.cells, donors, 0)[:, None, :], self.cells[None, :, :])
-                lines.append(xp.reshape(self._checked(xp.reshape(rows, (-1, rows.shape[2])), donors, columns), (-1, n)))
+                rows = xp.where(
+                    replaced, P.take(self.cells, donors, 0)[:, None, :], self.cells[None, :, :]
+                )
+                lines.append(
+                    xp.reshape(
+                        self._checked(xp.reshape(rows, (-1, rows.shape[2])), donors, columns),
+                        (-1, n),
+                    )
+                )
             return lines[0] if len(lines) == 1 else xp.concat(lines, axis=0)
 
     def _checked(self, rows: Array, donors: Any, columns: Coalition) -> Array:
@@ -233,12 +288,19 @@ class Resident:
             values, cause = None, raised.cause
         if values is not None:
             return values
-        every, again = np.tile(np.arange(self.table.n_rows), len(donors)), np.repeat(donors, self.table.n_rows)
+        every, again = (
+            np.tile(np.arange(self.table.n_rows), len(donors)),
+            np.repeat(donors, self.table.n_rows),
+        )
         self.predictor.recombined(self.table, every, self.table, again, sorted(columns))
-        raise cause or RuntimeError("the model's answers there are no numbers, those on the host are")
+        raise cause or RuntimeError(
+            "the model's answers there are no numbers, those on the host are"
+        )
 
 
-def resident(predictor: Predictor, table: Table, primitives: ArrayNamespace | None) -> Resident | None:
+def resident(
+    predictor: Predictor, table: Table, primitives: ArrayNamespace | None
+) -> Resident | None:
     """The model on a device; None where it is asked on the host."""
     # A module lives where its parameters are. A function is tried with a few rows of the device, of the libraries that
     # are loaded: it is at home there if it answers with an array of the same library and with the host's numbers.
@@ -255,7 +317,10 @@ def resident(predictor: Predictor, table: Table, primitives: ArrayNamespace | No
         cells = primitives.array(number_matrix(table.native, "the device"))
     except GraniteError:  # text or dates: no matter for a device
         return None
-    ways: list[tuple[Any, ...]] = [(), *(_shared(sys.modules[name]) for name in LIBRARIES if name in sys.modules)]
+    ways: list[tuple[Any, ...]] = [
+        (),
+        *(_shared(sys.modules[name]) for name in LIBRARIES if name in sys.modules),
+    ]
     found = (Resident(predictor, table, primitives, cells, *way) for way in ways)
     return next((each for each in found if _answers(each)), None)
 

@@ -9,13 +9,23 @@ from typing import Any
 
 import numpy as np
 
-from granite_xai.base.typing import AleColumn, BoolArray, Coalition, FloatArray, IntArray, PairwiseShapley, Term
+from granite_xai.base.typing import (
+    AleColumn,
+    BoolArray,
+    Coalition,
+    FloatArray,
+    IntArray,
+    PairwiseShapley,
+    Term,
+)
 from granite_xai.compute import Workspace
 from granite_xai.compute.primitives import ArrayNamespace, Pairs
 from granite_xai.evaluations.steps import Steps, Vectors
 from granite_xai.tables import Table
 
-Reading = tuple[Any, Coalition]  # one masked model that is read: a masking operator and the visible columns
+Reading = tuple[
+    Any, Coalition
+]  # one masked model that is read: a masking operator and the visible columns
 LONG = 512  # cells of a line from which it is worth a call of its own
 
 
@@ -26,15 +36,21 @@ class Matrix:
     # A part of the rows with about as many values as rows is not cut out: it is read through the places of its rows.
     values: Any  # (U, n) float: centred by the offset of the evaluations; on the device where the search is
     codes: IntArray  # (n,) int: the line that holds each row's own value
-    levels: IntArray | None = None  # (U,) int: of lines that are a grid of one column, their levels (-1: missing)
-    columns: IntArray | None = None  # (n,) int: the column of each row; None: all columns, in their order
+    levels: IntArray | None = (
+        None  # (U,) int: of lines that are a grid of one column, their levels (-1: missing)
+    )
+    columns: IntArray | None = (
+        None  # (n,) int: the column of each row; None: all columns, in their order
+    )
 
     @cached_property
     def present(self) -> tuple[IntArray, IntArray, IntArray]:
         """The values that occur: their lines, a carrier of each, and the number of each row's own."""
         lines, codes = _dense(self.codes, int(self.values.shape[0]))
         carriers = np.empty(len(lines), dtype=np.intp)
-        carriers[codes[::-1]] = np.arange(len(codes) - 1, -1, -1)  # the first row of each value is written last
+        carriers[codes[::-1]] = np.arange(
+            len(codes) - 1, -1, -1
+        )  # the first row of each value is written last
         return lines, carriers, codes
 
     @property
@@ -50,9 +66,13 @@ class Matrix:
     @cached_property
     def pairs(self) -> Pairs:
         """Where each row is found."""
-        return Pairs(self.codes, np.arange(len(self.codes)) if self.columns is None else self.columns)
+        return Pairs(
+            self.codes, np.arange(len(self.codes)) if self.columns is None else self.columns
+        )
 
-    def restrict(self, rows: IntArray, space: Workspace, primitives: ArrayNamespace | None = None) -> Matrix:
+    def restrict(
+        self, rows: IntArray, space: Workspace, primitives: ArrayNamespace | None = None
+    ) -> Matrix:
         """Only these rows; cut out, with only the values that occur in them, where those are few."""
         part = Matrix(self.values, self.codes[rows], self.levels, self.pairs.columns[rows])
         return part if part.has_many else part.compact(space, primitives)
@@ -76,7 +96,9 @@ class Matrix:
         if new.all():
             return self
         every = np.arange(values.shape[1])
-        return Matrix(cut_out(values, np.flatnonzero(new), every, space), (np.cumsum(new) - 1)[self.codes])
+        return Matrix(
+            cut_out(values, np.flatnonzero(new), every, space), (np.cumsum(new) - 1)[self.codes]
+        )
 
 
 def cut_out(values: FloatArray, lines: IntArray, columns: IntArray, space: Workspace) -> FloatArray:
@@ -91,7 +113,9 @@ def cut_out(values: FloatArray, lines: IntArray, columns: IntArray, space: Works
     return result
 
 
-def cells_of(values: Any, lines: IntArray, columns: IntArray, primitives: ArrayNamespace | None) -> FloatArray:
+def cells_of(
+    values: Any, lines: IntArray, columns: IntArray, primitives: ArrayNamespace | None
+) -> FloatArray:
     """Some cells of a matrix, wherever it is."""
     if primitives is None:
         return np.asarray(values[lines, columns])
@@ -126,7 +150,9 @@ class Bins:
     def blocks(self) -> list[IntArray]:
         """The rows of each bin, ascending."""
         counts = np.bincount(self.numbers)
-        small = self.numbers.astype(np.uint16) if len(counts) <= 2**16 else self.numbers  # sorted by radix
+        small = (
+            self.numbers.astype(np.uint16) if len(counts) <= 2**16 else self.numbers
+        )  # sorted by radix
         return np.split(np.argsort(small, kind="stable"), np.cumsum(counts)[:-1])
 
     def restrict(self, rows: IntArray) -> Bins:
@@ -144,13 +170,21 @@ class Coordinates:
     @classmethod
     def of(cls, table: Table) -> Coordinates:
         """Mid-ranks of ordered columns as shares of the rows, codes of the others."""
-        from scipy.stats import rankdata  # slow to load, and only a baseline chosen in each region needs it
+        from scipy.stats import (
+            rankdata,
+        )  # slow to load, and only a baseline chosen in each region needs it
 
         columns = [table.columns[i] for i in table.explained]
         labels = [column.codes for column in columns if column.kind in ("nominal", "boolean")]
         ordered = [column.codes for column in columns if column.kind not in ("nominal", "boolean")]
-        levels, places = (np.array(codes, dtype=np.intp).reshape(-1, table.n_rows) for codes in (labels, ordered))
-        return cls(rankdata(np.where(places < 0, np.nan, places), axis=1, nan_policy="omit") / table.n_rows, levels)
+        levels, places = (
+            np.array(codes, dtype=np.intp).reshape(-1, table.n_rows) for codes in (labels, ordered)
+        )
+        return cls(
+            rankdata(np.where(places < 0, np.nan, places), axis=1, nan_policy="omit")
+            / table.n_rows,
+            levels,
+        )
 
     def restrict(self, rows: IntArray) -> Coordinates:
         """Only these rows."""
@@ -164,7 +198,9 @@ class GridColumn:
     predictions: FloatArray  # (n,) float: ``E_S[code(n), n]``: F at the rows with the column snapped, centred
     ends: FloatArray  # (2, n) float: ``E_S`` at the smallest and the largest value, for curves beyond the grid alone
     bins: Mapping[Reading, Bins]  # from (masking, S) to the bin of each row's snapped value
-    against: Mapping[Reading, FloatArray]  # from (masking, S) to ``F(x_S, b)`` at each row's snapped value
+    against: Mapping[
+        Reading, FloatArray
+    ]  # from (masking, S) to ``F(x_S, b)`` at each row's snapped value
 
     def restrict(self, rows: IntArray) -> GridColumn:
         """Only these rows."""
@@ -193,20 +229,40 @@ class Evaluations:
     stored_as: Mapping[Coalition, tuple[Coalition, bool]]  # from a coalition T to ``(S, shown)``
     matrices: Mapping[Coalition, Matrix]  # from S to ``E_S``
     bins: Mapping[Reading, Bins]  # from (masking, coalition) to the bin number of each row
-    against: Mapping[Reading, FloatArray]  # from (masking, coalition) to ``F(x_T, b)`` for each learned row b, centred
-    attributions: Mapping[PairwiseShapley, Matrix]  # from a term to the attributions ``Phi[n, m]``, one line a row
-    errors: Mapping[PairwiseShapley, FloatArray]  # of sampled attributions the standard error against all rows
-    changes: Mapping[AleColumn, Steps]  # from a column and a number of intervals to the predictions along the column
+    against: Mapping[
+        Reading, FloatArray
+    ]  # from (masking, coalition) to ``F(x_T, b)`` for each learned row b, centred
+    attributions: Mapping[
+        PairwiseShapley, Matrix
+    ]  # from a term to the attributions ``Phi[n, m]``, one line a row
+    errors: Mapping[
+        PairwiseShapley, FloatArray
+    ]  # of sampled attributions the standard error against all rows
+    changes: Mapping[
+        AleColumn, Steps
+    ]  # from a column and a number of intervals to the predictions along the column
     everything: Coalition  # all column positions
-    space: Workspace = field(default_factory=Workspace)  # holds matrices and attributions, also of a node's children
-    coordinates: Coordinates | None = None  # where each row lies in its columns, for a baseline chosen in each region
-    vectors: tuple[Vectors, ...] = ()  # what a partitioner wants to be alike in a region, one vector a row; if any
-    snapped: Mapping[Coalition, GridColumn] = field(default_factory=dict)  # what a column on a grid changes in its gap
+    space: Workspace = field(
+        default_factory=Workspace
+    )  # holds matrices and attributions, also of a node's children
+    coordinates: Coordinates | None = (
+        None  # where each row lies in its columns, for a baseline chosen in each region
+    )
+    vectors: tuple[
+        Vectors, ...
+    ] = ()  # what a partitioner wants to be alike in a region, one vector a row; if any
+    snapped: Mapping[Coalition, GridColumn] = field(
+        default_factory=dict
+    )  # what a column on a grid changes in its gap
     # from (masking, coalition T) to F at T of a row with hidden columns drawn by the residuals of another
     sampled: Mapping[Reading, Matrix] = field(default_factory=dict)
-    primitives: ArrayNamespace | None = None  # those of the device that holds the matrices; None: the processor
+    primitives: ArrayNamespace | None = (
+        None  # those of the device that holds the matrices; None: the processor
+    )
     exponent: int = 0  # predictions, and y, are in units of this power of two
-    others: tuple[Evaluations, ...] = ()  # of the same rows, where several outputs are explained: the further ones
+    others: tuple[
+        Evaluations, ...
+    ] = ()  # of the same rows, where several outputs are explained: the further ones
 
     @property
     def outputs(self) -> tuple[Evaluations, ...]:
@@ -260,9 +316,22 @@ class Evaluations:
 
     def restrict(self, rows: IntArray) -> Evaluations:
         """The same evaluations for some of the rows (positions within this node)."""
-        kept = ("offset", "stored_as", "everything", "space", "primitives", "exponent")  # the same for any rows
+        kept = (
+            "offset",
+            "stored_as",
+            "everything",
+            "space",
+            "primitives",
+            "exponent",
+        )  # the same for any rows
         own = (each.name for each in fields(self) if each.name not in kept)
-        return replace(self, **{name: of_rows(getattr(self, name), rows, self.space, self.primitives) for name in own})
+        return replace(
+            self,
+            **{
+                name: of_rows(getattr(self, name), rows, self.space, self.primitives)
+                for name in own
+            },
+        )
 
     def on(self, primitives: ArrayNamespace | None) -> Evaluations:
         """The same evaluations with their matrices on a device."""
@@ -271,7 +340,10 @@ class Evaluations:
         moved: dict[str, Any] = {"others": tuple(other.on(primitives) for other in self.others)}
         for name in ("matrices", "attributions", "sampled"):
             known = getattr(self, name).items()
-            moved[name] = {key: replace(matrix, values=primitives.array(matrix.values)) for key, matrix in known}
+            moved[name] = {
+                key: replace(matrix, values=primitives.array(matrix.values))
+                for key, matrix in known
+            }
         return replace(self, **moved, primitives=primitives)
 
     def divide(self, inside: BoolArray, column: int, inner: bool) -> Evaluations:
@@ -279,5 +351,8 @@ class Evaluations:
         rows = np.flatnonzero(inside if inner else ~inside)
         cuts = [vectors.inner_entries(inside, column) for vectors in self.vectors]
         entries = [cut if cut is None or inner else ~cut for cut in cuts]
-        parts = (vectors.part(rows, chosen) for vectors, chosen in zip(self.vectors, entries, strict=True))
+        parts = (
+            vectors.part(rows, chosen)
+            for vectors, chosen in zip(self.vectors, entries, strict=True)
+        )
         return replace(self.restrict(rows), vectors=tuple(parts))

@@ -42,12 +42,17 @@ def probe(predictor: Predictor, table: Table, diagnostics: Diagnostics | None = 
     """Ask the model five times about the first rows: as is, again, 7 reversed, every float moved up, and down."""
     # At most the first 64 rows are sent, fewer where a batch is smaller. Warns M09 (not deterministic, or dependent on
     # the batch), M11 (writes into its input) and N01 (jumps between neighbouring floats).
-    rows, watch = np.arange(min(_PROBED, table.n_rows, predictor.batch_size), dtype=np.intp), _Watch(predictor, table)
+    rows, watch = (
+        np.arange(min(_PROBED, table.n_rows, predictor.batch_size), dtype=np.intp),
+        _Watch(predictor, table),
+    )
     first, again, back = watch.ask(rows), watch.ask(rows), watch.ask(rows[:_REVERSED][::-1])
     medians, refused = _moved(predictor, table, rows, first)
     gaps = (again - first, back[:, ::-1] - first[:, :_REVERSED])
     figures = np.stack([*(np.max(np.abs(each), axis=1) for each in gaps), medians], axis=1).tolist()
-    every = [Probe(a, b, c, watch.mutated, *watch.costs(), refused is not None) for a, b, c in figures]
+    every = [
+        Probe(a, b, c, watch.mutated, *watch.costs(), refused is not None) for a, b, c in figures
+    ]
     if refused is not None and diagnostics is not None:  # it may as well fail at random
         diagnostics.note("failed_on_moved_values", refused)
     for found, answers in zip(every, first, strict=True):
@@ -88,18 +93,30 @@ class _Watch:
 def _equal(sent: Any, fresh: Any) -> bool:
     """Compare containers, missing values equal to each other."""
     if isinstance(sent, np.ndarray):
-        return sent.shape == fresh.shape and bool(np.all((sent == fresh) | ((sent != sent) & (fresh != fresh))))
+        return sent.shape == fresh.shape and bool(
+            np.all((sent == fresh) | ((sent != sent) & (fresh != fresh)))
+        )
     if type(sent).__module__.partition(".")[0] == "pyarrow":
         return True  # cannot be written to
     return bool(sent.equals(fresh))
 
 
-def _moved(predictor: Predictor, table: Table, rows: IntArray, first: FloatArray) -> tuple[FloatArray, str | None]:
+def _moved(
+    predictor: Predictor, table: Table, rows: IntArray, first: FloatArray
+) -> tuple[FloatArray, str | None]:
     """Larger of the two median changes of each output under moved floats, and what the model said if it refused."""
     medians, refused = np.zeros(len(first)), None
     # Whole numbers are counts or codes: they carry no rounding, and a model that looks codes up would jump.
-    fractions = {c.position for c in table.columns if c.kind == "numeric" and np.any(c.levels != np.rint(c.levels))}
-    columns = [c.position for c in table.columns if c.kind not in ("numeric", "boolean") or c.position in fractions]
+    fractions = {
+        c.position
+        for c in table.columns
+        if c.kind == "numeric" and np.any(c.levels != np.rint(c.levels))
+    }
+    columns = [
+        c.position
+        for c in table.columns
+        if c.kind not in ("numeric", "boolean") or c.position in fractions
+    ]
     for direction in (1, -1):
         try:
             gaps = predictor.every(nudged(table, rows, direction, columns)) - first
@@ -161,14 +178,21 @@ def sensitivity_error(delta: float, sd: float) -> float:
 
 
 def risk_error(
-    delta: float, loss: PairLoss, predictions: FloatArray, mean: float, y: FloatArray, weights: FloatArray | None = None
+    delta: float,
+    loss: PairLoss,
+    predictions: FloatArray,
+    mean: float,
+    y: FloatArray,
+    weights: FloatArray | None = None,
 ) -> float:
     """Error of a risk: ``max over T in {empty, D} of mean_n max_± |L(F_T ± delta, y) - L(F_T, y)|``."""
     # Never below the rounding of a mean loss itself, which counts where residuals are far larger than predictions.
     errors = []
     for shown in (predictions, np.full_like(predictions, mean)):
         at = loss(shown, y)
-        change = np.maximum(np.abs(loss(shown + delta, y) - at), np.abs(loss(shown - delta, y) - at))
+        change = np.maximum(
+            np.abs(loss(shown + delta, y) - at), np.abs(loss(shown - delta, y) - at)
+        )
         errors += [float(np.average(each, weights=weights)) for each in (change, 2.0**-51 * at)]
     return max(errors)
 
@@ -178,7 +202,9 @@ def floor(n_sets: int, loss: Elementwise, order: int, error: float) -> float:
     return n_sets * float(loss(np.array([2.0 ** (order + 1) * error]))[0])
 
 
-def sampling_floor(loss: Elementwise, standard_error: FloatArray, weights: FloatArray | None = None) -> float:
+def sampling_floor(
+    loss: Elementwise, standard_error: FloatArray, weights: FloatArray | None = None
+) -> float:
     """What sampled partial effects add to the floor: ``sum_S mean_n loss(2 * standard error)``; rows by sets."""
     return float(np.sum(np.average(loss(2.0 * standard_error), axis=0, weights=weights)))
 
@@ -213,7 +239,11 @@ class Speed:
 
 def bound(probed: Probe | None, batch_size: int) -> Speed:
     """What a model takes at most, if larger calls cost no more a row than the small one of the probe."""
-    per_row = 0.0 if probed is None else probed.seconds_per_row + probed.seconds_per_call / min(64, batch_size)
+    per_row = (
+        0.0
+        if probed is None
+        else probed.seconds_per_row + probed.seconds_per_call / min(64, batch_size)
+    )
     return Speed(0.0, per_row, batch_size)
 
 

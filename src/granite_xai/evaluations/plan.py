@@ -19,7 +19,9 @@ class Distinct:
 
     codes: IntArray
     representatives: IntArray
-    levels: IntArray | None = None  # where the values are a grid of one column, their levels (-1: missing)
+    levels: IntArray | None = (
+        None  # where the values are a grid of one column, their levels (-1: missing)
+    )
 
     def __len__(self) -> int:
         return len(self.representatives)
@@ -36,7 +38,11 @@ class Grid:
         """The ordered columns with more than ``size`` values; none without a size, or in a table of one column."""
         if size is None or table.n_columns == 1:
             return cls()
-        many = (c for c in table.columns if len(c.levels) > size and c.kind not in ("nominal", "boolean"))
+        many = (
+            c
+            for c in table.columns
+            if len(c.levels) > size and c.kind not in ("nominal", "boolean")
+        )
         return cls({c.position: nearest(np.bincount(c.codes[c.codes >= 0]), size) for c in many})
 
     def distinct(self, table: Table, position: int) -> Distinct:
@@ -51,7 +57,10 @@ class Grid:
 def ends(table: Table, position: int) -> Distinct:
     """The smallest and the largest value of a column, which stand for no row."""
     own = table.columns[position].codes
-    rows = [int(np.flatnonzero(own == level)[0]) for level in (0, len(table.columns[position].levels) - 1)]
+    rows = [
+        int(np.flatnonzero(own == level)[0])
+        for level in (0, len(table.columns[position].levels) - 1)
+    ]
     return Distinct(np.zeros(0, dtype=np.intp), np.array(rows))
 
 
@@ -64,7 +73,9 @@ def nearest(counts: IntArray, size: int) -> IntArray:
     # The grid holds the values at the places ``ceil(N (g - 1/2) / size)`` of the sorted rows, g = 1 … size.
     places = -(-int(counts.sum()) * (2 * np.arange(1, size + 1) - 1) // (2 * size))
     grid = np.unique(np.searchsorted(np.cumsum(counts), places))
-    middles = (grid[:-1] + grid[1:]) // 2  # the last level that the lower of two neighbours stands for
+    middles = (
+        grid[:-1] + grid[1:]
+    ) // 2  # the last level that the lower of two neighbours stands for
     return np.asarray(grid[np.searchsorted(middles, np.arange(len(counts)))])
 
 
@@ -101,9 +112,13 @@ class Plan:
     """Which matrices ``E_S`` are evaluated, and where each coalition is read."""
 
     stores: dict[Coalition, Distinct]
-    stored_as: dict[Coalition, tuple[Coalition, bool]]  # ``(S, shown)``: it is S, or everything but S (hidden)
+    stored_as: dict[
+        Coalition, tuple[Coalition, bool]
+    ]  # ``(S, shown)``: it is S, or everything but S (hidden)
     n_rows: int
-    binned: AbstractSet[Coalition] = frozenset()  # sets whose values are told apart even where the model does not
+    binned: AbstractSet[Coalition] = (
+        frozenset()
+    )  # sets whose values are told apart even where the model does not
 
     @property
     def rows(self) -> int:
@@ -136,7 +151,9 @@ def plan(
         rest = everything - single
         if single in wanted or rest in wanted:
             stores[single], stored_as[single] = grid.distinct(table, position), (single, True)
-            wanted = wanted - ({rest} - apart) if len(rest) > 1 else wanted | {rest}  # of two columns both are read
+            wanted = (
+                wanted - ({rest} - apart) if len(rest) > 1 else wanted | {rest}
+            )  # of two columns both are read
     for coalition in sorted(wanted, key=lambda coalition: (len(coalition), sorted(coalition))):
         if coalition in stored_as:
             continue

@@ -26,7 +26,11 @@ class Steps:
     @property
     def cells(self) -> IntArray:
         """Interval of each row of the fit; 0 for missing values, and where there is but one."""
-        found = intervals_of(self.places, self.edges) if len(self.edges) > 1 else np.zeros_like(self.places)
+        found = (
+            intervals_of(self.places, self.edges)
+            if len(self.edges) > 1
+            else np.zeros_like(self.places)
+        )
         return np.where(self.places < 0, 0, found)
 
     def restrict(self, rows: IntArray) -> Steps:
@@ -47,7 +51,9 @@ class Steps:
             changes, intervals = self._across(rows, inside)
             found[rows, some] = own * changes
             if mean:
-                heavy = np.broadcast_to(weights[rows, some] if weights.shape[1] > 1 else weights[rows], inside.shape)
+                heavy = np.broadcast_to(
+                    weights[rows, some] if weights.shape[1] > 1 else weights[rows], inside.shape
+                )
                 found[rows, some] += mean * _means(changes, intervals, inside, heavy)
         return found
 
@@ -59,10 +65,17 @@ class Steps:
         own = intervals_of(places, self.edges)
         lower, upper = self.edges[own - 1], self.edges[own]
         intervals = np.repeat(own[:, None], inside.shape[1], axis=1)
-        changes = np.repeat((self.values[starts + upper] - self.values[starts + lower])[:, None], len(low), axis=1)
-        at = np.nonzero((lower[:, None] < lows) | (upper[:, None] > highs))  # where the region ends inside an interval
+        changes = np.repeat(
+            (self.values[starts + upper] - self.values[starts + lower])[:, None], len(low), axis=1
+        )
+        at = np.nonzero(
+            (lower[:, None] < lows) | (upper[:, None] > highs)
+        )  # where the region ends inside an interval
         low, high = lows[at], highs[at]
-        first, last = np.searchsorted(self.edges, low, side="right"), np.searchsorted(self.edges, high, side="left")
+        first, last = (
+            np.searchsorted(self.edges, low, side="right"),
+            np.searchsorted(self.edges, high, side="left"),
+        )
         there = np.minimum(np.maximum(own[at[0]], first), np.clip(last, 1, len(self.edges) - 1))
         low, high = np.maximum(low, self.edges[there - 1]), np.minimum(high, self.edges[there])
         begin, wide = starts[at[0]], low < high
@@ -82,12 +95,16 @@ def _ends(places: IntArray, members: BoolArray) -> tuple[IntArray, IntArray]:
     return (places[first] + 1) // 2, places[last] // 2
 
 
-def _means(changes: FloatArray, intervals: IntArray, inside: BoolArray, weights: FloatArray) -> FloatArray:
+def _means(
+    changes: FloatArray, intervals: IntArray, inside: BoolArray, weights: FloatArray
+) -> FloatArray:
     """Mean change over the rows of the same interval and side, at every row."""
     n_splits, count = inside.shape[1], 2 * (int(intervals.max()) + 1)
     cells = (2 * intervals + inside) * n_splits + np.arange(n_splits)
     own = weights.ravel(), (weights * changes).ravel()
-    mass, total = (np.bincount(cells.ravel(), weights=each, minlength=count * n_splits) for each in own)
+    mass, total = (
+        np.bincount(cells.ravel(), weights=each, minlength=count * n_splits) for each in own
+    )
     return np.asarray(np.divide(total, mass, out=np.zeros_like(total), where=mass > 0)[cells])
 
 
@@ -105,12 +122,19 @@ class Vectors:
 
     def restrict(self, rows: IntArray) -> Vectors:
         """Only these rows."""
-        return replace(self, values=self.values[rows], own=None if self.own is None else self.own[rows])
+        return replace(
+            self, values=self.values[rows], own=None if self.own is None else self.own[rows]
+        )
 
     def inner_entries(self, inside: BoolArray, column: int) -> BoolArray | None:
         """Which entries the inner side of a cut along a column reads; None where both sides read all."""
         # The grid is cut halfway between the neighbours on both sides, as in the original.
-        if self.column != column or self.grid is None or self.own is None or not (inside.any() and (~inside).any()):
+        if (
+            self.column != column
+            or self.grid is None
+            or self.own is None
+            or not (inside.any() and (~inside).any())
+        ):
             return None
         low, high = self.own[inside].max(), self.own[~inside].min()
         return np.asarray(self.grid <= (low + high) / 2)

@@ -12,7 +12,14 @@ Each function returns an unfitted `Granite`; further options are those of `Grani
 from __future__ import annotations
 
 from granite_xai.frameworks.compare import compare, overview, subgroup_importance
-from granite_xai.frameworks.published import cohex, fd_trees, gadget, repid, transformation_trees, vine
+from granite_xai.frameworks.published import (
+    cohex,
+    fd_trees,
+    gadget,
+    repid,
+    transformation_trees,
+    vine,
+)
 
 __all__ = ["cohex", "compare", "fd_trees", "gadget", "overview", "repid", "subgroup_importance"]
 __all__ += ["transformation_trees", "vine"]

@@ -21,20 +21,35 @@ from granite_xai.influence import Individual
 from granite_xai.partitioners import AllExcept, Clusters, Cohorts, Ice, RepidTree, Subgroups
 from granite_xai.search.original import NumericTree
 
-EFFECTS = {"pd": "ice-pdp", "ale": "ale", "shap": "shap-pdp"}  # the question behind each kind of effect of GADGET
-OBJECTIVES = {"coe": "coe", "pfi-pdp": "ice-pdp", "shap-pdp": "shap-pdp", "pfi-shap": "ice-shap"}  # of FD-Trees
+EFFECTS = {
+    "pd": "ice-pdp",
+    "ale": "ale",
+    "shap": "shap-pdp",
+}  # the question behind each kind of effect of GADGET
+OBJECTIVES = {
+    "coe": "coe",
+    "pfi-pdp": "ice-pdp",
+    "shap-pdp": "shap-pdp",
+    "pfi-shap": "ice-shap",
+}  # of FD-Trees
 
 
 def asked(granite: Granite) -> list[Disagreement]:
     """The questions behind what a configuration asks."""
-    objective = granite.question if isinstance(granite.question, Objective) else Objective(granite.question)
+    objective = (
+        granite.question if isinstance(granite.question, Objective) else Objective(granite.question)
+    )
     return [question for question, _ in objective.weighted()]
 
 
-def _configured(model: Any, question: Any, options: Any, feature: Hashable | None = None, **settings: Any) -> Granite:
+def _configured(
+    model: Any, question: Any, options: Any, feature: Hashable | None = None, **settings: Any
+) -> Granite:
     """A `Granite` with some settings, unless the options have others; for one column where a feature is given."""
     question = options.pop("question", question)
-    if feature is not None:  # questions about all columns become those of this one; `Granite` does so for names
+    if (
+        feature is not None
+    ):  # questions about all columns become those of this one; `Granite` does so for names
         settings |= {"features": [feature]}
         if isinstance(question, Disagreement) and question.first.influence == Individual():
             question = question.with_influence(Individual([feature]))
@@ -82,8 +97,17 @@ def vine(
     >>> len(g.partition_), g.description_accuracy_
     (2, 1.0)
     """
-    clusters = Clusters(Ice(feature, points, grid, differences=True), method, n_clusters, merge=exact)
-    return _configured(model, "ice-pdp", options, feature, partitioner=clusters, **(_original(points) if exact else {}))
+    clusters = Clusters(
+        Ice(feature, points, grid, differences=True), method, n_clusters, merge=exact
+    )
+    return _configured(
+        model,
+        "ice-pdp",
+        options,
+        feature,
+        partitioner=clusters,
+        **(_original(points) if exact else {}),
+    )
 
 
 def cohex(
@@ -117,7 +141,12 @@ def cohex(
     >>> cohex(lambda X: X[:, 0], free=2).partitioner.free
     2
     """
-    return _configured(model, "shap-pdp", options, partitioner=Cohorts("shap", against, free, beta, restarts, rounds))
+    return _configured(
+        model,
+        "shap-pdp",
+        options,
+        partitioner=Cohorts("shap", against, free, beta, restarts, rounds),
+    )
 
 
 def repid(
@@ -195,9 +224,19 @@ def gadget(
     question: Any = choose("effect", effect, EFFECTS)
     settings: dict[str, Any] = {"features": features}
     if effect == "ale" and intervals != 10:
-        question, settings = named_question("ale", intervals=intervals).with_influence(Individual(features)), {}
+        question, settings = (
+            named_question("ale", intervals=intervals).with_influence(Individual(features)),
+            {},
+        )
     if exact:
-        tree = RepidTree(features, effect, points, intervals, recalculate=recalculate, min_improvement=min_improvement)
+        tree = RepidTree(
+            features,
+            effect,
+            points,
+            intervals,
+            recalculate=recalculate,
+            min_improvement=min_improvement,
+        )
         settings |= {"partitioner": tree, "min_samples_leaf": 10, **_original()}
     return _configured(model, question, options, **settings)
 
@@ -222,7 +261,9 @@ def fd_trees(model: Any, objective: str = "coe", *, exact: bool = False, **optio
     >>> {name for rule in g.partition_.rules for name, _ in rule.conditions}
     {'x1'}
     """
-    question = choose("objective", objective, OBJECTIVES | {name: name for name in OBJECTIVES.values()})
+    question = choose(
+        "objective", objective, OBJECTIVES | {name: name for name in OBJECTIVES.values()}
+    )
     if not exact:
         return _configured(model, question, options)
     scaled = Objective(options.pop("question", question), normalize="variance")
@@ -230,7 +271,12 @@ def fd_trees(model: Any, objective: str = "coe", *, exact: bool = False, **optio
 
 
 def transformation_trees(
-    model: Any, feature: Hashable, question: Any = "mplot-pdp", *, by: str = "distribution", **options: Any
+    model: Any,
+    feature: Hashable,
+    question: Any = "mplot-pdp",
+    *,
+    by: str = "distribution",
+    **options: Any,
 ) -> Granite:
     """Regions in which one column hardly depends on the others, so that conditional and marginal effects agree.
 
@@ -253,4 +299,6 @@ def transformation_trees(
     {'x1'}
     """
     leaves = Subgroups(feature, by)
-    return _configured(model, question, options, feature, min_samples_leaf=30, alpha=0.02, partitioner=leaves)
+    return _configured(
+        model, question, options, feature, min_samples_leaf=30, alpha=0.02, partitioner=leaves
+    )

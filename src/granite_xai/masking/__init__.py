@@ -8,6 +8,8 @@ from granite_xai.masking.conditional import Conditional
 from granite_xai.masking.marginal import Marginal
 from granite_xai.masking.masking import Masking
 
-MASKINGS: dict[str, Masking] = {each.key: each for each in (Marginal(), Conditional(), Baseline(), Accumulated())}
+MASKINGS: dict[str, Masking] = {
+    each.key: each for each in (Marginal(), Conditional(), Baseline(), Accumulated())
+}
 
 __all__ = ["MASKINGS", "Accumulated", "Baseline", "Conditional", "Marginal", "Masking"]

@@ -9,7 +9,15 @@ from typing import ClassVar
 import numpy as np
 
 from granite_xai.base.errors import InputError, whole_number
-from granite_xai.base.typing import AleColumn, AleDifference, Coalition, FloatArray, IntArray, Term, Terms
+from granite_xai.base.typing import (
+    AleColumn,
+    AleDifference,
+    Coalition,
+    FloatArray,
+    IntArray,
+    Term,
+    Terms,
+)
 from granite_xai.compute.primitives import as_part
 from granite_xai.engine.averages import Averages
 from granite_xai.engine.masked import Masked, RowValues
@@ -17,7 +25,14 @@ from granite_xai.engine.splits import Splits
 from granite_xai.evaluations.evaluations import Evaluations
 from granite_xai.evaluations.steps import intervals_of
 from granite_xai.influence import PlayersAndSets
-from granite_xai.masking.bins import COUNT, carriers, interval_edges, level_codes, ranks_among, rows_stood_for
+from granite_xai.masking.bins import (
+    COUNT,
+    carriers,
+    interval_edges,
+    level_codes,
+    ranks_among,
+    rows_stood_for,
+)
 from granite_xai.masking.masking import Masking, Needed
 from granite_xai.tables import Column, Table
 
@@ -94,14 +109,22 @@ class AleIntervals:
         if self.fitted.kind == "boolean":
             above = below = level_codes(column, self.fitted)
         else:
-            above, below = (ranks_among(column, self.fitted, side=side) for side in ("left", "right"))
+            above, below = (
+                ranks_among(column, self.fitted, side=side) for side in ("left", "right")
+            )
         after = np.searchsorted(self.parts, above, side="left")
         met = (above == below) & (np.append(self.parts, -1)[after] == above)
-        places, edges = np.clip(2 * after - ~met, 0, 2 * len(self.parts) - 2), np.searchsorted(self.parts, self.edges)
+        places, edges = (
+            np.clip(2 * after - ~met, 0, 2 * len(self.parts) - 2),
+            np.searchsorted(self.parts, self.edges),
+        )
         own, last = intervals_of(places, edges), len(edges) - 1
         # A row before the first point of its region is counted to the next interval, one behind the last to the former.
         down = np.where(places == 2 * edges[own - 1] + 1, np.maximum(own - 2, 0), own - 1)
-        up, missing = np.where(places >= 2 * edges[own] - 1, np.minimum(own + 1, last), own), column.codes < 0
+        up, missing = (
+            np.where(places >= 2 * edges[own] - 1, np.minimum(own + 1, last), own),
+            column.codes < 0,
+        )
         counts = np.where(missing, 0, edges[up] - edges[down] + 1)
         return np.where(missing, -1, places), edges[down], counts
 
@@ -116,13 +139,19 @@ class AleIntervals:
         return self.parts[edges], np.where(places < 0, 0, intervals_of(places, edges))
 
 
-def fit_steps(key: AleColumn, table: Table, weights: FloatArray | None = None) -> AleIntervals | None:
+def fit_steps(
+    key: AleColumn, table: Table, weights: FloatArray | None = None
+) -> AleIntervals | None:
     """Intervals between the minimum and the edges of the bins; None for nominal and constant columns."""
     column, count = table.columns[key.column], key.intervals
     if column.kind == "nominal" or len(column.levels) < 2:
         return None
-    coarse, fine = (interval_edges(column, rows_stood_for(weights), each) for each in (count, PARTS * count))
-    edges, parts = (np.union1d([0], found).astype(np.intp) for found in (coarse, np.union1d(coarse, fine)))
+    coarse, fine = (
+        interval_edges(column, rows_stood_for(weights), each) for each in (count, PARTS * count)
+    )
+    edges, parts = (
+        np.union1d([0], found).astype(np.intp) for found in (coarse, np.union1d(coarse, fine))
+    )
     return AleIntervals(column, edges, table.take(carriers(column, parts)), parts)
 
 
@@ -136,11 +165,20 @@ class Changes(Masked):
     def combined(self, terms: Terms) -> RowValues:
         """A linear combination of changes, and of the mean prediction that effects are counted from."""
         P, splits = self.splits.primitives, self.splits
-        predictions: Terms = {term: value for term, value in terms.items() if isinstance(term, frozenset)}
+        predictions: Terms = {
+            term: value for term, value in terms.items() if isinstance(term, frozenset)
+        }
         values = Averages(self.evaluations, splits).combined(predictions)
-        weights, parts = splits.weights[:, None] if splits.lines is None else splits.lines.T, list(values.parts)
-        for column in dict.fromkeys(term.column for term in terms if isinstance(term, AleDifference)):
-            own, mean = (terms.get(AleDifference(column, averaged), 0.0) for averaged in (False, True))
+        weights, parts = (
+            splits.weights[:, None] if splits.lines is None else splits.lines.T,
+            list(values.parts),
+        )
+        for column in dict.fromkeys(
+            term.column for term in terms if isinstance(term, AleDifference)
+        ):
+            own, mean = (
+                terms.get(AleDifference(column, averaged), 0.0) for averaged in (False, True)
+            )
             found = self.evaluations.changes[column].gaps(splits.members, weights, own, mean)
             parts.append(as_part(P, P.array(found)))
         return values._replace(parts=tuple(parts))

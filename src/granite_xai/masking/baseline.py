@@ -39,7 +39,9 @@ class Baseline(Masking):
 
     def __post_init__(self) -> None:
         if not isinstance(self.row, str):
-            object.__setattr__(self, "row", tuple(self.row.items() if isinstance(self.row, Mapping) else self.row))
+            object.__setattr__(
+                self, "row", tuple(self.row.items() if isinstance(self.row, Mapping) else self.row)
+            )
         elif self.row not in (known := ("median", "mean", "region")):
             raise unknown("row", self.row, known)
 
@@ -58,7 +60,9 @@ class Baseline(Masking):
         """The one row, unless every region has its own."""
         return 0 if self.averages_rows else 1
 
-    def learn(self, table: Table, coalitions: AbstractSet[Coalition], weights: FloatArray, seed: int) -> Learned:
+    def learn(
+        self, table: Table, coalitions: AbstractSet[Coalition], weights: FloatArray, seed: int
+    ) -> Learned:
         """The row, unless every region has its own."""
         if self.averages_rows:
             return Learned()
@@ -69,13 +73,19 @@ class Baseline(Masking):
 
     def evaluations(self, coalitions: AbstractSet[Coalition]) -> Needed:
         """The rows against the baseline; pairs of rows where the baseline may be any of them."""
-        return Needed(coalitions, coordinates=True) if self.averages_rows else Needed(against=coalitions)
+        return (
+            Needed(coalitions, coordinates=True)
+            if self.averages_rows
+            else Needed(against=coalitions)
+        )
 
     def masked(self, evaluations: Evaluations, splits: Splits) -> Masked:
         """Predictions against the baseline of the row's region."""
         if self.averages_rows:
             return AgainstCentres(evaluations, splits)
-        return AgainstReferences(evaluations, splits, lambda visible: evaluations.against[self, visible])
+        return AgainstReferences(
+            evaluations, splits, lambda visible: evaluations.against[self, visible]
+        )
 
     def anchored(self, region: int | None) -> Masking:
         """For other rows a region's baseline is one of its fitting rows."""
@@ -96,7 +106,9 @@ class RegionRow(Masking):
 
     def masked(self, evaluations: Evaluations, splits: Splits) -> Masked:
         """Predictions against the baseline."""
-        return AgainstReferences(evaluations, splits, lambda visible: evaluations.against[self, visible])
+        return AgainstReferences(
+            evaluations, splits, lambda visible: evaluations.against[self, visible]
+        )
 
 
 def _central_row(table: Table, weights: FloatArray, means: bool) -> Table:
@@ -111,7 +123,10 @@ def _central_row(table: Table, weights: FloatArray, means: bool) -> Table:
         return row
     numeric = [column for column in table.columns if column.kind == "numeric"]
     present = {column.name: (column.values, column.codes >= 0) for column in numeric}
-    averages = {name: float(np.average(cells[at], weights=weights[at])) for name, (cells, at) in present.items()}
+    averages = {
+        name: float(np.average(cells[at], weights=weights[at]))
+        for name, (cells, at) in present.items()
+    }
     return row_like(row, averages, "row")
 
 
@@ -120,7 +135,9 @@ def central_position(column: Column, weights: FloatArray) -> int:
     present = np.flatnonzero(column.codes >= 0)
     if not len(present):
         return 0
-    shares = np.bincount(column.codes[present], weights=weights[present], minlength=len(column.levels))
+    shares = np.bincount(
+        column.codes[present], weights=weights[present], minlength=len(column.levels)
+    )
     nominal = column.kind in ("nominal", "boolean")
     code = np.argmax(shares) if nominal else np.searchsorted(np.cumsum(shares) * 2, shares.sum())
     return int(np.flatnonzero(column.codes == code)[0])

@@ -14,12 +14,22 @@ from granite_xai.base.typing import Coalition, FloatArray, IntArray
 from granite_xai.tables import Column, Table
 
 _SAME = 1e-12  # relative difference of sums that counts as rounding: ten rows of weight 0.1 weigh as much as one of 1
-BinFunction = Callable[["Table"], IntArray]  # bin number of each row of a table; a value that can be pickled
-COUNT, LEAF = 10, 20  # bins of one column, and leaves of the tree for several; rows that each leaf must hold
+BinFunction = Callable[
+    ["Table"], IntArray
+]  # bin number of each row of a table; a value that can be pickled
+COUNT, LEAF = (
+    10,
+    20,
+)  # bins of one column, and leaves of the tree for several; rows that each leaf must hold
 
 
 def fit_bins(
-    bins: Any, table: Table, visible: Coalition, seed: int = 0, weights: FloatArray | None = None, guarded: bool = False
+    bins: Any,
+    table: Table,
+    visible: Coalition,
+    seed: int = 0,
+    weights: FloatArray | None = None,
+    guarded: bool = False,
 ) -> BinFunction:
     """Learn ``bin_T``, from a table to one bin number a row, for the visible columns T; ``bins``: see `Conditional`."""
     # ``weights`` tell how many rows each row stands for: quantiles, ranks and leaves of the tree are those of the
@@ -35,7 +45,9 @@ def fit_bins(
         fitted = deepcopy(bins)  # one object of the user serves every coalition
         fitted.fit(table.select(columns), table.select(rest))
         return CustomBins(columns, fitted)
-    varying = (column for column in table.columns if len(column.levels) + int((column.codes < 0).any()) > 1)
+    varying = (
+        column for column in table.columns if len(column.levels) + int((column.codes < 0).any()) > 1
+    )
     columns = tuple(column.position for column in varying if column.position in columns)
     if not columns:
         return OneBin()
@@ -119,7 +131,11 @@ class BinTree:
 
     def __post_init__(self) -> None:
         count, whole = len(self.threshold), (self.feature, self.left, self.right)
-        if not count or any(part.shape != (count,) for part in (self.threshold, *whole)) or np.any(self.feature < 0):
+        if (
+            not count
+            or any(part.shape != (count,) for part in (self.threshold, *whole))
+            or np.any(self.feature < 0)
+        ):
             raise ValueError("nodes lack a feature, a threshold or children")
         inner = np.flatnonzero((self.left >= 0) | (self.right >= 0))
         children = np.concatenate([self.left[inner], self.right[inner]])
@@ -158,8 +174,15 @@ class TreeBins:
     tree: BinTree
 
     def __post_init__(self) -> None:
-        positions, width = [column.position for column in self.fitted], sum(map(_width, self.fitted))
-        if not positions or sorted(set(positions)) != positions or np.any(self.tree.feature >= width):
+        positions, width = (
+            [column.position for column in self.fitted],
+            sum(map(_width, self.fitted)),
+        )
+        if (
+            not positions
+            or sorted(set(positions)) != positions
+            or np.any(self.tree.feature >= width)
+        ):
             raise ValueError("the columns do not ascend, or the tree reads more of them")
 
     def __call__(self, table: Table) -> IntArray:
@@ -179,7 +202,9 @@ class CustomBins:
         answer = np.asarray(self.bins.apply(table.select(self.columns)))
         if answer.shape != (table.n_rows,):
             message = f"bins.apply returned shape {answer.shape} for {table.n_rows} rows."
-            raise InputError(message, code="P03", argument="bins", hint="Return one bin number for each row.")
+            raise InputError(
+                message, code="P03", argument="bins", hint="Return one bin number for each row."
+            )
         return np.unique(answer, return_inverse=True)[1].reshape(-1).astype(np.intp)
 
 
@@ -191,17 +216,25 @@ def common_bins(function: BinFunction, table: Table, fitted: Table) -> tuple[Int
     def keys(of: Table) -> Any:
         if isinstance(function, CustomBins):
             return np.asarray(function.bins.apply(of.select(function.columns)))[:, None]
-        return np.stack([level_codes(of.columns[j], fitted.columns[j]) for j in function.columns], axis=1)
+        return np.stack(
+            [level_codes(of.columns[j], fitted.columns[j]) for j in function.columns], axis=1
+        )
 
-    codes = np.unique(np.concatenate([keys(table), keys(fitted)]), axis=0, return_inverse=True)[1].reshape(-1)
+    codes = np.unique(np.concatenate([keys(table), keys(fitted)]), axis=0, return_inverse=True)[
+        1
+    ].reshape(-1)
     return codes[: table.n_rows], codes[table.n_rows :]
 
 
-def _tree(table: Table, columns: tuple[int, ...], seed: int, weights: FloatArray | None, guarded: bool) -> BinFunction:
+def _tree(
+    table: Table, columns: tuple[int, ...], seed: int, weights: FloatArray | None, guarded: bool
+) -> BinFunction:
     """The tree; with weights a leaf must weigh as much as so many rows would."""
     from sklearn.tree import DecisionTreeRegressor
 
-    hidden = (column for column in table.columns if column.position not in columns and not column.passes)
+    hidden = (
+        column for column in table.columns if column.position not in columns and not column.passes
+    )
     targets = [block for column in hidden if (block := _target(column, weights)) is not None]
     least = LEAF if weights is None else LEAF * (1 - _SAME) / float(weights.sum())
     if not targets or (weights is not None and least > 0.5):
@@ -223,11 +256,16 @@ def _by_chance(outputs: FloatArray, n_columns: int) -> float:
     from scipy.stats import chi2
 
     along = np.linalg.svd(outputs - outputs.mean(axis=0), compute_uv=False) ** 2 / len(outputs)
-    scale, level = float(np.sum(along**2) / np.sum(along)), 0.05 / (10 * n_columns * (n_columns - 1))
+    scale, level = (
+        float(np.sum(along**2) / np.sum(along)),
+        0.05 / (10 * n_columns * (n_columns - 1)),
+    )
     return float(scale * chi2.isf(level, float(np.sum(along)) / scale)) / int(outputs.shape[1])
 
 
-def interval_edges(column: Column, weights: FloatArray | None = None, count: int = COUNT) -> IntArray:
+def interval_edges(
+    column: Column, weights: FloatArray | None = None, count: int = COUNT
+) -> IntArray:
     """Upper ends of the bins of an ordered column, as positions among its levels."""
     # The k-th edge is the smallest value with at least k tenths of the (present) rows, by their weight, at or below it;
     # with at most ten distinct values every value is an edge. ``count`` bins instead of ten.
@@ -260,7 +298,9 @@ def sortable(column: Column, fitted: Column) -> tuple[Any, Any]:
     if fitted.order is None:
         return fitted.levels, column.levels
     place = {label: i for i, label in enumerate(fitted.order)}
-    return [place[level] for level in fitted.levels], [place.get(level, len(place)) for level in column.levels]
+    return [place[level] for level in fitted.levels], [
+        place.get(level, len(place)) for level in column.levels
+    ]
 
 
 def level_codes(column: Column, fitted: Column) -> IntArray:
@@ -273,7 +313,11 @@ def level_codes(column: Column, fitted: Column) -> IntArray:
 
 def _width(column: Column) -> int:
     """Numbers that the tree reads of a column: its rank, or one indicator a level."""
-    return len(column.levels) + int((column.codes < 0).any()) if column.kind in ("nominal", "boolean") else 1
+    return (
+        len(column.levels) + int((column.codes < 0).any())
+        if column.kind in ("nominal", "boolean")
+        else 1
+    )
 
 
 def _predictors(table: Table, fitted: tuple[Column, ...]) -> FloatArray:
@@ -283,7 +327,9 @@ def _predictors(table: Table, fitted: tuple[Column, ...]) -> FloatArray:
 def _numbers(column: Column, fitted: Column) -> FloatArray:
     """An ordered column as ranks among the fitting values, a nominal one as indicators, all 0 for an unseen level."""
     if fitted.kind in ("nominal", "boolean"):
-        return np.equal.outer(level_codes(column, fitted), np.arange(_width(fitted))).astype(np.float64)
+        return np.equal.outer(level_codes(column, fitted), np.arange(_width(fitted))).astype(
+            np.float64
+        )
     ranks = ranks_among(column, fitted, side="right")
     # Below all fitting values: the lowest rank, since -1 is for missing values.
     return np.where(column.codes < 0, -1, np.maximum(ranks, 0))[:, None].astype(np.float64)
@@ -296,7 +342,15 @@ def _target(column: Column, weights: FloatArray | None = None) -> FloatArray | N
     if np.count_nonzero(counts) < 2:
         return None
     middle = np.cumsum(counts) - (counts - 1) / 2
-    block = _numbers(column, column) if column.kind in ("nominal", "boolean") else middle[codes][:, None]
+    block = (
+        _numbers(column, column)
+        if column.kind in ("nominal", "boolean")
+        else middle[codes][:, None]
+    )
     center = np.average(block, axis=0, weights=weights)
-    spread = block.var(axis=0) if weights is None else np.average((block - center) ** 2, axis=0, weights=weights)
+    spread = (
+        block.var(axis=0)
+        if weights is None
+        else np.average((block - center) ** 2, axis=0, weights=weights)
+    )
     return np.asarray(block / np.sqrt(spread.sum()))

@@ -42,7 +42,9 @@ class Conditional(Masking):
 
     bins: Any = "tree"
     sampler: str = "bins"
-    guarded: bool = field(default=False, repr=False)  # whether the tree that makes the bins may not split on noise
+    guarded: bool = field(
+        default=False, repr=False
+    )  # whether the tree that makes the bins may not split on noise
     key: ClassVar[str] = "conditional"
     redraws: ClassVar[bool] = True
 
@@ -50,20 +52,31 @@ class Conditional(Masking):
         choose("sampler", self.sampler, {"bins": "bins", "copula": "copula"})
         named = isinstance(self.bins, str) and self.bins in ("tree", "exact")
         if not named and not (hasattr(self.bins, "fit") and hasattr(self.bins, "apply")):
-            wanted, hint = "fit(X_T, X_rest) and apply(X_T)", "Pass bins='tree', bins='exact' or such an object."
+            wanted, hint = (
+                "fit(X_T, X_rest) and apply(X_T)",
+                "Pass bins='tree', bins='exact' or such an object.",
+            )
             text = f"bins={self.bins!r} is neither 'tree' nor 'exact' nor an object with {wanted}."
             raise InputError(text, code="P01", argument="bins", hint=hint)
 
-    def learn(self, table: Table, coalitions: AbstractSet[Coalition], weights: FloatArray, seed: int) -> Learned:
+    def learn(
+        self, table: Table, coalitions: AbstractSet[Coalition], weights: FloatArray, seed: int
+    ) -> Learned:
         """The bins of the visible columns, or the copula of all."""
         if self.sampler == "copula":
             return Learned(copula=fit_copula(table, weights))
         options = (seed, weights, self.guarded)
-        return Learned({visible: fit_bins(self.bins, table, visible, *options) for visible in coalitions})
+        return Learned(
+            {visible: fit_bins(self.bins, table, visible, *options) for visible in coalitions}
+        )
 
     def evaluations(self, coalitions: AbstractSet[Coalition]) -> Needed:
         """Pairs of rows, and the bins of the rows; or pairs of rows and residuals."""
-        return Needed(sampled=coalitions) if self.sampler == "copula" else Needed(pairs=coalitions, bins=coalitions)
+        return (
+            Needed(sampled=coalitions)
+            if self.sampler == "copula"
+            else Needed(pairs=coalitions, bins=coalitions)
+        )
 
     def cells(self, evaluations: Evaluations, term: Term) -> IntArray | None:
         """The bin of each row."""
@@ -79,9 +92,15 @@ class Conditional(Masking):
     def masked(self, evaluations: Evaluations, splits: Splits) -> Masked:
         """Means over the rows of a side that share a bin, or over the residuals of all."""
         if self.sampler == "copula":
-            own = {visible: matrix for (masking, visible), matrix in evaluations.sampled.items() if masking == self}
+            own = {
+                visible: matrix
+                for (masking, visible), matrix in evaluations.sampled.items()
+                if masking == self
+            }
             stored = {visible: (visible, True) for visible in own}
-            return Averages(replace(evaluations, matrices=own, stored_as=stored, snapped={}), splits)
+            return Averages(
+                replace(evaluations, matrices=own, stored_as=stored, snapped={}), splits
+            )
         return Averages(evaluations, splits, lambda visible: self._bins(evaluations, visible))
 
     def _bins(self, evaluations: Evaluations, visible: Coalition) -> Bins | None:

@@ -58,17 +58,30 @@ class Copula:
         for column in table.columns:
             if column.kind == "nominal" or column.missing.any():
                 fault = "has missing values" if column.missing.any() else "has no order"
-                words = f"X {column_text(column.name, column.position)} {fault}; a copula needs ranks."
+                words = (
+                    f"X {column_text(column.name, column.position)} {fault}; a copula needs ranks."
+                )
                 hint = "Use Conditional() with bins, which take any column."
-                raise InputError(words, code="P03", argument="masking", columns=[column.name], hint=hint)
-        return np.column_stack([margin.scores(table.columns[j]) for j, margin in sorted(self.margins.items())])
+                raise InputError(
+                    words, code="P03", argument="masking", columns=[column.name], hint=hint
+                )
+        return np.column_stack(
+            [margin.scores(table.columns[j]) for j, margin in sorted(self.margins.items())]
+        )
 
     def predictions(
-        self, predictor: Predictor, table: Table, visible: Coalition, carriers: IntArray, space: Workspace
+        self,
+        predictor: Predictor,
+        table: Table,
+        visible: Coalition,
+        carriers: IntArray,
+        space: Workspace,
     ) -> FloatArray:
         """F of the visible values of each carrier with hidden ones by every row's residuals, (carriers, n)."""
         shown, hidden = sorted(visible), [j for j in range(table.n_columns) if j not in visible]
-        slopes = np.linalg.pinv(self.correlations[np.ix_(shown, shown)], rcond=1e-10, hermitian=True)
+        slopes = np.linalg.pinv(
+            self.correlations[np.ix_(shown, shown)], rcond=1e-10, hermitian=True
+        )
         slopes = slopes @ self.correlations[np.ix_(shown, hidden)]
         scores, n = self.scores(table), table.n_rows
         expected = scores[:, shown] @ slopes
@@ -78,13 +91,17 @@ class Copula:
             rows = carriers[start : start + step]
             base, donors = np.repeat(rows, n), np.tile(np.arange(n), len(rows))
 
-            def build(at: slice | IntArray, base: IntArray = base, donors: IntArray = donors) -> Any:
+            def build(
+                at: slice | IntArray, base: IntArray = base, donors: IntArray = donors
+            ) -> Any:
                 drawn = expected[base[at]] + residuals[donors[at]]
                 made = [column.take(base[at]) for column in table.columns]
                 for place, j in enumerate(hidden):
                     made[j] = replace(made[j], values=self.margins[j].values(drawn[:, place]))
                 own = np.arange(len(drawn))
-                return table.container.recombined(base[at], table.container.adopt(made), own, hidden)
+                return table.container.recombined(
+                    base[at], table.container.adopt(made), own, hidden
+                )
 
             asked = Rows(len(base), table, base, table, donors, tuple(hidden))
             result[start : start + step] = predictor.evaluate(build, asked).reshape(len(rows), n)
@@ -95,7 +112,10 @@ def fit_copula(table: Table, weights: FloatArray) -> Copula:
     """Learn margins and correlations, by the weight of the rows."""
     codes = [np.maximum(column.codes, 0) for column in table.columns]
     shares = [np.cumsum(np.bincount(own, weights=weights)) / weights.sum() for own in codes]
-    margins = {j: Margin(column, share) for j, (column, share) in enumerate(zip(table.columns, shares, strict=True))}
+    margins = {
+        j: Margin(column, share)
+        for j, (column, share) in enumerate(zip(table.columns, shares, strict=True))
+    }
     scores = Copula(margins, np.eye(len(margins))).scores(table)
     centred = scores - np.average(scores, axis=0, weights=weights)
     spread = np.sqrt(np.average(np.square(centred), axis=0, weights=weights))

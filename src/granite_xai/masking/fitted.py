@@ -12,7 +12,9 @@ from granite_xai.masking.copula import Copula
 from granite_xai.masking.masking import Masking
 from granite_xai.tables import Table
 
-Reading = tuple[Masking, Coalition]  # one masked model that is read: a masking operator and the visible columns
+Reading = tuple[
+    Masking, Coalition
+]  # one masked model that is read: a masking operator and the visible columns
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -22,19 +24,32 @@ class FittedMaskings:
     bins: dict[Reading, BinFunction]  # from (masking, coalition) to a bin function
     baselines: dict[Masking, Table]  # from a masking to the table of its reference rows
     steps: dict[AleColumn, AleIntervals]  # from a column and their number to its intervals
-    copulas: dict[Masking, Copula] = field(default_factory=dict)  # from a masking to the copula it draws from
+    copulas: dict[Masking, Copula] = field(
+        default_factory=dict
+    )  # from a masking to the copula it draws from
 
 
 def fit_reference(
-    readings: Iterable[Reading], changes: Iterable[AleColumn], table: Table, weights: FloatArray, random_state: int
+    readings: Iterable[Reading],
+    changes: Iterable[AleColumn],
+    table: Table,
+    weights: FloatArray,
+    random_state: int,
 ) -> FittedMaskings:
     """Learn the bins, references and intervals that some readings and changes need."""
     visible: dict[Masking, set[Coalition]] = {}
     for masking, coalition in readings:
         visible.setdefault(masking, set()).add(coalition)
-    learned = {masking: masking.learn(table, sets, weights, random_state) for masking, sets in visible.items()}
+    learned = {
+        masking: masking.learn(table, sets, weights, random_state)
+        for masking, sets in visible.items()
+    }
     return FittedMaskings(
-        {(masking, coalition): bins for masking, own in learned.items() for coalition, bins in own.bins.items()},
+        {
+            (masking, coalition): bins
+            for masking, own in learned.items()
+            for coalition, bins in own.bins.items()
+        },
         {masking: own.references for masking, own in learned.items() if own.references is not None},
         {key: found for key in changes if (found := fit_steps(key, table, weights)) is not None},
         {masking: own.copula for masking, own in learned.items() if own.copula is not None},

@@ -26,10 +26,16 @@ from granite_xai.tables import Table
 class Needed(NamedTuple):
     """The evaluations that some coalitions need."""
 
-    pairs: AbstractSet[Coalition] = frozenset()  # T whose ``F(x_T, x'_{-T})`` is needed for all pairs of rows
-    against: AbstractSet[Coalition] = frozenset()  # T whose ``F(x_T, b_{-T})`` is, for the reference rows b learned
+    pairs: AbstractSet[Coalition] = (
+        frozenset()
+    )  # T whose ``F(x_T, x'_{-T})`` is needed for all pairs of rows
+    against: AbstractSet[Coalition] = (
+        frozenset()
+    )  # T whose ``F(x_T, b_{-T})`` is, for the reference rows b learned
     bins: AbstractSet[Coalition] = frozenset()  # coalitions whose bins are needed
-    sampled: AbstractSet[Coalition] = frozenset()  # T whose hidden columns the copula draws for all pairs of rows
+    sampled: AbstractSet[Coalition] = (
+        frozenset()
+    )  # T whose hidden columns the copula draws for all pairs of rows
     coordinates: bool = False  # whether the places of the rows in their columns are needed
 
 
@@ -47,13 +53,23 @@ class Masking(ABC):
 
     __slots__ = ()
     key: ClassVar[str]
-    hides: ClassVar[bool] = True  # whether columns are hidden at all, so that every coalition has a masked model
-    redraws: ClassVar[bool] = False  # whether hidden columns are drawn from the region: Jansen's variance is defined
-    averages_rows: ClassVar[bool] = False  # ``F_T`` is a mean over single rows: local effects are means over pairs
-    in_pairs: ClassVar[bool] = False  # ``F_T`` is a mean over all rows, or fixed: tables over pairs of cuts
+    hides: ClassVar[bool] = (
+        True  # whether columns are hidden at all, so that every coalition has a masked model
+    )
+    redraws: ClassVar[bool] = (
+        False  # whether hidden columns are drawn from the region: Jansen's variance is defined
+    )
+    averages_rows: ClassVar[bool] = (
+        False  # ``F_T`` is a mean over single rows: local effects are means over pairs
+    )
+    in_pairs: ClassVar[bool] = (
+        False  # ``F_T`` is a mean over all rows, or fixed: tables over pairs of cuts
+    )
     n_references: ClassVar[int] = 0  # reference rows that are learned and the same in every region
 
-    def learn(self, table: Table, coalitions: AbstractSet[Coalition], weights: FloatArray, seed: int) -> Learned:
+    def learn(
+        self, table: Table, coalitions: AbstractSet[Coalition], weights: FloatArray, seed: int
+    ) -> Learned:
         """What the fitting rows say, for some sets of visible columns."""
         return Learned()
 

@@ -6,13 +6,37 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Any, NamedTuple
 
-from granite_xai.base.errors import Diagnostics, GraniteError, ModelError, ModelWarning, choose, warn, whole_number
+from granite_xai.base.errors import (
+    Diagnostics,
+    GraniteError,
+    ModelError,
+    ModelWarning,
+    choose,
+    warn,
+    whole_number,
+)
 from granite_xai.models import estimators, networks
-from granite_xai.models.output import ALL, EVERY, SCALES, ModelOutput, first_line, outside_unit_interval, read_numbers
+from granite_xai.models.output import (
+    ALL,
+    EVERY,
+    SCALES,
+    ModelOutput,
+    first_line,
+    outside_unit_interval,
+    read_numbers,
+)
 from granite_xai.models.predictor import DEFAULT_BATCH, Predictor, Rows, Usage, together
 from granite_xai.tables import Table
 
-__all__ = ["DEFAULT_BATCH", "Predictor", "Rows", "Usage", "accepts_missing", "as_predictor", "for_table"]
+__all__ = [
+    "DEFAULT_BATCH",
+    "Predictor",
+    "Rows",
+    "Usage",
+    "accepts_missing",
+    "as_predictor",
+    "for_table",
+]
 __all__ += ["outside_unit_interval", "together"]
 
 Record = Diagnostics | None
@@ -20,7 +44,12 @@ _RESPONSES = {name: name for name in ("auto", "predict", "probability", "raw")}
 
 
 def as_predictor(
-    model: Any, *, output: Any = None, response: str = "auto", batch_size: int | None = None, record: Record = None
+    model: Any,
+    *,
+    output: Any = None,
+    response: str = "auto",
+    batch_size: int | None = None,
+    record: Record = None,
 ) -> Predictor:
     """Turn any model into a function from tables to one number a row (options as in `Granite`), not called yet."""
     if isinstance(model, Predictor):
@@ -67,16 +96,24 @@ def accepts_missing(model: Any) -> bool:
 
 
 def _kind_of(model: Any) -> Kind:
-    what, hint = f"a {type(model).__name__}, which has no predict and cannot be called", _PASS_A_MODEL
+    what, hint = (
+        f"a {type(model).__name__}, which has no predict and cannot be called",
+        _PASS_A_MODEL,
+    )
     if model is None:
         what = "None, not a model"
     elif isinstance(model, type):
         what = f"the class {model.__name__}, not a model"
         hint = f"Pass a fitted instance: {model.__name__}(…).fit(X, y)."
     elif isinstance(model, ModuleType):
-        what, hint = f"the module {model.__name__}, not a model", "Pass an object or a function of it."
+        what, hint = (
+            f"the module {model.__name__}, not a model",
+            "Pass an object or a function of it.",
+        )
     else:
-        own = (kind for kind in _KINDS if all(estimators.has(model, method) for method in kind.methods))
+        own = (
+            kind for kind in _KINDS if all(estimators.has(model, method) for method in kind.methods)
+        )
         if (found := next(own, _FUNCTION if callable(model) else None)) is not None:
             return found
     raise ModelError(f"model is {what}.", code="M21", argument="model", hint=hint)
@@ -85,7 +122,9 @@ def _kind_of(model: Any) -> Kind:
 def _read_function(model: Any, output: Any, response: str) -> ModelOutput:
     name = getattr(model, "__name__", "<lambda>")
     label = "function" if name == "<lambda>" else f"function {name}"
-    return read_numbers(model, output, label, SCALES.get(response, "predict"))._replace(is_function=True)
+    return read_numbers(model, output, label, SCALES.get(response, "predict"))._replace(
+        is_function=True
+    )
 
 
 # The first row whose methods a model has reads it, so special kinds stand above the general ones.

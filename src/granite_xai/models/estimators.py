@@ -8,12 +8,24 @@ from functools import partial
 from typing import Any
 
 from granite_xai.base.errors import InputError, ModelError
-from granite_xai.models.output import LABEL_WARNING, Classes, ModelOutput, Send, class_names, read_classes, read_numbers
+from granite_xai.models.output import (
+    LABEL_WARNING,
+    Classes,
+    ModelOutput,
+    Send,
+    class_names,
+    read_classes,
+    read_numbers,
+)
 
 METHODS = {"predict": "predict", "probability": "predict_proba", "raw": "decision_function"}
 
 # Arguments by which estimators without a decision function give their score before the link function.
-_RAW_ARGUMENTS: dict[str, Any] = {"output_margin": True, "raw_score": True, "prediction_type": "RawFormulaVal"}
+_RAW_ARGUMENTS: dict[str, Any] = {
+    "output_margin": True,
+    "raw_score": True,
+    "prediction_type": "RawFormulaVal",
+}
 
 
 def has(model: Any, method: str) -> bool:
@@ -28,7 +40,11 @@ def read_estimator(model: Any, output: Any, response: str) -> ModelOutput:
         return _read_score(model, classes, output)
     if response == "probability" or (response == "auto" and has(model, "predict_proba")):
         return read_classes(_method(model, "probability"), "probability", classes, output)
-    warning = None if classes is None or response == "predict" else LABEL_WARNING.format(type(model).__name__)
+    warning = (
+        None
+        if classes is None or response == "predict"
+        else LABEL_WARNING.format(type(model).__name__)
+    )
     return read_numbers(_method(model, "predict"), output, "predict")._replace(warning=warning)
 
 
@@ -56,12 +72,16 @@ def _read_score(model: Any, classes: Classes, output: Any) -> ModelOutput:
     if classes and len(classes) > 2 and getattr(model, "decision_function_shape", None) == "ovo":
         # With three classes there are as many scores of pairs as classes: nothing later would notice.
         message = f"{type(model).__name__} scores pairs of classes (decision_function_shape='ovo'), not classes."
-        raise ModelError(message, code="M02", argument="model", hint="Use decision_function_shape='ovr'.")
+        raise ModelError(
+            message, code="M02", argument="model", hint="Use decision_function_shape='ovr'."
+        )
     if not has(model, "decision_function"):
         known = inspect.signature(_method(model, "predict")).parameters
         for argument, value in _RAW_ARGUMENTS.items():
             if argument in known:
-                return read_classes(partial(model.predict, **{argument: value}), "raw", classes, output)
+                return read_classes(
+                    partial(model.predict, **{argument: value}), "raw", classes, output
+                )
     return read_classes(_method(model, "raw"), "raw", classes, output)
 
 
@@ -71,7 +91,9 @@ def _method(model: Any, response: str) -> Send:
         return method
     usable = [repr(name) for name, method in METHODS.items() if has(model, method)]
     message = f"response={response!r} is not something {type(model).__name__} can give."
-    raise InputError(message, code="P03", argument="response", hint=f"It offers response={' or '.join(usable)}.")
+    raise InputError(
+        message, code="P03", argument="response", hint=f"It offers response={' or '.join(usable)}."
+    )
 
 
 _PROBABILITIES = {"binary:logistic", "multi:softprob", "reg:logistic"}  # of xgboost
@@ -100,13 +122,23 @@ def read_lightgbm(model: Any, output: Any, response: str) -> ModelOutput:
     return _read_booster(model.predict, {"raw_score": True}, objective, count, output, response)
 
 
-def _read_booster(send: Send, raw: Any, objective: str, count: int, output: Any, response: str) -> ModelOutput:
+def _read_booster(
+    send: Send, raw: Any, objective: str, count: int, output: Any, response: str
+) -> ModelOutput:
     """Ask a booster; its objective tells whether it gives probabilities."""
-    classes = (0, 1) if objective.partition(":")[0] == "binary" else tuple(range(count)) if count > 1 else None
+    classes = (
+        (0, 1)
+        if objective.partition(":")[0] == "binary"
+        else tuple(range(count))
+        if count > 1
+        else None
+    )
     probability: dict[str, Any] | None = {} if objective in _PROBABILITIES else None
     found = _read(send, raw, probability, classes, output, response, "booster's objective")
     warned = objective in _LABELS and response == "auto"
-    return found._replace(warning=LABEL_WARNING.format(f"a booster with objective {objective!r}") if warned else None)
+    return found._replace(
+        warning=LABEL_WARNING.format(f"a booster with objective {objective!r}") if warned else None
+    )
 
 
 def _read(
@@ -116,10 +148,14 @@ def _read(
     if response == "raw":
         return read_classes(partial(send, **raw), "raw", classes, output)
     if probability is not None and response != "predict":
-        return read_classes(partial(send, **probability) if probability else send, "probability", classes, output)
+        return read_classes(
+            partial(send, **probability) if probability else send, "probability", classes, output
+        )
     if response == "probability":
         message = f"response='probability': the {owner} gives no probabilities."
-        raise InputError(message, code="P03", argument="response", hint="Pass response='predict' or 'raw'.")
+        raise InputError(
+            message, code="P03", argument="response", hint="Pass response='predict' or 'raw'."
+        )
     return read_numbers(send, output, "predict")
 
 
@@ -129,6 +165,18 @@ def read_catboost(model: Any, output: Any, response: str) -> ModelOutput:
         message = f"the model is not fitted (this {type(model).__name__} has no trees)."
         raise ModelError(message, code="M20", argument="model", hint="Fit it first.")
     classes = class_names(model)
-    probability = {"prediction_type": "Probability"} if classes is not None or has(model, "predict_proba") else None
+    probability = (
+        {"prediction_type": "Probability"}
+        if classes is not None or has(model, "predict_proba")
+        else None
+    )
     owner = f"loss of this {type(model).__name__}"
-    return _read(model.predict, {"prediction_type": "RawFormulaVal"}, probability, classes, output, response, owner)
+    return _read(
+        model.predict,
+        {"prediction_type": "RawFormulaVal"},
+        probability,
+        classes,
+        output,
+        response,
+        owner,
+    )

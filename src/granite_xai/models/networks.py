@@ -11,7 +11,15 @@ from numpy.typing import NDArray
 
 from granite_xai.base.errors import InputError, ModelError, column_text, listing
 from granite_xai.base.files import object_array
-from granite_xai.models.output import SCALES, Choice, ModelOutput, ask_which, class_position, read_classes, read_numbers
+from granite_xai.models.output import (
+    SCALES,
+    Choice,
+    ModelOutput,
+    ask_which,
+    class_position,
+    read_classes,
+    read_numbers,
+)
 from granite_xai.tables.columns import UnreadableError, as_kind
 from granite_xai.tables.containers import Container
 from granite_xai.tables.opening import open_table
@@ -21,7 +29,9 @@ def read_module(model: Any, output: Any, response: str) -> ModelOutput:
     """Send the table as one tensor of numbers; what the answer means is known to the module's author alone."""
     label = f"module {type(model).__name__}"
     found = read_numbers(partial(_ask, model), output, label, SCALES.get(response, "predict"))
-    return found._replace(prepare=partial(_tensor, model, label), unpack=_one_tensor, is_module=True)
+    return found._replace(
+        prepare=partial(_tensor, model, label), unpack=_one_tensor, is_module=True
+    )
 
 
 def _tensor(model: Any, label: str, frame: Any) -> Any:
@@ -31,7 +41,9 @@ def _tensor(model: Any, label: str, frame: Any) -> Any:
     # Other numbers have no twin in torch, or not on every device; float64 holds all that the table was read as.
     dtype = matrix.dtype if matrix.dtype in (np.float32, np.float64) else np.float64
     tensor = torch.as_tensor(np.require(matrix, dtype=dtype, requirements=["C", "W"]))
-    own = next((p for p in chain(model.parameters(), model.buffers()) if p.is_floating_point()), None)
+    own = next(
+        (p for p in chain(model.parameters(), model.buffers()) if p.is_floating_point()), None
+    )
     return tensor if own is None else tensor.to(device=own.device, dtype=own.dtype)
 
 
@@ -62,7 +74,10 @@ def _one_tensor(returned: Any, choice: Choice) -> tuple[Any, Choice]:
 
 _LABELS = ("tensor(int64)", "tensor(string)")
 _FRACTIONS = {"tensor(float)": "f4", "tensor(double)": "f8", "tensor(float16)": "f2"}
-_WHOLE = {f"tensor({name})": name for name in ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "bool")}
+_WHOLE = {
+    f"tensor({name})": name
+    for name in ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "bool")
+}
 _READER = "the session"
 
 
@@ -79,7 +94,9 @@ def read_session(model: Any, output: Any, response: str) -> ModelOutput:
     scale = SCALES.get(response, "probability" if scores else "predict")
     if scores and not several and outputs[0].type.startswith("seq(map("):
         label = f"{'raw score' if scale == 'raw' else 'probability'}{'' if output is None else f' of class {output!r}'}"
-        return ModelOutput(send, Choice(scale), label, prepare=prepare, unpack=partial(_by_class, output))
+        return ModelOutput(
+            send, Choice(scale), label, prepare=prepare, unpack=partial(_by_class, output)
+        )
     if scores:
         found = read_classes(send, scale, names if several else None, output)
     elif not several:
@@ -107,20 +124,30 @@ def _feed(model: Any, frame: Any) -> dict[str, NDArray[Any]]:
     """Give each input what it takes: all columns, or the one of its name."""
     inputs, table = model.get_inputs(), open_table(frame, "X")
     names = table.names
-    if {part.name for part in inputs} <= set(names) and all(list(part.shape[1:]) in ([], [1]) for part in inputs):
+    if {part.name for part in inputs} <= set(names) and all(
+        list(part.shape[1:]) in ([], [1]) for part in inputs
+    ):
         places = [names.index(part.name) for part in inputs]
     elif len(inputs) == 1:
         if (kind := inputs[0].type) in _FRACTIONS:
             return {inputs[0].name: number_matrix(frame, _READER).astype(_FRACTIONS[kind])}
-        return {inputs[0].name: np.column_stack([_cells(table, position, kind) for position in range(len(names))])}
+        return {
+            inputs[0].name: np.column_stack(
+                [_cells(table, position, kind) for position in range(len(names))]
+            )
+        }
     elif isinstance(frame, np.ndarray) and len(inputs) == len(names):
         places = list(range(len(names)))
     else:
         message = f"the session has the inputs {listing([part.name for part in inputs])}, X has the columns"
         hint = "Rename the columns, or pass a function of the table that asks the session."
-        raise InputError(f"{message} {listing(names)}.", code="M14", argument="X", columns=names, hint=hint)
+        raise InputError(
+            f"{message} {listing(names)}.", code="M14", argument="X", columns=names, hint=hint
+        )
     columns = [(part, _cells(table, j, part.type)) for j, part in zip(places, inputs, strict=True)]
-    return {part.name: cells.reshape((-1,) + (1,) * (len(part.shape) - 1)) for part, cells in columns}
+    return {
+        part.name: cells.reshape((-1,) + (1,) * (len(part.shape) - 1)) for part, cells in columns
+    }
 
 
 def _cells(table: Container, position: int, kind: str) -> NDArray[Any]:
@@ -130,14 +157,29 @@ def _cells(table: Container, position: int, kind: str) -> NDArray[Any]:
         text = cells.kind in ("nominal", "ordinal")
         if text and all(label is not None for label in cells.values):
             return object_array([str(label) for label in cells.values])
-        raise _refusal(table, position, "has missing values" if text else f"is {cells.kind}", f"{_READER} takes text")
+        raise _refusal(
+            table,
+            position,
+            "has missing values" if text else f"is {cells.kind}",
+            f"{_READER} takes text",
+        )
     if kind in (dtypes := _WHOLE | _FRACTIONS):
         numbers = _numbers(table, position, _READER)
         if kind in _WHOLE and not bool(np.all(numbers == np.rint(numbers))):
-            raise _refusal(table, position, "holds fractions or missing values", f"{_READER} takes whole numbers")
+            raise _refusal(
+                table,
+                position,
+                "holds fractions or missing values",
+                f"{_READER} takes whole numbers",
+            )
         return numbers.astype(dtypes[kind])
     message = f"the session has an input of type {kind}, which no column of a table is."
-    raise InputError(message, code="M14", argument="model", hint="Pass a function of the table that asks the session.")
+    raise InputError(
+        message,
+        code="M14",
+        argument="model",
+        hint="Pass a function of the table that asks the session.",
+    )
 
 
 def number_matrix(frame: Any, reader: str) -> NDArray[Any]:

@@ -18,9 +18,15 @@ Scale = Literal["predict", "probability", "raw"]
 Classes = tuple[Any, ...] | None
 Send = Callable[[Any], Any]
 
-ALL, EVERY, _EVERY = "all", object(), -1  # the word for every output, what readers are asked for, and its column
+ALL, EVERY, _EVERY = (
+    "all",
+    object(),
+    -1,
+)  # the word for every output, what readers are asked for, and its column
 _PASS_A_FUNCTION = "Pass a function that returns the output to explain."
-_no_answer = partial(ModelError, code="M03", argument="model", hint="The model must return one number a row.")
+_no_answer = partial(
+    ModelError, code="M03", argument="model", hint="The model must return one number a row."
+)
 _no_output = partial(ModelError, code="M02", argument="output")
 
 
@@ -35,7 +41,9 @@ class Choice(NamedTuple):
 
 def read_answer(returned: Any, count: int, choice: Choice) -> tuple[FloatArray, bool]:
     """What the model returned for ``count`` rows as float64 numbers; and whether they are of single precision (M01)."""
-    answer = returned.detach() if hasattr(returned, "detach") else returned  # a tensor that may carry gradients
+    answer = (
+        returned.detach() if hasattr(returned, "detach") else returned
+    )  # a tensor that may carry gradients
     if hasattr(answer, "__cuda_array_interface__") and hasattr(answer, "get"):
         answer = answer.get()
     elif hasattr(answer, "cpu"):
@@ -45,7 +53,9 @@ def read_answer(returned: Any, count: int, choice: Choice) -> tuple[FloatArray, 
     try:
         array = np.asarray(answer)
     except (TypeError, ValueError, RuntimeError) as error:
-        raise _no_answer(f"the model returned {_name(answer)}, which is no array of numbers ({error}).") from error
+        raise _no_answer(
+            f"the model returned {_name(answer)}, which is no array of numbers ({error})."
+        ) from error
     column = one_column(_as_numbers(array), count, choice, returned)
     # A copy, because models may answer with a view of a buffer that the next call overwrites (M11).
     values = np.array(column, dtype=np.float64, order="C", copy=True)
@@ -55,7 +65,9 @@ def read_answer(returned: Any, count: int, choice: Choice) -> tuple[FloatArray, 
 def _as_numbers(array: NDArray[Any]) -> NDArray[Any]:
     if array.dtype.kind in "fiub" or array.ndim == 0:
         return array
-    if array.dtype.kind == "O" and all(value is None or isinstance(value, Real | np.bool_) for value in array.flat):
+    if array.dtype.kind == "O" and all(
+        value is None or isinstance(value, Real | np.bool_) for value in array.flat
+    ):
         return array.astype(np.float64)
     value = array.flat[0] if array.size else None
     if isinstance(value, np.str_ | np.bytes_ | np.complexfloating):
@@ -63,7 +75,9 @@ def _as_numbers(array: NDArray[Any]) -> NDArray[Any]:
     example = repr(value) if array.size else "nothing"
     hint = "Use predict_proba or decision_function (response='probability' or 'raw'), or a function of numbers."
     hint = "Pass a function that returns real numbers." if array.dtype.kind == "c" else hint
-    message = f"the model returned values of type {array.dtype} (first: {example:.60}), not real numbers."
+    message = (
+        f"the model returned values of type {array.dtype} (first: {example:.60}), not real numbers."
+    )
     raise ModelError(message, code="M05", argument="model", hint=hint)
 
 
@@ -128,8 +142,13 @@ def first_line(error: Exception) -> str:
         lines = str(error).strip().splitlines()
     except Exception:  # the text of an error can fail as well
         lines = []
-    told = takewhile(lambda line: not line.startswith(("Stack trace", "Traceback")), map(str.strip, lines))
-    line = "".join(c if c.isprintable() else "�" for c in " ".join(filter(None, told))) or "(no message)"
+    told = takewhile(
+        lambda line: not line.startswith(("Stack trace", "Traceback")), map(str.strip, lines)
+    )
+    line = (
+        "".join(c if c.isprintable() else "�" for c in " ".join(filter(None, told)))
+        or "(no message)"
+    )
     return line if len(line) <= 300 else line[:299] + "…"
 
 
@@ -151,29 +170,47 @@ class ModelOutput(NamedTuple):
     warning: str | None = None
     # What these raise is an error about the table or the answer, not a failure of the model.
     prepare: Send = as_it_is  # turns the table into what the model takes
-    unpack: Callable[[Any, Choice], tuple[Any, Choice]] | None = None  # turns the answer into one array
+    unpack: Callable[[Any, Choice], tuple[Any, Choice]] | None = (
+        None  # turns the answer into one array
+    )
     is_function: bool = False  # whether the user passed a function
-    is_module: bool = False  # whether what is prepared is an array where the model is, and so is its answer
+    is_module: bool = (
+        False  # whether what is prepared is an array where the model is, and so is its answer
+    )
 
 
 def read_classes(send: Send, scale: Scale, classes: Classes, output: Any) -> ModelOutput:
     """Read probabilities or scores: the class named by ``output``, otherwise the second of two."""
     column = class_position(classes, output)
     quantity = "probability" if scale == "probability" else "raw score"
-    name = None if column is None else f"output {column}" if classes is None else f"class {classes[column]!r}"
+    name = (
+        None
+        if column is None
+        else f"output {column}"
+        if classes is None
+        else f"class {classes[column]!r}"
+    )
     # Two unnamed columns of probabilities are those of "no" and "yes"; two unnamed scores could be anything.
     default = 1 if scale == "probability" else None
-    return ModelOutput(send, Choice(scale, classes, column, default), f"{quantity} of {name}" if name else quantity)
+    return ModelOutput(
+        send, Choice(scale, classes, column, default), f"{quantity} of {name}" if name else quantity
+    )
 
 
 def read_numbers(send: Send, output: Any, label: str, scale: Scale = "predict") -> ModelOutput:
     """Read predicted numbers; of several outputs the one at position ``output``."""
     column = _position(output)
-    return ModelOutput(send, Choice(scale, None, column), label if column is None else f"output {column} of {label}")
+    return ModelOutput(
+        send,
+        Choice(scale, None, column),
+        label if column is None else f"output {column} of {label}",
+    )
 
 
 LABEL_WARNING = "M22: {} predicts classes and gives no probabilities: its class labels are explained as numbers. "
-LABEL_WARNING += "Pass response='raw' to explain its score, or response='predict' if the labels are meant."
+LABEL_WARNING += (
+    "Pass response='raw' to explain its score, or response='predict' if the labels are meant."
+)
 
 
 def class_names(model: Any) -> Classes:
@@ -181,7 +218,9 @@ def class_names(model: Any) -> Classes:
     try:
         classes = getattr(model, "classes_", None)
     except Exception as error:  # a property may do anything
-        message = f"{type(model).__name__}.classes_ raised {type(error).__name__} ({first_line(error)})."
+        message = (
+            f"{type(model).__name__}.classes_ raised {type(error).__name__} ({first_line(error)})."
+        )
         raise ModelError(message, code="M07", argument="model", hint="Check the model.") from error
     if classes is None:
         return None
@@ -192,7 +231,9 @@ def class_names(model: Any) -> Classes:
         if len(set(names)) == len(names):
             return names or None  # regressors of catboost have classes: none
         message = f"names a class twice: its classes_ are {listing(names)}."
-    raise ModelError(f"{type(model).__name__} {message}", code="M02", argument="model", hint=_PASS_A_FUNCTION)
+    raise ModelError(
+        f"{type(model).__name__} {message}", code="M02", argument="model", hint=_PASS_A_FUNCTION
+    )
 
 
 def class_position(classes: Classes, output: Any) -> int | None:
@@ -208,7 +249,11 @@ def class_position(classes: Classes, output: Any) -> int | None:
         if (type(output) is bool or type(name) is not bool) and name == output:
             return position
     # Only where classes have names can a number be meant as a position; among numbers it would be a guess.
-    if all(isinstance(name, str) for name in classes) and _is_whole(output) and 0 <= output < len(classes):
+    if (
+        all(isinstance(name, str) for name in classes)
+        and _is_whole(output)
+        and 0 <= output < len(classes)
+    ):
         return int(output)
     raise unknown("output", output, classes, what="Classes")
 
@@ -219,7 +264,9 @@ def _position(output: Any) -> int | None:
     if _is_whole(output) and output >= 0:
         return int(output)
     message = f"output={output!r} is not known: the model's outputs have no names."
-    raise InputError(message, code="P01", argument="output", hint="Pass the position of the output: 0, 1, …")
+    raise InputError(
+        message, code="P01", argument="output", hint="Pass the position of the output: 0, 1, …"
+    )
 
 
 def _is_whole(value: Any) -> bool:

@@ -17,7 +17,14 @@ from sklearn.exceptions import NotFittedError
 from granite_xai.base.errors import ModelError, count_text, listing
 from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.compute.primitives import ArrayNamespace
-from granite_xai.models.output import Choice, ModelOutput, first_line, one_column, outside_unit_interval, read_answer
+from granite_xai.models.output import (
+    Choice,
+    ModelOutput,
+    first_line,
+    one_column,
+    outside_unit_interval,
+    read_answer,
+)
 from granite_xai.tables import Table, recombine
 
 DEFAULT_BATCH = 2**16  # rows of one call where the user sets none: fixed, so that repeats are equal
@@ -37,15 +44,23 @@ class Predictor:
     """A model as a function from tables to one number a row, called from one thread at a time (see `as_predictor`)."""
 
     def __init__(self, model_output: ModelOutput, batch_size: int | None = None) -> None:
-        self.model_output, self.label, self.classes = model_output, model_output.label, model_output.choice.classes
+        self.model_output, self.label, self.classes = (
+            model_output,
+            model_output.label,
+            model_output.choice.classes,
+        )
         self.is_probability = model_output.choice.scale == "probability"
         self.batch_size = DEFAULT_BATCH if batch_size is None else batch_size
         self.usage = Usage()
         self.native_float32 = False  # whether it has answered in single precision
-        self.outputs: Mapping[Any, Predictor] = {}  # of one that speaks for several: each by its name, itself first
+        self.outputs: Mapping[
+            Any, Predictor
+        ] = {}  # of one that speaks for several: each by its name, itself first
         self._lock = threading.Lock()
         self._watch: Callable[[int], None] | None = None
-        self.told: deque[FloatArray] = deque()  # of a further output: its share of what the first was answered
+        self.told: deque[FloatArray] = (
+            deque()
+        )  # of a further output: its share of what the first was answered
 
     @contextmanager
     def watched(self, watch: Callable[[int], None]) -> Iterator[None]:
@@ -70,7 +85,10 @@ class Predictor:
         rows = Rows(1, table, np.zeros(1, dtype=np.intp))
         (answer,) = self._batch(lambda _: table.take([0]).native, slice(0, 1), rows)
         if answer.ndim != 2:
-            message, hint = "the model returned one number a row: there are no others.", "Leave output=None."
+            message, hint = (
+                "the model returned one number a row: there are no others.",
+                "Leave output=None.",
+            )
             raise ModelError(message, code="M02", argument="output", hint=hint)
         return tuple(range(answer.shape[1]))
 
@@ -89,7 +107,11 @@ class Predictor:
         rows = Rows(len(frame))
         # what can be written to is copied; the columns of polars and pyarrow are read-only and shared
         ways = (getattr(frame, name, None) for name in ("copy", "clone"))
-        own = deepcopy(frame) if isinstance(frame, list) else next(filter(callable, ways), lambda: frame)()
+        own = (
+            deepcopy(frame)
+            if isinstance(frame, list)
+            else next(filter(callable, ways), lambda: frame)()
+        )
         try:
             return np.stack([self._checked(each, rows) for each in self._ask(own, len(frame))])
         except Raised as raised:
@@ -101,20 +123,29 @@ class Predictor:
         return self.recombined(table, every, table, every, ())
 
     def recombined(
-        self, base: Table, base_rows: IntArray, donor: Table, donor_rows: IntArray, columns: Sequence[int]
+        self,
+        base: Table,
+        base_rows: IntArray,
+        donor: Table,
+        donor_rows: IntArray,
+        columns: Sequence[int],
     ) -> FloatArray:
         """F of the rows ``base_rows`` of ``base`` with ``columns`` taken from the rows ``donor_rows`` of ``donor``."""
 
         def build(at: slice | IntArray) -> Any:
             return recombine(base, base_rows[at], donor, donor_rows[at], columns)
 
-        return self.evaluate(build, Rows(len(base_rows), base, base_rows, donor, donor_rows, tuple(columns)))
+        return self.evaluate(
+            build, Rows(len(base_rows), base, base_rows, donor, donor_rows, tuple(columns))
+        )
 
     def evaluate(self, build: Callable[[slice | IntArray], Any], rows: Rows) -> FloatArray:
         """F of rows that ``build`` makes batch by batch, each time in a fresh container."""
         if self.told:
             if len(known := self.told.popleft()) != rows.count:
-                raise ValueError(f"{len(known)} rows were asked of the first output, {rows.count} of another")
+                raise ValueError(
+                    f"{len(known)} rows were asked of the first output, {rows.count} of another"
+                )
             return known
         values = self.evaluate_every(build, rows)
         for other, own in zip(self.others if self._watch else (), values[1:], strict=False):
@@ -131,7 +162,9 @@ class Predictor:
                 self._watch(batch.stop - batch.start)
         return values
 
-    def _batch(self, build: Callable[[slice | IntArray], Any], batch: slice, rows: Rows) -> list[FloatArray]:
+    def _batch(
+        self, build: Callable[[slice | IntArray], Any], batch: slice, rows: Rows
+    ) -> list[FloatArray]:
         def ask(part: slice) -> list[FloatArray]:
             return self._ask(build(part), part.stop - part.start)
 
@@ -172,7 +205,9 @@ class Predictor:
             past, spent = self.usage, time.perf_counter() - begin
             self.usage = Usage(past.calls + 1, past.rows + count, past.seconds + spent)
 
-    def on_device(self, sent: Any, count: int, take: Callable[[Any], Any], primitives: ArrayNamespace) -> Any:
+    def on_device(
+        self, sent: Any, count: int, take: Callable[[Any], Any], primitives: ArrayNamespace
+    ) -> Any:
         """F of rows that lie on a device, as an array there; None where a value is no number or no probability."""
         xp = primitives.xp
         with self._lock:
@@ -189,7 +224,11 @@ class Predictor:
 
     def _checked(self, values: FloatArray, rows: Rows, start: int = 0) -> FloatArray:
         """The values of a batch, unless some are not finite (M04) or no probabilities (T08)."""
-        code, what, wrong = "M04", "values that are not finite (NaN or infinity)", ~np.isfinite(values)
+        code, what, wrong = (
+            "M04",
+            "values that are not finite (NaN or infinity)",
+            ~np.isfinite(values),
+        )
         if self.is_probability and not wrong.any():
             code, what = "T08", "probabilities outside [0, 1]"
             wrong = outside_unit_interval(values, self.native_float32)
@@ -197,14 +236,18 @@ class Predictor:
             return values
         at = np.flatnonzero(wrong)
         bad = rows.at(at + start)
-        shown = ", ".join(f"{value:g}" for value in values[at[:_SHOWN]]) + (", …" if len(at) > _SHOWN else "")
+        shown = ", ".join(f"{value:g}" for value in values[at[:_SHOWN]]) + (
+            ", …" if len(at) > _SHOWN else ""
+        )
         message = f"the model returned {len(at)} {what} among {len(values)} rows: {shown} for {bad.text()}."
         about: dict[str, Any] = {"columns": bad.names, "rows": bad.labels(), "hint": _CHECK}
         raise ModelError(message, code=code, argument="model", **about)
 
     def __getstate__(self) -> dict[str, Any]:
         """Everything but the lock and the watch, which belong to this process."""
-        return {key: value for key, value in self.__dict__.items() if key not in ("_lock", "_watch")}
+        return {
+            key: value for key, value in self.__dict__.items() if key not in ("_lock", "_watch")
+        }
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
@@ -246,7 +289,11 @@ class Rows:
     @property
     def names(self) -> tuple[str, ...]:
         """Names of the replaced columns."""
-        return tuple(self.donor.names[column] for column in self.columns) if self.donor is not None else ()
+        return (
+            tuple(self.donor.names[column] for column in self.columns)
+            if self.donor is not None
+            else ()
+        )
 
     def labels(self, donor: bool = False) -> list[Any]:
         """Labels of the first few rows, or of their donors: what the user calls them."""
@@ -275,10 +322,14 @@ def failure(raised: Raised, rows: Rows, once: bool = False) -> ModelError:
     hint = "Send fewer rows a call: Resources(batch_size=)." if short else _CHECK
     message = f"the model raised {type(error).__name__} ({first_line(error)}) at {rows.text()}"
     message += "; asked again, it did not: it fails at random." if once else "."
-    return ModelError(message, code="M07", argument="model", columns=rows.names, rows=rows.labels(), hint=hint)
+    return ModelError(
+        message, code="M07", argument="model", columns=rows.names, rows=rows.labels(), hint=hint
+    )
 
 
-def smallest_failing(ask: Callable[[slice], Any], batch: slice, raised: Raised) -> tuple[slice, Raised, bool]:
+def smallest_failing(
+    ask: Callable[[slice], Any], batch: slice, raised: Raised
+) -> tuple[slice, Raised, bool]:
     """Halve a failing batch until neither half fails alone; and whether the model fails at random, not at its rows."""
     # Neither of these depends on the rows, so there is nothing to search for.
     if isinstance(raised.cause, NotFittedError | MemoryError):

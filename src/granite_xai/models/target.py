@@ -21,17 +21,27 @@ _WEIGHT_HINT = "Pass one finite number ≥ 0 for each row, at least one above 0.
 
 
 def read_target(
-    y: Any, table: Table, predictor: Predictor, needed: bool = True, probability_loss: str | None = None
+    y: Any,
+    table: Table,
+    predictor: Predictor,
+    needed: bool = True,
+    probability_loss: str | None = None,
 ) -> FloatArray | None:
     """The target as numbers, for a classifier 1 where it is the explained class and 0 elsewhere; None: not needed."""
     if needed and predictor.outputs and y is not None:  # a column for each output
         ones, own = predictor.outputs.values(), [y] * len(predictor.outputs)
         if predictor.classes is None and len(ones) > 1:
             if np.shape(y)[1:] != (len(ones),):
-                raise _wrong(f"y has shape {np.shape(y)}; {len(ones)} outputs are explained.", "T04", _ONE_VALUE)
+                raise _wrong(
+                    f"y has shape {np.shape(y)}; {len(ones)} outputs are explained.",
+                    "T04",
+                    _ONE_VALUE,
+                )
             own = [getattr(y, "iloc", np.asarray(y))[:, k] for k in range(len(ones))]
         each = zip(own, ones, strict=True)
-        read: Any = [read_target(column, table, one, True, probability_loss) for column, one in each]
+        read: Any = [
+            read_target(column, table, one, True, probability_loss) for column, one in each
+        ]
         return np.stack(read, axis=1)
     if not needed:
         if hasattr(y, "__len__"):  # not used, but a y of other rows is a slip worth telling
@@ -39,7 +49,9 @@ def read_target(
         return None
     if y is None:
         raise _wrong("behavior='risk' needs y.", "T01", "Pass the target as the second argument.")
-    if probability_loss is not None and not predictor.is_probability:  # a loss that is asked for and needs them
+    if (
+        probability_loss is not None and not predictor.is_probability
+    ):  # a loss that is asked for and needs them
         text = f"the loss {probability_loss!r} needs probabilities; {predictor.label} is explained."
         hint = "Explain a probability (response='probability'), or use 'squared' or 'absolute'."
         raise _wrong(text, "P03", hint, "risk_loss")
@@ -49,17 +61,25 @@ def read_target(
     if np.issubdtype(values.dtype, np.number):
         bad = ~np.isfinite(values)
     else:
-        bad = pd.isna(values) | np.array([isinstance(cell, float) and np.isinf(cell) for cell in values.tolist()], bool)
+        bad = pd.isna(values) | np.array(
+            [isinstance(cell, float) and np.isinf(cell) for cell in values.tolist()], bool
+        )
     if count := int(bad.sum()):
         labels = table.row_labels(np.flatnonzero(bad)[:5])
-        text = f"y has {count_text(count, 'missing or infinite value' + 's' * (count > 1), labels)}."
+        text = (
+            f"y has {count_text(count, 'missing or infinite value' + 's' * (count > 1), labels)}."
+        )
         raise _wrong(text, "T03", "Drop or fill these rows.", rows=labels)
-    if (classes := predictor.classes) is not None:  # 1 where y is the explained class, 0 elsewhere (C18)
+    if (
+        classes := predictor.classes
+    ) is not None:  # 1 where y is the explained class, 0 elsewhere (C18)
         unknown = [label for label in dict.fromkeys(values.tolist()) if label not in set(classes)]
         if unknown:
             text = f"y has labels that the model does not know: {listing(unknown)}; its classes are {listing(classes)}."
             raise _wrong(text, "T05", "Pass y with the labels the model was trained on.")
-        return np.array([label == predictor.explained_class for label in values.tolist()], dtype=np.float64)
+        return np.array(
+            [label == predictor.explained_class for label in values.tolist()], dtype=np.float64
+        )
     # labels of a probability whose classes have no names cannot be told apart
     hint = "The classes of the model are not known: pass y as 1 where the explained one holds, 0 elsewhere."
     numbers = _as_numbers(values, hint if predictor.is_probability else "Pass a numeric target.")
@@ -80,13 +100,21 @@ def _check_labels(values: Any, table: Table, argument: str, code: str) -> None:
 
 def _one_column(y: Any) -> Any:
     if isinstance(y, np.ma.MaskedArray):
-        raise _wrong("y is a masked array.", "T04", "Pass y.filled(numpy.nan) and drop the rows without a value.")
+        raise _wrong(
+            "y is a masked array.",
+            "T04",
+            "Pass y.filled(numpy.nan) and drop the rows without a value.",
+        )
     try:
         values = np.asarray(y)
     except ValueError as error:  # lists of different lengths
         raise _wrong("y has rows of different lengths.", "T04", _ONE_VALUE) from error
     if values.ndim == 0:
-        raise _wrong(f"y is a {type(y).__name__}, not one value a row.", "T04", "Pass a list, an array or a column.")
+        raise _wrong(
+            f"y is a {type(y).__name__}, not one value a row.",
+            "T04",
+            "Pass a list, an array or a column.",
+        )
     if values.ndim > 2 or (values.ndim == 2 and values.shape[1] != 1):
         text = f"y has shape {values.shape}; one target is explained at a time."
         raise _wrong(text, "T04", "Pass one column of y.")
@@ -128,7 +156,9 @@ def read_weights(sample_weight: Any, table: Table) -> FloatArray:
     except (TypeError, ValueError) as error:
         raise _weight_error("is not a list of numbers") from error
     if weights.dtype.kind != "f":
-        raise _weight_error(f"holds values such as {str(weights.ravel()[0])!r}, which are no real numbers")
+        raise _weight_error(
+            f"holds values such as {str(weights.ravel()[0])!r}, which are no real numbers"
+        )
     if weights.shape != (table.n_rows,):
         raise _weight_error(f"has shape {weights.shape}; X has {table.n_rows} rows")
     wrong = ~np.isfinite(weights) | (weights < 0)
@@ -155,7 +185,12 @@ def read_rows(rows: Any, weights: FloatArray) -> IntArray:
     if chosen.dtype == np.bool_ and chosen.shape == (n_rows,):
         chosen = np.flatnonzero(chosen)
     inside = chosen.ndim == 1 and chosen.size and np.issubdtype(chosen.dtype, np.integer)
-    if not inside or chosen.min() < -n_rows or chosen.max() >= n_rows or len(np.unique(chosen % n_rows)) < len(chosen):
+    if (
+        not inside
+        or chosen.min() < -n_rows
+        or chosen.max() >= n_rows
+        or len(np.unique(chosen % n_rows)) < len(chosen)
+    ):
         text = f"rows must be different positions between 0 and {n_rows - 1}."
         raise _wrong(text, "P04", "Pass positions, not labels.", "rows")
     chosen = (chosen % n_rows).astype(np.intp)
@@ -174,26 +209,40 @@ def _fitted_names(model: Any) -> list[str] | None:
 
 def used_columns(model: Any) -> set[str] | None:
     """The columns that a model which selects its columns by name looks at; None: whatever it gets."""
-    step = getattr(model, "best_estimator_", model)  # of a pipeline, also of one that was searched for, the first
+    step = getattr(
+        model, "best_estimator_", model
+    )  # of a pipeline, also of one that was searched for, the first
     while isinstance(steps := getattr(step, "steps", None), list) and steps:
         step = getattr(steps[0][1], "best_estimator_", steps[0][1])
     chosen, fitted = getattr(step, "transformers_", None), _fitted_names(step)
     if chosen is None or fitted is None:
         return None
     used: set[str] = set()
-    for columns in [part[2] for part in chosen if not (isinstance(part[1], str) and part[1] == "drop")]:
+    for columns in [
+        part[2] for part in chosen if not (isinstance(part[1], str) and part[1] == "drop")
+    ]:
         texts = [columns] if isinstance(columns, str) else columns
         by_name = not isinstance(texts, slice) and all(isinstance(column, str) for column in texts)
-        used |= set(texts) if by_name else set(np.atleast_1d(np.array(fitted, dtype=object)[columns]).tolist())
+        used |= (
+            set(texts)
+            if by_name
+            else set(np.atleast_1d(np.array(fitted, dtype=object)[columns]).tolist())
+        )
     return used
 
 
-def read_input(X: Any, model: Any, kinds: Mapping[Any, str] | None = None, named: Collection[Any] = ()) -> Table:
+def read_input(
+    X: Any, model: Any, kinds: Mapping[Any, str] | None = None, named: Collection[Any] = ()
+) -> Table:
     """The table that a model is explained on; refused where the model was fitted on other columns (D37)."""
     fitted, used = _fitted_names(model), used_columns(model)
     table = read_table(X, kinds=kinds, missing="allow", named=named, used=used)
     found = list(table.names)
-    if fitted is None or not table.container.named or fitted == [f"Column_{i}" for i in range(len(fitted))]:
+    if (
+        fitted is None
+        or not table.container.named
+        or fitted == [f"Column_{i}" for i in range(len(fitted))]
+    ):
         return table  # nobody has names, or lightgbm made some up for an array
     if type(model).__module__.startswith("lightgbm"):  # which writes blanks as underscores
         found = [name.replace(" ", "_") for name in found]
@@ -209,7 +258,9 @@ def read_input(X: Any, model: Any, kinds: Mapping[Any, str] | None = None, named
     told = told or [f"X has the model's columns in another order, from {moved[0]!r} on"]
     hint = "Pass the columns of the fit, in their order: X[list(model.feature_names_in_)]."
     message = f"{'; '.join(told)}. The model was fitted on {listing(fitted)}."
-    raise InputError(message, code="D37", argument="X", columns=[*missing, *extra] or moved, hint=hint)
+    raise InputError(
+        message, code="D37", argument="X", columns=[*missing, *extra] or moved, hint=hint
+    )
 
 
 def allows_missing(choice: str, model: Any, predictor: Predictor, table: Table) -> bool:

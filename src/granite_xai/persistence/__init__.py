@@ -19,12 +19,21 @@ from granite_xai.explanation import Explanation
 from granite_xai.new_rows import Evaluation
 from granite_xai.persistence.fitted import granite_from_dict, granite_to_dict, structure
 from granite_xai.regions.partition import Partition
-from granite_xai.tables import Table, outline_from_dict, outline_to_dict, require_rows, rows_from_dict, rows_to_dict
+from granite_xai.tables import (
+    Table,
+    outline_from_dict,
+    outline_to_dict,
+    require_rows,
+    rows_from_dict,
+    rows_to_dict,
+)
 
 __all__ = ["load", "save"]
 OLDEST, VERSION = 2, 2  # of the schemas: files of every version between them are read
 _PREFIX = "granite-xai/"
-_KINDS: dict[str, type[Any]] = {kind.__name__.lower(): kind for kind in (Partition, Explanation, Evaluation, Granite)}
+_KINDS: dict[str, type[Any]] = {
+    kind.__name__.lower(): kind for kind in (Partition, Explanation, Evaluation, Granite)
+}
 _UNSIGNED = "0" * 64
 _CHECKSUM = re.compile(rb'"sha256": "([0-9a-f]{64})"')
 
@@ -63,13 +72,20 @@ def save(obj: Saved, path: str | os.PathLike[str], include_data: bool = False) -
     if _KINDS.get(kind) is not type(obj):
         message = f"a {type(obj).__name__} cannot be saved; a {', '.join(k.__name__ for k in _KINDS.values())} can."
         raise InputError(message, code="P01", argument="obj")
-    head = {"schema": _PREFIX + kind, "version": VERSION, "package": __version__, "sha256": _UNSIGNED}
+    head = {
+        "schema": _PREFIX + kind,
+        "version": VERSION,
+        "package": __version__,
+        "sha256": _UNSIGNED,
+    }
     text = json.dumps({**head, **_content(obj, kind, include_data)}, allow_nan=False)
     raw = text.encode("ascii")
     try:
         check_size(raw, "what would be saved")
     except FormatError as error:
-        raise InputError(error.message, code="F05", argument="obj", hint="Save fewer rows or values.") from None
+        raise InputError(
+            error.message, code="F05", argument="obj", hint="Save fewer rows or values."
+        ) from None
     return write_text(path, text.replace(_UNSIGNED, _checksum(raw), 1) + "\n")
 
 
@@ -105,7 +121,12 @@ def load(path: str | os.PathLike[str], model: Any = None, verify: bool = True) -
     kind = _kind(data)
     if verify and entry(data, "sha256", str, "the file") != sums[0]:
         message = f"{path} was changed after it was saved: its checksum is not that of its content."
-        raise FormatError(message, code="F04", argument="path", hint="Save again, or pass verify=False to load it.")
+        raise FormatError(
+            message,
+            code="F04",
+            argument="path",
+            hint="Save again, or pass verify=False to load it.",
+        )
     content = entry(data, kind, dict, "the file")
     if model is not None and kind != "granite":
         message = f"the file holds a saved {kind}, which has no model."
@@ -131,7 +152,11 @@ def _content(obj: Saved, kind: str, include_data: bool) -> dict[str, Any]:
     else:
         content = structure(table).write(obj, type(obj), kind)
     rows = rows_to_dict(table) if include_data else None
-    return {"table": outline_to_dict(table, grids=isinstance(obj, Granite)), "rows": rows, kind: content}
+    return {
+        "table": outline_to_dict(table, grids=isinstance(obj, Granite)),
+        "rows": rows,
+        kind: content,
+    }
 
 
 def _table(data: Any, kind: str) -> Table:
@@ -139,7 +164,9 @@ def _table(data: Any, kind: str) -> Table:
     if entry(data, "rows", object, "the file") is None:
         return outline
     table = rows_from_dict(data["rows"], outline, "rows")
-    for column, known in zip(table.columns, outline.columns if kind == "granite" else (), strict=False):
+    for column, known in zip(
+        table.columns, outline.columns if kind == "granite" else (), strict=False
+    ):
         same = known.passes or np.array_equal(column.levels, known.levels)
         require(same, "rows", f"have other levels in column {column.name!r} than the table")
     return table
@@ -156,7 +183,10 @@ def _checksum(raw: bytes) -> str:
 
 def _kind(data: object) -> str:
     """Which object the file holds, once its version is one that is known (F07)."""
-    schema, version = entry(data, "schema", str, "the file"), entry(data, "version", int, "the file")
+    schema, version = (
+        entry(data, "schema", str, "the file"),
+        entry(data, "version", int, "the file"),
+    )
     package, kind = entry(data, "package", str, "the file"), schema.removeprefix(_PREFIX)
     ours = schema.startswith(_PREFIX) and version >= 1
     if ours and not OLDEST <= version <= VERSION:
@@ -166,7 +196,9 @@ def _kind(data: object) -> str:
         hint = old if version < OLDEST else "Install a newer granite-xai."
         raise FormatError(message, code="F07", argument="path", hint=hint)
     known = ours and kind in _KINDS
-    require(known, "the file", f"has the schema {schema[:60]!r}, version {version}, which is not known")
+    require(
+        known, "the file", f"has the schema {schema[:60]!r}, version {version}, which is not known"
+    )
     return kind
 
 
@@ -183,7 +215,15 @@ def _check(found: Explanation | Evaluation, place: str) -> None:
     for i, part in enumerate(found.parts):
         rows = () if part.rows is None else part.rows.shape
         shape = (*rows, len(found.sets))
-        right = part.region >= 0 and len(rows) < 2 and (part.rows is None or bool(np.all(part.rows >= 0)))
+        right = (
+            part.region >= 0
+            and len(rows) < 2
+            and (part.rows is None or bool(np.all(part.rows >= 0)))
+        )
         require(right, f"{place}.parts[{i}]", "has a region or a row below 0")
-        right = part.values.shape == part.errors.shape == shape and part.base.shape == (rows or (1,))
-        require(right, f"{place}.parts[{i}].values", f"do not have the shape {shape} of rows and sets")
+        right = part.values.shape == part.errors.shape == shape and part.base.shape == (
+            rows or (1,)
+        )
+        require(
+            right, f"{place}.parts[{i}].values", f"do not have the shape {shape} of rows and sets"
+        )

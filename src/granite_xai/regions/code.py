@@ -20,15 +20,31 @@ import numpy as np
 
 from granite_xai.base.errors import InputError
 from granite_xai.regions.conditions import Condition, Levels
-from granite_xai.regions.words import SIZES, Bound, Label, attoseconds, between, label_order, value_text
+from granite_xai.regions.words import (
+    SIZES,
+    Bound,
+    Label,
+    attoseconds,
+    between,
+    label_order,
+    value_text,
+)
 
-_YEARS = (-62_135_596_800 * 10**9, 253_402_300_800 * 10**9)  # nanoseconds from 1970 to the years 1 and 10000
+_YEARS = (
+    -62_135_596_800 * 10**9,
+    253_402_300_800 * 10**9,
+)  # nanoseconds from 1970 to the years 1 and 10000
 PYTHON = files("granite_xai.regions").joinpath("function.txt").read_text(encoding="utf-8")
 
 
 def _unwritable(name: str, why: str) -> InputError:
     hint = "Rename the column, convert it, or use another language."
-    return InputError(f"the condition on {name!r} cannot be written: {why}.", code="P03", columns=[name], hint=hint)
+    return InputError(
+        f"the condition on {name!r} cannot be written: {why}.",
+        code="P03",
+        columns=[name],
+        hint=hint,
+    )
 
 
 def _storable(name: str, text: str) -> str:
@@ -46,7 +62,9 @@ def _backticked(name: str) -> str:
 
 def _escaped(name: str, text: str) -> str:
     # pandas looks for marks in texts, too, and knows no escaped ones.
-    return "'" + "".join(c if c.isalnum() or c in " _-." else f"\\U{ord(c):08x}" for c in text) + "'"
+    return (
+        "'" + "".join(c if c.isalnum() or c in " _-." else f"\\U{ord(c):08x}" for c in text) + "'"
+    )
 
 
 @dataclass(frozen=True)
@@ -54,7 +72,9 @@ class Text:
     """A language whose statements are text: ``{x}`` is the column, ``{v}`` what it is compared with."""
 
     column: Callable[[str], str] = lambda name: '"' + _storable(name, name).replace('"', '""') + '"'
-    text: Callable[[str, str], str] = lambda name, value: "'" + _storable(name, value).replace("'", "''") + "'"
+    text: Callable[[str, str], str] = lambda name, value: (
+        "'" + _storable(name, value).replace("'", "''") + "'"
+    )
     truths: tuple[str, str] = ("FALSE", "TRUE")
     compared: str = "{x} {sign} {v}"
     above: str = ""  # for numbers, where the language counts NaN as the largest of them
@@ -77,11 +97,15 @@ class Text:
         """Write a comparison."""
         number, date = not isinstance(end, np.generic), isinstance(end, np.datetime64)
         form = self.above if number and sign == ">" else self.dated if date else ""
-        return (form or self.compared).format(x=self.column(name), sign=sign, v=self._value(name, end))
+        return (form or self.compared).format(
+            x=self.column(name), sign=sign, v=self._value(name, end)
+        )
 
     def among(self, name: str, labels: Sequence[Label], inside: bool) -> str:
         """Write that the column is, or is none, of some labels."""
-        numbers = any(isinstance(label, int | float) and not isinstance(label, bool) for label in labels)
+        numbers = any(
+            isinstance(label, int | float) and not isinstance(label, bool) for label in labels
+        )
         outside = self.outside_numbers if numbers and self.outside_numbers else self.outside
         values = ", ".join(self._value(name, label) for label in labels)
         return (self.inside if inside else outside).format(x=self.column(name), v=values)
@@ -105,12 +129,16 @@ class Text:
             whole, rest = divmod(_nanoseconds(name, value), 10**9)
             digits = f"{rest:09}"[: max(len(f"{rest:09}".rstrip("0")), self.digits)]
             text = str(np.datetime64(whole, "s")).replace("T", " ") + f".{digits}".rstrip(".")
-            return (self.fine_moment if rest % 1000 and self.fine_moment else self.moment).format(text=text)
+            return (self.fine_moment if rest % 1000 and self.fine_moment else self.moment).format(
+                text=text
+            )
         if isinstance(value, np.timedelta64):
             count = _nanoseconds(name, value)
             if not self.duration or (count % 1000 and "{ns}" not in self.duration):
                 raise _unwritable(name, f"{value_text(value)} is no duration there")
-            seconds = f"{'-' if count < 0 else ''}{abs(count) // 10**9}.{abs(count) // 1000 % 10**6:06}"
+            seconds = (
+                f"{'-' if count < 0 else ''}{abs(count) // 10**9}.{abs(count) // 1000 % 10**6:06}"
+            )
             return self.duration.format(ns=count, us=count // 1000, seconds=seconds)
         # With an exponent it is a double; without one databases may read a decimal number, and round it.
         integer = isinstance(value, int) or (float(value).is_integer() and abs(value) < 2**53)
@@ -120,30 +148,61 @@ class Text:
 def _with_nan(number: str, anything: str) -> Text:
     """SQL of a database in which NaN is no NULL, and larger than every number."""
     missing = f"({{x}} IS NULL OR {number})"
-    parts = {"above": "{x} > {v} AND NOT " + number, "outside_numbers": "{x} NOT IN ({v}) AND NOT " + number}
+    parts = {
+        "above": "{x} > {v} AND NOT " + number,
+        "outside_numbers": "{x} NOT IN ({v}) AND NOT " + number,
+    }
     never = f"({{x}} IS NOT NULL AND NOT ({anything}))"
-    return Text(**parts, missing=f"({{x}} IS NULL OR ({anything}))", missing_number=missing, present=never)  # type: ignore[arg-type]
+    return Text(
+        **parts, missing=f"({{x}} IS NULL OR ({anything}))", missing_number=missing, present=never
+    )  # type: ignore[arg-type]
 
 
-_DUCK = _with_nan("isnan({x})", "typeof({x}) IN ('FLOAT', 'DOUBLE') AND CAST({x} AS VARCHAR) = 'nan'")
+_DUCK = _with_nan(
+    "isnan({x})", "typeof({x}) IN ('FLOAT', 'DOUBLE') AND CAST({x} AS VARCHAR) = 'nan'"
+)
 _POSTGRES = "pg_typeof({x})::text IN ('real', 'double precision') AND {x}::text = 'NaN'"
 DIALECTS = {
     "ansi": Text(),
     "duckdb": replace(_DUCK, fine_moment="TIMESTAMP_NS '{text}'"),
     "postgres": _with_nan("({x} = 'NaN'::float8)", _POSTGRES),
     # Dates are texts there, of more or fewer digits: with all nine a comparison holds for each.
-    "sqlite": Text(moment="'{text}'", dated="replace({x}, 'T', ' ') {sign} {v}", digits=9, duration=""),
+    "sqlite": Text(
+        moment="'{text}'", dated="replace({x}, 'T', ' ') {sign} {v}", digits=9, duration=""
+    ),
 }
 _WORDS: dict[str, Any] = {"truths": ("False", "True"), "both": " and ", "either": " or "}
-_QUERY: dict[str, Any] = {"inside": "{x} in [{v}]", "outside": "({x} not in [{v}] and {x}.notnull())"}
-_QUERY |= {"present": "{x}.notnull()", "missing": "{x}.isnull()", "everything": "(index.isnull() or index.notnull())"}
-PANDAS = Text(**_WORDS, **_QUERY, text=_escaped, column=_backticked, moment="'{text}'", duration="'{ns} ns'")
-_CALLS: dict[str, Any] = {"present": "present({x})", "missing": "not present({x})", "everything": "True", "digits": 9}
-_CALLS |= {"compared": "present({x}) and {x} {sign} {v}", "dated": "present({x}) and moment({x}) {sign} {v}"}
-_CALLS |= {"inside": "present({x}) and {x} in ({v},)", "outside": "present({x}) and {x} not in ({v},)"}
+_QUERY: dict[str, Any] = {
+    "inside": "{x} in [{v}]",
+    "outside": "({x} not in [{v}] and {x}.notnull())",
+}
+_QUERY |= {
+    "present": "{x}.notnull()",
+    "missing": "{x}.isnull()",
+    "everything": "(index.isnull() or index.notnull())",
+}
+PANDAS = Text(
+    **_WORDS, **_QUERY, text=_escaped, column=_backticked, moment="'{text}'", duration="'{ns} ns'"
+)
+_CALLS: dict[str, Any] = {
+    "present": "present({x})",
+    "missing": "not present({x})",
+    "everything": "True",
+    "digits": 9,
+}
+_CALLS |= {
+    "compared": "present({x}) and {x} {sign} {v}",
+    "dated": "present({x}) and moment({x}) {sign} {v}",
+}
+_CALLS |= {
+    "inside": "present({x}) and {x} in ({v},)",
+    "outside": "present({x}) and {x} not in ({v},)",
+}
 _CALLS |= {"moment": "'{text}'", "duration": "timedelta(microseconds={us})"}
 # Python, on a row
-ROW = Text(**_WORDS, **_CALLS, text=lambda name, value: ascii(value), column=lambda name: f"row[{name!a}]")
+ROW = Text(
+    **_WORDS, **_CALLS, text=lambda name, value: ascii(value), column=lambda name: f"row[{name!a}]"
+)
 
 
 class Polars:
@@ -160,22 +219,32 @@ class Polars:
         """Compare; with numbers as floats, with dates in nanoseconds where they reach."""
         column, value = self._number(name), cast(Any, end)
         if isinstance(end, np.datetime64 | np.timedelta64):
-            count, kind = _nanoseconds(name, end), {"M": self.pl.Datetime, "m": self.pl.Duration}[end.dtype.kind]
+            count, kind = (
+                _nanoseconds(name, end),
+                {"M": self.pl.Datetime, "m": self.pl.Duration}[end.dtype.kind],
+            )
             unit, size = ("ns", 1) if abs(count) < 2**63 else ("us", 1000)
-            column, value = self._column(name), self.pl.lit(count // size, dtype=self.pl.Int64).cast(kind(unit))
+            column, value = (
+                self._column(name),
+                self.pl.lit(count // size, dtype=self.pl.Int64).cast(kind(unit)),
+            )
         return (column > value if sign == ">" else column <= value).fill_null(False)
 
     def among(self, name: str, labels: Sequence[Label], inside: bool) -> Any:
         """Look labels up: texts as texts, all others as numbers."""
         texts = isinstance(labels[0], str)
         column = self._column(name).cast(self.pl.String) if texts else self._number(name)
-        found = column.is_in([_storable(name, label) if isinstance(label, str) else float(label) for label in labels])
+        found = column.is_in(
+            [_storable(name, label) if isinstance(label, str) else float(label) for label in labels]
+        )
         return (found if inside else ~found).fill_null(False)
 
     def presence(self, name: str, there: bool, number: bool = False) -> Any:
         """Neither null nor NaN, or one of them."""
         floats = self.selectors.by_name(_storable(name, name)) & self.selectors.float()
-        gone = self._column(name).is_null() | self.pl.any_horizontal(floats.is_nan()).fill_null(True)
+        gone = self._column(name).is_null() | self.pl.any_horizontal(floats.is_nan()).fill_null(
+            True
+        )
         return ~gone if there else gone
 
     def join(self, parts: Sequence[Any], every: bool) -> Any:
@@ -187,23 +256,36 @@ class Polars:
 
     def _column(self, name: str) -> Any:
         # A name that looks like a pattern would be read as one.
-        return self.pl.col(f"^{re.escape(name)}$" if name[:1] == "^" and name[-1:] == "$" else _storable(name, name))
+        return self.pl.col(
+            f"^{re.escape(name)}$"
+            if name[:1] == "^" and name[-1:] == "$"
+            else _storable(name, name)
+        )
 
 
 def written(conditions: Iterable[tuple[str, Condition]], language: Text | Polars) -> Any:
     """Write the conditions of a rule."""
     parts = [_clause(name, condition, language) for name, condition in conditions]
-    return language.join(parts, True) if len(parts) > 1 else parts[0] if parts else language.everything
+    return (
+        language.join(parts, True) if len(parts) > 1 else parts[0] if parts else language.everything
+    )
 
 
 def _clause(name: str, condition: Condition, language: Text | Polars) -> Any:
     ends, labels, inside = _contents(name, condition)
     number = bool(ends) and not isinstance(ends[0][1], np.generic)
-    gone, parts = language.presence(name, False, number), [language.compare(name, sign, end) for sign, end in ends]
+    gone, parts = (
+        language.presence(name, False, number),
+        [language.compare(name, sign, end) for sign, end in ends],
+    )
     if labels:
         parts = [language.among(name, labels, inside)]
     elif labels is not None and inside:
-        parts = [gone] if condition.missing else [language.presence(name, there) for there in (True, False)]
+        parts = (
+            [gone]
+            if condition.missing
+            else [language.presence(name, there) for there in (True, False)]
+        )
         return language.join(parts, True)
     elif not parts:
         parts = [language.presence(name, True)]
@@ -211,7 +293,9 @@ def _clause(name: str, condition: Condition, language: Text | Polars) -> Any:
     return language.join([every, gone], False) if condition.missing else every
 
 
-def _contents(name: str, condition: Condition) -> tuple[list[tuple[str, Bound]], tuple[Label, ...] | None, bool]:
+def _contents(
+    name: str, condition: Condition
+) -> tuple[list[tuple[str, Bound]], tuple[Label, ...] | None, bool]:
     """Signs with ends; or labels, and whether these are inside or all others. No label inside: no value belongs."""
     if isinstance(condition, Levels):
         labels = tuple(sorted(condition.levels, key=label_order))
@@ -222,8 +306,14 @@ def _contents(name: str, condition: Condition) -> tuple[list[tuple[str, Bound]],
     if not condition.has_values and not (condition.others and order):
         return [], (), True
     if order is not None and (low is not None or high is not None):
-        kept = between(np.array([*order, None], dtype=object)[:-1], low, high, order, condition.others)
-        labels = tuple(label for label, one in zip(order, kept.tolist(), strict=True) if one != condition.others)
+        kept = between(
+            np.array([*order, None], dtype=object)[:-1], low, high, order, condition.others
+        )
+        labels = tuple(
+            label
+            for label, one in zip(order, kept.tolist(), strict=True)
+            if one != condition.others
+        )
         return _contents(name, Levels(set(labels), condition.others))
     if isinstance(low, str) or isinstance(high, str):
         raise _unwritable(name, "the order of its labels is not known")

@@ -16,7 +16,15 @@ from numpy.typing import NDArray
 from granite_xai.base.errors import InputError
 from granite_xai.base.typing import BoolArray
 from granite_xai.regions import words
-from granite_xai.regions.words import Bound, Label, as_label, is_missing, label_order, name_text, value_text
+from granite_xai.regions.words import (
+    Bound,
+    Label,
+    as_label,
+    is_missing,
+    label_order,
+    name_text,
+    value_text,
+)
 
 
 @dataclass(frozen=True)
@@ -53,7 +61,9 @@ class Interval:
     @property
     def has_values(self) -> bool:
         """Whether any present value can belong."""
-        return self.low is None or repr(self.low) != repr(self.high)  # NumPy cannot compare all units
+        return self.low is None or repr(self.low) != repr(
+            self.high
+        )  # NumPy cannot compare all units
 
     @property
     def is_empty(self) -> bool:
@@ -138,11 +148,15 @@ class Levels:
                 return Interval(0.0, 0.0, missing=missing)
             if other.low is None and other.high is None:
                 return replace(self, missing=missing)
-            raise InputError("an interval and a set of levels cannot describe one column.", code="P03")
+            raise InputError(
+                "an interval and a set of levels cannot describe one column.", code="P03"
+            )
         if self.others and other.others:
             return Levels(self.levels | other.levels, others=True, missing=missing)
         listing, further = (other, self) if self.others else (self, other)
-        kept = listing.levels - further.levels if further.others else listing.levels & further.levels
+        kept = (
+            listing.levels - further.levels if further.others else listing.levels & further.levels
+        )
         return Levels(kept, missing=missing) if kept else Interval(0.0, 0.0, missing=missing)
 
     def text(self, name: str) -> str:
@@ -159,7 +173,11 @@ Labels = Iterable[Label]
 
 
 def cut(
-    at: Bound, *, order: Sequence[Label] | None = None, missing: Side | None = None, larger: Side = "right"
+    at: Bound,
+    *,
+    order: Sequence[Label] | None = None,
+    missing: Side | None = None,
+    larger: Side = "right",
 ) -> tuple[Interval, Interval]:
     """Split a column into ``x <= at`` and ``x > at``; labels outside the `order` go with the child of more rows."""
     labelled = order is not None
@@ -167,10 +185,15 @@ def cut(
     return left, Interval(at, None, order, missing == "right", labelled and larger == "right")
 
 
-def grouping(left: Labels, right: Labels, *, larger: Side, missing: Side | None = None) -> tuple[Levels, Levels]:
+def grouping(
+    left: Labels, right: Labels, *, larger: Side, missing: Side | None = None
+) -> tuple[Levels, Levels]:
     """Split a column into two groups of levels: the child with more rows gets all (new ones, too) but the other's."""
     # Truth values are listed on both sides.
-    first, second = Levels(set(left), missing=missing == "left"), Levels(set(right), missing=missing == "right")
+    first, second = (
+        Levels(set(left), missing=missing == "left"),
+        Levels(set(right), missing=missing == "right"),
+    )
     if all(isinstance(v, bool) for v in first.levels | second.levels):
         return first, second
     if larger == "right":
@@ -197,4 +220,9 @@ def complementary(left: Condition, right: Condition) -> bool:
     if {left, right} == {Interval.only_missing(), Interval()}:
         return True
     ends = left.low is None and right.high is None and left.high is not None and left.has_values
-    return ends and left.high == right.low and left.order == right.order and not (left.others and right.others)
+    return (
+        ends
+        and left.high == right.low
+        and left.order == right.order
+        and not (left.others and right.others)
+    )

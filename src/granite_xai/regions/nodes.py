@@ -21,7 +21,15 @@ from granite_xai.tables import Table
 
 Line = tuple[str, ...]
 _percent = partial(percent, rounding=0.0)  # nothing but zero is zero
-HEADINGS = ("", "region", "rows", "of all rows", "disagreement", "left after splits", "not split because")
+HEADINGS = (
+    "",
+    "region",
+    "rows",
+    "of all rows",
+    "disagreement",
+    "left after splits",
+    "not split because",
+)
 
 
 @dataclass(frozen=True)
@@ -50,7 +58,9 @@ class Split:
         if not complementary(self.left, self.right):
             texts = f"{self.left.text(self.column)!r} and {self.right.text(self.column)!r}"
             hint = "Make the pair with cut, grouping or missing_or_present."
-            raise InputError(f"{texts} do not divide the values.", code="P03", columns=[self.column], hint=hint)
+            raise InputError(
+                f"{texts} do not divide the values.", code="P03", columns=[self.column], hint=hint
+            )
 
 
 Node = Leaf | Split
@@ -87,7 +97,9 @@ class Region(Told):
     disagreement: float
     stop_reason: str
 
-    def __eq__(self, other: object) -> bool:  # figures that are not known (NaN) are alike, from Python 3.13 on too
+    def __eq__(
+        self, other: object
+    ) -> bool:  # figures that are not known (NaN) are alike, from Python 3.13 on too
         return isinstance(other, Region) and astuple(self) == astuple(other)
 
     def __repr__(self) -> str:
@@ -136,13 +148,18 @@ def _goes_left(node: Split, table: Table, rows: IntArray, names: Sequence[str]) 
         words = f"X {where} has {count_text(len(homeless), what, table.row_labels(homeless))}."
         hint = "No fitting row had one, so no region holds it: impute or drop these rows."
         code, labels = "D01" if gone else "D15", table.row_labels(homeless[:5])
-        raise InputError(words, code=code, argument="X", columns=[column.name], rows=labels, hint=hint)
+        raise InputError(
+            words, code=code, argument="X", columns=[column.name], rows=labels, hint=hint
+        )
     return left
 
 
 def tree_text(root: Node, headline: str = "") -> str:
     """Print a tree, one line a node; where there is a headline, all else is about the rows that searched."""
-    tree, count = _table([HEADINGS, *_walk(root, ALL_ROWS, "", itertools.count())]), sum(1 for _ in leaves(root))
+    tree, count = (
+        _table([HEADINGS, *_walk(root, ALL_ROWS, "", itertools.count())]),
+        sum(1 for _ in leaves(root)),
+    )
     before, where = (f"{headline}\n\n", "On the fitting rows: ") if headline else ("", "")
     kept = f"{count} regions keep {_percent(_left(root))} of the disagreement between the explanations."
     told = f"{kept}\nDisagreement is given as a share of that over all rows."
@@ -156,7 +173,9 @@ def list_text(regions: Sequence[Region]) -> str:
     """Print regions that have no tree, one line a region; those of which only the rule is known, with that."""
     known = not all(math.isnan(region.fraction) for region in regions)
     headings = ("region", *HEADINGS[2:5], "rule") if known else ("region", "rule")
-    lines = ((str(r.index), *(_figures(r) if known else ()), shortened(str(r.rule))) for r in regions)
+    lines = (
+        (str(r.index), *(_figures(r) if known else ()), shortened(str(r.rule))) for r in regions
+    )
     return _table([headings, *lines])
 
 
@@ -168,7 +187,9 @@ def _walk(node: Node, label: str, below: str, numbers: Iterator[int]) -> Iterato
     yield (label, "", *_figures(node), _percent(_left(node)), "")
     sides = zip(node.children, (node.left, node.right), ("├─ ", "└─ "), ("│  ", "   "), strict=True)
     for child, condition, branch, rest in sides:
-        yield from _walk(child, below + branch + shortened(condition.text(node.column)), below + rest, numbers)
+        yield from _walk(
+            child, below + branch + shortened(condition.text(node.column)), below + rest, numbers
+        )
 
 
 def _figures(part: Node | Region) -> Line:
@@ -181,4 +202,7 @@ def _left(node: Node) -> float:
 
 def _table(lines: Sequence[Line]) -> str:
     """Align columns: text to the left, numbers to the right."""
-    return aligned(lines, {i for i, heading in enumerate(lines[0]) if heading in ("", "rule", "not split because")})
+    return aligned(
+        lines,
+        {i for i, heading in enumerate(lines[0]) if heading in ("", "rule", "not split because")},
+    )

@@ -15,13 +15,26 @@ from granite_xai.base.typing import IntArray
 from granite_xai.base.wording import Told
 from granite_xai.regions.code import DIALECTS
 from granite_xai.regions.conditions import Condition
-from granite_xai.regions.nodes import Leaf, Node, Region, Split, find_leaves, leaves, list_text, tree_text
+from granite_xai.regions.nodes import (
+    Leaf,
+    Node,
+    Region,
+    Split,
+    find_leaves,
+    leaves,
+    list_text,
+    tree_text,
+)
 from granite_xai.regions.rule import CONDITIONS, Rule, as_table
 
 __all__ = ["Leaf", "Node", "Partition", "Region", "Split"]
 MAX_DEPTH = 100  # deeper than any tree we grow, and shallow enough to walk by recursion
-MAX_WORK = 2**23  # nodes times labels of the longest list in one of them: what reading all rules costs at most
-_NODES = Structure(forms={float: NAN_AS_NULL})  # the share of a region that someone named may be unknown
+MAX_WORK = (
+    2**23
+)  # nodes times labels of the longest list in one of them: what reading all rules costs at most
+_NODES = Structure(
+    forms={float: NAN_AS_NULL}
+)  # the share of a region that someone named may be unknown
 _BELOW = ("left", "right", "children")
 
 
@@ -72,7 +85,11 @@ class Partition(Told):
 
     @classmethod
     def from_rules(
-        cls, rules: Sequence[Rule | str], *, names: Sequence[str] = (), leaves: Sequence[Leaf] | None = None
+        cls,
+        rules: Sequence[Rule | str],
+        *,
+        names: Sequence[str] = (),
+        leaves: Sequence[Leaf] | None = None,
     ) -> Partition:
         """Make a partition from rules or their texts; `leaves` adds what is known about each region.
 
@@ -82,11 +99,17 @@ class Partition(Told):
         array([0, 1])
         """
         if isinstance(rules, str):
-            raise InputError("rules is one text, not a list of rules.", code="P02", argument="rules")
+            raise InputError(
+                "rules is one text, not a list of rules.", code="P02", argument="rules"
+            )
         read = [Rule.parse(rule) if isinstance(rule, str) else rule for rule in rules]
-        known = [Leaf(0, math.nan, math.nan, "given")] * len(read) if leaves is None else list(leaves)
+        known = (
+            [Leaf(0, math.nan, math.nan, "given")] * len(read) if leaves is None else list(leaves)
+        )
         if len(known) != len(read):
-            raise InputError(f"{len(read)} rules, but {len(known)} leaves.", code="P02", argument="leaves")
+            raise InputError(
+                f"{len(read)} rules, but {len(known)} leaves.", code="P02", argument="leaves"
+            )
         return cls(None, names, _regions(zip(read, known, strict=True)))
 
     def __len__(self) -> int:
@@ -122,7 +145,10 @@ class Partition(Told):
         if self.root is not None:
             return find_leaves(self.root, table, self.names)
         inside = np.array([region.rule.contains(table, self.names) for region in self.regions])
-        for wrong, what in ((~inside.any(axis=0), "no rule"), (inside.sum(axis=0) > 1, "more than one rule")):
+        for wrong, what in (
+            (~inside.any(axis=0), "no rule"),
+            (inside.sum(axis=0) > 1, "more than one rule"),
+        ):
             rows = np.flatnonzero(wrong)
             if len(rows):
                 labels, noun = table.row_labels(rows[:5]), "rows" if len(rows) > 1 else "row"
@@ -157,7 +183,9 @@ class Partition(Told):
         >>> Partition.from_rules(["x0 ≤ 1", "x0 > 1"]).to_sql()
         'CASE WHEN "x0" <= 1 THEN 0 WHEN "x0" > 1 THEN 1 END AS "region"'
         """
-        cases = " ".join(f"WHEN {region.rule.to_sql(dialect)} THEN {region.index}" for region in self)
+        cases = " ".join(
+            f"WHEN {region.rule.to_sql(dialect)} THEN {region.index}" for region in self
+        )
         return f"CASE {cases} END AS {DIALECTS['ansi'].column(name)}"
 
     def to_dict(self) -> dict[str, Any]:
@@ -170,9 +198,14 @@ class Partition(Told):
         """
         head = {"type": "partition", "names": list(self.names)}
         if self.root is None:
-            lines = [_NODES.write(region, Region, "region", ("index", "rule")) for region in self.given]
+            lines = [
+                _NODES.write(region, Region, "region", ("index", "rule")) for region in self.given
+            ]
             rules = [{"rule": rule.to_dict()} for rule in self.rules]
-            return {**head, "regions": [rule | line for rule, line in zip(rules, lines, strict=True)]}
+            return {
+                **head,
+                "regions": [rule | line for rule, line in zip(rules, lines, strict=True)],
+            }
         nodes: list[dict[str, Any]] = []
         _write(self.root, nodes)
         return {**head, "nodes": nodes}
@@ -199,11 +232,15 @@ class Partition(Told):
         root = _tree(items, names) if key == "nodes" else None
         given = []
         for i, item in enumerate(() if root else items):
-            rule = Rule.from_dict(entry(item, "rule", dict, place := f"partition.regions[{i}]"), f"{place}.rule")
+            rule = Rule.from_dict(
+                entry(item, "rule", dict, place := f"partition.regions[{i}]"), f"{place}.rule"
+            )
             given.append((rule, _read(_NODES, item, Leaf, place, apart=("rule",))))
         try:
             return cls(root, names, _regions(given))
-        except InputError as error:  # conditions on the way to a leaf that cannot describe one column
+        except (
+            InputError
+        ) as error:  # conditions on the way to a leaf that cannot describe one column
             raise broken("partition", f"has rules that do not fit: {error.message}") from error
 
 
@@ -217,12 +254,16 @@ def _write(node: Node, nodes: list[dict[str, Any]]) -> int:
     nodes.append(_NODES.write(node, type(node), "node", _BELOW))
     if isinstance(node, Split):
         pair = (node.left, node.right)
-        nodes[place]["conditions"] = CONDITIONS.write(pair, tuple[Condition, Condition], "conditions")
+        nodes[place]["conditions"] = CONDITIONS.write(
+            pair, tuple[Condition, Condition], "conditions"
+        )
         nodes[place]["children"] = [_write(child, nodes) for child in node.children]
     return place
 
 
-def _read(structure: Structure, data: Any, kind: type, place: str, apart: Sequence[str] = (), **known: Any) -> Any:
+def _read(
+    structure: Structure, data: Any, kind: type, place: str, apart: Sequence[str] = (), **known: Any
+) -> Any:
     """Read a node, but for what stands apart; its figures must be possible."""
     own = {key: value for key, value in data.items() if key not in apart} if apart else data
     node = structure.read(own, kind, place, **known)
@@ -236,7 +277,10 @@ def _tree(items: list[Any], names: list[str]) -> Node:
     _check_work(items)
     built: dict[int, tuple[Node, int]] = {}  # each with how deep the tree is from there
     for i in reversed(range(len(items))):
-        place, inner = f"partition.nodes[{i}]", isinstance(items[i], dict) and "children" in items[i]
+        place, inner = (
+            f"partition.nodes[{i}]",
+            isinstance(items[i], dict) and "children" in items[i],
+        )
         leaf = None if inner else _read(CONDITIONS, items[i], Leaf, place)
         built[i] = (leaf, 0) if leaf else _split(items[i], i, built, names)
     if len(built) > 1:
@@ -246,7 +290,9 @@ def _tree(items: list[Any], names: list[str]) -> Node:
 
 def _check_work(items: list[Any]) -> None:
     """Refuse a tree whose leaves together would carry an absurd number of labels: paths repeat what nodes list."""
-    conditions = [c for item in items if isinstance(item, dict) for c in _listed(item.get("conditions"))]
+    conditions = [
+        c for item in items if isinstance(item, dict) for c in _listed(item.get("conditions"))
+    ]
     lists = (c.get(key) for c in conditions if isinstance(c, dict) for key in ("levels", "order"))
     longest = max((len(_listed(labels)) for labels in lists), default=0)
     if len(items) * max(longest, MAX_DEPTH) > MAX_WORK:
@@ -258,7 +304,9 @@ def _listed(value: object) -> Any:
     return value if isinstance(value, list | np.ndarray) else []
 
 
-def _split(data: Any, index: int, built: dict[int, tuple[Node, int]], names: list[str]) -> tuple[Split, int]:
+def _split(
+    data: Any, index: int, built: dict[int, tuple[Node, int]], names: list[str]
+) -> tuple[Split, int]:
     """A node above two that were built before; taking them out refuses a child with two parents."""
     place = f"partition.nodes[{index}]"
     places = entry(data, "children", list, place)
@@ -269,7 +317,9 @@ def _split(data: Any, index: int, built: dict[int, tuple[Node, int]], names: lis
     (left, left_depth), (right, right_depth) = (built.pop(c) for c in places)
     depth = 1 + max(left_depth, right_depth)
     if depth > MAX_DEPTH:
-        raise FormatError(f"{place} stands above more than {MAX_DEPTH} splits.", code="F05", argument="data")
+        raise FormatError(
+            f"{place} stands above more than {MAX_DEPTH} splits.", code="F05", argument="data"
+        )
     conditions = entry(data, "conditions", list, place)
     read = CONDITIONS.read(conditions, tuple[Condition, Condition], f"{place}.conditions")
     known = dict(zip(_BELOW, (*read, (left, right)), strict=True))

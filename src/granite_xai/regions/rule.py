@@ -20,7 +20,9 @@ from granite_xai.regions.words import KEYWORDS, SIZES, UNITS, Label, as_number, 
 from granite_xai.tables import Column, Table, read_table
 
 __all__ = ["Condition", "Interval", "Levels", "Rule", "as_table", "find_column", "satisfied"]
-CONDITIONS = Structure({"interval": Interval, "levels": Levels})  # how conditions are written in files
+CONDITIONS = Structure(
+    {"interval": Interval, "levels": Levels}
+)  # how conditions are written in files
 _WORD = r"[^\W\d]\w*\b"
 _NAME = rf"(?:`(?:[^`\\]|\\.)*`|{_WORD})"
 _VALUES = re.compile(
@@ -71,10 +73,14 @@ class Rule(Told):
 
     def __post_init__(self) -> None:
         pairs = tuple((str(name), condition) for name, condition in self.conditions)
-        twice = sorted(name for name, count in Counter(name for name, _ in pairs).items() if count > 1)
+        twice = sorted(
+            name for name, count in Counter(name for name, _ in pairs).items() if count > 1
+        )
         if twice:
             hint = "Join the conditions of a column with Rule.and_."
-            raise InputError(f"{listing(twice)} has two conditions.", code="P03", columns=twice, hint=hint)
+            raise InputError(
+                f"{listing(twice)} has two conditions.", code="P03", columns=twice, hint=hint
+            )
         object.__setattr__(self, "conditions", pairs)
 
     def __str__(self) -> str:
@@ -159,7 +165,9 @@ class Rule(Told):
         (True, False)
         """
         if not name.isidentifier():
-            raise InputError(f"name={name!r} is no name of a function.", code="P02", argument="name")
+            raise InputError(
+                f"name={name!r} is no name of a function.", code="P02", argument="name"
+            )
         return PYTHON.format(name=name, text=ascii(str(self)), code=written(self.conditions, ROW))
 
     @classmethod
@@ -177,7 +185,11 @@ class Rule(Told):
         rule, more, at = cls(), text.strip() != "all rows", 0
         while more:
             found = _CLAUSE.match(text, at)
-            if found is None or found["open"].count("(") != found["close"].count(")") or found["name"] in KEYWORDS:
+            if (
+                found is None
+                or found["open"].count("(") != found["close"].count(")")
+                or found["name"] in KEYWORDS
+            ):
                 raise _no_rule(text)
             name = unquoted(found["name"]) if found["name"][0] == "`" else found["name"]
             rule = rule.and_(name, _condition(found, (orders or {}).get(name)))
@@ -186,7 +198,10 @@ class Rule(Told):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the rule in the types of JSON."""
-        pairs = ((name, CONDITIONS.write(condition, Condition, name)) for name, condition in self.conditions)
+        pairs = (
+            (name, CONDITIONS.write(condition, Condition, name))
+            for name, condition in self.conditions
+        )
         return {"conditions": [{"column": name, "condition": written} for name, written in pairs]}
 
     @classmethod
@@ -205,7 +220,9 @@ class Rule(Told):
             name = entry(item, "column", str, here)
             if name in known:
                 raise broken(f"{here}.column", f"is {name[:60]!r}, which has a condition already")
-            known[name] = CONDITIONS.read(entry(item, "condition", dict, here), Condition, f"{here}.condition")
+            known[name] = CONDITIONS.read(
+                entry(item, "condition", dict, here), Condition, f"{here}.condition"
+            )
         return cls(tuple(known.items()))
 
 
@@ -235,18 +252,35 @@ def find_column(table: Table, name: str, names: Sequence[str] = ()) -> Column:
 
 def _condition(found: re.Match[str], order: Sequence[Label] | None) -> Condition:
     """What is said of the column of a clause."""
-    low, high, state, missing = found["low"] or found["above"], found["high"], found["state"], found["gone"] is not None
+    low, high, state, missing = (
+        found["low"] or found["above"],
+        found["high"],
+        found["state"],
+        found["gone"] is not None,
+    )
     if (found["low"] and not high) or (missing and state in ("missing", "impossible")):
         raise _no_rule(found.string)
     if low or high:
-        low_end, high_end = (end and _value(end, found.string, end=order is None) for end in (low, high))
+        low_end, high_end = (
+            end and _value(end, found.string, end=order is None) for end in (low, high)
+        )
         interval = Interval(low_end, high_end, order, missing)
-        if not interval.has_values:  # never written by us: a slip, or labels whose order is not that of numbers
+        if (
+            not interval.has_values
+        ):  # never written by us: a slip, or labels whose order is not that of numbers
             raise _no_rule(found.string)
         return interval
     if state:
-        return Interval(missing=missing) if state == "present" else Interval(0.0, 0.0, missing=state == "missing")
-    listed = [found["label"]] if found["label"] else [each[0] for each in _VALUES.finditer(found["labels"])]
+        return (
+            Interval(missing=missing)
+            if state == "present"
+            else Interval(0.0, 0.0, missing=state == "missing")
+        )
+    listed = (
+        [found["label"]]
+        if found["label"]
+        else [each[0] for each in _VALUES.finditer(found["labels"])]
+    )
     levels = {_value(each, found.string) for each in listed}
     return Levels(levels, bool(found["isnt"] or found["others"]), missing)
 

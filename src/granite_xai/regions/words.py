@@ -20,10 +20,14 @@ Bound = Label | np.datetime64 | np.timedelta64
 End = Bound | None  # of an interval; None: open
 Instant = TypeVar("Instant", np.datetime64, np.timedelta64)
 
-KEYWORDS = frozenset({"and", "or", "in", "is", "not", "missing", "present", "impossible", "True", "False"})
+KEYWORDS = frozenset(
+    {"and", "or", "in", "is", "not", "missing", "present", "impossible", "True", "False"}
+)
 # Python integers of attoseconds hold every NumPy date exactly.
 SIZES = {"D": 86_400 * 10**18, "h": 3_600 * 10**18, "m": 60 * 10**18}
-SIZES |= {unit: 10 ** (18 - 3 * i) for i, unit in enumerate(["s", "ms", "us", "ns", "ps", "fs", "as"])}
+SIZES |= {
+    unit: 10 ** (18 - 3 * i) for i, unit in enumerate(["s", "ms", "us", "ns", "ps", "fs", "as"])
+}
 _FINE = [f"{prefix}seconds" for prefix in ("", "milli", "micro", "nano", "pico", "femto", "atto")]
 UNITS = dict(zip(["days", "hours", "minutes", *_FINE], SIZES, strict=True))
 _LONG = {"n": "\n", "r": "\r", "t": "\t"}
@@ -64,12 +68,18 @@ def _unescaped(match: re.Match[str]) -> str:
     try:
         return chr(int(body[1:], 16)) if len(body) > 1 else _LONG.get(body, body)
     except (ValueError, OverflowError):
-        raise InputError(f"{match.group(0)!r} is not an escape.", code="P02", argument="text") from None
+        raise InputError(
+            f"{match.group(0)!r} is not an escape.", code="P02", argument="text"
+        ) from None
 
 
 def is_plain(text: str) -> bool:
     """Tell whether text can stand in a rule without quotes."""
-    return re.fullmatch(r"[^\W\d]\w*", text) is not None and text.isprintable() and text not in KEYWORDS
+    return (
+        re.fullmatch(r"[^\W\d]\w*", text) is not None
+        and text.isprintable()
+        and text not in KEYWORDS
+    )
 
 
 def name_text(name: str) -> str:
@@ -85,7 +95,9 @@ def value_text(value: Bound) -> str:
         return str(np.datetime_as_string(value)).replace("T", " ")
     if isinstance(value, np.timedelta64):
         unit = np.datetime_data(value.dtype)[0]
-        return f"{int(value.astype(np.int64))} " + next(word for word, u in UNITS.items() if u == unit)
+        return f"{int(value.astype(np.int64))} " + next(
+            word for word, u in UNITS.items() if u == unit
+        )
     return repr(value).removesuffix(".0")  # the shortest text that reads back as the same float
 
 
@@ -93,7 +105,9 @@ def attoseconds(value: np.datetime64 | np.timedelta64) -> int:
     """Count the attoseconds since 1970, or of a duration, exactly."""
     unit, kind = np.datetime_data(value.dtype)[0], type(value).__name__
     if np.isnat(value) or unit == "generic" or (kind == "timedelta64" and unit in "YM"):
-        raise InputError(f"{value!r} is not a date or duration of known length.", code="P02", argument="value")
+        raise InputError(
+            f"{value!r} is not a date or duration of known length.", code="P02", argument="value"
+        )
     unit = unit if unit in SIZES else "D"
     return int(value.astype(f"{kind}[{unit}]").astype(np.int64)) * SIZES[unit]
 
@@ -108,7 +122,9 @@ def instant(kind: type[Instant], count: int, coarsest: str = "D") -> Instant:
     """Return a date or duration of that many attoseconds, in the coarsest unit that holds it but none above one."""
     units = list(SIZES)
     unit = next(u for u in units[units.index(coarsest) :] if count % SIZES[u] == 0)
-    made: Any = np.array(count // SIZES[unit], dtype=np.int64).astype(f"{kind.__name__}[{unit}]")[()]
+    made: Any = np.array(count // SIZES[unit], dtype=np.int64).astype(f"{kind.__name__}[{unit}]")[
+        ()
+    ]
     return cast(Instant, made)
 
 
@@ -118,7 +134,9 @@ def is_missing(values: NDArray[Any]) -> BoolArray:
         return np.asarray(values != values)
     if values.dtype.kind != "O":
         return np.zeros(len(values), dtype=np.bool_)
-    return np.array([v is None or (isinstance(v, float) and v != v) for v in values], dtype=np.bool_)
+    return np.array(
+        [v is None or (isinstance(v, float) and v != v) for v in values], dtype=np.bool_
+    )
 
 
 def end(value: End, order: tuple[Label, ...] | None) -> End:
@@ -137,7 +155,9 @@ def end(value: End, order: tuple[Label, ...] | None) -> End:
 def place_of(value: Any, order: Sequence[Label], code: str = "P03") -> int:
     """Return the place of an end among the ordered labels."""
     if value not in order:
-        raise InputError(f"{value_text(value)} is not one of the ordered labels.", code=code, argument="order")
+        raise InputError(
+            f"{value_text(value)} is not one of the ordered labels.", code=code, argument="order"
+        )
     return order.index(value)
 
 
@@ -161,15 +181,21 @@ def tighter(one: End, two: End, order: Sequence[Label] | None, *, upper: bool) -
     if one is None or two is None or repr(one) == repr(two):
         return two if one is None else one
     if order is None and isinstance(one, str) and isinstance(two, str):
-        raise InputError(f"the order of {value_text(one)} and {value_text(two)} is not known.", code="P03")
+        raise InputError(
+            f"the order of {value_text(one)} and {value_text(two)} is not known.", code="P03"
+        )
     return two if at_or_above(one, two, order) == upper else one
 
 
-def between(values: NDArray[Any], low: End, high: End, order: Sequence[Label] | None, others: bool) -> BoolArray:
+def between(
+    values: NDArray[Any], low: End, high: End, order: Sequence[Label] | None, others: bool
+) -> BoolArray:
     """Tell which values satisfy ``low < x <= high`` (None is open); labels outside the order do if `others` is set."""
     if order is not None:
         places = ranks(values, order)
-        return np.where(places < 0, others, _within(places, low, high, lambda end: place_of(end, order)))
+        return np.where(
+            places < 0, others, _within(places, low, high, lambda end: place_of(end, order))
+        )
     ends = [v for v in (low, high) if v is not None]
     if isinstance(ends[0], np.datetime64 | np.timedelta64):
         if any(values.dtype.kind != _kind(v) for v in ends):
@@ -177,7 +203,9 @@ def between(values: NDArray[Any], low: End, high: End, order: Sequence[Label] | 
             raise InputError(words, code="P03", argument="X")
         if np.datetime_data(values.dtype)[0] in "YMW":
             values = values.astype(f"{values.dtype.kind}8[D]")
-        return _within(values.astype(np.int64), low, high, lambda end: _floor_ticks(end, values.dtype))
+        return _within(
+            values.astype(np.int64), low, high, lambda end: _floor_ticks(end, values.dtype)
+        )
     if isinstance(ends[0], str):
         words = f"the order of the labels is not known for an interval that ends at {value_text(ends[0])}."
         hint = "Give the column an ordered categorical type."
@@ -186,7 +214,9 @@ def between(values: NDArray[Any], low: End, high: End, order: Sequence[Label] | 
     objects = values if values.dtype.kind == "O" else ()
     numeric = (int, float, np.number, np.bool_, type(None))
     if values.dtype.kind not in "fiubO" or not all(isinstance(v, numeric) for v in objects):
-        raise InputError("the rule compares with numbers, but the column has others.", code="P03", argument="X")
+        raise InputError(
+            "the rule compares with numbers, but the column has others.", code="P03", argument="X"
+        )
     return _within(values.astype(np.float64), low, high, float)
 
 
@@ -205,5 +235,7 @@ def ranks(values: NDArray[Any], labels: Iterable[Label]) -> NDArray[np.int64]:
     """Return the place of every value among some labels; -1 for one outside them and for a missing one."""
     # Equal numbers are one label (1, 1.0, True): a level may be an integer here and a float in another table.
     place, missing = {as_label(v): i for i, v in enumerate(labels)}, is_missing(values)
-    found = [-1 if gone else place.get(as_label(v), -1) for v, gone in zip(values, missing, strict=True)]
+    found = [
+        -1 if gone else place.get(as_label(v), -1) for v, gone in zip(values, missing, strict=True)
+    ]
     return np.array(found, dtype=np.int64)

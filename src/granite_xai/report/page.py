@@ -26,7 +26,16 @@ from granite_xai.regions.nodes import Split
 from granite_xai.regions.words import name_text
 from granite_xai.report.drawing import NARROW, as_drawn, color, limits_of, overlay, scatter, small
 from granite_xai.report.panels import MOST_DRAWN, MOST_LISTED
-from granite_xai.report.sentences import Amounts, ReportSource, by_chance, finding, firmness, said, sides_of, which_rows
+from granite_xai.report.sentences import (
+    Amounts,
+    ReportSource,
+    by_chance,
+    finding,
+    firmness,
+    said,
+    sides_of,
+    which_rows,
+)
 
 _TEMPLATES = Path(__file__).with_name("templates")
 _MARKS = str.maketrans({mark: f"\\{mark}" for mark in "\\`*_[]<>|#"})
@@ -39,16 +48,26 @@ def render(story: dict[str, Any], page: str = "page.html") -> str:
 
         pages = {name: escape(render(one)) for name, one in story["outputs"].items()}
         page, story = "outputs.html", {**story, "pages": pages}
-    colors = {"all": EVERYONE, **{f"r{k}": pair for k, pair in enumerate(REGIONS)}}  # the others are in the style
+    colors = {
+        "all": EVERYONE,
+        **{f"r{k}": pair for k, pair in enumerate(REGIONS)},
+    }  # the others are in the style
     light, dark = (";".join(f"--{use}:{pair[k]}" for use, pair in colors.items()) for k in (0, 1))
     regional = "".join(f".r{k}{{--c:var(--r{k})}}" for k in range(len(REGIONS)))
     variables = f":root{{{light}}}\n@media screen and (prefers-color-scheme:dark){{:root{{{dark}}}}}\n{regional}\n"
     style, script = variables + _asset("style.css"), _asset("script.js")
-    hashes = (base64.b64encode(hashlib.sha256(str(each).encode()).digest()).decode() for each in (style, script))
+    hashes = (
+        base64.b64encode(hashlib.sha256(str(each).encode()).digest()).decode()
+        for each in (style, script)
+    )
     sources = "style-src 'sha256-{}'; script-src 'sha256-{}'; img-src data:".format(*hashes)
     policy = f"default-src 'none'; {sources}; base-uri 'none'; form-action 'none'"  # the page makes no request
     known = {"story": story, "style": style, "script": script, "policy": policy}
-    return str(environment().get_template(page).render(known | (_figures(story) if page == "page.html" else {})))
+    return str(
+        environment()
+        .get_template(page)
+        .render(known | (_figures(story) if page == "page.html" else {}))
+    )
 
 
 def _figures(story: dict[str, Any]) -> dict[str, Any]:
@@ -64,12 +83,23 @@ def _figures(story: dict[str, Any]) -> dict[str, Any]:
         "level": percent(level, 0),
         "leading": leading,
         "common": limits_of(leading),
-        "others": [as_drawn(effect, z, centred=True) for effect in effects if not effect["leading"]],
+        "others": [
+            as_drawn(effect, z, centred=True) for effect in effects if not effect["leading"]
+        ],
         "sizes": {each["set"]: each for each in sizes},
         "dots": [each for each in sizes if each["shows"] or each["hides"]][:MOST_DRAWN],
         "listed": MOST_LISTED,
-        "alone": {c["id"] for n in nodes for c in n["children"] if sum(not d["children"] for d in n["children"]) == 1},
-        "settled": [e["set"] for e in effects if e["panels"][1:] and all(p["values"] < 2 for p in e["panels"][1:])],
+        "alone": {
+            c["id"]
+            for n in nodes
+            for c in n["children"]
+            if sum(not d["children"] for d in n["children"]) == 1
+        },
+        "settled": [
+            e["set"]
+            for e in effects
+            if e["panels"][1:] and all(p["values"] < 2 for p in e["panels"][1:])
+        ],
     }
 
 
@@ -96,13 +126,19 @@ def environment() -> Any:
     loader = FileSystemLoader(_TEMPLATES, encoding="utf-8")
     strict: dict[str, Any] = {"autoescape": True, "undefined": StrictUndefined, "finalize": visible}
     made = Environment(loader=loader, trim_blocks=True, lstrip_blocks=True, **strict)
-    made.filters |= {key: getattr(wording, key) for key in ("percent", "number", "value", "plain", "brief")}
+    made.filters |= {
+        key: getattr(wording, key) for key in ("percent", "number", "value", "plain", "brief")
+    }
     made.filters.update(said=said, table=_table, name_text=name_text)
     wrap = partial(textwrap.fill, width=100, break_on_hyphens=False)
     made.filters["fill"] = lambda text, indent="": wrap(plain(text), subsequent_indent=indent)
     made.filters["cut"] = lambda text, width=wording.LONGEST: shortened(str(visible(text)), width)
-    made.filters.update(color=color, firm=firmness, drawn=Markup)  # figures are escaped where they are made
-    made.globals.update(finding=finding, limits_of=limits_of, overlay=overlay, scatter=scatter, small=small)
+    made.filters.update(
+        color=color, firm=firmness, drawn=Markup
+    )  # figures are escaped where they are made
+    made.globals.update(
+        finding=finding, limits_of=limits_of, overlay=overlay, scatter=scatter, small=small
+    )
     made.globals["narrow"] = NARROW
     return made
 
@@ -112,17 +148,41 @@ def _table(text: str, left: int = 0) -> str:
     return aligned([line.split("\t") for line in text.strip("\n").split("\n")], (left,)) + "\n"
 
 
-def sentences(source: ReportSource, regions: Sequence[Any], evaluation: dict[str, Any] | None) -> dict[str, Any]:
+def sentences(
+    source: ReportSource, regions: Sequence[Any], evaluation: dict[str, Any] | None
+) -> dict[str, Any]:
     """The headline; what follows from it; how far to trust it: rows, interval, chance, and what comes back."""
     root = source.fitted.partition.root
-    simple, hard = (pick(regions, key=lambda region: region["gap"][0] or 0.0) for pick in (min, max))
-    told = {"source": source, "amounts": Amounts.of(source), "by_chance": by_chance(source), "few": wording.FEW_ROWS}
-    told |= {"regions": regions, "simple": simple, "hard": hard, "evaluation": evaluation, "where": which_rows(source)}
-    told |= {"sides": ", and ".join(sides_of(resolved.question) for resolved in source.fitted.comparisons)}
+    simple, hard = (
+        pick(regions, key=lambda region: region["gap"][0] or 0.0) for pick in (min, max)
+    )
+    told = {
+        "source": source,
+        "amounts": Amounts.of(source),
+        "by_chance": by_chance(source),
+        "few": wording.FEW_ROWS,
+    }
+    told |= {
+        "regions": regions,
+        "simple": simple,
+        "hard": hard,
+        "evaluation": evaluation,
+        "where": which_rows(source),
+    }
+    told |= {
+        "sides": ", and ".join(
+            sides_of(resolved.question) for resolved in source.fitted.comparisons
+        )
+    }
     told |= {"root": root if isinstance(root, Split) else None}
     made = _without_markup().get_template("sentences.txt").make_module(told)
-    lines = {key: str(getattr(made, key)()).removesuffix("\n") for key in ("opening", "further", "sure")}
-    return {key: text if key == "opening" else text.split("\n") if text else [] for key, text in lines.items()}
+    lines = {
+        key: str(getattr(made, key)()).removesuffix("\n") for key in ("opening", "further", "sure")
+    }
+    return {
+        key: text if key == "opening" else text.split("\n") if text else []
+        for key, text in lines.items()
+    }
 
 
 def _without_markup(finalize: Any = None) -> Any:
@@ -134,14 +194,18 @@ def story_text(story: dict[str, Any], tree: str) -> str:
     if "outputs" in story:
         return "\n\n".join(story_text(each, tree) for each in story["outputs"].values())
     amounts = Amounts(story["amounts"]["squared"], "")
-    return str(_without_markup().get_template("report.txt").render(story=story, tree=tree, amounts=amounts))
+    return str(
+        _without_markup().get_template("report.txt").render(story=story, tree=tree, amounts=amounts)
+    )
 
 
 def markdown(story: dict[str, Any]) -> str:
     """The story in Markdown: sentences, figures, regions and provenance, in tables that a model card can hold."""
     if "outputs" in story:
         return "\n".join(map(markdown, story["outputs"].values()))
-    templates = _without_markup(lambda cell: plain(cell).translate(_MARKS) if isinstance(cell, str) else cell)
+    templates = _without_markup(
+        lambda cell: plain(cell).translate(_MARKS) if isinstance(cell, str) else cell
+    )
     return str(templates.get_template("report.md").render(story=story)) + "\n"
 
 
@@ -161,7 +225,10 @@ def write_figures(report: Any, folder: Path, formats: Sequence[str]) -> list[Pat
             written[-1].write_bytes(_drawn(shown, ending))
         table = shown.frame()
         written.append(folder / f"{name}.csv")
-        write_text(written[-1], (table if hasattr(table, "to_csv") else table.to_pandas()).to_csv(index=False))
+        write_text(
+            written[-1],
+            (table if hasattr(table, "to_csv") else table.to_pandas()).to_csv(index=False),
+        )
     return written
 
 
@@ -177,6 +244,13 @@ def _drawn(display: Any, ending: str) -> bytes:
 def comparison_page(found: Comparison) -> str:
     """What changed, the figures of every region, and the curves of all cases, on one self-contained page."""
     opening, *further = found.sentences(12)
-    picture = base64.b64encode(_drawn(ComparisonDisplay.from_comparison(found, max_features=8), "svg")).decode()
-    told = {"title": " and ".join(found.names), "opening": opening, "further": further, "table": found.lines()}
+    picture = base64.b64encode(
+        _drawn(ComparisonDisplay.from_comparison(found, max_features=8), "svg")
+    ).decode()
+    told = {
+        "title": " and ".join(found.names),
+        "opening": opening,
+        "further": further,
+        "table": found.lines(),
+    }
     return render(told | {"effects": [], "importances": [], "picture": picture}, "comparison.html")

@@ -33,14 +33,26 @@ from granite_xai.fit_values import known_values
 from granite_xai.fitting import collected_for
 from granite_xai.new_rows import FittedGranite
 from granite_xai.report import page, sentences
-from granite_xai.report.panels import disagreement_map, effects, gaps_left, importance, ledger, regions, tree, triage
+from granite_xai.report.panels import (
+    disagreement_map,
+    effects,
+    gaps_left,
+    importance,
+    ledger,
+    regions,
+    tree,
+    triage,
+)
 from granite_xai.report.sentences import Amounts, ReportSource
 from granite_xai.search.clarity import smooth_changes
 from granite_xai.search.problem import GivenRules
 
 VERSION = 2  # of the dict
 MOST_ROWS, MOST_SETS = 20, 8  # rows that are told one by one, and sets of columns of each
-HALVES, SEARCHED = 4, 10_000  # halves that the search is repeated on, where a table has at most so many cells
+HALVES, SEARCHED = (
+    4,
+    10_000,
+)  # halves that the search is repeated on, where a table has at most so many cells
 _NOT_IN_JSON = re.compile("[\u2028\u2029\ud800-\udfff]")
 
 
@@ -79,13 +91,27 @@ class Report:
     granite: Granite = field(compare=False)
 
     def __init__(
-        self, granite: Granite, X: Any = None, y: Any = None, *, story: Any = None, unit: str = "", **told: Any
+        self,
+        granite: Granite,
+        X: Any = None,
+        y: Any = None,
+        *,
+        story: Any = None,
+        unit: str = "",
+        **told: Any,
     ) -> None:
-        if story is None and vars(granite).get("outputs_"):  # the story of each output, in the regions of all
-            title, each = told.pop("title", None) or f"{len(granite.outputs_)} outputs in the same regions", {}
+        if story is None and vars(granite).get(
+            "outputs_"
+        ):  # the story of each output, in the regions of all
+            title, each = (
+                told.pop("title", None) or f"{len(granite.outputs_)} outputs in the same regions",
+                {},
+            )
             for k, name in enumerate(granite.outputs_):
                 own = y if y is None or np.ndim(y) < 2 else np.asarray(y)[:, k]
-                each[str(name)] = Report(granite.of_output(name), X, own, unit=unit, title=str(name), **told).story
+                each[str(name)] = Report(
+                    granite.of_output(name), X, own, unit=unit, title=str(name), **told
+                ).story
             story = {"title": title, "opening": str(granite.partition_.headline), "outputs": each}
         elif story is None:
             story = tell(_source(granite, fitted_view(granite).run, X, y, unit), **told)
@@ -116,15 +142,21 @@ class Report:
 
     def json(self, path: str | os.PathLike[str] | None = None) -> str:
         """The story as JSON; also written to ``path``, replacing what is there in one step."""
-        finite = json.loads(json.dumps(self.story), parse_constant=lambda _: None)  # JSON has no word for the others
+        finite = json.loads(
+            json.dumps(self.story), parse_constant=lambda _: None
+        )  # JSON has no word for the others
         text = json.dumps(finite, ensure_ascii=False, allow_nan=False, indent=1)
-        return _written(_NOT_IN_JSON.sub(lambda found: f"\\u{ord(found[0]):04x}", text) + "\n", path)
+        return _written(
+            _NOT_IN_JSON.sub(lambda found: f"\\u{ord(found[0]):04x}", text) + "\n", path
+        )
 
     def markdown(self, path: str | os.PathLike[str] | None = None) -> str:
         """The story in Markdown, for a model card; also written to ``path``, replacing what is there in one step."""
         return _written(page.markdown(self.story), path)
 
-    def figures(self, folder: str | os.PathLike[str], formats: Sequence[str] = ("png",)) -> list[Path]:
+    def figures(
+        self, folder: str | os.PathLike[str], formats: Sequence[str] = ("png",)
+    ) -> list[Path]:
         """Write the figures, as PNG, SVG or PDF, and the numbers behind them as CSV; returns the files."""
         return page.write_figures(self, Path(folder), formats)
 
@@ -137,15 +169,21 @@ class Report:
         stories, lines = self.story.get("outputs", {"": self.story}), list[tuple[Any, ...]]()
         for output, story in stories.items():
             regions = {None: (-1, ALL_ROWS, story["provenance"]["rows"])}
-            regions |= {r["region"]: (r["region"], r["rule"], r["n_samples"]) for r in story["regions"]}
+            regions |= {
+                r["region"]: (r["region"], r["rule"], r["n_samples"]) for r in story["regions"]
+            }
             asked = ((told, scope) for told in story["importances"] for scope in told["scopes"])
             for told, scope in asked:
-                cells = zip(told["sets"], *(scope[k] for k in ("first", "second", "gap")), strict=True)
+                cells = zip(
+                    told["sets"], *(scope[k] for k in ("first", "second", "gap")), strict=True
+                )
                 head = (*([output] if output else []), *regions[scope["region"]])
                 lines += [(*head, name, told["question"], *rest) for name, *rest in cells]
         keys = "output region rule n_samples set question first second disagreement"
         table = fitted_view(self.granite, several=True).result.table
-        return framed(keys if "outputs" in self.story else keys.removeprefix("output "), lines, table)
+        return framed(
+            keys if "outputs" in self.story else keys.removeprefix("output "), lines, table
+        )
 
     def _repr_html_(self) -> str:
         """The page in a frame of its own: neither its style nor its script reaches the notebook (S16)."""
@@ -212,17 +250,27 @@ def explain(
     if isinstance(model, Granite):
         if options:
             hint = "Fit another Granite, or leave the options out."
-            raise InputError("a fit has its options already.", code="P03", argument=next(iter(options)), hint=hint)
+            raise InputError(
+                "a fit has its options already.",
+                code="P03",
+                argument=next(iter(options)),
+                hint=hint,
+            )
         return Report(model, X, y, unit=unit, **how)
     begin, granite = time.perf_counter(), Granite(model, question, **options)
     X, y, sample_weight = collected_for(granite, X, y, sample_weight)
     found = fit_with_evaluations(granite, X, y, sample_weight)
-    story = None if granite.outputs_ else tell(_source(granite, found, X, y, unit), **how, began=begin)
+    story = (
+        None if granite.outputs_ else tell(_source(granite, found, X, y, unit), **how, began=begin)
+    )
     return Report(granite, X, y, story=story, unit=unit, **how)
 
 
 _OWN, _PASSED = (inspect.signature(each).parameters for each in (explain, Granite))
-_NAMED = [*(_OWN[name] for name in _OWN if name != "options"), *(_PASSED[name] for name in _PASSED if name not in _OWN)]
+_NAMED = [
+    *(_OWN[name] for name in _OWN if name != "options"),
+    *(_PASSED[name] for name in _PASSED if name not in _OWN),
+]
 explain.__signature__ = inspect.Signature(_NAMED)  # type: ignore[attr-defined]
 
 
@@ -230,7 +278,10 @@ def _source(granite: Granite, found: FitRun | None, X: Any, y: Any, unit: str) -
     """What is told of a fit: from its evaluations where they are known, and with X and y also the model's score."""
     if found is None:
         return ReportSource(granite, None, unit)
-    small = found.result.table.n_rows * found.result.table.n_columns <= SEARCHED and len(granite.partition_) > 1
+    small = (
+        found.result.table.n_rows * found.result.table.n_columns <= SEARCHED
+        and len(granite.partition_) > 1
+    )
     given = isinstance(found.inputs.partitioner, GivenRules)
     if small and granite.stability_ is None and granite.confidence_level is not None and not given:
         granite.stability(HALVES)
@@ -249,25 +300,45 @@ def _score(view: FittedGranite, X: Any, fitting: FloatArray, target: FloatArray)
     held_out, search = (view.diagnostics["rows"][key] for key in ("held_out", "search"))
     rows, which = (held_out, "held-out") if held_out else (search, "fitting")
     others = view.read(X).take(np.asarray(held_out, dtype=np.intp)) if held_out else None
-    truth, predictions = target[rows], fitting if others is None else view.result.predictor.on_rows(others)
+    truth, predictions = (
+        target[rows],
+        fitting if others is None else view.result.predictor.on_rows(others),
+    )
     told = f"on {len(rows):,} {which} rows of this report; the model may have been trained on them"
     if len(rows) < 2 or np.ptp(truth) == 0:
         return {"text": "not defined", "rows": f"one value of y {told}"}
     if not view.result.predictor.is_probability:
         error = float(np.sqrt(np.mean(np.square(truth - predictions))))
-        return {"text": f"R² {r2_score(truth, predictions):.2f}, typical error {brief(error)}", "rows": told}
+        return {
+            "text": f"R² {r2_score(truth, predictions):.2f}, typical error {brief(error)}",
+            "rows": told,
+        }
     text = f"AUC {roc_auc_score(truth, predictions):.2f}, log loss {log_loss(truth, np.clip(predictions, 0, 1)):.2f}"
     return {"text": text, "rows": told}
 
 
 def tell(
-    source: ReportSource, test: Any = None, title: str | None = None, began: float = 0.0, rows: Any = None
+    source: ReportSource,
+    test: Any = None,
+    title: str | None = None,
+    began: float = 0.0,
+    rows: Any = None,
 ) -> dict[str, Any]:
     """Build the dict; without evaluations (a loaded object) it holds what the stored curves tell."""
-    begin, fitted, granite, amounts = began or time.perf_counter(), source.fitted, source.granite, Amounts.of(source)
+    begin, fitted, granite, amounts = (
+        began or time.perf_counter(),
+        source.fitted,
+        source.granite,
+        Amounts.of(source),
+    )
     gaps, values, found = gaps_left(source), source.values, fitted.estimate
-    with one_blas_thread(), closing(Meter(fitted_view(granite).resources, 3, desc="report", unit="parts")) as done:
-        sizes = [] if values is None else [importance(values, asked) for asked in fitted.comparisons]
+    with (
+        one_blas_thread(),
+        closing(Meter(fitted_view(granite).resources, 3, desc="report", unit="parts")) as done,
+    ):
+        sizes = (
+            [] if values is None else [importance(values, asked) for asked in fitted.comparisons]
+        )
         columns = triage(source, sizes[0], amounts) if sizes else []
         done(1)
         told = {"sets": [], "questions": []} if values is None else disagreement_map(values)
@@ -275,16 +346,26 @@ def tell(
         explained, curves = ledger(source), effects(source, columns)
         parts = regions(source, curves, gaps)
     evaluation = None if test is None else _evaluation(granite, test)
-    figures = {key: getattr(granite, f"{key}_") for key in ("disagreement", "remaining", "fidelity", "global_fidelity")}
+    figures = {
+        key: getattr(granite, f"{key}_")
+        for key in ("disagreement", "remaining", "fidelity", "global_fidelity")
+    }
     return {
         "version": VERSION,
         "title": title or f"Where {sentences.sides_of(fitted.comparisons[0].question)} agree",
         **page.sentences(source, parts, evaluation),
         "facts": sentences.facts(source),
         "unit": source.unit,
-        "predicted": source.measured_in or ("probability" if fitted.predictor.is_probability else "value"),
-        "amounts": {"squared": amounts.squared, "unit": amounts.unit, "rows": sentences.which_rows(source)},
-        "questions": [sentences.question_facts(resolved, source) for resolved in fitted.comparisons],
+        "predicted": source.measured_in
+        or ("probability" if fitted.predictor.is_probability else "value"),
+        "amounts": {
+            "squared": amounts.squared,
+            "unit": amounts.unit,
+            "rows": sentences.which_rows(source),
+        },
+        "questions": [
+            sentences.question_facts(resolved, source) for resolved in fitted.comparisons
+        ],
         "figures": {**figures, "nothing_to_explain": fitted.below_noise_floor},
         "estimate": None if found is None else found.facts(),
         "ledger": explained,
@@ -310,10 +391,15 @@ def _single_rows(granite: Granite, rows: Any) -> list[dict[str, Any]]:
     table, told = fitted_view(granite).read(rows), []
     if table.n_rows > MOST_ROWS:
         hint = "Use explain_row, or granite row, for more."
-        raise InputError(f"a report tells of {MOST_ROWS} rows at most.", code="P02", argument="rows", hint=hint)
+        raise InputError(
+            f"a report tells of {MOST_ROWS} rows at most.", code="P02", argument="rows", hint=hint
+        )
     for number in range(table.n_rows):
         found = granite.explain_row(table.take(np.array([number])).native)
-        lines = [(found.sets[i], found.values[i], float(found.contributions[i])) for i in found.order[:MOST_SETS]]
+        lines = [
+            (found.sets[i], found.values[i], float(found.contributions[i]))
+            for i in found.order[:MOST_SETS]
+        ]
         rest = [("all others", "", float(found.contributions[found.order[MOST_SETS:]].sum()))]
         lines += [*rest[: len(found.order) > MOST_SETS], ("only together", "", float(found.rest))]
         told.append({"region": found.region, "sentences": found.sentences(), "lines": lines})
@@ -325,15 +411,23 @@ def _evaluation(granite: Granite, test: Any) -> dict[str, Any]:
     X, y = test if isinstance(test, tuple) and len(test) == 2 else (test, None)
     found, fitted = granite.evaluate(X, y), fitted_view(granite).result
     floors = by_power_of_two(fitted.floors, fitted.unit)
-    if len(floors) == 1 and found.disagreement <= floors[0] > 0.0:  # rounding, as on the fitting rows
+    if (
+        len(floors) == 1 and found.disagreement <= floors[0] > 0.0
+    ):  # rounding, as on the fitting rows
         before = found.global_disagreement if found.global_disagreement > floors[0] else 0.0
         zeros = np.zeros_like(found.regional)
-        found = replace(found, disagreement=0.0, global_disagreement=before, regional=zeros, ratios=None)
+        found = replace(
+            found, disagreement=0.0, global_disagreement=before, regional=zeros, ratios=None
+        )
     keys = ("region", "rule", "n_samples", "disagreement")
-    lines = zip(range(len(found.rules)), found.rules, found.counts, found.regional.tolist(), strict=True)
+    lines = zip(
+        range(len(found.rules)), found.rules, found.counts, found.regional.tolist(), strict=True
+    )
     return {
         "n_rows": int(sum(found.counts)),
-        **{key: getattr(found, key) for key in ("global_disagreement", "disagreement", "remaining")},
+        **{
+            key: getattr(found, key) for key in ("global_disagreement", "disagreement", "remaining")
+        },
         "explained": fitted_view(granite).held_out_fidelity(X),
         "regions": [dict(zip(keys, line, strict=True)) for line in lines],
     }

@@ -28,7 +28,12 @@ from granite_xai.regions.words import name_text
 from granite_xai.tables import Table
 
 _PACKAGES = ("granite-xai", "numpy", "scikit-learn", "pandas")
-FIRM = ((0.85, "firm"), (0.75, "usable"), (0.6, "shaky"), (-1.0, "do not rely on it"))  # from which share on
+FIRM = (
+    (0.85, "firm"),
+    (0.75, "usable"),
+    (0.6, "shaky"),
+    (-1.0, "do not rely on it"),
+)  # from which share on
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +62,11 @@ class ReportSource:
         influence = self.fitted.comparisons[0].question.first.influence
         if isinstance(influence, Interactions):
             return f"the sum of the effects of up to {influence.order} columns"
-        return "one curve per column" if influence.key == "individual" else "one effect per column or group"
+        return (
+            "one curve per column"
+            if influence.key == "individual"
+            else "one effect per column or group"
+        )
 
 
 def set_labels(question: ResolvedQuestion) -> list[str]:
@@ -67,7 +76,10 @@ def set_labels(question: ResolvedQuestion) -> list[str]:
 
 def listed(values: Any, digits: int = 5) -> list[float | None]:
     """Numbers as plain floats with a few significant digits; None where there is none."""
-    return [float(f"{value:.{digits}g}") if np.isfinite(value) else None for value in np.asarray(values).tolist()]
+    return [
+        float(f"{value:.{digits}g}") if np.isfinite(value) else None
+        for value in np.asarray(values).tolist()
+    ]
 
 
 @dataclass(frozen=True)
@@ -82,9 +94,14 @@ class Amounts:
         """Those of a fit."""
         asked = source.fitted.comparisons
         key, one = asked[0].question.behavior.key, len(asked) == 1
-        known = source.measured_in or ("in probability" if source.fitted.predictor.is_probability else "")
+        known = source.measured_in or (
+            "in probability" if source.fitted.predictor.is_probability else ""
+        )
         units = {"local": known, "sensitivity": "in variance of the prediction", "risk": "in loss"}
-        return cls(one and asked[0].question.loss == "squared", units.get(key, "") if one else "of the disagreement")
+        return cls(
+            one and asked[0].question.loss == "squared",
+            units.get(key, "") if one else "of the disagreement",
+        )
 
     def root(self, amount: float) -> float:
         """The size of a squared gap."""
@@ -108,13 +125,24 @@ def _rest(name: str, condition: Condition, table: Table) -> str:
     text = condition.text(name)
     rest = text.removeprefix(name_text(name)).strip() if text.startswith(name_text(name)) else ""
     column = next((each for each in table.columns if each.name == name), None)
-    if column is None or column.kind != "numeric" or not isinstance(condition, Interval) or not condition.has_values:
+    if (
+        column is None
+        or column.kind != "numeric"
+        or not isinstance(condition, Interval)
+        or not condition.has_values
+    ):
         return shortened(rest or text, 60, 14)
     if condition.low is None and condition.high is None:
         return rest
     numbers = column.levels[condition.contains(column.levels)].astype(np.float64)
-    if not len(numbers) or np.any(column.levels.astype(np.float64) % 1) or np.abs(numbers).max() > 1e6:
-        low, high = (None if end is None else value_of(float(end)) for end in (condition.low, condition.high))
+    if (
+        not len(numbers)
+        or np.any(column.levels.astype(np.float64) % 1)
+        or np.abs(numbers).max() > 1e6
+    ):
+        low, high = (
+            None if end is None else value_of(float(end)) for end in (condition.low, condition.high)
+        )
         rest = f"> {low}" if high is None else f"≤ {high}" if low is None else f"{low} to {high}"
     else:
         low, high = f"{numbers[0]:.0f}", f"{numbers[-1]:.0f}"
@@ -124,7 +152,9 @@ def _rest(name: str, condition: Condition, table: Table) -> str:
 
 def said(region: dict[str, Any]) -> str:
     """The rule of a region in a sentence."""
-    return ", ".join(shortened(f"{plain(name)} {plain(rest)}", 60, 14) for name, rest in region["conditions"])
+    return ", ".join(
+        shortened(f"{plain(name)} {plain(rest)}", 60, 14) for name, rest in region["conditions"]
+    )
 
 
 def question_facts(resolved: ResolvedQuestion, source: ReportSource) -> dict[str, Any]:
@@ -133,14 +163,27 @@ def question_facts(resolved: ResolvedQuestion, source: ReportSource) -> dict[str
     sides = (("first", question.first.name), ("second", question.second.name))
     told = {place: {"name": title(name, place), "meaning": meaning(name)} for place, name in sides}
     noted = (source.granite.diagnostics_.get("cause") or {}).get(question.label) or {}
-    kept = None if source.fitted.below_noise_floor or by_chance(source) else noted.get("without_interactions") or None
+    kept = (
+        None
+        if source.fitted.below_noise_floor or by_chance(source)
+        else noted.get("without_interactions") or None
+    )
     return {"name": question.label, **told, "cause": cause(question), "kept": kept}
 
 
 def glossary() -> list[dict[str, str]]:
     """Words that a reader may not know, and what they mean."""
-    lines = Path(__file__).with_name("templates").joinpath("glossary.txt").read_text(encoding="utf-8").splitlines()
-    return [{"word": word, "meaning": text} for word, _, text in (line.partition(": ") for line in lines)]
+    lines = (
+        Path(__file__)
+        .with_name("templates")
+        .joinpath("glossary.txt")
+        .read_text(encoding="utf-8")
+        .splitlines()
+    )
+    return [
+        {"word": word, "meaning": text}
+        for word, _, text in (line.partition(": ") for line in lines)
+    ]
 
 
 def sides_named(question: Disagreement) -> dict[str, str]:
@@ -182,7 +225,9 @@ def finding(effect: Mapping[str, Any]) -> str:
     (most, one), (least, two) = moves[0], moves[-1]
     if most < 1.3 * least:
         return f"moves the prediction by {brief(least)} to {brief(most)} in every region"
-    return f"moves the prediction by {brief(most)} in region {one}, by {brief(least)} in region {two}"
+    return (
+        f"moves the prediction by {brief(most)} in region {one}, by {brief(least)} in region {two}"
+    )
 
 
 def region_lead(moves: Sequence[Mapping[str, Any]]) -> tuple[str, str]:
@@ -190,9 +235,16 @@ def region_lead(moves: Sequence[Mapping[str, Any]]) -> tuple[str, str]:
     told = [move for move in moves if move["everywhere"] > 0]
     if not told:
         return "", ""
-    move = max(told, key=lambda m: abs(np.log(m["here"] / m["everywhere"])) * np.sqrt(m["here"] + m["everywhere"]))
+    move = max(
+        told,
+        key=lambda m: (
+            abs(np.log(m["here"] / m["everywhere"])) * np.sqrt(m["here"] + m["everywhere"])
+        ),
+    )
     times = move["here"] / move["everywhere"]
-    much = f"{times:.1f} times " if times >= 1.15 else f"{percent(times, 0)} " if times < 0.87 else ""
+    much = (
+        f"{times:.1f} times " if times >= 1.15 else f"{percent(times, 0)} " if times < 0.87 else ""
+    )
     return move["set"], f"moves the prediction {much}as far as over all rows"
 
 
@@ -206,12 +258,21 @@ def stability(source: ReportSource) -> dict[str, Any] | None:
     again = source.granite.stability_
     if again is None:
         return None
-    told: dict[str, Any] = {key: getattr(again, key) for key in ("score", "low", "high", "searches")}
+    told: dict[str, Any] = {
+        key: getattr(again, key) for key in ("score", "low", "high", "searches")
+    }
     told["splits"] = []
     for each in again.splits:
         ends = () if np.isnan(each.low) else dict.fromkeys(map(value_of, (each.low, each.high)))
-        line = {"rule": each.rule, "cut": each.cut, "share": each.share, "between": " to ".join(ends)}
-        told["splits"].append({**line, "instead": each.instead or "", "verdict": firmness(each.share)})
+        line = {
+            "rule": each.rule,
+            "cut": each.cut,
+            "share": each.share,
+            "between": " to ".join(ends),
+        }
+        told["splits"].append(
+            {**line, "instead": each.instead or "", "verdict": firmness(each.share)}
+        )
     return told
 
 
@@ -219,10 +280,25 @@ def facts(source: ReportSource) -> list[list[str]]:
     """What is explained: model, output, rows, and how good the model is."""
     fitted, found = source.fitted, source.fitted.estimate
     model = type(source.granite.model).__name__ if source.granite.model is not None else "not given"
-    label, unit = plain(fitted.predictor.label), f"in {source.measured_in}" if source.measured_in else ""
-    told = [["Model", label if model == "function" else model, count(source.fitted.table.n_columns, "column")]]
-    told.append(["Explained", plain(source.target) or label, unit or (label if source.target else "")])
-    others = f"{found.n_rows:,} held out" if found is not None and found.rows != "fitting" else "none held out"
+    label, unit = (
+        plain(fitted.predictor.label),
+        f"in {source.measured_in}" if source.measured_in else "",
+    )
+    told = [
+        [
+            "Model",
+            label if model == "function" else model,
+            count(source.fitted.table.n_columns, "column"),
+        ]
+    ]
+    told.append(
+        ["Explained", plain(source.target) or label, unit or (label if source.target else "")]
+    )
+    others = (
+        f"{found.n_rows:,} held out"
+        if found is not None and found.rows != "fitting"
+        else "none held out"
+    )
     told.append(["Rows", f"{source.n_rows:,} to find the regions", others])
     if source.score is not None:
         told.append(["Model's score", source.score["text"], source.score["rows"]])
@@ -232,14 +308,34 @@ def facts(source: ReportSource) -> list[list[str]]:
 def provenance(source: ReportSource, seconds: float) -> dict[str, Any]:
     """Everything that is needed to make the same report again."""
     granite, fitted, findings = source.granite, source.fitted, source.granite.diagnostics_
-    usage = getattr(fitted.predictor, "usage", None)  # with what the report itself asked; a loaded one has none
+    usage = getattr(
+        fitted.predictor, "usage", None
+    )  # with what the report itself asked; a loaded one has none
     library = type(granite.model).__module__.partition(".")[0]
-    spent = {"fit": findings["seconds"].get("total", 0.0), "model": findings["model"]["seconds"], "report": seconds}
-    asked = (findings["model"]["calls"], findings["model"]["rows"]) if usage is None else (usage.calls, usage.rows)
-    told: dict[str, Any] = {"made": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"), "settings": _settings(granite)}
+    spent = {
+        "fit": findings["seconds"].get("total", 0.0),
+        "model": findings["model"]["seconds"],
+        "report": seconds,
+    }
+    asked = (
+        (findings["model"]["calls"], findings["model"]["rows"])
+        if usage is None
+        else (usage.calls, usage.rows)
+    )
+    told: dict[str, Any] = {
+        "made": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
+        "settings": _settings(granite),
+    }
     told |= {"model": "not given" if granite.model is None else _told(granite.model)}
-    told |= {"explained": plain(fitted.predictor.label), "rows": source.n_rows, "columns": fitted.table.n_columns}
-    told |= {"seed": findings.get("seed"), "evaluations": (findings.get("evaluations") or {}).get("path")}
+    told |= {
+        "explained": plain(fitted.predictor.label),
+        "rows": source.n_rows,
+        "columns": fitted.table.n_columns,
+    }
+    told |= {
+        "seed": findings.get("seed"),
+        "evaluations": (findings.get("evaluations") or {}).get("path"),
+    }
     told |= {"model_calls": asked[0], "model_rows": asked[1], "fit_rows": findings["model"]["rows"]}
     told |= {"seconds": {key: round(each, 3) for key, each in spent.items()}}
     versions = {"python": platform.python_version()}
@@ -253,7 +349,11 @@ def provenance(source: ReportSource, seconds: float) -> dict[str, Any]:
 def _settings(granite: Any) -> dict[str, str]:
     """The options that differ from what one gets without asking, and the question."""
     parameters, defaults = (each.get_params(deep=False) for each in (granite, type(granite)(None)))
-    own = (k for k in parameters if k != "model" and (k == "question" or repr(parameters[k]) != repr(defaults[k])))
+    own = (
+        k
+        for k in parameters
+        if k != "model" and (k == "question" or repr(parameters[k]) != repr(defaults[k]))
+    )
     return {name: _told(parameters[name]) for name in own}
 
 

@@ -81,7 +81,13 @@ class Candidate:
 
 
 def candidates(
-    table: Table, rows: IntArray, evaluations: Evaluations, columns: Sequence[int], most: int, least: int, cuts: str
+    table: Table,
+    rows: IntArray,
+    evaluations: Evaluations,
+    columns: Sequence[int],
+    most: int,
+    least: int,
+    cuts: str,
 ) -> list[Candidate]:
     """Every cut of a node that leaves enough rows on both sides, lowest in the order of ties first."""
     # ``table`` holds all fitting rows, ``rows`` are those of the node and ``evaluations`` theirs, which order the
@@ -99,7 +105,9 @@ def candidates(
     return found
 
 
-def _nominal(column: Column, rows: IntArray, counts: IntArray, evaluations: Evaluations, max_candidates: int) -> Family:
+def _nominal(
+    column: Column, rows: IntArray, counts: IntArray, evaluations: Evaluations, max_candidates: int
+) -> Family:
     """The groups of levels of a column."""
     classes = frequent_levels(column)
     few, present = column.merged(classes), np.unique(classes[np.flatnonzero(counts[1:])])
@@ -118,7 +126,10 @@ def ordered(column: Column, counts: IntArray, codes: IntArray) -> Family:
 
 def _either_side(column: Column, counts: IntArray, inner: BoolArray, classes: IntArray) -> Family:
     """The candidates of a column, its missing values on the left first, then on the right (C14)."""
-    last, sides = inner.shape[1], (True, False) if counts[0] else (False,)  # missing values are the last class
+    last, sides = (
+        inner.shape[1],
+        (True, False) if counts[0] else (False,),
+    )  # missing values are the last class
     alone = [np.arange(last + 1)[None] == last] if counts[0] else []
     both = [np.concatenate([inner, np.full((len(inner), 1), side)], axis=1) for side in sides]
     return Family(column.position, np.append(last, classes), np.concatenate([*alone, *both]))
@@ -160,29 +171,44 @@ def _groupings(
     """Groups of levels for the left side: fewer levels first, then in the order of the levels (C13)."""
     levels: list[int] = present.tolist()
     if 2 ** (len(levels) - 1) <= max_candidates:
-        groups = [group for size in range(1, len(levels) // 2 + 1) for group in combinations(levels, size)]
+        groups = [
+            group for size in range(1, len(levels) // 2 + 1) for group in combinations(levels, size)
+        ]
     else:
         line = order_levels(column, rows, present, evaluations).tolist()
         groups = [*((code,) for code in levels), *(tuple(line[:k]) for k in range(1, len(line)))]
     # The side with fewer levels; of two equal ones that with the first level.
-    sides = ((tuple(sorted(group)), tuple(code for code in levels if code not in group)) for group in groups)
-    return sorted({min(both, key=lambda one: (len(one), one)) for both in sides}, key=lambda one: (len(one), one))
+    sides = (
+        (tuple(sorted(group)), tuple(code for code in levels if code not in group))
+        for group in groups
+    )
+    return sorted(
+        {min(both, key=lambda one: (len(one), one)) for both in sides},
+        key=lambda one: (len(one), one),
+    )
 
 
-def order_levels(column: Column, rows: IntArray, present: IntArray, evaluations: Evaluations) -> IntArray:
+def order_levels(
+    column: Column, rows: IntArray, present: IntArray, evaluations: Evaluations
+) -> IntArray:
     """Order levels along the first principal component of their pure effects (C13)."""
     # One row of the matrix for each level, one column for each (other column, value): the pure effect of that value
     # computed on the level's rows, minus its mean over the levels, times the root of the value's share. Levels that act
     # alike then stand side by side.
     members = np.where(column.codes[rows] == present[:, None], evaluations.weights, 0.0)
     members /= members.sum(axis=1, keepdims=True)
-    others, blocks = (frozenset({position}) for position in sorted(evaluations.everything - {column.position})), []
+    others, blocks = (
+        (frozenset({position}) for position in sorted(evaluations.everything - {column.position})),
+        [],
+    )
     present_too = (each for each in others if each in evaluations.stored_as)  # not those that pass
     for other, own in product(present_too, evaluations.outputs):
         matrix = own.matrix(other)
         shares = np.bincount(matrix.codes, weights=own.weights, minlength=len(matrix.values))
         effects = members @ matrix.values.T - (members @ own.predictions)[:, None]
-        unit = (np.std(own.predictions) or 1.0) if evaluations.others else 1.0  # each output counts by its own
+        unit = (
+            (np.std(own.predictions) or 1.0) if evaluations.others else 1.0
+        )  # each output counts by its own
         blocks.append((effects - effects.mean(axis=0)) * np.sqrt(shares / shares.sum()) / unit)
     if not blocks:
         return present
@@ -199,7 +225,11 @@ def cuts_of(chosen: Sequence[Candidate], table: Table, rows: IntArray) -> list[C
     cuts = []
     for family, group in groupby(chosen, key=attrgetter("family")):
         inner = family.inner[[candidate.number for candidate in group]]
-        cuts.append(Cut.of(family.column, inner, family.classes[table.columns[family.column].codes[rows] + 1]))
+        cuts.append(
+            Cut.of(
+                family.column, inner, family.classes[table.columns[family.column].codes[rows] + 1]
+            )
+        )
     return cuts
 
 
@@ -208,7 +238,9 @@ def best_of(scores: FloatArray, tolerance: float = 1e-10) -> int:
     return int(np.flatnonzero(scores <= scores.min() + tolerance)[0])
 
 
-def conditions(column: Column, candidate: Candidate, rows: IntArray, missing: bool) -> tuple[Condition, Condition]:
+def conditions(
+    column: Column, candidate: Candidate, rows: IntArray, missing: bool
+) -> tuple[Condition, Condition]:
     """Both sides of a split, worded so that every possible row reaches exactly one of them."""
     # Levels the node never saw go with the larger child (more rows; on a tie the left one). Missing values go where the
     # candidate sends them; at a node that saw none, in a fit that allowed them and had some in this column, with the
@@ -221,14 +253,20 @@ def conditions(column: Column, candidate: Candidate, rows: IntArray, missing: bo
     side: Side | None = larger if missing and bool((column.codes < 0).any()) else None
     if counts[0]:
         side, (gone, there) = "left" if candidate.left[0] else "right", missing_or_present()
-        if goes_left.all() or not goes_left.any():  # a cut of other rows may leave missing values alone on the right
+        if (
+            goes_left.all() or not goes_left.any()
+        ):  # a cut of other rows may leave missing values alone on the right
             return (there, gone) if goes_left.all() else (gone, there)
     if column.kind in ("nominal", "boolean"):
         labels = column.levels[present]
-        return grouping(labels[goes_left].tolist(), labels[~goes_left].tolist(), larger=larger, missing=side)
+        return grouping(
+            labels[goes_left].tolist(), labels[~goes_left].tolist(), larger=larger, missing=side
+        )
     below, above = column.levels[present[goes_left][-1]], column.levels[present[~goes_left][0]]
     shortest: dict[str, Callable[[Any, Any], Any]] = {"numeric": threshold, "date": date_threshold}
-    at = shortest[column.kind](below, above) if column.kind in shortest else below  # of labels the lower one
+    at = (
+        shortest[column.kind](below, above) if column.kind in shortest else below
+    )  # of labels the lower one
     return cut(at, order=column.order, missing=side, larger=larger)
 
 
@@ -247,8 +285,12 @@ def threshold(value: float, next_value: float) -> float:
         return low
     middle = (Fraction(low) + Fraction(high)) / 2
     # 17 digits tell all floats apart. A decimal as a float is correctly rounded, and inf where it is too large.
-    found = ([t for t in _around(middle, digits) if low <= float(t) < high] for digits in range(1, 18))
-    return float(min(next(filter(None, found), [Decimal(low)]), key=lambda t: (abs(Fraction(t) - middle), t)))
+    found = (
+        [t for t in _around(middle, digits) if low <= float(t) < high] for digits in range(1, 18)
+    )
+    return float(
+        min(next(filter(None, found), [Decimal(low)]), key=lambda t: (abs(Fraction(t) - middle), t))
+    )
 
 
 def _around(middle: Fraction, digits: int) -> list[Decimal]:
@@ -257,7 +299,9 @@ def _around(middle: Fraction, digits: int) -> list[Decimal]:
     # holds one of these two.
     size = abs(middle)
     guess = len(str(size.numerator)) - len(str(size.denominator))
-    magnitude = guess if Fraction(10) ** guess <= size else guess - 1  # the exact floor(log10(size))
+    magnitude = (
+        guess if Fraction(10) ** guess <= size else guess - 1
+    )  # the exact floor(log10(size))
     power = magnitude - digits + 1
     scaled = middle / Fraction(10) ** power
     return [Decimal(f"{n}e{power}") for n in (math.floor(scaled), math.ceil(scaled))]

@@ -22,15 +22,25 @@ from granite_xai.search.scoring import scored
 
 NEARLY = 0.05  # share of what a split takes away that a nearly equal cut leaves more, at most
 WIDE = 0.1  # share of a node's rows between the first and the last nearly equal cut from which a cut is one of many
-VALUES, DEGREE = 8, 3  # values of a column, at least, along which effects may change as a polynomial of its ranks
-CLOSE, SIGNS = 0.5, 16  # share of it that a second column may be behind to be looked at; pairs of weights for that
+VALUES, DEGREE = (
+    8,
+    3,
+)  # values of a column, at least, along which effects may change as a polynomial of its ranks
+CLOSE, SIGNS = (
+    0.5,
+    16,
+)  # share of it that a second column may be behind to be looked at; pairs of weights for that
 
 
-def split_clarity(problem: Problem, node: Node, drawn: FloatArray, rows: IntArray) -> Iterator[dict[str, Any]]:
+def split_clarity(
+    problem: Problem, node: Node, drawn: FloatArray, rows: IntArray
+) -> Iterator[dict[str, Any]]:
     """A record for each split of a tree, parents first; ``drawn``: random signs of the rows. The model is not asked."""
     if isinstance(node, Split):
         left = satisfied(node.left, find_column(problem.table, node.column))[rows]
-        yield _Node(problem, rows, problem.evaluations.restrict(rows)).record(node, left, drawn[:SIGNS])
+        yield _Node(problem, rows, problem.evaluations.restrict(rows)).record(
+            node, left, drawn[:SIGNS]
+        )
         for child, side in zip(node.children, (left, ~left), strict=True):
             yield from split_clarity(problem, child, drawn, rows[side])
 
@@ -40,7 +50,10 @@ def smooth_changes(splits: Iterable[Mapping[str, Any]]) -> list[str]:
     told: dict[frozenset[str], str] = {}
     for one in splits:
         if one["smooth"]:
-            ends, also = " to ".join(one["between"]), f", and so does {one['second']}" if one["tie"] else ""
+            ends, also = (
+                " to ".join(one["between"]),
+                f", and so does {one['second']}" if one["tie"] else "",
+            )
             text = f"{one['column']} and {one['with']} interact smoothly; the cut {one['split']} is one of many "
             text += f"({ends} do nearly as well{also}); consider influence='interaction' or grouping them."
             told.setdefault(frozenset({one["column"], one["with"]}), text)
@@ -54,18 +67,36 @@ class _Node(NamedTuple):
 
     def record(self, split: Split, left: BoolArray, drawn: FloatArray) -> dict[str, Any]:
         """What is known of a split beside others."""
-        problem, tree, column = self.problem, self.problem.tree, find_column(self.problem.table, split.column)
+        problem, tree, column = (
+            self.problem,
+            self.problem.tree,
+            find_column(self.problem.table, split.column),
+        )
         limits = (tree.max_candidates, tree.min_samples_leaf, tree.cuts)
-        options = candidates(problem.table, self.rows, self.known, tree.columns(problem.table), *limits)
+        options = candidates(
+            problem.table, self.rows, self.known, tree.columns(problem.table), *limits
+        )
         shares, codes = problem.shares, column.codes[self.rows]
-        scores = shares.of(*scored(problem, self.rows, options, self.known, tree.max_candidates)).sum(axis=1)
+        scores = shares.of(
+            *scored(problem, self.rows, options, self.known, tree.max_candidates)
+        ).sum(axis=1)
         best = sum(map(shares.on, self._sides(left)))
-        gain, own = shares.on(self.known) - best, np.array([each.column == column.position for each in options])
+        gain, own = (
+            shares.on(self.known) - best,
+            np.array([each.column == column.position for each in options]),
+        )
         near = [options[k] for k in np.flatnonzero(own & (scores <= best + NEARLY * gain))]
         reached = [*(float(np.mean(each.inside(codes))) for each in near), float(np.mean(left))]
         ends = [near[int(place(reached[:-1]))] for place in (np.argmin, np.argmax)] if near else []
-        told: dict[str, Any] = {"column": column.name, "split": split.left.text(column.name), "gain": gain}
-        told |= {"plateau": max(reached) - min(reached), "between": [self._text(end) for end in ends]}
+        told: dict[str, Any] = {
+            "column": column.name,
+            "split": split.left.text(column.name),
+            "gain": gain,
+        }
+        told |= {
+            "plateau": max(reached) - min(reached),
+            "between": [self._text(end) for end in ends],
+        }
         told |= dict.fromkeys(("second", "behind", "standard_error", "with", "left", "surface"))
         told |= {"tie": False, "smooth": False}
         if not own.all():  # the best cut of another column: is it within one standard error?
@@ -90,7 +121,9 @@ class _Node(NamedTuple):
 
     def _questions(self) -> Iterator[tuple[float, ResolvedQuestion]]:
         """The questions that count, with their factors."""
-        for factor, question in zip(self.problem.shares.factors.tolist(), self.problem.shares.comparisons, strict=True):
+        for factor, question in zip(
+            self.problem.shares.factors.tolist(), self.problem.shares.comparisons, strict=True
+        ):
             if factor and isinstance(question, ResolvedQuestion):
                 yield factor, question
 
@@ -100,14 +133,19 @@ class _Node(NamedTuple):
         for side, known in zip((left, ~left), self._sides(left), strict=True):
             for factor, question in self._questions():
                 found = perturbed(question, known, drawn[:, self.rows[side]])
-                share = factor * found.moved * (found.mass / shares.total if shares.by_mass else 1.0)
+                share = (
+                    factor * found.moved * (found.mass / shares.total if shares.by_mass else 1.0)
+                )
                 total += (share[0] - share[1]) / (2 * STEP)
         return total
 
     def _surface(self, position: int, codes: IntArray, left: BoolArray) -> dict[str, Any]:
         """The set that the split makes agree most: its share left by both regions, and by a surface of both."""
         found = list[tuple[float, float, float, ResolvedQuestion, int]]()
-        nodes = [(part, Splits.whole(part.weights, part.primitives)) for part in (self.known, *self._sides(left))]
+        nodes = [
+            (part, Splits.whole(part.weights, part.primitives))
+            for part in (self.known, *self._sides(left))
+        ]
         for factor, question in self._questions():
             if in_pairs(question):
                 gaps = ((n.weights, question.gap_values(n, whole)) for n, whole in nodes)
@@ -115,13 +153,25 @@ class _Node(NamedTuple):
                 sets = question.first.layout.sets
                 for number, (members, before, one, two) in enumerate(zip(sets, *sums, strict=True)):
                     if before > one + two and (len(sets) == 1 or position not in union(members)):
-                        found.append((factor * (before - one - two), one + two, before, question, number))
+                        found.append(
+                            (factor * (before - one - two), one + two, before, question, number)
+                        )
         if not found:
             return {}
         _, after, before, question, number = max(found, key=lambda each: each[0])
-        layout, shares = question.first.layout, (after / before, self._along(codes, question, number) / before)
-        name = "others" if position in union(layout.sets[number]) else ":".join(layout.labels[number])
-        return {"with": name, "left": shares[0], "surface": shares[1], "smooth": shares[1] < shares[0] - NEARLY}
+        layout, shares = (
+            question.first.layout,
+            (after / before, self._along(codes, question, number) / before),
+        )
+        name = (
+            "others" if position in union(layout.sets[number]) else ":".join(layout.labels[number])
+        )
+        return {
+            "with": name,
+            "left": shares[0],
+            "surface": shares[1],
+            "smooth": shares[1] < shares[0] - NEARLY,
+        }
 
     def _along(self, codes: IntArray, question: ResolvedQuestion, number: int) -> float:
         """What a set leaves if its pure effect may change with the column: its gaps are regressed, not averaged."""
@@ -130,11 +180,24 @@ class _Node(NamedTuple):
         basis = np.polynomial.legendre.legvander(2.0 * places - 1.0, DEGREE)
         weighted = basis * known.weights[:, None]
         weighted = weighted @ np.linalg.pinv(basis.T @ weighted)
-        own, everyone = known.on_grid(union(question.first.layout.sets[number])), np.arange(known.n_rows)
-        whole, left, step = Splits.whole(known.weights, known.primitives), 0.0, max(1, TILE // known.n_rows)
+        own, everyone = (
+            known.on_grid(union(question.first.layout.sets[number])),
+            np.arange(known.n_rows),
+        )
+        whole, left, step = (
+            Splits.whole(known.weights, known.primitives),
+            0.0,
+            max(1, TILE // known.n_rows),
+        )
         for tile in np.split(everyone, range(step, known.n_rows, step)):
             parts = question.gaps[number].items()
-            block = sum(masking.masked(own, whole).pair_block(terms, everyone, tile) for masking, terms in parts)
+            block = sum(
+                masking.masked(own, whole).pair_block(terms, everyone, tile)
+                for masking, terms in parts
+            )
             block = whole.primitives.host(block)
-            left += float(known.weights[tile] @ question.loss(np.einsum("mc,mc->c", block, weighted @ basis[tile].T)))
+            left += float(
+                known.weights[tile]
+                @ question.loss(np.einsum("mc,mc->c", block, weighted @ basis[tile].T))
+            )
         return left

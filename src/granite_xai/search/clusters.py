@@ -63,7 +63,9 @@ class Clusters(Partitioner):
         if not isinstance(self.on, Ice):
             local_explainer(self.on, "on")
 
-    def extra_effects(self, route: Route, resources: Resources, seed: int) -> tuple[ResolvedExplainer, ...]:
+    def extra_effects(
+        self, route: Route, resources: Resources, seed: int
+    ) -> tuple[ResolvedExplainer, ...]:
         """The local effects that are read of the model; curves are asked for later."""
         if isinstance(self.on, Ice):
             route.table.resolve(self.on.feature, "feature")
@@ -77,14 +79,26 @@ class Clusters(Partitioner):
         if not self.merge or problem.below_noise_floor or not isinstance(self.on, Ice):
             return describe(problem, lambda: self.labels(self.vectors(problem), problem.seed))
         vectors, table = self.vectors(problem), problem.table
-        labels = self._clustered(vectors, min(self.n_clusters, len(np.unique(vectors, axis=0))), problem.seed)
+        labels = self._clustered(
+            vectors, min(self.n_clusters, len(np.unique(vectors, axis=0))), problem.seed
+        )
         cuts = [one_cut(table, labels == label) for label in range(labels.max() + 1)]
-        labels = np.array(merged(cuts, [float(np.ptp(column.values)) for column in table.columns]))[labels]
+        labels = np.array(merged(cuts, [float(np.ptp(column.values)) for column in table.columns]))[
+            labels
+        ]
         curves = replace(self, on=replace(self.on, differences=False)).vectors(problem)
         found = [_kept(cuts[label], labels == label, table, curves) for label in np.unique(labels)]
-        shown = [label for label, rule in zip(np.unique(labels), found, strict=True) if rule["kept"]]
-        result = describe(problem, lambda: np.searchsorted(shown, np.where(np.isin(labels, shown), labels, np.inf)))
-        own = {"clusters_": np.unique(labels, return_inverse=True)[1].reshape(-1), "cluster_rules_": found}
+        shown = [
+            label for label, rule in zip(np.unique(labels), found, strict=True) if rule["kept"]
+        ]
+        result = describe(
+            problem,
+            lambda: np.searchsorted(shown, np.where(np.isin(labels, shown), labels, np.inf)),
+        )
+        own = {
+            "clusters_": np.unique(labels, return_inverse=True)[1].reshape(-1),
+            "cluster_rules_": found,
+        }
         return replace(result, extra_attributes={**result.extra_attributes, **own})
 
     def vectors(self, problem: Problem) -> FloatArray:
@@ -103,7 +117,9 @@ class Clusters(Partitioner):
         wanted = min(self.n_clusters, len(np.unique(scaled, axis=0)))
         if wanted < 2:
             return np.zeros(len(vectors), dtype=np.intp)
-        first, found = np.unique(self._clustered(scaled, wanted, seed), return_index=True, return_inverse=True)[1:]
+        first, found = np.unique(
+            self._clustered(scaled, wanted, seed), return_index=True, return_inverse=True
+        )[1:]
         return np.asarray(np.argsort(np.argsort(first))[found.reshape(-1)], dtype=np.intp)
 
     def _clustered(self, vectors: FloatArray, wanted: int, seed: int) -> IntArray:
@@ -132,11 +148,15 @@ def one_cut(table: Table, members: BoolArray) -> OneCut:
     from sklearn.tree import DecisionTreeClassifier
 
     values = np.column_stack([column.values for column in table.columns]).astype(np.float64)
-    tree = DecisionTreeClassifier(criterion="entropy", max_depth=1, class_weight="balanced", random_state=0)
+    tree = DecisionTreeClassifier(
+        criterion="entropy", max_depth=1, class_weight="balanced", random_state=0
+    )
     found = tree.fit(values, members).tree_
     if found.node_count == 1:
         return OneCut(0, np.inf, True)
-    return OneCut(int(found.feature[0]), float(found.threshold[0]), bool(np.argmax(found.value[1]) == 1))
+    return OneCut(
+        int(found.feature[0]), float(found.threshold[0]), bool(np.argmax(found.value[1]) == 1)
+    )
 
 
 def merged(cuts: Sequence[OneCut], ranges: Sequence[float]) -> list[int]:
@@ -145,7 +165,11 @@ def merged(cuts: Sequence[OneCut], ranges: Sequence[float]) -> list[int]:
     for i, j in combinations(joined, 2):
         one, two = cuts[i], cuts[j]
         apart = round(one.threshold, 2) - round(two.threshold, 2)
-        if (joined[i], joined[j]) == (i, j) and one[::2] == two[::2] and apart <= 0.1 * ranges[one.column]:
+        if (
+            (joined[i], joined[j]) == (i, j)
+            and one[::2] == two[::2]
+            and apart <= 0.1 * ranges[one.column]
+        ):
             joined[j] = i
     return joined
 
@@ -154,7 +178,9 @@ def _kept(cut: OneCut, members: BoolArray, table: Table, curves: FloatArray) -> 
     """A cluster's rule, how often it is right, its rows, and whether it is kept."""
     column, everyone = table.columns[cut.column], curves.mean(axis=0)
     right = float(np.mean(((column.values <= cut.threshold) == cut.below) == members))
-    apart = np.abs(curves[members].mean(axis=0) - everyone).mean() / (np.abs(everyone).max() or np.inf)
+    apart = np.abs(curves[members].mean(axis=0) - everyone).mean() / (
+        np.abs(everyone).max() or np.inf
+    )
     rule = f"{column.name} {'≤' if cut.below else '>'} {cut.threshold:g}"
     kept = round(100 * right) > 50 and bool(apart >= 0.2)
     return {"rule": rule, "accuracy": right, "n_samples": int(members.sum()), "kept": kept}
@@ -188,7 +214,9 @@ class Subgroups(Partitioner):
     def __post_init__(self) -> None:
         choose("by", self.by, {name: name for name in ("distribution", "mean")})
 
-    def extra_effects(self, route: Route, resources: Resources, seed: int) -> tuple[ResolvedExplainer, ...]:
+    def extra_effects(
+        self, route: Route, resources: Resources, seed: int
+    ) -> tuple[ResolvedExplainer, ...]:
         """Nothing is read of the model; an unknown column is refused before any work."""
         route.table.resolve(self.feature, "feature")
         return ()
@@ -196,7 +224,9 @@ class Subgroups(Partitioner):
     def partition(self, problem: Problem) -> PartitionResult:
         """Leaves of the tree, with the disagreement of the question in them."""
         table, place = problem.table, problem.table.resolve(self.feature, "feature")
-        dependent, _ = scattered(problem, [Vectors(described(table.columns[place], self.by))], FLOOR)
+        dependent, _ = scattered(
+            problem, [Vectors(described(table.columns[place], self.by))], FLOOR
+        )
         others = [table.names[i] for i in problem.tree.columns(table) if i != place]
         node = replace(problem.tree, split_features=others, search="greedy").grown(dependent)
         return PartitionResult(measured(node, problem))
@@ -206,7 +236,9 @@ def described(column: Column, by: str) -> FloatArray:
     """A column as vectors: indicators of its levels, or of lying below each tenth; or its standardised values."""
     missing = (column.codes < 0).astype(np.float64)[:, None]
     if column.kind in ("nominal", "boolean"):
-        indicators: FloatArray = (column.codes[:, None] == np.arange(len(column.levels))).astype(np.float64)
+        indicators: FloatArray = (column.codes[:, None] == np.arange(len(column.levels))).astype(
+            np.float64
+        )
     elif by == "distribution":
         indicators = (column.codes[:, None] <= interval_edges(column)[:-1]).astype(np.float64)
     else:

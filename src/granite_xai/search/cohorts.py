@@ -22,8 +22,12 @@ from granite_xai.search.scatter import describe, local_explainer
 from granite_xai.tables import Table
 from granite_xai.trees.routes import Route
 
-Score = Callable[[IntArray], FloatArray]  # from (C, n) labels, one line for each way to divide the rows, to C losses
-Loss = Callable[[IntArray], Score]  # from the cohorts that guide the search, explained inside, to a score
+Score = Callable[
+    [IntArray], FloatArray
+]  # from (C, n) labels, one line for each way to divide the rows, to C losses
+Loss = Callable[
+    [IntArray], Score
+]  # from the cohorts that guide the search, explained inside, to a score
 
 PATIENCE = 30  # random starts in a row without a better end, after which a round ends
 BLOCK = 128  # cohorts scored together
@@ -76,10 +80,16 @@ class Cohorts(Partitioner):
             whole_number(name, getattr(self, name), at_least=1)
         local_explainer(self.on, "on")
 
-    def extra_effects(self, route: Route, resources: Resources, seed: int) -> tuple[ResolvedExplainer, ...]:
+    def extra_effects(
+        self, route: Route, resources: Resources, seed: int
+    ) -> tuple[ResolvedExplainer, ...]:
         """The local effects that are read of the model."""
         explainer = local_explainer(self.on, "on")
-        sides = [explainer] if self.against == "mean" else [explainer, replace(explainer, interaction=Pure())]
+        sides = (
+            [explainer]
+            if self.against == "mean"
+            else [explainer, replace(explainer, interaction=Pure())]
+        )
         return tuple(side.effect(route, resources, seed) for side in sides)
 
     def partition(self, problem: Problem) -> PartitionResult:
@@ -88,7 +98,10 @@ class Cohorts(Partitioner):
 
     def _search(self, problem: Problem) -> IntArray:
         generator, distances = np.random.default_rng(problem.seed), row_distances(problem.table)
-        given, explainer = (problem.route, problem.resources, problem.seed), local_explainer(self.on, "on")
+        given, explainer = (
+            (problem.route, problem.resources, problem.seed),
+            local_explainer(self.on, "on"),
+        )
         if self.against == "mean":
             loss = mean_loss(problem.evaluations, explainer.effect(*given))
         else:
@@ -99,12 +112,16 @@ class Cohorts(Partitioner):
         for _ in range(self.rounds):
             explained = self._restarted(generator, distances, loss(explained))
             # Judged with the explanations of the cohorts themselves, whatever the search was guided by.
-            cost = float(loss(explained)(explained[None])[0]) + self.penalty(explained.max() + 1, len(best))
+            cost = float(loss(explained)(explained[None])[0]) + self.penalty(
+                explained.max() + 1, len(best)
+            )
             if cost < lowest - 1e-12:
                 lowest, best = cost, explained
         return best
 
-    def _restarted(self, generator: np.random.Generator, distances: FloatArray, score: Score) -> IntArray:
+    def _restarted(
+        self, generator: np.random.Generator, distances: FloatArray, score: Score
+    ) -> IntArray:
         """The best of many searches."""
         best, since = self._climb(generator, distances, score), 0
         for _ in range(self.restarts - 1):
@@ -119,7 +136,9 @@ class Cohorts(Partitioner):
         """Price of the cohorts beyond the free ones."""
         return self.beta * float(np.sqrt(max(int(cohorts) - self.free, 0) / rows))
 
-    def _climb(self, generator: np.random.Generator, distances: FloatArray, score: Score) -> tuple[float, IntArray]:
+    def _climb(
+        self, generator: np.random.Generator, distances: FloatArray, score: Score
+    ) -> tuple[float, IntArray]:
         """One greedy search from random representatives, by sets with one less or one more of them."""
         n = len(distances)
         chosen = generator.choice(n, size=min(self.free, n), replace=False).tolist()
@@ -127,13 +146,19 @@ class Cohorts(Partitioner):
         cost = float(score(labels)[0]) + self.penalty(len(chosen), n)
         while True:
             pool = generator.choice(n, size=min(self.pool, n), replace=False).tolist()
-            fewer = [[row for row in chosen if row != gone] for gone in chosen] if len(chosen) > 1 else []
+            fewer = (
+                [[row for row in chosen if row != gone] for gone in chosen]
+                if len(chosen) > 1
+                else []
+            )
             sets = fewer + [[*chosen, row] for row in pool if row not in chosen]
             options = nearest(distances, sets)
             costs = score(options) + np.array([self.penalty(len(one), n) for one in sets])
             lead = int(np.argmin(costs))
             if costs[lead] >= cost - 1e-12:
-                return cost, np.unique(labels[0], return_inverse=True)[1].reshape(-1).astype(np.intp)
+                return cost, np.unique(labels[0], return_inverse=True)[1].reshape(-1).astype(
+                    np.intp
+                )
             cost, chosen, labels = float(costs[lead]), sets[lead], options[lead : lead + 1]
 
 
@@ -157,10 +182,14 @@ def row_distances(table: Table) -> FloatArray:
     return total
 
 
-def explained_inside(effect: ResolvedExplainer, evaluations: Evaluations, labels: IntArray) -> FloatArray:
+def explained_inside(
+    effect: ResolvedExplainer, evaluations: Evaluations, labels: IntArray
+) -> FloatArray:
     """Local effects of each row with its own cohort as reference, shape (n, sets)."""
     members = labels == np.arange(labels.max() + 1)[:, None]
-    values = local_values(effect, evaluations, Splits.of(members, evaluations.weights, evaluations.primitives))
+    values = local_values(
+        effect, evaluations, Splits.of(members, evaluations.weights, evaluations.primitives)
+    )
     return np.asarray(values[:, labels, np.arange(len(labels))].T)
 
 
@@ -177,13 +206,18 @@ def scatter_within(vectors: FloatArray, labels: IntArray, weights: FloatArray) -
     mass, squares = sums(weights), np.zeros(lines)
     for entry in apart.T:
         squares += (np.square(sums(weights * entry)) / np.where(mass > 0, mass, 1.0)).sum(axis=1)
-    return np.maximum(float(weights @ np.square(apart).sum(axis=1)) - squares, 0.0) / float(weights.sum())
+    return np.maximum(float(weights @ np.square(apart).sum(axis=1)) - squares, 0.0) / float(
+        weights.sum()
+    )
 
 
 def mean_loss(evaluations: Evaluations, effect: ResolvedExplainer) -> Loss:
     """Squared distance of explanations to their mean in the cohort, explained inside the cohorts that guide."""
     everyone, weights = np.zeros((1, evaluations.n_rows), dtype=np.intp), evaluations.weights
-    root = scatter_within(explained_inside(effect, evaluations, everyone[0]), everyone, weights)[0] or 1.0
+    root = (
+        scatter_within(explained_inside(effect, evaluations, everyone[0]), everyone, weights)[0]
+        or 1.0
+    )
 
     def guided(explained: IntArray) -> Score:
         vectors = explained_inside(effect, evaluations, explained)
@@ -196,7 +230,10 @@ def pure_loss(evaluations: Evaluations, question: ResolvedQuestion) -> Loss:
     """Disagreement of explanations with the pure effect; every cohort is explained anew, so that none need guide."""
 
     def losses(labels: IntArray) -> FloatArray:
-        cohorts, total = [(line, k) for line, row in enumerate(labels) for k in np.unique(row)], np.zeros(len(labels))
+        cohorts, total = (
+            [(line, k) for line, row in enumerate(labels) for k in np.unique(row)],
+            np.zeros(len(labels)),
+        )
         for start in range(0, len(cohorts), BLOCK):
             block = cohorts[start : start + BLOCK]
             members = np.stack([labels[line] == k for line, k in block])

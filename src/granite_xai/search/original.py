@@ -28,7 +28,11 @@ from granite_xai.search.scatter import rescaled, scattered
 from granite_xai.tables import Column, Table
 from granite_xai.trees.routes import Route
 
-EFFECTS = {"pd": None, "ale": ("accumulated", "full"), "shap": ("marginal", "partial")}  # masking, interaction
+EFFECTS = {
+    "pd": None,
+    "ale": ("accumulated", "full"),
+    "shap": ("marginal", "partial"),
+}  # masking, interaction
 KNOTS = 10  # knots of the curve behind SHAP values; columns with no more values are read by value
 SMOOTH = 1e-3  # price of the curve's bends
 
@@ -81,10 +85,15 @@ class RepidTree(Partitioner):
         labels = table.names if self.features is None else self.features
         return sorted({table.resolve(label, "features") for label in labels})
 
-    def extra_effects(self, route: Route, resources: Resources, seed: int) -> tuple[ResolvedExplainer, ...]:
+    def extra_effects(
+        self, route: Route, resources: Resources, seed: int
+    ) -> tuple[ResolvedExplainer, ...]:
         """The local effects that are read of the model; other columns than numeric ones are refused first."""
         NumericTree().extra_effects(route, resources, seed)
-        chosen, compared = EFFECTS[self.effect], Individual([route.table.names[i] for i in self.columns(route.table)])
+        chosen, compared = (
+            EFFECTS[self.effect],
+            Individual([route.table.names[i] for i in self.columns(route.table)]),
+        )
         if chosen is None:  # ICE curves are asked for later
             return ()
         masking = Accumulated(self.intervals) if self.effect == "ale" else chosen[0]
@@ -93,21 +102,38 @@ class RepidTree(Partitioner):
     def partition(self, problem: Problem) -> PartitionResult:
         """Grow the original's tree; its regions carry the disagreement of the question."""
         posed, root = self._posed(problem)
-        tree = replace(problem.tree, search="greedy", alpha=0.0, min_improvement=self.min_improvement, cuts="values")
+        tree = replace(
+            problem.tree,
+            search="greedy",
+            alpha=0.0,
+            min_improvement=self.min_improvement,
+            cuts="values",
+        )
         node, total = tree.grown(posed), problem.shares.total
         shares = np.array([leaf.disagreement for _, leaf in leaves(node)])
-        losses = by_power_of_two(np.append(1.0, shares) * root * total, 2 * problem.evaluations.exponent)
-        return PartitionResult(measured(node, problem), {"loss_": float(losses[0]), "region_losses_": losses[1:]})
+        losses = by_power_of_two(
+            np.append(1.0, shares) * root * total, 2 * problem.evaluations.exponent
+        )
+        return PartitionResult(
+            measured(node, problem), {"loss_": float(losses[0]), "region_losses_": losses[1:]}
+        )
 
     def _posed(self, problem: Problem) -> tuple[Problem, float]:
         """The problem with the original's loss instead of the question, and that loss a row."""
         table, columns = problem.table, self.columns(problem.table)
         noise = floor(len(columns), np.square, 1, problem.error)
         if self.effect == "pd":
-            return scattered(problem, [self._curves(problem, i) for i in columns], noise * self.points)
+            return scattered(
+                problem, [self._curves(problem, i) for i in columns], noise * self.points
+            )
         if self.effect == "ale":
-            ale, named = question("ale", intervals=self.intervals), Individual([table.names[i] for i in columns])
-            comparison = ale.with_influence(named).compare(problem.route, problem.resources, problem.seed)
+            ale, named = (
+                question("ale", intervals=self.intervals),
+                Individual([table.names[i] for i in columns]),
+            )
+            comparison = ale.with_influence(named).compare(
+                problem.route, problem.resources, problem.seed
+            )
             return rescaled(problem, comparison, problem.evaluations, noise)
         (effect,) = self.extra_effects(problem.route, problem.resources, problem.seed)
         values = local_values(effect, problem.evaluations)[:, 0]
@@ -132,7 +158,9 @@ class RepidTree(Partitioner):
 class NumericTree(Partitioner):
     """The tree that the options of the estimator describe, refusing columns that an original cannot split."""
 
-    def extra_effects(self, route: Route, resources: Resources, seed: int) -> tuple[ResolvedExplainer, ...]:
+    def extra_effects(
+        self, route: Route, resources: Resources, seed: int
+    ) -> tuple[ResolvedExplainer, ...]:
         """Nothing further is read of the model; other columns than numeric ones are refused."""
         require_numeric(route.table.columns, "the original form (exact=True)")
         return ()
@@ -159,7 +187,9 @@ class AroundDependence:
         again = local_values(self.effect, evaluations, splits) if self.recalculate else None
         total = np.zeros(splits.mass.shape)
         for place, vectors in enumerate(evaluations.vectors):
-            values = np.broadcast_to(vectors.values[:, 0] if again is None else again[place], splits.inside.shape)
+            values = np.broadcast_to(
+                vectors.values[:, 0] if again is None else again[place], splits.inside.shape
+            )
             for k, side in enumerate((splits.left, splits.right)):
                 total[:, k] += _unexplained(values, vectors.values[:, 1:], side, self.mass)
         return np.asarray(total / np.where(splits.mass > 0, splits.mass, 1.0))
@@ -176,12 +206,19 @@ def spline_basis(column: Column) -> FloatArray:
     return np.asarray(SplineTransformer(degree=3, knots=knots).fit_transform(values))
 
 
-def _unexplained(values: FloatArray, basis: FloatArray, weights: FloatArray, mass: float) -> FloatArray:
+def _unexplained(
+    values: FloatArray, basis: FloatArray, weights: FloatArray, mass: float
+) -> FloatArray:
     """Weighted sum of squares around a penalised curve, for (K, n) values and weights."""
     n, p = basis.shape
     gram = (weights @ (basis[:, :, None] * basis[:, None, :]).reshape(n, p * p)).reshape(-1, p, p)
-    bends = np.diff(np.eye(p), 2, axis=0) * bool(((basis > 0) & (basis < 1)).any())  # indicators have none
-    penalty, weighted = SMOOTH * mass / p * bends.T @ bends + 1e-9 * mass * np.eye(p), weights * values
+    bends = np.diff(np.eye(p), 2, axis=0) * bool(
+        ((basis > 0) & (basis < 1)).any()
+    )  # indicators have none
+    penalty, weighted = (
+        SMOOTH * mass / p * bends.T @ bends + 1e-9 * mass * np.eye(p),
+        weights * values,
+    )
     sums = weighted @ basis
     found = np.linalg.solve(gram + penalty, sums[:, :, None])[:, :, 0]
     fitted = np.einsum("kp,kpq,kq->k", found, gram, found) - 2 * np.einsum("kp,kp->k", found, sums)

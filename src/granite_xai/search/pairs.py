@@ -20,7 +20,15 @@ from granite_xai.chance.replicates import ChanceRule
 from granite_xai.compute import in_threads, one_blas_thread, resolve_jobs
 from granite_xai.compute.compiled import available, compiled, primitives_for
 from granite_xai.compute.kernels import quarter_sums
-from granite_xai.compute.primitives import ABSOLUTE, SQUARE, Array, ArrayNamespace, Families, Numpy, Pairs
+from granite_xai.compute.primitives import (
+    ABSOLUTE,
+    SQUARE,
+    Array,
+    ArrayNamespace,
+    Families,
+    Numpy,
+    Pairs,
+)
 from granite_xai.disagreement import ResolvedQuestion
 from granite_xai.engine.splits import Cut, Splits
 from granite_xai.interaction import union
@@ -29,8 +37,19 @@ from granite_xai.search.problem import Problem
 
 TILE = 2**16  # pairs of rows looked at together: few enough for the cache
 KEPT = 8  # the matrices of gaps that are kept take two parts in so many of the memory limit
-STAGES = (4, 8, 16, 32, 64, 128, 256, 512)  # sets, by share, after which pairs of cuts that cannot be best are dropped
-Known = dict[tuple[int, int], FloatArray]  # by pair of columns, what their quarters leave; infinite: of no use
+STAGES = (
+    4,
+    8,
+    16,
+    32,
+    64,
+    128,
+    256,
+    512,
+)  # sets, by share, after which pairs of cuts that cannot be best are dropped
+Known = dict[
+    tuple[int, int], FloatArray
+]  # by pair of columns, what their quarters leave; infinite: of no use
 
 
 class Plan(NamedTuple):
@@ -59,19 +78,27 @@ class _Side:
 class _Grid:
     """Two cuts of some rows: the cell of each row, and one over the mass of each quarter."""
 
-    def __init__(self, one: _Side, two: _Side, weights: FloatArray, primitives: ArrayNamespace) -> None:
+    def __init__(
+        self, one: _Side, two: _Side, weights: FloatArray, primitives: ArrayNamespace
+    ) -> None:
         self.sides, self.shape = (one, two), (one.left.shape[1], two.left.shape[1])
         self.cells = one.classes * self.shape[1] + two.classes
-        self.order = primitives.order(self.cells[None], Families([np.zeros((0, np.prod(self.shape)), dtype=np.bool_)]))
+        self.order = primitives.order(
+            self.cells[None], Families([np.zeros((0, np.prod(self.shape)), dtype=np.bool_)])
+        )
         mass = self.quarters(weights)
         some = mass > 0.5 * weights.min()  # less than the lightest row is round-off of nothing
         self.scale = np.divide(1.0, mass, out=np.zeros_like(mass), where=some)
 
     def quarters(self, weights: FloatArray | None) -> FloatArray:
         """Rows or mass of every quarter, (4, k, l)."""
-        table = np.bincount(self.cells, weights, minlength=self.shape[0] * self.shape[1]).reshape(self.shape)
+        table = np.bincount(self.cells, weights, minlength=self.shape[0] * self.shape[1]).reshape(
+            self.shape
+        )
         first, second = (side.left for side in self.sides)
-        return np.stack([(a @ table) @ b.T for a in (first, 1.0 - first) for b in (second, 1.0 - second)])
+        return np.stack(
+            [(a @ table) @ b.T for a in (first, 1.0 - first) for b in (second, 1.0 - second)]
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,7 +111,9 @@ class _PairGap:
     weights: FloatArray
     primitives: ArrayNamespace  # where its parts are made
     kept: bool  # whether there is room for the whole matrix
-    last: dict[bytes, list[Array]] = field(default_factory=dict)  # its blocks for the rows asked for last
+    last: dict[bytes, list[Array]] = field(
+        default_factory=dict
+    )  # its blocks for the rows asked for last
 
     @cached_property
     def matrix(self) -> Array:
@@ -98,7 +127,9 @@ class _PairGap:
         if (key := rows.tobytes()) not in self.last:
             self.last.clear()
             at = Pairs(rows, rows)
-            self.last[key] = [P.pair_block(self.matrix, at, at.at(tile), 1.0, 0.0) for tile in tiles]
+            self.last[key] = [
+                P.pair_block(self.matrix, at, at.at(tile), 1.0, 0.0) for tile in tiles
+            ]
         return self.last[key]
 
     def _made(self, references: IntArray, rows: IntArray) -> Array:
@@ -117,7 +148,9 @@ class PairTables:
     problem: Problem
     least: int  # rows of a region, at least
     gaps: tuple[_PairGap, ...]  # of each set that disagrees
-    spread: _PairGap | None = None  # the squares of all of them, where shares are without what chance adds
+    spread: _PairGap | None = (
+        None  # the squares of all of them, where shares are without what chance adds
+    )
 
     @classmethod
     def of(cls, problem: Problem, least: int, corrected: bool = False) -> PairTables | None:
@@ -130,33 +163,57 @@ class PairTables:
             if not isinstance(question, ResolvedQuestion) or not in_pairs(question):
                 return None
             mode, sets = question.measure.mode or SQUARE, question.first.layout.sets
-            for members, gap, values in zip(sets, question.gaps, question.gap_values(known, splits), strict=True):
+            for members, gap, values in zip(
+                sets, question.gaps, question.gap_values(known, splits), strict=True
+            ):
                 own = known.outputs[question.output].on_grid(union(members))
-                parts = [partial(masking.masked(own, splits).pair_block, terms) for masking, terms in gap.items()]
-                found.append((factor * (known.weights @ question.loss(values[0])), factor, mode, parts))
+                parts = [
+                    partial(masking.masked(own, splits).pair_block, terms)
+                    for masking, terms in gap.items()
+                ]
+                found.append(
+                    (factor * (known.weights @ question.loss(values[0])), factor, mode, parts)
+                )
         found = sorted((entry for entry in found if entry[0] > 0), key=lambda entry: -entry[0])
         room = (P.free or problem.resources.memory_limit) // KEPT // (8 * known.n_rows**2)
-        gaps = tuple(_PairGap(*entry[1:], known.weights, P, number < room) for number, entry in enumerate(found))
-        spread = _PairGap(1.0, ABSOLUTE, [gap.squares for gap in gaps], known.weights, P, len(gaps) < room)
+        gaps = tuple(
+            _PairGap(*entry[1:], known.weights, P, number < room)
+            for number, entry in enumerate(found)
+        )
+        spread = _PairGap(
+            1.0, ABSOLUTE, [gap.squares for gap in gaps], known.weights, P, len(gaps) < room
+        )
         return cls(problem, least, gaps, None if rule is None else spread)
 
-    def tables(self, rows: IntArray, pairs: Sequence[tuple[Cut, Cut]], sets: slice = slice(None)) -> list[FloatArray]:
+    def tables(
+        self, rows: IntArray, pairs: Sequence[tuple[Cut, Cut]], sets: slice = slice(None)
+    ) -> list[FloatArray]:
         """What some sets leave in the quarters of some pairs of cuts, (4, k, l); infinite in those too small."""
         # Left and left, left and right, right and left, right and right.
-        known, device, gaps = self.problem.evaluations, self.problem.evaluations.primitives, self.gaps[sets]
+        known, device, gaps = (
+            self.problem.evaluations,
+            self.problem.evaluations.primitives,
+            self.gaps[sets],
+        )
         weights, P = known.weights[rows], device or primitives_for(len(rows) ** 2)
         sides = {id(cut): _Side(cut, P) for pair in pairs for cut in pair}
         grids = [_Grid(sides[id(one)], sides[id(two)], weights, P) for one, two in pairs]
         with one_blas_thread():
             summed = partial(_of_sets, rows, weights, grids, P)
-            tasks = [list(gaps)] if device and len({gap.mode for gap in gaps}) == 1 else [[gap] for gap in gaps]
+            tasks = (
+                [list(gaps)]
+                if device and len({gap.mode for gap in gaps}) == 1
+                else [[gap] for gap in gaps]
+            )
             found = in_threads(summed, tasks, 1 if device else resolve_jobs(self.problem.n_jobs))
         # A mean over n rows varies by chance as the mean square about it, over n - 1.
         squares = [0.0] * len(grids) if self.spread is None or sets.start else summed([self.spread])
         shares, total = self.problem.shares, []
         for number, (grid, square) in enumerate(zip(grids, squares, strict=True)):
             sums, rows_in = np.sum([each[number] for each in found], axis=0), grid.quarters(None)
-            sums = sums if self.spread is None else sums + (sums - square) / np.maximum(rows_in - 1, 1)
+            sums = (
+                sums if self.spread is None else sums + (sums - square) / np.maximum(rows_in - 1, 1)
+            )
             scaled = sums / shares.total if shares.by_mass else sums * grid.scale
             total.append(np.where(rows_in < self.least, np.inf, scaled))
         return total
@@ -189,7 +246,10 @@ def _of_sets(
 ) -> list[FloatArray]:
     """Sums of the losses of some sets, of one kind, over the quarters of every grid; on a device of many at once."""
     on_host, count, n = isinstance(P, Numpy), len(gaps), len(rows)
-    found, step = [np.zeros_like(grid.scale) for grid in grids], max(1, (TILE if on_host else P.cells // 16) // n)
+    found, step = (
+        [np.zeros_like(grid.scale) for grid in grids],
+        max(1, (TILE if on_host else P.cells // 16) // n),
+    )
     tiles = [slice(start, min(start + step, n)) for start in range(0, n, step)]
     for tile, *blocks in zip(tiles, *(gap.blocks(rows, tiles, P) for gap in gaps), strict=True):
         own = np.concatenate([gap.factor * weights[tile] for gap in gaps])
@@ -209,9 +269,18 @@ def _quarter_sums(
     P: ArrayNamespace, mode: int, by_cell: Array, grid: _Grid, inside: list[Array], weights: Array
 ) -> FloatArray:
     """The same as the compiled loop: the loss of each row's mean over its own quarter, weighted, (4, k, l)."""
-    (first, second), xp, (_, width, count) = (side.table for side in grid.sides), P.xp, by_cell.shape
+    (first, second), xp, (_, width, count) = (
+        (side.table for side in grid.sides),
+        P.xp,
+        by_cell.shape,
+    )
     sums = second @ xp.reshape(first @ xp.reshape(by_cell, (-1, width * count)), (-1, width, count))
-    both, above, every, total = sums[:-1, :-1, :], sums[:-1, -1:, :], sums[-1:, :-1, :], sums[-1:, -1:, :]
+    both, above, every, total = (
+        sums[:-1, :-1, :],
+        sums[:-1, -1:, :],
+        sums[-1:, :-1, :],
+        sums[-1:, -1:, :],
+    )
     parts = (both, above - both, every - both, total - above - every + both)
     here, there = inside[0][:, None, :], inside[1][None, :, :]
     members, found = (here & there, here & ~there, ~here & there, ~here & ~there), []
@@ -223,7 +292,9 @@ def _quarter_sums(
 
 def one_side(quarters: FloatArray, side: int, first: bool) -> FloatArray:
     """What both parts of one side leave, (k, l); the ``first`` column is cut first."""
-    return np.asarray(np.sum(quarters[2 * side : 2 * side + 2] if first else quarters[side::2], axis=0))
+    return np.asarray(
+        np.sum(quarters[2 * side : 2 * side + 2] if first else quarters[side::2], axis=0)
+    )
 
 
 class _Sides(NamedTuple):
@@ -255,8 +326,13 @@ class TwoLevels:
         count = len(self.tables.gaps)
         stops = [*(stop for stop in STAGES if stop < count), count]
         for start, stop in zip([0, *stops], stops, strict=False):
-            alive = {pair: np.any(np.isfinite(quarters), axis=0) for pair, quarters in known.items()}
-            live = {pair: (np.flatnonzero(some.any(1)), np.flatnonzero(some.any(0))) for pair, some in alive.items()}
+            alive = {
+                pair: np.any(np.isfinite(quarters), axis=0) for pair, quarters in known.items()
+            }
+            live = {
+                pair: (np.flatnonzero(some.any(1)), np.flatnonzero(some.any(0)))
+                for pair, some in alive.items()
+            }
             live = {pair: lines for pair, lines in live.items() if len(lines[0])}
             parts = [(cuts[a].at(r), cuts[b].at(c)) for (a, b), (r, c) in live.items()]
             found = self.tables.tables(self.rows, parts, slice(start, stop))
@@ -265,17 +341,32 @@ class TwoLevels:
             sides = self._sides(single, known)
             if stop < count:
                 self._drop(known, sides, bound + 1e-10)
-        while (rule := self.tables.problem.chance) and self.tables.spread and self._undone(single, sides, rule):
+        while (
+            (rule := self.tables.problem.chance)
+            and self.tables.spread
+            and self._undone(single, sides, rule)
+        ):
             pass
         plans = (self._plan(column, each) for column, each in enumerate(sides))
-        return sorted(plans, key=lambda found: round(found[0], 12))  # two columns in either order leave the same
+        return sorted(
+            plans, key=lambda found: round(found[0], 12)
+        )  # two columns in either order leave the same
 
-    def _undone(self, single: Sequence[FloatArray], sides: Sequence[_Sides], rule: ChanceRule) -> bool:
+    def _undone(
+        self, single: Sequence[FloatArray], sides: Sequence[_Sides], rule: ChanceRule
+    ) -> bool:
         """Whether the best tree splits parts that show only chance, or less than a region's price; regions then."""
-        problem, numbers = self.tables.problem, [best_of(each.cost.sum(axis=0), 1e-12) for each in sides]
-        column = min(range(len(sides)), key=lambda i: round(float(sides[i].cost[:, numbers[i]].sum()), 12))
+        problem, numbers = (
+            self.tables.problem,
+            [best_of(each.cost.sum(axis=0), 1e-12) for each in sides],
+        )
+        column = min(
+            range(len(sides)), key=lambda i: round(float(sides[i].cost[:, numbers[i]].sum()), 12)
+        )
         (cost, after), number, undone = sides[column], numbers[column], False
-        left = (option := self.options[column][number]).inside(problem.table.columns[option.column].codes[self.rows])
+        left = (option := self.options[column][number]).inside(
+            problem.table.columns[option.column].codes[self.rows]
+        )
         for k in np.flatnonzero(after[0, :, number] >= 0).tolist():
             rows, alone = self.rows[left == (k == 0)], single[column][k, number]
             shown = rule.of(problem.evaluations.restrict(rows), rows, problem.n_jobs)
@@ -285,17 +376,26 @@ class TwoLevels:
 
     def _plan(self, column: int, sides: _Sides) -> tuple[float, Plan]:
         number = best_of(costs := sides.cost.sum(axis=0), 1e-12)
-        below = [Plan(self.options[i][k]) if i >= 0 else None for i, k in sides.after[:, :, number].T.tolist()]
+        below = [
+            Plan(self.options[i][k]) if i >= 0 else None
+            for i, k in sides.after[:, :, number].T.tolist()
+        ]
         return float(costs[number]), Plan(self.options[column][number], *below)
 
     def _sides(self, single: Sequence[FloatArray], known: Known) -> list[_Sides]:
         """The least cost of each side of every cut: a region, or two by the best second cut."""
-        found = [_Sides(sides + self.alpha, np.full((2, 2, sides.shape[1]), -1)) for sides in single]
+        found = [
+            _Sides(sides + self.alpha, np.full((2, 2, sides.shape[1]), -1)) for sides in single
+        ]
         for _, root, child, side, costs in self._costs(known):
             cost, after = found[root]
             best, least = np.argmin(costs, axis=1), np.min(costs, axis=1)
             better = least < cost[side] - 1e-12
-            cost[side][better], after[0, side, better], after[1, side, better] = least[better], child, best[better]
+            cost[side][better], after[0, side, better], after[1, side, better] = (
+                least[better],
+                child,
+                best[better],
+            )
         return found
 
     def _costs(self, known: Known) -> Iterator[tuple[tuple[int, int], int, int, int, FloatArray]]:
@@ -308,7 +408,9 @@ class TwoLevels:
 
     def _drop(self, known: Known, sides: Sequence[_Sides], bound: float) -> None:
         """Drop the pairs of cuts that no tree within the bound can use: sets still to come leave no less than 0."""
-        useful = {pair: np.zeros(quarters.shape[1:], dtype=np.bool_) for pair, quarters in known.items()}
+        useful = {
+            pair: np.zeros(quarters.shape[1:], dtype=np.bool_) for pair, quarters in known.items()
+        }
         for pair, root, _, side, costs in self._costs(known):
             fits = costs + sides[root].cost[1 - side][:, None] <= bound
             useful[pair] |= fits if root == pair[0] else fits.T

@@ -54,7 +54,9 @@ class Problem(Routed):
     error: float = 0.0
     seed: int = 0
     chance: ChanceRule | None = None
-    told: Callable[[float], None] = lambda _: None  # how many rows have gone through a level of the tree
+    told: Callable[[float], None] = lambda _: (
+        None
+    )  # how many rows have gone through a level of the tree
 
     @property
     def below_noise_floor(self) -> bool:
@@ -63,8 +65,12 @@ class Problem(Routed):
 
     def measure(self, members: FloatArray) -> FloatArray:
         """Share of the disagreement in each of some regions, given by the (K, n) membership of their rows."""
-        splits = Splits.of(members.astype(np.bool_), self.evaluations.weights, self.evaluations.primitives)
-        return self.shares.left(self.shares.disagreements(self.evaluations, splits), splits.mass)[:, 0]
+        splits = Splits.of(
+            members.astype(np.bool_), self.evaluations.weights, self.evaluations.primitives
+        )
+        return self.shares.left(self.shares.disagreements(self.evaluations, splits), splits.mass)[
+            :, 0
+        ]
 
     def only_chance(self, found: Chance) -> bool:
         """Whether no question that counts shows more than chance where this was found."""
@@ -96,7 +102,9 @@ class Partitioner(ABC):
     ignores_noise_floor: ClassVar[bool] = False
     """Whether it has an end of its own and divides also rows on which the question has nothing to explain."""
 
-    def extra_effects(self, route: Route, resources: Resources, seed: int) -> tuple[ResolvedExplainer, ...]:
+    def extra_effects(
+        self, route: Route, resources: Resources, seed: int
+    ) -> tuple[ResolvedExplainer, ...]:
         """Effects that it reads besides those of the question; also the place to refuse a table, before any work."""
         return ()
 
@@ -122,12 +130,18 @@ def measured(node: Node, problem: Problem) -> Partition:
 
     def again(node: Node, rows: IntArray) -> Node:
         members = np.bincount(rows, minlength=table.n_rows)[None].astype(np.float64)
-        share, fraction = float(problem.measure(members)[0]), float(weights[rows].sum() / problem.shares.total)
+        share, fraction = (
+            float(problem.measure(members)[0]),
+            float(weights[rows].sum() / problem.shares.total),
+        )
         found = replace(node, n_samples=len(rows), fraction=fraction, disagreement=share)
         if isinstance(found, Leaf):
             return found
         left = satisfied(found.left, find_column(table, found.column))[rows]
-        return replace(found, children=(again(found.children[0], rows[left]), again(found.children[1], rows[~left])))
+        return replace(
+            found,
+            children=(again(found.children[0], rows[left]), again(found.children[1], rows[~left])),
+        )
 
     return Partition(again(node, np.arange(table.n_rows, dtype=np.intp)), table.names)
 
@@ -158,18 +172,28 @@ class GivenRules(Partitioner):
         """The given regions, with their rows and disagreement."""
         labels = self.regions.apply(problem.table)
         members = (labels == np.arange(len(self.regions))[:, None]).astype(np.float64)
-        if empty := [str(rule) for rule, line in zip(self.regions.rules, members, strict=True) if not line.any()]:
+        if empty := [
+            str(rule)
+            for rule, line in zip(self.regions.rules, members, strict=True)
+            if not line.any()
+        ]:
             words = f"no fitting row satisfies {listing(empty)}."
             raise InputError(words, code="P03", argument="partitioner", hint="Leave the rule out.")
         if self.regions.root is not None:
             return PartitionResult(measured(self.regions.root, problem))
         fractions = members @ problem.evaluations.weights / problem.shares.total
         lines = zip(members.sum(axis=1), fractions, problem.measure(members), strict=True)
-        leaves = [Leaf(int(count), float(share), float(left), "given") for count, share, left in lines]
-        return PartitionResult(Partition.from_rules(self.regions.rules, names=problem.table.names, leaves=leaves))
+        leaves = [
+            Leaf(int(count), float(share), float(left), "given") for count, share, left in lines
+        ]
+        return PartitionResult(
+            Partition.from_rules(self.regions.rules, names=problem.table.names, leaves=leaves)
+        )
 
 
-def local_values(effect: ResolvedExplainer, evaluations: Evaluations, splits: Splits | None = None) -> FloatArray:
+def local_values(
+    effect: ResolvedExplainer, evaluations: Evaluations, splits: Splits | None = None
+) -> FloatArray:
     """Local effects of every set, each row in its own region (None: all rows are one), shape (sets, K, n)."""
     splits = Splits.whole(evaluations.weights, evaluations.primitives) if splits is None else splits
     game = Game.of(effect.behavior, effect.masking, evaluations, splits)

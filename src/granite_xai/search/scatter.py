@@ -37,17 +37,26 @@ class Scatter:
 
     def regional(self, evaluations: Evaluations, splits: Splits, jobs: int = 1) -> FloatArray:
         """Scatter of both sides of every split, shape (K, 2)."""
-        return sum((_scatter(vectors, splits) for vectors in evaluations.vectors), np.zeros_like(splits.mass))
+        return sum(
+            (_scatter(vectors, splits) for vectors in evaluations.vectors),
+            np.zeros_like(splits.mass),
+        )
 
 
 def _scatter(vectors: Vectors, splits: Splits) -> FloatArray:
-    found = np.stack([_side(vectors.values, splits.left), _side(vectors.values, splits.right)], axis=1)
+    found = np.stack(
+        [_side(vectors.values, splits.left), _side(vectors.values, splits.right)], axis=1
+    )
     if vectors.column is None:
         return found
-    for k in np.flatnonzero(splits.columns == vectors.column):  # here the cut also shortens the curves
+    for k in np.flatnonzero(
+        splits.columns == vectors.column
+    ):  # here the cut also shortens the curves
         if (entries := vectors.inner_entries(splits.inside[k], vectors.column)) is not None:
             sides = ((splits.left[k], entries), (splits.right[k], ~entries))
-            found[k] = [_side(centred(vectors.values[:, kept]), weights[None])[0] for weights, kept in sides]
+            found[k] = [
+                _side(centred(vectors.values[:, kept]), weights[None])[0] for weights, kept in sides
+            ]
     return found
 
 
@@ -57,30 +66,47 @@ def _side(values: FloatArray, members: FloatArray) -> FloatArray:
     divisor = np.where(mass > 0, mass, 1.0)
     # Centred by the common mean first: what all rows share must not swamp what sets them apart.
     apart = values - members.sum(axis=0) @ values / max(float(mass.sum()), 1e-300)
-    means, squares = (members @ apart) / divisor[:, None], (members @ np.square(apart).sum(axis=1)) / divisor
+    means, squares = (
+        (members @ apart) / divisor[:, None],
+        (members @ np.square(apart).sum(axis=1)) / divisor,
+    )
     return np.asarray(np.maximum(squares - np.square(means).sum(axis=1), 0.0))
 
 
-def rescaled(problem: Problem, measure: Measure, evaluations: Evaluations, floor: float) -> tuple[Problem, float]:
+def rescaled(
+    problem: Problem, measure: Measure, evaluations: Evaluations, floor: float
+) -> tuple[Problem, float]:
     """The same problem with another end, in shares of its own value on all rows, and that value."""
     root = float(measure.regional(evaluations, Splits.whole(evaluations.weights))[0, 0])
     factor = np.array([1.0 / root if root > floor else 0.0])
     shares = ScaledObjective((measure,), factor, np.array([floor]), problem.shares.total)
-    return replace(problem, evaluations=evaluations, shares=shares, roots=np.array([root]), chance=None), root
+    return replace(
+        problem, evaluations=evaluations, shares=shares, roots=np.array([root]), chance=None
+    ), root
 
 
-def scattered(problem: Problem, vectors: Sequence[Vectors], floor: float = 0.0) -> tuple[Problem, float]:
+def scattered(
+    problem: Problem, vectors: Sequence[Vectors], floor: float = 0.0
+) -> tuple[Problem, float]:
     """The problem of making vectors alike in each region, and their scatter on all rows."""
     return rescaled(problem, Scatter(), replace(problem.evaluations, vectors=tuple(vectors)), floor)
 
 
 def describe(problem: Problem, grouped: Callable[[], IntArray]) -> PartitionResult:
     """Regions that reproduce clusters (the label of each row) as well as the tree can, by Gini's impurity."""
-    labels = np.zeros(problem.table.n_rows, dtype=np.intp) if problem.below_noise_floor else grouped()
+    labels = (
+        np.zeros(problem.table.n_rows, dtype=np.intp) if problem.below_noise_floor else grouped()
+    )
     indicators = (labels[:, None] == np.arange(labels.max() + 1)).astype(np.float64)
-    node = replace(problem.tree, search="greedy").grown(scattered(problem, [Vectors(indicators)], FLOOR)[0])
-    right = accuracy(find_leaves(node, problem.table, problem.table.names), labels, problem.evaluations.weights)
-    return PartitionResult(measured(node, problem), {"clusters_": labels, "description_accuracy_": right})
+    node = replace(problem.tree, search="greedy").grown(
+        scattered(problem, [Vectors(indicators)], FLOOR)[0]
+    )
+    right = accuracy(
+        find_leaves(node, problem.table, problem.table.names), labels, problem.evaluations.weights
+    )
+    return PartitionResult(
+        measured(node, problem), {"clusters_": labels, "description_accuracy_": right}
+    )
 
 
 def accuracy(regions: IntArray, labels: IntArray, weights: FloatArray) -> float:

@@ -19,15 +19,25 @@ from granite_xai.search.candidates import Candidate, cuts_of
 from granite_xai.search.problem import Problem
 from granite_xai.tables import Table
 
-BLOCK, ON_DEVICE = 2**21, 2**24  # candidates times rows scored together: each block reads all pairs; on a device
+BLOCK, ON_DEVICE = (
+    2**21,
+    2**24,
+)  # candidates times rows scored together: each block reads all pairs; on a device
 WIDE = 30  # columns, and sets, from which scoring in stages is worth it
 FIRST = 4  # sets of the first stage
 SHARE = 8  # one block of candidates takes at most one part in so many of the memory limit
-Scores = tuple[FloatArray, FloatArray]  # disagreements (K, 2, Q) and mass (K, 2) of both sides of some candidates
+Scores = tuple[
+    FloatArray, FloatArray
+]  # disagreements (K, 2, Q) and mass (K, 2) of both sides of some candidates
 
 
 def leading(
-    problem: Problem, rows: IntArray, options: list[Candidate], evaluations: Evaluations, least: int, count: int
+    problem: Problem,
+    rows: IntArray,
+    options: list[Candidate],
+    evaluations: Evaluations,
+    least: int,
+    count: int,
 ) -> Scores:
     """The same as `scored`, but infinite for columns that are certainly none of the best ``count``; for wide tables."""
     # Sets come in stages, in the order of their share; the best columns so far are completed, and columns that already
@@ -35,19 +45,28 @@ def leading(
     columns = np.array([option.column for option in options])
     alive = np.unique(columns).tolist()
     staged = all(isinstance(each, ResolvedQuestion) for each in problem.shares.comparisons)
-    if max(WIDE, count + 1) > len(alive) or not staged or evaluations.primitives:  # a device is fastest with all
+    if (
+        max(WIDE, count + 1) > len(alive) or not staged or evaluations.primitives
+    ):  # a device is fastest with all
         return scored(problem, rows, options, evaluations, least)
     order = _by_share(problem, evaluations)
     reaches = np.cumsum([share for share, *_ in order])
-    found, mass = np.zeros((len(options), 2, len(problem.shares.comparisons))), np.zeros((len(options), 2))
+    found, mass = (
+        np.zeros((len(options), 2, len(problem.shares.comparisons))),
+        np.zeros((len(options), 2)),
+    )
     done = dict.fromkeys(alive, 0)  # sets that each column has been scored for
 
     def complete(some: Sequence[int], stop: int) -> dict[int, float]:
         """Score some columns for the sets up to here, and say what the best candidate of each leaves."""
         for start in sorted({done[column] for column in some if done[column] < stop}):
-            chosen = np.flatnonzero(np.isin(columns, [column for column in some if done[column] == start]))
+            chosen = np.flatnonzero(
+                np.isin(columns, [column for column in some if done[column] == start])
+            )
             some_sets = _of_sets(problem, [entry[1:] for entry in order[start:stop]])
-            more, mass[chosen] = scored(some_sets, rows, [options[k] for k in chosen], evaluations, least)
+            more, mass[chosen] = scored(
+                some_sets, rows, [options[k] for k in chosen], evaluations, least
+            )
             found[chosen] += more
         done.update({column: max(stop, done[column]) for column in some})
         scores = problem.shares.of(found, mass).sum(axis=1)
@@ -62,22 +81,37 @@ def leading(
         if stop >= len(order):
             break
         # A column that helps nobody leaves what the sets hold in the node: far enough to drop these.
-        stop = min(len(order), max(stop + FIRST, stop * 5 // 4, int(np.searchsorted(reaches, 1.01 * bound)) + 1))
-    found[~np.isin(columns, alive)] = np.where(problem.shares.factors > 0, np.inf, 0.0)  # 0 times infinity is no share
+        stop = min(
+            len(order),
+            max(stop + FIRST, stop * 5 // 4, int(np.searchsorted(reaches, 1.01 * bound)) + 1),
+        )
+    found[~np.isin(columns, alive)] = np.where(
+        problem.shares.factors > 0, np.inf, 0.0
+    )  # 0 times infinity is no share
     return found, mass
 
 
 def _of_sets(problem: Problem, sets: Sequence[tuple[int, int]]) -> Problem:
     """The problem with only some sets of its questions, each a number of a question and of one of its sets."""
     shares = problem.shares
-    own = [[number for question, number in sets if question == k] for k in range(len(shares.comparisons))]
+    own = [
+        [number for question, number in sets if question == k]
+        for k in range(len(shares.comparisons))
+    ]
     both: Any = zip(shares.comparisons, own, strict=True)
-    return replace(problem, shares=replace(shares, comparisons=tuple(replace(q, chosen=some) for q, some in both)))
+    return replace(
+        problem,
+        shares=replace(shares, comparisons=tuple(replace(q, chosen=some) for q, some in both)),
+    )
 
 
 def _by_share(problem: Problem, evaluations: Evaluations) -> list[tuple[float, int, int]]:
     """What each set of each question leaves on the rows of the node, the most first: share, question, set."""
-    shares, whole, found = problem.shares, Splits.whole(evaluations.weights, evaluations.primitives), []
+    shares, whole, found = (
+        problem.shares,
+        Splits.whole(evaluations.weights, evaluations.primitives),
+        [],
+    )
     for k, question in enumerate(cast("tuple[ResolvedQuestion, ...]", shares.comparisons)):
         one = replace(shares, factors=shares.factors[[k]])
         for number, gap in enumerate(question.gap_values(evaluations, whole)):
@@ -87,21 +121,37 @@ def _by_share(problem: Problem, evaluations: Evaluations) -> list[tuple[float, i
     return sorted(found, key=lambda entry: -entry[0])
 
 
-def scored(problem: Problem, rows: IntArray, options: list[Candidate], evaluations: Evaluations, least: int) -> Scores:
+def scored(
+    problem: Problem, rows: IntArray, options: list[Candidate], evaluations: Evaluations, least: int
+) -> Scores:
     """What both sides of every candidate leave; ``least`` candidates, or more, go together."""
-    limit, one, cut = problem.resources.memory_limit, problem.shares.split_bytes(evaluations), CUT_BYTES * len(rows)
+    limit, one, cut = (
+        problem.resources.memory_limit,
+        problem.shares.split_bytes(evaluations),
+        CUT_BYTES * len(rows),
+    )
     # A quarter of the limit for the arrays of all blocks in work; blocks are the same for any number of jobs.
     most = max((BLOCK if evaluations.primitives is None else ON_DEVICE) // len(rows), least)
     blocks = list(_blocks(options, one, cut, limit // SHARE, most))
-    largest = max(cut * len({option.family for option in block}) + one * len(block) for block in blocks)
+    largest = max(
+        cut * len({option.family for option in block}) + one * len(block) for block in blocks
+    )
     jobs = min(resolve_jobs(problem.n_jobs), max(1, limit // 4 // largest))
-    few = len(blocks) == 1 or (len(blocks) < 2 * jobs and in_one_process())  # their sets are divided among the jobs
+    few = len(blocks) == 1 or (
+        len(blocks) < 2 * jobs and in_one_process()
+    )  # their sets are divided among the jobs
     inner = jobs if few and evaluations.primitives is None else 1
-    found = map_blocks(partial(_score, problem.shares, problem.table, rows, evaluations, inner), blocks, jobs // inner)
+    found = map_blocks(
+        partial(_score, problem.shares, problem.table, rows, evaluations, inner),
+        blocks,
+        jobs // inner,
+    )
     return np.concatenate([part for part, _ in found]), np.concatenate([mass for _, mass in found])
 
 
-def _blocks(options: list[Candidate], one: int, cut: int, affordable: int, most: int) -> Iterator[list[Candidate]]:
+def _blocks(
+    options: list[Candidate], one: int, cut: int, affordable: int, most: int
+) -> Iterator[list[Candidate]]:
     """Neighbouring candidates that are scored together: at most so many, as memory affords."""
     # The cuts of a column share their sums, so they stay together where they can; bytes of ``one`` split and of a cut.
     block, room = list[Candidate](), affordable
@@ -116,7 +166,12 @@ def _blocks(options: list[Candidate], one: int, cut: int, affordable: int, most:
 
 
 def _score(
-    shares: ScaledObjective, table: Table, rows: IntArray, known: Evaluations, jobs: int, block: list[Candidate]
+    shares: ScaledObjective,
+    table: Table,
+    rows: IntArray,
+    known: Evaluations,
+    jobs: int,
+    block: list[Candidate],
 ) -> Scores:
     """Disagreements and mass of both sides of some candidates; a plain function, so that it can go to a process."""
     primitives = known.primitives or primitives_for(table.n_rows**2)  # as for the root

@@ -26,7 +26,9 @@ from granite_xai.tables import Table
 
 TOLERANCE = 1e-10
 SEARCHES = ("refined", "greedy", "optimal")
-WITHOUT_TABLES = 3  # columns that a refined search follows where questions have no tables over pairs of cuts
+WITHOUT_TABLES = (
+    3  # columns that a refined search follows where questions have no tables over pairs of cuts
+)
 MOST_SETS = 60  # effects up to which a refined search looks ahead; beyond, cuts are sharpened only
 
 
@@ -94,7 +96,12 @@ class Tree(Partitioner):
     search: str = "refined"
 
     def __post_init__(self) -> None:
-        for name, least in (("max_depth", 0), ("min_samples_leaf", 1), ("max_candidates", 2), ("beam", 1)):
+        for name, least in (
+            ("max_depth", 0),
+            ("min_samples_leaf", 1),
+            ("max_candidates", 2),
+            ("beam", 1),
+        ):
             whole_number(name, getattr(self, name), at_least=least)
         real_number("alpha", self.alpha, at_least=0)
         if self.min_improvement is not None:
@@ -105,16 +112,27 @@ class Tree(Partitioner):
         for name, usual in (("beam", 1), ("min_improvement", None), ("cuts", "quantiles")):
             if self.search != "greedy" and (given := getattr(self, name)) != usual:
                 text = f"{name}={given!r} belongs to the greedy search."
-                raise InputError(text, code="P03", argument=name, hint='Pass search="greedy" with it, or leave it out.')
+                raise InputError(
+                    text,
+                    code="P03",
+                    argument=name,
+                    hint='Pass search="greedy" with it, or leave it out.',
+                )
 
     def columns(self, table: Table) -> list[int]:
         """Positions of the columns that may be split."""
         if self.split_features is None:
             return list(table.explained)
         if isinstance(self.split_features, AllExcept):
-            left_out = {table.resolve(label, "split_features") for label in self.split_features.columns}
+            left_out = {
+                table.resolve(label, "split_features") for label in self.split_features.columns
+            }
             return [position for position in table.explained if position not in left_out]
-        labels = [self.split_features] if isinstance(self.split_features, str | int) else self.split_features
+        labels = (
+            [self.split_features]
+            if isinstance(self.split_features, str | int)
+            else self.split_features
+        )
         return sorted({table.resolve(label, "split_features") for label in labels})
 
     def partition(self, problem: Problem) -> PartitionResult:
@@ -124,7 +142,10 @@ class Tree(Partitioner):
     def grown(self, problem: Problem) -> Node:
         """Grow and prune the tree of a problem."""
         growth = _Growth(self, problem, self.columns(problem.table), width=self.beam)
-        rows, primitives = np.arange(problem.table.n_rows, dtype=np.intp), primitives_on(problem.resources.device)
+        rows, primitives = (
+            np.arange(problem.table.n_rows, dtype=np.intp),
+            primitives_on(problem.resources.device),
+        )
         with device_faults(primitives):
             return growth.searched(growth.root(rows, problem.evaluations.on(primitives))).node
 
@@ -176,14 +197,20 @@ class _Growth:
     width: int = 1  # columns that are followed
     lead: int = 1  # columns whose scores must be complete; those of a look ahead all: it takes the best of them
     known: dict[bytes, Scores] = field(default_factory=dict)  # scores of nodes, by their rows
-    by_chance: dict[bytes, Chance] = field(default_factory=dict)  # what chance says of nodes, by their rows
-    known_optima: dict[bytes, Optimum] = field(default_factory=dict)  # the best two levels of nodes, by their rows
+    by_chance: dict[bytes, Chance] = field(
+        default_factory=dict
+    )  # what chance says of nodes, by their rows
+    known_optima: dict[bytes, Optimum] = field(
+        default_factory=dict
+    )  # the best two levels of nodes, by their rows
 
     def searched(self, root: _Open) -> _Grown:
         """The tree of the search that is asked for; the greedy one where none is better."""
         settings = self.settings
         optimal, least = settings.search == "optimal", settings.min_samples_leaf
-        tables = None if settings.search == "greedy" else PairTables.of(self.problem, least, optimal)
+        tables = (
+            None if settings.search == "greedy" else PairTables.of(self.problem, least, optimal)
+        )
         if optimal and tables is None:
             raise refused()
         if settings.search == "greedy":
@@ -192,17 +219,27 @@ class _Growth:
         if tables is not None and (len(tables.gaps) <= MOST_SETS or optimal):
             ahead = Ahead(tables, cutter, settings.alpha)
         plain = replace(self, lead=WITHOUT_TABLES if ahead is None else len(self.columns))
-        growth = replace(plain, cutter=cutter, ahead=ahead, width=WITHOUT_TABLES if tables is None else 1)
+        growth = replace(
+            plain, cutter=cutter, ahead=ahead, width=WITHOUT_TABLES if tables is None else 1
+        )
         greedy = plain.grow(root)
         found = first = self.better(greedy, growth.grow(root))
         for _ in range(PASSES):
             before = found
             if ahead is not None and found.plan is not None:
-                found = self.better(found, growth.follow(root, ahead.recut(root.rows, found.plan)[1] or found.plan))
+                found = self.better(
+                    found, growth.follow(root, ahead.recut(root.rows, found.plan)[1] or found.plan)
+                )
             if found is before:
                 break
         if ahead is not None and (optimum := self.known_optima.get(root.rows.tobytes())):
-            kept = "greedy" if found is greedy else settings.search if found is first else "second thoughts"
+            kept = (
+                "greedy"
+                if found is greedy
+                else settings.search
+                if found is first
+                else "second thoughts"
+            )
             cost = 1.0 + settings.alpha if found.plan is None else ahead.cost(root.rows, found.plan)
             proof = optimum.certificate(cost, kept, ahead.tables.spread is not None)
             self.problem.diagnostics.note("certificate", proof)
@@ -232,13 +269,23 @@ class _Growth:
         return self._open(rows, lambda: evaluations, 0, weight, self.problem.roots, 1.0)
 
     def _open(
-        self, rows: IntArray, cut: Callable[[], Evaluations], depth: int, weight: float, found: FloatArray, gain: float
+        self,
+        rows: IntArray,
+        cut: Callable[[], Evaluations],
+        depth: int,
+        weight: float,
+        found: FloatArray,
+        gain: float,
     ) -> _Open:
         shares, mass = self.problem.shares, np.array(weight)
         both = float(shares.left(found, mass)), float(shares.of(found, mass))
         required = (self.settings.min_improvement or 0.0) * gain
         node = _Open(rows, weight, cut, depth, *both, shares.silent(found), required)
-        return node if node.silent or self.problem.chance is None else self._corrected(node, self.problem.chance)
+        return (
+            node
+            if node.silent or self.problem.chance is None
+            else self._corrected(node, self.problem.chance)
+        )
 
     def _corrected(self, node: _Open, rule: ChanceRule) -> _Open:
         """The node with its share corrected for chance; its evaluations are cut out for it, once."""
@@ -248,7 +295,9 @@ class _Growth:
             self.by_chance[key] = rule.of(evaluations, node.rows, self.problem.n_jobs)
             node = replace(node, evaluations=lambda: evaluations)
         found = self.by_chance[key]
-        share = float(replace(shares, factors=rule.factors).of(found.corrected, np.array(node.weight)))
+        share = float(
+            replace(shares, factors=rule.factors).of(found.corrected, np.array(node.weight))
+        )
         return replace(node, share=share, by_chance=self.problem.only_chance(found))
 
     def grow(self, node: _Open, part: float = 1.0) -> _Grown:
@@ -265,16 +314,25 @@ class _Growth:
             self.problem.diagnostics.note("candidates", counts)
         if not options:
             return self._leaf(node, "no split leaves enough rows")
-        if self.settings.search == "optimal" and self.ahead and self.settings.max_depth - node.depth > 1:
+        if (
+            self.settings.search == "optimal"
+            and self.ahead
+            and self.settings.max_depth - node.depth > 1
+        ):
             best = self.ahead.optimum(node.rows, options, self.problem.resources.memory_limit // 8)
             self.known_optima[node.rows.tobytes()] = best
             return self.follow(node, best.plan)
         followed = self._followed(node, options, evaluations)
         self.problem.told(part * len(node.rows))
-        if self.settings.min_improvement is not None and max(choice.gain for choice in followed) < node.required:
+        if (
+            self.settings.min_improvement is not None
+            and max(choice.gain for choice in followed) < node.required
+        ):
             return self._leaf(node, "improvement too small")
         part = part / len(followed)
-        return self._pruned(node, [self._split(node, choice, evaluations, part=part) for choice in followed])
+        return self._pruned(
+            node, [self._split(node, choice, evaluations, part=part) for choice in followed]
+        )
 
     def _reason_to_stop(self, node: _Open) -> str | None:
         reasons = {
@@ -286,7 +344,9 @@ class _Growth:
         }
         return next((reason for reason, holds in reasons.items() if holds), None)
 
-    def _followed(self, node: _Open, options: list[Candidate], evaluations: Evaluations) -> list[_Choice]:
+    def _followed(
+        self, node: _Open, options: list[Candidate], evaluations: Evaluations
+    ) -> list[_Choice]:
         """The best candidate of each of the best columns (C15, C21); refined: sharper, and the best of two levels."""
         disagreements, mass = self._scored_once(node, options, evaluations)
         scores = self._sum(disagreements, mass)
@@ -301,7 +361,10 @@ class _Growth:
             extra.append(self.ahead.first(node.rows, options, scores))
         if extra:
             more, options = self.scored(node, extra, evaluations), options + extra
-            disagreements, mass = np.concatenate([disagreements, more[0]]), np.concatenate([mass, more[1]])
+            disagreements, mass = (
+                np.concatenate([disagreements, more[0]]),
+                np.concatenate([mass, more[1]]),
+            )
             scores = self._sum(disagreements, mass)
         columns = np.array([option.column for option in options])
         left, places = np.ones(len(options), dtype=np.bool_), list[int]()
@@ -311,14 +374,21 @@ class _Growth:
             left &= columns != columns[best]
         if first and len(options) - 1 not in places:
             places.append(len(options) - 1)
-        return [_Choice(options[k], node.plug_in - float(scores[k]), disagreements[k], mass[k]) for k in places]
+        return [
+            _Choice(options[k], node.plug_in - float(scores[k]), disagreements[k], mass[k])
+            for k in places
+        ]
 
-    def _scored_once(self, node: _Open, options: list[Candidate], evaluations: Evaluations) -> Scores:
+    def _scored_once(
+        self, node: _Open, options: list[Candidate], evaluations: Evaluations
+    ) -> Scores:
         """The scores of a node's own candidates, which several searches read."""
         settings, key = self.settings, node.rows.tobytes()
         if key not in self.known:
             count = max(settings.beam, self.lead)
-            self.known[key] = leading(self.problem, node.rows, options, evaluations, settings.max_candidates, count)
+            self.known[key] = leading(
+                self.problem, node.rows, options, evaluations, settings.max_candidates, count
+            )
         return self.known[key] if settings.search != "greedy" else self.known.pop(key)
 
     def _sum(self, disagreements: FloatArray, mass: FloatArray) -> FloatArray:
@@ -330,7 +400,12 @@ class _Growth:
         return scored(self.problem, node.rows, options, evaluations, self.settings.max_candidates)
 
     def _split(
-        self, node: _Open, choice: _Choice, evaluations: Evaluations, plan: Plan | None = None, part: float = 1.0
+        self,
+        node: _Open,
+        choice: _Choice,
+        evaluations: Evaluations,
+        plan: Plan | None = None,
+        part: float = 1.0,
     ) -> _Grown:
         column = self.problem.table.columns[choice.candidate.column]
         inside, grown = choice.candidate.inside(column.codes[node.rows]), []
@@ -339,10 +414,16 @@ class _Growth:
             cut_out = partial(evaluations.divide, inside, column.position, k == 0)
             found = float(choice.mass[k]), choice.disagreements[k], choice.gain
             below = self._open(node.rows[side], cut_out, node.depth + 1, *found)
-            grown.append(self.grow(below, part) if plan is None else self.follow(below, (plan.left, plan.right)[k]))
+            grown.append(
+                self.grow(below, part)
+                if plan is None
+                else self.follow(below, (plan.left, plan.right)[k])
+            )
         both = conditions(column, choice.candidate, node.rows, self.problem.missing)
         (one, two), fraction = grown, node.weight / self.problem.shares.total
-        split = Split(column.name, *both, (one.node, two.node), len(node.rows), fraction, node.plug_in)
+        split = Split(
+            column.name, *both, (one.node, two.node), len(node.rows), fraction, node.plug_in
+        )
         cuts = Plan(choice.candidate, one.plan, two.plan)
         return _Grown(split, one.remaining + two.remaining, one.leaves + two.leaves, cuts)
 

@@ -2,9 +2,32 @@
 
 from granite_xai.tables.columns import Column, Kind
 from granite_xai.tables.containers import Outline
-from granite_xai.tables.json import outline_from_dict, outline_to_dict, read_alike, rows_from_dict, rows_to_dict
-from granite_xai.tables.table import Table, frame, nudged, read_table, recombine, require_rows, row_like
+from granite_xai.tables.json import (
+    outline_from_dict,
+    outline_to_dict,
+    read_alike,
+    rows_from_dict,
+    rows_to_dict,
+)
+from granite_xai.tables.table import (
+    Table,
+    frame,
+    nudged,
+    read_table,
+    recombine,
+    require_rows,
+    row_like,
+)
 
-__all__ = ["Column", "Kind", "Outline", "Table", "frame", "nudged", "outline_from_dict", "outline_to_dict"]
+__all__ = [
+    "Column",
+    "Kind",
+    "Outline",
+    "Table",
+    "frame",
+    "nudged",
+    "outline_from_dict",
+    "outline_to_dict",
+]
 __all__ += ["read_alike", "read_table", "recombine", "require_rows", "row_like"]
 __all__ += ["rows_from_dict", "rows_to_dict"]

@@ -24,7 +24,11 @@ _LARGEST_EXACT = 2**53
 _NOT_A_CELL = "each argument must be a string or a number"
 _TO_FLOATS = "Convert the column: astype(float)."
 _REFUSED = {
-    "complex": ("D22", "has dtype {}. Complex data not supported", "Pass real and imaginary parts as two columns."),
+    "complex": (
+        "D22",
+        "has dtype {}. Complex data not supported",
+        "Pass real and imaginary parts as two columns.",
+    ),
     "bytes": ("D12", f"holds bytes; {_NOT_A_CELL}", "Decode it: astype(str)."),
     "decimal": ("D20", "holds Decimal numbers", _TO_FLOATS),
     "period": ("D18", "holds periods ({})", "Convert the column: .dt.to_timestamp()."),
@@ -58,7 +62,9 @@ class UnreadableError(Exception):
 
 def refused(content: str, dtype: object) -> UnreadableError:
     """Say why a column of some content, or else of some dtype, cannot be read (D12, D18, D20, D22)."""
-    code, reason, hint = _REFUSED.get(content, ("D12", f"has dtype {{}}; {_NOT_A_CELL}", "Convert the column."))
+    code, reason, hint = _REFUSED.get(
+        content, ("D12", f"has dtype {{}}; {_NOT_A_CELL}", "Convert the column.")
+    )
     return UnreadableError(code, reason.format(dtype), hint)
 
 
@@ -83,7 +89,10 @@ def from_array(values: NDArray[Any]) -> Cells:
 
 def from_objects(values: NDArray[Any]) -> Cells:
     """Read a column of Python objects by what its cells are (D04, D11, D12, D18, D20)."""
-    content, missing = pd.api.types.infer_dtype(values, skipna=True), np.asarray(pd.isna(values), dtype=bool)
+    content, missing = (
+        pd.api.types.infer_dtype(values, skipna=True),
+        np.asarray(pd.isna(values), dtype=bool),
+    )
     if content in _REFUSED:
         raise refused(content, values.dtype)
     if content in ("string", "boolean"):
@@ -91,11 +100,18 @@ def from_objects(values: NDArray[Any]) -> Cells:
         return from_labels(values, missing, kind="nominal" if text else "boolean", text=text)
     if content in _MOMENTS:
         return Cells("date", _moments(np.where(missing, object_array([None]), values), content))
-    real = (isinstance(cell, (Real, np.bool_)) and not isinstance(cell, Decimal) for cell in values[~missing])
+    real = (
+        isinstance(cell, (Real, np.bool_)) and not isinstance(cell, Decimal)
+        for cell in values[~missing]
+    )
     if content not in _NUMBERS or not all(real):
         raise _mixture(values, missing)
     whole = np.array([isinstance(cell, Integral) for cell in values[~missing]], dtype=bool)
-    big = [row for row in np.flatnonzero(~missing)[whole].tolist() if not -(2**63) <= int(values[row]) < 2**64]
+    big = [
+        row
+        for row in np.flatnonzero(~missing)[whole].tolist()
+        if not -(2**63) <= int(values[row]) < 2**64
+    ]
     if big:
         raise UnreadableError("D20", f"holds {values[big[0]]}, beyond 64 bits", _TO_FLOATS, big)
     floats: FloatArray = np.full(len(values), np.nan)
@@ -106,7 +122,9 @@ def from_objects(values: NDArray[Any]) -> Cells:
 
 def from_labels(labels: Sequence[Any] | NDArray[Any], missing: BoolArray, **facts: Any) -> Cells:
     """Read labels, given as any objects; the missing ones become None."""
-    codes, distinct = pd.factorize(object_array(labels))  # each label is made plain once, not once a row
+    codes, distinct = pd.factorize(
+        object_array(labels)
+    )  # each label is made plain once, not once a row
     table = object_array([*map(plain, distinct), None])  # the last place is for -1, missing
     return Cells(facts.pop("kind", "nominal"), table[np.where(missing, -1, codes)], **facts)
 
@@ -114,7 +132,9 @@ def from_labels(labels: Sequence[Any] | NDArray[Any], missing: BoolArray, **fact
 def from_integers(values: NDArray[Any], missing: BoolArray | None = None) -> Cells:
     """Read whole numbers; beyond 2^53 neighbours fall together, which is noted (D20)."""
     present = values if missing is None else values[~missing]
-    inexact = present.size > 0 and bool(int(present.max()) > _LARGEST_EXACT or int(present.min()) < -_LARGEST_EXACT)
+    inexact = present.size > 0 and bool(
+        int(present.max()) > _LARGEST_EXACT or int(present.min()) < -_LARGEST_EXACT
+    )
     floats = values.astype(np.float64)
     if missing is not None:
         floats[missing] = np.nan
@@ -136,8 +156,14 @@ def as_kind(cells: Cells, kind: Kind) -> Cells:
     labels = cells.values
     if cells.kind == "numeric":
         number = int if cells.integer else float  # + 0.0: one label for both zeros
-        labels = object_array([None if np.isnan(value) else number(value + 0.0) for value in cells.values])
-    gone = np.isnat(labels) if cells.kind == "date" else np.array([label is None for label in labels], dtype=bool)
+        labels = object_array(
+            [None if np.isnan(value) else number(value + 0.0) for value in cells.values]
+        )
+    gone = (
+        np.isnat(labels)
+        if cells.kind == "date"
+        else np.array([label is None for label in labels], dtype=bool)
+    )
     if gone.all():
         gap = {"numeric": np.nan, "date": np.datetime64("NaT", "s")}.get(kind)
         return Cells(kind, np.full(len(labels), gap, dtype=object if gap is None else None))
@@ -146,7 +172,9 @@ def as_kind(cells: Cells, kind: Kind) -> Cells:
         what = f"is {cells.kind}"
     elif kind == "numeric" and any(isinstance(label, str) for label in labels):
         what = f"is {cells.kind} with text labels"
-    elif kind == "boolean" and (odd := [row for row, label in enumerate(labels) if label not in (0, 1, None)]):
+    elif kind == "boolean" and (
+        odd := [row for row, label in enumerate(labels) if label not in (0, 1, None)]
+    ):
         what, hint = f"holds {labels[odd[0]]!r}", "A boolean column holds True, False, 1 or 0."
     if what:
         raise UnreadableError("P03", f"{what} and cannot be read as {kind}", hint, odd)
@@ -154,7 +182,9 @@ def as_kind(cells: Cells, kind: Kind) -> Cells:
         return Cells(kind, labels, cells.declared, text=cells.text)
     if kind == "numeric":
         values = np.array([np.nan if label is None else float(label) for label in labels])
-        return Cells("numeric", values, integer=all(isinstance(label, int | None) for label in labels))
+        return Cells(
+            "numeric", values, integer=all(isinstance(label, int | None) for label in labels)
+        )
     return from_labels([bool(label) for label in labels], gone, kind="boolean")
 
 
@@ -179,7 +209,9 @@ def _mixture(values: NDArray[Any], missing: BoolArray) -> UnreadableError:
     sorts = {row: type(values[row]) if odd else isinstance(values[row], str) for row in rows}
     other = next((row for row in rows if sorts[row] != sorts[one]), None)
     shown = sorted([one] if other is None else [one, other])
-    cells = " and ".join(f"{shortened(repr(cell), 40)} ({type(cell).__name__})" for cell in values[shown])
+    cells = " and ".join(
+        f"{shortened(repr(cell), 40)} ({type(cell).__name__})" for cell in values[shown]
+    )
     hint = "Make all cells numbers or all cells text."
     return UnreadableError("D12", f"mixes cells: it holds {cells}; {_NOT_A_CELL}", hint, shown)
 
@@ -191,8 +223,12 @@ class Column:
     name: str  # x0, x1, … when the table has none
     position: int
     kind: Kind
-    values: NDArray[Any]  # missing are NaN among numbers (float64), NaT among dates and durations, None among labels
-    order: tuple[Any, ...] | None = None  # of an ordinal column: the declared labels, also those that no row carries
+    values: NDArray[
+        Any
+    ]  # missing are NaN among numbers (float64), NaT among dates and durations, None among labels
+    order: tuple[Any, ...] | None = (
+        None  # of an ordinal column: the declared labels, also those that no row carries
+    )
     integer: bool = False  # whether cells are whole numbers by dtype
     declared: tuple[Any, ...] | None = None  # of a nominal column: the labels of its dtype
     passes: bool = False  # whether it only passes through to the model, neither explained nor split
@@ -222,11 +258,20 @@ class Column:
     def _ranked(self) -> tuple[NDArray[Any], IntArray]:
         present, codes = ~self.missing, np.full(len(self.values), -1, dtype=np.intp)
         if self.kind in LABELLED:
-            first, labels = self.order if self.kind == "ordinal" else self.declared, self.values[present]
-            distinct, known = pd.unique(labels), {label: rank for rank, label in enumerate(first or ())}
+            first, labels = (
+                self.order if self.kind == "ordinal" else self.declared,
+                self.values[present],
+            )
+            distinct, known = (
+                pd.unique(labels),
+                {label: rank for rank, label in enumerate(first or ())},
+            )
             order = sorted((label for label in distinct if label in known), key=known.__getitem__)
             order += sorted_labels(label for label in distinct if label not in known)
-            levels, codes[present] = object_array(order), pd.Index(order, dtype=object).get_indexer(labels)
+            levels, codes[present] = (
+                object_array(order),
+                pd.Index(order, dtype=object).get_indexer(labels),
+            )
         else:
             levels, codes[present] = np.unique(self.values[present], return_inverse=True)
             if self.kind == "numeric":
@@ -248,7 +293,10 @@ class Column:
         if len(classes) == 0 or classes[-1] == len(classes) - 1:
             return self
         first, part = np.unique(classes, return_index=True)[1], replace(self, values=self.values)
-        part.__dict__["_ranked"] = _locked(self.levels[first]), _locked(np.append(classes, -1)[self.codes])
+        part.__dict__["_ranked"] = (
+            _locked(self.levels[first]),
+            _locked(np.append(classes, -1)[self.codes]),
+        )
         return part
 
 

@@ -25,7 +25,9 @@ class Container:
     native: Any
     labels: Any  # of the columns, a tuple, as the library has them; positions where there are none
     origin: IntArray | None = None
-    matrix: Any = None  # all cells, where all columns have one NumPy dtype: it is gathered in one pass
+    matrix: Any = (
+        None  # all cells, where all columns have one NumPy dtype: it is gathered in one pass
+    )
 
     @property
     def n_rows(self) -> int:
@@ -35,7 +37,9 @@ class Container:
     @property
     def names(self) -> tuple[str, ...]:
         """Column labels as text; positions are x0, x1 and so on."""
-        return tuple(f"x{label}" if self.library == "numpy" else str(label) for label in self.labels)
+        return tuple(
+            f"x{label}" if self.library == "numpy" else str(label) for label in self.labels
+        )
 
     @property
     def named(self) -> bool:
@@ -70,8 +74,16 @@ class Outline(Container):
     @property
     def native(self) -> Any:
         """An empty table of the library; of pandas where that library is not installed."""
-        found = self.library if self.library != "numpy" and find_spec(self.library) is not None else "pandas"
-        return import_module(found).table({}) if found == "pyarrow" else import_module(found).DataFrame()
+        found = (
+            self.library
+            if self.library != "numpy" and find_spec(self.library) is not None
+            else "pandas"
+        )
+        return (
+            import_module(found).table({})
+            if found == "pyarrow"
+            else import_module(found).DataFrame()
+        )
 
 
 class ArrayContainer(Container):
@@ -81,7 +93,9 @@ class ArrayContainer(Container):
 
     def __init__(self, native: NDArray[Any], origin: IntArray | None = None) -> None:
         self.native, self.origin, self.labels = native, origin, tuple(range(native.shape[1]))
-        self.matrix: NDArray[Any] = np.asarray(native)  # without its subclass: a memory map gathers into memory
+        self.matrix: NDArray[Any] = np.asarray(
+            native
+        )  # without its subclass: a memory map gathers into memory
 
     def cells(self, position: int) -> Cells:
         """Read one column."""
@@ -97,10 +111,14 @@ class ArrayContainer(Container):
 
     def adopt(self, columns: Sequence[Column]) -> ArrayContainer:
         """The columns of another library as an array: of floats, or of objects when some are not."""
-        dtype = np.float64 if all(column.values.dtype == np.float64 for column in columns) else object
+        dtype = (
+            np.float64 if all(column.values.dtype == np.float64 for column in columns) else object
+        )
         return ArrayContainer(np.column_stack([column.values.astype(dtype) for column in columns]))
 
-    def recombined(self, rows: IntArray, donor: Container, donor_rows: IntArray, columns: Sequence[int]) -> Any:
+    def recombined(
+        self, rows: IntArray, donor: Container, donor_rows: IntArray, columns: Sequence[int]
+    ) -> Any:
         """Rows of this array with some columns from rows of the donor."""
         return gathered(self.matrix, rows, donor.matrix, donor_rows, columns)
 
@@ -111,9 +129,14 @@ class ArrayContainer(Container):
         return part
 
 
-def gathered(base: Matrix, rows: IntArray, donor: Matrix, donor_rows: IntArray, columns: Sequence[int]) -> Matrix:
+def gathered(
+    base: Matrix, rows: IntArray, donor: Matrix, donor_rows: IntArray, columns: Sequence[int]
+) -> Matrix:
     """Gather rows of one matrix and some columns from rows of another into a fresh one."""
-    dtype, others = _common_dtype(base, donor, donor_rows, columns), sorted(set(range(base.shape[1])) - set(columns))
+    dtype, others = (
+        _common_dtype(base, donor, donor_rows, columns),
+        sorted(set(range(base.shape[1])) - set(columns)),
+    )
     if not base.flags.c_contiguous or dtype != base.dtype:
         # column by column: the layout of the base, and no copy of it on the way
         result = np.empty((len(rows), base.shape[1]), dtype=dtype, order="F")
@@ -129,7 +152,9 @@ def gathered(base: Matrix, rows: IntArray, donor: Matrix, donor_rows: IntArray, 
     return result
 
 
-def _common_dtype(base: Matrix, donor: Matrix, donor_rows: IntArray, columns: Sequence[int]) -> np.dtype[Any]:
+def _common_dtype(
+    base: Matrix, donor: Matrix, donor_rows: IntArray, columns: Sequence[int]
+) -> np.dtype[Any]:
     """The base's dtype when it holds the donor's cells exactly, otherwise one that holds both."""
     if base.dtype == donor.dtype or len(columns) == 0 or base.dtype.kind == "O":
         return base.dtype

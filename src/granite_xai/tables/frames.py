@@ -16,7 +16,15 @@ from numpy.typing import NDArray
 from granite_xai.base.errors import InputError, listing
 from granite_xai.base.files import object_array
 from granite_xai.base.typing import BoolArray, IntArray
-from granite_xai.tables.columns import Cells, Column, from_array, from_integers, from_labels, plain, refused
+from granite_xai.tables.columns import (
+    Cells,
+    Column,
+    from_array,
+    from_integers,
+    from_labels,
+    plain,
+    refused,
+)
 from granite_xai.tables.containers import Container, gathered, next_cells
 
 
@@ -50,7 +58,11 @@ class FrameContainer(Container):
 
     def row_labels(self, rows: IntArray) -> list[Any]:
         """Labels of the index where there is one; otherwise positions in the table the user passed."""
-        return list(self.native.index.take(rows).tolist()) if self.library == "pandas" else super().row_labels(rows)
+        return (
+            list(self.native.index.take(rows).tolist())
+            if self.library == "pandas"
+            else super().row_labels(rows)
+        )
 
     def take(self, rows: IntArray) -> FrameContainer:
         """Some rows, in the order given."""
@@ -62,21 +74,37 @@ class FrameContainer(Container):
 
     def adopt(self, columns: Sequence[Column]) -> FrameContainer:
         """The columns of another library; dtypes follow when rows are recombined."""
-        data: dict[str, Any] = {name: column.values for name, column in zip(self.names, columns, strict=True)}
+        data: dict[str, Any] = {
+            name: column.values for name, column in zip(self.names, columns, strict=True)
+        }
         for name, values in data.items() if self.library != "pandas" else ():
-            if not values.dtype.str.endswith("[ns]"):  # narwhals takes all but nanoseconds as lists; NaN is missing
+            if not values.dtype.str.endswith(
+                "[ns]"
+            ):  # narwhals takes all but nanoseconds as lists; NaN is missing
                 gaps = values.dtype.kind == "f"
-                data[name] = [None if gaps and value != value else value for value in values.tolist()]
-        return FrameContainer(nw.from_dict(data, backend=self.frame.implementation).to_native(), self.library)
+                data[name] = [
+                    None if gaps and value != value else value for value in values.tolist()
+                ]
+        return FrameContainer(
+            nw.from_dict(data, backend=self.frame.implementation).to_native(), self.library
+        )
 
-    def recombined(self, rows: IntArray, donor: FrameContainer, donor_rows: IntArray, columns: Sequence[int]) -> Any:
+    def recombined(
+        self, rows: IntArray, donor: FrameContainer, donor_rows: IntArray, columns: Sequence[int]
+    ) -> Any:
         """Rows of this table with some columns from rows of the donor."""
-        if self.library == "pandas":  # by itself: through narwhals that takes eight to twenty times as long
+        if (
+            self.library == "pandas"
+        ):  # by itself: through narwhals that takes eight to twenty times as long
             return self._recombined_arrays(rows, donor, donor_rows, columns)
         parts = []
-        for j, one in zip(columns, donor.frame[donor_rows, list(columns)].iter_columns(), strict=True):
+        for j, one in zip(
+            columns, donor.frame[donor_rows, list(columns)].iter_columns(), strict=True
+        ):
             alike = _equal(_native_dtype(one), _native_dtype(self.series(j)))
-            parts.append((one if alike else _matched(donor, self, j, donor_rows)).alias(self.names[j]))
+            parts.append(
+                (one if alike else _matched(donor, self, j, donor_rows)).alias(self.names[j])
+            )
         return self.frame[rows].with_columns(*parts).to_native()
 
     def nudged(self, rows: IntArray, direction: int, columns: Sequence[int]) -> Any:
@@ -84,13 +112,20 @@ class FrameContainer(Container):
         moved = {j: _next(self.series(j)[rows], direction) for j in columns}
         if self.library != "pandas":
             return self.frame[rows].with_columns(*moved.values()).to_native()
-        every = (_array(moved[j]).copy() if j in moved else one.take(rows) for j, one in enumerate(self._arrays))
+        every = (
+            _array(moved[j]).copy() if j in moved else one.take(rows)
+            for j, one in enumerate(self._arrays)
+        )
         return self._assembled(every, rows)  # copies: the model may write into what it gets
 
-    def _recombined_arrays(self, rows: IntArray, donor: FrameContainer, donor_rows: IntArray, columns: Any) -> Any:
+    def _recombined_arrays(
+        self, rows: IntArray, donor: FrameContainer, donor_rows: IntArray, columns: Any
+    ) -> Any:
         one, other, parts = self.matrix, donor.matrix, []
         if one is not None and other is not None and one.dtype == other.dtype:
-            return self._on_fresh_axes(pd.DataFrame(gathered(one, rows, other, donor_rows, columns), copy=False), rows)
+            return self._on_fresh_axes(
+                pd.DataFrame(gathered(one, rows, other, donor_rows, columns), copy=False), rows
+            )
         replaced = set(columns)
         for j, array in enumerate(self._arrays):
             if j not in replaced:
@@ -104,7 +139,10 @@ class FrameContainer(Container):
     def _assembled(self, parts: Iterable[Any], rows: IntArray) -> Any:
         """A frame of pandas from its columns; by position, since not every name can be written as text."""
         # spelled out: pandas 3 would turn an array of texts into its own text dtype
-        made = {j: pd.Series(p, dtype=object, copy=False) if p.dtype == object else p for j, p in enumerate(parts)}
+        made = {
+            j: pd.Series(p, dtype=object, copy=False) if p.dtype == object else p
+            for j, p in enumerate(parts)
+        }
         return self._on_fresh_axes(pd.DataFrame(made, copy=False), rows)
 
     def _on_fresh_axes(self, made: Any, rows: IntArray) -> Any:
@@ -118,7 +156,9 @@ class FrameContainer(Container):
     def matrix(self) -> NDArray[Any] | None:
         """All cells as one matrix where every column has the same NumPy dtype of numbers."""
         dtypes = set(self.native.dtypes) if self.library == "pandas" else set()
-        plain = len(dtypes) == 1 and all(isinstance(dtype, np.dtype) and dtype.kind in "fiub" for dtype in dtypes)
+        plain = len(dtypes) == 1 and all(
+            isinstance(dtype, np.dtype) and dtype.kind in "fiub" for dtype in dtypes
+        )
         return np.ascontiguousarray(self.native.to_numpy()) if plain else None
 
     @cached_property
@@ -134,21 +174,29 @@ def _read(series: Any) -> Cells:
             return from_array(native.to_numpy())
         if type(native.dtype).__name__ == "ArrowDtype":
             return _read(nw.from_native(native.array.__arrow_array__(), series_only=True))
-    dtype, missing, wide = series.dtype, series.is_null().to_numpy(), (nw.Int128, nw.UInt128, nw.Object)
+    dtype, missing, wide = (
+        series.dtype,
+        series.is_null().to_numpy(),
+        (nw.Int128, nw.UInt128, nw.Object),
+    )
     if dtype.is_integer() and dtype not in wide:
         return from_integers(series.fill_null(0).to_numpy(), missing)
     if dtype.is_float() or dtype in (nw.Date, nw.Datetime, nw.Duration):
         return from_array(series.to_numpy())
     if dtype in (nw.Boolean, nw.String):
         text = dtype == nw.String
-        return from_labels(series.to_list(), missing, kind="nominal" if text else "boolean", text=text)
+        return from_labels(
+            series.to_list(), missing, kind="nominal" if text else "boolean", text=text
+        )
     if dtype in (nw.Categorical, nw.Enum):
         return _categories(series, missing)
     if dtype in wide or (missing.all() and not series.implementation.is_pandas()):
         return from_array(object_array(series.to_list()))
     own = _native_dtype(series)
     if (name := type(own).__name__) == "SparseDtype":
-        raise refused("sparse", f"{own}; {len(series) * np.dtype(own.subtype).itemsize} bytes when dense")
+        raise refused(
+            "sparse", f"{own}; {len(series) * np.dtype(own.subtype).itemsize} bytes when dense"
+        )
     content = "period" if name == "PeriodDtype" else type(dtype).__name__.lower()
     raise refused(content, own if content == "period" or dtype == nw.Unknown else dtype)
 
@@ -157,7 +205,11 @@ def _categories(series: Any, missing: BoolArray) -> Cells:
     """Labels of a dictionary; ordered if the library says so (a polars Enum is, a Categorical is not)."""
     # before 1.32 polars calls its Categorical ordered, by the order in which the process first met the labels
     polars = series.implementation.is_polars()
-    kind = "ordinal" if (series.dtype == nw.Enum if polars else nw.is_ordered_categorical(series)) else "nominal"
+    kind = (
+        "ordinal"
+        if (series.dtype == nw.Enum if polars else nw.is_ordered_categorical(series))
+        else "nominal"
+    )
     native = series.to_native()
     if hasattr(native, "unify_dictionaries"):
         chunks = native.unify_dictionaries().chunks
@@ -196,7 +248,9 @@ def _cast(cells: Any, dtype: Any) -> Any:
     native = cells.to_native()
     if not cells.implementation.is_pandas():
         return nw.from_native(native.cast(dtype), series_only=True)
-    if type(dtype).__name__ == "CategoricalDtype":  # by label, never by code (D15); pandas warns of unknown labels
+    if (
+        type(dtype).__name__ == "CategoricalDtype"
+    ):  # by label, never by code (D15); pandas warns of unknown labels
         native = native.astype(object).where(native.isin(dtype.categories), None)
     with np.errstate(all="ignore"):
         return nw.from_native(native.astype(dtype), series_only=True)
@@ -205,7 +259,9 @@ def _cast(cells: Any, dtype: Any) -> Any:
 def _equal(one: Any, other: Any) -> bool:
     """Whether dtypes are equal; for pandas those of two categories are, whatever their order."""
     categories = type(one).__name__ == "CategoricalDtype" and one is not other
-    return bool(one == other) and (not categories or bool(one.categories.identical(other.categories)))
+    return bool(one == other) and (
+        not categories or bool(one.categories.identical(other.categories))
+    )
 
 
 def _native_dtype(series: Any) -> Any:
@@ -240,7 +296,11 @@ def with_regions(frame: Any, rules: Iterable[Any], name: str) -> Any:
     found: Any = nw.lit(-1)
     for number, rule in reversed(list(enumerate(rules))):
         inside = [_expression(column, condition, schema) for column, condition in rule.conditions]
-        found = nw.when(reduce(and_, inside)).then(nw.lit(number)).otherwise(found) if inside else nw.lit(number)
+        found = (
+            nw.when(reduce(and_, inside)).then(nw.lit(number)).otherwise(found)
+            if inside
+            else nw.lit(number)
+        )
     return table.with_columns(found.cast(nw.Int64).alias(name)).to_native()
 
 
@@ -268,7 +328,10 @@ def _present(column: Any, dtype: Any, condition: Any, interval: bool) -> Any:
             column = column.dt.convert_time_zone("UTC").dt.replace_time_zone(None)
         ends = ((condition.low, column.__gt__), (condition.high, column.__le__))
         moments = (np.datetime64, np.timedelta64)  # as Python has them, to the microsecond
-        bounds = [(x.astype(f"{x.dtype.kind}8[us]").item() if isinstance(x, moments) else x, of) for x, of in ends]
+        bounds = [
+            (x.astype(f"{x.dtype.kind}8[us]").item() if isinstance(x, moments) else x, of)
+            for x, of in ends
+        ]
         parts = [compare(end) for end, compare in bounds if end is not None]
         return reduce(and_, parts) if parts else None
     if dtype in (nw.Categorical, nw.Enum):
@@ -285,8 +348,14 @@ def _present(column: Any, dtype: Any, condition: Any, interval: bool) -> Any:
 
 def _is_in(column: Any, dtype: Any, labels: Iterable[Any]) -> Any:
     listed = list(labels)
-    if dtype.is_numeric():  # truth values that a column holds as 0 and 1; texts are none of its values
-        listed = [int(label) if isinstance(label, bool) else label for label in listed if not isinstance(label, str)]
+    if (
+        dtype.is_numeric()
+    ):  # truth values that a column holds as 0 and 1; texts are none of its values
+        listed = [
+            int(label) if isinstance(label, bool) else label
+            for label in listed
+            if not isinstance(label, str)
+        ]
     elif dtype == nw.String:
         listed = [str(label) for label in listed]
     return column.is_in(listed) if listed else column.is_null() & ~column.is_null()

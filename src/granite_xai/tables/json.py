@@ -14,7 +14,13 @@ from numpy.typing import NDArray
 
 from granite_xai.base.errors import FormatError, InputError, column_text
 from granite_xai.base.files import Form, Structure, broken, object_array, require
-from granite_xai.base.files.structure import UnwritableError, dtype_name, read_cells, read_dtype, write_cells
+from granite_xai.base.files.structure import (
+    UnwritableError,
+    dtype_name,
+    read_cells,
+    read_dtype,
+    write_cells,
+)
 from granite_xai.tables.columns import LABELLED, Column, Kind, UnreadableError, as_kind
 from granite_xai.tables.containers import ArrayContainer, Container, Outline
 from granite_xai.tables.opening import open_table
@@ -83,9 +89,17 @@ def outline_from_dict(data: object, place: str) -> Table:
     """Read what `outline_to_dict` wrote, as a table without rows."""
     facts: TableFacts = _STRUCTURE.read(data, TableFacts, place)
     count = len(facts.columns)
-    require(len(facts.labels) == count > 0, f"{place}.labels", "is not one text or number for each column")
+    require(
+        len(facts.labels) == count > 0,
+        f"{place}.labels",
+        "is not one text or number for each column",
+    )
     made = tuple(_column(c, j, f"{place}.columns[{j}]") for j, c in enumerate(facts.columns))
-    require(len({column.name for column in made}) == count, f"{place}.columns", "has two columns of one name")
+    require(
+        len({column.name for column in made}) == count,
+        f"{place}.columns",
+        "has two columns of one name",
+    )
     return Table(made, Outline(facts.labels, facts.library))
 
 
@@ -96,9 +110,19 @@ def _column(facts: ColumnFacts, position: int, place: str) -> Column:
         require(different, f"{place}.{key}", "is not a list of different labels")
     levels = facts.levels
     expected = "O" if facts.kind in LABELLED else "Mm" if facts.kind == "date" else "f"
-    right = levels.ndim == 1 and levels.dtype.kind in expected and (expected != "f" or levels.dtype == np.float64)
-    require(right, f"{place}.levels", f"has the dtype {levels.dtype}, which no {facts.kind} column has")
-    require(facts.kind != "ordinal" or facts.order is not None, f"{place}.order", "is not a list of labels")
+    right = (
+        levels.ndim == 1
+        and levels.dtype.kind in expected
+        and (expected != "f" or levels.dtype == np.float64)
+    )
+    require(
+        right, f"{place}.levels", f"has the dtype {levels.dtype}, which no {facts.kind} column has"
+    )
+    require(
+        facts.kind != "ordinal" or facts.order is not None,
+        f"{place}.order",
+        "is not a list of labels",
+    )
     gap = {"O": None, "f": np.nan}.get(levels.dtype.kind, "NaT")
     values = np.append(levels, np.array([gap], dtype=levels.dtype)) if facts.missing else levels
     own = (facts.order, facts.integer, facts.declared, facts.passes)
@@ -118,20 +142,26 @@ def rows_to_dict(table: Table) -> Any:
         again = rows_from_dict(written, table, "rows")
         for column, read in zip(table.columns, again.columns, strict=True):
             dtype = _dtype(table, column)
-            same = np.array_equal(column.codes, read.codes) and np.array_equal(column.levels, read.levels)
+            same = np.array_equal(column.codes, read.codes) and np.array_equal(
+                column.levels, read.levels
+            )
             if not same or dtype != _dtype(again, read):
                 raise UnwritableError(f"has dtype {dtype}")
     except UnwritableError as error:
         message = f"X {column_text(column.name, column.position)} {error}, which a file cannot hold exactly."
         hint = "Convert the column before the fit, or pickle the object: that keeps everything, the model included."
-        raise InputError(message, code="F08", argument="obj", columns=[column.name], hint=hint) from None
+        raise InputError(
+            message, code="F08", argument="obj", columns=[column.name], hint=hint
+        ) from None
     return written
 
 
 def rows_from_dict(data: object, like: Table, place: str) -> Table:
     """Read what `rows_to_dict` wrote, as a table with the names, kinds and orders of another."""
     columns: list[ColumnCells] = _STRUCTURE.read(data, list[ColumnCells], place)
-    require(len(columns) == like.n_columns, place, f"has {len(columns)} columns, not {like.n_columns}")
+    require(
+        len(columns) == like.n_columns, place, f"has {len(columns)} columns, not {like.n_columns}"
+    )
     backend, parts = like.container.library, []
     for j, (column, label) in enumerate(zip(columns, like.container.labels, strict=True)):
         try:
@@ -139,7 +169,9 @@ def rows_from_dict(data: object, like: Table, place: str) -> Table:
         except (FormatError, InputError):
             raise
         except Exception as error:  # each library has its own errors for cells that do not fit
-            raise broken(f"{place}[{j}]", f"cannot be read as {column.dtype[:60]} ({str(error)[:80]})") from error
+            raise broken(
+                f"{place}[{j}]", f"cannot be read as {column.dtype[:60]} ({str(error)[:80]})"
+            ) from error
     right = len({len(part) for part in parts}) == 1 and len(parts[0]) > 0
     require(right, place, "has columns without cells, or with different numbers of them")
     try:
@@ -181,9 +213,13 @@ def _cells(series: Any) -> ColumnCells:
     if type(series).__module__.startswith("pandas"):
         if name == "category":
             declared = _cells(dtype.categories.to_series())
-            return ColumnCells(name, write_cells(series.cat.codes.to_numpy()), declared, bool(dtype.ordered))
+            return ColumnCells(
+                name, write_cells(series.cat.codes.to_numpy()), declared, bool(dtype.ordered)
+            )
         if _ZONED.fullmatch(name):
-            return ColumnCells(name, write_cells(series.dt.tz_convert("UTC").dt.tz_localize(None).to_numpy()))
+            return ColumnCells(
+                name, write_cells(series.dt.tz_convert("UTC").dt.tz_localize(None).to_numpy())
+            )
         if _NULLABLE.fullmatch(name) is None:
             raise UnwritableError(f"has dtype {dtype}")
         present = zip(series.tolist(), series.notna(), strict=True)
@@ -200,7 +236,9 @@ def _cells(series: Any) -> ColumnCells:
 
 
 def _objects(cells: Any) -> Any:
-    return write_cells(object_array([cell.item() if isinstance(cell, np.generic) else cell for cell in cells]))
+    return write_cells(
+        object_array([cell.item() if isinstance(cell, np.generic) else cell for cell in cells])
+    )
 
 
 def _restored(column: ColumnCells, name: str, backend: str, place: str) -> Any:
@@ -218,13 +256,21 @@ def _restored(column: ColumnCells, name: str, backend: str, place: str) -> Any:
     timed = _TICKS.fullmatch(column.dtype)
     if timed or column.dtype == "Date":
         kind: Any = getattr(nw, timed[1])(timed[2]) if timed else nw.Date()
-        ticks = write_cells(read_cells(column.cells, np.dtype(f"M8[{timed[2] if timed else 'D'}]"), place))
-        return nw.new_series(name, ticks, nw.Int64 if timed else nw.Int32, backend=library).cast(kind)
+        ticks = write_cells(
+            read_cells(column.cells, np.dtype(f"M8[{timed[2] if timed else 'D'}]"), place)
+        )
+        return nw.new_series(name, ticks, nw.Int64 if timed else nw.Int32, backend=library).cast(
+            kind
+        )
     known = _NARWHALS.fullmatch(column.dtype)
     require(known, f"{place}.dtype", f"is {column.dtype[:60]!r}, which is not known")
     cells = read_cells(column.cells, _OBJECTS, place).tolist()
     if column.dtype == "Enum":
-        declared = () if column.categories is None else read_cells(column.categories.cells, _OBJECTS, place)
+        declared = (
+            ()
+            if column.categories is None
+            else read_cells(column.categories.cells, _OBJECTS, place)
+        )
         return nw.new_series(name, cells, nw.Enum(list(declared)), backend=library)
     if column.dtype == "Categorical":
         text = nw.new_series(name, cells, nw.String, backend=library)

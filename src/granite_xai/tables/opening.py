@@ -18,7 +18,9 @@ from granite_xai.tables.frames import FrameContainer
 
 _CONVERT = "Pass a 2-D NumPy array, a list of lists, or a pandas, polars or pyarrow table."
 _TO_FRAME = "Pass pandas.DataFrame({})."
-_RESHAPE = "Reshape your data either using array.reshape(-1, 1) if your data has a single feature or "
+_RESHAPE = (
+    "Reshape your data either using array.reshape(-1, 1) if your data has a single feature or "
+)
 _RESHAPE += "array.reshape(1, -1) if it contains a single sample."
 
 
@@ -28,7 +30,9 @@ def open_table(X: Any, argument: str) -> Container:
         return ArrayContainer(_matrix(X, argument))
     for library, name in (("pandas", "DataFrame"), ("polars", "DataFrame"), ("pyarrow", "Table")):
         if _is(X, library, name):
-            return FrameContainer(X, library, ranged=_is(getattr(X, "index", None), "pandas", "RangeIndex"))
+            return FrameContainer(
+                X, library, ranged=_is(getattr(X, "index", None), "pandas", "RangeIndex")
+            )
     if isinstance(X, (list, tuple)):
         return ArrayContainer(_matrix(_from_lists(X, argument), argument))
     if hasattr(type(X), "__array__") and not hasattr(X, "shape"):
@@ -46,7 +50,9 @@ def _matrix(X: NDArray[Any], argument: str) -> NDArray[Any]:
         raise _refused(argument, "is a structured array.", _TO_FRAME)
     if X.dtype.kind == "c":
         message = f"Complex data not supported: {argument} has dtype {X.dtype}."
-        raise InputError(message, code="D22", argument=argument, hint="Pass real and imaginary parts as columns.")
+        raise InputError(
+            message, code="D22", argument=argument, hint="Pass real and imaginary parts as columns."
+        )
     if X.ndim != 2:
         hint = "" if X.ndim < 2 else "Pass {0}.reshape(len({0}), -1)."
         raise _not_2d(argument, X.ndim, f"has shape {X.shape}.", hint)
@@ -79,7 +85,9 @@ def _no_table(X: Any, argument: str) -> InputError:
         message = f"is sparse ({name} of shape {X.shape}); dense it takes {size:,} bytes."
         return _refused(argument, message, "Pass {}.toarray() if that fits.", "D23")
     if is_lazy(X):
-        how = {"polars": "collect", "dask": "compute", "pyspark": "toPandas"}.get(name.partition(".")[0], "df")
+        how = {"polars": "collect", "dask": "compute", "pyspark": "toPandas"}.get(
+            name.partition(".")[0], "df"
+        )
         return _refused(argument, f"is a {name}.", f"Pass {{}}.{how}().", "D26")
     for library in ("pandas", "polars"):
         if _is(X, library, "Series"):
@@ -94,12 +102,18 @@ def _no_table(X: Any, argument: str) -> InputError:
 
 def _not_2d(argument: str, dimensions: int, what: str, hint: str = "") -> InputError:
     message = f"Expected 2D array, got {dimensions}D array instead: {argument} {what}"
-    return InputError(message, code="D25", argument=argument, hint=(hint or _RESHAPE).format(argument))
+    return InputError(
+        message, code="D25", argument=argument, hint=(hint or _RESHAPE).format(argument)
+    )
 
 
-def _refused(argument: str, what: str, hint: str, code: str = "D25", rows: Sequence[int] = ()) -> InputError:
+def _refused(
+    argument: str, what: str, hint: str, code: str = "D25", rows: Sequence[int] = ()
+) -> InputError:
     """Say what the argument is and, where the hint has a place for its name, what to pass instead."""
-    return InputError(f"{argument} {what}", code=code, argument=argument, rows=rows, hint=hint.format(argument))
+    return InputError(
+        f"{argument} {what}", code=code, argument=argument, rows=rows, hint=hint.format(argument)
+    )
 
 
 def _is(X: Any, library: str, name: str) -> bool:
@@ -120,18 +134,29 @@ def is_lazy(X: Any) -> bool:
     return type(X).__name__ == _LAZY.get(type(X).__module__.partition(".")[0])
 
 
-def collected(X: Any, y: Any, sample_weight: Any, count: int | None, seed: int) -> tuple[Any, Any, Any]:
+def collected(
+    X: Any, y: Any, sample_weight: Any, count: int | None, seed: int
+) -> tuple[Any, Any, Any]:
     """At most so many rows of a lazy table, drawn by the seed, in memory; y and weights are columns of it by name."""
     if not is_lazy(X):
         return X, y, sample_weight
     draw = {"LazyFrame": _polars, "DuckDBPyRelation": _duckdb}.get(type(X).__name__, _dask_or_spark)
-    found, given = draw(X, MOST if count is None else count, seed), {"y": y, "sample_weight": sample_weight}
+    found, given = (
+        draw(X, MOST if count is None else count, seed),
+        {"y": y, "sample_weight": sample_weight},
+    )
     for argument, name in given.items():
         if name is not None and (not isinstance(name, str) or name not in found.columns):
-            text = f"{argument} of a lazy table is the name of one of its columns, not {name!r:.60}."
+            text = (
+                f"{argument} of a lazy table is the name of one of its columns, not {name!r:.60}."
+            )
             raise InputError(text, code="P04", argument=argument)
     apart = [name for name in given.values() if name is not None]
-    kept = found.drop(apart) if type(found).__module__.startswith("polars") else found.drop(columns=apart)
+    kept = (
+        found.drop(apart)
+        if type(found).__module__.startswith("polars")
+        else found.drop(columns=apart)
+    )
     return kept, *(None if name is None else found[name] for name in given.values())
 
 
@@ -140,7 +165,9 @@ def region_numbers(assigned: Any, name: str) -> IntArray:
     numbers = nw.from_native(assigned).lazy().select(name).collect()[name].to_numpy()
     if np.any(numbers < 0):
         text = f"{int(np.sum(numbers < 0)):,} rows have missing values for which the regions have no place."
-        raise InputError(text, code="D01", argument="X", hint='Impute or drop them, or fit with missing="allow".')
+        raise InputError(
+            text, code="D01", argument="X", hint='Impute or drop them, or fit with missing="allow".'
+        )
     return np.asarray(numbers, dtype=np.intp)
 
 
@@ -179,5 +206,9 @@ def _dask_or_spark(X: Any, count: int, seed: int) -> Any:
     total = X.count() if spark else len(X)
     if total > count:
         share = min(1.0, (_MORE * count + 100) / max(total, 1))
-        X = X.sample(fraction=share, seed=seed) if spark else X.sample(frac=share, random_state=seed)
+        X = (
+            X.sample(fraction=share, seed=seed)
+            if spark
+            else X.sample(frac=share, random_state=seed)
+        )
     return _exactly(X.toPandas() if spark else X.compute(), count, seed).reset_index(drop=True)

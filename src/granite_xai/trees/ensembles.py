@@ -21,14 +21,36 @@ from granite_xai.interaction import others, subsets, union
 from granite_xai.models import Predictor
 from granite_xai.tables import Column, Table
 from granite_xai.tables.table import distinct_rows
-from granite_xai.trees.forest import Cells, Forest, RefusalError, fast_pairs, fast_sums, slow_pairs, slow_sums
+from granite_xai.trees.forest import (
+    Cells,
+    Forest,
+    RefusalError,
+    fast_pairs,
+    fast_sums,
+    slow_pairs,
+    slow_sums,
+)
 from granite_xai.trees.kernels import Wanted, shares
-from granite_xai.trees.sources import Asked, Link, Loaded, Source, asked_of, identity, link_of, opposite, source_of
+from granite_xai.trees.sources import (
+    Asked,
+    Link,
+    Loaded,
+    Source,
+    asked_of,
+    identity,
+    link_of,
+    opposite,
+    source_of,
+)
 
 Limits = Iterator[tuple[int, float]]  # columns, and numbers where the prediction may jump
 Space = Workspace | None  # where results are kept; None: in memory
 KINDS = ("ExplainableBoostingRegressor", "ExplainableBoostingClassifier")
-LINKS = {"identity": "identity", "logit": "sigmoid", "log": "exponential"}  # interpret's names and treelite's
+LINKS = {
+    "identity": "identity",
+    "logit": "sigmoid",
+    "log": "exponential",
+}  # interpret's names and treelite's
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,7 +86,9 @@ class Ensemble(SumOfParts):
     def on(self, table: Table) -> TreesOnTable:
         """The ensemble on a table, in the model's own numbers."""
         if table.n_columns != self.n_features:
-            raise RefusalError(f"the model has {self.n_features} columns, the table {table.n_columns}")
+            raise RefusalError(
+                f"the model has {self.n_features} columns, the table {table.n_columns}"
+            )
         matrix = self.source.view(table)
         return TreesOnTable(self, tuple(Cells(forest, matrix) for forest in self.forests), matrix)
 
@@ -85,14 +109,22 @@ class TreesOnTable:
         return np.stack([distinct_rows(n, columns)[0] for columns in every], axis=1)
 
     def matrix_of(
-        self, columns: Coalition, donors: IntArray, *, fast: bool, n_jobs: int | None = None, space: Space = None
+        self,
+        columns: Coalition,
+        donors: IntArray,
+        *,
+        fast: bool,
+        n_jobs: int | None = None,
+        space: Space = None,
     ) -> FloatArray:
         """``E_S[u, n]``: the value of the donor row u on S, row n elsewhere, shape (U, n)."""
         space = Workspace() if space is None else space
         chosen = np.zeros(self.ensemble.n_features, dtype=bool)
         chosen[sorted(columns)] = True
         # In the order of the cells, each once: sums then have the same bits whichever values are asked for.
-        lines, first = distinct_rows(len(donors), (self.cell_numbers[donors, j] for j in sorted(columns)))
+        lines, first = distinct_rows(
+            len(donors), (self.cell_numbers[donors, j] for j in sorted(columns))
+        )
         if not np.array_equal(lines, np.arange(len(donors))):
             found = self.matrix_of(columns, donors[first], fast=fast, n_jobs=n_jobs, space=space)
             return cut_out(found, lines, np.arange(len(self.matrix)), space)
@@ -107,7 +139,13 @@ class TreesOnTable:
         return sums[0]
 
     def attributions(
-        self, players: Players, wanted: Wanted, *, fast: bool, n_jobs: int | None = None, space: Space = None
+        self,
+        players: Players,
+        wanted: Wanted,
+        *,
+        fast: bool,
+        n_jobs: int | None = None,
+        space: Space = None,
     ) -> FloatArray:
         """``Phi_i[n, m]`` of the wanted players, shape (wanted, n, n); only where the explained number is a sum."""
         if not self.ensemble.is_sum:
@@ -123,7 +161,9 @@ class TreesOnTable:
 
     def predictions(self, *, fast: bool = False, space: Space = None) -> FloatArray:
         """F of the table's own rows."""
-        return self.matrix_of(frozenset(), np.zeros(1, dtype=np.intp), fast=fast, space=space).reshape(-1)
+        return self.matrix_of(
+            frozenset(), np.zeros(1, dtype=np.intp), fast=fast, space=space
+        ).reshape(-1)
 
 
 def read_ensemble(predictor: Predictor) -> Ensemble | AdditiveModel:
@@ -141,12 +181,18 @@ def read_ensemble(predictor: Predictor) -> Ensemble | AdditiveModel:
         raise
     except Exception as error:  # whatever a library's new version brings is refused, never guessed
         told = str(error).strip().splitlines()[-1][:200]
-        why = "its format is newer than treelite" if ".cc:" in told else told  # nobody reads lines of C++
+        why = (
+            "its format is newer than treelite" if ".cc:" in told else told
+        )  # nobody reads lines of C++
         message = f"treelite cannot read this {type(asked.model).__name__} ({why})"
         raise RefusalError(message, "M25" if "categor" in str(error) else "M30") from error
     link, outputs = link_of(asked, predictor, loaded.link, loaded.alpha, loaded.outputs)
     forests = tuple(loaded.forest(output, source.n_trees) for output in outputs)
-    sizes = sum(len(f.leaves) for f in forests), sum(f.n_trees for f in forests), sum(f.reach for f in forests)
+    sizes = (
+        sum(len(f.leaves) for f in forests),
+        sum(f.n_trees for f in forests),
+        sum(f.reach for f in forests),
+    )
     return Ensemble(link, *sizes, forests, source, loaded.n_features)
 
 
@@ -177,16 +223,26 @@ class AdditiveModel(SumOfParts):
         """The model on a table: the bins of its rows."""
         named = not isinstance(table.native, np.ndarray)
         if table.n_columns != len(self.names) or (named and table.names != self.names):
-            raise RefusalError("the columns of the table are not those that the model was fitted to, in their order")
+            raise RefusalError(
+                "the columns of the table are not those that the model was fitted to, in their order"
+            )
         own = (zip(term.columns, term.bins, term.scores.shape, strict=True) for term in self.terms)
-        return TermsOnTable(self, tuple(tuple(bin_codes(table.columns[j], b, k) for j, b, k in each) for each in own))
+        return TermsOnTable(
+            self,
+            tuple(tuple(bin_codes(table.columns[j], b, k) for j, b, k in each) for each in own),
+        )
 
 
 def bin_codes(column: Column, bins: Any, count: int) -> IntArray:
     """Bin of each row: 0 is missing, the last of ``count`` an unknown label."""
-    if isinstance(bins, dict):  # of labels, which the model knows as text; whole numbers without a point
+    if isinstance(
+        bins, dict
+    ):  # of labels, which the model knows as text; whole numbers without a point
         labels = column.levels.tolist()
-        whole = (int(x) if isinstance(x, float) and x.is_integer() and str(int(x)) in bins else x for x in labels)
+        whole = (
+            int(x) if isinstance(x, float) and x.is_integer() and str(int(x)) in bins else x
+            for x in labels
+        )
         known = np.array([bins.get(str(label), count - 1) for label in whole], dtype=np.intp)
     else:
         try:
@@ -203,13 +259,21 @@ class TermsOnTable:
     ensemble: AdditiveModel
     codes: tuple[tuple[IntArray, ...], ...]
 
-    def matrix_of(self, columns: Coalition, donors: IntArray, *, space: Space = None, **trees: object) -> FloatArray:
+    def matrix_of(
+        self, columns: Coalition, donors: IntArray, *, space: Space = None, **trees: object
+    ) -> FloatArray:
         """``E_S[u, n]``: the value of the donor row u on S, row n elsewhere, shape (U, n)."""
         space, everyone = Workspace() if space is None else space, slice(None)
         total = space.empty((len(donors), self._n_rows))
-        inner = {k for k, term in enumerate(self.ensemble.terms) if columns.issuperset(term.columns)}
-        outer = {k for k, term in enumerate(self.ensemble.terms) if columns.isdisjoint(term.columns)}
-        shared = self.ensemble.intercept + sum(self._mixed(k, columns, donors[:0], everyone) for k in sorted(outer))
+        inner = {
+            k for k, term in enumerate(self.ensemble.terms) if columns.issuperset(term.columns)
+        }
+        outer = {
+            k for k, term in enumerate(self.ensemble.terms) if columns.isdisjoint(term.columns)
+        }
+        shared = self.ensemble.intercept + sum(
+            self._mixed(k, columns, donors[:0], everyone) for k in sorted(outer)
+        )
         for part in space.slices(len(donors), 24 * self._n_rows):
             own = sum(self._mixed(k, columns, donors[part], everyone) for k in sorted(inner))
             total[part] = shared + own
@@ -219,7 +283,9 @@ class TermsOnTable:
                 total[part] = self.ensemble.link([total[part]])
         return total
 
-    def attributions(self, players: Players, wanted: Wanted, *, space: Space = None, **trees: object) -> FloatArray:
+    def attributions(
+        self, players: Players, wanted: Wanted, *, space: Space = None, **trees: object
+    ) -> FloatArray:
         """``Phi_i[n, m]`` of the wanted players, shape (wanted, n, n): each term's Shapley values, added up."""
         if not self.ensemble.is_sum:
             raise ValueError("attributions of single terms add up only without a link")
@@ -230,12 +296,16 @@ class TermsOnTable:
         for number, term in enumerate(self.ensemble.terms):
             own = [player for player in players if not player.isdisjoint(term.columns)]
             weights = sign * shares(len(own))
-            for place, player in ((k, players[i]) for k, i in enumerate(wanted) if players[i] in own):
+            for place, player in (
+                (k, players[i]) for k, i in enumerate(wanted) if players[i] in own
+            ):
                 for given in subsets(others(own, [player])):
                     before, weight = union(given), weights[len(given), len(own) - 1 - len(given)]
                     for part in space.slices(n, 24 * n):
                         gain = self._mixed(number, before | player, rows[part], rows)
-                        values[place, part] += weight * (gain - self._mixed(number, before, rows[part], rows))
+                        values[place, part] += weight * (
+                            gain - self._mixed(number, before, rows[part], rows)
+                        )
         return values
 
     def predictions(self, *, space: Space = None, **trees: object) -> FloatArray:
@@ -246,11 +316,15 @@ class TermsOnTable:
     def _n_rows(self) -> int:
         return len(self.codes[0][0])
 
-    def _mixed(self, number: int, columns: Coalition, donors: IntArray, rows: IntArray | slice) -> FloatArray:
+    def _mixed(
+        self, number: int, columns: Coalition, donors: IntArray, rows: IntArray | slice
+    ) -> FloatArray:
         """A term with some columns of the donors, the others of the rows; (U, n), or one of both where that is all."""
         term, codes = self.ensemble.terms[number], self.codes[number]
         both = zip(term.columns, codes, strict=True)
-        places = tuple(own[donors][:, None] if j in columns else own[rows][None, :] for j, own in both)
+        places = tuple(
+            own[donors][:, None] if j in columns else own[rows][None, :] for j, own in both
+        )
         return np.asarray(term.scores[places])
 
 
@@ -258,13 +332,23 @@ def read_terms(asked: Asked, predictor: Predictor) -> AdditiveModel:
     """Read what a predictor explains as a sum of terms; a RefusalError says why not."""
     model = asked.model
     scores = [np.asarray(own, dtype=np.float64) for own in model.term_scores_]
-    if any(own.ndim != len(columns) for own, columns in zip(scores, model.term_features_, strict=True)):
+    if any(
+        own.ndim != len(columns) for own, columns in zip(scores, model.term_features_, strict=True)
+    ):
         raise RefusalError("the terms have several outputs")
     if not scores or model.link_ not in LINKS:
-        raise RefusalError(f"a model of {len(scores)} terms with the link {model.link_!r} is not read by us")
+        raise RefusalError(
+            f"a model of {len(scores)} terms with the link {model.link_!r} is not read by us"
+        )
     link, _ = link_of(asked, predictor, LINKS[model.link_], 1.0, 1)
-    bins = [[model.bins_[j][min(len(own), len(model.bins_[j])) - 1] for j in own] for own in model.term_features_]
+    bins = [
+        [model.bins_[j][min(len(own), len(model.bins_[j])) - 1] for j in own]
+        for own in model.term_features_
+    ]
     terms = map(Term, map(tuple, model.term_features_), map(tuple, bins), scores)
-    intercept, names = float(np.ravel(model.intercept_)[0]), tuple(map(str, model.feature_names_in_))
+    intercept, names = (
+        float(np.ravel(model.intercept_)[0]),
+        tuple(map(str, model.feature_names_in_)),
+    )
     reach = abs(intercept) + sum(float(np.abs(own).max()) for own in scores)
     return AdditiveModel(link, len(scores), len(scores), reach, tuple(terms), intercept, names)

@@ -17,7 +17,16 @@ from scipy.sparse import csr_array
 from granite_xai.base.typing import BoolArray, FloatArray, IntArray, Players
 from granite_xai.compute import Workspace, in_threads, resolve_jobs
 from granite_xai.compute.compiled import compiled
-from granite_xai.trees.kernels import ANCHOR, MOST_LEAVES, Wanted, add_masked, add_pairs, add_trees, build_masks, shares
+from granite_xai.trees.kernels import (
+    ANCHOR,
+    MOST_LEAVES,
+    Wanted,
+    add_masked,
+    add_pairs,
+    add_trees,
+    build_masks,
+    shares,
+)
 
 
 class RefusalError(Exception):
@@ -30,7 +39,9 @@ class RefusalError(Exception):
 
 NodeArrays = tuple[NDArray[np.generic], ...]
 MOST_WORDS = 2**24  # words of leaves that are kept for a table (128 MiB)
-BLOCK_CELLS = 2**20  # cells of nodes times rows that are compared at a time: few enough for the cache
+BLOCK_CELLS = (
+    2**20
+)  # cells of nodes times rows that are compared at a time: few enough for the cache
 WALKED_ROWS = 4096  # rows of one block of the compiled walk, whatever the number of threads
 EXPLAINED_ROWS = 16  # explained rows of one block, whatever the number of threads
 Bits = TypeVar("Bits", np.uint8, np.bool_)
@@ -80,7 +91,9 @@ class Forest:
     def reach(self) -> float:
         """Largest size that a partial sum of the leaves can take: what rounding is measured by."""
         sizes = np.abs(np.where(self.feature < 0, self.value, 0.0))
-        return abs(self.base) + float(np.maximum.reduceat(sizes, self.starts[:-1]).sum() if self.n_trees else 0.0)
+        return abs(self.base) + float(
+            np.maximum.reduceat(sizes, self.starts[:-1]).sum() if self.n_trees else 0.0
+        )
 
 
 class Cells:
@@ -94,7 +107,11 @@ class Cells:
     def __init__(self, forest: Forest, matrix: FloatArray) -> None:
         nodes, bits, used = len(forest.feature), list[BoolArray](), 0
         self.rows: NDArray[np.int32] = np.ones(matrix.shape, dtype=np.int32)
-        self.forest, self.first, self.cut = forest, np.zeros(nodes, np.int32), np.zeros(nodes, np.int32)
+        self.forest, self.first, self.cut = (
+            forest,
+            np.zeros(nodes, np.int32),
+            np.zeros(nodes, np.int32),
+        )
         self.offset = np.full(nodes, -1, np.intp)
         for j in range(matrix.shape[1]):
             own = np.flatnonzero(forest.feature == j)
@@ -106,7 +123,9 @@ class Cells:
                 self.first[own] = ~forest.default_left[own]
                 continue
             present = ~np.isnan(matrix[:, j])
-            whole = np.trunc(matrix[present, j]).astype(np.int64)  # fractions are cut off, as the libraries do
+            whole = np.trunc(matrix[present, j]).astype(
+                np.int64
+            )  # fractions are cut off, as the libraries do
             kinds, places = np.unique(whole, return_inverse=True)
             self.rows[:, j], self.rows[present, j] = 0, places + 1
             for node in listed:
@@ -131,8 +150,14 @@ class Cells:
     def masks(self) -> NodeArrays | None:
         """The leaves that each cell leaves possible, as words of bits; None where a tree has too many leaves."""
         forest = self.forest
-        sizes = np.add.reduceat(forest.feature < 0, forest.starts[:-1]) if forest.n_trees else np.zeros(1)
-        begins = np.concatenate([[0], np.cumsum(self.rows.max(axis=0, initial=0) + 1)]).astype(np.intp)
+        sizes = (
+            np.add.reduceat(forest.feature < 0, forest.starts[:-1])
+            if forest.n_trees
+            else np.zeros(1)
+        )
+        begins = np.concatenate([[0], np.cumsum(self.rows.max(axis=0, initial=0) + 1)]).astype(
+            np.intp
+        )
         if sizes.max() > MOST_LEAVES or self.n_words > MOST_WORDS:
             return None
         masks = np.zeros((forest.n_trees, int(begins[-1])), dtype=np.uint64)
@@ -194,15 +219,24 @@ class Cells:
 def _by_threshold(forest: Forest, nodes: IntArray, values: FloatArray) -> tuple[IntArray, IntArray]:
     """Cells of the values and the cell at which each node turns right; ``x < t`` is passed before ``x <= t``."""
     strict = forest.strict[nodes]
-    open_ends, closed_ends = np.unique(forest.threshold[nodes[strict]]), np.unique(forest.threshold[nodes[~strict]])
-    passed = np.searchsorted(open_ends, values, side="right") + np.searchsorted(closed_ends, values, side="left")
+    open_ends, closed_ends = (
+        np.unique(forest.threshold[nodes[strict]]),
+        np.unique(forest.threshold[nodes[~strict]]),
+    )
+    passed = np.searchsorted(open_ends, values, side="right") + np.searchsorted(
+        closed_ends, values, side="left"
+    )
     turns = forest.threshold[nodes]
-    before = np.searchsorted(open_ends, turns, side="left") + np.searchsorted(closed_ends, turns, side="left")
+    before = np.searchsorted(open_ends, turns, side="left") + np.searchsorted(
+        closed_ends, turns, side="left"
+    )
     before += ~strict & np.isin(turns, open_ends)
     return np.where(np.isnan(values), 0, passed + 1), before + 2
 
 
-def slow_sums(cells: Cells, columns: BoolArray, donors: IntArray, out: FloatArray, space: Workspace) -> None:
+def slow_sums(
+    cells: Cells, columns: BoolArray, donors: IntArray, out: FloatArray, space: Workspace
+) -> None:
     """``E_S = (I_S diag(v)) J_{-S}`` with 0/1 matrices: which values and which rows meet a leaf's conditions."""
     # Neighbouring values mostly reach the same leaves, so the product is taken with the differences of the lines of
     # ``I_S``, which are sparse, and summed up along the values afterwards. ``columns`` are S, ``donors`` the rows that
@@ -213,10 +247,14 @@ def slow_sums(cells: Cells, columns: BoolArray, donors: IntArray, out: FloatArra
         return
     keep = 2 * cells.forest.feature.size * (n // 8 + 1) <= space.block
     nodes, leaves = len(forest.feature), len(forest.leaves)
-    height = max(1, space.block // (4 * nodes * ANCHOR)) * ANCHOR  # sums start afresh at an anchor, so blocks may too
+    height = (
+        max(1, space.block // (4 * nodes * ANCHOR)) * ANCHOR
+    )  # sums start afresh at an anchor, so blocks may too
     for low in range(0, len(donors), height):
         lines = slice(low, min(low + height, len(donors)))
-        changes = _changes(cells.values_reached(donors[lines], ~columns), forest.value[forest.leaves])
+        changes = _changes(
+            cells.values_reached(donors[lines], ~columns), forest.value[forest.leaves]
+        )
         # Nodes are bits; of the leaves a row meets some, which a sparse matrix lists; sums are there twice.
         size = nodes // 4 + 4 * leaves + 32 * (lines.stop - lines.start)
         step = max(8, space.block // size // 8 * 8)
@@ -225,7 +263,10 @@ def slow_sums(cells: Cells, columns: BoolArray, donors: IntArray, out: FloatArra
             met = _unpacked(cells.bits_reached(columns, part, keep), part.stop - part.start)
             places, width = np.flatnonzero(met), met.shape[1]
             lines_of = np.searchsorted(places, width * np.arange(len(met) + 1))
-            found = (changes @ csr_array((np.ones(len(places)), places % width, lines_of), shape=met.shape)).toarray()
+            found = (
+                changes
+                @ csr_array((np.ones(len(places)), places % width, lines_of), shape=met.shape)
+            ).toarray()
             _run_up(found)
             out[lines, part] += found
 
@@ -251,7 +292,12 @@ def _unpacked(bits: NDArray[np.uint8], count: int) -> BoolArray:
 
 
 def fast_sums(
-    cells: Cells, columns: BoolArray, donors: IntArray, out: FloatArray, space: Workspace, n_jobs: int | None = None
+    cells: Cells,
+    columns: BoolArray,
+    donors: IntArray,
+    out: FloatArray,
+    space: Workspace,
+    n_jobs: int | None = None,
 ) -> None:
     """The same sums compiled, in blocks of rows: by words of leaves for small trees, otherwise by walking."""
     rows, values = cells.rows, cells.rows[donors]
@@ -272,14 +318,18 @@ def fast_sums(
     out += cells.forest.base
 
 
-def slow_pairs(cells: Cells, players: Players, wanted: Wanted, out: FloatArray, space: Workspace) -> None:
+def slow_pairs(
+    cells: Cells, players: Players, wanted: Wanted, out: FloatArray, space: Workspace
+) -> None:
     """``Phi_i[n, m]``: a leaf that needs the players A from n and B from m credits A and debits B."""
     # Where every player of its path is met by n or by m, it contributes ``v (a - 1)! b! / (a + b)!`` to each of A and
     # ``-v a! (b - 1)! / (a + b)!`` to each of B.
     n = len(cells.rows)
     out[...] = 0.0
     values, columns = cells.forest.value[cells.forest.leaves], np.arange(cells.rows.shape[1])
-    bits = [cells.bits_reached(~np.isin(columns, sorted(player)), slice(0, n)) for player in players]
+    bits = [
+        cells.bits_reached(~np.isin(columns, sorted(player)), slice(0, n)) for player in players
+    ]
     place, weights = {player: line for line, player in enumerate(wanted)}, shares(len(players))
     for leaf, value in enumerate(values):
         met = [_unpacked(each[leaf], n) for each in bits]
@@ -290,7 +340,11 @@ def slow_pairs(cells: Cells, players: Players, wanted: Wanted, out: FloatArray, 
         own, other = patterns[:, :, None], patterns[:, None, :]
         from_n, from_m = np.sum(own & ~other, axis=0), np.sum(other & ~own, axis=0)
         both = np.all(own | other, axis=0) * value
-        gain, loss, codes = both * weights[from_n - 1, from_m], both * weights[from_n, from_m - 1], codes.reshape(-1)
+        gain, loss, codes = (
+            both * weights[from_n - 1, from_m],
+            both * weights[from_n, from_m - 1],
+            codes.reshape(-1),
+        )
         for k, i in enumerate(path):
             if i in place:
                 change = gain * (own & ~other)[k] - loss * (other & ~own)[k]
@@ -298,7 +352,9 @@ def slow_pairs(cells: Cells, players: Players, wanted: Wanted, out: FloatArray, 
                     out[place[i], part] += change[np.ix_(codes[part], codes)]
 
 
-def fast_pairs(cells: Cells, players: Players, wanted: Wanted, out: FloatArray, n_jobs: int | None = None) -> None:
+def fast_pairs(
+    cells: Cells, players: Players, wanted: Wanted, out: FloatArray, n_jobs: int | None = None
+) -> None:
     """The same attributions by the compiled walk, in blocks of rows; each pair is walked once."""
     n, d = cells.rows.shape
     walk = compiled(add_pairs)

@@ -39,7 +39,11 @@ def add_trees(nodes: Any, cells: Any, donors: Any, replaced: Any, result: Any) -
             number, count = np.full(2 * n_classes, -1, np.int64), 0
             for u in range(n_values):
                 c = donors[u, j]
-                goes = (first[node] <= c and c < cut[node]) if offset[node] < 0 else bits[offset[node] + c]
+                goes = (
+                    (first[node] <= c and c < cut[node])
+                    if offset[node] < 0
+                    else bits[offset[node] + c]
+                )
                 key = 2 * classes[u] + (1 if goes else 0)
                 if number[key] < 0:
                     number[key] = count
@@ -49,7 +53,11 @@ def add_trees(nodes: Any, cells: Any, donors: Any, replaced: Any, result: Any) -
         for u in range(n_values - 1, -1, -1):
             carriers[classes[u]] = u
         # 2. the classes that may reach each node, which no row decides
-        begin, stop, pool = np.zeros(end - root, np.int64), np.zeros(end - root, np.int64), np.arange(n_classes)
+        begin, stop, pool = (
+            np.zeros(end - root, np.int64),
+            np.zeros(end - root, np.int64),
+            np.arange(n_classes),
+        )
         used = n_classes
         stop[0] = n_classes
         for node in range(root, end):
@@ -58,7 +66,12 @@ def add_trees(nodes: Any, cells: Any, donors: Any, replaced: Any, result: Any) -
                 continue
             here, low, high = node - root, left[node] - root, right[node] - root
             if not replaced[j]:
-                begin[low], stop[low], begin[high], stop[high] = begin[here], stop[here], begin[here], stop[here]
+                begin[low], stop[low], begin[high], stop[high] = (
+                    begin[here],
+                    stop[here],
+                    begin[here],
+                    stop[here],
+                )
                 continue
             size = stop[here] - begin[here]
             if used + size > len(pool):
@@ -68,7 +81,11 @@ def add_trees(nodes: Any, cells: Any, donors: Any, replaced: Any, result: Any) -
             ahead, behind = used, used + size
             for k in range(begin[here], stop[here]):
                 c = donors[carriers[pool[k]], j]
-                goes = (first[node] <= c and c < cut[node]) if offset[node] < 0 else bits[offset[node] + c]
+                goes = (
+                    (first[node] <= c and c < cut[node])
+                    if offset[node] < 0
+                    else bits[offset[node] + c]
+                )
                 if goes:
                     pool[ahead] = pool[k]
                     ahead += 1
@@ -79,7 +96,9 @@ def add_trees(nodes: Any, cells: Any, donors: Any, replaced: Any, result: Any) -
             used += size
         # 3. the leaf of every row and class, and the differences between neighbouring values
         stack = np.empty(end - root + 1, np.int64)
-        leaves = np.zeros((n_classes + 1, min(CHUNK, n_rows)))  # the last class is nothing, before an anchor
+        leaves = np.zeros(
+            (n_classes + 1, min(CHUNK, n_rows))
+        )  # the last class is nothing, before an anchor
         for low_row in range(0, n_rows, CHUNK):
             high_row = min(low_row + CHUNK, n_rows)
             for n in range(low_row, high_row):
@@ -102,7 +121,11 @@ def add_trees(nodes: Any, cells: Any, donors: Any, replaced: Any, result: Any) -
                                 node = low
                             continue
                         c = cells[n, j]
-                        goes = (first[node] <= c and c < cut[node]) if offset[node] < 0 else bits[offset[node] + c]
+                        goes = (
+                            (first[node] <= c and c < cut[node])
+                            if offset[node] < 0
+                            else bits[offset[node] + c]
+                        )
                         node = left[node] if goes else right[node]
                     for k in range(begin[node - root], stop[node - root]):
                         leaves[pool[k], n - low_row] = value[node]
@@ -137,7 +160,11 @@ def build_masks(nodes: Any, begins: Any, masks: Any, values: Any, asks: Any) -> 
                 continue
             asks[tree, j] = True
             for c in range(begins[j + 1] - begins[j]):
-                goes = (first[node] <= c and c < cut[node]) if offset[node] < 0 else bits[offset[node] + c]
+                goes = (
+                    (first[node] <= c and c < cut[node])
+                    if offset[node] < 0
+                    else bits[offset[node] + c]
+                )
                 lost = below[right[node] - root] if goes else below[left[node] - root]
                 masks[tree, begins[j] + c] &= ~lost
 
@@ -147,7 +174,11 @@ def add_masked(words: Any, cells: Any, donors: Any, replaced: Any, result: Any) 
     # The leaves left by a value's columns S and those left by a row's other columns have one leaf in common.
     masks, values, asks, begins = words
     (n_columns, n_rows), n_values = cells.shape, donors.shape[1]
-    everything, of_value, of_row = ~np.uint64(0), np.empty(n_values, np.uint64), np.empty(CHUNK, np.uint64)
+    everything, of_value, of_row = (
+        ~np.uint64(0),
+        np.empty(n_values, np.uint64),
+        np.empty(CHUNK, np.uint64),
+    )
     before = np.empty(CHUNK)
     for low in range(0, n_rows, CHUNK):
         size = min(CHUNK, n_rows - low)
@@ -179,11 +210,20 @@ def add_masked(words: Any, cells: Any, donors: Any, replaced: Any, result: Any) 
 def shares(n_players: int) -> FloatArray:
     """``a! b! / (a + b + 1)!``: the share of one player that arrives between a given ones before and b after."""
     counts = range(n_players + 1)
-    return np.array([[factorial(a) * factorial(b) / factorial(a + b + 1) for b in counts] for a in counts])
+    return np.array(
+        [[factorial(a) * factorial(b) / factorial(a + b + 1) for b in counts] for a in counts]
+    )
 
 
 def add_pairs(
-    nodes: Any, cells: Any, player: Any, place: Any, shares: Any, low_row: int, high_row: int, result: Any
+    nodes: Any,
+    cells: Any,
+    player: Any,
+    place: Any,
+    shares: Any,
+    low_row: int,
+    high_row: int,
+    result: Any,
 ) -> None:
     """Add ``Phi_i[n, m]`` of all trees for rows n from ``low_row`` to ``high_row`` and all m > n, and its mirror."""
     # A leaf that the hybrid with the players A from n and B from m reaches, and no smaller change of it, gives
@@ -193,7 +233,11 @@ def add_pairs(
     feature, first, cut, offset, bits, left, right, value, starts = nodes
     n_rows, n_players = cells.shape[0], len(place)
     side = np.zeros(n_players, np.int8)  # 0 open, 1 from n, 2 from m
-    decided, total, turns = np.zeros(n_players, np.int64), np.zeros(n_players), np.zeros(n_players + 1, np.int64)
+    decided, total, turns = (
+        np.zeros(n_players, np.int64),
+        np.zeros(n_players),
+        np.zeros(n_players + 1, np.int64),
+    )
     depths, parting = np.zeros(n_players + 1, np.int64), np.zeros(n_players + 1, np.int64)
     for n in range(low_row, high_row):
         for m in range(n + 1, n_rows):
@@ -205,11 +249,16 @@ def add_pairs(
                         j = feature[node]
                         c, d = cells[n, j], cells[m, j]
                         if offset[node] < 0:
-                            own, other = first[node] <= c and c < cut[node], first[node] <= d and d < cut[node]
+                            own, other = (
+                                first[node] <= c and c < cut[node],
+                                first[node] <= d and d < cut[node],
+                            )
                         else:
                             own, other = bits[offset[node] + c] != 0, bits[offset[node] + d] != 0
                         i = player[j]
-                        if own != other and side[i] == 0:  # the player's first parting: the way of m waits
+                        if (
+                            own != other and side[i] == 0
+                        ):  # the player's first parting: the way of m waits
                             turns[waiting] = left[node] if other else right[node]
                             depths[waiting], parting[waiting] = count, i
                             waiting += 1

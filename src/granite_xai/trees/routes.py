@@ -19,7 +19,13 @@ from granite_xai.evaluations.plan import Distinct, Plan
 from granite_xai.models import Predictor
 from granite_xai.tables import Table, read_table, recombine
 from granite_xai.tables.table import distinct_rows
-from granite_xai.trees.ensembles import AdditiveModel, Ensemble, TermsOnTable, TreesOnTable, read_ensemble
+from granite_xai.trees.ensembles import (
+    AdditiveModel,
+    Ensemble,
+    TermsOnTable,
+    TreesOnTable,
+    read_ensemble,
+)
 from granite_xai.trees.forest import RefusalError
 
 OwnParts = Ensemble | AdditiveModel  # what a model is a sum of
@@ -42,7 +48,10 @@ def audit(predictor: Predictor, table: Table, ensemble: OwnParts, seed: int = 0)
     """Compare trees and model, in one call, on recombined rows: missing values, neighbours of thresholds, extremes."""
     generator = np.random.default_rng(seed)
     rows = audit_rows(table, ensemble, generator)
-    found, expected = ensemble.on(read_table(rows, kinds=table.kinds, missing="allow")).predictions(), predictor(rows)
+    found, expected = (
+        ensemble.on(read_table(rows, kinds=table.kinds, missing="allow")).predictions(),
+        predictor(rows),
+    )
     # Rounding of a sum of T leaves in any order grows like the root of T; a link stretches it by its slope.
     reach = ensemble.reach
     scale = reach if ensemble.is_sum else (1.0 + reach) * max(1.0, float(np.max(np.abs(expected))))
@@ -55,7 +64,9 @@ def audit_rows(table: Table, ensemble: OwnParts, generator: np.random.Generator)
     """The rows of an audit, in the user's own container."""
     hybrids = int(np.clip(table.n_rows // 4, *HYBRIDS))
     # Levels by column: the first and the last of every column, and all four corners of pairs of columns.
-    columns = [int(j) for j in generator.permutation(table.n_columns) if len(table.columns[j].levels) > 1]
+    columns = [
+        int(j) for j in generator.permutation(table.n_columns) if len(table.columns[j].levels) > 1
+    ]
     ends = {j: (0, len(table.columns[j].levels) - 1) for j in columns}
     corners = [{j: level} for j in columns[:EXTREMES] for level in ends[j]]
     pairs = islice(combinations(columns, 2), EXTREMES)
@@ -63,14 +74,20 @@ def audit_rows(table: Table, ensemble: OwnParts, generator: np.random.Generator)
     count = hybrids + NEIGHBORS + len(corners)
     base, donors = (generator.integers(table.n_rows, size=count) for _ in range(2))
     own, mixed = np.arange(count), table.take(base)
-    for group in np.array_split(generator.permutation(table.n_columns), min(MIXED, table.n_columns)):
+    for group in np.array_split(
+        generator.permutation(table.n_columns), min(MIXED, table.n_columns)
+    ):
         source = np.where(generator.random(count) < 0.5, donors, base)
         missing = np.flatnonzero(np.any([table.columns[j].missing for j in group], axis=0))
         if len(missing):  # every fourth row at least
             source[::4] = generator.choice(missing, size=len(source[::4]))
-        mixed = read_table(recombine(mixed, own, table, source, group.tolist()), kinds=table.kinds, missing="allow")
+        mixed = read_table(
+            recombine(mixed, own, table, source, group.tolist()), kinds=table.kinds, missing="allow"
+        )
     native = mixed.native
-    for row, (column, value) in zip(own[hybrids:][:NEIGHBORS], _neighbors(table, ensemble, generator), strict=False):
+    for row, (column, value) in zip(
+        own[hybrids:][:NEIGHBORS], _neighbors(table, ensemble, generator), strict=False
+    ):
         _put(native, int(row), column, value)
     for row, corner in enumerate(corners, start=hybrids + NEIGHBORS):
         for column, level in corner.items():
@@ -79,16 +96,25 @@ def audit_rows(table: Table, ensemble: OwnParts, generator: np.random.Generator)
     return native
 
 
-def _neighbors(table: Table, ensemble: OwnParts, generator: np.random.Generator) -> list[tuple[int, float]]:
+def _neighbors(
+    table: Table, ensemble: OwnParts, generator: np.random.Generator
+) -> list[tuple[int, float]]:
     """Columns and values: a threshold, and the numbers next to it in double and in single precision."""
     found: list[tuple[int, float]] = []
     limits = list(ensemble.limits())
     for place in generator.permutation(len(limits))[: NEIGHBORS // 5 + 1]:
         column, limit = limits[place]
-        single, values = np.float32(limit), [limit, *(np.nextafter(limit, end) for end in (-np.inf, np.inf))]
+        single, values = (
+            np.float32(limit),
+            [limit, *(np.nextafter(limit, end) for end in (-np.inf, np.inf))],
+        )
         values += [np.nextafter(single, np.float32(end)) for end in (-np.inf, np.inf)]
         found += [(column, float(value)) for value in values]
-    numbers = {column.position for column in table.columns if column.kind == "numeric" and not column.integer}
+    numbers = {
+        column.position
+        for column in table.columns
+        if column.kind == "numeric" and not column.integer
+    }
     return [(column, value) for column, value in found if column in numbers and np.isfinite(value)]
 
 
@@ -101,17 +127,30 @@ def _put(native: Any, row: int, column: int, value: float, own: Any = None) -> N
         native.iat[row, column] = value if own is None else own.iat[value, column]
 
 
-WORTH_COMPILING = 2 * 10**7  # leaves times rows times matrices from which the compiled walk is worth loading (0.1 s)
+WORTH_COMPILING = (
+    2 * 10**7
+)  # leaves times rows times matrices from which the compiled walk is worth loading (0.1 s)
 WALKED = 1.7  # steps of the model's own predict that take as long as a leaf of the compiled walk (deep forests)
-MOST_PAIRS = {True: 10**12, False: 2 * 10**10}  # leaves times pairs of rows for attributions, compiled and not
-_ENSEMBLES: WeakKeyDictionary[Predictor, OwnParts | tuple[str, str | None]] = WeakKeyDictionary()  # of models in use
+MOST_PAIRS = {
+    True: 10**12,
+    False: 2 * 10**10,
+}  # leaves times pairs of rows for attributions, compiled and not
+_ENSEMBLES: WeakKeyDictionary[Predictor, OwnParts | tuple[str, str | None]] = (
+    WeakKeyDictionary()
+)  # of models in use
 
 
 class Route:
     """How a table is evaluated: by the model's trees where they answer as it does (M23 to M30), otherwise by itself."""
 
-    def __init__(self, predictor: Predictor, table: Table, record: Diagnostics | None = None, seed: int = 0) -> None:
-        self.predictor, self.table, self._seed = predictor, table, seed  # which draws the rows of the audit
+    def __init__(
+        self, predictor: Predictor, table: Table, record: Diagnostics | None = None, seed: int = 0
+    ) -> None:
+        self.predictor, self.table, self._seed = (
+            predictor,
+            table,
+            seed,
+        )  # which draws the rows of the audit
         self._record, self._tell = record, warn if record is None else record.warn
         self._resident: Resident | None = None
         self._looked = False
@@ -119,7 +158,9 @@ class Route:
     @cached_property
     def others(self) -> tuple[Route, ...]:
         """The routes of further outputs."""
-        return tuple(Route(other, self.table, self._record, self._seed) for other in self.predictor.others)
+        return tuple(
+            Route(other, self.table, self._record, self._seed) for other in self.predictor.others
+        )
 
     @cached_property
     def _way(self) -> tuple[OnTable | str, Audit]:
@@ -129,7 +170,10 @@ class Route:
                 return other.reason, Audit()
         try:
             ensemble = _ensemble(self.predictor)
-            found, trees = audit(self.predictor, self.table, ensemble, self._seed), ensemble.on(self.table)
+            found, trees = (
+                audit(self.predictor, self.table, ensemble, self._seed),
+                ensemble.on(self.table),
+            )
         except RefusalError as refusal:
             code, reason, found, aside = refusal.code, refusal.reason, Audit(), ""
         except GraniteError:  # the model itself failed on the rows of the audit
@@ -146,7 +190,9 @@ class Route:
         if code == "M30":  # a model that is not fitted, or fails, says so itself
             self.predictor.on_rows(self.table.take(np.arange(1)))
         if code is not None:
-            self._tell(f"{code}: {reason}{aside}: every evaluation is a call of the model.", ModelWarning)
+            self._tell(
+                f"{code}: {reason}{aside}: every evaluation is a call of the model.", ModelWarning
+            )
         return reason, found
 
     @property
@@ -157,11 +203,18 @@ class Route:
     @property
     def cells(self) -> IntArray | None:
         """Where the trees answer, the cell of each row in each column (n, d): they tell no values of one cell apart."""
-        own = [each.trees.cell_numbers for each in (self, *self.others) if isinstance(each.trees, TreesOnTable)]
+        own = [
+            each.trees.cell_numbers
+            for each in (self, *self.others)
+            if isinstance(each.trees, TreesOnTable)
+        ]
         if len(own) < 2:
             return own[0] if own else None
         columns = range(self.table.n_columns)
-        return np.stack([distinct_rows(self.table.n_rows, (each[:, j] for each in own))[0] for j in columns], axis=1)
+        return np.stack(
+            [distinct_rows(self.table.n_rows, (each[:, j] for each in own))[0] for j in columns],
+            axis=1,
+        )
 
     @property
     def reason(self) -> str | None:
@@ -210,7 +263,12 @@ class Route:
     def note(self, count: int) -> dict[str, Any]:
         """What ``diagnostics_`` says about the evaluations."""
         rows, gap, _ = self._way[1]
-        return {"path": self.name(count), "reason": self.reason, "audited_rows": rows, "largest_difference": gap}
+        return {
+            "path": self.name(count),
+            "reason": self.reason,
+            "audited_rows": rows,
+            "largest_difference": gap,
+        }
 
     def resident(self, primitives: ArrayNamespace | None) -> Resident | None:
         """The model on a device; found once."""
@@ -223,7 +281,9 @@ class Route:
         answers = self.predictor.on_rows(self.table)
         return answers if self.trees is None else self.trees.predictions(fast=fast, space=space)
 
-    def matrix(self, columns: Coalition, distinct: Distinct, space: Workspace, **how: Any) -> FloatArray:
+    def matrix(
+        self, columns: Coalition, distinct: Distinct, space: Workspace, **how: Any
+    ) -> FloatArray:
         """``E_S[u, n] = F(value u on S, row n elsewhere)``, shape (U, n); trees are told ``fast`` and ``n_jobs``."""
         if self.trees is None:
             return evaluate_matrix(self.predictor, self.table, columns, distinct, space)
@@ -254,7 +314,10 @@ def _ensemble(predictor: Predictor) -> OwnParts:
         try:
             known = read_ensemble(predictor)
         except RefusalError as refusal:
-            known = (refusal.reason, refusal.code)  # an error that is kept keeps every array of its callers
+            known = (
+                refusal.reason,
+                refusal.code,
+            )  # an error that is kept keeps every array of its callers
         _ENSEMBLES[predictor] = known
     if isinstance(known, tuple):
         raise RefusalError(*known)

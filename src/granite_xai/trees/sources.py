@@ -22,7 +22,9 @@ from granite_xai.models.output import as_it_is
 from granite_xai.tables import Table
 from granite_xai.trees.forest import Forest, RefusalError
 
-Link = Callable[[Sequence[FloatArray]], FloatArray]  # what is explained, from the sums of the outputs it depends on
+Link = Callable[
+    [Sequence[FloatArray]], FloatArray
+]  # what is explained, from the sums of the outputs it depends on
 _LARGEST_EXACT = 2.0**53
 _LIGHTGBM_ZERO = float(np.float32(1e-35))
 
@@ -33,10 +35,16 @@ def single_precision(labels: dict[int, list[Any]], table: Table) -> FloatArray:
     for column in table.columns:
         codes = {label: float(code) for code, label in enumerate(labels.get(column.position, ()))}
         if codes:
-            columns.append(np.array([np.nan if label is None else codes.get(label, -1.0) for label in column.values]))
+            columns.append(
+                np.array(
+                    [np.nan if label is None else codes.get(label, -1.0) for label in column.values]
+                )
+            )
         else:
             with np.errstate(over="ignore"):
-                columns.append(_column_numbers(table, column.position).astype(np.float32).astype(np.float64))
+                columns.append(
+                    _column_numbers(table, column.position).astype(np.float32).astype(np.float64)
+                )
     if any(np.any(values == -1.0) for j, values in enumerate(columns) if j in labels):
         raise RefusalError("a column has categories that xgboost has not seen", "M25")
     return np.stack(columns, axis=1)
@@ -52,11 +60,17 @@ def lightgbm_matrix(model: Any, table: Table) -> FloatArray:
         plain = native.dtype in (np.float32, np.float64)
         matrix = native.astype(np.float64) if plain else NUMBERS(table)
     elif table.container.library != "pandas":
-        raise RefusalError(f"lightgbm's conversion of a {table.container.library} table is not known to us")
+        raise RefusalError(
+            f"lightgbm's conversion of a {table.container.library} table is not known to us"
+        )
     else:
         from lightgbm.basic import _data_from_pandas
 
-        own = {"feature_name": "auto", "categorical_feature": "auto", "pandas_categorical": model.pandas_categorical}
+        own = {
+            "feature_name": "auto",
+            "categorical_feature": "auto",
+            "pandas_categorical": model.pandas_categorical,
+        }
         converted = _data_from_pandas(data=native, **own)[0]
         if converted.dtype not in (np.float32, np.float64):
             raise RefusalError(f"lightgbm converts this frame to {converted.dtype}")
@@ -72,7 +86,8 @@ def histogram_matrix(model: Any, table: Table) -> FloatArray:
         return encoded
     categorical, matrix = np.asarray(model.is_categorical_, dtype=bool), np.empty_like(encoded)
     matrix[:, np.concatenate([np.flatnonzero(categorical), np.flatnonzero(~categorical)])] = encoded
-    for position, known in zip(np.flatnonzero(categorical), model._bin_mapper.bin_thresholds_, strict=False):  # noqa: SLF001
+    known_bins = model._bin_mapper.bin_thresholds_  # noqa: SLF001
+    for position, known in zip(np.flatnonzero(categorical), known_bins, strict=False):
         # Categories that only the validation rows carried have no bin: they go the way of missing values.
         matrix[~np.isin(matrix[:, position], known), position] = np.nan
     return matrix
@@ -83,7 +98,11 @@ def _column_numbers(table: Table, position: int) -> FloatArray:
     column, values = table.columns[position], table.columns[position].values
     if column.kind != "numeric":
         native = table.select([position])
-        dtype = native.dtype if isinstance(native, np.ndarray) else next(iter(getattr(native, "dtypes", [None])))
+        dtype = (
+            native.dtype
+            if isinstance(native, np.ndarray)
+            else next(iter(getattr(native, "dtypes", [None])))
+        )
         if column.kind == "date" or getattr(dtype, "kind", "O") not in "iufb":
             raise RefusalError(f"column {column.name!r} does not hold numbers")
         values = np.array([np.nan if label is None else float(label) for label in values])
@@ -114,14 +133,20 @@ def asked_of(predictor: Predictor) -> Asked:
     if predictor.model_output.prepare is not as_it_is:
         raise RefusalError("the model takes something other than the table")
     if predictor.model_output.is_function and not inspect.ismethod(send):
-        raise RefusalError("the model is a function")  # also one that is bound to a tree model: it may do anything
+        raise RefusalError(
+            "the model is a function"
+        )  # also one that is bound to a tree model: it may do anything
     call = send if isinstance(send, partial) else partial(send)
     keywords = dict(call.keywords)
     raw = bool(keywords.pop("output_margin", False) or keywords.pop("raw_score", False))
     if keywords:
         raise RefusalError(f"the model is called with {', '.join(keywords)}")
-    function: Any = call.args[0].predict if call.args else call.func  # a booster is asked through a matrix of its own
-    defined = inspect.ismethod(function) and inspect.getattr_static(type(function.__self__), function.__name__, None)
+    function: Any = (
+        call.args[0].predict if call.args else call.func
+    )  # a booster is asked through a matrix of its own
+    defined = inspect.ismethod(function) and inspect.getattr_static(
+        type(function.__self__), function.__name__, None
+    )
     # Not a function that was bound to the object; scikit-learn hides some methods in descriptors.
     if defined is False or function.__func__ not in (defined, getattr(defined, "fn", None)):
         raise RefusalError("the model is a function")
@@ -158,7 +183,11 @@ def _forest(model: Any, asked: Asked) -> Source:
 def _single_tree(model: Any, asked: Asked) -> Source:
     from sklearn import ensemble
 
-    kind = ensemble.RandomForestRegressor if not hasattr(model, "classes_") else ensemble.RandomForestClassifier
+    kind = (
+        ensemble.RandomForestRegressor
+        if not hasattr(model, "classes_")
+        else ensemble.RandomForestClassifier
+    )
     fields = ("n_features_in_", "n_outputs_", "classes_", "n_classes_")
     known = {field: getattr(model, field) for field in fields if hasattr(model, field)}
     return Source(partial(_loaded, _plain(kind(n_estimators=1), estimators_=[model], **known)))
@@ -166,16 +195,26 @@ def _single_tree(model: Any, asked: Asked) -> Source:
 
 def _gradient_boosting(model: Any, asked: Asked) -> Source:
     if model.loss == "exponential" and not asked.raw:
-        raise RefusalError("GradientBoostingClassifier(loss='exponential') has a link that is not applied by us", "M23")
+        raise RefusalError(
+            "GradientBoostingClassifier(loss='exponential') has a link that is not applied by us",
+            "M23",
+        )
     return _forest(model, asked)
 
 
 def _histogram_boosting(model: Any, asked: Asked) -> Source:
     loadable, preprocessor = model, getattr(model, "_preprocessor", None)
-    if preprocessor is not None:  # categories named by their codes: the loader knows no text, and we look codes up
+    if (
+        preprocessor is not None
+    ):  # categories named by their codes: the loader knows no text, and we look codes up
         (name, encoder, columns), *others = preprocessor.transformers_
-        codes = _plain(encoder, categories_=[np.arange(len(known)) for known in encoder.categories_])
-        loadable = _plain(model, _preprocessor=_plain(preprocessor, transformers_=[(name, codes, columns), *others]))
+        codes = _plain(
+            encoder, categories_=[np.arange(len(known)) for known in encoder.categories_]
+        )
+        loadable = _plain(
+            model,
+            _preprocessor=_plain(preprocessor, transformers_=[(name, codes, columns), *others]),
+        )
     return Source(partial(_loaded, loadable), partial(histogram_matrix, model))
 
 
@@ -188,7 +227,9 @@ def _xgboost_model(model: Any, asked: Asked) -> Source:
     except AttributeError:
         return source
     per_round = int(model.n_classes_) if getattr(model, "n_classes_", 2) > 2 else 1
-    settings = json.loads(model.get_booster().save_config())["learner"]["gradient_booster"]["gbtree_model_param"]
+    settings = json.loads(model.get_booster().save_config())["learner"]["gradient_booster"][
+        "gbtree_model_param"
+    ]
     return source._replace(n_trees=(best + 1) * per_round * int(settings["num_parallel_tree"]))
 
 
@@ -197,7 +238,11 @@ def _xgboost(model: Any, asked: Asked) -> Source:
     booster, objective = learner["gradient_booster"]["name"], learner["objective"]["name"]
     if booster not in ("gbtree", "dart"):
         raise RefusalError(f"xgboost's booster {booster!r} is no sum of trees")
-    if objective in ("multi:softmax", "binary:hinge") and asked.method == "predict" and not asked.raw:
+    if (
+        objective in ("multi:softmax", "binary:hinge")
+        and asked.method == "predict"
+        and not asked.raw
+    ):
         raise RefusalError(f"xgboost's objective {objective!r} predicts labels")
     own = Source(partial(_loaded, model, "frontend", "from_xgboost"))
     if "c" not in (model.feature_types or ()):
@@ -208,11 +253,15 @@ def _xgboost(model: Any, asked: Asked) -> Source:
     trees = trees.get("gbtree", trees)["model"]  # dart holds its trees one level deeper
     held = trees.get("cats") or {"enc": []}
     trees["cats"] = {name: [] for name in held}
-    labels = {j: _category_labels(entry) for j, entry in enumerate(held["enc"]) if len(entry["values"])}
+    labels = {
+        j: _category_labels(entry) for j, entry in enumerate(held["enc"]) if len(entry["values"])
+    }
     if not labels:  # the cells are the codes
         return own
     text = json.dumps(document)
-    return Source(partial(_loaded, text, "frontend", "from_xgboost_json"), partial(single_precision, labels))
+    return Source(
+        partial(_loaded, text, "frontend", "from_xgboost_json"), partial(single_precision, labels)
+    )
 
 
 def _category_labels(entry: dict[str, Any]) -> list[Any]:
@@ -220,7 +269,9 @@ def _category_labels(entry: dict[str, Any]) -> list[Any]:
     if "offsets" not in entry:
         return list(entry["values"])
     if not all(0 <= byte < 128 for byte in entry["values"]):
-        raise RefusalError("xgboost does not keep categories exactly that are not plain ASCII", "M25")
+        raise RefusalError(
+            "xgboost does not keep categories exactly that are not plain ASCII", "M25"
+        )
     text = bytes(entry["values"]).decode()
     return [text[start:end] for start, end in itertools.pairwise(entry["offsets"])]
 
@@ -228,14 +279,20 @@ def _category_labels(entry: dict[str, Any]) -> list[Any]:
 def _lightgbm(model: Any, asked: Asked) -> Source:
     # The text holds the trees up to the best iteration, which are those that predict uses.
     text = model.model_to_string()
-    kinds = {int(kind) for line in re.findall(r"^decision_type=(.*)$", text, re.M) for kind in line.split()}
+    kinds = {
+        int(kind)
+        for line in re.findall(r"^decision_type=(.*)$", text, re.M)
+        for kind in line.split()
+    }
     if any(kind >> 2 & 3 == 1 for kind in kinds):
         raise RefusalError("lightgbm takes zero for missing", "M26")
     if re.search(r"^is_linear=1$", text, re.M):
         raise RefusalError("lightgbm's leaves hold linear models", "M30")
     if str(model.params.get("pred_early_stop", False)).lower() not in ("false", "0"):
         raise RefusalError("lightgbm stops adding trees row by row (pred_early_stop)", "M24")
-    return Source(partial(_loaded, model, "frontend", "from_lightgbm"), partial(lightgbm_matrix, model))
+    return Source(
+        partial(_loaded, model, "frontend", "from_lightgbm"), partial(lightgbm_matrix, model)
+    )
 
 
 _Reader = Callable[[Any, Asked], Source]
@@ -251,7 +308,12 @@ _FAMILIES: tuple[tuple[str, tuple[str, ...], _Reader], ...] = (
 _READERS: dict[tuple[str, str], _Reader] = {
     ("xgboost", "Booster"): _xgboost,
     ("lightgbm", "Booster"): _lightgbm,
-    **{(library, kind + task): read for library, kinds, read in _FAMILIES for kind in kinds for task in _TASKS},
+    **{
+        (library, kind + task): read
+        for library, kinds, read in _FAMILIES
+        for kind in kinds
+        for task in _TASKS
+    },
 }
 
 
@@ -283,7 +345,9 @@ _SINGLE: dict[str, Link] = {
 }
 
 
-def link_of(asked: Asked, predictor: Predictor, name: str, alpha: float, outputs: int) -> tuple[Link, tuple[int, ...]]:
+def link_of(
+    asked: Asked, predictor: Predictor, name: str, alpha: float, outputs: int
+) -> tuple[Link, tuple[int, ...]]:
     """The link (by treelite's name) of what a predictor explains, and the outputs whose sums it reads."""
     choice = predictor.model_output.choice
     output = choice.default if choice.column is None and outputs == 2 else choice.column
@@ -322,9 +386,14 @@ class Loaded:
         targets, classes = int(self.field("num_target")[0]), int(np.max(self.field("num_class")))
         if targets > 1 and classes > 1:
             raise RefusalError("the model has several targets with several classes each")
-        self.link, self.alpha = str(self.field("postprocessor")), float(self.field("sigmoid_alpha")[0])
+        self.link, self.alpha = (
+            str(self.field("postprocessor")),
+            float(self.field("sigmoid_alpha")[0]),
+        )
         self.n_features, self.outputs = int(self.field("num_feature")[0]), targets * classes
-        self.owners = self.field("class_id" if targets == 1 else "target_id")  # the output of each tree; -1: all
+        self.owners = self.field(
+            "class_id" if targets == 1 else "target_id"
+        )  # the output of each tree; -1: all
 
     def forest(self, output: int, n_trees: int | None = None) -> Forest:
         """The trees behind one output; of the first ``n_trees`` (all classes counted) only."""
@@ -332,14 +401,22 @@ class Loaded:
         if count > self.model.num_tree:
             raise RefusalError(f"{count} trees are in use, {self.model.num_tree} were read", "M24")
         chosen = [t for t in range(count) if self.owners[t] in (-1, output)]
-        trees = [_tree(self.model.get_tree_accessor(t), output if self.owners[t] == -1 else None) for t in chosen]
+        trees = [
+            _tree(self.model.get_tree_accessor(t), output if self.owners[t] == -1 else None)
+            for t in chosen
+        ]
         starts = np.cumsum([0, *(len(tree["feature"]) for tree in trees)]).astype(np.intp)
         categories: dict[int, IntArray] = {}
         for tree, start in zip(trees, starts[:-1].tolist(), strict=True):
             tree["left"], tree["right"] = tree["left"] + start, tree["right"] + start
             categories.update({start + node: kinds for node, kinds in tree["categories"].items()})
-        parts = {name: [np.zeros(0, dtype), *(tree[name] for tree in trees)] for name, dtype in _ARRAYS.items()}
-        joined: dict[str, NDArray[Any]] = {name: np.concatenate(each) for name, each in parts.items()}
+        parts = {
+            name: [np.zeros(0, dtype), *(tree[name] for tree in trees)]
+            for name, dtype in _ARRAYS.items()
+        }
+        joined: dict[str, NDArray[Any]] = {
+            name: np.concatenate(each) for name, each in parts.items()
+        }
         if int(self.field("average_tree_output")[0]):
             joined["value"] = joined["value"] / float(len(trees))
         base = float(self.field("base_scores")[output])
@@ -354,7 +431,11 @@ def _tree(accessor: Any, output: int | None) -> dict[str, Any]:
 
     kind, comparisons = field("node_type"), field("cmp")
     inner = kind != _LEAF
-    left, right, threshold = field("cleft", np.intp), field("cright", np.intp), field("threshold", np.float64)
+    left, right, threshold = (
+        field("cleft", np.intp),
+        field("cright", np.intp),
+        field("threshold", np.float64),
+    )
     values = np.zeros(len(kind))
     if output is None:
         values[~inner] = field("leaf_value")[~inner]
@@ -369,8 +450,25 @@ def _tree(accessor: Any, output: int | None) -> dict[str, Any]:
     if not np.isfinite(values).all() or np.isnan(threshold).any():
         raise RefusalError("a tree has values that are not finite", "M30")
     begin, end, listed = (field(f"category_list{part}", np.intp) for part in ("_begin", "_end", ""))
-    kinds = {node: listed[begin[node] : end[node]] for node in np.flatnonzero(kind == _CATEGORICAL).tolist()}
-    feature, strict = np.where(inner, field("split_index"), -1).astype(np.intp), comparisons == _LESS
+    kinds = {
+        node: listed[begin[node] : end[node]]
+        for node in np.flatnonzero(kind == _CATEGORICAL).tolist()
+    }
+    feature, strict = (
+        np.where(inner, field("split_index"), -1).astype(np.intp),
+        comparisons == _LESS,
+    )
     default_left, list_right = field("default_left", bool), field("category_list_right_child", bool)
-    flags = {"strict": strict, "default_left": default_left, "list_right": list_right, "categories": kinds}
-    return flags | {"feature": feature, "threshold": threshold, "left": left, "right": right, "value": values}
+    flags = {
+        "strict": strict,
+        "default_left": default_left,
+        "list_right": list_right,
+        "categories": kinds,
+    }
+    return flags | {
+        "feature": feature,
+        "threshold": threshold,
+        "left": left,
+        "right": right,
+        "value": values,
+    }

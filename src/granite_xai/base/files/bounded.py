@@ -32,9 +32,15 @@ _TOKENS = re.compile(
 )
 _WHOLE = rb"\s*+-?(?:0|[1-9]\d{0,17})\s*+"
 _REAL = rb"\s*+(?:-?(?:0|[1-9]\d*+)(?:\.\d++(?:[eE][-+]?\d++)?|[eE][-+]?\d++)|null)\s*+"
-_LISTS = {kind: re.compile(rb"%s(?:,%s)*+" % (item, item)) for kind, item in (("i", _WHOLE), ("f", _REAL))}
+_LISTS = {
+    kind: re.compile(rb"%s(?:,%s)*+" % (item, item)) for kind, item in (("i", _WHOLE), ("f", _REAL))
+}
 # Whole numbers take as few bytes as their digits need.
-_WIDTHS = ((re.compile(rb"\d{3}"), np.int8), (re.compile(rb"\d{5}"), np.int16), (re.compile(rb"\d{10}"), np.int32))
+_WIDTHS = (
+    (re.compile(rb"\d{3}"), np.int8),
+    (re.compile(rb"\d{5}"), np.int16),
+    (re.compile(rb"\d{10}"), np.int32),
+)
 _BLOCK = 2**16
 # Pickles of every protocol, and what joblib, NumPy and archives begin with.
 _PICKLES = re.compile(
@@ -55,12 +61,16 @@ def read_json(path: str | os.PathLike[str], check: Callable[[bytes], None] | Non
         return parse_json(file.read(facts.st_size), str(path), check)
 
 
-def parse_json(raw: bytes, name: str = "the file", check: Callable[[bytes], None] | None = None) -> Any:
+def parse_json(
+    raw: bytes, name: str = "the file", check: Callable[[bytes], None] | None = None
+) -> Any:
     """Parse JSON after counting what it would become; long lists of numbers become arrays, with NaN for null."""
     if not raw.lstrip().startswith(b"{"):
         if _PICKLES.match(raw) or (raw.endswith(b".") and raw[0] in _FIRST_OPCODES):
             use = "use granite_xai.load for files that granite_xai.save wrote"
-            message = f"{name} is a pickle, a joblib file or an archive: pickle can run code; {use}."
+            message = (
+                f"{name} is a pickle, a joblib file or an archive: pickle can run code; {use}."
+            )
             raise FormatError(message, code="F06", argument="path")
         what = "does not begin with an object" if raw.strip() else "is empty"
         raise FormatError(f"{name} {what} at byte 0.", code="F04", argument="path")
@@ -72,7 +82,9 @@ def parse_json(raw: bytes, name: str = "the file", check: Callable[[bytes], None
     try:
         text = rest.decode("utf-8")
     except UnicodeDecodeError as error:
-        raise FormatError(f"{name} is not UTF-8 text at byte {error.start:,}.", code="F04", argument="path") from error
+        raise FormatError(
+            f"{name} is not UTF-8 text at byte {error.start:,}.", code="F04", argument="path"
+        ) from error
     del rest
 
     def whole(number: str) -> int:
@@ -94,7 +106,11 @@ def parse_json(raw: bytes, name: str = "the file", check: Callable[[bytes], None
         return made
 
     longs = iter(arrays)  # the only constants: all others were refused before
-    hooks: dict[str, Any] = {"parse_constant": lambda _: next(longs), "parse_int": whole, "parse_float": real}
+    hooks: dict[str, Any] = {
+        "parse_constant": lambda _: next(longs),
+        "parse_int": whole,
+        "parse_float": real,
+    }
     try:
         return json.loads(text, object_pairs_hook=pairs, **hooks)
     except json.JSONDecodeError as error:
@@ -102,9 +118,14 @@ def parse_json(raw: bytes, name: str = "the file", check: Callable[[bytes], None
         raise FormatError(message, code="F04", argument="path") from error
 
 
-def check_size(raw: bytes, name: str = "the file", arrays: list[NDArray[Any]] | None = None) -> bytes:
+def check_size(
+    raw: bytes, name: str = "the file", arrays: list[NDArray[Any]] | None = None
+) -> bytes:
     """Refuse text that is too large or too deep (F05); return it with NaN where a list of numbers moved to arrays."""
-    sizes = {"bytes": (len(raw), MAX_BYTES), "lists and objects": (raw.count(b"[") + raw.count(b"{"), MAX_CONTAINERS)}
+    sizes = {
+        "bytes": (len(raw), MAX_BYTES),
+        "lists and objects": (raw.count(b"[") + raw.count(b"{"), MAX_CONTAINERS),
+    }
     sizes["values"] = max(raw.count(b","), (raw.count(b'"') + 1) // 2), MAX_VALUES
     for what, (count, most) in sizes.items():
         if count > most:
@@ -132,14 +153,18 @@ def _numbers(raw: bytes, start: int, end: int, name: str) -> NDArray[Any] | None
     """The numbers of a list, block by block so that little is copied; None: whole numbers and others, or no numbers."""
     kind = "i" if re.compile(rb"[.eEnul]").search(raw, start, end) is None else "f"
     narrow = (width for digits, width in _WIDTHS if digits.search(raw, start, end) is None)
-    found = np.empty(raw.count(b",", start, end) + 1, dtype=next(narrow, np.int64) if kind == "i" else np.float64)
+    found = np.empty(
+        raw.count(b",", start, end) + 1, dtype=next(narrow, np.int64) if kind == "i" else np.float64
+    )
     filled = 0
     while start < end:
         stop = raw.find(b",", start + _BLOCK, end)
         block = raw[start : end if stop < 0 else stop]
         if _LISTS[kind].fullmatch(block) is None:
             return None
-        part = np.fromstring(block.replace(b"null", b"nan"), dtype=np.int64 if kind == "i" else np.float64, sep=",")
+        part = np.fromstring(
+            block.replace(b"null", b"nan"), dtype=np.int64 if kind == "i" else np.float64, sep=","
+        )
         if np.isinf(part).any():
             raise _refused(f"{name} holds a number which is not finite.")
         found[filled : filled + len(part)] = part
@@ -162,7 +187,9 @@ def write_text(path: str | os.PathLike[str], text: str) -> Path:
         with contextlib.suppress(FileNotFoundError):
             temporary.chmod(stat.S_IMODE(target.stat().st_mode))
         os.replace(temporary, target)  # noqa: PTH105 - tests put a failing disk in its place
-    with contextlib.suppress(OSError):  # the new name too; where folders cannot be opened the system does that itself
+    with contextlib.suppress(
+        OSError
+    ):  # the new name too; where folders cannot be opened the system does that itself
         folder = os.open(target.parent, os.O_RDONLY)
         try:
             os.fsync(folder)

@@ -12,7 +12,17 @@ from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass
 from datetime import date, timedelta
 from functools import cache
 from inspect import Parameter, signature
-from typing import Any, Literal, NamedTuple, TypeVar, Union, cast, get_args, get_origin, get_type_hints
+from typing import (
+    Any,
+    Literal,
+    NamedTuple,
+    TypeVar,
+    Union,
+    cast,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +30,9 @@ from numpy.typing import NDArray
 from granite_xai.base.errors import FormatError, GraniteError, InputError
 
 T = TypeVar("T")
-BY_ROW: Mapping[str, bool] = types.MappingProxyType({"by_row": True})  # a field with one entry a row: held with rows
+BY_ROW: Mapping[str, bool] = types.MappingProxyType(
+    {"by_row": True}
+)  # a field with one entry a row: held with rows
 
 _UNION = (Union, types.UnionType)
 _ARRAYS = (np.ndarray, get_origin(NDArray[Any]))  # NDArray has a name of its own from NumPy 2.5
@@ -31,7 +43,11 @@ _SPECIAL = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
 _REFUSALS = (GraniteError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
 _DATES = r"(?:datetime|timedelta)64\[(?:[YMWDhms]|[munpfa]s)\]"
 _DTYPES = re.compile(rf"bool|u?int(?:8|16|32|64)|float(?:16|32|64)|object|str|{_DATES}")
-_NUMBERS: dict[str, tuple[type, ...]] = {"f": (np.float64, int, float), "u": (np.uint64, int), "b": (np.bool_, bool)}
+_NUMBERS: dict[str, tuple[type, ...]] = {
+    "f": (np.float64, int, float),
+    "u": (np.uint64, int),
+    "b": (np.bool_, bool),
+}
 _ABSENT = {"f": math.nan, "M": np.iinfo(np.int64).min, "m": np.iinfo(np.int64).min}
 _MOST_DIMENSIONS = 4
 _LARGEST_TEXT = 2**26
@@ -57,7 +73,11 @@ def entry(data: Any, key: str, kind: type[T], place: str) -> T:
     """Return one entry of an object after checking its type; truth values are not numbers."""
     require(isinstance(data, dict), place, "is not an object")
     require(key in data, place, f"has no entry {key!r}")
-    value = plain_list(data[key], place) if kind is list and isinstance(data[key], np.ndarray) else data[key]
+    value = (
+        plain_list(data[key], place)
+        if kind is list and isinstance(data[key], np.ndarray)
+        else data[key]
+    )
     if not isinstance(value, kind) or (isinstance(value, bool) and kind in (int, float)):
         raise broken(f"{place}.{key}", f"is not of type {kind.__name__}")
     return value
@@ -67,7 +87,9 @@ def plain_list(data: Any, place: str) -> list[Any]:
     """Return a list of a file; long lists of numbers come as arrays, with NaN for null."""
     if isinstance(data, np.ndarray):
         cells: list[Any] = data.tolist()
-        return [None if cell != cell else cell for cell in cells] if data.dtype.kind == "f" else cells
+        return (
+            [None if cell != cell else cell for cell in cells] if data.dtype.kind == "f" else cells
+        )
     if not isinstance(data, list):
         raise broken(place, "is not a list")
     return data
@@ -123,12 +145,22 @@ def read_cells(data: Any, dtype: np.dtype[Any], place: str) -> NDArray[Any]:
     """Read what `write_cells` wrote, as an array of this dtype; anything else is a FormatError."""
     if isinstance(data, dict) and data.keys() == {"shape", "cells"}:
         shape, cells = plain_list(data["shape"], place), read_cells(data["cells"], dtype, place)
-        right = len(shape) <= _MOST_DIMENSIONS and all(type(n) is int and 0 <= n <= 2**40 for n in shape)
-        require(right and math.prod(shape) == len(cells), f"{place}.shape", f"is not that of {len(cells)} cells")
+        right = len(shape) <= _MOST_DIMENSIONS and all(
+            type(n) is int and 0 <= n <= 2**40 for n in shape
+        )
+        require(
+            right and math.prod(shape) == len(cells),
+            f"{place}.shape",
+            f"is not that of {len(cells)} cells",
+        )
         return cells.reshape(shape)
     if dtype.kind in "OU":
         return _read_objects(data, dtype.kind == "U", place)
-    ready = isinstance(data, np.ndarray) and (data.dtype.kind, dtype.kind) in (("f", "f"), ("i", "i"), ("i", "u"))
+    ready = isinstance(data, np.ndarray) and (data.dtype.kind, dtype.kind) in (
+        ("f", "f"),
+        ("i", "i"),
+        ("i", "u"),
+    )
     found: NDArray[Any] = data if ready else _read_numbers(plain_list(data, place), dtype, place)
     with np.errstate(over="ignore"):
         made = found.view(dtype) if dtype.kind in "Mm" else found.astype(dtype, copy=False)
@@ -141,7 +173,9 @@ def read_cells(data: Any, dtype: np.dtype[Any], place: str) -> NDArray[Any]:
 def _read_numbers(cells: list[Any], dtype: np.dtype[Any], place: str) -> NDArray[Any]:
     """Numbers at full width; what is not one is named by its place."""
     if dtype.kind in _ABSENT:
-        special = {None: _ABSENT[dtype.kind]} | ({"inf": math.inf, "-inf": -math.inf} if dtype.kind == "f" else {})
+        special = {None: _ABSENT[dtype.kind]} | (
+            {"inf": math.inf, "-inf": -math.inf} if dtype.kind == "f" else {}
+        )
         cells = [special.get(c, c) if c is None or isinstance(c, str) else c for c in cells]
     widest, *kinds = _NUMBERS.get(dtype.kind, (np.int64, int))
     wrong = next((i for i, cell in enumerate(cells) if type(cell) not in kinds), None)
@@ -163,7 +197,9 @@ def _read_objects(data: Any, text: bool, place: str) -> NDArray[Any]:
         require(fits, place, "has texts that are too long")
         return cast(NDArray[Any], distinct[codes])
     cells = plain_list(data, place)
-    cells = [math.nan if isinstance(cell, dict) and cell == {"number": "nan"} else cell for cell in cells]
+    cells = [
+        math.nan if isinstance(cell, dict) and cell == {"number": "nan"} else cell for cell in cells
+    ]
     right = all(isinstance(cell, str if text else str | int | float | None) for cell in cells)
     require(right, place, f"has a cell that is {'not text' if text else 'neither text nor number'}")
     fits = not text or max(map(len, cells), default=0) * len(cells) <= _LARGEST_TEXT
@@ -196,17 +232,28 @@ class Structure:
             return self.forms[hint].write(value, place)
         if is_dataclass(hint) and type(value) is hint:
             hints, kept = self._kept(hint, without)
-            return {name: self.write(getattr(value, name), hints[name], f"{place}.{name}") for name in kept}
+            return {
+                name: self.write(getattr(value, name), hints[name], f"{place}.{name}")
+                for name in kept
+            }
         if origin in _LISTS:
             if origin in _SETS:  # numbers first, texts after them
-                value = sorted(value, key=lambda item: (0, item) if isinstance(item, int | float) else (1, str(item)))
+                value = sorted(
+                    value,
+                    key=lambda item: (0, item) if isinstance(item, int | float) else (1, str(item)),
+                )
             items = enumerate(zip(value, _each(origin, inner, len(value)), strict=True))
             return [self.write(item, each, f"{place}[{i}]") for i, (item, each) in items]
         if origin in _MAPPINGS and inner[0] is str:
-            return {key: self.write(item, inner[1], f"{place}.{key}") for key, item in value.items()}
+            return {
+                key: self.write(item, inner[1], f"{place}.{key}") for key, item in value.items()
+            }
         if origin in _MAPPINGS:
             pairs = value.items()
-            return [[self.write(k, inner[0], place), self.write(v, inner[1], f"{place}[{k!r}]")] for k, v in pairs]
+            return [
+                [self.write(k, inner[0], place), self.write(v, inner[1], f"{place}[{k!r}]")]
+                for k, v in pairs
+            ]
         return self._value(value, place) if _entry_type(hint) is None else _cells(value, place)[1]
 
     def read(self, data: Any, hint: Any, place: str, **known: Any) -> Any:
@@ -227,22 +274,32 @@ class Structure:
             return made if origin is list else frozenset(made) if origin in _SETS else tuple(made)
         if origin in _MAPPINGS and inner[0] is str:
             require(isinstance(data, dict), place, "is not an object")
-            return {key: self.read(item, inner[1], f"{place}.{key[:60]}") for key, item in data.items()}
+            return {
+                key: self.read(item, inner[1], f"{place}.{key[:60]}") for key, item in data.items()
+            }
         if origin in _MAPPINGS:
             return self._pairs(data, inner[0], inner[1], place)
         if (kind := _entry_type(hint)) is not None:
             return read_cells(data, np.dtype(kind), place)
         value = self._plain(data, place)
         if not _fits(value, hint):
-            raise broken(place, f"is {str(value)[:60]!r}, not of type {getattr(hint, '__name__', hint)}")
+            raise broken(
+                place, f"is {str(value)[:60]!r}, not of type {getattr(hint, '__name__', hint)}"
+            )
         try:
             return float(value) if hint is float else value
         except OverflowError:
             raise broken(place, "is not a finite number") from None
 
-    def _kept(self, kind: Any, without: Collection[str]) -> tuple[dict[str, Any], dict[str, Field[Any]]]:
+    def _kept(
+        self, kind: Any, without: Collection[str]
+    ) -> tuple[dict[str, Any], dict[str, Field[Any]]]:
         """Hints of a dataclass, and the fields that the file holds."""
-        kept = (f for f in fields(kind) if f.init and (self.by_row or not f.metadata.get("by_row", False)))
+        kept = (
+            f
+            for f in fields(kind)
+            if f.init and (self.by_row or not f.metadata.get("by_row", False))
+        )
         return _hints(kind), {f.name: f for f in kept if f.name not in without}
 
     def _made(self, kind: Any, data: Any, place: str, known: Mapping[str, Any]) -> Any:
@@ -258,7 +315,11 @@ class Structure:
                 require(optional, place, f"has no entry {f.name!r}")
             elif f.init and f.name not in known:
                 given[f.name] = np.empty(0, dtype=_entry_type(hints[f.name]))
-        starred = [p.name for p in signature(kind).parameters.values() if p.kind is Parameter.VAR_POSITIONAL]
+        starred = [
+            p.name
+            for p in signature(kind).parameters.values()
+            if p.kind is Parameter.VAR_POSITIONAL
+        ]
         try:
             return kind(*given[starred[0]]) if starred else kind(**given)
         except _REFUSALS as error:
@@ -303,19 +364,27 @@ class Structure:
         if isinstance(data, list):
             return self.read(data, list[Any], place)
         if data is None or isinstance(data, bool | str | int | float):
-            require(not isinstance(data, float) or math.isfinite(data), place, "is not a finite number")
+            require(
+                not isinstance(data, float) or math.isfinite(data), place, "is not a finite number"
+            )
             return data
         if isinstance(data, dict) and "type" in data:
             name = entry(data, "type", str, place)
             require(name in self.classes, f"{place}.type", f"is {name[:60]!r}, which is not known")
-            return self._made(self.classes[name], {k: v for k, v in data.items() if k != "type"}, place, {})
-        kind, held = next(iter(data.items())) if isinstance(data, dict) and len(data) == 1 else ("", None)
+            return self._made(
+                self.classes[name], {k: v for k, v in data.items() if k != "type"}, place, {}
+            )
+        kind, held = (
+            next(iter(data.items())) if isinstance(data, dict) and len(data) == 1 else ("", None)
+        )
         if kind in ("tuple", "mapping"):
             return self.read(held, tuple[Any, ...] if kind == "tuple" else dict[Any, Any], place)
         if kind == "number" and isinstance(held, str) and held in _SPECIAL:
             return _SPECIAL[held]
         if kind == "array" and isinstance(held, list) and len(held) == 2:
-            return read_cells(held[1], read_dtype(held[0], place), place)[()]  # a date has no dimensions
+            return read_cells(held[1], read_dtype(held[0], place), place)[
+                ()
+            ]  # a date has no dimensions
         raise broken(place, "is not a value that is known")
 
 
@@ -328,7 +397,11 @@ NAN_AS_NULL = Form(  # numbers of which some are not known
 def unwritable(value: Any, place: str) -> InputError:
     """Return the error for a value that no file can hold (F08)."""
     name = getattr(value, "__qualname__", type(value).__qualname__)
-    what = f"the function {name}" if callable(value) and hasattr(value, "__qualname__") else f"a {name}"
+    what = (
+        f"the function {name}"
+        if callable(value) and hasattr(value, "__qualname__")
+        else f"a {name}"
+    )
     hint = "Use an option that has a name or is a number, or pickle the object: that keeps functions and the model."
     if isinstance(value, np.random.RandomState | np.random.Generator):
         hint = "Set random_state to diagnostics_['seed'], the seed that was drawn from it."
@@ -354,7 +427,11 @@ def _entry_type(hint: Any) -> Any:
     kind = hint if get_origin(hint) in _ARRAYS else None
     while inner := get_args(kind):
         kind = inner[-1]
-    return kind if isinstance(kind, type) and kind is not np.generic and np.dtype(kind).kind in "fib" else None
+    return (
+        kind
+        if isinstance(kind, type) and kind is not np.generic and np.dtype(kind).kind in "fib"
+        else None
+    )
 
 
 def _fits(value: Any, hint: Any) -> bool:
