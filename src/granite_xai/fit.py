@@ -40,6 +40,7 @@ from granite_xai.influence import PlayersAndSets
 from granite_xai.interaction import Additive
 from granite_xai.masking.fitted import FittedMaskings, fit_reference
 from granite_xai.models import Predictor
+from granite_xai.moments.questions import question_statistics
 from granite_xai.regions.nodes import Leaf, Node
 from granite_xai.regions.partition import Partition
 from granite_xai.resolved import ResolvedExplainer
@@ -459,16 +460,31 @@ def _problem(
         inputs.comparisons, weights, roots, floors, inputs.objective, evaluations, exceeded
     )
     rule, replicates = None, inputs.replicates
+    statistics = tuple(
+        question_statistics(question, evaluations) for question in inputs.comparisons
+    )
     if chance is not None and replicates is not None:
         factors = scaled.factors
         if inputs.objective.normalize == "root":
             factors = factors * np.divide(
                 roots, chance.corrected, out=np.zeros_like(roots), where=exceeded
             )
-        rule = ChanceRule(replicates, inputs.comparisons, chance, factors)
+        rule = ChanceRule(
+            replicates=replicates,
+            questions=inputs.comparisons,
+            root=chance,
+            factors=factors,
+            statistics=statistics,
+        )
     own = handed_on(inputs, *_OF_PROBLEMS)
     return Problem(
-        **own, evaluations=evaluations, shares=scaled, roots=roots, error=error, chance=rule
+        **own,
+        evaluations=evaluations,
+        shares=scaled,
+        roots=roots,
+        error=error,
+        chance=rule,
+        statistics=statistics,
     )
 
 

@@ -29,6 +29,7 @@ from granite_xai.fit import FitInputs, FitResult, FitRun, again, find_path, hand
 from granite_xai.masking.bins import carriers
 from granite_xai.models import Predictor, for_table
 from granite_xai.models.target import allows_missing, read_input, read_weights
+from granite_xai.moments.questions import statistics_kind
 from granite_xai.new_rows import (
     NewRows,
     both_sides,
@@ -36,9 +37,8 @@ from granite_xai.new_rows import (
     fitting_estimate,
     rows_by_region,
 )
-from granite_xai.search.pairs import in_pairs
+from granite_xai.search.optimal import refused
 from granite_xai.search.problem import GivenRules, OwnPartitioner, Partitioner
-from granite_xai.search.refine import refused
 from granite_xai.search.tree import Tree
 from granite_xai.tables import Column, Table, read_table
 from granite_xai.tables.opening import collected, is_lazy
@@ -144,7 +144,7 @@ class OpenInputs:
             for k, name in enumerate(names)
             for each in asked
         ]
-        if self.tree.search == "optimal" and not all(map(in_pairs, asked)):
+        if self.tree.search == "optimal" and None in map(statistics_kind, asked):
             raise refused()
         for text in some.table.notices:
             record.remember(text)

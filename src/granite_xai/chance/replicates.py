@@ -16,16 +16,29 @@ from dataclasses import dataclass
 from functools import partial
 from math import ceil
 from statistics import NormalDist
+from typing import cast
 
 import numpy as np
 
 from granite_xai.base.errors import InputError
 from granite_xai.base.typing import BoolArray, Elementwise, FloatArray, IntArray
+from granite_xai.chance.by_sums import (
+    closed_form,
+    regional_gaps,
+    replicated_means,
+    small_cells,
+)
 from granite_xai.compute import map_blocks
 from granite_xai.compute.primitives import SQUARE
 from granite_xai.disagreement import ResolvedQuestion
 from granite_xai.engine.splits import Splits
 from granite_xai.evaluations.evaluations import Evaluations
+from granite_xai.moments.questions import question_statistics
+from granite_xai.moments.statistics import (
+    ConditionalAgainstMarginalMean,
+    FullAgainstPure,
+    Statistics,
+)
 
 LINES = 50  # replicates that are computed together, whatever the number of jobs
 
@@ -50,7 +63,13 @@ class Confidence:
             int(clusters.max(initial=-1)) + 1,
         )
         numbers = np.random.default_rng([self.seed, 7]).exponential(size=(self.n_resamples, size))
-        return Replicates(numbers[:, clusters], position)
+        alone = size == len(clusters)
+        return Replicates(
+            factors=numbers[:, clusters],
+            position=position,
+            level=self.level,
+            clusters=None if alone else clusters,
+        )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -62,6 +81,11 @@ class Chance:
     bar: FloatArray  # what R would hardly exceed if every true gap were 0
     corrected: FloatArray  # R without what chance adds; may be negative
 
+    @property
+    def counted(self) -> FloatArray:
+        """What growth and pruning count: never less than nothing (design page 11.5)."""
+        return np.maximum(self.corrected, 0.0)
+
     def exceeded(self, floors: FloatArray) -> BoolArray:
         """Which questions show more than chance and rounding can."""
         return np.asarray((self.plug_in > np.maximum(floors, self.bar)) & (self.corrected > 0))
@@ -69,10 +93,24 @@ class Chance:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Replicates:
-    """Random weights of some rows."""
+    """Random weights of some rows.
 
-    factors: FloatArray  # (B, n) float
-    position: int  # of the chance bar among the sorted replicates
+    Parameters
+    ----------
+    factors : array of shape (n_replicates, n_rows)
+        Exponential numbers, the same for all rows of a cluster.
+    position : int
+        Place of the chance bar among the sorted replicates.
+    level : float
+        Level of the chance bar.
+    clusters : array of shape (n_rows,), optional
+        Number of the cluster of each row; None: every row stands for itself.
+    """
+
+    factors: FloatArray
+    position: int
+    level: float
+    clusters: IntArray | None = None
 
     def chance(
         self,
@@ -80,56 +118,145 @@ class Replicates:
         evaluations: Evaluations,
         rows: IntArray,
         n_jobs: int | None = None,
+        statistics: Sequence[list[Statistics] | None] | None = None,
     ) -> Chance:
-        """What chance says of a region: its evaluations and the positions of its rows."""
-        found = [self._of(question, evaluations, rows, n_jobs) for question in questions]
-        return Chance(*(np.array(figures) for figures in zip(*found, strict=True)))
+        """What chance says of a region.
 
-    def _of(
-        self, asked: ResolvedQuestion, known: Evaluations, rows: IntArray, n_jobs: int | None
-    ) -> tuple[float, ...]:
-        factors = self.factors[:, rows]
-        blocks = [factors[start : start + LINES] for start in range(0, len(factors), LINES)]
-        if asked.first.behavior.per_row:
-            found = map_blocks(partial(_row_losses, asked, known), blocks, n_jobs)
-            by_chance, excess = (np.concatenate([part[k] for part in found]) for k in (0, 1))
-            plug_in = found[0][2]
-            corrected = plug_in - float(excess.mean())
-        else:  # one gap a set, (S,), and its replicates, (B, S); its bias is taken off first
-            regional, loss = (
-                map_blocks(partial(_regional_gaps, asked, known), blocks, n_jobs),
-                asked.loss,
-            )
-            gaps, again = regional[0][0], np.concatenate([each[1:] for each in regional])
-            moved = again - gaps
-            by_chance = loss(np.sqrt(small_cells(np.array(len(rows)))) * moved).sum(axis=1)
-            centre, spread = gaps - moved.mean(axis=0), again - again.mean(axis=0)
-            plug_in = float(loss(gaps).sum())
-            corrected = loss(centre).sum() - float(mean_excess(loss, centre, spread).sum())
+        Parameters
+        ----------
+        questions : sequence of ResolvedQuestion
+        evaluations : Evaluations
+            Of the rows of the region.
+        rows : array
+            Their positions among the rows that have replicates.
+        n_jobs : int, optional
+        statistics : sequence, optional
+            For each question its statistics on these rows, None where it has none; without any they
+            are made here.
+        """
+        if statistics is None:
+            statistics = [question_statistics(question, evaluations) for question in questions]
+        figures = []
+        for question, sets in zip(questions, statistics, strict=True):
+            if sets is not None:
+                figures.append(self._by_sums(question, sets, rows))
+            elif question.first.behavior.per_row:
+                figures.append(self._of_rows(question, evaluations, rows, n_jobs))
+            else:
+                gaps = self._engine_gaps(question, evaluations, rows, n_jobs)
+                figures.append(self._of_gaps(question, gaps, len(rows)))
+        return Chance(*(np.array(column) for column in zip(*figures, strict=True)))
+
+    def _by_sums(
+        self, question: ResolvedQuestion, sets: Sequence[Statistics], rows: IntArray
+    ) -> tuple[float, float, float, float]:
+        """Plug-in, chance level, chance bar and corrected of a question, from sums over rows."""
+        clusters = None if self.clusters is None else self.clusters[rows]
+        if isinstance(sets[0], FullAgainstPure):
+            return closed_form(cast("Sequence[FullAgainstPure]", sets), clusters, self.level)
+        if isinstance(sets[0], ConditionalAgainstMarginalMean):
+            means = cast("Sequence[ConditionalAgainstMarginalMean]", sets)
+            shown, by_chance = replicated_means(means, self.factors[:, rows])
+            level = float(by_chance.mean())
+            return shown, level, self._bar(by_chance), shown - level
+        return self._of_gaps(question, regional_gaps(sets, self.factors[:, rows]), len(rows))
+
+    def _of_rows(
+        self,
+        question: ResolvedQuestion,
+        evaluations: Evaluations,
+        rows: IntArray,
+        n_jobs: int | None,
+    ) -> tuple[float, float, float, float]:
+        """The same of a question with a gap at every row, from the predictions."""
+        losses = partial(_row_losses, question, evaluations)
+        parts = map_blocks(losses, self._blocks(rows), n_jobs)
+        by_chance = np.concatenate([part[0] for part in parts])
+        excess = np.concatenate([part[1] for part in parts])
+        shown = parts[0][2]
         return (
-            plug_in,
+            shown,
             float(by_chance.mean()),
-            float(np.partition(by_chance, self.position)[self.position]),
+            self._bar(by_chance),
+            shown - float(excess.mean()),
+        )
+
+    def _engine_gaps(
+        self,
+        question: ResolvedQuestion,
+        evaluations: Evaluations,
+        rows: IntArray,
+        n_jobs: int | None,
+    ) -> FloatArray:
+        """The gap of each set as it is, then under each replicate, from the predictions."""
+        gaps = partial(_regional_gaps, question, evaluations)
+        parts = map_blocks(gaps, self._blocks(rows), n_jobs)
+        return np.concatenate([parts[0][:1], *(part[1:] for part in parts)])
+
+    def _of_gaps(
+        self, question: ResolvedQuestion, gaps: FloatArray, n_rows: int
+    ) -> tuple[float, float, float, float]:
+        """The same of a question with one gap a region and set, (1 + B, S); bias is taken off first."""
+        loss = question.loss
+        shown = gaps[0]
+        again = gaps[1:]
+        moved = again - shown
+        by_chance = loss(np.sqrt(small_cells(np.array(n_rows))) * moved).sum(axis=1)
+        unbiased = shown - moved.mean(axis=0)
+        spread = again - again.mean(axis=0)
+        corrected = float(loss(unbiased).sum() - mean_excess(loss, unbiased, spread).sum())
+        return (
+            float(loss(shown).sum()),
+            float(by_chance.mean()),
+            self._bar(by_chance),
             corrected,
         )
+
+    def _bar(self, by_chance: FloatArray) -> float:
+        return float(np.partition(by_chance, self.position)[self.position])
+
+    def _blocks(self, rows: IntArray) -> list[FloatArray]:
+        """Replicates that are computed together."""
+        factors = self.factors[:, rows]
+        return [factors[start : start + LINES] for start in range(0, len(factors), LINES)]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ChanceRule:
-    """What the search must exceed: the replicates of the fitting rows, and what chance says of all of them."""
+    """What the search must exceed.
+
+    Parameters
+    ----------
+    replicates : Replicates
+        Of the fitting rows.
+    questions : tuple of ResolvedQuestion
+    root : Chance
+        What chance says of all rows.
+    factors : array of shape (n_questions,)
+        Weight of each question by its corrected disagreement on all rows.
+    statistics : tuple
+        For each question its statistics on all rows; None where it has none.
+    """
 
     replicates: Replicates
     questions: tuple[ResolvedQuestion, ...]
     root: Chance
-    factors: (
-        FloatArray  # (Q,) float: weight of each question by its corrected disagreement on all rows
-    )
+    factors: FloatArray
+    statistics: tuple[list[Statistics] | None, ...]
+
+    @property
+    def rows_stand_alone(self) -> bool:
+        """Whether no two rows belong to one cluster."""
+        return self.replicates.clusters is None
 
     def of(self, evaluations: Evaluations, rows: IntArray, n_jobs: int | None) -> Chance:
-        """What chance says of a region."""
+        """What chance says of a region: its evaluations and the positions of its rows."""
         if len(rows) == self.replicates.factors.shape[1]:
             return self.root
-        return self.replicates.chance(self.questions, evaluations, rows, n_jobs)
+        statistics = [
+            None if sets is None else [each.take(rows) for each in sets] for sets in self.statistics
+        ]
+        return self.replicates.chance(self.questions, evaluations, rows, n_jobs, statistics)
 
 
 def bar_position(count: int, confidence_level: float) -> int:
@@ -141,11 +268,6 @@ def bar_position(count: int, confidence_level: float) -> int:
         hint = f"Pass n_resamples={needed} or more, or a lower confidence_level."
         raise InputError(words, code="P02", argument="n_resamples", hint=hint)
     return place - 1
-
-
-def small_cells(count: IntArray) -> FloatArray:
-    """``kappa``: one over the share of a mean's variance that exponential weights show: (m - 1) / (m + 1), m rows."""
-    return np.where(count > 1, (count + 1) / np.maximum(count - 1, 1), 3.0)
 
 
 def mean_excess(loss: Elementwise, gaps: FloatArray, moved: FloatArray) -> FloatArray:

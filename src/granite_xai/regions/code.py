@@ -148,14 +148,14 @@ class Text:
 def _with_nan(number: str, anything: str) -> Text:
     """SQL of a database in which NaN is no NULL, and larger than every number."""
     missing = f"({{x}} IS NULL OR {number})"
-    parts = {
-        "above": "{x} > {v} AND NOT " + number,
-        "outside_numbers": "{x} NOT IN ({v}) AND NOT " + number,
-    }
     never = f"({{x}} IS NOT NULL AND NOT ({anything}))"
     return Text(
-        **parts, missing=f"({{x}} IS NULL OR ({anything}))", missing_number=missing, present=never
-    )  # type: ignore[arg-type]
+        above="{x} > {v} AND NOT " + number,
+        outside_numbers="{x} NOT IN ({v}) AND NOT " + number,
+        missing=f"({{x}} IS NULL OR ({anything}))",
+        missing_number=missing,
+        present=never,
+    )
 
 
 _DUCK = _with_nan(

@@ -16,7 +16,6 @@ from granite_xai.interaction import union
 from granite_xai.regions.nodes import Node, Split
 from granite_xai.regions.rule import find_column, satisfied
 from granite_xai.search.candidates import Candidate, candidates, conditions
-from granite_xai.search.pairs import TILE, in_pairs
 from granite_xai.search.problem import Problem
 from granite_xai.search.scoring import scored
 
@@ -30,6 +29,15 @@ CLOSE, SIGNS = (
     0.5,
     16,
 )  # share of it that a second column may be behind to be looked at; pairs of weights for that
+
+
+TILE = 2**16  # pairs of rows looked at together: few enough for the cache
+
+
+def in_pairs(question: ResolvedQuestion) -> bool:
+    """Whether gaps are means over pairs of rows."""
+    linear = question.first.behavior.is_linear and question.measure.mode is not None
+    return linear and all(masking.in_pairs for masking in question.gaps[0])
 
 
 def split_clarity(

@@ -17,6 +17,7 @@ from granite_xai.compute import Resources
 from granite_xai.disagreement import ScaledObjective
 from granite_xai.engine.splits import Splits
 from granite_xai.evaluations.evaluations import Evaluations
+from granite_xai.moments.statistics import Statistics
 from granite_xai.regions.nodes import Leaf, Node
 from granite_xai.regions.partition import Partition
 from granite_xai.regions.rule import Rule, find_column, satisfied
@@ -40,6 +41,8 @@ class Problem(Routed):
         Noise of one prediction; for whatever is drawn.
     chance : ChanceRule, optional
         What chance alone would show; None: the sample is taken for the world.
+    statistics : tuple
+        For each question the statistics of its sets, where it follows from sums over rows, else None.
     """
 
     route: Route
@@ -54,6 +57,7 @@ class Problem(Routed):
     error: float = 0.0
     seed: int = 0
     chance: ChanceRule | None = None
+    statistics: tuple[list[Statistics] | None, ...] = ()
     told: Callable[[float], None] = lambda _: (
         None
     )  # how many rows have gone through a level of the tree

@@ -1,0 +1,1 @@
+"""Sums over the rows of a region from which its disagreement follows, whatever the region."""

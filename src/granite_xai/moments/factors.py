@@ -1,0 +1,172 @@
+"""The predictions of one set, factored: what belongs to the row, to the value, and to both.
+
+``E[u, n]`` is the prediction for row n with the columns of a set S at their value u (method page,
+1.2). Centred both ways, with the shares ``p(u)`` of the values and the weights of the rows,
+
+    E[u, n] = a[n] + b[u] + U[n] · V[u],
+
+where ``a`` is the mean over the values, ``b`` what is left on average over the rows, and the rest,
+the interaction, usually has few dimensions. With ``w[n] = V[own value of n]`` every masked model of
+a region is linear in means over its rows (design page 11.4):
+
+    F(x_n)         = a[n] + b[n] + e[n],       e[n] the interaction at the row's own value
+    S hidden       = a[n] + mean(b) + U[n] · mean(w)
+    S alone shown  = mean(a) + b[n] + mean(U) · w[n]
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from granite_xai.base.typing import FloatArray, IntArray
+from granite_xai.compute.primitives import NUMPY, Array, ArrayNamespace
+from granite_xai.evaluations.evaluations import Matrix
+
+LOSSLESS = 1e-15  # share of the interaction's squares that factors called exact may lose
+KEPT_BY_SEARCH = 0.99  # share of the interaction's squares that a search must see
+NEARLY_EQUAL = 0.9  # a rank never parts two directions whose strengths are closer than this ratio
+MOST_DIRECTIONS = 512  # values up to which all directions are computed
+SKETCH = 64  # directions that are looked for among more values than that
+SKETCH_PASSES = 4  # times that the sketch is multiplied by the matrix and its transpose
+
+
+@dataclass(frozen=True, eq=False)
+class Factors:
+    """One set on the rows of a fit.
+
+    Parameters
+    ----------
+    row_part : array of shape (n_rows,)
+        ``a``: mean prediction of the row over the values of the set.
+    value_part : array of shape (n_rows,)
+        ``b`` at the row's own value.
+    interaction : array of shape (n_rows,)
+        ``e``: the interaction at the row's own value, not factored.
+    row_factors, value_factors : arrays of shape (n_rows, rank)
+        ``U`` of the row, and ``w``, which is ``V`` at the row's own value; strongest direction first.
+    search_rank : int
+        Directions that a search reads.
+    """
+
+    row_part: FloatArray
+    value_part: FloatArray
+    interaction: FloatArray
+    row_factors: FloatArray
+    value_factors: FloatArray
+    search_rank: int
+
+    def shortened(self) -> Factors:
+        """Only the directions that a search reads."""
+        return Factors(
+            row_part=self.row_part,
+            value_part=self.value_part,
+            interaction=self.interaction,
+            row_factors=np.ascontiguousarray(self.row_factors[:, : self.search_rank]),
+            value_factors=np.ascontiguousarray(self.value_factors[:, : self.search_rank]),
+            search_rank=self.search_rank,
+        )
+
+    def take(self, rows: IntArray) -> Factors:
+        """Only some of the rows."""
+        return Factors(
+            row_part=self.row_part[rows],
+            value_part=self.value_part[rows],
+            interaction=self.interaction[rows],
+            row_factors=self.row_factors[rows],
+            value_factors=self.value_factors[rows],
+            search_rank=self.search_rank,
+        )
+
+
+def factor(
+    matrix: Matrix, weights: FloatArray, primitives: ArrayNamespace | None = None
+) -> Factors:
+    """Factor the predictions of one set.
+
+    Parameters
+    ----------
+    matrix : Matrix
+        ``E`` with one line for each value and one column for each row, on the host or a device.
+    weights : array of shape (n_rows,)
+        Weights of the rows.
+    primitives : ArrayNamespace, optional
+        Those of the device that holds the matrix; None: the host.
+    """
+    P = primitives or NUMPY
+    predictions = matrix.values  # (values, rows)
+    n_values = int(predictions.shape[0])
+    value_shares = np.bincount(matrix.codes, weights=weights, minlength=n_values) / weights.sum()
+    row_shares = weights / weights.sum()
+
+    row_part = P.host(P.array(value_shares[None, :]) @ predictions)[0]  # (rows,)
+    centred = predictions - P.array(row_part)[None, :]
+    value_part = P.host(centred @ P.array(row_shares[:, None]))[:, 0]  # (values,)
+    interaction = centred - P.array(value_part)[:, None]
+
+    # Principal directions in the metric of shares: values and rows that weigh more count for more.
+    metric = np.sqrt(value_shares)
+    weighted = interaction * P.array(metric)[:, None] * P.array(np.sqrt(row_shares))[None, :]
+    strengths, directions = _principal(weighted, P)
+    rank = _exact_rank(strengths)
+    directions = directions[:, :rank]
+
+    row_factors = P.host(interaction.T @ P.array(directions * metric[:, None]))
+    scale = np.divide(1.0, metric, out=np.zeros_like(metric), where=metric > 0)
+    value_factors = (directions * scale[:, None])[matrix.codes]
+    own_interaction = _own_cells(interaction, matrix.codes, P)
+    return Factors(
+        row_part=row_part,
+        value_part=value_part[matrix.codes],
+        interaction=own_interaction,
+        row_factors=row_factors,
+        value_factors=value_factors,
+        search_rank=_search_rank(strengths[:rank]),
+    )
+
+
+def _own_cells(interaction: Array, codes: IntArray, P: ArrayNamespace) -> FloatArray:
+    """The cell of each row at its own value."""
+    rows = np.arange(len(codes))
+    if P is NUMPY:
+        return np.asarray(interaction[codes, rows])
+    flat = P.xp.reshape(interaction, (-1,))
+    return P.host(P.take(flat, codes * len(codes) + rows, 0))
+
+
+def _principal(weighted: Array, P: ArrayNamespace) -> tuple[FloatArray, FloatArray]:
+    """Squared strengths, largest first, and directions (values, rank) of a matrix (values, rows)."""
+    if weighted.shape[0] <= MOST_DIRECTIONS:
+        strengths, directions = np.linalg.eigh(P.host(weighted @ weighted.T))
+        return np.maximum(strengths[::-1], 0.0), directions[:, ::-1]
+    # Many values: a few directions by repeated multiplication, from a start that is always the same.
+    transposed = weighted.T
+    start = np.random.default_rng(0).normal(size=(int(weighted.shape[0]), SKETCH))
+    for _ in range(SKETCH_PASSES):
+        basis, _ = np.linalg.qr(start)
+        start = P.host(weighted @ (transposed @ P.array(basis)))
+    basis, _ = np.linalg.qr(start)
+    projected = P.host(transposed @ P.array(basis))  # (rows, sketch)
+    strengths, turn = np.linalg.eigh(projected.T @ projected)
+    return np.maximum(strengths[::-1], 0.0), basis @ turn[:, ::-1]
+
+
+def _exact_rank(strengths: FloatArray) -> int:
+    """Directions without which next to nothing is lost."""
+    total = strengths.sum()
+    if total == 0.0:
+        return 0
+    return int(np.count_nonzero(strengths > LOSSLESS * total))
+
+
+def _search_rank(strengths: FloatArray) -> int:
+    """Directions that a search reads: enough of the squares, and never one of two nearly equal."""
+    total = strengths.sum()
+    if total == 0.0:
+        return 0
+    explained = np.cumsum(strengths) / total
+    rank = 1 + int(np.count_nonzero(explained < KEPT_BY_SEARCH))
+    while rank < len(strengths) and strengths[rank] > NEARLY_EQUAL * strengths[rank - 1]:
+        rank += 1
+    return min(rank, len(strengths))

@@ -1,0 +1,117 @@
+"""Which questions follow from sums over rows, and from which."""
+
+from __future__ import annotations
+
+from granite_xai.base.typing import Coalition, IntArray
+from granite_xai.behavior import Risk, Sensitivity
+from granite_xai.compute.primitives import SQUARE
+from granite_xai.disagreement import ResolvedQuestion
+from granite_xai.evaluations.evaluations import Evaluations, Matrix
+from granite_xai.interaction import union
+from granite_xai.moments.factors import factor
+from granite_xai.moments.statistics import (
+    ConditionalAgainstMarginalMean,
+    ConditionalAgainstMarginalRisk,
+    ConditionalAgainstMarginalTotal,
+    FullAgainstPure,
+    SquaredRisk,
+    Statistics,
+    TotalAgainstFirstOrder,
+    VarianceDifference,
+)
+
+FULL_PURE = (("marginal", "full"), ("marginal", "pure"))
+PURE_CONDITIONAL = (("conditional", "pure"), ("marginal", "pure"))
+FULL_CONDITIONAL = (("conditional", "full"), ("marginal", "full"))
+BY_BEHAVIOR: dict[str, dict[object, type[Statistics]]] = {
+    "local": {
+        FULL_PURE: FullAgainstPure,
+        PURE_CONDITIONAL: ConditionalAgainstMarginalMean,
+    },
+    "sensitivity by difference": {FULL_PURE: VarianceDifference},
+    "sensitivity by Jansen": {
+        FULL_PURE: TotalAgainstFirstOrder,
+        FULL_CONDITIONAL: ConditionalAgainstMarginalTotal,
+    },
+    "squared risk": {
+        FULL_PURE: SquaredRisk,
+        FULL_CONDITIONAL: ConditionalAgainstMarginalRisk,
+    },
+}
+
+
+def statistics_kind(question: ResolvedQuestion) -> type[Statistics] | None:
+    """The sums that a question follows from; None: it needs the predictions themselves."""
+    if question.first.layout.order > 1 or question.first.pairwise or question.second.pairwise:
+        return None
+    sides = (question.question.first, question.question.second)
+    explanations = tuple((side.masking.key, side.interaction.key) for side in sides)
+    if any(getattr(side.masking, "sampler", "bins") == "copula" for side in sides):
+        return None
+    return BY_BEHAVIOR.get(_behavior_name(question), {}).get(explanations)
+
+
+def _behavior_name(question: ResolvedQuestion) -> str:
+    """The behavior in the words of the table; empty where no sums are known."""
+    behavior = question.first.behavior
+    if behavior.key == "local" and question.measure.mode == SQUARE:
+        return "local"
+    if isinstance(behavior, Sensitivity):
+        return (
+            "sensitivity by Jansen" if behavior.total == "jansen" else "sensitivity by difference"
+        )
+    if isinstance(behavior, Risk) and not behavior.pointwise and behavior.average == "prediction":
+        return "squared risk" if behavior.loss in ("squared", "brier") else ""
+    return ""
+
+
+def question_statistics(
+    question: ResolvedQuestion, evaluations: Evaluations
+) -> list[Statistics] | None:
+    """The statistics of each set of a question; None where it needs the predictions themselves.
+
+    Parameters
+    ----------
+    question : ResolvedQuestion
+    evaluations : Evaluations
+        What the model answered for all rows of a fit or of a node.
+    """
+    kind = statistics_kind(question)
+    if kind is None:
+        return None
+    evaluations = evaluations.outputs[question.output]
+    target = None if evaluations.y is None else evaluations.y - evaluations.offset
+    found = []
+    for members in question.first.layout.sets:
+        columns = union(members)
+        own = evaluations.on_grid(columns)
+        found.append(
+            kind(
+                factors=factor(_matrix(own, columns), own.weights, own.primitives),
+                weights=own.weights,
+                target=target,
+                bins=_bins(question, own, columns),
+            )
+        )
+    return found
+
+
+def _matrix(evaluations: Evaluations, columns: Coalition) -> Matrix:
+    """``E`` of a set as one matrix, where it was evaluated, or turned where its complement was."""
+    matrix, is_own = evaluations.stored(columns)
+    if is_own:
+        return matrix.compact(evaluations.space, evaluations.primitives)
+    return evaluations.matrix(columns)
+
+
+def _bins(
+    question: ResolvedQuestion, evaluations: Evaluations, columns: Coalition
+) -> IntArray | None:
+    """Bins of the columns that the conditional side shows; None where all rows share one."""
+    side = question.first
+    if side.masking.key != "conditional":
+        return None
+    shows_set = question.question.first.interaction.key == "pure"
+    visible = columns if shows_set else evaluations.everything - columns
+    bins = evaluations.bins.get((side.masking, visible))
+    return None if bins is None or bins.single else bins.numbers

@@ -1,0 +1,144 @@
+"""The thresholds of a whole tree chosen again, its columns kept.
+
+A threshold that was best when it was drawn need not be best for the tree that grew below it. Two
+levels are cut again together by tables over pairs of cuts; a taller tree by moving its top cut and
+cutting again what is below.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from granite_xai.base.typing import IntArray
+from granite_xai.search.candidates import Candidate, best_of, cuts_of
+from granite_xai.search.finer import FinerCuts, thinned
+from granite_xai.search.lookahead import LEFT, RIGHT, CutTree, one_side
+from granite_xai.search.tables import RegionTables
+
+FINE_CUTS, COARSE_CUTS = 19, 9  # cuts of a column that are tried at a time
+BETTER = 1e-10  # by which a cost must be lower to count as better
+Recut = tuple[float, CutTree | None]  # cost of a tree, and the tree; None: a region is better
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SecondThoughts:
+    """Costs are shares of the disagreement plus ``alpha`` for each region (C3)."""
+
+    tables: RegionTables
+    finer: FinerCuts
+    alpha: float
+
+    def cost(self, rows: IntArray, tree: CutTree) -> float:
+        """What a tree costs as it is."""
+        total = 0.0
+        sides = self._sides(rows, tree.cut)
+        for (side_rows, region_cost), below in zip(sides, (tree.left, tree.right), strict=True):
+            total += region_cost if below is None else self.cost(side_rows, below)
+        return total
+
+    def recut(self, rows: IntArray, tree: CutTree, fine: bool = True) -> Recut:
+        """The columns of a tree with the best thresholds."""
+        options = self.finer.around(rows, tree.cut, FINE_CUTS if fine else COARSE_CUTS)
+        if not options:
+            return np.inf, None
+        if tree.height <= 2:
+            return self._two_levels(rows, tree, options, fine)
+        if not fine:
+            return self._with_top(rows, tree, tree.cut, fine=False)
+        top = tree.cut
+        least = np.inf
+        tried = [top, *thinned(options, COARSE_CUTS)]
+        known = list(tried)
+        while tried:
+            costs = [self._with_top(rows, tree, cut, fine=False)[0] for cut in tried]
+            place = int(np.argmin(costs))
+            if costs[place] < least - BETTER:
+                least = costs[place]
+                top = tried[place]
+            tried = self.finer.between(rows, known, top, COARSE_CUTS)
+            known = known + tried
+        return self._with_top(rows, tree, top, fine=True)
+
+    def _sides(self, rows: IntArray, cut: Candidate) -> list[tuple[IntArray, float]]:
+        """The rows on both sides of a cut, and what they cost as regions; infinite: too few."""
+        table = self.finer.table
+        inside = cut.inside(table.columns[cut.column].codes[rows])
+        leaves = self.tables.of_node(rows).sides(cuts_of([cut], table, rows))[0][:, 0]
+        costs = leaves + self.alpha
+        return [(rows[inside], float(costs[LEFT])), (rows[~inside], float(costs[RIGHT]))]
+
+    def _with_top(self, rows: IntArray, tree: CutTree, top: Candidate, fine: bool) -> Recut:
+        """The tree with this cut at its top and everything below cut again."""
+        total = 0.0
+        parts: list[CutTree | None] = []
+        sides = self._sides(rows, top)
+        for (side_rows, region_cost), below in zip(sides, (tree.left, tree.right), strict=True):
+            cost, part = np.inf, None
+            if below is not None and np.isfinite(region_cost):
+                cost, part = self.recut(side_rows, below, fine)
+            parts.append(part if cost < region_cost else None)
+            total += min(cost, region_cost)
+        return total, CutTree(top, *parts)
+
+    def _two_levels(
+        self, rows: IntArray, tree: CutTree, options: list[Candidate], fine: bool
+    ) -> Recut:
+        """The best thresholds of two levels: over a grid, then over finer ones around its best."""
+        most = FINE_CUTS if fine else COARSE_CUTS
+        below = [
+            [] if side is None else self.finer.around(rows, side.cut, most)
+            for side in (tree.left, tree.right)
+        ]
+        axes = [options, *below]
+        known = [list(axis) for axis in axes]
+        least = np.inf
+        chosen: list[Candidate | None] = [options[0], None, None]
+        while any(axes):
+            # What has no finer cuts stays where it is.
+            axes = [
+                axis or ([] if cut is None else [cut])
+                for axis, cut in zip(axes, chosen, strict=True)
+            ]
+            cost, cuts = self._best_on_grid(rows, axes)
+            if cost < least - BETTER:
+                least = cost
+                chosen = cuts
+            if not fine:
+                break
+            axes = [
+                [] if cut is None else self.finer.between(rows, seen, cut, most)
+                for seen, cut in zip(known, chosen, strict=True)
+            ]
+            known = [seen + new for seen, new in zip(known, axes, strict=True)]
+        top, left, right = chosen
+        if top is None:
+            return least, None
+        below_left = None if left is None else CutTree(left)
+        below_right = None if right is None else CutTree(right)
+        return least, CutTree(top, below_left, below_right)
+
+    def _best_on_grid(
+        self, rows: IntArray, axes: list[list[Candidate]]
+    ) -> tuple[float, list[Candidate | None]]:
+        """The best cut at the top and on both sides; None: this side is a region."""
+        table = self.finer.table
+        node = self.tables.of_node(rows)
+        top_options, *side_options = axes
+        top = cuts_of(top_options, table, rows)[0]
+        costs = node.sides([top])[0] + self.alpha
+        followed = np.full(costs.shape, -1)
+        sides = [side for side in (LEFT, RIGHT) if side_options[side]]
+        pairs = [(top, cuts_of(side_options[side], table, rows)[0]) for side in sides]
+        for side, quarters in zip(sides, node.quarters(pairs), strict=True):
+            both = one_side(quarters, side, first_on_top=True) + 2 * self.alpha
+            better = both.min(axis=1) < costs[side] - 1e-12
+            followed[side] = np.where(better, both.argmin(axis=1), -1)
+            costs[side] = np.minimum(costs[side], both.min(axis=1))
+        place = best_of(costs.sum(axis=0))
+        below: list[Candidate | None] = []
+        for side in (LEFT, RIGHT):
+            number = int(followed[side, place])
+            below.append(side_options[side][number] if number >= 0 else None)
+        return float(costs[:, place].sum()), [top_options[place], *below]

@@ -1,0 +1,257 @@
+"""What the parts of a node would leave if it were cut once, or along two columns at once.
+
+Sums over the rows of a region tell its disagreement (room ``moments``), and sums add up: those of the
+cells that the classes of one column make, or of two, give the sums of both sides of every cut, and of
+the four parts of every pair of cuts. The cost grows with the rows, not with the number of cuts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+from scipy import sparse
+
+from granite_xai.base.typing import Elementwise, FloatArray, IntArray
+from granite_xai.compute import in_threads, resolve_jobs
+from granite_xai.disagreement import ResolvedQuestion
+from granite_xai.engine.splits import Cut
+from granite_xai.moments.chance import chance_by_region
+from granite_xai.moments.statistics import FullAgainstPure, Statistics
+from granite_xai.search.problem import Problem
+
+NEGLIGIBLE = 1e-4  # share of a node's disagreement below which a set decides nothing there
+
+
+@dataclass(frozen=True, eq=False)
+class SetShare:
+    """One set of one question: its statistics, the loss of its gap, and its factor in the objective."""
+
+    statistics: Statistics
+    loss: Elementwise | None  # of the gap of a region; None: the statistics give a mean squared gap
+    factor: float
+
+    def take(self, rows: IntArray) -> SetShare:
+        """Only some of the rows."""
+        return SetShare(self.statistics.take(rows), self.loss, self.factor)
+
+    def disagreement(self, sums: FloatArray) -> FloatArray:
+        """Its weighted disagreement in regions, from their sums (..., n_bins, n_products)."""
+        found = self.statistics.gap_or_loss(sums)
+        return self.factor * (found if self.loss is None else self.loss(found))
+
+
+@dataclass(frozen=True, eq=False)
+class CellLayout:
+    """The cells that one cut, or two, make of the rows of a node."""
+
+    cuts: tuple[Cut, ...]
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Classes of each cut."""
+        return tuple(cut.left.shape[1] for cut in self.cuts)
+
+    def cells(self) -> IntArray:
+        """Cell of each row."""
+        return np.ravel_multi_index(tuple(cut.classes for cut in self.cuts), self.shape)
+
+    def parts(self, by_cell: FloatArray) -> FloatArray:
+        """Sums of the parts that every cut, or pair of cuts, makes, from those of the cells.
+
+        From (cells, n) to (2, k, 1, n) for one cut: left, right; to (4, k, l, n) for two: left and
+        left, left and right, right and left, right and right.
+        """
+        width = by_cell.shape[-1]
+        left_of_first = self.cuts[0].left.astype(np.float64)  # (k, classes)
+        everything = by_cell.sum(axis=0)
+        if len(self.cuts) == 1:
+            left = left_of_first @ by_cell
+            return np.stack([left, everything - left])[:, :, None, :]
+        first_classes, second_classes = self.shape
+        left_of_second = self.cuts[1].left.astype(np.float64)  # (l, classes)
+        by_second = left_of_first @ by_cell.reshape(first_classes, second_classes * width)
+        by_second = by_second.reshape(-1, second_classes, width)
+        both = left_of_second @ by_second  # (k, l, n)
+        first = by_second.sum(axis=1)[:, None, :]
+        second = left_of_second @ by_cell.reshape(first_classes, second_classes, width).sum(axis=0)
+        return np.stack([both, first - both, second - both, everything - first - second + both])
+
+
+@dataclass(frozen=True, eq=False)
+class RegionTables:
+    """The objective of a problem in the parts of its nodes.
+
+    Parameters
+    ----------
+    sets : tuple of SetShare
+        All sets of all questions that count, with the directions that a search reads.
+    total_mass : float
+        Mass of all rows of the fit.
+    by_mass : bool
+        Whether a region counts by its share of the mass.
+    min_samples : int
+        Rows of a region, at least; smaller parts are infinitely bad.
+    n_jobs : int, optional
+        Threads, over the sets.
+    corrected : bool
+        Whether what sampling noise adds is taken off (design page 11.5).
+    """
+
+    sets: tuple[SetShare, ...]
+    total_mass: float
+    by_mass: bool
+    min_samples: int
+    n_jobs: int | None = None
+    corrected: bool = False
+
+    def take(self, rows: IntArray, min_samples: int) -> RegionTables:
+        """The tables of some rows of a node, where these stand for all."""
+        return RegionTables(
+            sets=tuple(each.take(rows) for each in self.sets),
+            total_mass=self.total_mass,
+            by_mass=self.by_mass,
+            min_samples=min_samples,
+            n_jobs=self.n_jobs,
+            corrected=self.corrected,
+        )
+
+    def of_node(self, rows: IntArray) -> NodeTables:
+        """The tables of the rows of a node; sets that show next to nothing there are left out."""
+        sets = [each.take(rows) for each in self.sets]
+        sizes = np.array([_whole(each) for each in sets])
+        chosen = sizes > NEGLIGIBLE * sizes.sum()
+        kept = tuple(each for each, counts in zip(sets, chosen, strict=True) if counts)
+        return NodeTables(self, kept, len(rows))
+
+
+def _whole(each: SetShare) -> float:
+    """The disagreement of all rows as one region."""
+    statistics = each.statistics
+    products = statistics.products()
+    (sums,) = sums_by_cell(products, [statistics.bin_numbers], [statistics.n_bins])
+    return abs(float(each.disagreement(sums)))
+
+
+@dataclass(frozen=True, eq=False)
+class NodeTables:
+    """What the parts of one node leave, in shares of the disagreement on all rows."""
+
+    settings: RegionTables
+    sets: tuple[SetShare, ...]
+    n_rows: int
+
+    def sides(self, cuts: Sequence[Cut]) -> list[FloatArray]:
+        """What both sides of the cuts of each column leave: (2, k) a column."""
+        tables = self._tables([CellLayout((cut,)) for cut in cuts])
+        return [table[:, :, 0] for table in tables]
+
+    def quarters(self, pairs: Sequence[tuple[Cut, Cut]]) -> list[FloatArray]:
+        """What the four parts of every pair of cuts leave: (4, k, l) for each pair of columns."""
+        return self._tables([CellLayout(pair) for pair in pairs])
+
+    def _tables(self, layouts: Sequence[CellLayout]) -> list[FloatArray]:
+        if not layouts:
+            return []
+        cells = [layout.cells() for layout in layouts]
+        sizes = [int(np.prod(layout.shape)) for layout in layouts]
+        ones = np.ones((self.n_rows, 1))
+        counts = [
+            layout.parts(by_cell)[..., 0]
+            for layout, by_cell in zip(layouts, sums_by_cell(ones, cells, sizes), strict=True)
+        ]
+        leaves = partial(self._set_tables, layouts, cells, sizes, counts)
+        by_set = in_threads(leaves, self.sets, resolve_jobs(self.settings.n_jobs))
+        tables = []
+        for number, count in enumerate(counts):
+            total = np.zeros(count.shape)
+            for leaves_of_set in by_set:
+                total = total + leaves_of_set[number]
+            tables.append(np.where(count < self.settings.min_samples, np.inf, total))
+        return tables
+
+    def _set_tables(
+        self,
+        layouts: Sequence[CellLayout],
+        cells: Sequence[IntArray],
+        sizes: Sequence[int],
+        counts: Sequence[FloatArray],
+        each: SetShare,
+    ) -> list[FloatArray]:
+        """What one set leaves in all parts of all layouts."""
+        statistics = each.statistics
+        n_bins = statistics.n_bins
+        products = statistics.products()
+        binned = [place * n_bins + statistics.bin_numbers for place in cells]
+        by_layout = sums_by_cell(products, binned, [size * n_bins for size in sizes])
+        found = []
+        for layout, by_cell, count in zip(layouts, by_layout, counts, strict=True):
+            flat = by_cell.reshape(by_cell.shape[0] // n_bins, -1)
+            sums = layout.parts(flat)
+            sums = sums.reshape(*sums.shape[:-1], n_bins, -1)
+            leaves = each.disagreement(sums)
+            if self.settings.corrected and isinstance(statistics, FullAgainstPure):
+                added = each.factor * chance_by_region(statistics, sums, count)
+                leaves = np.maximum(leaves - added, 0.0)
+            if self.settings.by_mass:
+                leaves = leaves * sums[..., -1].sum(axis=-1) / self.settings.total_mass
+            found.append(leaves)
+        return found
+
+
+def sums_by_cell(
+    products: FloatArray, cells: Sequence[IntArray], sizes: Sequence[int]
+) -> list[FloatArray]:
+    """Sums of rows over cells, for several ways to put the rows into cells at once.
+
+    Parameters
+    ----------
+    products : array of shape (n_rows, n_products)
+    cells : sequence of arrays of shape (n_rows,)
+        Cell of each row, for each way.
+    sizes : sequence of int
+        Number of cells of each way.
+    """
+    n_rows = len(products)
+    starts = np.concatenate([[0], np.cumsum(sizes)])
+    places = np.stack([own + start for own, start in zip(cells, starts, strict=False)], axis=1)
+    membership = sparse.csc_matrix(
+        (
+            np.ones(places.size),
+            places.reshape(-1),
+            np.arange(n_rows + 1) * len(cells),
+        ),
+        shape=(int(starts[-1]), n_rows),
+    )
+    return np.split(np.asarray(membership @ products), starts[1:-1])
+
+
+def region_tables(
+    problem: Problem, min_samples: int, corrected: bool = False
+) -> RegionTables | None:
+    """The tables of a problem; None where a question that counts does not follow from sums."""
+    if len(problem.statistics) != len(problem.shares.comparisons):
+        return None  # measures of a partitioner of its own
+    sets: list[SetShare] = []
+    shares = problem.shares
+    factors = shares.factors
+    if corrected and problem.chance is not None:
+        factors = problem.chance.factors
+    counted = zip(shares.comparisons, problem.statistics, factors.tolist(), strict=True)
+    for question, statistics, factor in counted:
+        if factor == 0.0:
+            continue
+        if statistics is None or not isinstance(question, ResolvedQuestion):
+            return None
+        loss = None if question.first.behavior.per_row else question.loss
+        sets += [SetShare(own.shortened(), loss, factor) for own in statistics]
+    return RegionTables(
+        sets=tuple(sets),
+        total_mass=shares.total,
+        by_mass=shares.by_mass,
+        min_samples=min_samples,
+        n_jobs=problem.n_jobs,
+        corrected=corrected,
+    )
