@@ -237,6 +237,11 @@ class Column:
         """Lock the values: every reader shares them."""
         self.values.setflags(write=False)
 
+    @property
+    def is_ordered(self) -> bool:
+        """Whether its values have an order: numbers, dates, ordinal labels."""
+        return self.kind not in ("nominal", "boolean")
+
     @cached_property
     def missing(self) -> BoolArray:
         """Which rows have no value."""

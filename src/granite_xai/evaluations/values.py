@@ -1,0 +1,361 @@
+"""Which values of a column stand for all of them when the model is asked (design page 11.2).
+
+A search needs the predictions of every row at every value of a column. Sixteen values are enough if
+they are chosen by what the model does: neighbouring values at which a few *pilot rows* interact alike
+share a cell, and one of them stands for the cell. Cells of equal numbers of rows would straddle a
+jump of the model and pull the cut to the cell's edge, whatever the number of rows.
+
+Within a cell rows differ by next to nothing but a common curve, which the pilot rows tell: the
+*offset* of each value from the value that stands for it. Curves and surrogates add it again, so that
+they are as fine as the pilot.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from granite_xai.base.typing import FloatArray, IntArray
+from granite_xai.tables import Column, Table
+
+CELLS = 16  # values that stand for a column
+# Pilot rows and values of a column, from the finest pilot to the coarsest.
+PILOTS = ((64, 512), (64, 256), (64, 128), (32, 128), (32, 64), (16, 64), (16, 32), (8, 32))
+RARE_LEVELS = 2048  # levels beyond the pilot that are asked about one by one, at most
+FLAT = 1e-6  # share of the predictions' variance below which interactions do not decide on cells
+Ask = Callable[
+    [IntArray, IntArray, int], FloatArray
+]  # base rows, donor rows, column → (outputs, n)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ValueCells:
+    """The cells of one column.
+
+    Parameters
+    ----------
+    column : Column
+        As the fitting rows have it.
+    cell_of_level : array of shape (n_levels,)
+    standing : array of shape (n_cells,)
+        The level that stands for each cell.
+    pilot_levels : array of shape (n_pilot_values,)
+        Levels at which the pilot rows were asked, ascending.
+    offsets : array of shape (n_outputs, n_pilot_values)
+        How far the mean curve is there from the level that stands for the cell.
+    """
+
+    column: Column
+    cell_of_level: IntArray
+    standing: IntArray
+    pilot_levels: IntArray
+    offsets: FloatArray
+
+    def cells_of(self, column: Column) -> IntArray:
+        """Cell of each level of the same column in another table.
+
+        An ordered level between two of the fit joins the lower one; a label that the fit has not
+        seen joins the largest cell.
+        """
+        if column is self.column:
+            return self.cell_of_level
+        if self.column.is_ordered:
+            places = ordered_places(column, self.column)
+            return self.cell_of_level[np.clip(places, 0, len(self.cell_of_level) - 1)]
+        largest = int(np.argmax(np.bincount(self.cell_of_level)))
+        known = dict(zip(self.column.levels.tolist(), self.cell_of_level.tolist(), strict=True))
+        return np.array(
+            [known.get(level, largest) for level in column.levels.tolist()], dtype=np.intp
+        )
+
+    def stand_ins(self, column: Column) -> IntArray:
+        """For each level of a column the level of the same column that stands for it.
+
+        In another table than the fit's it is the level of the cell that is nearest to the fit's.
+        """
+        if column is self.column:
+            return self.standing[self.cell_of_level]
+        cells = self.cells_of(column)
+        if self.column.is_ordered:
+            places = ordered_places(column, self.column)
+        else:
+            known = {level: number for number, level in enumerate(self.column.levels.tolist())}
+            places = np.array([known.get(level, -1) for level in column.levels.tolist()])
+        stand_in = np.empty(len(cells), dtype=np.intp)
+        for cell in np.unique(cells):
+            members = np.flatnonzero(cells == cell)
+            distance = np.abs(places[members] - self.standing[cell])
+            stand_in[members] = members[int(np.argmin(distance))]
+        return stand_in
+
+
+def ordered_places(column: Column, fitted: Column) -> IntArray:
+    """Where each level of a column lies among those of the fit: the last that is not above it."""
+    if fitted.order is None:
+        levels, new = fitted.levels, column.levels
+    else:
+        place = {label: number for number, label in enumerate(fitted.order)}
+        levels = np.array([place[level] for level in fitted.levels])
+        new = np.array([place.get(level, len(place)) for level in column.levels])
+    return np.asarray(np.searchsorted(levels, new, side="right") - 1)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LearnedValues:
+    """The cells of all columns that have some, by position; other columns keep all their values."""
+
+    columns: Mapping[int, ValueCells] = field(default_factory=dict)
+    pilot_rows: int = 0
+
+    def stand_ins(self, table: Table) -> dict[int, IntArray]:
+        """For each column with cells, the level that stands for each level of the table."""
+        return {
+            position: cells.stand_ins(table.columns[position])
+            for position, cells in self.columns.items()
+        }
+
+
+def n_values(column: Column, cells: int) -> int:
+    """Values at which the model is asked about a column: all, or one a cell; missing is a value."""
+    return min(len(column.levels), cells) + int(column.missing.any())
+
+
+def pilot_size(columns: Sequence[Column], cells: int, budget: float) -> tuple[int, int]:
+    """Rows and values of the finest pilot that sends no more rows to the model than a budget."""
+    for n_rows, most_values in PILOTS:
+        if n_rows * sum(pilot_values(column, cells, most_values) for column in columns) <= budget:
+            return n_rows, most_values
+    return PILOTS[-1]
+
+
+def pilot_values(column: Column, cells: int, most: int) -> int:
+    """Values of a column that the pilot asks about; none where every value is evaluated."""
+    if len(column.levels) <= cells:
+        return 0
+    return min(len(column.levels), most)
+
+
+def learn_values(
+    table: Table,
+    weights: FloatArray,
+    positions: Sequence[int],
+    ask: Ask,
+    *,
+    cells: int,
+    budget: float,
+    seed: int,
+) -> LearnedValues:
+    """Ask the model about a few rows and choose the cells of each column by their curves.
+
+    Parameters
+    ----------
+    table : Table
+        The fitting rows.
+    weights : array of shape (n_rows,)
+    positions : sequence of int
+        Columns that may have cells.
+    ask : callable
+        ``ask(base_rows, donor_rows, column)``: predictions of base rows with one column taken from
+        donor rows, of shape (n_outputs, n).
+    cells : int
+        Cells of a column, at most; columns with no more values have none.
+    budget : float
+        Rows that the pilot may send to the model.
+    seed : int
+        Draws the pilot rows.
+    """
+    columns = [table.columns[position] for position in positions]
+    wide = [column for column in columns if len(column.levels) > cells]
+    if not wide:
+        return LearnedValues()
+    n_rows, most_values = pilot_size(wide, cells, budget)
+    generator = np.random.default_rng([seed, 23])
+    count = min(n_rows, table.n_rows)
+    pilot = np.sort(generator.choice(table.n_rows, size=count, replace=False))
+    learned = {
+        column.position: _learn_column(column, weights, pilot, ask, cells, most_values)
+        for column in wide
+    }
+    return LearnedValues(learned, count)
+
+
+def _learn_column(
+    column: Column, weights: FloatArray, pilot: IntArray, ask: Ask, cells: int, most: int
+) -> ValueCells:
+    present = column.codes >= 0
+    mass = np.bincount(
+        column.codes[present], weights=weights[present], minlength=len(column.levels)
+    )
+    carriers = first_carriers(column)
+    asked = _pilot_levels(column, mass, most)
+    curves = _curves(column.position, pilot, carriers[asked], ask)  # (outputs, values, rows)
+
+    nearest = _nearest_asked(column, asked)  # for each level the number of a pilot value
+    seen = nearest >= 0
+    value_mass = np.bincount(nearest[seen], weights=mass[seen], minlength=len(asked))
+    value_mass = np.maximum(value_mass, np.finfo(float).tiny)
+    interactions = _interactions(curves, value_mass)
+    floor = FLAT * float(np.sum([np.var(own) for own in curves])) * len(pilot)
+    if column.is_ordered:
+        cell_of_value = merge_neighbours(interactions, value_mass, cells, floor)
+    else:
+        cell_of_value = merge_any(interactions, value_mass, cells, floor)
+    n_cells = int(cell_of_value.max()) + 1
+    typical = np.array(
+        [_most_typical(interactions, value_mass, cell_of_value == cell) for cell in range(n_cells)]
+    )
+    cell_of_level = np.full(len(column.levels), -1, dtype=np.intp)
+    cell_of_level[seen] = cell_of_value[nearest[seen]]
+    if not seen.all():
+        rare = np.flatnonzero(~seen)
+        cell_of_level[rare] = _join_rare(column, rare, carriers, asked[typical], ask, value_mass)
+    mean_curves = curves.mean(axis=2)  # (outputs, values)
+    return ValueCells(
+        column=column,
+        cell_of_level=cell_of_level,
+        standing=asked[typical],
+        pilot_levels=asked,
+        offsets=mean_curves - mean_curves[:, typical[cell_of_value]],
+    )
+
+
+def first_carriers(column: Column) -> IntArray:
+    """The first row that carries each level."""
+    codes, first = np.unique(column.codes, return_index=True)
+    return first[codes >= 0]
+
+
+def _pilot_levels(column: Column, mass: FloatArray, most: int) -> IntArray:
+    """Levels that the pilot asks about: all, quantiles of an ordered column, or the frequent ones."""
+    if len(mass) <= most:
+        return np.arange(len(mass), dtype=np.intp)
+    if not column.is_ordered:
+        return np.sort(np.argsort(-mass, kind="stable")[:most])
+    ranks = (np.arange(most) + 0.5) / most * mass.sum()
+    inner = np.searchsorted(np.cumsum(mass), ranks)
+    return np.unique(np.concatenate([[0], inner, [len(mass) - 1]])).astype(np.intp)
+
+
+def _nearest_asked(column: Column, asked: IntArray) -> IntArray:
+    """For each level the number of the pilot value nearest by rank; -1: a label not asked about."""
+    if column.is_ordered:
+        middles = (asked[:-1] + asked[1:]) // 2
+        return np.searchsorted(middles, np.arange(len(column.levels)))
+    numbers = np.full(len(column.levels), -1, dtype=np.intp)
+    numbers[asked] = np.arange(len(asked))
+    return numbers
+
+
+def _curves(position: int, pilot: IntArray, donors: IntArray, ask: Ask) -> FloatArray:
+    """Predictions of the pilot rows at some values, of shape (n_outputs, n_values, n_pilot)."""
+    base = np.tile(pilot, len(donors))
+    predictions = ask(base, np.repeat(donors, len(pilot)), position)
+    return predictions.reshape(len(predictions), len(donors), len(pilot))
+
+
+def _interactions(curves: FloatArray, mass: FloatArray) -> FloatArray:
+    """Curves without what belongs to the row or to the value alone, (n_values, outputs × rows).
+
+    Each output counts by its own spread.
+    """
+    shares = mass / mass.sum()
+    by_row = np.einsum("v,ovr->or", shares, curves)
+    centred = curves - by_row[:, None, :]
+    centred = centred - centred.mean(axis=2, keepdims=True)
+    if len(curves) > 1:
+        spread = curves.std(axis=(1, 2))
+        centred = centred / np.where(spread > 0.0, spread, 1.0)[:, None, None]
+    return np.asarray(centred.transpose(1, 0, 2).reshape(curves.shape[1], -1))
+
+
+def _most_typical(interactions: FloatArray, mass: FloatArray, members: FloatArray) -> int:
+    """The value of a cell that is nearest to the cell's mean curve."""
+    inside = np.flatnonzero(members)
+    mean = mass[inside] @ interactions[inside] / mass[inside].sum()
+    distances = np.square(interactions[inside] - mean).sum(axis=1)
+    # Values that interact alike: the one in the middle of them.
+    alike = inside[distances <= distances.min() * (1.0 + 1e-9) + 1e-300]
+    return int(alike[len(alike) // 2])
+
+
+def _merging_cost(
+    means: FloatArray, mass: FloatArray, first: IntArray, second: IntArray, floor: float
+) -> FloatArray:
+    """Ward's criterion of joining pairs of cells; cells that are alike are joined by their mass."""
+    apart = np.square(means[first] - means[second]).sum(axis=1)
+    return np.asarray(mass[first] * mass[second] / (mass[first] + mass[second]) * (apart + floor))
+
+
+def merge_neighbours(curves: FloatArray, mass: FloatArray, n_cells: int, floor: float) -> IntArray:
+    """Join neighbouring values until so many cells are left; the cell of each value, ascending.
+
+    Parameters
+    ----------
+    curves : array of shape (n_values, n)
+    mass : array of shape (n_values,)
+    n_cells : int
+    floor : float
+        Squared distance below which curves are alike: their mass decides then.
+    """
+    means = curves.copy()
+    mass = mass.copy()
+    starts = np.arange(len(mass))  # first value of each cell
+    costs = _merging_cost(means, mass, starts[:-1], starts[1:], floor)
+    while len(starts) > n_cells:
+        place = int(np.argmin(costs))
+        total = mass[place] + mass[place + 1]
+        means[place] = (mass[place] * means[place] + mass[place + 1] * means[place + 1]) / total
+        mass[place] = total
+        means = np.delete(means, place + 1, axis=0)
+        mass = np.delete(mass, place + 1)
+        starts = np.delete(starts, place + 1)
+        costs = np.delete(costs, place)
+        around = np.arange(max(place - 1, 0), min(place + 1, len(starts) - 1))
+        costs[around] = _merging_cost(means, mass, around, around + 1, floor)
+    return np.asarray(np.searchsorted(starts, np.arange(len(curves)), side="right") - 1)
+
+
+def merge_any(curves: FloatArray, mass: FloatArray, n_cells: int, floor: float) -> IntArray:
+    """Join any two values until so many cells are left; cells are numbered by their first value."""
+    means = curves.copy()
+    mass = mass.copy()
+    n_values = len(mass)
+    cell = np.arange(n_values)
+    first, second = np.triu_indices(n_values, 1)
+    costs = np.full((n_values, n_values), np.inf)
+    costs[first, second] = _merging_cost(means, mass, first, second, floor)
+    for _ in range(n_values - n_cells):
+        keep, join = np.unravel_index(int(np.argmin(costs)), costs.shape)
+        total = mass[keep] + mass[join]
+        means[keep] = (mass[keep] * means[keep] + mass[join] * means[join]) / total
+        mass[keep] = total
+        cell[cell == join] = keep
+        costs[join, :] = np.inf
+        costs[:, join] = np.inf
+        others = np.array([other for other in np.unique(cell) if other != keep])
+        again = _merging_cost(means, mass, np.full(len(others), keep), others, floor)
+        costs[np.minimum(keep, others), np.maximum(keep, others)] = again
+    return np.unique(cell, return_inverse=True)[1].reshape(-1)
+
+
+def _join_rare(
+    column: Column,
+    rare: IntArray,
+    carriers: IntArray,
+    standing: IntArray,
+    ask: Ask,
+    value_mass: FloatArray,
+) -> IntArray:
+    """Cells of labels that the pilot did not ask about: where a row of theirs is predicted alike."""
+    cells = np.full(len(rare), int(np.argmax(value_mass[: len(standing)])), dtype=np.intp)
+    asked = rare[:RARE_LEVELS]
+    rows = carriers[asked]
+    own = ask(rows, rows, column.position)  # (outputs, rare)
+    base = np.tile(rows, len(standing))
+    donors = np.repeat(carriers[standing], len(rows))
+    at_cells = ask(base, donors, column.position).reshape(len(own), len(standing), len(rows))
+    distances = np.square(at_cells - own[:, None, :]).sum(axis=0)
+    cells[: len(asked)] = np.argmin(distances, axis=0)
+    return cells
