@@ -18,7 +18,6 @@ from granite_xai.base.wording import Told, count, number, percent, plain, shorte
 from granite_xai.behavior.behavior import Game
 from granite_xai.chance.estimate import perturbed
 from granite_xai.compute import one_blas_thread
-from granite_xai.compute.units import by_power_of_two
 from granite_xai.engine.splits import Splits, signed_lines, signs, slopes
 from granite_xai.estimator import Granite, fit_with_evaluations, fitted_view
 from granite_xai.fit_values import FitValues, known_values
@@ -160,7 +159,6 @@ class Comparison(Told):
                 lines[own[first[some]]]
                 - np.bincount(own, weights=shares, minlength=len(lines)) @ lines
             )
-            ice = by_power_of_two(ice, known.exponent)
             mean, together = ice @ shares, case.values.clusters[scope.rows]
             away = [np.bincount(together, weights=line) for line in (ice - mean[:, None]) * shares]
             half = Z * np.sqrt(np.square(away).sum(axis=1))
@@ -391,7 +389,6 @@ def _figures(values: FitValues, scopes: Sequence[Scope]) -> FloatArray:
     drawn = signs(values.clusters, values.seed)
     lines = signed_lines(drawn, known.weights)
     predictions, _, losses = values.by_row()
-    degree, power = question.degree or 0, known.exponent * (question.second.behavior.degree or 0)
     found = np.full(
         (len(lines), len(scopes), len(MEASURES) + len(question.second.layout.sets)), np.nan
     )
@@ -427,6 +424,5 @@ def _figures(values: FitValues, scopes: Sequence[Scope]) -> FloatArray:
         means = [
             shares @ (unknown if cells is None else cells[rows]) for cells in (predictions, losses)
         ]
-        told = [mass / lines.sum(axis=1), *means, by_power_of_two(gap, known.exponent * degree)]
-        found[:, k] = np.stack([*told, *by_power_of_two(sizes, power)], axis=1)
+        found[:, k] = np.stack([mass / lines.sum(axis=1), *means, gap, *sizes], axis=1)
     return found

@@ -17,7 +17,6 @@ from granite_xai.behavior import Local
 from granite_xai.behavior.behavior import Game
 from granite_xai.compute import Resources, one_blas_thread, require_evaluations
 from granite_xai.compute.primitives import NUMPY
-from granite_xai.compute.units import by_power_of_two
 from granite_xai.engine.splits import Splits
 from granite_xai.evaluations.evaluations import Evaluations
 from granite_xai.evaluations.steps import centred
@@ -306,12 +305,9 @@ def fit_surrogate(
     )  # rows of others count nothing: no matrix has to be cut out
     for own, rows in zip(shares, regions, strict=True):
         own[rows] = evaluations.weights[rows] / evaluations.weights[rows].sum()
-    means, unit = shares @ evaluations.predictions, evaluations.exponent
-    found = [
-        (column, by_power_of_two(_curves(column, evaluations, shares, means), unit))
-        for column in columns
-    ]
-    told = by_power_of_two(means + evaluations.offset, unit).tolist()
+    means = shares @ evaluations.predictions
+    found = [(column, _curves(column, evaluations, shares, means)) for column in columns]
+    told = (means + evaluations.offset).tolist()
     curves = [
         tuple(Curve(column, by_region[k]) for column, by_region in found)
         for k in range(len(regions))

@@ -153,12 +153,6 @@ class ResolvedQuestion:
         return gap_loss(self.question.loss)
 
     @property
-    def degree(self) -> int | None:
-        """Power of the unit of predictions (and y) in which disagreement is measured; None: it does not scale."""
-        of_value, of_gap = self.first.behavior.degree, self.measure.degree
-        return None if of_value is None or of_gap is None else of_value * of_gap
-
-    @property
     def loss(self) -> Elementwise:
         """The loss of a gap as a function."""
         return self.measure.gap

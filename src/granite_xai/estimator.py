@@ -23,7 +23,6 @@ from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.base.wording import percent
 from granite_xai.chance.stability import Stability
 from granite_xai.compute import Resources
-from granite_xai.compute.units import by_power_of_two
 from granite_xai.explanation import Explanation
 from granite_xai.fit import FitResult, FitRun
 from granite_xai.fit_options import chosen_limits
@@ -416,9 +415,7 @@ def fit_with_evaluations(
 def restore(g: Granite, result: FitResult, diagnostics: dict[str, Any]) -> None:
     """Set all fitted attributes at once: a fit that fails leaves the previous one as it was."""
     labels = [comparison.question.label for comparison in result.comparisons]
-    measured = by_power_of_two(
-        np.where(result.roots > result.floors, result.roots, 0.0), result.unit
-    )
+    measured = np.where(result.roots > result.floors, result.roots, 0.0)
     told = [] if result.estimate is None else [result.estimate.headline]
     if by_output := [
         f"{name} {percent((each.estimate or each).remaining)}"

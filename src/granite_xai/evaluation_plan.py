@@ -32,13 +32,13 @@ from granite_xai.compute import (
 from granite_xai.compute.compiled import available, primitives_on
 from granite_xai.compute.limits import require_free
 from granite_xai.compute.primitives import NUMPY, ArrayNamespace
-from granite_xai.compute.units import by_power_of_two, exponent_of
 from granite_xai.evaluations.agnostic import (
     EvaluationRange,
     Resident,
     SamplingErrors,
     ShapleySums,
     evaluate_plan,
+    require_at_most,
 )
 from granite_xai.evaluations.evaluations import (
     Bins,
@@ -335,7 +335,6 @@ def _evaluate(
     weights: FloatArray,
     n_jobs: int | None = None,
     coordinates: Coordinates | None = None,  # where those of other rows count
-    exponent: int | None = 0,  # of the power of two that is the unit; None: chosen here
 ) -> Iterator[Any]:  # of nothing after each store, and at last of the evaluations
     table, budget, there = (
         route.table,
@@ -353,8 +352,9 @@ def _evaluate(
         else there.primitives.host(there.predictions())
     )
     extent, matrices = unfinished.extent, unfinished.matrices
-    extent.exponent = exponent_of(asked.effects, predictions, y) if exponent is None else exponent
     predictions = extent.see(predictions)
+    if y is not None:
+        require_at_most("y reaches", float(np.max(np.abs(y))))
     offset = float(np.average(predictions, weights=weights))
     predictions = predictions - offset
     summed = {term: terms for term, terms in asked.attributions.items() if term.kind != "paths"}
@@ -385,7 +385,7 @@ def _evaluate(
         predictions=predictions,
         weights=weights,
         offset=offset,
-        y=None if y is None else by_power_of_two(y, -extent.exponent),
+        y=y,
         stored_as=asked.kept.stored_as,
         matrices=matrices,
         bins={key: Bins.of(own) for key, own in numbers.items()},
@@ -402,13 +402,12 @@ def _evaluate(
         everything=everything,
         space=space,
         coordinates=(coordinates or Coordinates.of(table)) if asked.coordinates else None,
-        exponent=extent.exponent,
         primitives=primitives,
     )
 
 
 class _Further(NamedTuple):
-    """What is asked of the model besides recombined rows, in units of a power of two."""
+    """What is asked of the model besides recombined rows."""
 
     route: Route
     reference: FittedMaskings
@@ -461,8 +460,6 @@ class _Further(NamedTuple):
             values = self.route.trees.attributions(
                 players, places, fast=available(), n_jobs=n_jobs, space=self.space
             )
-            if self.extent.exponent:
-                np.ldexp(values, -self.extent.exponent, out=values)
             found.update(zip(terms, values, strict=True))
         return found
 

@@ -15,7 +15,6 @@ from granite_xai.base.wording import Listed
 from granite_xai.behavior import BEHAVIORS, Behavior, Sensitivity
 from granite_xai.behavior.behavior import Game
 from granite_xai.compute import Resources, one_blas_thread, require_supported
-from granite_xai.compute.units import by_power_of_two
 from granite_xai.engine.splits import Splits, signed_lines, signs, standard_errors
 from granite_xai.evaluation_plan import evaluate, request
 from granite_xai.evaluations.evaluations import Coordinates, Evaluations
@@ -163,8 +162,16 @@ class Explainer:
         # Ranks, like bins, are those among all rows.
         ranks = Coordinates.of(everyone).restrict(chosen) if asked.coordinates else None
         weights, target = weights[chosen], None if target is None else target[chosen]
-        how: dict[str, Any] = {"resources": limits, "coordinates": ranks, "exponent": None}
-        evaluations, _ = evaluate(route, asked, reference, weights=weights, y=target, **how)
+        evaluations, extent = evaluate(
+            route,
+            asked,
+            reference,
+            resources=limits,
+            weights=weights,
+            y=target,
+            coordinates=ranks,
+        )
+        extent.require_sizeable()
         with one_blas_thread():
             drawn = signs(np.arange(len(chosen)), random_state)
             part = regional_part(0, self.name or "first", effect, evaluations, chosen, drawn)
@@ -220,7 +227,7 @@ def regional_part(
     rows: IntArray,
     drawn: FloatArray | None = None,
 ) -> Part:
-    """An effect where all rows are the region, in the model's units; with signs, errors tell of the sample, too."""
+    """An effect where all rows are the region; with signs, errors tell of the sample, too."""
     splits = Splits.whole(known.weights, known.primitives)
     game = Game.of(side.behavior, side.masking, known, splits)
     values, local = _effects(game, side, side.combined), side.behavior.per_row
@@ -230,9 +237,6 @@ def regional_part(
     if drawn is not None:
         sampled, sizes = _sampling_errors(side, known, drawn)
         errors = np.hypot(errors, sampled)
-    power = known.exponent * (side.behavior.degree or 0)
-    values, errors, start = (by_power_of_two(each, power) for each in (values, errors, start))
-    sizes = None if sizes is None else by_power_of_two(sizes, power)
     own, labels = rows if local else None, side.layout.labels
     return Part(region, name, own, values, errors, start, labels, sizes, bool(side.draws))
 

@@ -19,7 +19,6 @@ from granite_xai.chance.path import Path, path_of
 from granite_xai.chance.replicates import Chance, ChanceRule, Confidence, Replicates
 from granite_xai.chance.stability import Stability
 from granite_xai.compute import Meter, Resources, one_blas_thread, resolve_jobs
-from granite_xai.compute.units import by_power_of_two
 from granite_xai.curves import SurrogateFit, described
 from granite_xai.disagreement import Objective, ResolvedQuestion, shares
 from granite_xai.engine.masked import central_rows
@@ -34,7 +33,6 @@ from granite_xai.fit_checks import (
     measure,
     note_bins,
     order_of,
-    units_of,
 )
 from granite_xai.influence import PlayersAndSets
 from granite_xai.interaction import Additive
@@ -121,7 +119,6 @@ class FitResult:
         SurrogateFit
     ]  # the surrogate; asks the model where a question about some columns did not
     missing: bool
-    exponent: int = 0
     confidence: Confidence | None = None
     chance: Chance | None = None
     estimate: Estimate | None = None
@@ -139,11 +136,6 @@ class FitResult:
     def below_noise_floor(self) -> bool:
         """Whether every question is at its noise floor."""
         return bool(np.all(self.roots <= self.floors))
-
-    @property
-    def unit(self) -> IntArray:
-        """The powers of two in units of which the roots and floors of the questions are measured."""
-        return units_of(self.comparisons, self.exponent)
 
     @property
     def by_chance(self) -> bool:
@@ -187,14 +179,8 @@ def run(inputs: FitInputs) -> FitRun:
     with record.stage("evaluations"):
         how = handed_on(inputs, "weights", "y", "resources", "n_jobs", "diagnostics", "unfinished")
         how |= {"planned": inputs.plan.get("seconds", {}).get("evaluations")}
-        degrees = {
-            question.degree for question in inputs.comparisons
-        }  # where all figures scale, and shares stay:
-        scales = None not in degrees and (inputs.objective.normalize == "root" or degrees == {2})
-        how |= {
-            "exponent": None if scales and not inputs.predictor.outputs else 0
-        }  # in units of a power of two
         evaluations, extent = evaluate(inputs.route, asked, reference, **how)
+        extent.require_sizeable()
     if evaluations.snapped:
         limits = inputs.resources, asked.checked, inputs.seed
         note = grid_check(
@@ -352,7 +338,7 @@ def _described(
     later = Later(
         lambda: described(table, complete.value, players, order, rows), now=_asks_all(inputs)
     )
-    known |= {"additive": later, "exponent": evaluations.exponent}
+    known |= {"additive": later}
     remaining = float(sum(region.disagreement for region in partition))
     with one_blas_thread():
         return FitResult(**known, remaining=remaining, centres=_centres(evaluations, rows))
@@ -395,10 +381,15 @@ def _completed(inputs: FitInputs, evaluations: Evaluations) -> Evaluations:
     if not wanted:
         return evaluations
     asked = request(inputs.table, [], wanted, inputs.resources.grid, inputs.route.cells)
-    known = handed_on(inputs, "weights", "y", "resources", "n_jobs") | {
-        "exponent": evaluations.exponent
-    }
-    more, _ = evaluate(inputs.route, asked, FittedMaskings({}, {}, {}), **known)
+    more, _ = evaluate(
+        inputs.route,
+        asked,
+        FittedMaskings({}, {}, {}),
+        resources=inputs.resources,
+        weights=inputs.weights,
+        y=inputs.y,
+        n_jobs=inputs.n_jobs,
+    )
     names = ("stored_as", "matrices", "snapped")
     both: Any = {name: {**getattr(more, name), **getattr(evaluations, name)} for name in names}
     return replace(evaluations, **both)
@@ -418,10 +409,7 @@ def _chance(inputs: FitInputs, evaluations: Evaluations, roots: FloatArray) -> C
     found = replicates.chance(
         inputs.comparisons, evaluations, np.arange(evaluations.n_rows), inputs.n_jobs
     )
-    units = units_of(inputs.comparisons, evaluations.exponent)
-    figures = by_power_of_two(
-        np.stack([roots, found.level, found.bar, found.corrected]), units
-    ).T.tolist()
+    figures = np.stack([roots, found.level, found.bar, found.corrected]).T.tolist()
     keys, told = (
         ("disagreement", "chance", "bar", "corrected"),
         zip(inputs.comparisons, figures, strict=True),

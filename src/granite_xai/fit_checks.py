@@ -14,11 +14,10 @@ from granite_xai.behavior import Local
 from granite_xai.behavior.behavior import Game
 from granite_xai.compute import Resources
 from granite_xai.compute.primitives import NUMPY
-from granite_xai.compute.units import by_power_of_two
 from granite_xai.disagreement import Disagreement, ResolvedQuestion
 from granite_xai.engine.splits import Splits
 from granite_xai.evaluation_plan import evaluate, request
-from granite_xai.evaluations.agnostic import EvaluationRange, too_large
+from granite_xai.evaluations.agnostic import EvaluationRange, out_of_range
 from granite_xai.evaluations.evaluations import Evaluations, Matrix
 from granite_xai.evaluations.noise_floor import Probe, delta, floor, inconstancy, sampling_floor
 from granite_xai.explainer import regional_part
@@ -29,7 +28,6 @@ from granite_xai.masking.fitted import FittedMaskings
 from granite_xai.trees.routes import Route
 
 SWALLOWED = 0.05  # share of the floor from which a disagreement is hardly rounding alone, which makes a thousandth
-SMALLEST = -280  # power of ten below which numbers lose their digits
 MOST = 500  # rows that the additive model is looked at on, at most: its matrices are made in memory
 INTERACT, DEPEND = "columns interact", "columns depend on each other"
 EITHER = f"{INTERACT} or depend on each other"
@@ -42,11 +40,6 @@ def order_of(questions: Asked) -> int:
     """Order of the effects in the surrogate: that of the compared interactions, otherwise 1."""
     interaction = questions[0].question.first.influence
     return interaction.order if isinstance(interaction, Interactions) else 1
-
-
-def units_of(questions: Asked, exponent: int) -> IntArray:
-    """The powers of two in units of which disagreements are measured, where predictions are in those of another."""
-    return np.array([exponent * (question.degree or 0) for question in questions])
 
 
 def measure(
@@ -66,21 +59,15 @@ def measure(
         roots = np.array([question.regional(held, splits, jobs)[0, 0] for question in asked])
         floors = np.array([_floor(q, every[q.output], errors[q.output]) for q in asked])
         countable = np.isfinite(roots * held.n_rows) & np.isfinite(floors)
-    told = by_power_of_two(np.stack([floors, roots]), units_of(asked, extent.exponent))
-    for name, found in zip(("noise_floor", "measured_disagreement"), told.tolist(), strict=True):
-        record.note(
-            name,
-            {question.question.label: each for question, each in zip(asked, found, strict=True)},
-        )
-    scales = [each.scale * 2.0**each.exponent for each in extents]
+    labels = [question.question.label for question in asked]
+    record.note("noise_floor", dict(zip(labels, floors.tolist(), strict=True)))
+    record.note("measured_disagreement", dict(zip(labels, roots.tolist(), strict=True)))
     if not np.all(countable):
-        raise too_large(max(scales))
-    sizes = [
-        (float(np.max(np.abs(own.predictions))), scale)
-        for own, scale in zip(every, scales, strict=True)
-    ]
-    for question, heard, least, root in zip(asked, roots > floors, *told.tolist(), strict=True):
-        _tell(question, bool(heard), least, root, sizes[question.output], record)
+        largest = max(each.scale for each in extents)
+        text = f"the disagreement is too large to be a number; predictions reach {largest:.3g}."
+        raise out_of_range(text)
+    for question, noise_floor, root in zip(asked, floors.tolist(), roots.tolist(), strict=True):
+        _warn_of_high_floor(question, noise_floor, root, extents[question.output].scale, record)
     return roots, floors, max(errors)
 
 
@@ -88,55 +75,46 @@ def _noise(
     own: Evaluations, extent: EvaluationRange, probed: Probe, single: bool, record: Diagnostics
 ) -> float:
     """The noise of one prediction of an output."""
-    single, unit = single or extent.single_precision, 2.0**extent.exponent
-    error = delta(probed, extent.scale * unit, single)
+    single = single or extent.single_precision
+    error = delta(probed, extent.scale, single)
     spread = float(
         np.sqrt(Splits.whole(own.weights, own.primitives).variances(own.predictions[None])[0, 0])
     )
-    changes = inconstancy(error, extent.changed * unit, spread * unit, single)
-    if changes is not None:
-        record.warn(changes, ModelWarning)
-    return error / unit if changes is None else max(error / unit, extent.changed)
+    changes = inconstancy(error, extent.changed, spread, single)
+    if changes is None:
+        return error
+    record.warn(changes, ModelWarning)
+    return max(error, extent.changed)
 
 
-def _tell(
+def _warn_of_high_floor(
     question: ResolvedQuestion,
-    heard: bool,
-    least: float,
+    noise_floor: float,
     root: float,
-    sizes: tuple[float, float],
+    scale: float,
     record: Diagnostics,
 ) -> None:
-    """Say where the noise floor hides more than rounding mostly makes, or where squares are no numbers."""
-    label, powers = question.question.label, 2 if question.first.behavior.key == "local" else 4
-    if heard and not np.finfo(np.float64).tiny <= root < np.inf:
-        text = f"the disagreement is beyond the range of numbers and reported as {root:.3g}; shares of it are right"
-        record.warn(f"N11: {label}: {text}.", ModelWarning)
-        return
+    """Say where the noise floor hides more than rounding mostly makes (N10)."""
     if any(text.startswith(("M09", "N01")) for text in record.warnings):
         return  # these say that the floor is high, and why
-    if sizes[0] > 0.0 and powers * np.log10(sizes[0]) < SMALLEST:
-        small = "whose squares are too small to be numbers"
-        text = f"predictions differ from their mean by {sizes[0]:.3g} at most, {small}"
-        remedy = "Rescale the predictions (and y)."
-    elif least * SWALLOWED < root <= least and not (question.first.draws or question.second.draws):
-        text = f"the measured disagreement {root:.3g} is below its noise floor {least:.3g}, but no mere rounding"
-        remedy = f"The predictions reach {sizes[1]:.3g}: explain them minus a constant, or in double precision."
-    else:
+    sampled = bool(question.first.draws or question.second.draws)
+    if sampled or not noise_floor * SWALLOWED < root <= noise_floor:
         return
-    record.warn(f"N10: {label}: {text}; it is reported as 0. {remedy}", ModelWarning)
+    record.warn(
+        f"N10: {question.question.label}: the measured disagreement {root:.3g} is below its noise floor "
+        f"{noise_floor:.3g}, but no mere rounding; it is reported as 0. The predictions reach {scale:.3g}: "
+        "explain them minus a constant, or in double precision.",
+        ModelWarning,
+    )
 
 
 def _floor(question: ResolvedQuestion, evaluations: Evaluations, error: float) -> float:
     """The disagreement that rounding (and sampling) alone can produce (C4)."""
-    error, unscaled = (
-        question.first.behavior.error(error, evaluations),
-        replace(evaluations, exponent=0),
-    )
+    error = question.first.behavior.error(error, evaluations)
     total = floor(len(question.first.layout.sets), question.loss, order_of([question]), error)
     for effect in (question.first, question.second):
         if effect.draws:
-            errors = regional_part(0, "", effect, unscaled, np.arange(evaluations.n_rows)).errors
+            errors = regional_part(0, "", effect, evaluations, np.arange(evaluations.n_rows)).errors
             rows = evaluations.weights if effect.behavior.per_row else None
             total += sampling_floor(question.loss, np.atleast_2d(errors), rows)
     return total
@@ -157,13 +135,15 @@ def grid_check(
     )
     effects = [side for comparison in comparisons for side in (comparison.first, comparison.second)]
     part, near = route.table.take(rows), evaluations.restrict(rows)
-    own: dict[str, Any] = {
-        "resources": replace(resources, max_grid=None),
-        "exponent": near.exponent,
-    }
-    own |= {"y": None if y is None else y[rows], "weights": near.weights}
-    asked = Route(route.predictor, part), request(part, effects)
-    exact, _ = evaluate(*asked, reference, coordinates=near.coordinates, **own)
+    exact, _ = evaluate(
+        Route(route.predictor, part),
+        request(part, effects),
+        reference,
+        resources=replace(resources, max_grid=None),
+        weights=near.weights,
+        y=None if y is None else y[rows],
+        coordinates=near.coordinates,
+    )
     splits, figures = Splits.whole(near.weights, near.primitives), {}
     for comparison in comparisons:
         snapped, true = (
@@ -171,13 +151,10 @@ def grid_check(
         )
         if not comparison.first.behavior.per_row:
             snapped, true = snapped[..., 0], true[..., 0]
-        power = near.exponent * (comparison.first.behavior.degree or 0)
-        both = by_power_of_two(
-            [np.sqrt(np.mean(np.square(gaps))) for gaps in (snapped - true, true)], power
-        ).tolist()
-        figures[comparison.question.label] = dict(
-            zip(("rms_difference", "rms_gap"), both, strict=True)
-        )
+        figures[comparison.question.label] = {
+            "rms_difference": float(np.sqrt(np.mean(np.square(snapped - true)))),
+            "rms_gap": float(np.sqrt(np.mean(np.square(true)))),
+        }
     columns = {
         part.names[min(s)]: evaluations.matrices[s].values.shape[0] for s in evaluations.snapped
     }

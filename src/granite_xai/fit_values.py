@@ -16,7 +16,6 @@ from granite_xai.behavior.behavior import Game
 from granite_xai.behavior.losses import risk_loss
 from granite_xai.catalog import questions as named_questions
 from granite_xai.compute import Resources
-from granite_xai.compute.units import by_power_of_two
 from granite_xai.curves import additive, dependence_bins
 from granite_xai.disagreement import ResolvedQuestion
 from granite_xai.engine.splits import Splits
@@ -100,23 +99,13 @@ class FitValues(Routed):
             self.evaluations,
             risk_loss("log" if self.fitted.predictor.is_probability else "squared"),
         )
-        predictions = by_power_of_two(known.predictions + known.offset, known.exponent)
-        target = None if known.y is None else by_power_of_two(known.y, known.exponent)
-        return predictions, target, None if target is None else loss.pair(predictions, target)
+        predictions = known.predictions + known.offset
+        losses = None if known.y is None else loss.pair(predictions, known.y)
+        return predictions, known.y, losses
 
     def question(self, question: ResolvedQuestion, scope: Scope) -> QuestionValues:
         """Both sides of a question in one scope."""
-        found, exponent = (
-            _question_values(question, self.evaluations.restrict(scope.rows)),
-            self.evaluations.exponent,
-        )
-        power = exponent * (question.first.behavior.degree or 0)
-        first, second, sizes = (
-            by_power_of_two(each, power) for each in (*found.sides, found.sizes)
-        )
-        return QuestionValues(
-            (first, second), sizes, by_power_of_two(found.gaps, exponent * (question.degree or 0))
-        )
+        return _question_values(question, self.evaluations.restrict(scope.rows))
 
     def gaps(self, question: ResolvedQuestion) -> tuple[FloatArray, FloatArray] | None:
         """Disagreement of each set on all rows and inside the regions; None where it cannot be read."""
@@ -204,8 +193,7 @@ class FitValues(Routed):
             mass = np.bincount(matrix.codes[rows], weights=weights[rows], minlength=len(values))
             mean = (mass / mass.sum() @ values)[None, rows]
             band = _band(drawn[:, rows], mean, weights[rows], clusters, tiny)
-            band = band._replace(low=band.low + known.offset, high=band.high + known.offset)
-            found.append(Band(*(by_power_of_two(each, known.exponent) for each in band)))
+            found.append(band._replace(low=band.low + known.offset, high=band.high + known.offset))
         return found
 
     def pairs(self) -> PairEffects:
@@ -225,8 +213,9 @@ class FitValues(Routed):
             request(self.table, [], coalitions),
             FittedMaskings({}, {}, {}),
         )
-        units: dict[str, Any] = {"weights": known.weights, "y": None, "exponent": known.exponent}
-        joint, _ = evaluate(self.route, wanted, nothing, resources=self.resources, **units)
+        joint, _ = evaluate(
+            self.route, wanted, nothing, resources=self.resources, weights=known.weights, y=None
+        )
         alone = self._only({player for pair in chosen for player in pair})
         wrong = sum(self._squared_error(scope.rows, alone, joint, chosen) for scope in self.regions)
         explained = 1.0 - wrong / float(known.weights.sum()) / self.variance
@@ -291,7 +280,7 @@ class FitValues(Routed):
 
 
 def _question_values(question: ResolvedQuestion, node: Evaluations) -> QuestionValues:
-    rows, node = np.arange(node.n_rows), replace(node, exponent=0)
+    rows = np.arange(node.n_rows)
     first, second = (
         regional_part(0, "", side, node, rows).values for side in (question.first, question.second)
     )
@@ -359,8 +348,6 @@ def known_values(
     if rows.max() >= everyone.n_rows or not everyone.take(rows).same_rows(view.result.table):
         hint = "Pass the table of the fit; for other rows use test=(X, y) or evaluate(X, y)."
         raise InputError("X is not the table of the fit.", code="P03", argument="X", hint=hint)
-    if (
-        target is not None and known.evaluations.y is None and not known.evaluations.exponent
-    ):  # y has no such unit
+    if target is not None and known.evaluations.y is None:
         known = replace(known, evaluations=replace(known.evaluations, y=target[rows]))
     return known, target

@@ -17,7 +17,6 @@ from granite_xai.behavior import Behavior
 from granite_xai.chance.estimate import Estimate, Sample, drawn, estimate, rows_needed
 from granite_xai.chance.replicates import Confidence
 from granite_xai.compute import Resources, one_blas_thread
-from granite_xai.compute.units import by_power_of_two
 from granite_xai.disagreement import ResolvedQuestion, ScaledObjective
 from granite_xai.engine.splits import Splits, signs
 from granite_xai.evaluation_plan import evaluate, request
@@ -51,15 +50,10 @@ class Evaluation(Told):
     table: Table = field(repr=False)
     below_noise_floor: bool = False
     estimate: Estimate | None = None
-    ratios: FloatArray | None = field(
-        default=None, repr=False
-    )  # left of all, and in each region, if not as told
 
     @property
     def remaining(self) -> float:
         """Share that the regions leave; 0.0 where there is nothing to explain, nan where there is only chance."""
-        if self.ratios is not None:
-            return float(self.ratios[0])
         if self.below_noise_floor or not self.global_disagreement > 0:
             return 0.0
         if self.estimate is not None and np.isnan(self.estimate.remaining):
@@ -89,24 +83,8 @@ class Evaluation(Told):
         left = f"{number(self.global_disagreement)} → {number(self.disagreement)}, {percent(self.remaining)} left"
         return f"<Evaluation of {count(sum(self.counts), 'row')} in {count(len(self.rules), 'region')}: {left}>"
 
-    def in_units(self, power: int) -> Evaluation:
-        """The same in the model's own units, where these figures are in units of a power of two."""
-        left, whole = by_power_of_two([self.disagreement, self.global_disagreement], power).tolist()
-        regional, by_region = (
-            by_power_of_two(each, power) for each in (self.regional, self.by_region)
-        )
-        found = replace(
-            self,
-            regional=regional,
-            by_region=by_region,
-            ratios=np.append(self.remaining, self._shares()),
-        )
-        return replace(found, disagreement=left, global_disagreement=whole)
-
     def _shares(self) -> FloatArray:
         """What is left in each region of its part of the disagreement on all rows."""
-        if self.ratios is not None:
-            return self.ratios[1:]
         known = np.isfinite(self.by_region) & (self.by_region > 0)
         found: FloatArray = np.divide(
             self.regional, self.by_region, out=np.full(len(known), np.nan), where=known
@@ -185,12 +163,9 @@ class NewRows:
             self.route.table, effects, max_grid=self.resources.grid, cells=self.route.cells
         )
         weights = np.ones(self.route.table.n_rows) if self.weights is None else self.weights
-        asked = {effect.behavior for effect in both_sides(self.fitted.comparisons)}
-        exponent = (
-            self.fitted.exponent if {effect.behavior for effect in effects} <= asked else None
+        evaluations, _ = evaluate(
+            self.route, wanted, maskings, resources=self.resources, weights=weights, y=self.y
         )
-        how = partial(evaluate, y=self.y, resources=self.resources, exponent=exponent)
-        evaluations, _ = how(self.route, wanted, maskings, weights=weights)
         return Observation(tuple(effects), evaluations)
 
     def inside(
@@ -280,18 +255,17 @@ def evaluate_rows(
     if fitted.confidence is not None:
         everyone = Sample(questions, everywhere, np.arange(table.n_rows))
         answers = [
-            (e.predictions + e.offset, e.weights, e.exponent)
-            for e in everywhere.outputs or (everywhere,)
+            (each.predictions + each.offset, each.weights)
+            for each in everywhere.outputs or (everywhere,)
         ]
         told = partial(_fidelities, new, regions, answers)
         later = Later(told, now=fitted.additive.made)
         judged = _judged(fitted, everyone, samples, clusters, rows=kind, fidelities=later)
     rules = tuple(str(rule) for rule in fitted.partition.rules)
     figures = (regional, by_region, float(regional.sum()), total)
-    found = Evaluation(
+    return Evaluation(
         rules, tuple(counts.tolist()), *figures, table, not objective.factors.any(), judged
     )
-    return found.in_units(int(fitted.unit[0])) if fitted.exponent and len(questions) == 1 else found
 
 
 def fitting_estimate(found: FitRun, clusters: IntArray) -> Estimate:
@@ -325,19 +299,13 @@ def _judged(
     }
     with one_blas_thread():
         rules = [str(rule) for rule in fitted.partition.rules]
-        found = estimate(everyone, regions, clusters=together, rules=rules, **how)
-    labels = [question.question.label for question in fitted.comparisons]
-    return (
-        found.in_units(dict(zip(labels, fitted.unit.tolist(), strict=True)))
-        if fitted.exponent
-        else found
-    )
+        return estimate(everyone, regions, clusters=together, rules=rules, **how)
 
 
 def _fidelities(new: NewRows, regions: IntArray, answers: Sequence[Any]) -> tuple[float, float]:
     """Share of the prediction's variance on other rows that curves explain, with and without regions."""
     found, fits = list[list[float]](), list(new.fitted.outputs.values()) or [new.fitted]
-    for one, (truth, weights, exponent) in zip(fits, answers, strict=True):
+    for one, (truth, weights) in zip(fits, answers, strict=True):
         fitted, shares = one.additive.value, weights / weights.sum()
         variance = float(shares @ np.square(truth - shares @ truth))
         without = replace(
@@ -347,7 +315,7 @@ def _fidelities(new: NewRows, regions: IntArray, answers: Sequence[Any]) -> tupl
         found.append([] if variance else [1.0, 1.0])
         for surrogate, places in sides:
             asked = one.predictor if surrogate.needs_model else None
-            curves = by_power_of_two(surrogate.predict(new.route.table, places, asked), -exponent)
+            curves = surrogate.predict(new.route.table, places, asked)
             found[-1].append(1.0 - float(shares @ np.square(truth - curves)) / variance)
     return fmean(told[0] for told in found), fmean(told[1] for told in found)
 

@@ -13,7 +13,6 @@ from granite_xai.base.typing import AleDifference, Coalition, FloatArray, IntArr
 from granite_xai.base.wording import MISSING, Told, count, number, percent, plain, shortened, signed
 from granite_xai.behavior import Local
 from granite_xai.compute import Resources, require_evaluations
-from granite_xai.compute.units import by_power_of_two
 from granite_xai.curves import Curve
 from granite_xai.engine.splits import signs
 from granite_xai.evaluations.agnostic import EvaluationRange
@@ -121,7 +120,7 @@ class AgainstFit:
             hybrids = fitted.predictor.recombined(fitted.table, *pairs, sorted(visible)).reshape(
                 len(some), -1
             )
-            EvaluationRange(fitted.exponent).see(hybrids.copy())  # N06
+            EvaluationRange().see(hybrids)  # N06
             mean = (hybrids * shares[block]).sum(axis=1, keepdims=True)
             means[block] = np.hstack([mean, ((hybrids - mean) * shares[block]) @ self.signs.T])
         return means[codes]
@@ -141,10 +140,8 @@ class AgainstFit:
         joined = replace(known, starts=starts, **cells)
         weights = np.append(fitted.weights[rows], np.zeros(len(own.places)))[:, None]
         members = np.ones(weights.shape, dtype=np.bool_)
-        gaps = joined.gaps(members, weights, float(not term.averaged), float(term.averaged))[
-            len(rows) :, 0
-        ]
-        return by_power_of_two(gaps, fitted.exponent)
+        gaps = joined.gaps(members, weights, float(not term.averaged), float(term.averaged))
+        return gaps[len(rows) :, 0]
 
 
 def explain_against_fit(new: NewRows, regions: IntArray, seed: int) -> Explanation:

@@ -12,7 +12,6 @@ from granite_xai.base.errors import InputError, choose
 from granite_xai.base.typing import AleColumn, FloatArray, IntArray
 from granite_xai.base.wording import ALL_ROWS, drawable
 from granite_xai.catalog import explanations as named_explanations, title
-from granite_xai.compute.units import by_power_of_two
 from granite_xai.disagreement import ResolvedQuestion, ScaledObjective
 from granite_xai.estimator import fitted_view
 from granite_xai.explainer import Explainer
@@ -196,7 +195,7 @@ class RowsToShow:
                 observed = self.rows.inside(scope.region, scope.rows, effects, everywhere, maskings)
             parts = observed.parts(scope.region or 0, names, scope.rows, self.fitted.confidence)
             known = observed.evaluations
-            predictions = by_power_of_two(known.predictions + known.offset, known.exponent)
+            predictions = known.predictions + known.offset
             found.append(RegionValues(scope, tuple(parts), predictions, known.weights))
         return ShownValues(names, effects[0].layout.labels, tuple(found), maskings.steps)
 

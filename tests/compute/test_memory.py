@@ -15,7 +15,6 @@ from sklearn.ensemble import HistGradientBoostingRegressor
 import granite_xai as gx
 from granite_xai import tables
 from granite_xai.compute import Budget, Workspace
-from granite_xai.compute.units import exponent_of
 from granite_xai.evaluations.agnostic import evaluate_matrix
 from granite_xai.evaluations.evaluations import Evaluations
 from granite_xai.evaluations.plan import Distinct
@@ -200,8 +199,3 @@ def test_a_budget_is_divided_and_a_large_table_takes_from_the_evaluations():
 def test_slices_hold_a_line_at_least():
     assert list(Workspace(block=100).slices(5, 50)) == [slice(0, 2), slice(2, 4), slice(4, 5)]
     assert len(list(Workspace(block=10).slices(3, 50))) == 3
-
-
-def test_only_extraordinary_sizes_have_an_exponent():
-    assert exponent_of((), np.array([0.0, -3.0])) == 0
-    assert exponent_of((), np.array([2.0**-600]), np.array([5 * 2.0**-600])) == -598

@@ -458,18 +458,6 @@ def test_N10_a_floor_that_hides_more_than_rounding_says_so():
     assert not all(told.values())
 
 
-@pytest.mark.parametrize(("question", "factor"), [("ice-pdp", 1e-170), ("sobol", 1e-100)])
-def test_N11_predictions_whose_squares_are_no_numbers_are_explained_all_the_same(question, factor):
-    rows = np.random.default_rng(0).normal(size=(80, 3))
-    with pytest.warns(
-        ModelWarning, match=f"N11: {question}: .* reported as 0; shares of it are right"
-    ):
-        fitted = paper(lambda Z: factor * Z[:, 0] * Z[:, 1], question).fit(rows)
-    assert fitted.disagreement_ == 0.0
-    assert 0.0 < fitted.remaining_ < 0.9
-    assert len(fitted.partition_) > 1
-
-
 @pytest.mark.parametrize("failing", [4, 5])
 def test_a_failure_on_moved_values_is_told_in_the_diagnostics(failing):
     """It may be a lookup of exact values, or a failure at random."""

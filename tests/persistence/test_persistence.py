@@ -742,6 +742,28 @@ def test_F07_a_file_of_0_1_is_refused_with_both_versions(saved, tmp_path):
 EVERY_FIXTURE = sorted(FIXTURES.glob("version-*/*.json"))
 
 
+def test_F07_a_granite_with_a_unit_of_its_figures_is_read_if_the_unit_is_one(saved, tmp_path):
+    """Version 2 of the files: very large and very small predictions could be told in units of a power of two."""
+    fitted, path, _ = saved("ice-pdp")
+    ordinary = edited(path, tmp_path, lambda data: data["granite"]["fitted"].update(exponent=0))
+    assert gx.load(ordinary, verify=False).disagreement_ == fitted.disagreement_
+    scaled = edited(path, tmp_path, lambda data: data["granite"]["fitted"].update(exponent=-564))
+    with pytest.raises(FormatError, match="F07: .*no longer explained") as caught:
+        gx.load(scaled, verify=False)
+    assert "fit again" in caught.value.hint
+
+
+def test_F07_an_evaluation_with_shares_of_its_own_is_read_if_it_has_none(saved, tmp_path):
+    """Beside figures in units of a power of two stood the shares that these no longer gave."""
+    evaluation = saved("ice-pdp")[0].evaluate(NEW)
+    path = gx.save(evaluation, tmp_path / "evaluation.json")
+    ordinary = edited(path, tmp_path, lambda data: data["evaluation"].update(ratios=None))
+    assert gx.load(ordinary, verify=False).remaining == evaluation.remaining
+    scaled = edited(path, tmp_path, lambda data: data["evaluation"].update(ratios=[0.1] * 600))
+    with pytest.raises(FormatError, match="F07: .*no longer explained"):
+        gx.load(scaled, verify=False)
+
+
 def test_F07_there_is_a_fixture_of_every_kind_for_every_version():
     for version in range(OLDEST, VERSION + 1):
         kinds = {path.stem for path in EVERY_FIXTURE if path.parent.name == f"version-{version}"}

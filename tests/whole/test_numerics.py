@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import itertools
 import warnings
 
@@ -120,33 +119,12 @@ def test_N05_variances_of_a_prediction_far_from_zero_keep_their_digits(question)
 # N06: overflow --------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("question", gx.questions())
-@pytest.mark.parametrize("size", [1e200, 1e300])
-def test_N06_predictions_whose_squares_overflow_are_refused_where_a_loss_need_not_scale(
-    question, size
-):
-    question = gx.question(question, loss=lambda gaps: gaps**2)
-    with pytest.raises(InputError, match=r"predictions reach \d\.\d+e\+[23]\d\d") as caught:
-        paper(lambda X: size * function(X), question).fit(X, Y)
+def test_N06_a_loss_of_ones_own_whose_squares_overflow_is_refused():
+    question = gx.question("pfi-risk", risk_loss=lambda prediction, y: (prediction - y) ** 4)
+    with pytest.raises(InputError, match="too large to be a number; predictions reach") as caught:
+        paper(lambda X: 1e60 * function(X), question).fit(X, 1e60 * Y)
     assert (caught.value.code, caught.value.argument) == ("N06", "model")
     assert caught.value.hint == "Rescale the predictions."
-
-
-@pytest.mark.parametrize("question", gx.questions())
-@pytest.mark.parametrize("size", [1e-170, 1e-60, 1e39, 1e60, 1e90, 1e140])
-def test_N06_whatever_the_size_figures_are_numbers_or_refused(question, size):
-    g = paper(lambda X: size * function(X), question)
-    # Squares of 1e-170 are below the smallest number, fourth powers of 1e90 beyond the largest: said so.
-    power = 2 if gx.questions()[question].behavior.key == "local" else 4
-    beyond = not -300 < power * np.log10(size) < 300
-    with pytest.warns(gx.ModelWarning, match="N11") if beyond else contextlib.nullcontext():
-        g.fit(X, size * Y)
-    evaluation = g.evaluate(X, size * Y)
-    figures = [g.remaining_, g.fidelity_, g.global_fidelity_, evaluation.remaining]
-    assert np.isfinite(
-        [*figures, *([] if beyond else [g.disagreement_, evaluation.disagreement])]
-    ).all()
-    assert np.isfinite(g.predict(X)).all()
 
 
 def test_N06_other_rows_with_huge_predictions_are_refused_too():

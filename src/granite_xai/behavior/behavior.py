@@ -30,9 +30,6 @@ class Behavior(ABC):
         False  # whether a value is the masked model itself: combinations are those of models
     )
     per_row: ClassVar[bool] = False  # whether the value is one number a row
-    degree: ClassVar[int | None] = (
-        None  # power of the unit of predictions (and y) in which values are; None: no power
-    )
     needs_probability: ClassVar[str | None] = (
         None  # the name of a loss that is defined for probabilities only
     )

@@ -23,7 +23,6 @@ class Local(Behavior):
 
     key: ClassVar[str] = "local"
     per_row: ClassVar[bool] = True
-    degree: ClassVar[int] = 1
     is_linear: ClassVar[bool] = True
 
     def error(self, delta: float, evaluations: Evaluations) -> float:

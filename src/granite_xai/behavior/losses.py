@@ -30,11 +30,6 @@ class Loss(NamedTuple):
         False  # whether it is defined for probabilities only; such a loss is none of gaps
     )
 
-    @property
-    def degree(self) -> int | None:
-        """The power of a difference that it is; None: it is no power."""
-        return None if self.mode is None else {SQUARE: 2, ABSOLUTE: 1}[self.mode]
-
     def pair(self, prediction: FloatArray, y: FloatArray) -> FloatArray:
         """Losses of some predictions."""
         return self.gap(prediction - y) if self.of_pair is None else self.of_pair(prediction, y)

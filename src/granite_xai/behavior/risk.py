@@ -54,11 +54,6 @@ class Risk(Behavior):
         return self.pointwise
 
     @property
-    def degree(self) -> int | None:  # type: ignore[override]
-        """That of the loss."""
-        return self._loss.degree
-
-    @property
     def needs_probability(self) -> str | None:  # type: ignore[override]
         """The loss, where it is one of probabilities."""
         return (

@@ -37,7 +37,6 @@ class Sensitivity(Behavior):
 
     total: str = "difference"
     key: ClassVar[str] = "sensitivity"
-    degree: ClassVar[int] = 2
 
     def __post_init__(self) -> None:
         if self.total not in ("difference", "jansen"):

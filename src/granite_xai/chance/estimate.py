@@ -7,16 +7,15 @@ their sum how far it is biased. No model is asked.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, TypeVar
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from granite_xai.base.typing import FloatArray, IntArray, Later
 from granite_xai.base.wording import ALL_ROWS, Told, percent
 from granite_xai.chance.replicates import Confidence, mean_excess
-from granite_xai.compute.units import by_power_of_two
 from granite_xai.disagreement import ResolvedQuestion
 from granite_xai.engine.splits import PAIRS, STEP, Splits, signed_lines, signs, slopes
 from granite_xai.evaluations.evaluations import Evaluations
@@ -57,9 +56,6 @@ class EstimateLine:
     corrected: float
     low: float
     high: float
-
-
-Record = TypeVar("Record", EstimateLine, "Estimate")
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -107,14 +103,6 @@ class Estimate(Told):
     confidence_level: float
     below_noise_floor: bool
     lines: tuple[EstimateLine, ...]
-
-    def in_units(self, powers: Mapping[str, int]) -> Estimate:
-        """The same in the model's own units, where these figures are in units of powers of two."""
-        found = replace(
-            self, lines=tuple(_scaled(line, _FIGURES, powers[line.question]) for line in self.lines)
-        )
-        names = ("disagreement", "disagreement_low", "disagreement_high")
-        return found if len(powers) > 1 else _scaled(found, names, *powers.values())
 
     def frame(self) -> Any:
         """One line for all rows (region -1) and one a region, for each question, in its units.
@@ -183,11 +171,6 @@ class Estimate(Told):
             return f"These rows show no disagreement beyond chance ({self.interval})."
         regions = "One region keeps" if self.regions == 1 else f"{self.regions} regions keep"
         return f"{regions} {percent(self.remaining)} of the disagreement ({self.interval})."
-
-
-def _scaled(record: Record, names: Sequence[str], power: int) -> Record:
-    told = by_power_of_two([getattr(record, name) for name in names], power).tolist()
-    return replace(record, **dict(zip(names, told, strict=True)))
 
 
 def perturbed(question: ResolvedQuestion, evaluations: Evaluations, drawn: FloatArray) -> Perturbed:

@@ -9,7 +9,6 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import product
-from math import ldexp
 from types import MappingProxyType
 from typing import Any
 
@@ -32,7 +31,9 @@ CHUNK = (
 )  # recombined rows indexed at a time, at most; the predictor sends them in smaller batches
 SEEN = 2**16  # evaluations looked at together
 SEEN_THERE = 2**26  # the same on a device
-LARGEST = 1e150  # size up to which a prediction's square, summed over many rows, is still a number
+# Disagreements are up to fourth powers of predictions: within these sizes they are numbers with all their digits.
+LARGEST_SIZE = 1e70
+SMALLEST_SIZE = 1e-70
 ROWS = (
     2**20
 )  # recombined rows asked about at a time, where the user sets no size: enough to keep a device busy
@@ -44,17 +45,21 @@ LIBRARIES = (
 )  # further ones a function may be written in; their arrays are shared, not copied
 
 
-def too_large(scale: float) -> InputError:
-    """The refusal of predictions whose squares, or the squares of their variances, are no numbers (N06)."""
-    text = f"predictions reach {scale:.3g} and the disagreement overflows: their squares are no numbers."
-    return InputError(text, code="N06", argument="model", hint="Rescale the predictions.")
+def out_of_range(message: str) -> InputError:
+    """The refusal of predictions that cannot be squared, and squared again (N06)."""
+    return InputError(message, code="N06", argument="model", hint="Rescale the predictions.")
+
+
+def require_at_most(what: str, largest: float) -> None:
+    """Refuse predictions, or a target, of which the largest is too large (N06)."""
+    if largest > LARGEST_SIZE:
+        raise out_of_range(f"{what} {largest:.3g}; up to {LARGEST_SIZE:g} can be explained.")
 
 
 @dataclass(slots=True)
 class EvaluationRange:
     """What the noise floor needs to know of all evaluations."""
 
-    exponent: int = 0  # they are brought to units of two to this power
     scale: float = 0.0  # their largest size
     float32: bool = True
     integers: bool = True
@@ -64,18 +69,11 @@ class EvaluationRange:
     def see(self, values: Any, primitives: ArrayNamespace | None = None) -> Any:
         """Take note of some evaluations and pass them on, unless they are too large (N06)."""
         here, xp = primitives is None, np if primitives is None else primitives.xp
-        if self.exponent:
-            values = (
-                np.ldexp(values, -self.exponent, out=values)
-                if here
-                else values * 2.0**-self.exponent
-            )
         every, step = xp.reshape(values, (-1,)), SEEN if here else SEEN_THERE
         for start in range(0, every.shape[0], step):
             part = every[start : min(start + step, every.shape[0])]
             self.scale = max(self.scale, float(xp.max(xp.abs(part))))
-            if self.scale > LARGEST:
-                raise too_large(ldexp(self.scale, self.exponent))
+            require_at_most("predictions reach", self.scale)
             with np.errstate(over="ignore"):  # what is beyond float32 becomes infinite, and differs
                 single = (
                     part.astype(np.float32)
@@ -85,6 +83,13 @@ class EvaluationRange:
             self.float32 = self.float32 and bool(xp.all(single == part))
             self.integers = self.integers and bool(xp.all(xp.round(part) == part))
         return values
+
+    def require_sizeable(self) -> None:
+        """Refuse evaluations that are tiny in every output, though not all 0 (N06)."""
+        largest = max(extent.scale for extent in (self, *self.others))
+        if 0.0 < largest < SMALLEST_SIZE:
+            text = f"no prediction is larger than {largest:.3g} in size; "
+            raise out_of_range(text + f"from {SMALLEST_SIZE:g} on they can be explained.")
 
     @property
     def single_precision(self) -> bool:

@@ -259,7 +259,6 @@ class Evaluations:
     primitives: ArrayNamespace | None = (
         None  # those of the device that holds the matrices; None: the processor
     )
-    exponent: int = 0  # predictions, and y, are in units of this power of two
     others: tuple[
         Evaluations, ...
     ] = ()  # of the same rows, where several outputs are explained: the further ones
@@ -316,14 +315,8 @@ class Evaluations:
 
     def restrict(self, rows: IntArray) -> Evaluations:
         """The same evaluations for some of the rows (positions within this node)."""
-        kept = (
-            "offset",
-            "stored_as",
-            "everything",
-            "space",
-            "primitives",
-            "exponent",
-        )  # the same for any rows
+        # These are the same for any rows.
+        kept = ("offset", "stored_as", "everything", "space", "primitives")
         own = (each.name for each in fields(self) if each.name not in kept)
         return replace(
             self,

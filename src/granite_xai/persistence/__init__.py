@@ -17,7 +17,12 @@ from granite_xai.base.files import check_size, entry, read_json, require, write_
 from granite_xai.estimator import Granite, fitted_view
 from granite_xai.explanation import Explanation
 from granite_xai.new_rows import Evaluation
-from granite_xai.persistence.fitted import granite_from_dict, granite_to_dict, structure
+from granite_xai.persistence.fitted import (
+    granite_from_dict,
+    granite_to_dict,
+    structure,
+    without_unit,
+)
 from granite_xai.regions.partition import Partition
 from granite_xai.tables import (
     Table,
@@ -136,6 +141,7 @@ def load(path: str | os.PathLike[str], model: Any = None, verify: bool = True) -
     table = _table(data, kind)
     if kind == "granite":
         return granite_from_dict(content, model, table, kind)
+    content = without_unit(content, "ratios")
     found: Explanation | Evaluation = structure(table).read(content, _KINDS[kind], kind)
     _check(found, kind)
     return found

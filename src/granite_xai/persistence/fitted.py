@@ -230,7 +230,8 @@ def granite_from_dict(data: dict[str, Any], model: Any, table: Table, place: str
             model, output=granite.output, response=granite.response, batch_size=batch_size
         )
         fingerprint.check(predictor)
-    fitted, names = entry(data, "fitted", dict, place), SurrogateFit.__dataclass_fields__
+    fitted = without_unit(entry(data, "fitted", dict, place), "exponent")
+    names = SurrogateFit.__dataclass_fields__
     own, rest = (
         {k: v for k, v in fitted.items() if (k in names) is described}
         for described in (True, False)
@@ -242,6 +243,19 @@ def granite_from_dict(data: dict[str, Any], model: Any, table: Table, place: str
     _check(found, f"{place}.fitted")
     restore(granite, found, findings)
     return granite
+
+
+def without_unit(saved: dict[str, Any], name: str) -> dict[str, Any]:
+    """What a file holds without the entry by which earlier versions told the unit of very large or small figures.
+
+    Such predictions are refused now (N06); so is a file about them (F07).
+    """
+    unit = saved.get(name)
+    if unit is not None and not (type(unit) is int and unit == 0):
+        text = "the file is about predictions beyond 1e-70 or 1e70 in size, which are no longer explained."
+        hint = "Rescale the predictions and fit again."
+        raise FormatError(text, code="F07", argument="path", hint=hint)
+    return {key: value for key, value in saved.items() if key != name}
 
 
 def _without_rows(learned: Any, table: Table) -> Any:

@@ -12,7 +12,6 @@ import numpy as np
 from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.base.wording import FEW_ROWS, plain, shortened
 from granite_xai.catalog import title
-from granite_xai.compute.units import by_power_of_two
 from granite_xai.curves import RegionSurrogate, dependence_bins
 from granite_xai.disagreement import ResolvedQuestion
 from granite_xai.display.axis import PageAxis, places_of
@@ -380,10 +379,7 @@ def ledger(source: ReportSource) -> dict[str, Any]:
 def disagreement_map(values: FitValues) -> dict[str, Any]:
     """Share of each column in the disagreement of each question (others where they cost little), and what is left."""
     found: dict[str, dict[str, Any]] = {}
-    cheap, exponent = (
-        values.table.n_rows * values.table.n_columns <= MANY_CELLS,
-        values.evaluations.exponent,
-    )
+    cheap = values.table.n_rows * values.table.n_columns <= MANY_CELLS
     for resolved in (*values.fitted.comparisons, *(values.further_questions() if cheap else ())):
         asked, many = resolved.question, len(resolved.first.layout.sets) > 1
         gaps = values.gaps(resolved) if many and asked.label not in found else None
@@ -395,9 +391,8 @@ def disagreement_map(values: FitValues) -> dict[str, Any]:
                 "cause": cause(asked),
                 "behavior": asked.behavior.key,
             }
-            size = float(by_power_of_two(total, exponent * (resolved.degree or 0)))
             line |= {
-                "disagreement": size,
+                "disagreement": total,
                 "remaining": left / whole,
                 "shares": listed(gaps[0] / whole),
             }

@@ -24,7 +24,6 @@ from granite_xai.base.files import write_text
 from granite_xai.base.typing import FloatArray
 from granite_xai.base.wording import ALL_ROWS, brief, plain
 from granite_xai.compute import Meter, one_blas_thread
-from granite_xai.compute.units import by_power_of_two
 from granite_xai.display.figures import framed
 from granite_xai.estimator import Granite, fit_with_evaluations, fitted_view
 from granite_xai.fit import FitRun
@@ -288,7 +287,7 @@ def _source(granite: Granite, found: FitRun | None, X: Any, y: Any, unit: str) -
     values, target = known_values(granite, found, X, y)
     known, score = values.evaluations, None
     if target is not None:
-        predictions = by_power_of_two(known.predictions + known.offset, known.exponent)
+        predictions = known.predictions + known.offset
         score = _score(fitted_view(granite), X, predictions, target)
     return ReportSource(granite, values, unit, str(getattr(y, "name", None) or ""), score)
 
@@ -410,15 +409,13 @@ def _evaluation(granite: Granite, test: Any) -> dict[str, Any]:
     """The regions on rows that the fit did not see."""
     X, y = test if isinstance(test, tuple) and len(test) == 2 else (test, None)
     found, fitted = granite.evaluate(X, y), fitted_view(granite).result
-    floors = by_power_of_two(fitted.floors, fitted.unit)
+    floors = fitted.floors
     if (
         len(floors) == 1 and found.disagreement <= floors[0] > 0.0
     ):  # rounding, as on the fitting rows
         before = found.global_disagreement if found.global_disagreement > floors[0] else 0.0
         zeros = np.zeros_like(found.regional)
-        found = replace(
-            found, disagreement=0.0, global_disagreement=before, regional=zeros, ratios=None
-        )
+        found = replace(found, disagreement=0.0, global_disagreement=before, regional=zeros)
     keys = ("region", "rule", "n_samples", "disagreement")
     lines = zip(
         range(len(found.rules)), found.rules, found.counts, found.regional.tolist(), strict=True

@@ -12,7 +12,6 @@ import numpy as np
 from granite_xai.base.errors import choose, real_number, whole_number
 from granite_xai.base.typing import BoolArray, FloatArray, IntArray
 from granite_xai.compute import Resources
-from granite_xai.compute.units import by_power_of_two
 from granite_xai.curves import Ice, require_numeric
 from granite_xai.evaluations.steps import Vectors
 from granite_xai.explainer import Explainer
@@ -104,8 +103,7 @@ class Clusters(Partitioner):
     def vectors(self, problem: Problem) -> FloatArray:
         """What is clustered, one vector a row."""
         if isinstance(self.on, Ice):
-            vectors = self.on.vectors(problem.predictor, problem.table, problem.resources)
-            return by_power_of_two(vectors, -problem.evaluations.exponent)
+            return self.on.vectors(problem.predictor, problem.table, problem.resources)
         (effect,) = self.extra_effects(problem.route, problem.resources, problem.seed)
         return local_values(effect, problem.evaluations)[:, 0].T
 

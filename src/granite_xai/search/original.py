@@ -12,7 +12,6 @@ from granite_xai.base.errors import choose, real_number, whole_number
 from granite_xai.base.typing import FloatArray
 from granite_xai.catalog import question
 from granite_xai.compute import Resources
-from granite_xai.compute.units import by_power_of_two
 from granite_xai.curves import ice_curves, make_grid, require_numeric
 from granite_xai.engine.splits import Splits
 from granite_xai.evaluations.evaluations import Evaluations
@@ -111,9 +110,7 @@ class RepidTree(Partitioner):
         )
         node, total = tree.grown(posed), problem.shares.total
         shares = np.array([leaf.disagreement for _, leaf in leaves(node)])
-        losses = by_power_of_two(
-            np.append(1.0, shares) * root * total, 2 * problem.evaluations.exponent
-        )
+        losses = np.append(1.0, shares) * root * total
         return PartitionResult(
             measured(node, problem), {"loss_": float(losses[0]), "region_losses_": losses[1:]}
         )
@@ -148,7 +145,7 @@ class RepidTree(Partitioner):
     def _curves(self, problem: Problem, position: int) -> Vectors:
         grid = make_grid(problem.table, position, self.points, "equidistant")
         curves = ice_curves(problem.predictor, problem.table, grid, problem.resources)
-        curves = centred(by_power_of_two(curves, -problem.evaluations.exponent))
+        curves = centred(curves)
         if not self.trim:
             return Vectors(curves)
         return Vectors(curves, position, grid.values, problem.table.columns[position].values)
