@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from granite_xai.base.typing import FloatArray, IntArray
+from granite_xai.base.typing import BoolArray, FloatArray, IntArray
 from granite_xai.tables import Column, Table
 
 CELLS = 16  # values that stand for a column
@@ -185,17 +185,19 @@ def _learn_column(
     column: Column, weights: FloatArray, pilot: IntArray, ask: Ask, cells: int, most: int
 ) -> ValueCells:
     present = column.codes >= 0
-    mass = np.bincount(
+    mass: FloatArray = np.bincount(
         column.codes[present], weights=weights[present], minlength=len(column.levels)
-    )
+    ).astype(np.float64)
     carriers = first_carriers(column)
     asked = _pilot_levels(column, mass, most)
     curves = _curves(column.position, pilot, carriers[asked], ask)  # (outputs, values, rows)
 
     nearest = _nearest_asked(column, asked)  # for each level the number of a pilot value
     seen = nearest >= 0
-    value_mass = np.bincount(nearest[seen], weights=mass[seen], minlength=len(asked))
-    value_mass = np.maximum(value_mass, np.finfo(float).tiny)
+    value_mass: FloatArray = np.maximum(
+        np.bincount(nearest[seen], weights=mass[seen], minlength=len(asked)),
+        np.finfo(np.float64).tiny,
+    )
     interactions = _interactions(curves, value_mass)
     floor = FLAT * float(np.sum([np.var(own) for own in curves])) * len(pilot)
     if column.is_ordered:
@@ -270,7 +272,7 @@ def _interactions(curves: FloatArray, mass: FloatArray) -> FloatArray:
     return np.asarray(centred.transpose(1, 0, 2).reshape(curves.shape[1], -1))
 
 
-def _most_typical(interactions: FloatArray, mass: FloatArray, members: FloatArray) -> int:
+def _most_typical(interactions: FloatArray, mass: FloatArray, members: BoolArray) -> int:
     """The value of a cell that is nearest to the cell's mean curve."""
     inside = np.flatnonzero(members)
     mean = mass[inside] @ interactions[inside] / mass[inside].sum()
