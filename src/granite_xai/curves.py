@@ -345,19 +345,45 @@ def _curves(
 
 
 def grid_curve(column: Column, evaluations: Evaluations, shares: FloatArray) -> FloatArray:
-    """``F_S`` of a column for missing values (entry 0) and every level, interpolated between those of its grid."""
+    """``F_S`` of a column for missing values (entry 0) and every level, from the values of its grid.
+
+    Between the values of a grid of quantiles it is interpolated; where a pilot chose the values it
+    runs as the pilot's mean curve does inside each cell.
+    """
     own = frozenset({column.position})
-    matrix, ends = evaluations.matrices[own], evaluations.snapped[own].ends
+    matrix = evaluations.matrices[own]
+    snapped = evaluations.snapped[own]
     if matrix.levels is None:
         raise ValueError(f"column {column.name!r} is not on a grid")
     P = evaluations.primitives or NUMPY
-    by_line, present = P.host(P.product(matrix.values, P.array(shares))), matrix.levels >= 0
-    known, first = np.unique(
-        np.append(matrix.levels[present], [0, len(column.levels) - 1]), return_index=True
-    )
-    places = _scale(sortable(column, column)[0], column)
-    curve = np.interp(places, places[known], np.append(by_line[present], ends @ shares)[first])
-    return np.append(evaluations.predictions @ shares if present.all() else by_line[0], curve)
+    by_line = P.host(P.product(matrix.values, P.array(shares)))
+    present = matrix.levels >= 0
+    at_missing = evaluations.predictions @ shares if present.all() else by_line[0]
+    if snapped.offsets is not None:
+        known = snapped.offsets.levels
+        values = by_line[snapped.offsets.cells] + snapped.offsets.offsets
+    else:
+        ends = np.zeros(0)
+        outermost = np.zeros(0, dtype=np.intp)
+        if snapped.ends is not None:
+            ends = snapped.ends @ shares
+            outermost = np.array([0, len(column.levels) - 1])
+        known, first = np.unique(
+            np.append(matrix.levels[present], outermost).astype(np.intp), return_index=True
+        )
+        values = np.append(by_line[present], ends)[first]
+    if column.is_ordered:
+        places = _scale(sortable(column, column)[0], column)
+        curve = np.interp(places, places[known], values)
+    else:
+        curve = np.full(len(column.levels), at_missing)
+        curve[known] = values
+        # A label that nobody asked about has the value that stands for it.
+        lines = np.zeros(len(column.levels), dtype=np.intp)
+        lines[column.codes[column.codes >= 0]] = matrix.codes[column.codes >= 0]
+        unknown = ~np.isin(np.arange(len(column.levels)), known)
+        curve[unknown] = by_line[lines[unknown]]
+    return np.append(at_missing, curve)
 
 
 def _fidelity(known: Evaluations, regions: Sequence[IntArray], fits: Sequence[FloatArray]) -> float:

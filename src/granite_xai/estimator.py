@@ -26,7 +26,15 @@ from granite_xai.compute import Resources
 from granite_xai.explanation import Explanation
 from granite_xai.fit import FitResult, FitRun
 from granite_xai.fit_options import chosen_limits
-from granite_xai.fitting import collected_for, half_samples, open_inputs, path_of, refits, searched
+from granite_xai.fitting import (
+    collected_for,
+    half_samples,
+    open_inputs,
+    path_of,
+    planned,
+    refits,
+    searched,
+)
 from granite_xai.models import Usage, accepts_missing
 from granite_xai.new_rows import Evaluation, FittedGranite, evaluate_rows
 from granite_xai.row import (
@@ -228,7 +236,7 @@ class Granite(BaseEstimator):
         """
         record = Diagnostics()
         opened = open_inputs(self, *collected_for(self, X, y, sample_weight), None, record)
-        return dict(opened.afforded(next(opened.choices()), record).plan)
+        return planned(opened, record)
 
     def predict(self, X: Any, exact: bool = False) -> FloatArray:
         """The regional additive surrogate; ``exact``: ask the model for effects at new values, do not interpolate."""
@@ -380,8 +388,9 @@ def fitted_view(g: Any, output: Any = None, several: bool = False) -> FittedGran
         raise InputError(text, code="P01", argument="g", hint="Pass gx.Granite(model).fit(X).")
     check_is_fitted(g)
     resources = Resources() if g.resources is None else g.resources
-    if resources.max_grid == "auto":  # what the fit came to
-        resources = replace(resources, max_grid=g.diagnostics_.get("plan", {}).get("max_grid"))
+    older_grid = g.diagnostics_.get("plan", {}).get("max_grid")
+    if resources.max_grid == "auto" and older_grid is not None:  # of a file of version 2
+        resources = replace(resources, max_grid=older_grid)
     found = FittedGranite(
         vars(g)["_fitted"], resources, g.diagnostics_, g.max_samples, vars(g).get("_run")
     )
@@ -403,7 +412,7 @@ def fit_with_evaluations(
     record = Diagnostics()
     with record.stage("total"):
         opened = open_inputs(g, *collected_for(g, X, y, sample_weight), clusters, record)
-        found = searched(opened, record, g.__dict__)
+        found = searched(opened, record)
     record.note("stop_reasons", [region.stop_reason for region in found.result.partition])
     asked = (opened.predictor.usage, *(each.usage for each in opened.predictor.outputs.values()))
     record.note("model", Usage(*map(sum, zip(*asked, strict=True)))._asdict())

@@ -44,12 +44,14 @@ from granite_xai.evaluations.evaluations import (
     Bins,
     Coordinates,
     Evaluations,
+    FineOffsets,
     GridColumn,
     Matrix,
     cells_of,
 )
-from granite_xai.evaluations.plan import Distinct, Grid, Plan, ends, footprint, plan
+from granite_xai.evaluations.plan import Distinct, Grid, Plan, Values, ends, footprint, plan
 from granite_xai.evaluations.steps import Steps
+from granite_xai.evaluations.values import ValueCells
 from granite_xai.interaction import union
 from granite_xai.masking import Masking
 from granite_xai.masking.accumulated import fit_steps
@@ -76,6 +78,8 @@ class EvaluationPlan:
         default_factory=dict
     )  # by a copula, with the distinct visible values
     outputs: int = 1  # that are evaluated, each with matrices of its own
+    value_cells: Mapping[int, ValueCells] = field(default_factory=dict)  # chosen by a pilot
+    output: int = 0  # number of the output that is evaluated
 
     def rows(self, table: Table, recombined: bool = True) -> int:
         """Rows sent to the model: predictions, rows against a baseline, and recombined rows unless trees give them."""
@@ -83,8 +87,10 @@ class EvaluationPlan:
             (masking, len(table.distinct(sorted(T))[1]) if T else 1) for masking, T in self.against
         )
         baseline = sum(masking.n_references * count for masking, count in counts)
-        # The ends of the columns on a grid, and the exact gaps of a few rows.
-        grid = 2 * table.n_rows * len(self.snapped) + self.checked**2 * len(self.kept.stores)
+        grid = 0
+        if not self.value_cells:
+            # The ends of the columns on a grid of quantiles, and the exact gaps of a few rows.
+            grid = 2 * table.n_rows * len(self.snapped) + self.checked**2 * len(self.kept.stores)
         planned = self.kept.rows + self.streamed.rows + grid if recombined else 0
         steps = [
             found.points(found.fitted)[2]
@@ -208,14 +214,25 @@ def request(
     table: Table,
     effects: Sequence[ResolvedExplainer],
     also: AbstractSet[Coalition] = frozenset(),
-    max_grid: int | None = None,
+    values: Values = None,
     cells: IntArray | None = None,
 ) -> EvaluationPlan:
-    """The readings of all effects in one plan, on grids of ``max_grid`` values (C22), values of one cell only once."""
+    """The readings of all effects in one plan.
+
+    Parameters
+    ----------
+    table : Table
+    effects : sequence of ResolvedExplainer
+    also : set of coalitions
+        Further sets that are evaluated.
+    values : int, LearnedValues or None
+        Values that stand for a column (C22); None: all.
+    cells : array of shape (n_rows, n_columns), optional
+        Values with the same number are one to the model, and evaluated once.
+    """
     needed = [(effect.masking, effect.needed()) for effect in effects]
-    grid = Grid.of(
-        table, None if any(each.sampled for _, each in needed) else max_grid
-    )  # a copula draws all values
+    copula_draws_all_values = any(each.sampled for _, each in needed)
+    grid = Grid.of(table, None if copula_draws_all_values else values)
     for effect in effects:
         _require_own_values(effect, table, grid)
     readings: set[Reading] = set().union(*(effect.readings() for effect in effects))
@@ -241,7 +258,32 @@ def request(
         (masking, T) for masking, each in needed for T in each.sampled if T and everything != T
     }
     sampled = {(masking, T): Distinct(*table.distinct(sorted(T))) for masking, T in drawn}
-    return EvaluationPlan(effects, kept, streamed, against, readings, binned, coordinates, sampled)
+    return EvaluationPlan(
+        effects=effects,
+        kept=kept,
+        streamed=streamed,
+        against=against,
+        readings=readings,
+        binned=binned,
+        coordinates=coordinates,
+        sampled=sampled,
+        value_cells=grid.cells,
+    )
+
+
+def takes_values(effect: ResolvedExplainer, table: Table) -> bool:
+    """Whether columns may be replaced by a few of their values: the effect of a set reads no others."""
+    everything = frozenset(range(table.n_columns))
+    if effect.pairwise or effect.needed().sampled or effect.changes():
+        return False
+    for members, terms in zip(effect.layout.sets, effect.terms, strict=True):
+        own = union(members)
+        if len(own) > 1:
+            return False
+        readable = {frozenset(), own, everything - own, everything}
+        if any(isinstance(term, frozenset) and term not in readable for term in terms):
+            return False
+    return True
 
 
 def _require_own_values(effect: ResolvedExplainer, table: Table, grid: Grid) -> None:
@@ -315,7 +357,16 @@ def evaluate(
                 y if y is None or y.ndim == 1 else y[:, k],
             )
             runs.append(
-                _evaluate(way, asked, reference, limits, way.fast(count), target, state, **given)
+                _evaluate(
+                    way,
+                    replace(asked, output=k),
+                    reference,
+                    limits,
+                    way.fast(count),
+                    target,
+                    state,
+                    **given,
+                )
             )
         first, *others = deque(zip(*runs, strict=True), maxlen=1)[
             0
@@ -391,7 +442,8 @@ def _evaluate(
         bins={key: Bins.of(own) for key, own in numbers.items()},
         against=against,
         snapped={
-            S: further.snapped(S, grid, matrices[S], against) for S, grid in asked.snapped.items()
+            S: further.snapped(S, grid, matrices[S], against, asked.value_cells, asked.output)
+            for S, grid in asked.snapped.items()
         },
         attributions={
             term: Matrix(phi, np.arange(table.n_rows)) for term, phi in attributions.items()
@@ -403,6 +455,18 @@ def _evaluate(
         space=space,
         coordinates=(coordinates or Coordinates.of(table)) if asked.coordinates else None,
         primitives=primitives,
+    )
+
+
+def _fine_offsets(cells: ValueCells, distinct: Distinct, output: int) -> FineOffsets | None:
+    """How curves of an output run between the values of a grid; None for rows that are not the fit's."""
+    if distinct.levels is None or not np.all(np.isin(cells.standing, distinct.levels)):
+        return None
+    lines = np.searchsorted(distinct.levels, cells.standing)
+    return FineOffsets(
+        levels=cells.pilot_levels,
+        cells=lines[cells.cell_of_level[cells.pilot_levels]],
+        offsets=cells.offsets[output],
     )
 
 
@@ -424,19 +488,30 @@ class _Further(NamedTuple):
         distinct: Distinct,
         matrix: Matrix,
         against: Mapping[Reading, FloatArray],
+        value_cells: Mapping[int, ValueCells],
+        output: int,
     ) -> GridColumn:
         """A column on its grid: every row is given what the row that carries its grid value has."""
         carrier = distinct.representatives[distinct.codes]
-        found = (self.primitives or NUMPY).host(
-            self.source(columns, ends(self.route.table, min(columns)))
-        )
-        at_ends = self.extent.see(found) - self.offset
+        cells = value_cells.get(min(columns))
+        at_ends = None
+        if cells is None:
+            found = (self.primitives or NUMPY).host(
+                self.source(columns, ends(self.route.table, min(columns)))
+            )
+            at_ends = self.extent.see(found) - self.offset
         own_bins = {
             key: Bins.of(own[carrier]) for key, own in self.bins.items() if key[1] == columns
         }
         own_against = {key: own[:, carrier] for key, own in against.items() if key[1] == columns}
         own = cells_of(matrix.values, matrix.codes, np.arange(len(carrier)), self.primitives)
-        return GridColumn(own, at_ends, own_bins, own_against)
+        return GridColumn(
+            predictions=own,
+            ends=at_ends,
+            offsets=None if cells is None else _fine_offsets(cells, distinct, output),
+            bins=own_bins,
+            against=own_against,
+        )
 
     def drawn(self, masking: Masking, visible: Coalition, distinct: Distinct) -> Matrix:
         """``F`` at the visible values with hidden ones drawn by a copula, centred."""

@@ -158,7 +158,7 @@ class Explainer:
         reference = fit_reference(
             effect.readings(), effect.changes(), everyone, weights, random_state
         )
-        asked = request(table, [effect], max_grid=limits.grid, cells=route.cells)
+        asked = request(table, [effect], values=limits.grid, cells=route.cells)
         # Ranks, like bins, are those among all rows.
         ranks = Coordinates.of(everyone).restrict(chosen) if asked.coordinates else None
         weights, target = weights[chosen], None if target is None else target[chosen]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import astuple, dataclass, field, replace
 from functools import partial
@@ -19,13 +19,16 @@ from granite_xai.chance.path import Path, path_of
 from granite_xai.chance.replicates import Chance, ChanceRule, Confidence, Replicates
 from granite_xai.chance.stability import Stability
 from granite_xai.compute import Meter, Resources, one_blas_thread, resolve_jobs
+from granite_xai.compute.limits import model_row_budget
 from granite_xai.curves import SurrogateFit, described
 from granite_xai.disagreement import Objective, ResolvedQuestion, shares
 from granite_xai.engine.masked import central_rows
 from granite_xai.engine.splits import CUT_BYTES, Splits, signs
 from granite_xai.evaluation_plan import EvaluationPlan, Unfinished, evaluate, request
 from granite_xai.evaluations.evaluations import Evaluations
-from granite_xai.evaluations.noise_floor import Probe, probe
+from granite_xai.evaluations.noise_floor import probe
+from granite_xai.evaluations.plan import Values
+from granite_xai.evaluations.values import LearnedValues, learn_values
 from granite_xai.fit_checks import (
     causes,
     grid_check,
@@ -35,9 +38,9 @@ from granite_xai.fit_checks import (
     order_of,
 )
 from granite_xai.influence import PlayersAndSets
-from granite_xai.interaction import Additive
+from granite_xai.interaction import Additive, union
 from granite_xai.masking.fitted import FittedMaskings, fit_reference
-from granite_xai.models import Predictor
+from granite_xai.models import Predictor, Rows
 from granite_xai.moments.questions import question_statistics
 from granite_xai.regions.nodes import Leaf, Node
 from granite_xai.regions.partition import Partition
@@ -45,9 +48,10 @@ from granite_xai.resolved import ResolvedExplainer
 from granite_xai.search.clarity import split_clarity
 from granite_xai.search.problem import GivenRules, Partitioner, PartitionResult, Problem
 from granite_xai.search.tree import Tree
-from granite_xai.tables import Table
+from granite_xai.tables import Table, recombine
 from granite_xai.trees.routes import Route, Routed
 
+PILOT_SHARE = 0.25  # of the model rows of a fit that its pilot may take
 Measured = tuple[
     FloatArray, FloatArray, float
 ]  # on all rows: roots, floors, and the noise of one prediction
@@ -60,6 +64,7 @@ _OF_RESULTS = (
     "weights",
     "missing",
     "confidence",
+    "values",
 )
 _OF_PROBLEMS = ("route", "missing", "resources", "n_jobs", "diagnostics", "tree", "seed")
 
@@ -84,10 +89,11 @@ class FitInputs(Routed):
     diagnostics: Diagnostics
     confidence: Confidence | None
     clusters: IntArray
-    probed: Probe | None = None
     plan: Mapping[str, Any] = field(default_factory=dict)
     unfinished: Unfinished | None = None
     readable: bool = False  # whether left-out rows choose the price of a region
+    values: Values = None  # that stand for a column; None: all are evaluated
+    cells: int | None = None  # values that a pilot shall choose for each column; None: no pilot
 
     def priced(self, alpha: float) -> FitInputs:
         """The same with another price of a region, where a tree is searched."""
@@ -127,6 +133,7 @@ class FitResult:
         None  # where the price of a region was chosen by it, or somebody asked for it
     )
     learned: Mapping[str, Any] = field(default_factory=dict)
+    values: Values = None  # that stood for a column; None: all were evaluated
     fingerprint: object = None
     outputs: Mapping[Any, FitResult] = field(
         default_factory=dict
@@ -168,20 +175,23 @@ class FitRun(NamedTuple):
 
 def run(inputs: FitInputs) -> FitRun:
     """Ask the model, search for regions, and describe them."""
-    record, asked = inputs.diagnostics, requested(inputs)
+    record = inputs.diagnostics
+    probed = probe(inputs.predictor, inputs.table, record)
+    if inputs.cells is not None:
+        with record.stage("pilot"):
+            inputs = replace(inputs, values=learned_values(inputs, singles_compared(inputs)))
+    asked = requested(inputs)
     reference = fit_reference(
         asked.readings, asked.changes, inputs.table, inputs.weights, inputs.seed
     )
     record.note("bytes", asked.bytes)
     stages = asked.stages(inputs.route, inputs.resources, candidate_bytes(inputs))
     record.note("plan", {**stages, **inputs.plan})
-    probed = inputs.probed or probe(inputs.predictor, inputs.table, record)
     with record.stage("evaluations"):
         how = handed_on(inputs, "weights", "y", "resources", "n_jobs", "diagnostics", "unfinished")
-        how |= {"planned": inputs.plan.get("seconds", {}).get("evaluations")}
         evaluations, extent = evaluate(inputs.route, asked, reference, **how)
         extent.require_sizeable()
-    if evaluations.snapped:
+    if evaluations.snapped and inputs.cells is None:
         limits = inputs.resources, asked.checked, inputs.seed
         note = grid_check(
             inputs.comparisons, inputs.route, evaluations, reference, limits, inputs.y
@@ -344,6 +354,45 @@ def _described(
         return FitResult(**known, remaining=remaining, centres=_centres(evaluations, rows))
 
 
+def singles_compared(inputs: FitInputs) -> set[Coalition]:
+    """Single columns whose predictions a fit reads: those of its questions, and of the surrogate."""
+    compared = {
+        union(members)
+        for comparison in inputs.comparisons
+        for members in comparison.first.layout.sets
+    }
+    if _asks_all(inputs):
+        compared |= _additive(inputs)
+    return {columns for columns in compared if len(columns) == 1}
+
+
+def learned_values(inputs: FitInputs, columns: Iterable[Coalition]) -> LearnedValues | None:
+    """The values that stand for some columns, chosen by what the model does for a few rows."""
+    if inputs.cells is None:
+        return None
+    predictor = inputs.predictor
+    table = inputs.table
+
+    def ask(base_rows: IntArray, donor_rows: IntArray, column: int) -> FloatArray:
+        """Predictions of all outputs for rows with one column taken from other rows."""
+
+        def build(at: Any) -> Any:
+            return recombine(table, base_rows[at], table, donor_rows[at], [column])
+
+        sent = Rows(len(base_rows), table, base_rows, table, donor_rows, (column,))
+        return predictor.evaluate_every(build, sent)
+
+    return learn_values(
+        table,
+        inputs.weights,
+        sorted(min(own) for own in columns if len(own) == 1),
+        ask,
+        cells=inputs.cells,
+        budget=PILOT_SHARE * model_row_budget(inputs.resources),
+        seed=inputs.seed,
+    )
+
+
 def requested(inputs: FitInputs) -> EvaluationPlan:
     """What a fit asks of the model: both sides of every question, and of one about all columns the surrogate."""
     effects = [
@@ -351,7 +400,7 @@ def requested(inputs: FitInputs) -> EvaluationPlan:
     ]
     also = _additive(inputs) if _asks_all(inputs) else frozenset()
     every = [*effects, *inputs.extra_effects]
-    asked = request(inputs.table, every, also, inputs.resources.grid, inputs.route.cells)
+    asked = request(inputs.table, every, also, inputs.values, inputs.route.cells)
     return replace(asked, outputs=len(inputs.predictor.outputs) or 1)
 
 
@@ -380,7 +429,8 @@ def _completed(inputs: FitInputs, evaluations: Evaluations) -> Evaluations:
     wanted = _additive(inputs) - {frozenset(), evaluations.everything, *evaluations.stored_as}
     if not wanted:
         return evaluations
-    asked = request(inputs.table, [], wanted, inputs.resources.grid, inputs.route.cells)
+    values = inputs.values if inputs.cells is None else learned_values(inputs, wanted)
+    asked = request(inputs.table, [], wanted, values, inputs.route.cells)
     more, _ = evaluate(
         inputs.route,
         asked,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
@@ -14,16 +14,19 @@ from sklearn.base import clone
 from granite_xai import fit_options as options
 from granite_xai.base.errors import Diagnostics, InputError, ModelWarning, ResourceError, choose
 from granite_xai.base.typing import FloatArray, IntArray
-from granite_xai.chance.estimate import PRECISE, Estimate, RowChoice, choices
+from granite_xai.chance.estimate import Estimate, drawn
 from granite_xai.chance.path import Path
 from granite_xai.chance.replicates import Confidence
 from granite_xai.chance.stability import RefitCurve, Stability, halves, refit_interval, stability_of
-from granite_xai.compute import Resources, TooSlowError, progress, resolve_jobs
-from granite_xai.cost import FIRST_ROOM, ROOM, affordable, within
+from granite_xai.compute import Resources, progress, resolve_jobs
+from granite_xai.compute.limits import model_row_budget
+from granite_xai.cost import plan_facts, price
 from granite_xai.curves import fit_surrogate, grid_codes
-from granite_xai.disagreement import Disagreement, Objective
-from granite_xai.evaluation_plan import Unfinished
-from granite_xai.evaluations.plan import require_room
+from granite_xai.disagreement import Disagreement, Objective, ResolvedQuestion
+from granite_xai.evaluation_plan import takes_values
+from granite_xai.evaluations.noise_floor import PROBED_ROWS, probe
+from granite_xai.evaluations.plan import Values, require_room
+from granite_xai.evaluations.values import CELLS
 from granite_xai.explainer import target_for
 from granite_xai.fit import FitInputs, FitResult, FitRun, again, find_path, handed_on, run
 from granite_xai.masking.bins import carriers
@@ -37,15 +40,31 @@ from granite_xai.new_rows import (
     fitting_estimate,
     rows_by_region,
 )
+from granite_xai.resolved import ResolvedExplainer
+from granite_xai.sampling import (
+    FEWEST_SEARCHING,
+    MOST_HELD_OUT,
+    Draw,
+    RowChoice,
+    affordable_rows,
+    draw_rows,
+    held_out_share,
+    numbered_by_first_row,
+)
 from granite_xai.search.optimal import refused
 from granite_xai.search.problem import GivenRules, OwnPartitioner, Partitioner
 from granite_xai.search.tree import Tree
 from granite_xai.tables import Column, Table, read_table
 from granite_xai.tables.opening import collected, is_lazy
+from granite_xai.tables.order import row_order
 from granite_xai.trees.routes import Route
 
 POINTS = 20  # values at which a curve over refits is told
-LEAST = 125  # rows that search, at least, where time or memory is short
+FIRST_RUNG = 250  # rows that search first under max_seconds
+FIRST_CELLS = 8  # values of each column in that first search
+GROWTH_OF_RUNG = 2.2  # how much longer twice as many rows take
+FEWEST_AT_ALL = 100  # rows that search, at least, within an explicit budget of model rows
+PAIR_ROWS = (1000, 500, 250)  # rows that search where the cost grows with their square
 _OF_THE_TREE = (
     "max_depth",
     "min_samples_leaf",
@@ -76,12 +95,33 @@ class Rows:
     y: FloatArray | None
     weights: FloatArray
     clusters: IntArray
+    order: IntArray | None = None  # in which the rows are used; None: as they stand
+
+    @property
+    def positions(self) -> IntArray:
+        """Where each row stands in the user's table."""
+        return np.arange(self.table.n_rows) if self.order is None else self.order
+
+    def in_fixed_order(self) -> Rows:
+        """The same rows, known by place in an order that depends only on what they hold."""
+        order = row_order(self.table, self.y, self.weights, self.clusters)
+        return Rows(
+            table=self.table,
+            y=self.y,
+            weights=self.weights[order],
+            clusters=numbered_by_first_row(self.clusters[order]),
+            order=order,
+        )
 
     def take(self, rows: IntArray) -> Rows:
         """Some of the rows; always a copy: what is written into X later must not change the fit."""
-        y = None if self.y is None else self.y[rows]
-        together = np.unique(self.clusters[rows], return_inverse=True)[1].reshape(-1)
-        return Rows(self.table.take(rows), y, self.weights[rows], together)
+        places = self.positions[rows]
+        return Rows(
+            table=self.table.take(places),
+            y=None if self.y is None else self.y[places],
+            weights=self.weights[rows],
+            clusters=numbered_by_first_row(self.clusters[rows]),
+        )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -104,29 +144,80 @@ class OpenInputs:
     given: Rows | None  # rows that the user holds out
     readable: bool  # whether left-out rows choose the price of a region
 
-    def choices(self) -> Iterator[RowChoice]:
-        """The rows to use, then more of them."""
-        return choices(
-            self.everyone.weights, self.everyone.clusters, self.max_samples, self.holdout, self.seed
-        )
+    @property
+    def is_counted(self) -> bool:
+        """Whether a budget of model rows decides how many rows are used."""
+        return self.confidence is not None and self.max_samples == "auto"
 
-    def afforded(
-        self,
-        choice: RowChoice,
-        record: Diagnostics,
-        spent: float = 0.0,
-        per_row: float = 0.0,
-        first: bool = True,
-    ) -> FitInputs:
-        """The finest plan for these rows that fits the limits (M13), after so many seconds; the first may fill them."""
-        limits = self.resources
-        if limits.max_seconds is not None:
-            limits = replace(limits, max_seconds=max(limits.max_seconds - spent, 1e-3))
-        inputs = replace(self.chosen(choice.search, record), resources=limits)
-        found = affordable(
-            inputs, len(choice.held_out), per_row, room=FIRST_ROOM if first else ROOM
-        )
-        return replace(found, unfinished=Unfinished())
+    @property
+    def budget(self) -> int:
+        """Rows that a fit may send to the model."""
+        return model_row_budget(self.resources)
+
+    def draw(self) -> Draw:
+        """All rows in the order in which they are used."""
+        return draw_rows(self.everyone.weights, self.everyone.clusters, self.seed)
+
+    def choice(self) -> RowChoice:
+        """The rows that search and those that are held out."""
+        if self.confidence is None:
+            rows = np.flatnonzero(self.everyone.weights > 0)
+            limit = len(rows) if self.max_samples is None else int(self.max_samples)
+            search = drawn(rows, self.everyone.clusters, limit, self.seed)
+            return RowChoice(search, rows[:0])
+        draw = self.draw()
+        if isinstance(self.holdout, float):
+            fixed = None if isinstance(self.max_samples, str | None) else self.max_samples
+            choice = held_out_share(draw, self.holdout, fixed)
+            if self.is_counted:
+                limit = self.affordable(draw, len(choice.search))
+                choice = held_out_share(draw, self.holdout, limit)
+            return choice
+        most = draw.n_rows if self.holdout is False else draw.most_searching()
+        n_search = most if self.max_samples is None else self.max_samples
+        if self.is_counted:
+            n_search = self.affordable(draw, most)
+        return self.beginning(draw, int(n_search))
+
+    def beginning(self, draw: Draw, n_search: int) -> RowChoice:
+        """The first rows of a draw; none are held out where the user does not want it."""
+        if self.holdout is False:
+            rows = np.concatenate([draw.search, draw.held_out])
+            search = draw.whole_clusters(rows, n_search)
+            return RowChoice(np.sort(search), rows[:0])
+        return draw.beginning(n_search)
+
+    def affordable(self, draw: Draw, most: int) -> int:
+        """Rows that search, at most, within the budget of model rows and the memory."""
+        sample = self.beginning(draw, min(most, FEWEST_SEARCHING))
+        inputs = self.chosen(sample.search, Diagnostics())
+        if inputs.cells is None:
+            return self._affordable_pairs(draw, most)
+        of_sample = price(inputs, 0, self.budget)
+        cost_of_row = of_sample.of_search / inputs.table.n_rows
+        fewest = FEWEST_SEARCHING
+        if self.resources.max_evaluations is not None:
+            fewest = FEWEST_AT_ALL
+        n_search = affordable_rows(cost_of_row, of_sample.pilot + PROBED_ROWS, self.budget)
+        if self.holdout is False or isinstance(self.holdout, float):
+            n_search = int((self.budget - of_sample.pilot - PROBED_ROWS) / cost_of_row)
+        bytes_of_row = of_sample.n_bytes / inputs.table.n_rows
+        fits_memory = int(self.resources.memory_limit / 4 / bytes_of_row)
+        return max(min(max(n_search, fewest), fits_memory, most), 1)
+
+    def _affordable_pairs(self, draw: Draw, most: int) -> int:
+        """The same where the cost grows with the square of the rows: groups, pairs, Shapley values."""
+        sizes = [most, *(size for size in PAIR_ROWS if size < most)]
+        for size in sizes:
+            choice = self.beginning(draw, size)
+            try:
+                inputs = self.chosen(choice.search, Diagnostics())
+                found = price(inputs, len(choice.held_out), self.budget)
+            except ResourceError:  # too dear even to be drawn
+                continue
+            if found.model_rows <= self.budget and size <= PAIR_ROWS[0]:
+                return size
+        return sizes[-1]
 
     def chosen(self, rows: IntArray, record: Diagnostics) -> FitInputs:
         """The inputs of a fit on some of the rows."""
@@ -157,17 +248,41 @@ class OpenInputs:
         record.note(
             "candidates", dict.fromkeys(some.table.names, 0)
         )  # stays so where no split is tried
+        comparisons = tuple(
+            each if self.confidence is None else each.beyond_chance() for each in every or asked
+        )
+        values, cells = self._values(some.table, comparisons, extra_effects)
+        if self.is_counted:  # the budget has decided on the rows: nothing is refused for it
+            resources = replace(resources, max_evaluations=None)
         return FitInputs(
-            **handed_on(self, *_OF_INPUTS),
+            **{**handed_on(self, *_OF_INPUTS), "resources": resources},
             **handed_on(some, "y", "weights", "clusters"),
             route=route,
-            comparisons=tuple(
-                each if self.confidence is None else each.beyond_chance() for each in every or asked
-            ),
+            comparisons=comparisons,
+            values=values,
+            cells=cells,
             question_weights=tuple(weight for _, weight in self.questions) * (len(names) or 1),
             extra_effects=extra_effects,
             diagnostics=record,
         )
+
+    def _values(
+        self,
+        table: Table,
+        comparisons: Sequence[ResolvedQuestion],
+        extra_effects: Sequence[ResolvedExplainer],
+    ) -> tuple[Values, int | None]:
+        """Values that stand for a column, as far as options tell, and how many a pilot shall choose."""
+        grid = self.resources.max_grid
+        if self.confidence is None:
+            return self.resources.grid, None
+        effects = [*both_sides(comparisons), *extra_effects]
+        by_column = table.n_columns > 1 and all(takes_values(each, table) for each in effects)
+        if grid is None or (grid == "auto" and not by_column):
+            return None, None
+        if not by_column:  # refused where the plan is made, with the reason
+            return self.resources.grid, None
+        return None, CELLS if grid == "auto" else int(grid)
 
 
 def open_inputs(
@@ -192,8 +307,6 @@ def open_inputs(
     record.note("seed", seed)
     confidence = options.chosen_confidence(g, seed)
     holdout, max_samples = options.chosen_holdout(g), options.chosen_samples(g)
-    if confidence is None:  # as in the paper: exact, whatever the time
-        resources = replace(resources, max_grid=resources.grid, max_seconds=None)
     behaviors = [question.first.behavior for question, _ in questions]
     choice = choose("missing", g.missing, {name: name for name in ("auto", "allow", "error")})
     table = read_rows_of(g, X)
@@ -209,6 +322,8 @@ def open_inputs(
     everyone = Rows(
         table, target_for(y, table, predictor, *behaviors), weights, _clusters(clusters, table)
     )
+    if confidence is not None:
+        everyone = everyone.in_fixed_order()
     given = None
     if isinstance(holdout, tuple | list):
         others = read_table(
@@ -241,99 +356,104 @@ def collected_for(g: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any,
     )
 
 
-def searched(opened: OpenInputs, record: Diagnostics, kept: dict[str, Any] | None = None) -> FitRun:
-    """Search on some rows and judge on others until that is precise; ``kept``: what interrupted fits evaluated."""
-    steps, found, reason = list[dict[str, Any]](), None, "as asked"
-    begin, kept = time.perf_counter(), {} if kept is None else kept
-    for choice in opened.choices():
-        try:
-            if found is None:
-                again, choice = _first(opened, choice, record, kept)
-            else:
-                again = _run(opened, choice, record, kept, time.perf_counter() - begin)
-        except ResourceError:
-            if found is None:
-                raise
-            reason = "more rows do not fit the limits"
-            few = f"{steps[-1]['search']:,} of {opened.everyone.table.n_rows:,} rows"
-            text = f"M13: {few} search: twice as many do not fit the limits "
-            record.warn(text + "(Resources(max_seconds=), Resources(memory_limit=)).", ModelWarning)
-            break
-        found = _judged(opened, again, choice)
-        judged = found.result.estimate
-        error = None if judged is None or np.isnan(judged.standard_error) else judged.standard_error
-        steps.append(
-            {
-                "search": len(choice.search),
-                "held_out": len(choice.held_out),
-                "standard_error": error,
-            }
-        )
-        used = choice
-        if error is not None and 2 * error <= PRECISE:
-            reason = "precise enough"
-            break
-        reason = "the table has no more rows" if opened.max_samples == "auto" else "as asked"
-    if found is None:
-        raise ValueError("no rows were chosen")
-    positions = {"search": used.search.tolist(), "held_out": used.held_out.tolist()}
-    record.note("rows", {**positions, "steps": steps, "reason": reason})
+def searched(opened: OpenInputs, record: Diagnostics) -> FitRun:
+    """Search on some rows and judge on others."""
+    if opened.resources.max_seconds is not None and opened.confidence is not None:
+        found, choice, reason = _within_seconds(opened, record, opened.resources.max_seconds)
+    else:
+        choice = opened.choice()
+        found = _fitted(opened, choice, record)
+        reason = _reason(opened, choice)
+    judged = found.result.estimate
+    error = None
+    if judged is not None and not np.isnan(judged.standard_error):
+        error = judged.standard_error
+    step = {
+        "search": len(choice.search),
+        "held_out": len(choice.held_out),
+        "standard_error": error,
+    }
+    places = opened.everyone.positions
+    record.note(
+        "rows",
+        {
+            "search": np.sort(places[choice.search]).tolist(),
+            "held_out": np.sort(places[choice.held_out]).tolist(),
+            "available": int(np.count_nonzero(opened.everyone.weights > 0)),
+            "steps": [step],
+            "reason": reason,
+        },
+    )
     return found
 
 
-def _first(
-    opened: OpenInputs, choice: RowChoice, record: Diagnostics, kept: Any
-) -> tuple[FitRun, RowChoice]:
-    """The first search; where nobody says how many rows, on half of them, and half again, until that fits."""
-    while True:
-        try:
-            return _run(opened, choice, record, kept, 0.0), choice
-        except ResourceError:
-            if opened.max_samples != "auto" or len(choice.search) < 2 * LEAST:
-                raise
-            generator = np.random.default_rng(opened.seed)
-            choice = RowChoice(
-                *(np.sort(generator.permutation(part)[: (len(part) + 1) // 2]) for part in choice)
-            )
+def planned(opened: OpenInputs, record: Diagnostics) -> dict[str, Any]:
+    """What a fit would do, before it is done; the model is asked about a few rows, for its speed."""
+    choice = opened.choice()
+    inputs = opened.chosen(choice.search, record)
+    found = price(inputs, len(choice.held_out), opened.budget)
+    asked = probe(inputs.predictor, inputs.table, record)
+    available = opened.everyone.table.n_rows
+    return plan_facts(inputs, found, len(choice.held_out), available, asked.seconds_per_row)
 
 
-def _run(
-    opened: OpenInputs, choice: RowChoice, record: Diagnostics, kept: dict[str, Any], spent: float
+def _reason(opened: OpenInputs, choice: RowChoice) -> str:
+    """Why so many rows are used."""
+    if not opened.is_counted:
+        return "as asked"
+    available = int(np.count_nonzero(opened.everyone.weights > 0))
+    if len(choice.search) + len(choice.held_out) == available:
+        return "all rows"
+    if len(choice.held_out) == MOST_HELD_OUT:
+        return "all rows, with enough of them held out"
+    return "max_evaluations"
+
+
+def _fitted(
+    opened: OpenInputs, choice: RowChoice, record: Diagnostics, cells: int | None = None
 ) -> FitRun:
-    """One search; on a smaller plan where the model proves slower than it was timed."""
-    inputs, per_row, first = _resumed(opened, choice, record, kept), 0.0, spent == 0.0
+    """One fit on some rows, judged on others; ``cells``: fewer values of each column."""
+    inputs = opened.chosen(choice.search, record)
+    if cells is not None and inputs.cells is not None:
+        inputs = replace(inputs, cells=min(cells, inputs.cells))
+    found = price(inputs, len(choice.held_out), opened.budget)
+    facts = plan_facts(inputs, found, len(choice.held_out), opened.everyone.table.n_rows, 0.0)
+    return _judged(opened, run(replace(inputs, plan=facts)), choice)
+
+
+def _within_seconds(
+    opened: OpenInputs, record: Diagnostics, seconds: float
+) -> tuple[FitRun, RowChoice, str]:
+    """Fits on more and more rows of one draw while there is time; the last complete one.
+
+    The first is always finished. The next begins only if, by what the last took, it will end in time.
+    """
+    begin = time.perf_counter()
+    whole = opened.choice()
+    draw = opened.draw()
+    n_search = min(FIRST_RUNG, len(whole.search))
     while True:
-        if inputs is None:
-            inputs = opened.afforded(choice, record, spent, per_row, first)
-        try:
-            return run(inputs)
-        except TooSlowError as error:
-            inputs, per_row = None, max(per_row, error.per_row)
-        except KeyboardInterrupt:
-            kept["_unfinished"] = inputs
-            raise
-
-
-def _resumed(
-    opened: OpenInputs, choice: RowChoice, record: Diagnostics, kept: dict[str, Any]
-) -> FitInputs | None:
-    """The inputs of an interrupted fit, if these are the same rows and model; said where they are not (R01)."""
-    past: FitInputs | None = kept.pop("_unfinished", None)
-    if past is None or past.unfinished is None:
-        return None
-    now = opened.chosen(choice.search, record)
-    same = now.table.same_rows(past.table) and np.array_equal(now.weights, past.weights)
-    if not same or now.predictor.model_output != past.predictor.model_output:
-        if len(choice.search) < past.table.n_rows:
-            kept["_unfinished"] = past  # more rows may follow
-        else:
-            record.remember(
-                "R01: the evaluations of the interrupted fit are of other rows or another model."
-            )
-        return None
-    now.predictor.batch_size = past.predictor.batch_size
-    record.note("resumed_matrices", len(past.unfinished.matrices))
-    return replace(within(now, past.resources), plan=past.plan, unfinished=past.unfinished)
+        is_last = n_search >= len(whole.search)
+        choice = whole if is_last else opened.beginning(draw, n_search)
+        started = time.perf_counter()
+        cells = FIRST_CELLS if n_search == FIRST_RUNG and not is_last else None
+        found = _fitted(opened, choice, record, cells)
+        if is_last:
+            return found, choice, _reason(opened, choice)
+        took = time.perf_counter() - started
+        if time.perf_counter() - begin + GROWTH_OF_RUNG * took > seconds:
+            break
+        n_search *= 2
+    available = int(np.count_nonzero(opened.everyone.weights > 0))
+    repeats = f"max_samples={n_search}"
+    if cells is not None:
+        repeats += f" with Resources(max_grid={cells})"
+    record.warn(
+        f"M13: stopped at max_seconds={seconds:g} after {n_search:,} of {available:,} rows. The figures hold; more "
+        f"rows may find more regions ({repeats} repeats this).",
+        ModelWarning,
+    )
+    return found, choice, "max_seconds"
 
 
 def _judged(opened: OpenInputs, found: FitRun, choice: RowChoice) -> FitRun:

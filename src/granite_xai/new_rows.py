@@ -21,6 +21,7 @@ from granite_xai.disagreement import ResolvedQuestion, ScaledObjective
 from granite_xai.engine.splits import Splits, signs
 from granite_xai.evaluation_plan import evaluate, request
 from granite_xai.evaluations.evaluations import Evaluations
+from granite_xai.evaluations.plan import Values
 from granite_xai.explainer import regional_part, target_for
 from granite_xai.explanation import Explanation, Part
 from granite_xai.fit import FitResult, FitRun
@@ -149,6 +150,11 @@ class NewRows:
     resources: Resources
     weights: FloatArray | None = None  # None: every row counts once
 
+    @property
+    def values(self) -> Values:
+        """Values that stand for a column: those of the fit, unless the limits name others."""
+        return self.fitted.values if self.resources.max_grid == "auto" else self.resources.grid
+
     def observe(
         self,
         effects: Sequence[ResolvedExplainer],
@@ -159,9 +165,7 @@ class NewRows:
         effects, maskings = _anchored(
             self.fitted, effects, maskings or self.fitted.reference, region
         )
-        wanted = request(
-            self.route.table, effects, max_grid=self.resources.grid, cells=self.route.cells
-        )
+        wanted = request(self.route.table, effects, values=self.values, cells=self.route.cells)
         weights = np.ones(self.route.table.n_rows) if self.weights is None else self.weights
         evaluations, _ = evaluate(
             self.route, wanted, maskings, resources=self.resources, weights=weights, y=self.y
@@ -356,9 +360,7 @@ def explain_rows(new: NewRows, regions: IntArray) -> Explanation:
     fitted, parts, sides = new.fitted, list[Part](), both_sides(new.fitted.comparisons)
     names = [name for each in fitted.comparisons for name in each.question.side_names]
     # A grid is that of all rows, in every region; without one, each region is asked about by itself, which costs less.
-    everywhere = (
-        new.observe(sides) if new.resources.grid is not None and not fitted.centres else None
-    )
+    everywhere = new.observe(sides) if new.values is not None and not fitted.centres else None
     for region, rows in rows_by_region(regions):
         parts += new.inside(region, rows, sides, everywhere).parts(
             region, names, rows, fitted.confidence

@@ -45,17 +45,11 @@ def weighted_sums(statistics: Statistics, lines: FloatArray) -> FloatArray:
     return found
 
 
-def plug_in(sets: Sequence[Statistics]) -> float:
-    """The summed mean squared gaps of the rows."""
-    ones = np.ones((1, sets[0].n_rows))
-    return float(sum(each.gap_or_loss(weighted_sums(each, ones))[0] for each in sets))
-
-
 def closed_form(
     sets: Sequence[FullAgainstPure], clusters: IntArray | None, level: float
 ) -> tuple[float, float, float, float]:
     """Disagreement of "ICE against PDP", its chance level, its chance bar, and it corrected."""
-    shown = plug_in(sets)
+    shown = sum(each.mean_squared_gap() for each in sets)
     by_chance = sum(chance_level(each, clusters) for each in sets)
     interacting = [each for each in sets if each.rank > 0]
     bar = 0.0

@@ -32,16 +32,17 @@ class Resources:
     memory_limit : int
         Bytes that our own arrays may take in memory; evaluations beyond it go to temporary files.
     max_seconds : float, optional
-        Time that a fit may take, about: what does not fit is planned smaller, on grids first and then with fewer rows,
-        and said (``diagnostics_["plan"]``). None: any time.
+        Time that a fit may take, about. The fit begins with 250 rows and doubles them while there is time; the last
+        complete step is the answer, and the first note says so. None: any time; the result never depends on the clock.
     max_evaluations : int, optional
-        Rows that may be sent to the model; a plan that needs more is refused. None: any number that fits the time.
+        Rows that may be sent to the model: fewer of the table's rows are used where more would be needed. None: a
+        million, which explicit ``max_samples`` or ``max_grid`` may exceed.
     max_grid : int, "auto" or None
-        Observed values that stand for an ordered column with more distinct values than that, in every term of its own
-        gap; the cost is then linear in the rows. For pure and full effects of single columns. None: exact; "auto":
-        exact if that fits the time, otherwise 128, 64 or 32.
+        Values of a column at which the model is asked, chosen by what it does for a few rows; one of them stands for
+        each of the others in every term of the column's own gap, and the cost is linear in the rows. For pure and full
+        effects of single columns. "auto": 16. None: all values, as in the paper.
     batch_size : int, optional
-        Rows of one call of the model; the last batch is shorter. None: a fixed default, less for a slow model.
+        Rows of one call of the model; the last batch is shorter. None: a fixed default.
     dtype : "float64"
         Numbers in which the split search decides, on the processor and on a device. Single precision is refused: on the
         processor it was never faster, and it cannot decide.
@@ -59,7 +60,7 @@ class Resources:
     """
 
     memory_limit: int = 2**29
-    max_seconds: float | None = 60.0
+    max_seconds: float | None = None
     max_evaluations: int | None = None
     max_grid: int | Literal["auto"] | None = "auto"
     batch_size: int | None = None
@@ -88,6 +89,14 @@ class Resources:
     def grid(self) -> int | None:
         """Values of a grid; None: exact, as "auto" is until a plan says otherwise."""
         return None if isinstance(self.max_grid, str) else self.max_grid
+
+
+MODEL_ROWS = 1_000_000  # that a fit sends to the model where nobody says how many
+
+
+def model_row_budget(resources: Resources) -> int:
+    """Rows that a fit may send to the model."""
+    return MODEL_ROWS if resources.max_evaluations is None else resources.max_evaluations
 
 
 class TooSlowError(ResourceError):

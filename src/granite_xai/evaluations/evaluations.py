@@ -193,18 +193,56 @@ class Coordinates:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GridColumn:
-    """What a column on a grid changes in its own gap (C22)."""
+    """What a column on a grid changes in its own gap (C22).
 
-    predictions: FloatArray  # (n,) float: ``E_S[code(n), n]``: F at the rows with the column snapped, centred
-    ends: FloatArray  # (2, n) float: ``E_S`` at the smallest and the largest value, for curves beyond the grid alone
-    bins: Mapping[Reading, Bins]  # from (masking, S) to the bin of each row's snapped value
-    against: Mapping[
-        Reading, FloatArray
-    ]  # from (masking, S) to ``F(x_S, b)`` at each row's snapped value
+    Parameters
+    ----------
+    predictions : array of shape (n,)
+        ``E_S[code(n), n]``: F at the rows with the column snapped, centred.
+    ends : array of shape (2, n), optional
+        ``E_S`` at the smallest and the largest value, for curves beyond a grid of quantiles alone.
+    offsets : FineOffsets, optional
+        Where a pilot chose the values: how curves run between them.
+    bins : mapping
+        From (masking, S) to the bin of each row's snapped value.
+    against : mapping
+        From (masking, S) to ``F(x_S, b)`` at each row's snapped value.
+    """
+
+    predictions: FloatArray
+    ends: FloatArray | None
+    offsets: FineOffsets | None
+    bins: Mapping[Reading, Bins]
+    against: Mapping[Reading, FloatArray]
 
     def restrict(self, rows: IntArray) -> GridColumn:
         """Only these rows."""
-        return GridColumn(*(of_rows(getattr(self, each.name), rows) for each in fields(self)))
+        return GridColumn(
+            predictions=self.predictions[rows],
+            ends=None if self.ends is None else self.ends[:, rows],
+            offsets=self.offsets,
+            bins=of_rows(self.bins, rows),
+            against=of_rows(self.against, rows),
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FineOffsets:
+    """How the mean curve of a column runs inside its cells (`evaluations.values`), by level.
+
+    Parameters
+    ----------
+    levels : array of shape (n_pilot_values,)
+        Levels at which the pilot rows were asked, ascending.
+    cells : array of shape (n_pilot_values,)
+        Line of the matrix that stands for each.
+    offsets : array of shape (n_pilot_values,)
+        How far the mean curve is there from that line.
+    """
+
+    levels: IntArray
+    cells: IntArray
+    offsets: FloatArray
 
 
 def of_rows(known: Any, rows: IntArray, *space: Any) -> Any:

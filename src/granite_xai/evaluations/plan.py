@@ -10,6 +10,7 @@ import numpy as np
 from granite_xai.base.errors import ResourceError
 from granite_xai.base.typing import Coalition, IntArray
 from granite_xai.compute import Resources, require_budget
+from granite_xai.evaluations.values import LearnedValues, ValueCells
 from granite_xai.tables import Table
 
 
@@ -27,23 +28,43 @@ class Distinct:
         return len(self.representatives)
 
 
+Values = int | LearnedValues | None  # of a column: so many quantiles, chosen by a pilot, or all
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Grid:
-    """By position, the columns that are snapped to a few of their values: the level that stands for each of theirs."""
+    """The columns that are snapped to a few of their values, by position.
+
+    Parameters
+    ----------
+    columns : mapping of position to array of shape (n_levels,)
+        The level that stands for each level of the column.
+    cells : mapping of position to ValueCells
+        Where a pilot chose the values, what it learned.
+    """
 
     columns: Mapping[int, IntArray] = field(default_factory=dict)
+    cells: Mapping[int, ValueCells] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, table: Table, size: int | None) -> Grid:
-        """The ordered columns with more than ``size`` values; none without a size, or in a table of one column."""
-        if size is None or table.n_columns == 1:
+    def of(cls, table: Table, values: Values) -> Grid:
+        """The columns of a table that have more values than are evaluated.
+
+        None of a table with one column: there is nothing to combine its values with.
+        """
+        if values is None or table.n_columns == 1:
             return cls()
+        if isinstance(values, LearnedValues):
+            return cls(values.stand_ins(table), values.columns)
         many = (
-            c
-            for c in table.columns
-            if len(c.levels) > size and c.kind not in ("nominal", "boolean")
+            column for column in table.columns if column.is_ordered and len(column.levels) > values
         )
-        return cls({c.position: nearest(np.bincount(c.codes[c.codes >= 0]), size) for c in many})
+        return cls(
+            {
+                column.position: nearest(np.bincount(column.codes[column.codes >= 0]), values)
+                for column in many
+            }
+        )
 
     def distinct(self, table: Table, position: int) -> Distinct:
         """The grid of one column, and the value of it that stands for each row's own; missing stays missing."""

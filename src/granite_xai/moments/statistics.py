@@ -22,8 +22,14 @@ from granite_xai.moments.factors import Factors
 
 def packed(vectors: FloatArray) -> FloatArray:
     """Products of all pairs of coordinates, the upper triangle in rows: (n, size) to (n, pairs)."""
-    first, second = np.triu_indices(vectors.shape[1])
-    return np.asarray(vectors[:, first] * vectors[:, second])
+    n_rows, size = vectors.shape
+    products = np.empty((n_rows, triangle_size(size)))
+    start = 0
+    for place in range(size):
+        end = start + size - place
+        np.multiply(vectors[:, place, None], vectors[:, place:], out=products[:, start:end])
+        start = end
+    return products
 
 
 def unpacked(triangles: FloatArray, size: int) -> FloatArray:
@@ -126,7 +132,10 @@ class Statistics(ABC):
 
     def products(self) -> FloatArray:
         """What is summed up of each row, times its weight: (n_rows, n_products)."""
-        return np.asarray(self.unweighted_products() * self.weights[:, None])
+        products = self.unweighted_products()
+        if not np.all(self.weights == 1.0):
+            products *= self.weights[:, None]
+        return products
 
     @abstractmethod
     def unweighted_products(self) -> FloatArray:
@@ -162,6 +171,13 @@ class FullAgainstPure(LocalStatistics):
         return np.column_stack(
             [factors.interaction, factors.row_factors, factors.value_factors, ones]
         )
+
+    def mean_squared_gap(self) -> float:
+        """The disagreement of all rows as one region, without forming products."""
+        vectors = self.vectors()
+        shares = self.weights / self.weights.sum()
+        gaps = vectors @ swapped(shares @ vectors, self.rank)
+        return float(shares @ gaps**2)
 
     def unweighted_products(self) -> FloatArray:
         """What is summed up of each row."""

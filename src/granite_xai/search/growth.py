@@ -462,6 +462,7 @@ class Growth:
                 tables,
                 min_samples=max(1, tables.min_samples // step),
                 total_mass=tables.total_mass / step,
+                recent={},
             )
             of_node = sparser.of_node(rows)
         levels = TwoLevels(

@@ -8,7 +8,7 @@ the four parts of every pair of cuts. The cost grows with the rows, not with the
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 
 import numpy as np
@@ -22,6 +22,7 @@ from granite_xai.moments.chance import chance_by_region
 from granite_xai.moments.statistics import FullAgainstPure, Statistics
 from granite_xai.search.problem import Problem
 
+NODES_KEPT = 4  # tables of nodes that are kept for the next question about the same rows
 NEGLIGIBLE = 1e-4  # share of a node's disagreement below which a set decides nothing there
 
 
@@ -98,6 +99,8 @@ class RegionTables:
         Threads, over the sets.
     corrected : bool
         Whether what sampling noise adds is taken off (design page 11.5).
+    recent : dict
+        Tables of the nodes that were asked for last, by their rows.
     """
 
     sets: tuple[SetShare, ...]
@@ -106,33 +109,48 @@ class RegionTables:
     min_samples: int
     n_jobs: int | None = None
     corrected: bool = False
-
-    def take(self, rows: IntArray, min_samples: int) -> RegionTables:
-        """The tables of some rows of a node, where these stand for all."""
-        return RegionTables(
-            sets=tuple(each.take(rows) for each in self.sets),
-            total_mass=self.total_mass,
-            by_mass=self.by_mass,
-            min_samples=min_samples,
-            n_jobs=self.n_jobs,
-            corrected=self.corrected,
-        )
+    recent: dict[bytes, NodeTables] = field(default_factory=dict)
 
     def of_node(self, rows: IntArray) -> NodeTables:
         """The tables of the rows of a node; sets that show next to nothing there are left out."""
-        sets = [each.take(rows) for each in self.sets]
-        sizes = np.array([_whole(each) for each in sets])
-        chosen = sizes > NEGLIGIBLE * sizes.sum()
-        kept = tuple(each for each, counts in zip(sets, chosen, strict=True) if counts)
-        return NodeTables(self, kept, len(rows))
+        key = rows.tobytes()
+        if key not in self.recent:
+            sets = [NodeSet.of(each, rows) for each in self.sets]
+            sizes = np.array([each.whole() for each in sets])
+            chosen = sizes > NEGLIGIBLE * sizes.sum()
+            kept = tuple(each for each, counts in zip(sets, chosen, strict=True) if counts)
+            while len(self.recent) >= NODES_KEPT:
+                del self.recent[next(iter(self.recent))]
+            self.recent[key] = NodeTables(self, kept, len(rows))
+        return self.recent[key]
 
 
-def _whole(each: SetShare) -> float:
-    """The disagreement of all rows as one region."""
-    statistics = each.statistics
-    products = statistics.products()
-    (sums,) = sums_by_cell(products, [statistics.bin_numbers], [statistics.n_bins])
-    return abs(float(each.disagreement(sums)))
+@dataclass(frozen=True, eq=False)
+class NodeSet:
+    """One set in the rows of a node.
+
+    Parameters
+    ----------
+    share : SetShare
+        Of these rows.
+    products : array of shape (n_rows, n_products)
+        What is summed up.
+    """
+
+    share: SetShare
+    products: FloatArray
+
+    @classmethod
+    def of(cls, share: SetShare, rows: IntArray) -> NodeSet:
+        """The rows of a node, out of all."""
+        own = share.take(rows)
+        return cls(own, own.statistics.products())
+
+    def whole(self) -> float:
+        """The disagreement of all rows as one region."""
+        statistics = self.share.statistics
+        (sums,) = sums_by_cell(self.products, [statistics.bin_numbers], [statistics.n_bins])
+        return abs(float(self.share.disagreement(sums)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,7 +158,7 @@ class NodeTables:
     """What the parts of one node leave, in shares of the disagreement on all rows."""
 
     settings: RegionTables
-    sets: tuple[SetShare, ...]
+    sets: tuple[NodeSet, ...]
     n_rows: int
 
     def sides(self, cuts: Sequence[Cut]) -> list[FloatArray]:
@@ -178,22 +196,23 @@ class NodeTables:
         cells: Sequence[IntArray],
         sizes: Sequence[int],
         counts: Sequence[FloatArray],
-        each: SetShare,
+        each: NodeSet,
     ) -> list[FloatArray]:
         """What one set leaves in all parts of all layouts."""
-        statistics = each.statistics
+        statistics = each.share.statistics
         n_bins = statistics.n_bins
-        products = statistics.products()
-        binned = [place * n_bins + statistics.bin_numbers for place in cells]
-        by_layout = sums_by_cell(products, binned, [size * n_bins for size in sizes])
+        binned = list(cells)
+        if n_bins > 1:
+            binned = [place * n_bins + statistics.bin_numbers for place in cells]
+        by_layout = sums_by_cell(each.products, binned, [size * n_bins for size in sizes])
         found = []
         for layout, by_cell, count in zip(layouts, by_layout, counts, strict=True):
             flat = by_cell.reshape(by_cell.shape[0] // n_bins, -1)
             sums = layout.parts(flat)
             sums = sums.reshape(*sums.shape[:-1], n_bins, -1)
-            leaves = each.disagreement(sums)
+            leaves = each.share.disagreement(sums)
             if self.settings.corrected and isinstance(statistics, FullAgainstPure):
-                added = each.factor * chance_by_region(statistics, sums, count)
+                added = each.share.factor * chance_by_region(statistics, sums, count)
                 leaves = np.maximum(leaves - added, 0.0)
             if self.settings.by_mass:
                 leaves = leaves * sums[..., -1].sum(axis=-1) / self.settings.total_mass
