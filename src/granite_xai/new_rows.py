@@ -337,6 +337,8 @@ def _judged(
 def _fidelities(new: NewRows, regions: IntArray, answers: Sequence[Any]) -> tuple[float, float]:
     """Share of the prediction's variance on other rows that curves explain, with and without regions."""
     found, fits = list[list[float]](), list(new.fitted.outputs.values()) or [new.fitted]
+    if any(one.additive.value.surrogate.lacks_rows for one in fits):
+        return float("nan"), float("nan")
     for one, (truth, weights, exponent) in zip(fits, answers, strict=True):
         fitted, shares = one.additive.value, weights / weights.sum()
         variance = float(shares @ np.square(truth - shares @ truth))
