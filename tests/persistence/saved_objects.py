@@ -140,7 +140,10 @@ def objects() -> dict[str, tuple[Any, bool]]:
         "evaluation": (granite.evaluate(new, target(new)), False),
         "granite": (granite, False),
         "granite-with-data": (ale, True),
-        **{name: (granite, name in ("held-out", "baseline")) for name, granite in further_fits().items()},
+        **{
+            name: (granite, name in ("held-out", "baseline"))
+            for name, granite in further_fits().items()
+        },
     }
 
 
