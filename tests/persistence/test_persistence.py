@@ -983,7 +983,7 @@ def test_F09_a_model_that_differs_in_a_corner_is_refused(data, convert, tmp_path
         return a * np.sign(b) + c
 
     def second(X):
-        a, b, c = np.asarray(X, dtype=float).T
+        a, _, c = np.asarray(X, dtype=float).T
         return first(X) + np.where((a > 0.5) & (c > 1.5), 5.0, 0.0)
 
     granite = gx.Granite(first, max_depth=1, max_samples=None, holdout=False).fit(X)
