@@ -62,6 +62,7 @@ CASES: dict[str, dict[str, str]] = {
         "D44": "A data set that is neither in the folder nor on OpenML: an error saying where to put it.",
         "D46": "Fewer than five rows of a region as their own reference: an error that says why.",
         "D47": "Clusters at the fit, and none with the rows that judge it: a warning, since the interval is too narrow.",
+        "D48": "A lazy table whose rows have no order of their own: a warning, since a seed draws other rows each time.",
     },
     "Target and risk": {
         "T01": "A question about risk without ``y``: an error before the model is asked.",

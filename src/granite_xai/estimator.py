@@ -411,7 +411,8 @@ def fit_with_evaluations(
     """Fit, and hand over the evaluations; with ``max_samples="auto"`` on more rows until the estimate is precise."""
     record = Diagnostics()
     with record.stage("total"):
-        opened = open_inputs(g, *collected_for(g, X, y, sample_weight, clusters), record)
+        collected = collected_for(g, X, y, sample_weight, clusters, record)
+        opened = open_inputs(g, *collected, record)
         found = searched(opened, record, g.__dict__)
     record.note("stop_reasons", [region.stop_reason for region in found.result.partition])
     asked = (opened.predictor.usage, *(each.usage for each in opened.predictor.outputs.values()))

@@ -52,6 +52,7 @@ from granite_xai.search.refine import refused
 from granite_xai.search.tree import Tree
 from granite_xai.tables import Column, Table, read_table
 from granite_xai.tables.opening import collected, is_lazy
+from granite_xai.tables.row_order import order_notice
 from granite_xai.trees.routes import Route
 
 POINTS = 20  # values at which a curve over refits is told
@@ -278,9 +279,17 @@ def read_rows_of(g: Any, X: Any) -> Table:
 
 
 def collected_for(
-    g: Any, X: Any, y: Any, sample_weight: Any, clusters: Any = None
+    g: Any,
+    X: Any,
+    y: Any,
+    sample_weight: Any,
+    clusters: Any = None,
+    record: Diagnostics | None = None,
 ) -> tuple[Any, Any, Any, Any]:
     """The rows of a fit in memory: of a lazy table as many as it may use, drawn by its engine."""
+    notice = order_notice(X) if is_lazy(X) else None
+    if notice is not None:
+        (record or Diagnostics()).warn(notice, DataWarning)
     count = 2 * g.max_samples if isinstance(g.max_samples, int) else None  # some may be held out
     seed = options.chosen_seed(g.random_state) if is_lazy(X) else 0
     return collected(X, y, sample_weight, count, seed, clusters)

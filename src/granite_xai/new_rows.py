@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from granite_xai.base.errors import InputError, unknown, whole_number
+from granite_xai.base.errors import DataWarning, InputError, unknown, warn, whole_number
 from granite_xai.base.typing import FloatArray, IntArray, Later
 from granite_xai.base.wording import Told, count, number, percent, shortened
 from granite_xai.behavior import Behavior
@@ -29,7 +29,8 @@ from granite_xai.masking.fitted import FittedMaskings
 from granite_xai.models.target import read_clusters, read_weights
 from granite_xai.resolved import ResolvedExplainer
 from granite_xai.tables import Table, frame, read_table
-from granite_xai.tables.opening import collected
+from granite_xai.tables.opening import collected, is_lazy
+from granite_xai.tables.row_order import order_notice
 from granite_xai.trees.routes import Route
 
 
@@ -477,6 +478,9 @@ class FittedGranite:
         clusters: Any = None,
     ) -> tuple[NewRows, IntArray]:
         """Other rows of a fit, those of weight 0 left out, and their regions."""
+        notice = order_notice(X) if is_lazy(X) else None
+        if notice is not None and max_samples is not None:  # all rows are the same in any order
+            warn(notice, DataWarning)
         X, y, sample_weight, clusters = collected(
             X, y, sample_weight, max_samples, self.seed, clusters
         )
