@@ -57,9 +57,12 @@ CASES: dict[str, dict[str, str]] = {
         "D39": "Row labels do not matter; messages use them.",
         "D41": "Overlapping, unknown or empty groups: an error naming group and column.",
         "D42": "Rules use the members of a group.",
-        "D43": "Weights that are negative, missing, all zero or too few: an error.",
+        "D43": "Weights that are negative, missing, all zero or too few, clusters with missing labels, and both with "
+        "the row labels of another table: an error.",
         "D44": "A data set that is neither in the folder nor on OpenML: an error saying where to put it.",
         "D46": "Fewer than five rows of a region as their own reference: an error that says why.",
+        "D47": "Clusters at the fit, and none with the rows that judge it: a warning, since the interval is too narrow.",
+        "D48": "A lazy table whose rows have no order of their own: a warning, since a seed draws other rows each time.",
     },
     "Target and risk": {
         "T01": "A question about risk without ``y``: an error before the model is asked.",
@@ -100,8 +103,8 @@ CASES: dict[str, dict[str, str]] = {
     },
     "Parameters": {
         "P01": "Unknown names: an error with the valid ones and the closest.",
-        "P02": "Numbers out of range: an error with the range.",
-        "P03": "Choices that contradict each other: an error.",
+        "P02": "Numbers out of range, fewer than 30 held-out rows: an error with the range.",
+        "P03": "Choices that contradict each other, fitting rows held out: an error.",
         "P04": "Unknown columns: an error with those there are.",
         "P07": "``random_state`` as in scikit-learn; a drawn seed is in ``diagnostics_``.",
         "P08": "``n_jobs`` as in scikit-learn; more than there are processors count as all of them.",
@@ -111,7 +114,8 @@ CASES: dict[str, dict[str, str]] = {
         "N01": "Disagreement below the noise floor is nothing to explain.",
         "N02": "Unit and offset of the prediction change no rule, up to offsets of 1e8 standard deviations.",
         "N03": "Ties go to the first column and the smallest threshold, and are counted in ``diagnostics_``.",
-        "N04": "Bitwise equal for any number of jobs, in threads and processes; the same regions for any block size.",
+        "N04": "Bitwise equal for any number of jobs, in threads and processes; the same regions for any block size. "
+        "``save(reproducible=True)`` writes equal fits as equal bytes.",
         "N05": "Sums are centred first: variances are never negative and keep their digits.",
         "N06": "Predictions (or y) above 1e70 in size, or none that reaches 1e-70: an error that says to rescale.",
         "N07": "Tiny and empty sets raise no warning of NumPy.",
@@ -135,9 +139,10 @@ CASES: dict[str, dict[str, str]] = {
         "F04": "Truncated and invalid files: an error naming the place.",
         "F05": "Hostile files are refused in bounded time and memory.",
         "F06": "Pickles are refused, whatever wraps them.",
-        "F07": "Files of newer versions are refused with both versions; older ones load.",
+        "F07": "Files of newer versions are refused with both versions; those of version 2 load.",
         "F08": "``pickle``, ``deepcopy``, ``clone`` and joblib as in scikit-learn.",
-        "F09": "Without the fitting rows a loaded object says what it cannot do.",
+        "F09": "Without the fitting rows a loaded object says what it cannot do; a model whose answers differ on one of "
+        "up to 1,000 rows, some of every region, is refused with their number.",
         "F10": "Files are UTF-8 with the same bytes everywhere.",
     },
     "Reports, pictures and the command line": {

@@ -24,7 +24,7 @@ from granite_xai.interaction import Additive, Players, subsets, union
 from granite_xai.masking import Marginal
 from granite_xai.masking.bins import carriers as carriers, interval_edges, sortable
 from granite_xai.models import Predictor
-from granite_xai.tables import Column, Table, require_rows
+from granite_xai.tables import Column, Outline, Table, require_rows
 
 GRIDS = {name: name for name in ("quantile", "equidistant")}
 
@@ -203,6 +203,11 @@ class Surrogate:
         """Whether some effects are of several columns, which no curve tells."""
         return any(len(frozenset().union(*members)) > 1 for members in self.effects)
 
+    @property
+    def lacks_rows(self) -> bool:
+        """Whether it cannot predict, because effects of several columns need rows that a file did not hold."""
+        return self.needs_model and isinstance(self.table.container, Outline)
+
     def predict(
         self,
         table: Table,
@@ -211,6 +216,10 @@ class Surrogate:
         exact: bool = False,
     ) -> FloatArray:
         """G at the rows of a table, given their regions; `exact`, and effects of several columns, ask the model."""
+        if exact:
+            require_rows(self.table, "predict(exact=True)")
+        elif self.needs_model:
+            require_rows(self.table, "a prediction from effects of several features")
         result = np.empty(table.n_rows)
         for k, region in enumerate(self.regions):
             rows = np.flatnonzero(regions == k)
@@ -244,7 +253,6 @@ class Surrogate:
         """``F_T`` at new rows: the model's mean over the region's fitting rows with the visible columns replaced."""
         if predictor is None:
             raise ValueError("effects of several columns need the model")
-        require_rows(self.table, "exact=True, or a surrogate with effects of several columns,")
         codes, donors = table.distinct(visible)
         shares, same = (
             self.weights[rows] / self.weights[rows].sum(),

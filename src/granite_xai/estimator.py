@@ -12,11 +12,13 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
 from granite_xai.base.errors import (
+    DataWarning,
     Diagnostics,
     InputError,
     choose,
     listing,
     real_number,
+    warn,
     whole_number,
 )
 from granite_xai.base.typing import FloatArray, IntArray
@@ -36,7 +38,7 @@ from granite_xai.fitting import (
     searched,
 )
 from granite_xai.models import Usage, accepts_missing
-from granite_xai.new_rows import Evaluation, FittedGranite, evaluate_rows
+from granite_xai.new_rows import Evaluation, FittedGranite, evaluate_rows, without_clusters
 from granite_xai.row import (
     RowExplanation,
     explain_against_fit,
@@ -98,9 +100,9 @@ class Granite(BaseEstimator):
         sample is taken for the world, as in the paper; then "auto" of other options means all rows, none held out.
     n_resamples : int
         Replicates that tell what chance does.
-    holdout : "auto", False, float or (X, y)
+    holdout : "auto", False, float, (X, y) or (X, y, clusters)
         Rows that are held out of the search and judge its regions: as many as search if there are so many, none, a
-        share of the rows, or rows of your own (for risk: rows that the model has not seen).
+        share of the rows, or rows of your own (for risk: rows that the model has not seen). At least 30, or none.
     n_jobs : int, optional
         Threads for the search, as in scikit-learn; None: what ``joblib.parallel_config`` says, otherwise one. Inside
         ``joblib.parallel_config(backend="loky")`` or ``backend="dask"`` (with a ``distributed.Client``) these are
@@ -216,8 +218,8 @@ class Granite(BaseEstimator):
             Weights of the rows; those of weight 0 are left out. A row of weight 2 counts as two rows in every mean,
             share and bin; cuts and the leaf minimum of regions count rows as they are.
         clusters : array, optional
-            Which rows belong together (hours of a day, visits of a patient): whole clusters are drawn, held out and
-            reweighted.
+            Which rows belong together (hours of a day, visits of a patient), a label a row: whole clusters are drawn,
+            held out and reweighted, and intervals count clusters, not rows.
         """
         fit_with_evaluations(self, X, y, sample_weight, clusters)
         return self
@@ -235,7 +237,7 @@ class Granite(BaseEstimator):
         With ``max_samples="auto"`` more rows follow until the estimate is precise, as long as they fit the time.
         """
         record = Diagnostics()
-        opened = open_inputs(self, *collected_for(self, X, y, sample_weight), None, record)
+        opened = open_inputs(self, *collected_for(self, X, y, sample_weight), record)
         return planned(opened, record)
 
     def predict(self, X: Any, exact: bool = False) -> FloatArray:
@@ -259,13 +261,15 @@ class Granite(BaseEstimator):
         max_samples: int | None = None,
         resources: Resources | None = None,
         output: Any = None,
+        clusters: Any = None,
     ) -> Evaluation:
         """Disagreement on other rows, with and without the regions; corrected for chance, with its interval.
 
         Parameters
         ----------
-        X, y, sample_weight
-            As in `fit`.
+        X, y, sample_weight, clusters
+            As in `fit`. With clusters, the interval is that of rows that belong together (D47 where only the fit has
+            them); with fewer than five there is none.
         max_samples : int, optional
             Use this many rows, drawn with ``random_state``. None: all.
         resources : Resources, optional
@@ -277,13 +281,17 @@ class Granite(BaseEstimator):
             fitted_view(self, output, several=True),
             resources and chosen_limits(resources),
         )
-        new, regions = view.other_rows(X, y, sample_weight, max_samples, limits)
+        if clusters is None and view.diagnostics.get("clusters") is not None:
+            warn(without_clusters("evaluate(X, y, clusters=…)"), DataWarning)
+        new, regions = view.other_rows(X, y, sample_weight, max_samples, limits, clusters)
         same = new.route.table.same_rows(view.result.table)
-        return evaluate_rows(new, regions, kind="fitting" if same else "given")
+        return evaluate_rows(new, regions, new.clusters, kind="fitting" if same else "given")
 
-    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+    def score(
+        self, X: Any, y: Any = None, sample_weight: Any = None, clusters: Any = None
+    ) -> float:
         """Share of the disagreement on other rows (as in `evaluate`) that regions take away, to search over options."""
-        return 1.0 - self.evaluate(X, y, sample_weight).remaining
+        return 1.0 - self.evaluate(X, y, sample_weight, clusters=clusters).remaining
 
     def explain(
         self,
@@ -411,7 +419,8 @@ def fit_with_evaluations(
     """Fit, and hand over the evaluations; with ``max_samples="auto"`` on more rows until the estimate is precise."""
     record = Diagnostics()
     with record.stage("total"):
-        opened = open_inputs(g, *collected_for(g, X, y, sample_weight), clusters, record)
+        collected = collected_for(g, X, y, sample_weight, clusters, record)
+        opened = open_inputs(g, *collected, record)
         found = searched(opened, record)
     record.note("stop_reasons", [region.stop_reason for region in found.result.partition])
     asked = (opened.predictor.usage, *(each.usage for each in opened.predictor.outputs.values()))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -12,9 +13,17 @@ import numpy as np
 from sklearn.base import clone
 
 from granite_xai import fit_options as options
-from granite_xai.base.errors import Diagnostics, InputError, ModelWarning, ResourceError, choose
+from granite_xai.base.errors import (
+    DataWarning,
+    Diagnostics,
+    InputError,
+    ModelWarning,
+    ResourceError,
+    choose,
+)
 from granite_xai.base.typing import FloatArray, IntArray
-from granite_xai.chance.estimate import Estimate, drawn
+from granite_xai.behavior import Behavior
+from granite_xai.chance.estimate import LEAST_HELD_OUT, Estimate, drawn
 from granite_xai.chance.path import Path
 from granite_xai.chance.replicates import Confidence
 from granite_xai.chance.stability import RefitCurve, Stability, halves, refit_interval, stability_of
@@ -31,7 +40,7 @@ from granite_xai.explainer import target_for
 from granite_xai.fit import FitInputs, FitResult, FitRun, again, find_path, handed_on, run
 from granite_xai.masking.bins import carriers
 from granite_xai.models import Predictor, for_table
-from granite_xai.models.target import allows_missing, read_input, read_weights
+from granite_xai.models.target import allows_missing, read_clusters, read_input, read_weights
 from granite_xai.moments.questions import statistics_kind
 from granite_xai.new_rows import (
     NewRows,
@@ -39,6 +48,7 @@ from granite_xai.new_rows import (
     evaluate_rows,
     fitting_estimate,
     rows_by_region,
+    without_clusters,
 )
 from granite_xai.resolved import ResolvedExplainer
 from granite_xai.sampling import (
@@ -55,8 +65,9 @@ from granite_xai.search.optimal import refused
 from granite_xai.search.problem import GivenRules, OwnPartitioner, Partitioner
 from granite_xai.search.tree import Tree
 from granite_xai.tables import Column, Table, read_table
+from granite_xai.tables.fixed_order import row_order
 from granite_xai.tables.opening import collected, is_lazy
-from granite_xai.tables.order import row_order
+from granite_xai.tables.row_order import order_notice
 from granite_xai.trees.routes import Route
 
 POINTS = 20  # values at which a curve over refits is told
@@ -320,24 +331,58 @@ def open_inputs(
         )
     missing = allows_missing(choice, g.model, predictor, table)
     everyone = Rows(
-        table, target_for(y, table, predictor, *behaviors), weights, _clusters(clusters, table)
+        table, target_for(y, table, predictor, *behaviors), weights, read_clusters(clusters, table)
     )
     if confidence is not None:
         everyone = everyone.in_fixed_order()
+    record.note("clusters", None if clusters is None else int(everyone.clusters.max()) + 1)
     given = None
     if isinstance(holdout, tuple | list):
-        others = read_table(
-            holdout[0], missing="allow" if missing else "error", like=table, argument="holdout"
-        )
-        target = target_for(holdout[1], others, predictor, *behaviors)
-        given, holdout = (
-            Rows(others, target, np.ones(others.n_rows), np.arange(others.n_rows)),
-            False,
-        )
+        given = _given_rows(holdout, table, missing, predictor, behaviors)
+        if clusters is not None and len(holdout) == 2:
+            record.warn(without_clusters("holdout=(X, y, clusters)"), DataWarning)
+        holdout = False
+    elif isinstance(holdout, float):
+        _require_share(holdout, int(np.count_nonzero(weights)))
     asked, limits = (objective, questions, partitioner, tree), (missing, resources, g.n_jobs, seed)
     return OpenInputs(
         everyone, predictor, *asked, *limits, confidence, max_samples, holdout, given, readable
     )
+
+
+def _given_rows(
+    holdout: Any, table: Table, missing: bool, predictor: Predictor, behaviors: Sequence[Behavior]
+) -> Rows:
+    """The rows that a user holds out, (X, y) or (X, y, clusters); too few, or those of the fit, are refused."""
+    X, y, clusters = (*holdout, None)[:3]
+    others = read_table(X, missing="allow" if missing else "error", like=table, argument="holdout")
+    if others.same_rows(table):
+        text = "holdout holds the fitting rows themselves: rows that choose regions judge them too well."
+        hint = "Pass rows that the fit does not see, or a share such as holdout=0.3."
+        raise InputError(text, code="P03", argument="holdout", hint=hint)
+    if others.n_rows < LEAST_HELD_OUT:
+        text = f"holdout has {others.n_rows} rows; {LEAST_HELD_OUT} are the least that can judge regions."
+        hint = "Pass more rows, or holdout=False."
+        raise InputError(text, code="P02", argument="holdout", hint=hint)
+    return Rows(
+        table=others,
+        y=target_for(y, others, predictor, *behaviors),
+        weights=np.ones(others.n_rows),
+        clusters=read_clusters(clusters, others, "holdout"),
+    )
+
+
+def _require_share(share: float, n_rows: int) -> None:
+    """Refuse a share of so many rows that holds out too few of them, with a share that would do."""
+    held_out = round(share * n_rows)
+    if held_out >= LEAST_HELD_OUT:
+        return
+    text = f"holdout={share:g} holds out {held_out} of {n_rows:,} rows; {LEAST_HELD_OUT} are the least."
+    enough = math.ceil(1000 * LEAST_HELD_OUT / n_rows) / 1000
+    hint = f"Pass holdout={enough:g} or more, or holdout=False."
+    if enough >= 1:
+        hint = "Pass holdout=False, or more rows."
+    raise InputError(text, code="P02", argument="holdout", hint=hint)
 
 
 def read_rows_of(g: Any, X: Any) -> Table:
@@ -348,12 +393,21 @@ def read_rows_of(g: Any, X: Any) -> Table:
     return read_input(X, g.model, g.kinds, named)
 
 
-def collected_for(g: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, Any]:
+def collected_for(
+    g: Any,
+    X: Any,
+    y: Any,
+    sample_weight: Any,
+    clusters: Any = None,
+    record: Diagnostics | None = None,
+) -> tuple[Any, Any, Any, Any]:
     """The rows of a fit in memory: of a lazy table as many as it may use, drawn by its engine."""
+    notice = order_notice(X) if is_lazy(X) else None
+    if notice is not None:
+        (record or Diagnostics()).warn(notice, DataWarning)
     count = 2 * g.max_samples if isinstance(g.max_samples, int) else None  # some may be held out
-    return collected(
-        X, y, sample_weight, count, options.chosen_seed(g.random_state) if is_lazy(X) else 0
-    )
+    seed = options.chosen_seed(g.random_state) if is_lazy(X) else 0
+    return collected(X, y, sample_weight, count, seed, clusters)
 
 
 def searched(opened: OpenInputs, record: Diagnostics) -> FitRun:
@@ -478,18 +532,6 @@ def _judged(opened: OpenInputs, found: FitRun, choice: RowChoice) -> FitRun:
             runs[name] = run._replace(result=replace(known, estimate=judged))
     joint, results = runs.pop(None), {name: run.result for name, run in runs.items()}
     return joint._replace(result=replace(joint.result, outputs=results), outputs=runs)
-
-
-def _clusters(clusters: Any, table: Table) -> IntArray:
-    """Number of each row's cluster; without any every row is its own."""
-    if clusters is None:
-        return np.arange(table.n_rows)
-    labels = np.asarray(clusters)
-    if labels.shape != (table.n_rows,):
-        text = f"clusters has shape {labels.shape}; X has {table.n_rows} rows."
-        raise InputError(text, code="D43", argument="clusters", hint="Pass one label for each row.")
-    keys: dict[Any, int] = {}
-    return np.array([keys.setdefault(label, len(keys)) for label in labels.tolist()], dtype=np.intp)
 
 
 def kept_run(g: Any, what: str, argument: str, hint: str) -> FitRun:

@@ -152,7 +152,7 @@ def propose_groups(
             hint='For example "ice-pdp", "mplot-pdp" or "sobol".',
         )
     g, record = Granite(model, asked, max_depth=0, max_samples=ROWS), Diagnostics()
-    opened = open_inputs(g, *collected_for(g, X, y, None), None, record)
+    opened = open_inputs(g, *collected_for(g, X, y, None), record)
     run = searched(opened, record)
     if run.result.confidence is None or run.result.below_noise_floor or run.result.by_chance:
         return GroupProposal({}, (), "These rows show no disagreement beyond chance.")

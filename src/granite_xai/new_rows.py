@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from granite_xai.base.errors import InputError, unknown, whole_number
+from granite_xai.base.errors import DataWarning, InputError, unknown, warn, whole_number
 from granite_xai.base.typing import FloatArray, IntArray, Later
 from granite_xai.base.wording import Told, count, number, percent, shortened
 from granite_xai.behavior import Behavior
@@ -26,10 +26,11 @@ from granite_xai.explainer import regional_part, target_for
 from granite_xai.explanation import Explanation, Part
 from granite_xai.fit import FitResult, FitRun
 from granite_xai.masking.fitted import FittedMaskings
-from granite_xai.models.target import read_weights
+from granite_xai.models.target import read_clusters, read_weights
 from granite_xai.resolved import ResolvedExplainer
 from granite_xai.tables import Table, frame, read_table
-from granite_xai.tables.opening import collected
+from granite_xai.tables.opening import collected, is_lazy
+from granite_xai.tables.row_order import order_notice
 from granite_xai.trees.routes import Route
 
 
@@ -149,6 +150,7 @@ class NewRows:
     y: FloatArray | None
     resources: Resources
     weights: FloatArray | None = None  # None: every row counts once
+    clusters: IntArray | None = None  # None: every row is a cluster of its own
 
     @property
     def values(self) -> Values:
@@ -192,7 +194,8 @@ class NewRows:
         self, table: Table, y: FloatArray | None = None, weights: FloatArray | None = None
     ) -> NewRows:
         """The same question to the same fit about other rows."""
-        return replace(self, route=Route(self.fitted.predictor, table), y=y, weights=weights)
+        route = Route(self.fitted.predictor, table)
+        return replace(self, route=route, y=y, weights=weights, clusters=None)
 
 
 def _anchored(
@@ -272,6 +275,12 @@ def evaluate_rows(
     )
 
 
+def without_clusters(remedy: str) -> str:
+    """The warning about rows without clusters, where the fit was given some (D47)."""
+    text = "D47: the fit was given clusters and these rows have none: they count as independent rows, so that "
+    return text + f"the interval is too narrow where rows belong together. Pass {remedy}."
+
+
 def fitting_estimate(found: FitRun, clusters: IntArray) -> Estimate:
     """What the fitting rows say, corrected for chance; without an interval, since they chose the regions."""
     fitted, evaluations = found.result, found.evaluations
@@ -309,6 +318,8 @@ def _judged(
 def _fidelities(new: NewRows, regions: IntArray, answers: Sequence[Any]) -> tuple[float, float]:
     """Share of the prediction's variance on other rows that curves explain, with and without regions."""
     found, fits = list[list[float]](), list(new.fitted.outputs.values()) or [new.fitted]
+    if any(one.additive.value.surrogate.lacks_rows for one in fits):
+        return float("nan"), float("nan")
     for one, (truth, weights) in zip(fits, answers, strict=True):
         fitted, shares = one.additive.value, weights / weights.sum()
         variance = float(shares @ np.square(truth - shares @ truth))
@@ -434,24 +445,33 @@ class FittedGranite:
         sample_weight: Any = None,
         max_samples: int | None = None,
         limits: Resources | None = None,
+        clusters: Any = None,
     ) -> tuple[NewRows, IntArray]:
         """Other rows of a fit, those of weight 0 left out, and their regions."""
-        X, y, sample_weight = collected(X, y, sample_weight, max_samples, self.seed)
+        notice = order_notice(X) if is_lazy(X) else None
+        if notice is not None and max_samples is not None:  # all rows are the same in any order
+            warn(notice, DataWarning)
+        X, y, sample_weight, clusters = collected(
+            X, y, sample_weight, max_samples, self.seed, clusters
+        )
         everyone = self.read(X)
         target, weights = self.target(y, everyone), read_weights(sample_weight, everyone)
+        together = read_clusters(clusters, everyone)
         rows = np.flatnonzero(weights > 0)
         if max_samples is not None:
-            rows = drawn(
-                rows,
-                np.arange(len(weights)),
-                whole_number("max_samples", max_samples, at_least=1),
-                self.seed,
-            )
+            most = whole_number("max_samples", max_samples, at_least=1)
+            rows = drawn(rows, together, most, self.seed)
         table = everyone if len(rows) == everyone.n_rows else everyone.take(rows)
         y, route = None if target is None else target[rows], Route(self.result.predictor, table)
-        return NewRows(
-            self.result, route, y, limits or self.resources, weights[rows]
-        ), self.regions(table)
+        new = NewRows(
+            fitted=self.result,
+            route=route,
+            y=y,
+            resources=limits or self.resources,
+            weights=weights[rows],
+            clusters=np.unique(together[rows], return_inverse=True)[1].reshape(-1),
+        )
+        return new, self.regions(table)
 
     def rows_needed(self, half_width: float) -> int:
         """Rows for an interval of a half width, extrapolated from the sizes that the fit went through."""

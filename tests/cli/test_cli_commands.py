@@ -551,7 +551,7 @@ def test_the_sample_is_that_of_a_lazy_frame(large, not_collected, folder):
     polars = pytest.importorskip("polars")
     options = SimpleNamespace(max_samples="auto", train_on=None, seed=3)
     found = files.read_table("large.parquet", options)
-    same, _, _ = collected(polars.scan_parquet("large.parquet"), None, None, None, 3)
+    same, *_ = collected(polars.scan_parquet("large.parquet"), None, None, None, 3)
     assert len(found) == 50_000
     assert found.to_numpy().tolist() == same.to_numpy().tolist()
     for options.max_samples, options.train_on in (("all", None), ("auto", "y")):

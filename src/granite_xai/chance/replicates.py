@@ -11,14 +11,15 @@ around the gaps ``g`` of the sample as those scatter around the true ones:
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from math import ceil
 from statistics import NormalDist
 from typing import cast
 
 import numpy as np
+from scipy.special import stdtrit
 
 from granite_xai.base.errors import InputError
 from granite_xai.base.typing import BoolArray, Elementwise, FloatArray, IntArray
@@ -41,6 +42,9 @@ from granite_xai.moments.statistics import (
 )
 
 LINES = 50  # replicates that are computed together, whatever the number of jobs
+FEWEST_CLUSTERS = (
+    5  # below it the spread between clusters is hardly known, and there is no interval
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +59,12 @@ class Confidence:
     def normal(self) -> float:
         """Standard errors on both sides of an estimate."""
         return NormalDist().inv_cdf((1.0 + self.level) / 2.0)
+
+    def quantile(self, clusters: int) -> float:
+        """Standard errors on both sides of an estimate from so many clusters: Student's t; nan for too few."""
+        if clusters < FEWEST_CLUSTERS:
+            return math.nan
+        return float(stdtrit(clusters - 1, (1.0 + self.level) / 2.0))
 
     def replicates(self, clusters: IntArray) -> Replicates:
         """The replicates of rows that belong to clusters: exponential numbers, one for each replicate and cluster."""
@@ -261,9 +271,9 @@ class ChanceRule:
 
 def bar_position(count: int, confidence_level: float) -> int:
     """Which of so many sorted replicates is the chance bar: an order statistic, since interpolating is too low."""
-    place = ceil(round(confidence_level * (count + 1), 9))
+    place = math.ceil(round(confidence_level * (count + 1), 9))
     if place > count:
-        needed = ceil(round(confidence_level / (1.0 - confidence_level), 9))
+        needed = math.ceil(round(confidence_level / (1.0 - confidence_level), 9))
         words = f"n_resamples={count} has no chance bar at confidence_level={confidence_level}."
         hint = f"Pass n_resamples={needed} or more, or a lower confidence_level."
         raise InputError(words, code="P02", argument="n_resamples", hint=hint)

@@ -257,7 +257,7 @@ def explain(
             )
         return Report(model, X, y, unit=unit, **how)
     begin, granite = time.perf_counter(), Granite(model, question, **options)
-    X, y, sample_weight = collected_for(granite, X, y, sample_weight)
+    X, y, sample_weight, _ = collected_for(granite, X, y, sample_weight)
     found = fit_with_evaluations(granite, X, y, sample_weight)
     story = (
         None if granite.outputs_ else tell(_source(granite, found, X, y, unit), **how, began=begin)
