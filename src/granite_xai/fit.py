@@ -42,6 +42,7 @@ from granite_xai.interaction import Additive, union
 from granite_xai.masking.fitted import FittedMaskings, fit_reference
 from granite_xai.models import Predictor, Rows
 from granite_xai.moments.questions import question_statistics
+from granite_xai.moments.statistics import Statistics
 from granite_xai.regions.nodes import Leaf, Node
 from granite_xai.regions.partition import Partition
 from granite_xai.resolved import ResolvedExplainer
@@ -488,6 +489,13 @@ def search(
         return inputs.partitioner.partition(replace(problem, told=told))
 
 
+def _statistics(inputs: FitInputs, evaluations: Evaluations) -> tuple[list[Statistics] | None, ...]:
+    """For each question the statistics of its sets; None where it has none, or nobody reads them."""
+    if inputs.confidence is None and inputs.tree.search == "greedy":
+        return (None,) * len(inputs.comparisons)
+    return tuple(question_statistics(question, evaluations) for question in inputs.comparisons)
+
+
 def _problem(
     inputs: FitInputs, evaluations: Evaluations, measured: Measured, chance: Chance | None
 ) -> Problem:
@@ -498,9 +506,7 @@ def _problem(
         inputs.comparisons, weights, roots, floors, inputs.objective, evaluations, exceeded
     )
     rule, replicates = None, inputs.replicates
-    statistics = tuple(
-        question_statistics(question, evaluations) for question in inputs.comparisons
-    )
+    statistics = _statistics(inputs, evaluations)
     if chance is not None and replicates is not None:
         factors = scaled.factors
         if inputs.objective.normalize == "root":

@@ -144,7 +144,7 @@ class Fingerprint:
                 continue
             codes = self.codes[:, column.position]
             lowest = -1 if column.missing.any() else 0
-            right = np.all((codes >= lowest) & (codes < len(column.levels)))
+            right = bool(np.all((codes >= lowest) & (codes < len(column.levels))))
             require(right, f"{place}.codes", f"are no levels of column {column.name!r}")
 
     def check(self, predictor: Predictor, table: Table) -> int:
