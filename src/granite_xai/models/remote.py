@@ -175,12 +175,9 @@ class Workers:
         else:
             self._record.warn(text, ModelWarning)
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __reduce__(self) -> tuple[Any, ...]:
         """Options only: a copy, perhaps elsewhere, tries again and warns again."""
-        return {"n_jobs": self.n_jobs, "device": self.device}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__init__(**state)  # type: ignore[misc]
+        return type(self), (self.n_jobs, self.device)
 
 
 class _Tasks:
