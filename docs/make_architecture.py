@@ -20,7 +20,7 @@ ROOMS: dict[str, tuple[str, str]] = {
     "base": ("", "What every room shares: types, errors, options, diagnostics, files, the wording"),
     "compute": (
         "",
-        "What a fit may cost: limits and plans, memory, jobs and clusters; the primitives of the engine",
+        "What a fit may cost: limits and plans, memory, threads and workers; the primitives of the engine",
     ),
     "tables": (
         "X",

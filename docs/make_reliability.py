@@ -88,7 +88,7 @@ CASES: dict[str, dict[str, str]] = {
         "M13": "More rows than ``max_evaluations``: an error with an estimate of the time, before the work.",
         "M14": "Recombined rows have the columns, dtypes and categories that the model was trained on.",
         "M15": "No call is larger than ``Resources(batch_size=)``.",
-        "M16": "The model is called from one thread at a time; processes are never made by fork.",
+        "M16": "The model is called from one thread at a time, on a worker too; processes are never made by fork.",
         "M20": "A model that is not fitted: an error with the model's own.",
         "M21": "A class, a module, ``None``: an error.",
         "M22": "What is explained (which class, probability or score) is named.",
@@ -100,6 +100,8 @@ CASES: dict[str, dict[str, str]] = {
         "M28": "Trees of any size and depth.",
         "M29": "Constant trees and single trees.",
         "M30": "An ensemble that is not recognised is never guessed: the model itself is asked.",
+        "M31": "A model that cannot be pickled, or that lives on a device, is not sent to workers: it is asked in this "
+        "process, with one warning.",
     },
     "Parameters": {
         "P01": "Unknown names: an error with the valid ones and the closest.",
@@ -114,7 +116,7 @@ CASES: dict[str, dict[str, str]] = {
         "N01": "Disagreement below the noise floor is nothing to explain.",
         "N02": "Unit and offset of the prediction change no rule, up to offsets of 1e8 standard deviations.",
         "N03": "Ties go to the first column and the smallest threshold, and are counted in ``diagnostics_``.",
-        "N04": "Bitwise equal for any number of jobs, in threads and processes; the same regions for any block size. "
+        "N04": "Bitwise equal for any number of threads and workers; the same regions for any block size. "
         "``save(reproducible=True)`` writes equal fits as equal bytes.",
         "N05": "Sums are centred first: variances are never negative and keep their digits.",
         "N06": "Predictions (or y) above 1e70 in size, or none that reaches 1e-70: an error that says to rescale.",
@@ -125,7 +127,7 @@ CASES: dict[str, dict[str, str]] = {
     },
     "Faults while running": {
         "R01": "An interrupt ends a fit within two seconds (or one model call) and leaves no process, thread or file.",
-        "R03": "The work of a killed worker is done once more; a second loss is an error naming the block.",
+        "R03": "Batches that were lost with a worker are asked again; after three losses in this process, with a warning.",
         "R08": "No device, a lost device, or too little of its memory: an error.",
         "R12": "Works after a fork and inside daemons; nothing is started at import.",
         "R13": "Threads that share a fitted object get the same answers.",

@@ -105,8 +105,9 @@ class Granite(BaseEstimator):
         share of the rows, or rows of your own (for risk: rows that the model has not seen). At least 30, or none.
     n_jobs : int, optional
         Threads for the search, as in scikit-learn; None: what ``joblib.parallel_config`` says, otherwise one. Inside
-        ``joblib.parallel_config(backend="loky")`` or ``backend="dask"`` (with a ``distributed.Client``) these are
-        processes or the workers of a cluster. Results are the same for any number and backend.
+        ``joblib.parallel_config(backend="loky")``, ``"dask"`` (with a ``distributed.Client``) or ``"ray"`` it is also
+        the number of workers that are asked for predictions; 1 keeps the model in this process. Without such a
+        backend the model is never copied. Results are the same bit for bit for any number.
     random_state : int, RandomState or None
         Seed of everything that is drawn.
     resources : Resources, optional

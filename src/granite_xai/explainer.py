@@ -142,7 +142,11 @@ class Explainer:
         require_supported(limits)
         everyone = read_input(X, model, named=getattr(self.influence, "features", None) or ())
         predictor = as_predictor(
-            model, output=output, response=response, batch_size=limits.batch_size
+            model,
+            output=output,
+            response=response,
+            batch_size=limits.batch_size,
+            device=limits.device,
         )
         allows_missing("auto", model, predictor, everyone)
         target, weights = (

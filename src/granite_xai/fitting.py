@@ -322,8 +322,16 @@ def open_inputs(
     choice = choose("missing", g.missing, {name: name for name in ("auto", "allow", "error")})
     table = read_rows_of(g, X)
     weights = read_weights(sample_weight, table)
-    ways = {"response": g.response, "batch_size": resources.batch_size, "record": record}
-    predictor = for_table(g.model, table, g.output, **ways)
+    predictor = for_table(
+        g.model,
+        table,
+        g.output,
+        response=g.response,
+        batch_size=resources.batch_size,
+        n_jobs=g.n_jobs,
+        device=resources.device,
+        record=record,
+    )
     if predictor.outputs and not isinstance(partitioner, Tree | GivenRules | OwnPartitioner):
         text = f"{type(partitioner).__name__} reads the effects of one output, not of all."
         raise InputError(

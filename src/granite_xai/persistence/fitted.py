@@ -234,9 +234,14 @@ def granite_from_dict(data: dict[str, Any], model: Any, table: Table, place: str
             each.about(k, f"{each.question.label} of {name}") for k, name, each in labels
         )
     elif model is not None:
-        batch_size = None if granite.resources is None else granite.resources.batch_size
+        limits = granite.resources or Resources()
         predictor = as_predictor(
-            model, output=granite.output, response=granite.response, batch_size=batch_size
+            model,
+            output=granite.output,
+            response=granite.response,
+            batch_size=limits.batch_size,
+            n_jobs=granite.n_jobs,
+            device=limits.device,
         )
         findings[LOADED] = {"compared_predictions": fingerprint.check(predictor, table)}
     fitted = without_unit(entry(data, "fitted", dict, place), "exponent")
