@@ -65,7 +65,6 @@ _OF_RESULTS = (
     "weights",
     "missing",
     "confidence",
-    "values",
 )
 _OF_PROBLEMS = ("route", "missing", "resources", "n_jobs", "diagnostics", "tree", "seed")
 
@@ -134,7 +133,7 @@ class FitResult:
         None  # where the price of a region was chosen by it, or somebody asked for it
     )
     learned: Mapping[str, Any] = field(default_factory=dict)
-    values: Values = None  # that stood for a column; None: all were evaluated
+    values: LearnedValues | None = None  # that stood for a column; None: no pilot chose any
     fingerprint: object = None
     outputs: Mapping[Any, FitResult] = field(
         default_factory=dict
@@ -349,7 +348,8 @@ def _described(
     later = Later(
         lambda: described(table, complete.value, players, order, rows), now=_asks_all(inputs)
     )
-    known |= {"additive": later}
+    chosen = inputs.values if isinstance(inputs.values, LearnedValues) else None
+    known |= {"additive": later, "values": chosen}
     remaining = float(sum(region.disagreement for region in partition))
     with one_blas_thread():
         return FitResult(**known, remaining=remaining, centres=_centres(evaluations, rows))

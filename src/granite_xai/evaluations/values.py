@@ -43,15 +43,27 @@ class ValueCells:
         The level that stands for each cell.
     pilot_levels : array of shape (n_pilot_values,)
         Levels at which the pilot rows were asked, ascending.
-    offsets : array of shape (n_outputs, n_pilot_values)
-        How far the mean curve is there from the level that stands for the cell.
+    offsets : tuple of arrays of shape (n_pilot_values,)
+        For each output how far the mean curve is there from the level that stands for the cell.
     """
 
     column: Column
     cell_of_level: IntArray
     standing: IntArray
     pilot_levels: IntArray
-    offsets: FloatArray
+    offsets: tuple[FloatArray, ...]
+
+    def __post_init__(self) -> None:
+        """Check what a file may have wrong."""
+        n_levels = len(self.column.levels)
+        if len(self.cell_of_level) != n_levels:
+            raise ValueError(f"{len(self.cell_of_level)} of {n_levels} levels have a cell")
+        if not _all_below(self.cell_of_level, len(self.standing)):
+            raise ValueError("a level has a cell that does not exist")
+        if not (_all_below(self.standing, n_levels) and _all_below(self.pilot_levels, n_levels)):
+            raise ValueError("a cell stands for a level that does not exist")
+        if any(len(own) != len(self.pilot_levels) for own in self.offsets):
+            raise ValueError("the offsets are not those of the pilot's values")
 
     def cells_of(self, column: Column) -> IntArray:
         """Cell of each level of the same column in another table.
@@ -89,6 +101,11 @@ class ValueCells:
             distance = np.abs(places[members] - self.standing[cell])
             stand_in[members] = members[int(np.argmin(distance))]
         return stand_in
+
+
+def _all_below(numbers: IntArray, end: int) -> bool:
+    """Whether all of some numbers count something of which there are so many."""
+    return bool(np.all((numbers >= 0) & (numbers < end)))
 
 
 def ordered_places(column: Column, fitted: Column) -> IntArray:
@@ -219,7 +236,7 @@ def _learn_column(
         cell_of_level=cell_of_level,
         standing=asked[typical],
         pilot_levels=asked,
-        offsets=mean_curves - mean_curves[:, typical[cell_of_value]],
+        offsets=tuple(mean_curves - mean_curves[:, typical[cell_of_value]]),
     )
 
 
