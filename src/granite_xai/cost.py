@@ -9,11 +9,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from granite_xai.disagreement import both_sides
 from granite_xai.evaluations.noise_floor import PROBED_ROWS
 from granite_xai.evaluations.values import n_values, pilot_size, pilot_values
 from granite_xai.fit import PILOT_SHARE, FitInputs, requested, singles_compared
 
 BYTES_OF_NUMBER = 8
+STEPS_OF_ROW = 4  # predictions of each row along a column for accumulated effects, at most
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +78,8 @@ def price(inputs: FitInputs, n_held_out: int, budget: int) -> Price:
     pilot_rows, most_values = pilot_size(columns, inputs.cells, PILOT_SHARE * budget)
     asked = sum(pilot_values(column, inputs.cells, most_values) for column in columns)
     cost_of_row = 1 + sum(values.values())
+    steps = set().union(*(side.changes() for side in both_sides(inputs.comparisons)))
+    cost_of_row += STEPS_OF_ROW * len(steps)
     outputs = len(inputs.predictor.outputs) or 1
     return Price(
         pilot=min(pilot_rows, table.n_rows) * asked,

@@ -434,3 +434,8 @@ def shares(
     if objective.normalize == "variance":
         factors = np.divide(chosen, variances, out=np.zeros_like(chosen), where=variances > 0)
     return ScaledObjective(tuple(comparisons), factors, floors, total, by_mass, by_root)
+
+
+def both_sides(questions: Sequence[ResolvedQuestion]) -> list[ResolvedExplainer]:
+    """The effects that some questions compare."""
+    return [side for question in questions for side in (question.first, question.second)]

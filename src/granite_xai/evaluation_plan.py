@@ -274,7 +274,9 @@ def request(
 def takes_values(effect: ResolvedExplainer, table: Table) -> bool:
     """Whether columns may be replaced by a few of their values: the effect of a set reads no others."""
     everything = frozenset(range(table.n_columns))
-    if effect.pairwise or effect.needed().sampled or effect.changes():
+    if effect.changes():
+        return True  # accumulated effects read no matrix of values
+    if effect.pairwise or effect.needed().sampled:
         return False
     for members, terms in zip(effect.layout.sets, effect.terms, strict=True):
         own = union(members)

@@ -31,7 +31,7 @@ from granite_xai.compute import Resources, progress, resolve_jobs
 from granite_xai.compute.limits import model_row_budget
 from granite_xai.cost import plan_facts, price
 from granite_xai.curves import fit_surrogate, grid_codes
-from granite_xai.disagreement import Disagreement, Objective, ResolvedQuestion
+from granite_xai.disagreement import Disagreement, Objective, ResolvedQuestion, both_sides
 from granite_xai.evaluation_plan import takes_values
 from granite_xai.evaluations.noise_floor import PROBED_ROWS, probe
 from granite_xai.evaluations.plan import Values, require_room
@@ -44,7 +44,6 @@ from granite_xai.models.target import allows_missing, read_clusters, read_input,
 from granite_xai.moments.questions import statistics_kind
 from granite_xai.new_rows import (
     NewRows,
-    both_sides,
     evaluate_rows,
     fitting_estimate,
     rows_by_region,

@@ -15,14 +15,14 @@ from granite_xai.base.wording import percent
 from granite_xai.catalog import questions
 from granite_xai.chance.estimate import Perturbed, interval_around, perturbed
 from granite_xai.compute import one_blas_thread
-from granite_xai.disagreement import Disagreement
+from granite_xai.disagreement import Disagreement, both_sides
 from granite_xai.engine.splits import STEP, signs
 from granite_xai.estimator import Granite
 from granite_xai.fit import FitInputs, FitResult
 from granite_xai.fitting import collected_for, open_inputs, searched
 from granite_xai.influence import Joint
 from granite_xai.masking.fitted import fit_reference
-from granite_xai.new_rows import NewRows, both_sides
+from granite_xai.new_rows import NewRows
 from granite_xai.tables import frame
 
 ROWS = 250  # that choose, and as many others that tell what is left

@@ -17,7 +17,7 @@ from granite_xai.behavior import Behavior
 from granite_xai.chance.estimate import Estimate, Sample, drawn, estimate, rows_needed
 from granite_xai.chance.replicates import Confidence
 from granite_xai.compute import Resources, one_blas_thread
-from granite_xai.disagreement import ResolvedQuestion, ScaledObjective
+from granite_xai.disagreement import ResolvedQuestion, ScaledObjective, both_sides
 from granite_xai.engine.splits import Splits, signs
 from granite_xai.evaluation_plan import evaluate, request
 from granite_xai.evaluations.evaluations import Evaluations
@@ -217,11 +217,6 @@ def _anchored(
     return anchored, replace(
         reference, baselines={**reference.baselines, **dict.fromkeys(changed, row)}
     )
-
-
-def both_sides(questions: Sequence[ResolvedQuestion]) -> list[ResolvedExplainer]:
-    """The effects that some questions compare."""
-    return [side for question in questions for side in (question.first, question.second)]
 
 
 def rows_by_region(regions: IntArray) -> Iterator[tuple[int, IntArray]]:

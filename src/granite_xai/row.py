@@ -14,6 +14,7 @@ from granite_xai.base.wording import MISSING, Told, count, number, percent, plai
 from granite_xai.behavior import Local
 from granite_xai.compute import Resources, require_evaluations
 from granite_xai.curves import Curve
+from granite_xai.disagreement import both_sides
 from granite_xai.engine.splits import signs
 from granite_xai.evaluations.agnostic import EvaluationRange
 from granite_xai.explainer import Explainer
@@ -23,7 +24,7 @@ from granite_xai.influence import PlayersAndSets
 from granite_xai.interaction import Partial, Pure, union
 from granite_xai.masking import Marginal
 from granite_xai.masking.bins import common_bins, level_codes, sortable
-from granite_xai.new_rows import NewRows, both_sides, explain_rows, rows_by_region
+from granite_xai.new_rows import NewRows, explain_rows, rows_by_region
 from granite_xai.profile import level_text
 from granite_xai.regions.rule import satisfied
 from granite_xai.resolved import MAX_EXACT_PLAYERS, MAX_PAIRS, ResolvedExplainer, resolve

@@ -12,7 +12,7 @@ from granite_xai.base.errors import InputError, choose
 from granite_xai.base.typing import AleColumn, FloatArray, IntArray
 from granite_xai.base.wording import ALL_ROWS, drawable
 from granite_xai.catalog import explanations as named_explanations, title
-from granite_xai.disagreement import ResolvedQuestion, ScaledObjective
+from granite_xai.disagreement import ResolvedQuestion, ScaledObjective, both_sides
 from granite_xai.estimator import fitted_view
 from granite_xai.explainer import Explainer
 from granite_xai.explanation import Part
@@ -20,7 +20,7 @@ from granite_xai.fit import FitResult
 from granite_xai.masking.accumulated import AleIntervals
 from granite_xai.masking.fitted import FittedMaskings, fit_reference
 from granite_xai.models.target import read_weights
-from granite_xai.new_rows import NewRows, both_sides
+from granite_xai.new_rows import NewRows
 from granite_xai.regions.partition import Partition
 from granite_xai.resolved import ResolvedExplainer
 from granite_xai.tables import Table

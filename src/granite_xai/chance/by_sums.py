@@ -50,12 +50,14 @@ def closed_form(
 ) -> tuple[float, float, float, float]:
     """Disagreement of "ICE against PDP", its chance level, its chance bar, and it corrected."""
     shown = sum(each.mean_squared_gap() for each in sets)
-    by_chance = sum(chance_level(each, clusters) for each in sets)
-    interacting = [each for each in sets if each.rank > 0]
+    # Sampling noise is a small part of what is shown: the directions that a search reads tell it.
+    interacting = [
+        FullAgainstPure(each.factors.shortened(), each.weights) for each in sets if each.rank > 0
+    ]
+    by_chance = sum(chance_level(each, clusters) for each in interacting)
     bar = 0.0
     if interacting:
-        shortened = [type(each)(each.factors.shortened(), each.weights) for each in interacting]
-        (bar,) = chance_bar(shortened, clusters, [level])
+        (bar,) = chance_bar(interacting, clusters, [level])
     return shown, by_chance, bar, shown - by_chance
 
 

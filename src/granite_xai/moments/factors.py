@@ -26,6 +26,7 @@ from granite_xai.evaluations.evaluations import Matrix
 
 LOSSLESS = 1e-15  # share of the interaction's squares that factors called exact may lose
 KEPT_BY_SEARCH = 0.99  # share of the interaction's squares that a search must see
+MOST_SEARCHED = 6  # directions that a search reads, at most, but for nearly equal ones
 NEARLY_EQUAL = 0.9  # a rank never parts two directions whose strengths are closer than this ratio
 MOST_DIRECTIONS = 512  # values up to which all directions are computed
 SKETCH = 64  # directions that are looked for among more values than that
@@ -166,7 +167,7 @@ def _search_rank(strengths: FloatArray) -> int:
     if total == 0.0:
         return 0
     explained = np.cumsum(strengths) / total
-    rank = 1 + int(np.count_nonzero(explained < KEPT_BY_SEARCH))
+    rank = min(1 + int(np.count_nonzero(explained < KEPT_BY_SEARCH)), MOST_SEARCHED)
     while rank < len(strengths) and strengths[rank] > NEARLY_EQUAL * strengths[rank - 1]:
         rank += 1
     return min(rank, len(strengths))

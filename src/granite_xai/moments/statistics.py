@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 
@@ -117,11 +118,11 @@ class Statistics(ABC):
         """Bin of each row; 0 where rows have none."""
         return np.zeros(self.n_rows, dtype=np.intp) if self.bins is None else self.bins
 
-    def shortened(self) -> Statistics:
+    def shortened(self) -> Self:
         """The same with only the directions that a search reads."""
         return type(self)(self.factors.shortened(), self.weights, self.target, self.bins)
 
-    def take(self, rows: IntArray) -> Statistics:
+    def take(self, rows: IntArray) -> Self:
         """The same for some of the rows; bins keep their numbers."""
         return type(self)(
             self.factors.take(rows),

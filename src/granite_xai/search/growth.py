@@ -151,7 +151,7 @@ class Growth:
         Whether the best two levels decide on the first cut, too.
     width : int
         Columns whose best cut is followed.
-    scores, chance, optima : dict
+    scores, table_scores, chance, optima : dict
         What is known of nodes already, by their rows.
     """
 
@@ -163,6 +163,7 @@ class Growth:
     looks_ahead: bool = False
     width: int = 1
     scores: dict[bytes, Scores] = field(default_factory=dict)
+    table_scores: dict[bytes, FloatArray] = field(default_factory=dict)
     chance: dict[bytes, Chance] = field(default_factory=dict)
     optima: dict[bytes, Optimum] = field(default_factory=dict)
 
@@ -408,7 +409,10 @@ class Growth:
         """The best cut by sums over rows, and the first of the best two levels."""
         of_node = tables.of_node(node.rows)
         at_quantiles = options
-        quantile_scores = scores = self._table_scores(node, of_node, options)
+        key = node.rows.tobytes()
+        if key not in self.table_scores:
+            self.table_scores[key] = self._table_scores(node, of_node, options)
+        quantile_scores = scores = self.table_scores[key]
         if self.finer is not None:
             score = partial(self._table_scores, node, of_node)
             sharper = self.finer.sharpened(node.rows, options, scores, score)
@@ -455,16 +459,19 @@ class Growth:
             groups = [groups[k] for k in kept]
         groups = [thinned(group, AHEAD_CUTS) for group in groups]
         rows = node.rows
+        finer = self.finer or FinerCuts(self.problem.table, settings.min_samples_leaf)
         step = -(-len(rows) // AHEAD_ROWS)
         if step > 1:  # a part of the rows says where to begin
             rows = rows[::step]
-            sparser = replace(
+            min_samples = max(1, settings.min_samples_leaf // step)
+            finer = replace(finer, min_samples=min_samples)
+            tables = replace(
                 tables,
-                min_samples=max(1, tables.min_samples // step),
+                min_samples=min_samples,
                 total_mass=tables.total_mass / step,
                 recent={},
             )
-            of_node = sparser.of_node(rows)
+            of_node = tables.of_node(rows)
         levels = TwoLevels(
             tables=of_node,
             cuts=[cuts_of(group, self.problem.table, rows)[0] for group in groups],
@@ -472,9 +479,8 @@ class Growth:
             alpha=settings.alpha,
         )
         trees = levels.trees(levels.side_costs())
-        finer = self.finer or FinerCuts(self.problem.table, settings.min_samples_leaf)
         thoughts = SecondThoughts(tables, finer, settings.alpha)
-        recut = [thoughts.recut(node.rows, tree) for _, tree in trees[:SHARPENED_COLUMNS]]
+        recut = [thoughts.recut(rows, tree) for _, tree in trees[:SHARPENED_COLUMNS]]
         best = min([*recut, trees[0]], key=lambda found: round(found[0], 12))[1]
         return (best or trees[0][1]).cut
 

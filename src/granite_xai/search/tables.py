@@ -23,7 +23,7 @@ from granite_xai.moments.statistics import FullAgainstPure, Statistics
 from granite_xai.search.problem import Problem
 
 NODES_KEPT = 4  # tables of nodes that are kept for the next question about the same rows
-NEGLIGIBLE = 1e-4  # share of a node's disagreement below which a set decides nothing there
+NEGLIGIBLE = 1e-3  # share of a node's disagreement below which a set decides nothing there
 
 
 @dataclass(frozen=True, eq=False)
