@@ -47,7 +47,7 @@ CASES: dict[str, dict[str, str]] = {
         "D30": "Too few rows for two regions: one region and the reason.",
         "D31": "One column: one region where both explanations are the same.",
         "D32": "No columns: an error.",
-        "D33": "Evaluations beyond the memory limit go to files; no room at all: an error with the remedies at once.",
+        "D33": "A plan beyond the memory limit: an error before the model is asked, with what would fit.",
         "D34": "All rows identical: one region.",
         "D35": "Heavy ties: no region is ever empty.",
         "D36": "Minus zero equals zero; denormal numbers work.",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set as AbstractSet
 from contextlib import closing
@@ -22,10 +23,9 @@ from granite_xai.base.typing import (
     Terms,
 )
 from granite_xai.compute import (
-    Budget,
+    MemoryNeeds,
     Meter,
     Resources,
-    Workspace,
     require_budget,
     require_evaluations,
 )
@@ -61,6 +61,7 @@ from granite_xai.tables import Table
 from granite_xai.trees.routes import Route
 
 CHECKED = 200  # rows on which exact gaps are computed beside those on a grid, at most
+COARSE = 16  # values of the grid that is recommended where memory is short
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -80,6 +81,7 @@ class EvaluationPlan:
     outputs: int = 1  # that are evaluated, each with matrices of its own
     value_cells: Mapping[int, ValueCells] = field(default_factory=dict)  # chosen by a pilot
     output: int = 0  # number of the output that is evaluated
+    grid_size: int = 0  # values of a grid, at most; 0: no column is on a grid
 
     def rows(self, table: Table, recombined: bool = True) -> int:
         """Rows sent to the model: predictions, rows against a baseline, and recombined rows unless trees give them."""
@@ -148,46 +150,93 @@ class EvaluationPlan:
             return None
         return route.resident(primitives_on(resources.device))
 
-    def budget(self, route: Route, resources: Resources, candidate: int = 0) -> Budget:
-        """How the memory limit is divided for this request; refused when it does not fit (D33)."""
-        table, there = route.table, self.resident(route, resources)
+    def require_budget(self, route: Route, resources: Resources, candidate: int = 0) -> MemoryNeeds:
+        """The memory of this request; refused with what would fit, where that is not enough (D33).
+
+        Parameters
+        ----------
+        candidate : int
+            Bytes that the search takes for one candidate split.
+        """
+        there = self.resident(route, resources)
         if there is not None:
             require_free(there.primitives.free, self.bytes)
+            needs = replace(self._needs(route.table.n_rows, route.table, candidate), evaluations=0)
+            require_budget(resources, needs, route.table.n_rows)
+            return needs
+        needs = self._needs(route.table.n_rows, route.table, candidate)
+        if needs.least_limit > resources.memory_limit:
+            remedies = self._remedies(route, resources, candidate)
+            require_budget(resources, needs, route.table.n_rows, remedies)
+        return needs
+
+    def fits(self, route: Route, resources: Resources, candidate: int = 0) -> bool:
+        """Whether the memory limit leaves room for this request."""
+        needs = self._needs(route.table.n_rows, route.table, candidate)
+        return needs.least_limit <= resources.memory_limit
+
+    def _needs(self, n_rows: int, table: Table, candidate: int) -> MemoryNeeds:
+        """The memory of this request for all rows of the table; for fewer, what it takes at most."""
+
+        def values(distinct: Distinct) -> int:
+            """Values on ``n_rows`` rows; on fewer of them, a grid may have as many as it is allowed."""
+            if distinct.levels is None or n_rows == table.n_rows:
+                return min(len(distinct), n_rows)
+            return min(max(len(distinct), self.grid_size + 1), n_rows)
+
+        kept = sum(map(values, self.kept.stores.values()))
+        drawn = sum(map(values, self.sampled.values()))
+        attributed = len(self.attributions) * n_rows
+        passing = max(map(values, self.streamed.stores.values()), default=0)
+        evaluations = 8 * self.outputs * n_rows * (kept + drawn + attributed + passing)
         references = sum(masking.n_references for masking, _ in self.against)
         vectors = (
             8
             + len(self.kept.stores)
+            + len(self.streamed.stores) * (3 if self.draws else 1)
             + 3 * len(self.binned)
             + 2 * references
             + 16 * len(self.changes)
         )
-        vectors += len(self.streamed.stores) * (3 if self.draws else 1)
         members = sum(
             len(visible) for plan in (self.kept, self.streamed) for visible in plan.stored_as
         )
-        passing = (
-            8
-            * self.outputs
-            * table.n_rows
-            * max(map(len, self.streamed.stores.values()), default=0)
+        fixed = footprint(n_rows, table.n_columns, members, vectors)
+        return MemoryNeeds(fixed, evaluations, -(-candidate * n_rows // table.n_rows))
+
+    def _remedies(self, route: Route, resources: Resources, candidate: int) -> list[str]:
+        """What would fit the memory limit: so many rows, or a grid."""
+        table = route.table
+        remedies = []
+        fewer = bisect_right(
+            range(table.n_rows),
+            resources.memory_limit,
+            key=lambda n_rows: self._needs(n_rows, table, candidate).least_limit,
         )
-        kept = self.bytes + passing if there is None else 0
-        return require_budget(resources, footprint(table, members, vectors), kept, candidate)
+        if fewer > 1:
+            remedies.append(f"fewer rows (max_samples={fewer - 1})")
+        if resources.grid is None or resources.grid > COARSE:
+            try:
+                coalitions = frozenset(self.kept.stored_as)
+                coarse = request(table, self.effects, coalitions, COARSE, route.cells)
+            except InputError:  # not defined for these effects
+                return remedies
+            if replace(coarse, outputs=self.outputs).fits(route, resources, candidate):
+                remedies.append(f"a grid (Resources(max_grid={COARSE}))")
+        return remedies
 
     def stages(self, route: Route, resources: Resources, candidate: int) -> dict[str, Any]:
         """Rows and bytes by stage, for ``diagnostics_``; refused where there is no room (D33)."""
-        budget, total = self.budget(route, resources, candidate), self.bytes
-        held = {
-            "rows": self.rows(route.table),
-            "bytes": total,
-            "in_memory": total <= budget.evaluations,
-        }
+        needs = self.require_budget(route, resources, candidate)
         return {
-            "memory_limit": budget.limit,
-            "table": {"bytes": budget.fixed},
-            "evaluations": {**held, "spilled_bytes": max(0, total - budget.evaluations)},
+            "memory_limit": resources.memory_limit,
+            "table": {"bytes": needs.table},
+            "evaluations": {"rows": self.rows(route.table), "bytes": self.bytes},
             "attributions": {"bytes": 8 * len(self.attributions) * self.kept.n_rows**2},
-            "search": {"block_bytes": budget.search, "candidate_bytes": candidate},
+            "search": {
+                "block_bytes": resources.memory_limit // 4,
+                "candidate_bytes": candidate,
+            },
         }
 
     @property
@@ -268,6 +317,7 @@ def request(
         coordinates=coordinates,
         sampled=sampled,
         value_cells=grid.cells,
+        grid_size=values if isinstance(values, int) else 0,
     )
 
 
@@ -330,8 +380,9 @@ def evaluate(
     **given: Any,
 ) -> tuple[Evaluations, EvaluationRange]:
     """Evaluate every planned row once, after checking that the plan fits the limits; ``planned``: its seconds."""
-    route, count = asked.route(route), len(asked.kept.stores) + len(asked.streamed.stores)
     asked = replace(asked, outputs=1 + len(route.others))
+    asked.require_budget(route, resources)
+    route, count = asked.route(route), len(asked.kept.stores) + len(asked.streamed.stores)
     if diagnostics is not None:
         diagnostics.note("evaluations", route.note(count))
     rows = asked.rows(route.table, recombined=route.trees is None)
@@ -389,18 +440,14 @@ def _evaluate(
     n_jobs: int | None = None,
     coordinates: Coordinates | None = None,  # where those of other rows count
 ) -> Iterator[Any]:  # of nothing after each store, and at last of the evaluations
-    table, budget, there = (
-        route.table,
-        asked.budget(route, resources),
-        asked.resident(route, resources),
-    )
-    space = Workspace(budget.evaluations // asked.outputs, budget.block)
+    table, there = route.table, asked.resident(route, resources)
+    block = resources.block
     primitives, everything = (
         None if there is None else there.primitives,
         frozenset(range(table.n_columns)),
     )
     predictions = (
-        route.predictions(fast, space)
+        route.predictions(fast, block)
         if there is None
         else there.primitives.host(there.predictions())
     )
@@ -411,17 +458,17 @@ def _evaluate(
     offset = float(np.average(predictions, weights=weights))
     predictions = predictions - offset
     summed = {term: terms for term, terms in asked.attributions.items() if term.kind != "paths"}
-    pairwise = ShapleySums(summed, predictions, everything, space)
+    pairwise = ShapleySums(summed, predictions, everything, block)
     spread = SamplingErrors(predictions, weights, everything)
     sums: list[ShapleySums | SamplingErrors] = [pairwise, spread] if asked.draws else [pairwise]
     source = (
-        partial(route.matrix, fast=fast, space=space, n_jobs=n_jobs)
+        partial(route.matrix, fast=fast, block=block, n_jobs=n_jobs)
         if there is None
         else there.matrix
     )
     for planned in (asked.kept, asked.streamed):
         made = evaluate_plan(
-            source, planned, resources, extent, predictions, offset, space, matrices, primitives
+            source, planned, resources, extent, predictions, offset, matrices, primitives
         )
         for store, matrix in made:
             for each in sums:
@@ -431,7 +478,7 @@ def _evaluate(
             del matrix  # one that is not kept ends before the next is made
             yield
     numbers = {key: reference.bins[key](table) for key in asked.readings if key in reference.bins}
-    further = _Further(route, reference, extent, offset, space, source, numbers, primitives)
+    further = _Further(route, reference, extent, offset, block, source, numbers, primitives)
     against = {key: further.against(*key) for key in asked.against}
     attributions = pairwise.values | further.by_paths(asked.attributions, n_jobs)
     yield Evaluations(
@@ -454,7 +501,7 @@ def _evaluate(
         errors={term: spread.errors(terms) for term, terms in asked.draws.items()},
         sampled={key: further.drawn(*key, distinct) for key, distinct in asked.sampled.items()},
         everything=everything,
-        space=space,
+        block=block,
         coordinates=(coordinates or Coordinates.of(table)) if asked.coordinates else None,
         primitives=primitives,
     )
@@ -479,7 +526,7 @@ class _Further(NamedTuple):
     reference: FittedMaskings
     extent: EvaluationRange
     offset: float
-    space: Workspace
+    block: int  # bytes of what is made at a time
     source: Callable[..., Any]  # of recombined rows
     bins: Mapping[Reading, IntArray]  # numbers of the rows' bins
     primitives: ArrayNamespace | None  # of the device where they are; None: on the host
@@ -518,7 +565,7 @@ class _Further(NamedTuple):
     def drawn(self, masking: Masking, visible: Coalition, distinct: Distinct) -> Matrix:
         """``F`` at the visible values with hidden ones drawn by a copula, centred."""
         asked, places = (self.route.predictor, self.route.table), distinct.representatives
-        values = self.reference.copulas[masking].predictions(*asked, visible, places, self.space)
+        values = self.reference.copulas[masking].predictions(*asked, visible, places)
         return Matrix(self.extent.see(values) - self.offset, distinct.codes)
 
     def by_paths(
@@ -535,7 +582,7 @@ class _Further(NamedTuple):
                 raise ModelError(text, code="M23", argument="model", hint=hint)
             places = [players.index(term.members[0]) for term in terms]
             values = self.route.trees.attributions(
-                players, places, fast=available(), n_jobs=n_jobs, space=self.space
+                players, places, fast=available(), n_jobs=n_jobs, block=self.block
             )
             found.update(zip(terms, values, strict=True))
         return found

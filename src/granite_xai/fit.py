@@ -231,9 +231,6 @@ def run(inputs: FitInputs) -> FitRun:
             )
     if inputs.confidence is not None:
         record.note("cause", causes(inputs.comparisons, evaluations, floors))
-    record.note(
-        "memory", {"held": evaluations.space.most_held, "spilled": evaluations.space.most_spilled}
-    )
     figures = {"roots": roots, "floors": floors, "chance": chance, "path": path}
     complete = Later(partial(_completed, inputs, evaluations))
     result = _described(inputs, evaluations, reference, found, **figures, complete=complete)

@@ -211,7 +211,7 @@ def causes(questions: Asked, evaluations: Evaluations, floors: FloatArray) -> di
     count = min(
         evaluations.n_rows,
         MOST,
-        int((evaluations.space.block / 8 / (1 + len(evaluations.matrices))) ** 0.5),
+        int((evaluations.block / 8 / (1 + len(evaluations.matrices))) ** 0.5),
     )
     rows = np.linspace(0, evaluations.n_rows - 1, count).astype(np.intp)
     some = evaluations.restrict(rows) if count < evaluations.n_rows else evaluations

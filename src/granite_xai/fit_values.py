@@ -204,15 +204,16 @@ class FitValues(Routed):
         spent = plan(
             self.table, self.evaluations.matrices
         ).rows  # of every value, also of those that were joined
-        allowed = self.resources.max_evaluations or MAX_ROWS, self.resources.memory_limit // 8
-        limit = min((CHEAP_TREES if self.by_trees else 1) * spent, *allowed)
-        if not chosen or self.evaluations.everything in coalitions or cost > limit:
-            return PairEffects(None, (), cost if chosen and cost > limit else 0, spent)
-        known, wanted, nothing = (
-            self.evaluations,
-            request(self.table, [], coalitions),
-            FittedMaskings({}, {}, {}),
+        limit = min(
+            (CHEAP_TREES if self.by_trees else 1) * spent,
+            self.resources.max_evaluations or MAX_ROWS,
         )
+        wanted = request(self.table, [], coalitions)
+        too_costly = cost > limit or not wanted.fits(self.route, self.resources)
+        if not chosen or self.evaluations.everything in coalitions or too_costly:
+            return PairEffects(None, (), cost if chosen and too_costly else 0, spent)
+        known = self.evaluations
+        nothing = FittedMaskings({}, {}, {})
         joint, _ = evaluate(
             self.route, wanted, nothing, resources=self.resources, weights=known.weights, y=None
         )

@@ -406,10 +406,15 @@ def test_S14_too_much_work_is_a_resource_error(folder, capsys):
         "long.csv", index=False
     )
     command = ["explain", "long.csv", "--predictor", "own_model:predict", "--max-samples"]
-    code, _, err = run(capsys, *command, "all", "--max-grid", "exact", "--max-seconds", "2")
+    exact = ["all", "--max-grid", "exact", "--max-seconds", "2"]
+    code, _, err = run(capsys, *command, *exact, "--memory", "8000")
     assert code == 5
     assert "--max-samples" in err
     assert "--max-seconds" in err
+    code, _, err = run(capsys, *command, *exact)
+    assert code == 5
+    assert "D33" in err
+    assert all(flag in err for flag in ("--max-samples", "--max-grid 16", "--memory"))
     code, _, err = run(capsys, *command, "auto", "--max-seconds", "2")
     assert code == 0
     assert "M13" not in err or "rows search" in err

@@ -10,7 +10,6 @@ import sys
 import threading
 import time
 from types import ModuleType
-from unittest import mock
 
 import joblib
 import numpy as np
@@ -21,6 +20,7 @@ from hypothesis import given, strategies as st
 import granite_xai as gx
 from granite_xai.base.errors import InputError, ResourceError
 from granite_xai.compute import (
+    MemoryNeeds,
     Resources,
     in_threads,
     map_blocks,
@@ -123,64 +123,38 @@ def test_M13_seconds_are_told_in_readable_units(seconds, text):
         require_evaluations(Resources(max_evaluations=1), 2, seconds)
 
 
-class Disk:
-    """A disk with so much room."""
-
-    def __init__(self, free):
-        self.free = free
-
-    def __call__(self, folder):
-        return self
-
-
-@pytest.fixture
-def disk(monkeypatch):
-    def of(free):
-        monkeypatch.setattr("shutil.disk_usage", Disk(free))
-
-    return of
-
-
-def test_D33_what_must_be_in_memory_and_does_not_fit_is_refused_with_numbers():
-    with pytest.raises(
-        ResourceError, match=r"the table, .* need 6\.4 MiB; memory_limit allows 1,000 bytes"
-    ) as caught:
-        require_budget(Resources(memory_limit=1000), 3 * 2**20)
+def test_D33_what_does_not_fit_is_refused_with_numbers_and_remedies():
+    limits = Resources(memory_limit=2**20)
+    needs = MemoryNeeds(table=3 * 2**20, evaluations=11 * 2**20, candidate=2**20)
+    with pytest.raises(ResourceError) as caught:
+        require_budget(limits, needs, 1234, ["fewer rows (max_samples=7)"])
     assert caught.value.code == "D33"
-    with pytest.raises(
-        ResourceError,
-        match=r"blocks of the search, .* need 40\.0 MiB; memory_limit allows 32\.0 MiB",
-    ):
-        require_budget(Resources(memory_limit=2**25), 0, candidate=10 * 2**20)
-
-
-def test_D33_evaluations_are_refused_when_neither_memory_nor_the_disk_has_room(disk):
-    disk(2**20)
-    limits = Resources(memory_limit=2**26)
-    require_budget(limits, 0, 33 * 2**20)
-    with pytest.raises(
-        ResourceError, match=r"need 34\.0 MiB; .* leaves 32\.0 MiB .* temporary files has 1\.0 MiB"
-    ):
-        require_budget(limits, 0, 34 * 2**20)
+    assert caught.value.message.startswith(
+        "1,234 rows need 24.0 MiB; memory_limit allows 1.0 MiB. Evaluations of the model take 11.0 MiB, "
+        "the table and the plan 4.0 MiB, the search 1.0 MiB for each candidate."
+    )
+    enough = needs.least_limit
+    higher = f"a higher limit (Resources(memory_limit={enough}))"
+    assert caught.value.hint == f"fewer rows (max_samples=7), or {higher}"
+    with pytest.raises(ResourceError) as caught:
+        require_budget(limits, needs, 1234)
+    assert caught.value.hint == higher
 
 
 @given(
-    limit=st.integers(1, 2**30),
-    fixed=st.integers(0, 2**28),
+    table=st.integers(0, 2**28),
     evaluations=st.integers(0, 2**31),
     candidate=st.integers(0, 2**26),
-    free=st.integers(0, 2**28),
 )
-def test_D33_the_limit_that_a_refusal_names_is_enough(limit, fixed, evaluations, candidate, free):
-    with mock.patch("shutil.disk_usage", Disk(free)):
-        try:
-            found = require_budget(Resources(memory_limit=limit), fixed, evaluations, candidate)
-        except ResourceError as error:
-            named = int(error.hint.rpartition("memory_limit=")[2].rstrip(")"))
-            found = require_budget(Resources(memory_limit=named), fixed, evaluations, candidate)
-    assert evaluations <= found.evaluations + free
-    assert candidate <= found.search
-    assert found.evaluations + found.search + found.block + found.fixed <= found.limit
+def test_D33_the_least_limit_is_enough_and_no_smaller_one_is(table, evaluations, candidate):
+    needs = MemoryNeeds(table, evaluations, candidate)
+    least = Resources(memory_limit=needs.least_limit)
+    require_budget(least, needs, 1)
+    staying = 2**20 + table + evaluations
+    assert staying + least.memory_limit // 4 + least.block <= least.memory_limit + 8
+    assert candidate <= least.memory_limit // 4
+    with pytest.raises(ResourceError, match="D33"):
+        require_budget(Resources(memory_limit=needs.least_limit - 1), needs, 1)
 
 
 @pytest.mark.parametrize("n_jobs", [0, 1.5, "2", True, False, np.float64(2)])

@@ -94,7 +94,7 @@ LIMITS = {
 
 
 def smallest(question):
-    """The limit that a refusal names: all evaluations are in files, and blocks are as small as they get."""
+    """The limit that a refusal names: blocks are as small as they get."""
     with pytest.raises(gx.ResourceError) as caught:
         fitted(question, resources=gx.Resources(memory_limit=1))
     return int(caught.value.hint.rpartition("memory_limit=")[2].rstrip(")"))
@@ -114,25 +114,6 @@ def test_N04_the_same_regions_and_scores_for_any_memory_limit_and_batch(question
         )
     for one, two in zip(other.partition_, plain.partition_, strict=True):
         assert one.disagreement == pytest.approx(two.disagreement, rel=1e-10, abs=1e-14)
-
-
-@pytest.mark.parametrize("question", ["ice-pdp", "shap-pdp", "cfi-pfi", "sobol"])
-def test_N04_bitwise_equal_in_memory_and_in_files(question, monkeypatch):
-    """Where an array lies changes nothing; blocks are the same, so that sums are formed in the same order."""
-    from granite_xai.compute import Budget
-
-    plain = fitted(question)
-    made = Budget.__init__
-
-    def spilling(self, *arguments):
-        made(self, *arguments)
-        self.evaluations = 0
-
-    monkeypatch.setattr(Budget, "__init__", spilling)
-    spilled = fitted(question)
-    memory = spilled.diagnostics_["memory"]
-    assert memory["held"] == 0 < plain.diagnostics_["bytes"] <= memory["spilled"]
-    assert answers(spilled) == answers(plain)
 
 
 def test_N04_there_are_several_blocks_and_the_smallest_limit_changes_them(monkeypatch):

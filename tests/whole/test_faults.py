@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import json
 import os
 import signal
@@ -12,7 +11,6 @@ import textwrap
 import threading
 import time
 import tracemalloc
-from types import SimpleNamespace
 
 import joblib
 import numpy as np
@@ -370,68 +368,21 @@ def test_D33_too_little_memory_is_refused_before_the_model_is_asked(question):
     ) as caught:
         gx.Granite(model, question, resources=gx.Resources(memory_limit=50_000)).fit(X, y)
     assert (caught.value.code, caught.value.argument) == ("D33", "resources")
-    assert all(remedy in caught.value.hint for remedy in REMEDIES)
     assert model.rows == 0
 
 
 @pytest.mark.filterwarnings("ignore::granite_xai.base.errors.BinWarning")
-@pytest.mark.parametrize("free", [0, 2**40])
 @pytest.mark.parametrize("question", ["ice-pdp", "shap-pdp", "cfi-pfi", "sobol"])
-def test_D33_the_limit_that_the_error_names_is_enough(question, free, monkeypatch):
-    disk_with(free, monkeypatch)
+def test_D33_the_limit_that_the_error_names_is_enough(question):
     with pytest.raises(ResourceError) as caught:
         gx.Granite(product, question, resources=gx.Resources(memory_limit=50_000)).fit(
             X, product(X)
         )
     limit = named_limit(caught.value)
-    g = gx.Granite(product, question, resources=gx.Resources(memory_limit=limit)).fit(X, product(X))
-    assert free or g.diagnostics_["plan"]["evaluations"]["in_memory"]
+    gx.Granite(product, question, resources=gx.Resources(memory_limit=limit)).fit(X, product(X))
 
 
-def disk_with(free, monkeypatch):
-    monkeypatch.setattr("shutil.disk_usage", lambda folder: SimpleNamespace(free=free))
-
-
-def test_D33_a_plan_beyond_memory_and_disk_is_refused_before_the_model_is_asked(monkeypatch):
-    model, table = (
-        Counting(lambda X: product(X) + X[:, 1]),
-        rng.normal(size=(1000, 3)),
-    )  # no two values alike
-    limits = gx.Resources(memory_limit=2**24, max_grid=None)
-    disk_with(2**20, monkeypatch)
-    with pytest.raises(
-        ResourceError, match=r"need 22\.9 MiB; .*leaves 8\.0 MiB .*temporary files has 1\.0 MiB"
-    ) as caught:
-        gx.Granite(model, resources=limits, max_samples=None).fit(table)
-    assert (caught.value.code, caught.value.argument, model.rows) == ("D33", "resources", 0)
-    assert all(remedy in caught.value.hint for remedy in REMEDIES)
-    disk_with(2**24, monkeypatch)
-    g = gx.Granite(model, resources=limits, max_samples=None).fit(table)
-    planned = g.diagnostics_["plan"]["evaluations"]
-    assert not planned["in_memory"]
-    assert planned["spilled_bytes"] <= g.diagnostics_["memory"]["spilled"]
-    assert g.diagnostics_["memory"]["held"] <= 2**23
-
-
-def test_D33_a_disk_that_fills_up_on_the_way_ends_the_fit_with_a_name(monkeypatch):
-    """The old fit stays, and a later one finds room again."""
-    table, limits = rng.normal(size=(1000, 3)), gx.Resources(memory_limit=2**24)
-    g = gx.Granite(product, resources=limits, max_samples=None).fit(table)
-    before = g.partition_
-    with monkeypatch.context() as patch:
-        patch.setattr("granite_xai.compute.limits._reserve", full_disk)
-        with pytest.raises(ResourceError, match=r"D33: .* more in .*No space left"):
-            g.fit(table)
-    assert g.partition_ is before
-    assert g.fit(table).partition_.to_dict() == before.to_dict()
-
-
-def full_disk(file, size):
-    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
-
-def test_D33_many_rows_and_many_columns_are_refused_at_once(monkeypatch):
-    disk_with(2**30, monkeypatch)
+def test_D33_many_rows_and_many_columns_are_refused_at_once():
     for shape in ((30_000, 3), (60, 4000)):
         model, table = Counting(), rng.normal(size=shape)
         tracemalloc.start()

@@ -102,12 +102,10 @@ def _plan(granite: gx.Granite, case: Case, options: argparse.Namespace) -> None:
         say_json(found)
         return
     evaluations, seconds = found["evaluations"], found["seconds"]
-    spilled = evaluations["spilled_bytes"]
-    note = f" ({spilled / 2**20:,.1f} MiB of them in temporary files)" if spilled else ""
     say(
         f"{found['rows']:,} rows and {found['columns']:,} columns: {evaluations['count']:,} evaluations "
         f"({evaluations['evaluated_by']}), {found['model_rows']:,} rows sent to the model, "
-        f"{found['bytes'] / 2**20:,.1f} MiB{note}.\n"
+        f"{found['bytes'] / 2**20:,.1f} MiB.\n"
         f"About {sum(seconds.values()):.1g} s: {seconds['evaluations']:.1g} s for evaluations, "
         f"{seconds['search']:.1g} s for the search."
     )

@@ -16,7 +16,7 @@ import numpy as np
 
 from granite_xai.base.errors import GraniteError, InputError
 from granite_xai.base.typing import Coalition, FloatArray, PairwiseShapley, Terms
-from granite_xai.compute import Resources, Workspace, progress
+from granite_xai.compute import BLOCK, Resources, progress, slices
 from granite_xai.compute.compiled import device_faults
 from granite_xai.compute.primitives import Array, ArrayNamespace
 from granite_xai.evaluations.evaluations import Matrix, cells_of
@@ -102,13 +102,12 @@ def evaluate_matrix(
     table: Table,
     columns: Coalition,
     distinct: Distinct,
-    space: Workspace | None = None,
+    block: int = BLOCK,
 ) -> FloatArray:
     """``E_S[u, n] = F(value u on S, row n elsewhere)``, shape (U, n)."""
-    space = Workspace() if space is None else space
-    result = space.empty((len(distinct), table.n_rows))
+    result = np.empty((len(distinct), table.n_rows))
     # Blocks of whole lines while they are short enough, otherwise parts of single lines.
-    size = _affordable(predictor, table, space)
+    size = _affordable(predictor, table, block)
     step, width = max(1, size // table.n_rows), min(table.n_rows, size)
     for line, row in product(range(0, len(distinct), step), range(0, table.n_rows, width)):
         donors, base = (
@@ -116,24 +115,20 @@ def evaluate_matrix(
             np.arange(table.n_rows)[row : row + width],
         )
         every = np.tile(base, len(donors))
-        block = predictor.recombined(
+        answers = predictor.recombined(
             table, every, table, np.repeat(donors, len(base)), sorted(columns)
         )
-        result[line : line + step, row : row + width] = block.reshape(len(donors), len(base))
-        space.release()
+        result[line : line + step, row : row + width] = answers.reshape(len(donors), len(base))
     return result
 
 
-def _affordable(predictor: Predictor, table: Table, space: Workspace) -> int:
+def _affordable(predictor: Predictor, table: Table, block: int) -> int:
     """Recombined rows whose places, cells and answers fit a block, before the model itself begins to work."""
     indices, cells = 32, 24 * table.n_columns + 48
-    if space.block >= (indices + cells) * predictor.batch_size:
-        return int(
-            np.clip(
-                (space.block - cells * predictor.batch_size) // indices, predictor.batch_size, CHUNK
-            )
-        )
-    return max(1, space.block // (indices + cells))
+    if block >= (indices + cells) * predictor.batch_size:
+        rows = (block - cells * predictor.batch_size) // indices
+        return int(np.clip(rows, predictor.batch_size, CHUNK))
+    return max(1, block // (indices + cells))
 
 
 def evaluate_plan(
@@ -143,7 +138,6 @@ def evaluate_plan(
     extent: EvaluationRange,
     predictions: FloatArray,
     offset: float,
-    space: Workspace,
     known: Mapping[Coalition, Matrix] = MappingProxyType({}),
     primitives: ArrayNamespace | None = None,
 ) -> Iterator[tuple[Coalition, Matrix]]:
@@ -166,7 +160,7 @@ def evaluate_plan(
             Matrix(values, distinct.codes, distinct.levels),
             columns in plan.binned or primitives is not None,
         )
-        yield columns, found if apart or distinct.levels is not None else found.joined(space)
+        yield columns, found if apart or distinct.levels is not None else found.joined()
         del values, found  # nobody may hold the last one while the next is made
 
 
@@ -182,16 +176,16 @@ class ShapleySums:
         wanted: Mapping[PairwiseShapley, Terms],
         predictions: FloatArray,
         everything: Coalition,
-        space: Workspace,
+        block: int,
     ) -> None:
-        self._wanted, self._everything, self._space = wanted, everything, space
+        self._wanted, self._everything, self._block = wanted, everything, block
         self.values: dict[PairwiseShapley, FloatArray] = {}
         n = len(predictions)
         for term, terms in wanted.items():
             # The full coalition reads the row's own prediction, the empty one the reference's.
             own, reference = terms.get(everything, 0.0), terms.get(frozenset(), 0.0)
-            self.values[term] = space.empty((n, n))
-            for part in space.slices(n, 16 * n):
+            self.values[term] = np.empty((n, n))
+            for part in slices(n, 16 * n, block):
                 self.values[term][part] = (
                     own * predictions[part, None] + reference * predictions[None, :]
                 )
@@ -205,7 +199,7 @@ class ShapleySums:
                 for term, terms in self._wanted.items()
                 if terms.get(coalition)
             }
-            for part in self._space.slices(n if reading else 0, 8 * (2 * n + count)):
+            for part in slices(n if reading else 0, 8 * (2 * n + count), self._block):
                 if coalition == store:
                     lines = matrix.values[matrix.codes[part]]
                 else:

@@ -7,9 +7,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from granite_xai.base.errors import ResourceError
 from granite_xai.base.typing import Coalition, IntArray
-from granite_xai.compute import Resources, require_budget
+from granite_xai.compute import MemoryNeeds, Resources, require_budget
 from granite_xai.evaluations.values import LearnedValues, ValueCells
 from granite_xai.tables import Table
 
@@ -105,9 +104,9 @@ MEMBER = 80  # bytes of a column in a set of columns
 CHEAP = 2**24  # bytes of sets of columns that any plan may make before it is refused
 
 
-def footprint(table: Table, members: int = 0, vectors: int = 0) -> int:
+def footprint(n_rows: int, n_columns: int, members: int, vectors: int = 0) -> int:
     """Bytes of a table, of the columns of all sets that the plan names, and of further numbers kept of each row."""
-    return CELL * table.n_rows * table.n_columns + 8 * vectors * table.n_rows + MEMBER * members
+    return CELL * n_rows * n_columns + 8 * vectors * n_rows + MEMBER * members
 
 
 def require_room(table: Table, resources: Resources) -> None:
@@ -120,12 +119,12 @@ def require_room(table: Table, resources: Resources) -> None:
     grid = SMALLEST if resources.max_grid == "auto" else resources.grid or table.n_rows
     levels = sorted(min(len(column.levels), grid) for column in table.columns)
     evaluations = 8 * table.n_rows * (sum(levels[:-1]) + levels[-2])
-    try:
-        require_budget(resources, footprint(table, members), evaluations)
-    except ResourceError:
-        # Refused, but the limit that the error names shall be enough for the whole plan as well.
-        require_budget(resources, footprint(table, 3 * members, 6 * table.n_columns), evaluations)
-        raise
+    rows, columns = table.n_rows, table.n_columns
+    least = MemoryNeeds(footprint(rows, columns, members), evaluations)
+    if least.least_limit > resources.memory_limit:
+        # The limit that the error names shall be enough for the whole plan.
+        whole = MemoryNeeds(footprint(rows, columns, 3 * members, 6 * columns), evaluations)
+        require_budget(resources, whole, rows, ["fewer columns (features=)"])
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -104,7 +104,7 @@ def _matrix(evaluations: Evaluations, columns: Coalition) -> Matrix:
     """``E`` of a set as one matrix, where it was evaluated, or turned where its complement was."""
     matrix, is_own = evaluations.stored(columns)
     if is_own:
-        return matrix.compact(evaluations.space, evaluations.primitives)
+        return matrix.compact(evaluations.primitives)
     return evaluations.matrix(columns)
 
 

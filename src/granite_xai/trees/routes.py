@@ -11,7 +11,6 @@ import numpy as np
 
 from granite_xai.base.errors import Diagnostics, GraniteError, ModelWarning, warn
 from granite_xai.base.typing import Coalition, FloatArray, IntArray
-from granite_xai.compute import Workspace
 from granite_xai.compute.compiled import available
 from granite_xai.compute.primitives import ArrayNamespace
 from granite_xai.evaluations.agnostic import Resident, evaluate_matrix, resident
@@ -276,18 +275,16 @@ class Route:
             self._resident, self._looked = resident(self.predictor, self.table, primitives), True
         return self._resident
 
-    def predictions(self, fast: bool, space: Workspace) -> FloatArray:
+    def predictions(self, fast: bool, block: int) -> FloatArray:
         """F of the table's rows; the model is asked as well, as a further check of its answers."""
         answers = self.predictor.on_rows(self.table)
-        return answers if self.trees is None else self.trees.predictions(fast=fast, space=space)
+        return answers if self.trees is None else self.trees.predictions(fast=fast, block=block)
 
-    def matrix(
-        self, columns: Coalition, distinct: Distinct, space: Workspace, **how: Any
-    ) -> FloatArray:
+    def matrix(self, columns: Coalition, distinct: Distinct, block: int, **how: Any) -> FloatArray:
         """``E_S[u, n] = F(value u on S, row n elsewhere)``, shape (U, n); trees are told ``fast`` and ``n_jobs``."""
         if self.trees is None:
-            return evaluate_matrix(self.predictor, self.table, columns, distinct, space)
-        return self.trees.matrix_of(columns, distinct.representatives, space=space, **how)
+            return evaluate_matrix(self.predictor, self.table, columns, distinct, block)
+        return self.trees.matrix_of(columns, distinct.representatives, block=block, **how)
 
 
 class Routed:
