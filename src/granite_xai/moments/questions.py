@@ -87,7 +87,9 @@ def question_statistics(
         own = evaluations.on_grid(columns)
         found.append(
             kind(
-                factors=factor(_matrix(own, columns), own.weights, own.primitives),
+                factors=factor(
+                    _matrix(own, columns), own.weights, own.primitives, evaluations.offset
+                ),
                 weights=own.weights,
                 target=target,
                 bins=_bins(question, own, columns),
