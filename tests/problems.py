@@ -12,14 +12,18 @@ import granite_xai as gx
 from granite_xai.moments.statistics import Statistics
 from granite_xai.search.candidates import Candidate, candidates
 from granite_xai.search.finer import by_column
-from granite_xai.search.problem import GivenRules, Partitioner, Problem
+from granite_xai.search.problem import GivenRules, OwnPartitioner, Problem
 from strategies import quiet
 
 
-class Spy(Partitioner):
-    """Keeps the problem that a fit poses, also where there is nothing to explain."""
+class Asked(OwnPartitioner):
+    """A partitioner of one's own that is asked also where there is nothing to explain."""
 
     ignores_noise_floor = True
+
+
+class Spy:
+    """Keeps the problem that a fit poses."""
 
     def partition(self, problem):
         self.problem = problem
@@ -39,7 +43,7 @@ def problem_of(
     """The problem of a fit that takes the sample for the world, unless options say otherwise."""
     spy = Spy()
     options = {"confidence_level": None, "missing": "allow", **options}
-    granite = gx.Granite(model, question, partitioner=spy, **options)
+    granite = gx.Granite(model, question, partitioner=Asked(spy), **options)
     with quiet():
         granite.fit(X, y, sample_weight=sample_weight, clusters=clusters)
     return spy.problem
