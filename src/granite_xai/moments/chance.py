@@ -104,12 +104,14 @@ def squares_quantile(variances: FloatArray, level: float) -> float:
     The distribution is replaced by that of a shifted and scaled chi-square variable with the same
     mean, variance and skewness (Pearson's three moment approximation).
     """
-    first, second, third = (float(np.sum(variances**power)) for power in (1, 2, 3))
-    if second <= 0.0 or third <= 0.0:
-        return first
+    largest = float(np.max(variances, initial=0.0))
+    if largest <= 0.0:
+        return 0.0
+    relative = variances / largest  # cubes of tiny variances would be 0
+    first, second, third = (float(np.sum(relative**power)) for power in (1, 2, 3))
     degrees = second**3 / third**2
     quantile = float(stats.chi2.ppf(level, degrees))
-    return first + (quantile - degrees) * float(np.sqrt(second / degrees))
+    return largest * (first + (quantile - degrees) * float(np.sqrt(second / degrees)))
 
 
 def chance_by_region(

@@ -25,9 +25,14 @@ from granite_xai.compute.primitives import NUMPY, Array, ArrayNamespace
 from granite_xai.evaluations.evaluations import Matrix
 
 LOSSLESS = 1e-15  # share of the interaction's squares that factors called exact may lose
+ROUNDING = {
+    False: 2.0**-48,
+    True: 2.0**-19,
+}  # by single precision: 16 steps of the largest prediction
 KEPT_BY_SEARCH = 0.99  # share of the interaction's squares that a search must see
 MOST_SEARCHED = 6  # directions that a search reads, at most, but for nearly equal ones
 NEARLY_EQUAL = 0.9  # a rank never parts two directions whose strengths are closer than this ratio
+LINES_READ = 8  # values that tell the precision of a model
 MOST_DIRECTIONS = 512  # values up to which all directions are computed
 SKETCH = 64  # directions that are looked for among more values than that
 SKETCH_PASSES = 4  # times that the sketch is multiplied by the matrix and its transpose
@@ -82,7 +87,10 @@ class Factors:
 
 
 def factor(
-    matrix: Matrix, weights: FloatArray, primitives: ArrayNamespace | None = None
+    matrix: Matrix,
+    weights: FloatArray,
+    primitives: ArrayNamespace | None = None,
+    offset: float = 0.0,
 ) -> Factors:
     """Factor the predictions of one set.
 
@@ -94,6 +102,8 @@ def factor(
         Weights of the rows.
     primitives : ArrayNamespace, optional
         Those of the device that holds the matrix; None: the host.
+    offset : float
+        What was subtracted from the predictions; tells how large they were when they were rounded.
     """
     P = primitives or NUMPY
     predictions = matrix.values  # (values, rows)
@@ -110,7 +120,10 @@ def factor(
     metric = np.sqrt(value_shares)
     weighted = interaction * P.array(metric)[:, None] * P.array(np.sqrt(row_shares))[None, :]
     strengths, directions = _principal(weighted, P)
-    rank = _exact_rank(strengths)
+    largest = abs(offset) + float(P.host(P.xp.max(P.xp.abs(predictions))))
+    some_lines = P.host(predictions[: min(LINES_READ, n_values), :])
+    is_single = _is_single(some_lines + offset, largest)
+    rank = _exact_rank(strengths, ROUNDING[is_single] * largest)
     directions = directions[:, :rank]
 
     row_factors = P.host(interaction.T @ P.array(directions * metric[:, None]))
@@ -124,6 +137,20 @@ def factor(
         row_factors=row_factors,
         value_factors=value_factors,
         search_rank=_search_rank(strengths[:rank]),
+    )
+
+
+def without_rest(predictions: FloatArray, weights: FloatArray) -> Factors:
+    """The factors of a set of all columns: its value alone says what is predicted."""
+    mean = float(np.average(predictions, weights=weights))
+    n_rows = len(predictions)
+    return Factors(
+        row_part=np.full(n_rows, mean),
+        value_part=predictions - mean,
+        interaction=np.zeros(n_rows),
+        row_factors=np.zeros((n_rows, 0)),
+        value_factors=np.zeros((n_rows, 0)),
+        search_rank=0,
     )
 
 
@@ -153,12 +180,23 @@ def _principal(weighted: Array, P: ArrayNamespace) -> tuple[FloatArray, FloatArr
     return np.maximum(strengths[::-1], 0.0), basis @ turn[:, ::-1]
 
 
-def _exact_rank(strengths: FloatArray) -> int:
-    """Directions without which next to nothing is lost."""
-    total = strengths.sum()
-    if total == 0.0:
-        return 0
-    return int(np.count_nonzero(strengths > LOSSLESS * total))
+def _is_single(predictions: FloatArray, largest: float) -> bool:
+    """Whether a model answers in single precision: not whole numbers, and rounded to such."""
+    with np.errstate(over="ignore", under="ignore"):
+        rounded = predictions.astype(np.float32).astype(np.float64)
+    # An offset was taken off and added again, which leaves rounding of its own.
+    tolerance = 2.0**-50 * largest
+    is_whole = np.abs(predictions - np.round(predictions)) <= tolerance
+    return bool(np.all(np.abs(predictions - rounded) <= tolerance) and not np.all(is_whole))
+
+
+def _exact_rank(strengths: FloatArray, rounding: float) -> int:
+    """Directions without which next to nothing is lost.
+
+    Strengths are mean squares; those of an additive model are the squares of its rounding.
+    """
+    negligible = max(LOSSLESS * float(strengths.sum()), rounding**2)
+    return int(np.count_nonzero(strengths > negligible))
 
 
 def _search_rank(strengths: FloatArray) -> int:
