@@ -171,6 +171,8 @@ class EvaluationPlan:
 
     def _needs(self, n_rows: int, table: Table, candidate: int) -> MemoryNeeds:
         """The memory of this request for all rows of the table; for fewer, what it takes at most."""
+        # Nodes of the tree cut their rows out of matrices with few values (`Matrix.restrict`): about half of these
+        # is there twice while a tree grows, as measured by benchmarks/growth.py.
 
         def values(distinct: Distinct) -> int:
             """Values on ``n_rows`` rows; on fewer of them, a grid may have as many as it is allowed."""
@@ -178,11 +180,14 @@ class EvaluationPlan:
                 return min(len(distinct), n_rows)
             return min(max(len(distinct), self.grid_size + 1), n_rows)
 
-        kept = sum(map(values, self.kept.stores.values()))
+        lines = [values(distinct) for distinct in self.kept.stores.values()]
+        kept = sum(lines)
+        cut_out = sum(count for count in lines if 4 * count < n_rows) // 2
         drawn = sum(map(values, self.sampled.values()))
         attributed = len(self.attributions) * n_rows
         passing = max(map(values, self.streamed.stores.values()), default=0)
-        evaluations = 8 * self.outputs * n_rows * (kept + drawn + attributed + passing)
+        columns = kept + cut_out + drawn + attributed + passing
+        evaluations = 8 * self.outputs * n_rows * columns
         references = sum(masking.n_references for masking, _ in self.against)
         vectors = (
             8
