@@ -185,12 +185,8 @@ class Granite(BaseEstimator):
         return tags
 
     def __getstate__(self) -> Any:
-        """Without the evaluations, also of an interrupted fit, which only this object in this process keeps."""
-        return {
-            name: v
-            for name, v in super().__getstate__().items()
-            if name not in ("_run", "_unfinished")
-        }
+        """Without the evaluations, which only this object in this process keeps."""
+        return {name: value for name, value in super().__getstate__().items() if name != "_run"}
 
     def fit(
         self, X: Any, y: Any = None, sample_weight: Any = None, clusters: Any = None
@@ -403,7 +399,7 @@ def fit_with_evaluations(
     record = Diagnostics()
     with record.stage("total"):
         opened = open_inputs(g, *collected_for(g, X, y, sample_weight), clusters, record)
-        found = searched(opened, record, g.__dict__)
+        found = searched(opened, record)
     record.note("stop_reasons", [region.stop_reason for region in found.result.partition])
     asked = (opened.predictor.usage, *(each.usage for each in opened.predictor.outputs.values()))
     record.note("model", Usage(*map(sum, zip(*asked, strict=True)))._asdict())

@@ -23,7 +23,7 @@ from granite_xai.curves import SurrogateFit, described
 from granite_xai.disagreement import Objective, ResolvedQuestion, shares
 from granite_xai.engine.masked import central_rows
 from granite_xai.engine.splits import CUT_BYTES, Splits, signs
-from granite_xai.evaluation_plan import EvaluationPlan, Unfinished, evaluate, request
+from granite_xai.evaluation_plan import EvaluationPlan, evaluate, request
 from granite_xai.evaluations.evaluations import Evaluations
 from granite_xai.evaluations.noise_floor import Probe, probe
 from granite_xai.fit_checks import (
@@ -85,7 +85,6 @@ class FitInputs(Routed):
     clusters: IntArray
     probed: Probe | None = None
     plan: Mapping[str, Any] = field(default_factory=dict)
-    unfinished: Unfinished | None = None
     readable: bool = False  # whether left-out rows choose the price of a region
 
     def priced(self, alpha: float) -> FitInputs:
@@ -176,9 +175,17 @@ def run(inputs: FitInputs) -> FitRun:
     record.note("plan", {**stages, **inputs.plan})
     probed = inputs.probed or probe(inputs.predictor, inputs.table, record)
     with record.stage("evaluations"):
-        how = handed_on(inputs, "weights", "y", "resources", "n_jobs", "diagnostics", "unfinished")
-        how |= {"planned": inputs.plan.get("seconds", {}).get("evaluations")}
-        evaluations, extent = evaluate(inputs.route, asked, reference, **how)
+        evaluations, extent = evaluate(
+            inputs.route,
+            asked,
+            reference,
+            resources=inputs.resources,
+            weights=inputs.weights,
+            y=inputs.y,
+            n_jobs=inputs.n_jobs,
+            planned=inputs.plan.get("seconds", {}).get("evaluations"),
+            diagnostics=record,
+        )
         extent.require_sizeable()
     if evaluations.snapped:
         limits = inputs.resources, asked.checked, inputs.seed

@@ -19,10 +19,9 @@ from granite_xai.chance.path import Path
 from granite_xai.chance.replicates import Confidence
 from granite_xai.chance.stability import RefitCurve, Stability, halves, refit_interval, stability_of
 from granite_xai.compute import Resources, TooSlowError, progress, resolve_jobs
-from granite_xai.cost import FIRST_ROOM, ROOM, affordable, within
+from granite_xai.cost import FIRST_ROOM, ROOM, affordable
 from granite_xai.curves import fit_surrogate, grid_codes
 from granite_xai.disagreement import Disagreement, Objective
-from granite_xai.evaluation_plan import Unfinished
 from granite_xai.evaluations.plan import require_room
 from granite_xai.explainer import target_for
 from granite_xai.fit import FitInputs, FitResult, FitRun, again, find_path, handed_on, run
@@ -123,10 +122,8 @@ class OpenInputs:
         if limits.max_seconds is not None:
             limits = replace(limits, max_seconds=max(limits.max_seconds - spent, 1e-3))
         inputs = replace(self.chosen(choice.search, record), resources=limits)
-        found = affordable(
-            inputs, len(choice.held_out), per_row, room=FIRST_ROOM if first else ROOM
-        )
-        return replace(found, unfinished=Unfinished())
+        room = FIRST_ROOM if first else ROOM
+        return affordable(inputs, len(choice.held_out), per_row, room=room)
 
     def chosen(self, rows: IntArray, record: Diagnostics) -> FitInputs:
         """The inputs of a fit on some of the rows."""
@@ -241,16 +238,16 @@ def collected_for(g: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any,
     )
 
 
-def searched(opened: OpenInputs, record: Diagnostics, kept: dict[str, Any] | None = None) -> FitRun:
-    """Search on some rows and judge on others until that is precise; ``kept``: what interrupted fits evaluated."""
+def searched(opened: OpenInputs, record: Diagnostics) -> FitRun:
+    """Search on some rows and judge on others until that is precise."""
     steps, found, reason = list[dict[str, Any]](), None, "as asked"
-    begin, kept = time.perf_counter(), {} if kept is None else kept
+    begin = time.perf_counter()
     for choice in opened.choices():
         try:
             if found is None:
-                again, choice = _first(opened, choice, record, kept)
+                again, choice = _first(opened, choice, record)
             else:
-                again = _run(opened, choice, record, kept, time.perf_counter() - begin)
+                again = _run(opened, choice, record, time.perf_counter() - begin)
         except ResourceError:
             if found is None:
                 raise
@@ -281,13 +278,11 @@ def searched(opened: OpenInputs, record: Diagnostics, kept: dict[str, Any] | Non
     return found
 
 
-def _first(
-    opened: OpenInputs, choice: RowChoice, record: Diagnostics, kept: Any
-) -> tuple[FitRun, RowChoice]:
+def _first(opened: OpenInputs, choice: RowChoice, record: Diagnostics) -> tuple[FitRun, RowChoice]:
     """The first search; where nobody says how many rows, on half of them, and half again, until that fits."""
     while True:
         try:
-            return _run(opened, choice, record, kept, 0.0), choice
+            return _run(opened, choice, record, 0.0), choice
         except ResourceError:
             if opened.max_samples != "auto" or len(choice.search) < 2 * LEAST:
                 raise
@@ -297,43 +292,15 @@ def _first(
             )
 
 
-def _run(
-    opened: OpenInputs, choice: RowChoice, record: Diagnostics, kept: dict[str, Any], spent: float
-) -> FitRun:
+def _run(opened: OpenInputs, choice: RowChoice, record: Diagnostics, spent: float) -> FitRun:
     """One search; on a smaller plan where the model proves slower than it was timed."""
-    inputs, per_row, first = _resumed(opened, choice, record, kept), 0.0, spent == 0.0
+    per_row = 0.0
     while True:
-        if inputs is None:
-            inputs = opened.afforded(choice, record, spent, per_row, first)
+        inputs = opened.afforded(choice, record, spent, per_row, first=spent == 0.0)
         try:
             return run(inputs)
         except TooSlowError as error:
-            inputs, per_row = None, max(per_row, error.per_row)
-        except KeyboardInterrupt:
-            kept["_unfinished"] = inputs
-            raise
-
-
-def _resumed(
-    opened: OpenInputs, choice: RowChoice, record: Diagnostics, kept: dict[str, Any]
-) -> FitInputs | None:
-    """The inputs of an interrupted fit, if these are the same rows and model; said where they are not (R01)."""
-    past: FitInputs | None = kept.pop("_unfinished", None)
-    if past is None or past.unfinished is None:
-        return None
-    now = opened.chosen(choice.search, record)
-    same = now.table.same_rows(past.table) and np.array_equal(now.weights, past.weights)
-    if not same or now.predictor.model_output != past.predictor.model_output:
-        if len(choice.search) < past.table.n_rows:
-            kept["_unfinished"] = past  # more rows may follow
-        else:
-            record.remember(
-                "R01: the evaluations of the interrupted fit are of other rows or another model."
-            )
-        return None
-    now.predictor.batch_size = past.predictor.batch_size
-    record.note("resumed_matrices", len(past.unfinished.matrices))
-    return replace(within(now, past.resources), plan=past.plan, unfinished=past.unfinished)
+            per_row = max(per_row, error.per_row)
 
 
 def _judged(opened: OpenInputs, found: FitRun, choice: RowChoice) -> FitRun:
