@@ -362,8 +362,10 @@ class Growth:
         key = node.rows.tobytes()
         if key not in self.gains:
             options = self.candidates(node.rows, node.evaluations())
+            # Twice as many nodes a level share the error.
+            error = self.problem.gain_error / 2**node.depth
             self.gains[key] = bool(options) and split_beyond_chance(
-                self.problem, self.tables, node.rows, options, self.problem.gain_error
+                self.problem, self.tables, node.rows, options, error
             )
         return self.gains[key]
 
