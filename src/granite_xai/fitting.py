@@ -28,6 +28,7 @@ from granite_xai.chance.path import Path
 from granite_xai.chance.replicates import Confidence
 from granite_xai.chance.stability import RefitCurve, Stability, halves, refit_interval, stability_of
 from granite_xai.compute import Resources, progress, resolve_jobs
+from granite_xai.compute.compiled import compiled_loops
 from granite_xai.compute.limits import model_row_budget
 from granite_xai.cost import plan_facts, price
 from granite_xai.curves import fit_surrogate, grid_codes
@@ -479,7 +480,8 @@ def _fitted(
         inputs = replace(inputs, cells=min(cells, inputs.cells))
     found = price(inputs, len(choice.held_out), opened.budget)
     facts = plan_facts(inputs, found, len(choice.held_out), opened.everyone.table.n_rows, 0.0)
-    return _judged(opened, run(replace(inputs, plan=facts)), choice)
+    with compiled_loops(allowed=inputs.cells is None):
+        return _judged(opened, run(replace(inputs, plan=facts)), choice)
 
 
 def _within_seconds(
