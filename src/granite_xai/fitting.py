@@ -451,7 +451,12 @@ def half_samples(g: Any, count: int) -> Stability:
             "Ask the fit that searched.",
         )
         raise InputError(text, code="P03", argument="partitioner", hint=hint)
-    parts = (pair for pair in halves(inputs.clusters, count, inputs.seed) if len(pair[0]))
+    n_clusters = len(np.unique(inputs.clusters))
+    if n_clusters < 2:
+        what = "one row" if len(inputs.clusters) == 1 else "one cluster of rows"
+        text = f"stability() searches halves of the fitting rows, and there is {what}."
+        raise InputError(text, code="D30", argument="X", hint="Fit on more rows.")
+    parts = halves(inputs.clusters, count, inputs.seed)
     known = (inputs, found.evaluations, found.result.floors, found.error)
     shown = progress(parts, inputs.resources, "resamples", count)
     pairs = [(again(*known, one), again(*known, two)) for one, two in shown]

@@ -439,6 +439,15 @@ class FittedGranite:
         """Seed of everything that was drawn."""
         return int(self.diagnostics["seed"])
 
+    @property
+    def noted_rows(self) -> Mapping[str, Any]:
+        """Which rows searched and which were held out; the oldest files do not say it (F09)."""
+        if "rows" not in self.diagnostics:
+            text = "the file does not say which rows searched; an older granite-xai wrote it."
+            raise InputError(text, code="F09", argument="g", hint="Fit again.")
+        noted: Mapping[str, Any] = self.diagnostics["rows"]
+        return noted
+
     def read(self, X: Any) -> Table:
         """Other rows, with the columns and kinds of the fitting rows."""
         return read_table(
@@ -458,11 +467,7 @@ class FittedGranite:
 
     def drawn(self, weights: FloatArray, max_samples: int | None = None) -> IntArray:
         """Positions of rows to use, drawn as the fit draws: at most ``max_samples``, None: as many as the fit."""
-        most = (
-            len(self.diagnostics["rows"]["search"])
-            if self.max_samples == "auto"
-            else self.max_samples
-        )
+        most = len(self.noted_rows["search"]) if self.max_samples == "auto" else self.max_samples
         count, rows = most if max_samples is None else max_samples, np.flatnonzero(weights > 0)
         return (
             rows if count is None else drawn(rows, np.arange(len(weights)), int(count), self.seed)
@@ -505,7 +510,7 @@ class FittedGranite:
 
     def rows_needed(self, half_width: float) -> int:
         """Rows for an interval of a half width, extrapolated from the sizes that the fit went through."""
-        steps, confidence = self.diagnostics["rows"]["steps"], self.result.confidence
+        steps, confidence = self.noted_rows["steps"], self.result.confidence
         history = [
             (step["search"], step["standard_error"])
             for step in steps
