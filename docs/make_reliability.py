@@ -31,11 +31,13 @@ CASES: dict[str, dict[str, str]] = {
         "D12": "Text and numbers in one column, or cells that are neither: an error with examples.",
         "D13": "Categories without order are split by levels and reach the model as they are.",
         "D14": "Ordered categories are split in their order; unused ones are kept for the model, not offered.",
-        "D15": "Levels that were never seen go with the larger child; a warning names them.",
+        "D15": "Levels that were never seen go with the larger child; a warning names them. A model that refuses the "
+        "row of ``explain_row`` because of one: an error that names level and column.",
         "D17": "Truth values stay truth values; rules read ``x is False``.",
         "D18": "Dates are ordered and readable, in UTC where they have a time zone; periods and mixed zones: an error.",
         "D19": "pandas' nullable and Arrow-backed columns work.",
-        "D20": "Whole numbers beyond 2**53: a warning; decimals and big integers: an error.",
+        "D20": "Whole numbers beyond 2**53: a warning, also where the model tells apart what float64 cannot hold; "
+        "decimals and big integers: an error.",
         "D21": "The model gets the original precision; we compute in float64.",
         "D22": "Complex numbers: an error.",
         "D23": "Sparse tables: an error with the dense size.",
@@ -65,7 +67,7 @@ CASES: dict[str, dict[str, str]] = {
         "D48": "A lazy table whose rows have no order of their own: a warning, since a seed draws other rows each time.",
     },
     "Target and risk": {
-        "T01": "A question about risk without ``y``: an error before the model is asked.",
+        "T01": "A question about risk without ``y``: an error that names the question, before the model is asked.",
         "T02": "A target of the wrong length: an error with both lengths.",
         "T03": "Missing or infinite targets: an error with the rows.",
         "T04": "One column is a target; several: an error.",
@@ -154,7 +156,8 @@ CASES: dict[str, dict[str, str]] = {
         "S07": "Long names and many columns are cut in pictures, not in tables.",
         "S09": "The same files in every locale.",
         "S11": "Pickled models are loaded only when asked for.",
-        "S12": "Ragged rows and duplicate headers: an error with the line.",
+        "S12": "Ragged rows and duplicate headers: an error with the line. A few cells that turn numbers into text: a "
+        "warning with column, line and cell.",
         "S14": "Exit codes tell usage, data, model and limits apart.",
         "S15": "A report holds no raw rows.",
         "S16": "A report cannot change the notebook around it.",

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from granite_xai.base.errors import BinWarning, Diagnostics, ModelWarning
+from granite_xai.base.errors import BinWarning, DataWarning, Diagnostics, ModelWarning
 from granite_xai.base.typing import Coalition, FloatArray, IntArray
 from granite_xai.behavior import Local
 from granite_xai.behavior.behavior import Game
@@ -20,7 +20,14 @@ from granite_xai.engine.splits import Splits
 from granite_xai.evaluation_plan import evaluate, request
 from granite_xai.evaluations.agnostic import EvaluationRange, too_large
 from granite_xai.evaluations.evaluations import Evaluations, Matrix
-from granite_xai.evaluations.noise_floor import Probe, delta, floor, inconstancy, sampling_floor
+from granite_xai.evaluations.noise_floor import (
+    Probe,
+    delta,
+    floor,
+    inconstancy,
+    large_integers,
+    sampling_floor,
+)
 from granite_xai.explainer import regional_part
 from granite_xai.influence import Interactions
 from granite_xai.interaction import union
@@ -29,6 +36,9 @@ from granite_xai.masking.fitted import FittedMaskings
 from granite_xai.trees.routes import Route
 
 SWALLOWED = 0.05  # share of the floor from which a disagreement is hardly rounding alone, which makes a thousandth
+ROUNDING = (
+    2.0**-49
+)  # share of their size by which equal predictions differ from their mean, at most
 SMALLEST = -280  # power of ten below which numbers lose their digits
 MOST = 500  # rows that the additive model is looked at on, at most: its matrices are made in memory
 INTERACT, DEPEND = "columns interact", "columns depend on each other"
@@ -94,7 +104,9 @@ def _noise(
         np.sqrt(Splits.whole(own.weights, own.primitives).variances(own.predictions[None])[0, 0])
     )
     changes = inconstancy(error, extent.changed * unit, spread * unit, single)
-    if changes is not None:
+    if changes is not None and any(text.startswith("D20") for text in record.warnings):
+        record.warn(large_integers(extent.changed * unit), DataWarning)
+    elif changes is not None:
         record.warn(changes, ModelWarning)
     return error / unit if changes is None else max(error / unit, extent.changed)
 
@@ -113,8 +125,10 @@ def _tell(
         text = f"the disagreement is beyond the range of numbers and reported as {root:.3g}; shares of it are right"
         record.warn(f"N11: {label}: {text}.", ModelWarning)
         return
-    if any(text.startswith(("M09", "N01")) for text in record.warnings):
+    if any(text.startswith(("M09", "N01", "D20: the model")) for text in record.warnings):
         return  # these say that the floor is high, and why
+    if sizes[0] <= ROUNDING * sizes[1]:
+        return  # a constant model: there is nothing that a floor could hide
     if sizes[0] > 0.0 and powers * np.log10(sizes[0]) < SMALLEST:
         small = "whose squares are too small to be numbers"
         text = f"predictions differ from their mean by {sizes[0]:.3g} at most, {small}"

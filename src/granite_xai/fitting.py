@@ -206,6 +206,7 @@ def open_inputs(
     if confidence is None:  # as in the paper: exact, whatever the time
         resources = replace(resources, max_grid=resources.grid, max_seconds=None)
     behaviors = [question.first.behavior for question, _ in questions]
+    labels = [question.label for question, _ in questions]
     choice = choose("missing", g.missing, {name: name for name in ("auto", "allow", "error")})
     table = read_rows_of(g, X)
     weights = read_weights(sample_weight, table)
@@ -218,7 +219,10 @@ def open_inputs(
         )
     missing = allows_missing(choice, g.model, predictor, table)
     everyone = Rows(
-        table, target_for(y, table, predictor, *behaviors), weights, read_clusters(clusters, table)
+        table=table,
+        y=target_for(y, table, predictor, *behaviors, asked=labels),
+        weights=weights,
+        clusters=read_clusters(clusters, table),
     )
     record.note("clusters", None if clusters is None else int(everyone.clusters.max()) + 1)
     given = None

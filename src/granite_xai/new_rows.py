@@ -18,6 +18,7 @@ from granite_xai.chance.estimate import Estimate, Sample, drawn, estimate, rows_
 from granite_xai.chance.replicates import Confidence
 from granite_xai.compute import Resources, one_blas_thread
 from granite_xai.compute.units import by_power_of_two
+from granite_xai.curves import in_unit_interval
 from granite_xai.disagreement import ResolvedQuestion, ScaledObjective
 from granite_xai.engine.splits import Splits, signs
 from granite_xai.evaluation_plan import evaluate, request
@@ -358,7 +359,10 @@ def _fidelities(new: NewRows, regions: IntArray, answers: Sequence[Any]) -> tupl
         found.append([] if variance else [1.0, 1.0])
         for surrogate, places in sides:
             asked = one.predictor if surrogate.needs_model else None
-            curves = by_power_of_two(surrogate.predict(new.route.table, places, asked), -exponent)
+            predicted = surrogate.predict(new.route.table, places, asked)
+            if one.predictor.is_probability:
+                predicted = in_unit_interval(predicted)
+            curves = by_power_of_two(predicted, -exponent)
             found[-1].append(1.0 - float(shares @ np.square(truth - curves)) / variance)
     return fmean(told[0] for told in found), fmean(told[1] for told in found)
 
@@ -460,10 +464,11 @@ class FittedGranite:
 
     def target(self, y: Any, table: Table, *behaviors: Behavior) -> FloatArray | None:
         """The target as numbers, where a behavior (without any: of the questions) needs it."""
-        asked = behaviors or tuple(
-            comparison.first.behavior for comparison in self.result.comparisons
-        )
-        return target_for(y, table, self.result.predictor, *asked)
+        labels = []
+        if not behaviors:
+            behaviors = tuple(each.first.behavior for each in self.result.comparisons)
+            labels = [each.question.label for each in self.result.comparisons]
+        return target_for(y, table, self.result.predictor, *behaviors, asked=labels)
 
     def drawn(self, weights: FloatArray, max_samples: int | None = None) -> IntArray:
         """Positions of rows to use, drawn as the fit draws: at most ``max_samples``, None: as many as the fit."""
@@ -530,7 +535,8 @@ class FittedGranite:
             )
         surrogate = self.result.additive.value.surrogate
         asked = self.result.predictor if exact or surrogate.needs_model else None
-        return surrogate.predict(table, self.regions(table), asked, exact)
+        predicted = surrogate.predict(table, self.regions(table), asked, exact)
+        return in_unit_interval(predicted) if self.result.predictor.is_probability else predicted
 
     def held_out_fidelity(self, X: Any) -> float:
         """Share of the prediction's variance on other rows that the regional additive surrogate explains."""

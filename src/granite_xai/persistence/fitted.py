@@ -367,6 +367,11 @@ def _check(found: FitResult, place: str) -> None:
         figure = getattr(found, name)
         level = 0.5 if figure is None else getattr(figure, _LEVELS[name])
         require(0 < level < 1, f"{place}.{name}", f"has the level {level:g}, not one in (0, 1)")
+    if found.estimate is not None:
+        ends = [(found.estimate.low, found.estimate.high)]
+        ends.append((found.estimate.disagreement_low, found.estimate.disagreement_high))
+        right = all(math.isnan(low) == math.isnan(high) for low, high in ends)
+        require(right, f"{place}.estimate", "has an interval with one end")
     require(
         partition.names == found.table.names,
         f"{place}.partition.names",
