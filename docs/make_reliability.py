@@ -63,8 +63,8 @@ CASES: dict[str, dict[str, str]] = {
         "the row labels of another table: an error.",
         "D44": "A data set that is neither in the folder nor on OpenML: an error saying where to put it.",
         "D46": "Fewer than five rows of a region as their own reference: an error that says why.",
-        "D47": "Clusters at the fit, and none with the rows that judge it: a warning, since the interval is too narrow.",
-        "D48": "A lazy table whose rows have no order of their own: a warning, since a seed draws other rows each time.",
+        "D47": "Clusters at the fit, and none with the rows that judge it: a warning: the interval is too narrow.",
+        "D48": "A lazy table whose rows have no order of their own: a warning: a seed draws other rows each time.",
     },
     "Target and risk": {
         "T01": "A question about risk without ``y``: an error that names the question, before the model is asked.",
@@ -144,8 +144,8 @@ CASES: dict[str, dict[str, str]] = {
         "F06": "Pickles are refused, whatever wraps them.",
         "F07": "Files of newer versions are refused with both versions; those of version 2 load.",
         "F08": "``pickle``, ``deepcopy``, ``clone`` and joblib as in scikit-learn.",
-        "F09": "Without the fitting rows a loaded object says what it cannot do; a model whose answers differ on one of "
-        "up to 1,000 rows, some of every region, is refused with their number.",
+        "F09": "Without the fitting rows a loaded object says what it cannot do; a model whose answers differ on one "
+        "of up to 1,000 rows, some of every region, is refused with their number.",
         "F10": "Files are UTF-8 with the same bytes everywhere.",
     },
     "Reports, pictures and the command line": {

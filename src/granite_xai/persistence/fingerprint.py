@@ -132,7 +132,7 @@ class Fingerprint:
     def require_rows_of(self, table: Table, place: str) -> None:
         """Refuse positions and codes that the table of the file does not have."""
         count = 0 if self.rows is None else self.rows.n_rows
-        inside = np.all((self.positions >= 0) & (self.positions < count))
+        inside = bool(np.all((self.positions >= 0) & (self.positions < count)))
         right = self.positions.ndim == 1 and inside
         require(right, f"{place}.positions", f"are not among {count} rows")
         if not self.codes.size:
@@ -144,7 +144,7 @@ class Fingerprint:
                 continue
             codes = self.codes[:, column.position]
             lowest = -1 if column.missing.any() else 0
-            right = np.all((codes >= lowest) & (codes < len(column.levels)))
+            right = bool(np.all((codes >= lowest) & (codes < len(column.levels))))
             require(right, f"{place}.codes", f"are no levels of column {column.name!r}")
 
     def check(self, predictor: Predictor, table: Table) -> int:
