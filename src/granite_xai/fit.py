@@ -351,9 +351,12 @@ def _described(
         "regions": regions,
         "learned": found.extra_attributes,
     }
-    later = Later(
-        lambda: described(table, complete.value, players, order, rows), now=_asks_all(inputs)
-    )
+    probability = inputs.predictor.is_probability
+
+    def describe() -> SurrogateFit:
+        return described(table, complete.value, players, order, rows, probability=probability)
+
+    later = Later(describe, now=_asks_all(inputs))
     chosen = inputs.values if isinstance(inputs.values, LearnedValues) else None
     known |= {"additive": later, "values": chosen}
     remaining = float(sum(region.disagreement for region in partition))

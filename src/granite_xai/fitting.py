@@ -319,6 +319,7 @@ def open_inputs(
     confidence = options.chosen_confidence(g, seed)
     holdout, max_samples = options.chosen_holdout(g), options.chosen_samples(g)
     behaviors = [question.first.behavior for question, _ in questions]
+    labels = [question.label for question, _ in questions]
     choice = choose("missing", g.missing, {name: name for name in ("auto", "allow", "error")})
     table = read_rows_of(g, X)
     weights = read_weights(sample_weight, table)
@@ -339,7 +340,10 @@ def open_inputs(
         )
     missing = allows_missing(choice, g.model, predictor, table)
     everyone = Rows(
-        table, target_for(y, table, predictor, *behaviors), weights, read_clusters(clusters, table)
+        table=table,
+        y=target_for(y, table, predictor, *behaviors, asked=labels),
+        weights=weights,
+        clusters=read_clusters(clusters, table),
     )
     if confidence is not None:
         everyone = everyone.in_fixed_order()
@@ -580,7 +584,12 @@ def half_samples(g: Any, count: int) -> Stability:
             "Ask the fit that searched.",
         )
         raise InputError(text, code="P03", argument="partitioner", hint=hint)
-    parts = (pair for pair in halves(inputs.clusters, count, inputs.seed) if len(pair[0]))
+    n_clusters = len(np.unique(inputs.clusters))
+    if n_clusters < 2:
+        what = "one row" if len(inputs.clusters) == 1 else "one cluster of rows"
+        text = f"stability() searches halves of the fitting rows, and there is {what}."
+        raise InputError(text, code="D30", argument="X", hint="Fit on more rows.")
+    parts = halves(inputs.clusters, count, inputs.seed)
     known = (inputs, found.evaluations, found.result.floors, found.error)
     shown = progress(parts, inputs.resources, "resamples", count)
     pairs = [(again(*known, one), again(*known, two)) for one, two in shown]
