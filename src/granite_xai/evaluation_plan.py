@@ -358,74 +358,50 @@ def _require_own_values(effect: ResolvedExplainer, table: Table, grid: Grid) -> 
             raise InputError(text, code="P03", argument="max_grid", columns=columns, hint=hint)
 
 
-@dataclass(slots=True, eq=False)
-class Unfinished:
-    """What a run has evaluated so far: if it is interrupted, the next one on the same rows goes on from there."""
-
-    matrices: dict[Coalition, Matrix] = field(default_factory=dict)
-    extent: EvaluationRange = field(default_factory=EvaluationRange)
-    others: list[Unfinished] = field(default_factory=list)  # of further outputs
-
-
 def evaluate(
     route: Route,
     asked: EvaluationPlan,
     reference: FittedMaskings,
     *,
     resources: Resources,
-    planned: float | None = None,
     diagnostics: Diagnostics | None = None,
-    unfinished: Unfinished | None = None,
     y: FloatArray | None,
     **given: Any,
 ) -> tuple[Evaluations, EvaluationRange]:
-    """Evaluate every planned row once, after checking that the plan fits the limits; ``planned``: its seconds."""
+    """Evaluate every planned row once, after checking that the plan fits the limits."""
     asked = replace(asked, outputs=1 + len(route.others))
     asked.require_budget(route, resources)
-    route, count = asked.route(route), len(asked.kept.stores) + len(asked.streamed.stores)
+    route = asked.route(route)
+    n_matrices = len(asked.kept.stores) + len(asked.streamed.stores)
     if diagnostics is not None:
-        diagnostics.note("evaluations", route.note(count))
-    rows = asked.rows(route.table, recombined=route.trees is None)
-    require_evaluations(resources, rows, planned)
-    known = unfinished or Unfinished()
-    known.others = known.others or [Unfinished() for _ in route.others]
-    past = sum(len(asked.kept.stores[store]) for store in known.matrices)
-    quiet, by_trees = (
-        replace(resources, progress=False),
-        route.trees is not None,
-    )  # rows are shown, not columns
-    meter = Meter(
-        quiet if by_trees else resources,
-        rows - route.table.n_rows * past,
-        None if by_trees else planned,
-    )
+        diagnostics.note("evaluations", route.note(n_matrices))
+    by_trees = route.trees is not None
+    rows = asked.rows(route.table, recombined=not by_trees)
+    require_evaluations(resources, rows)
+    quiet = replace(resources, progress=False)
+    meter = Meter(quiet if by_trees else resources, rows)  # rows of a model, columns of trees
+    extents = [EvaluationRange() for _ in (route, *route.others)]
     with closing(meter), route.predictor.watched(meter):
         runs = []
-        for k, (own, state) in enumerate(
-            zip((route, *route.others), (known, *known.others), strict=True)
-        ):
+        for k, own in enumerate((route, *route.others)):
             way = own if by_trees or k == 0 else own.by_model(route.reason)
-            limits, target = (
-                resources if by_trees and k == 0 else quiet,
-                y if y is None or y.ndim == 1 else y[:, k],
-            )
             runs.append(
                 _evaluate(
-                    way,
-                    replace(asked, output=k),
-                    reference,
-                    limits,
-                    way.fast(count),
-                    target,
-                    state,
+                    route=way,
+                    asked=replace(asked, output=k),
+                    reference=reference,
+                    resources=resources if by_trees and k == 0 else quiet,
+                    fast=way.fast(n_matrices),
+                    y=y if y is None or y.ndim == 1 else y[:, k],
+                    extent=extents[k],
                     **given,
                 )
             )
         first, *others = deque(zip(*runs, strict=True), maxlen=1)[
             0
         ]  # store by store: answers are kept no longer
-    known.extent.others = tuple(each.extent for each in known.others)
-    return replace(first, others=tuple(others)), known.extent
+    extents[0].others = tuple(extents[1:])
+    return replace(first, others=tuple(others)), extents[0]
 
 
 def _evaluate(
@@ -435,7 +411,7 @@ def _evaluate(
     resources: Resources,
     fast: bool,
     y: FloatArray | None,
-    unfinished: Unfinished,
+    extent: EvaluationRange,
     weights: FloatArray,
     n_jobs: int | None = None,
     coordinates: Coordinates | None = None,  # where those of other rows count
@@ -451,7 +427,6 @@ def _evaluate(
         if there is None
         else there.primitives.host(there.predictions())
     )
-    extent, matrices = unfinished.extent, unfinished.matrices
     predictions = extent.see(predictions)
     if y is not None:
         require_at_most("y reaches", float(np.max(np.abs(y))))
@@ -466,14 +441,15 @@ def _evaluate(
         if there is None
         else there.matrix
     )
-    for planned in (asked.kept, asked.streamed):
+    matrices: dict[Coalition, Matrix] = {}
+    for matrix_plan in (asked.kept, asked.streamed):
         made = evaluate_plan(
-            source, planned, resources, extent, predictions, offset, matrices, primitives
+            source, matrix_plan, resources, extent, predictions, offset, primitives
         )
         for store, matrix in made:
             for each in sums:
                 each.add(store, matrix)
-            if planned is asked.kept:
+            if matrix_plan is asked.kept:
                 matrices[store] = matrix
             del matrix  # one that is not kept ends before the next is made
             yield

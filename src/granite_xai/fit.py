@@ -24,7 +24,7 @@ from granite_xai.curves import SurrogateFit, described
 from granite_xai.disagreement import Objective, ResolvedQuestion, shares
 from granite_xai.engine.masked import central_rows
 from granite_xai.engine.splits import CUT_BYTES, Splits, signs
-from granite_xai.evaluation_plan import EvaluationPlan, Unfinished, evaluate, request
+from granite_xai.evaluation_plan import EvaluationPlan, evaluate, request
 from granite_xai.evaluations.evaluations import Evaluations
 from granite_xai.evaluations.noise_floor import probe
 from granite_xai.evaluations.plan import Values
@@ -90,7 +90,6 @@ class FitInputs(Routed):
     confidence: Confidence | None
     clusters: IntArray
     plan: Mapping[str, Any] = field(default_factory=dict)
-    unfinished: Unfinished | None = None
     readable: bool = False  # whether left-out rows choose the price of a region
     values: Values = None  # that stand for a column; None: all are evaluated
     cells: int | None = None  # values that a pilot shall choose for each column; None: no pilot
@@ -188,7 +187,7 @@ def run(inputs: FitInputs) -> FitRun:
     stages = asked.stages(inputs.route, inputs.resources, candidate_bytes(inputs))
     record.note("plan", {**stages, **inputs.plan})
     with record.stage("evaluations"):
-        how = handed_on(inputs, "weights", "y", "resources", "n_jobs", "diagnostics", "unfinished")
+        how = handed_on(inputs, "weights", "y", "resources", "n_jobs", "diagnostics")
         evaluations, extent = evaluate(inputs.route, asked, reference, **how)
         extent.require_sizeable()
     if evaluations.snapped and inputs.cells is None:

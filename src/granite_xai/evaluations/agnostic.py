@@ -9,7 +9,6 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import product
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -138,19 +137,14 @@ def evaluate_plan(
     extent: EvaluationRange,
     predictions: FloatArray,
     offset: float,
-    known: Mapping[Coalition, Matrix] = MappingProxyType({}),
     primitives: ArrayNamespace | None = None,
 ) -> Iterator[tuple[Coalition, Matrix]]:
     """Each planned matrix (of the model or its trees, which may be written to) in turn, centred by the offset."""
     # A row with its own values is the row itself: the diagonal is compared with the predictions, which are centred.
-    # Equal neighbouring lines are joined: values that neither the model nor bins tell apart. Matrices that are
-    # ``known`` from an interrupted run, and that the range has seen, are passed on.
+    # Equal neighbouring lines are joined: values that neither the model nor bins tell apart.
     for columns, distinct in progress(
         plan.stores.items(), resources, "evaluations", len(plan.stores)
     ):
-        if columns in known:
-            yield columns, known[columns]
-            continue
         values = extent.see(matrix(columns, distinct), primitives)
         values -= offset
         carriers = np.arange(plan.n_rows) if distinct.levels is None else distinct.representatives
