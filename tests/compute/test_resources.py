@@ -103,7 +103,7 @@ def test_M13_a_plan_over_the_limit_is_refused_with_rows_and_remedies():
         "1,000",
         "max_samples=",
         "features=",
-        "max_grid=64",
+        "max_grid=8",
         "max_evaluations=7200000",
     ):
         assert part in text

@@ -352,7 +352,7 @@ class Counting:
         return self.function(X)
 
 
-REMEDIES = ("max_samples=", "features=", "max_grid=64")
+REMEDIES = ("max_samples=", "features=", "max_grid=8")
 
 
 def named_limit(error):

@@ -9,7 +9,7 @@ from typing import Literal
 
 from granite_xai.base.errors import ResourceError, choose, real_number, whole_number
 
-_FEWER = "fewer rows (max_samples=), fewer columns (features=), a grid (Resources(max_grid=64))"
+_FEWER = "fewer rows (max_samples=), fewer columns (features=), fewer values (Resources(max_grid=8))"
 
 
 @dataclass(frozen=True)
