@@ -86,7 +86,7 @@ ROOMS: dict[str, tuple[str, str]] = {
     ),
     "fitting": (
         "",
-        "From options and a table to a fit: rows, plan, judgement, what an interrupt leaves",
+        "From options and a table to a fit: rows, plan, judgement",
     ),
     "frameworks": ("", "Earlier methods as configurations, compared"),
     "display": ("", "Pictures; one file a display"),
