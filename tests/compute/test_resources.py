@@ -31,6 +31,7 @@ from granite_xai.compute import (
     resolve_jobs,
 )
 from granite_xai.compute.jobs import _BlasPin
+from granite_xai.evaluations.noise_floor import PROBED_ROWS
 from strategies import paper
 
 
@@ -330,11 +331,13 @@ def test_R08_torch_without_a_device_is_refused_before_the_model_is_asked(monkeyp
     "options", [{}, {"influence": "interaction"}, {"resources": gx.Resources(max_grid=8)}]
 )
 def test_the_plan_is_what_the_fit_then_does(options):
-    """Bytes that are kept and rows that are sent; the fit probes the model as well, and so does the plan to time it."""
+    """Bytes that are kept and rows that are sent, those of the probe included."""
     X = np.random.default_rng(0).normal(size=(40, 3))
     granite = paper(lambda X: X[:, 0] * X[:, 1] * X[:, 2], max_depth=1, **options)
     found = granite.plan(X)
     fitted = granite.fit(X).diagnostics_
     assert found["bytes"] == fitted["bytes"]
-    assert found["model_rows"] == fitted["plan"]["evaluations"]["rows"]
-    assert 0 <= fitted["model"]["rows"] - found["model_rows"] <= 5 * 64
+    assert found["model_rows"] == fitted["plan"]["evaluations"]["rows"] + PROBED_ROWS
+    # Of 40 rows the probe sends fewer; the check of a grid of quantiles asks about some rows again.
+    sent = fitted["model"]["rows"] + PROBED_ROWS - (4 * 40 + 7)
+    assert 0 <= sent - found["model_rows"] <= (20 if "resources" in options else 0)
