@@ -155,8 +155,10 @@ class NewRows:
 
     @property
     def values(self) -> Values:
-        """Values that stand for a column: those of the fit, unless the limits name others."""
-        return self.fitted.values if self.resources.max_grid == "auto" else self.resources.grid
+        """Values that stand for a column: those that a pilot chose for the fit, or quantiles of these rows."""
+        if self.fitted.values is not None and self.resources.max_grid is not None:
+            return self.fitted.values
+        return self.resources.grid
 
     def observe(
         self,
