@@ -52,7 +52,6 @@ from granite_xai.new_rows import (
 from granite_xai.resolved import ResolvedExplainer
 from granite_xai.sampling import (
     FEWEST_SEARCHING,
-    MOST_HELD_OUT,
     Draw,
     RowChoice,
     affordable_rows,
@@ -465,8 +464,6 @@ def _reason(opened: OpenInputs, choice: RowChoice) -> str:
     available = int(np.count_nonzero(opened.everyone.weights > 0))
     if len(choice.search) + len(choice.held_out) == available:
         return "all rows"
-    if len(choice.held_out) == MOST_HELD_OUT:
-        return "all rows, with enough of them held out"
     return "max_evaluations"
 
 

@@ -1,4 +1,4 @@
-"""Which values of a column stand for all of them when the model is asked (design page 11.2).
+"""Which values of a column stand for all of them when the model is asked (C22).
 
 A search needs the predictions of every row at every value of a column. Sixteen values are enough if
 they are chosen by what the model does: neighbouring values at which a few *pilot rows* interact alike
