@@ -196,12 +196,8 @@ class Granite(BaseEstimator):
         return tags
 
     def __getstate__(self) -> Any:
-        """Without the evaluations, also of an interrupted fit, which only this object in this process keeps."""
-        return {
-            name: v
-            for name, v in super().__getstate__().items()
-            if name not in ("_run", "_unfinished")
-        }
+        """Without the evaluations, which only this object in this process keeps."""
+        return {name: value for name, value in super().__getstate__().items() if name != "_run"}
 
     def fit(
         self, X: Any, y: Any = None, sample_weight: Any = None, clusters: Any = None

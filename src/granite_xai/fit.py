@@ -24,7 +24,7 @@ from granite_xai.curves import SurrogateFit, described
 from granite_xai.disagreement import Objective, ResolvedQuestion, shares
 from granite_xai.engine.masked import central_rows
 from granite_xai.engine.splits import CUT_BYTES, Splits, signs
-from granite_xai.evaluation_plan import EvaluationPlan, Unfinished, evaluate, request
+from granite_xai.evaluation_plan import EvaluationPlan, evaluate, request
 from granite_xai.evaluations.evaluations import Evaluations
 from granite_xai.evaluations.noise_floor import probe
 from granite_xai.evaluations.plan import Values
@@ -47,6 +47,7 @@ from granite_xai.regions.nodes import Leaf, Node
 from granite_xai.regions.partition import Partition
 from granite_xai.resolved import ResolvedExplainer
 from granite_xai.search.clarity import split_clarity
+from granite_xai.search.growth import gains_of_questions
 from granite_xai.search.problem import GivenRules, Partitioner, PartitionResult, Problem
 from granite_xai.search.tree import Tree
 from granite_xai.tables import Table, recombine
@@ -90,7 +91,6 @@ class FitInputs(Routed):
     confidence: Confidence | None
     clusters: IntArray
     plan: Mapping[str, Any] = field(default_factory=dict)
-    unfinished: Unfinished | None = None
     readable: bool = False  # whether left-out rows choose the price of a region
     values: Values = None  # that stand for a column; None: all are evaluated
     cells: int | None = None  # values that a pilot shall choose for each column; None: no pilot
@@ -188,8 +188,16 @@ def run(inputs: FitInputs) -> FitRun:
     stages = asked.stages(inputs.route, inputs.resources, candidate_bytes(inputs))
     record.note("plan", {**stages, **inputs.plan})
     with record.stage("evaluations"):
-        how = handed_on(inputs, "weights", "y", "resources", "n_jobs", "diagnostics", "unfinished")
-        evaluations, extent = evaluate(inputs.route, asked, reference, **how)
+        evaluations, extent = evaluate(
+            inputs.route,
+            asked,
+            reference,
+            resources=inputs.resources,
+            weights=inputs.weights,
+            y=inputs.y,
+            n_jobs=inputs.n_jobs,
+            diagnostics=record,
+        )
         extent.require_sizeable()
     if evaluations.snapped and inputs.cells is None:
         limits = inputs.resources, asked.checked, inputs.seed
@@ -208,6 +216,7 @@ def run(inputs: FitInputs) -> FitRun:
         )
         chance = _chance(inputs, evaluations, roots)
         measured, path = (roots, floors, error), None
+        chance = _with_proven_gains(inputs, evaluations, measured, chance)
         if inputs.readable:
             path = find_path(inputs, evaluations, measured, chance)
             inputs = inputs.priced(path.chosen.alpha)
@@ -486,6 +495,29 @@ def search(
         return inputs.partitioner.partition(replace(problem, told=told))
 
 
+def _gain_error(inputs: FitInputs) -> float:
+    """The part of the error that a test of gains may take; 0: gains are not tested."""
+    confidence = inputs.confidence
+    if confidence is None or not confidence.tests_gains:
+        return 0.0
+    return confidence.error / 2
+
+
+def _with_proven_gains(
+    inputs: FitInputs, evaluations: Evaluations, measured: Measured, chance: Chance | None
+) -> Chance | None:
+    """Where all rows show no more than chance, whether a split of them still gains more than chance."""
+    roots, floors, _ = measured
+    if chance is None or not isinstance(inputs.partitioner, Tree) or _gain_error(inputs) == 0.0:
+        return chance
+    open_questions = ~chance.exceeded(floors) & (roots > floors) & (chance.corrected > 0)
+    if chance.exceeded(floors).any() or not open_questions.any():
+        return chance
+    problem = _problem(inputs, evaluations, measured, chance)
+    proven = gains_of_questions(problem, inputs.partitioner, open_questions)
+    return replace(chance, proven=proven)
+
+
 def _statistics(inputs: FitInputs, evaluations: Evaluations) -> tuple[list[Statistics] | None, ...]:
     """For each question the statistics of its sets; None where it has none, or nobody reads them."""
     if inputs.confidence is None and inputs.tree.search == "greedy":
@@ -526,6 +558,8 @@ def _problem(
         error=error,
         chance=rule,
         statistics=statistics,
+        clusters=inputs.clusters,
+        gain_error=_gain_error(inputs),
     )
 
 

@@ -175,12 +175,11 @@ class MemoryNeeds:
     """Bytes that a run needs.
 
     Five eighths of the limit are for what stays (the table, the plan, the evaluations), a quarter for the candidates
-    that are scored together, an eighth for a block of evaluations in work. What a node of the tree cuts out of the
-    evaluations is not counted: it takes the room that the others leave.
+    that are scored together, an eighth for a block of evaluations in work.
     """
 
     table: int  # the table, the codes of its rows, the plan
-    evaluations: int  # all matrices that are kept, and the largest that is only summed up
+    evaluations: int  # matrices that are kept, what nodes cut out of them, the largest that is only summed up
     candidate: int = 0  # the search, for one candidate
 
     @property
