@@ -44,14 +44,13 @@ from granite_xai.evaluations.evaluations import (
     Bins,
     Coordinates,
     Evaluations,
-    FineOffsets,
     GridColumn,
     Matrix,
     cells_of,
 )
 from granite_xai.evaluations.plan import Distinct, Grid, Plan, Values, ends, footprint, plan
 from granite_xai.evaluations.steps import Steps
-from granite_xai.evaluations.values import ValueCells
+from granite_xai.evaluations.values import FineCurve, ValueCells
 from granite_xai.interaction import union
 from granite_xai.masking import Masking
 from granite_xai.masking.accumulated import fit_steps
@@ -507,16 +506,15 @@ def _evaluate(
     )
 
 
-def _fine_offsets(cells: ValueCells, distinct: Distinct, output: int) -> FineOffsets | None:
+def _fine_curve(cells: ValueCells | None, table: Table, output: int) -> FineCurve | None:
     """How curves of an output run between the values of a grid; None for rows that are not the fit's."""
-    if distinct.levels is None or not np.all(np.isin(cells.standing, distinct.levels)):
+    if (
+        cells is None
+        or not cells.curves
+        or cells.column is not table.columns[cells.column.position]
+    ):
         return None
-    lines = np.searchsorted(distinct.levels, cells.standing)
-    return FineOffsets(
-        levels=cells.pilot_levels,
-        cells=lines[cells.cell_of_level[cells.pilot_levels]],
-        offsets=cells.offsets[output],
-    )
+    return cells.curves[output]
 
 
 class _Further(NamedTuple):
@@ -557,7 +555,7 @@ class _Further(NamedTuple):
         return GridColumn(
             predictions=own,
             ends=at_ends,
-            offsets=None if cells is None else _fine_offsets(cells, distinct, output),
+            fine=_fine_curve(cells, self.route.table, output),
             bins=own_bins,
             against=own_against,
         )

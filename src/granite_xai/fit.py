@@ -345,7 +345,7 @@ def _described(
     later = Later(
         lambda: described(table, complete.value, players, order, rows), now=_asks_all(inputs)
     )
-    chosen = inputs.values if isinstance(inputs.values, LearnedValues) else None
+    chosen = inputs.values.without_curves() if isinstance(inputs.values, LearnedValues) else None
     known |= {"additive": later, "values": chosen}
     remaining = float(sum(region.disagreement for region in partition))
     with one_blas_thread():
