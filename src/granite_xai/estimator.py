@@ -308,7 +308,9 @@ class Granite(BaseEstimator):
         X, y, sample_weight, max_samples, resources
             As in `evaluate`.
         reference : "fitting" or "rows"
-            The fitting rows of the region, or the rows of X in it (always so for sensitivity and risk).
+            The fitting rows of the region, or the rows of X in it (always so for sensitivity and risk). Of a region
+            with more than 1,000 fitting rows the first 1,000 of their random order are the reference; without a
+            ``confidence_level`` all of them are.
         output : object
             One of `outputs_`, where all are explained.
         """

@@ -111,6 +111,10 @@ class Rows:
         """Where each row stands in the user's table."""
         return np.arange(self.table.n_rows) if self.order is None else self.order
 
+    def places(self, positions: Sequence[int]) -> IntArray:
+        """By which place each of some rows of the user's table is known here."""
+        return np.argsort(self.positions)[positions]
+
     def in_fixed_order(self) -> Rows:
         """The same rows, known by place in an order that depends only on what they hold."""
         order = row_order(self.table, self.y, self.weights, self.clusters)
@@ -266,6 +270,7 @@ class OpenInputs:
         return FitInputs(
             **{**handed_on(self, *_OF_INPUTS), "resources": resources},
             **handed_on(some, "y", "weights", "clusters"),
+            positions=self.everyone.positions[rows],
             route=route,
             comparisons=comparisons,
             values=values,
@@ -604,14 +609,12 @@ def refits(g: Any, models: Sequence[tuple[Any, Any, Any]]) -> Stability:
     for model, X, y in progress(models, options.chosen_limits(g.resources), "refits", len(models)):
         own = clone(g).set_params(model=model, holdout=False, max_samples=None)
         opened = open_inputs(own, X, y, None, None, Diagnostics())
-        found, rows = searched(opened, Diagnostics()), opened.everyone
+        found = searched(opened, Diagnostics())
         trees.append(found.result.partition)
-        tables.append(rows.table)
+        tables.append(found.inputs.table)
         judged = replace(result, predictor=opened.predictor, floors=found.result.floors)
-        new, regions = (
-            NewRows(judged, found.inputs.route, rows.y, opened.resources),
-            result.partition.apply(rows.table),
-        )
+        new = NewRows(judged, found.inputs.route, found.inputs.y, opened.resources)
+        regions = result.partition.apply(found.inputs.table)
         evaluation = evaluate_rows(new, regions)
         left.append(
             evaluation.remaining if evaluation.estimate is None else evaluation.estimate.remaining
