@@ -37,6 +37,7 @@ EFFECTS = (
     "partial",
     "pure",
 )  # give every set a value of its own; others explain the whole prediction
+PAIRED_ROWS = 500  # rows shown where their number enters the cost squared, or times pairs of values
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -151,10 +152,23 @@ class RowsToShow:
         sides: Sequence[Explainer],
         max_samples: int | None,
         sample_weight: Any = None,
+        by_pairs: bool = False,
     ) -> RowsToShow:
-        """Read the rows of a display, as many as the fit used if not told; the explanations shown may need y."""
+        """Read the rows of a display, as many as the fit used if not told.
+
+        Parameters
+        ----------
+        sides : sequence of Explainer
+            What is shown; may need y.
+        by_pairs : bool
+            Whether pairs of columns are shown. They, and Shapley values, cost more than a fit on a few values of each
+            column: at most 500 rows then, if not told.
+        """
         view = fitted_view(g)
         everyone = view.read(X)
+        by_pairs = by_pairs or any(side.interaction.key == "partial" for side in sides)
+        if max_samples is None and by_pairs and view.result.values is not None:
+            max_samples = PAIRED_ROWS
         target = view.target(y, everyone, *(side.behavior for side in sides)) if sides else None
         weights = read_weights(sample_weight, everyone)
         rows = view.drawn(weights, max_samples)

@@ -151,7 +151,7 @@ class EffectDisplay(Drawn):
         sample_weight : array, optional
             Weights of the rows; those of weight 0 are left out.
         max_samples : int, optional
-            Rows used, at most. None: as many as the fit used.
+            Rows used, at most. None: as many as the fit used, for Shapley values no more than 500.
         """
         resolved = chosen_question(g, question)
         sides = drawable_sides((resolved.question.first, resolved.question.second), explanations)
