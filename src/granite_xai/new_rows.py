@@ -155,8 +155,10 @@ class NewRows:
 
     @property
     def values(self) -> Values:
-        """Values that stand for a column: those of the fit, unless the limits name others."""
-        return self.fitted.values if self.resources.max_grid == "auto" else self.resources.grid
+        """Values that stand for a column: those that the fit chose, unless the limits ask for all."""
+        if self.resources.max_grid is None or self.fitted.values is None:
+            return self.resources.grid
+        return self.fitted.values
 
     def observe(
         self,

@@ -97,12 +97,23 @@ def shown_names(names: Iterable[str]) -> str:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RegionValues:
-    """Values of some explanations in one scope, and the predictions of its rows."""
+    """Values of some explanations in one scope, and the predictions of its rows.
+
+    Parameters
+    ----------
+    scope : Scope
+    parts : tuple of Part
+        One for each explanation.
+    predictions, weights : arrays of shape (n_rows,)
+    on_grid : mapping of column to array of shape (n_rows,)
+        Predictions with the column at the value that stands for it, where one does (C22).
+    """
 
     scope: Scope
     parts: tuple[Part, ...]
     predictions: FloatArray
     weights: FloatArray
+    on_grid: Mapping[int, FloatArray]
 
     def size_of(self, side: int) -> FloatArray:
         """The value of each set by one explanation; for local effects the mean of its size over the rows."""
@@ -210,7 +221,11 @@ class RowsToShow:
             parts = observed.parts(scope.region or 0, names, scope.rows, self.fitted.confidence)
             known = observed.evaluations
             predictions = known.predictions + known.offset
-            found.append(RegionValues(scope, tuple(parts), predictions, known.weights))
+            on_grid = {
+                min(columns): snapped.predictions + known.offset
+                for columns, snapped in known.snapped.items()
+            }
+            found.append(RegionValues(scope, tuple(parts), predictions, known.weights, on_grid))
         return ShownValues(names, effects[0].layout.labels, tuple(found), maskings.steps)
 
     def _resolved(self, side: Explainer) -> ResolvedExplainer:
