@@ -87,7 +87,8 @@ CASES: dict[str, dict[str, str]] = {
         "M07": "A model that raises: the smallest set of rows at fault is found and named.",
         "M09": "Answers that change on repeats, or with the batch: a warning, and the noise floor rises.",
         "M11": "A model that writes into its input gets copies; a warning says so.",
-        "M13": "More rows than ``max_evaluations``: an error with an estimate of the time, before the work.",
+        "M13": "More model rows than ``max_evaluations``, where explicit options ask for them: an error before the work. A fit "
+        "that ``max_seconds`` ends early: a warning that says how many rows were used and what repeats it.",
         "M14": "Recombined rows have the columns, dtypes and categories that the model was trained on.",
         "M15": "No call is larger than ``Resources(batch_size=)``.",
         "M16": "The model is called from one thread at a time, on a worker too; processes are never made by fork.",
@@ -118,7 +119,8 @@ CASES: dict[str, dict[str, str]] = {
         "N01": "Disagreement below the noise floor is nothing to explain.",
         "N02": "Unit and offset of the prediction change no rule, up to offsets of 1e8 standard deviations.",
         "N03": "Ties go to the first column and the smallest threshold, and are counted in ``diagnostics_``.",
-        "N04": "Bitwise equal for any number of threads and workers; the same regions for any block size. "
+        "N04": "Bitwise equal for any number of threads and workers and on a busy machine; the same regions and figures for "
+        "rows in any order; the same regions for any block size. "
         "``save(reproducible=True)`` writes equal fits as equal bytes.",
         "N05": "Sums are centred first: variances are never negative and keep their digits.",
         "N06": "Predictions (or y) above 1e70 in size, or none that reaches 1e-70: an error that says to rescale.",

@@ -371,7 +371,7 @@ def grid_curve(column: Column, evaluations: Evaluations, shares: FloatArray) -> 
     """``F_S`` of a column for missing values (entry 0) and every level, from the values of its grid.
 
     Between the values of a grid of quantiles it is interpolated; where a pilot chose the values it
-    runs as the pilot's mean curve does inside each cell.
+    runs between them as the curves of the pilot rows do.
     """
     own = frozenset({column.position})
     matrix = evaluations.matrices[own]
@@ -382,9 +382,10 @@ def grid_curve(column: Column, evaluations: Evaluations, shares: FloatArray) -> 
     by_line = P.host(P.product(matrix.values, P.array(shares)))
     present = matrix.levels >= 0
     at_missing = evaluations.predictions @ shares if present.all() else by_line[0]
-    if snapped.offsets is not None:
-        known = snapped.offsets.levels
-        values = by_line[snapped.offsets.cells] + snapped.offsets.offsets
+    if snapped.fine is not None:
+        known = snapped.fine.levels
+        lines = np.searchsorted(matrix.levels, snapped.fine.standing)
+        values = snapped.fine.at_levels(by_line[lines])
     else:
         ends = np.zeros(0)
         outermost = np.zeros(0, dtype=np.intp)

@@ -48,6 +48,7 @@ from granite_xai.row import (
     told_of_new_levels,
 )
 from granite_xai.search.clarity import smooth_changes
+from granite_xai.tables.fixed_order import same_rows_in_any_order
 from granite_xai.tables.opening import is_lazy, region_numbers
 
 _SHOWN = ("partition", "remaining", "estimate", "stability")  # as fitted attributes
@@ -285,7 +286,7 @@ class Granite(BaseEstimator):
         if clusters is None and view.diagnostics.get("clusters") is not None:
             warn(without_clusters("evaluate(X, y, clusters=…)"), DataWarning)
         new, regions = view.other_rows(X, y, sample_weight, max_samples, limits, clusters)
-        same = new.route.table.same_rows(view.result.table)
+        same = same_rows_in_any_order(new.route.table, view.result.table)
         return evaluate_rows(new, regions, new.clusters, kind="fitting" if same else "given")
 
     def score(
@@ -311,7 +312,9 @@ class Granite(BaseEstimator):
         X, y, sample_weight, max_samples, resources
             As in `evaluate`.
         reference : "fitting" or "rows"
-            The fitting rows of the region, or the rows of X in it (always so for sensitivity and risk).
+            The fitting rows of the region, or the rows of X in it (always so for sensitivity and risk). Of a region
+            with more than 1,000 fitting rows the first 1,000 of their random order are the reference; without a
+            ``confidence_level`` all of them are.
         output : object
             One of `outputs_`, where all are explained.
         """

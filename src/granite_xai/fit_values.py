@@ -345,10 +345,8 @@ def known_values(
     known = FitValues(found.result, found.complete.value, found.inputs.route, *rest)
     if y is None:
         return known, None
-    everyone, rows = (
-        read_rows_of(granite, X),
-        np.asarray(view.diagnostics["rows"]["search"], dtype=np.intp),
-    )
+    everyone = read_rows_of(granite, X)
+    rows = found.inputs.positions
     target = view.target(y, everyone, Risk().resolved(view.result.predictor.is_probability))
     if rows.max() >= everyone.n_rows or not everyone.take(rows).same_rows(view.result.table):
         hint = "Pass the table of the fit; for other rows use test=(X, y) or evaluate(X, y)."

@@ -62,7 +62,6 @@ from granite_xai.new_rows import (
 from granite_xai.resolved import ResolvedExplainer
 from granite_xai.sampling import (
     FEWEST_SEARCHING,
-    MOST_HELD_OUT,
     Draw,
     RowChoice,
     affordable_rows,
@@ -74,7 +73,7 @@ from granite_xai.search.optimal import refused
 from granite_xai.search.problem import GivenRules, OwnPartitioner, Partitioner
 from granite_xai.search.tree import Tree
 from granite_xai.tables import Column, Table, read_table
-from granite_xai.tables.fixed_order import row_order
+from granite_xai.tables.fixed_order import row_order, same_rows_in_any_order
 from granite_xai.tables.opening import collected, is_lazy
 from granite_xai.tables.row_order import order_notice
 from granite_xai.trees.routes import Route
@@ -121,6 +120,10 @@ class Rows:
     def positions(self) -> IntArray:
         """Where each row stands in the user's table."""
         return np.arange(self.table.n_rows) if self.order is None else self.order
+
+    def places(self, positions: Sequence[int]) -> IntArray:
+        """By which place each of some rows of the user's table is known here."""
+        return np.argsort(self.positions)[positions]
 
     def in_fixed_order(self) -> Rows:
         """The same rows, known by place in an order that depends only on what they hold."""
@@ -292,6 +295,7 @@ class OpenInputs:
         return FitInputs(
             **{**handed_on(self, *_OF_INPUTS), "resources": resources},
             **handed_on(some, "y", "weights", "clusters"),
+            positions=self.everyone.positions[rows],
             route=route,
             comparisons=comparisons,
             values=values,
@@ -393,7 +397,7 @@ def _given_rows(
     """The rows that a user holds out, (X, y) or (X, y, clusters); too few, or those of the fit, are refused."""
     X, y, clusters = (*holdout, None)[:3]
     others = read_table(X, missing="allow" if missing else "error", like=table, argument="holdout")
-    if others.same_rows(table):
+    if same_rows_in_any_order(others, table):
         text = "holdout holds the fitting rows themselves: rows that choose regions judge them too well."
         hint = "Pass rows that the fit does not see, or a share such as holdout=0.3."
         raise InputError(text, code="P03", argument="holdout", hint=hint)
@@ -496,8 +500,6 @@ def _reason(opened: OpenInputs, choice: RowChoice) -> str:
     available = int(np.count_nonzero(opened.everyone.weights > 0))
     if len(choice.search) + len(choice.held_out) == available:
         return "all rows"
-    if len(choice.held_out) == MOST_HELD_OUT:
-        return "all rows, with enough of them held out"
     return "max_evaluations"
 
 
@@ -656,14 +658,12 @@ def refits(g: Any, models: Sequence[tuple[Any, Any, Any]]) -> Stability:
     for model, X, y in progress(models, options.chosen_limits(g.resources), "refits", len(models)):
         own = clone(g).set_params(model=model, holdout=False, max_samples=None)
         opened = open_inputs(own, X, y, None, None, Diagnostics())
-        found, rows = searched(opened, Diagnostics()), opened.everyone
+        found = searched(opened, Diagnostics())
         trees.append(found.result.partition)
-        tables.append(rows.table)
+        tables.append(found.inputs.table)
         judged = replace(result, predictor=opened.predictor, floors=found.result.floors)
-        new, regions = (
-            NewRows(judged, found.inputs.route, rows.y, opened.resources),
-            result.partition.apply(rows.table),
-        )
+        new = NewRows(judged, found.inputs.route, found.inputs.y, opened.resources)
+        regions = result.partition.apply(found.inputs.table)
         evaluation = evaluate_rows(new, regions)
         left.append(
             evaluation.remaining if evaluation.estimate is None else evaluation.estimate.remaining

@@ -20,9 +20,10 @@ from granite_xai.compute import Resources, one_blas_thread
 from granite_xai.curves import in_unit_interval
 from granite_xai.disagreement import ResolvedQuestion, ScaledObjective, both_sides
 from granite_xai.engine.splits import Splits, signs
-from granite_xai.evaluation_plan import evaluate, request
+from granite_xai.evaluation_plan import evaluate, request, takes_values
 from granite_xai.evaluations.evaluations import Evaluations
 from granite_xai.evaluations.plan import Values
+from granite_xai.evaluations.values import LearnedValues
 from granite_xai.explainer import regional_part, target_for
 from granite_xai.explanation import Explanation, Part
 from granite_xai.fit import FitResult, FitRun
@@ -170,7 +171,13 @@ class NewRows:
         effects, maskings = _anchored(
             self.fitted, effects, maskings or self.fitted.reference, region
         )
-        wanted = request(self.route.table, effects, values=self.values, cells=self.route.cells)
+        table = self.route.table
+        values = self.values
+        if isinstance(values, LearnedValues):
+            # Chosen for the questions of the fit: other explanations may read more of a column.
+            fitting = all(takes_values(effect, table) for effect in effects)
+            values = values if fitting else None
+        wanted = request(table, effects, values=values, cells=self.route.cells)
         weights = np.ones(self.route.table.n_rows) if self.weights is None else self.weights
         evaluations, _ = evaluate(
             self.route, wanted, maskings, resources=self.resources, weights=weights, y=self.y

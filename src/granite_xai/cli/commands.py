@@ -14,7 +14,7 @@ from typing import Any
 import pandas as pd
 
 import granite_xai as gx
-from granite_xai.base.wording import aligned
+from granite_xai.base.wording import aligned, duration, size
 from granite_xai.catalog import meaning
 from granite_xai.cli import escaped, remark, remarks_instead_of_warnings, say, say_json
 from granite_xai.cli.files import (
@@ -102,14 +102,15 @@ def _plan(granite: gx.Granite, case: Case, options: argparse.Namespace) -> None:
     if options.json:
         say_json(found)
         return
-    evaluations, seconds = found["evaluations"], found["seconds"]
+    values = ", ".join(f"{name} {count:,}" for name, count in found["values"].items())
     say(
-        f"{found['rows']:,} rows and {found['columns']:,} columns: {evaluations['count']:,} evaluations "
-        f"({evaluations['evaluated_by']}), {found['model_rows']:,} rows sent to the model, "
-        f"{found['bytes'] / 2**20:,.1f} MiB.\n"
-        f"About {sum(seconds.values()):.1g} s: {seconds['evaluations']:.1g} s for evaluations, "
-        f"{seconds['search']:.1g} s for the search."
+        f"{found['rows']:,} rows search and {found['held_out']:,} are held out, of {found['available']:,} rows "
+        f"with {found['columns']:,} columns.\n"
+        f"{found['model_rows']:,} rows are sent to the model, {found['pilot_rows']:,} of them by the pilot: about "
+        f"{duration(found['seconds'])} of its time. Predictions take {size(found['bytes'])}."
     )
+    if values:
+        say(escaped(f"Values of each column: {values}."))
 
 
 def compare(options: argparse.Namespace) -> None:

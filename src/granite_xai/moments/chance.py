@@ -1,4 +1,4 @@
-"""What sampling noise adds to a disagreement, in closed form (design page 11.5).
+"""What sampling noise adds to a disagreement, in closed form (method page, "Sums over rows").
 
 In the question "ICE against PDP" the gap of row n is ``z[n]' K mean(z)`` (see `statistics`). If the
 mean of z over the rows of a region is off by ``d``, gaps are off by ``z[n]' K d``, and the

@@ -98,7 +98,7 @@ class RegionTables:
     n_jobs : int, optional
         Threads, over the sets.
     corrected : bool
-        Whether what sampling noise adds is taken off (design page 11.5).
+        Whether what sampling noise adds is taken off.
     recent : dict
         Tables of the nodes that were asked for last, by their rows.
     """
