@@ -18,11 +18,11 @@ from granite_xai.base.typing import Elementwise, FloatArray, IntArray
 from granite_xai.compute import in_threads, resolve_jobs
 from granite_xai.disagreement import ResolvedQuestion
 from granite_xai.engine.splits import Cut
-from granite_xai.moments.chance import chance_by_region
+from granite_xai.moments.chance import chance_by_region, swapped_moments
 from granite_xai.moments.statistics import FullAgainstPure, Statistics
 from granite_xai.search.problem import Problem
 
-NEGLIGIBLE = 1e-4  # share of a node's disagreement below which a set decides nothing there
+NEGLIGIBLE = 1e-4  # share of all squared gaps between two rows below which a set decides nothing
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,10 +32,11 @@ class SetShare:
     statistics: Statistics
     loss: Elementwise | None  # of the gap of a region; None: the statistics give a mean squared gap
     factor: float
+    question: int  # number of the question
 
     def take(self, rows: IntArray) -> SetShare:
         """Only some of the rows."""
-        return SetShare(self.statistics.take(rows), self.loss, self.factor)
+        return SetShare(self.statistics.take(rows), self.loss, self.factor, self.question)
 
     def disagreement(self, sums: FloatArray) -> FloatArray:
         """Its weighted disagreement in regions, from their sums (..., n_bins, n_products)."""
@@ -107,32 +108,29 @@ class RegionTables:
     n_jobs: int | None = None
     corrected: bool = False
 
-    def take(self, rows: IntArray, min_samples: int) -> RegionTables:
-        """The tables of some rows of a node, where these stand for all."""
-        return RegionTables(
-            sets=tuple(each.take(rows) for each in self.sets),
-            total_mass=self.total_mass,
-            by_mass=self.by_mass,
-            min_samples=min_samples,
-            n_jobs=self.n_jobs,
-            corrected=self.corrected,
-        )
-
     def of_node(self, rows: IntArray) -> NodeTables:
-        """The tables of the rows of a node; sets that show next to nothing there are left out."""
+        """The tables of the rows of a node; sets that show next to nothing in any part are left out."""
         sets = [each.take(rows) for each in self.sets]
-        sizes = np.array([_whole(each) for each in sets])
-        chosen = sizes > NEGLIGIBLE * sizes.sum()
+        sizes = np.array([_squared_pair_gaps(each) for each in sets])
+        total = sizes[np.isfinite(sizes)].sum()
+        chosen = sizes > NEGLIGIBLE * total
         kept = tuple(each for each, counts in zip(sets, chosen, strict=True) if counts)
         return NodeTables(self, kept, len(rows))
 
 
-def _whole(each: SetShare) -> float:
-    """The disagreement of all rows as one region."""
+def _squared_pair_gaps(each: SetShare) -> float:
+    """Mean square of the gaps of one row against another; infinite: the question has no such gaps.
+
+    The gap of a row in a part is a mean of its gaps against rows, so that these limit what any part
+    shows. The disagreement of the node itself does not: gaps may cancel there, and not in its parts.
+    """
     statistics = each.statistics
-    products = statistics.products()
-    (sums,) = sums_by_cell(products, [statistics.bin_numbers], [statistics.n_bins])
-    return abs(float(each.disagreement(sums)))
+    if not isinstance(statistics, FullAgainstPure):
+        return np.inf
+    moments = swapped_moments(statistics)  # K S K
+    vectors = statistics.vectors()
+    shares = statistics.weights / statistics.weights.sum()
+    return each.factor * float(np.einsum("n,ni,ij,nj->", shares, vectors, moments, vectors))
 
 
 @dataclass(frozen=True, eq=False)
@@ -167,10 +165,19 @@ class NodeTables:
         tables = []
         for number, count in enumerate(counts):
             total = np.zeros(count.shape)
-            for leaves_of_set in by_set:
-                total = total + leaves_of_set[number]
+            for of_question in self._by_question([leaves[number] for leaves in by_set]):
+                total = total + of_question
             tables.append(np.where(count < self.settings.min_samples, np.inf, total))
         return tables
+
+    def _by_question(self, by_set: Sequence[FloatArray]) -> list[FloatArray]:
+        """What each question leaves, from what its sets leave; corrected for noise never less than 0."""
+        sums: dict[int, FloatArray] = {}
+        for each, leaves in zip(self.sets, by_set, strict=True):
+            sums[each.question] = sums.get(each.question, 0.0) + leaves
+        if self.settings.corrected:
+            return [np.maximum(leaves, 0.0) for leaves in sums.values()]
+        return list(sums.values())
 
     def _set_tables(
         self,
@@ -193,8 +200,7 @@ class NodeTables:
             sums = sums.reshape(*sums.shape[:-1], n_bins, -1)
             leaves = each.disagreement(sums)
             if self.settings.corrected and isinstance(statistics, FullAgainstPure):
-                added = each.factor * chance_by_region(statistics, sums, count)
-                leaves = np.maximum(leaves - added, 0.0)
+                leaves = leaves - each.factor * chance_by_region(statistics, sums, count)
             if self.settings.by_mass:
                 leaves = leaves * sums[..., -1].sum(axis=-1) / self.settings.total_mass
             found.append(leaves)
@@ -240,13 +246,13 @@ def region_tables(
     if corrected and problem.chance is not None:
         factors = problem.chance.factors
     counted = zip(shares.comparisons, problem.statistics, factors.tolist(), strict=True)
-    for question, statistics, factor in counted:
+    for number, (question, statistics, factor) in enumerate(counted):
         if factor == 0.0:
             continue
         if statistics is None or not isinstance(question, ResolvedQuestion):
             return None
         loss = None if question.first.behavior.per_row else question.loss
-        sets += [SetShare(own.shortened(), loss, factor) for own in statistics]
+        sets += [SetShare(own.shortened(), loss, factor, number) for own in statistics]
     return RegionTables(
         sets=tuple(sets),
         total_mass=shares.total,
