@@ -117,6 +117,22 @@ def test_a_region_that_costs_more_divided_is_left_whole():
     assert max(tree.height for _, tree in free.trees(free.side_costs())) == 2
 
 
+def test_a_column_may_be_cut_twice():
+    """A model that changes its slope at two values of x1: both levels cut x1, and nothing is left."""
+    X = np.random.default_rng(0).uniform(-1, 1, size=(120, 2))
+    X[:, 1] = np.arange(120) % 3
+    problem = problem_of(
+        lambda X: X[:, 0] * (X[:, 1] - 1) ** 2,
+        X,
+        gx.question("ice-pdp").with_influence(gx.Individual(["x0"])),
+    )
+    rows = np.arange(120)
+    levels = two_levels(problem, rows, options_of(problem, rows, 5, 5, columns=[1]), 0.01, 5)
+    ((cost, tree),) = levels.trees(levels.side_costs())
+    assert tree.height == 2
+    assert cost == pytest.approx(0.03)
+
+
 def test_an_interaction_of_three_columns_is_seen_two_levels_ahead():
     """One cut of x1 or x2 alone leaves as much as before; both together leave nothing."""
     X = np.random.default_rng(1).uniform(-1, 1, size=(200, 4))
