@@ -73,7 +73,7 @@ def test_around_a_cut_it_is_itself_among_the_cuts(table, most, request):
                 around = FinerCuts(problem.table, 3).around(rows, cut, most)
                 assert parted(problem, [cut], rows) <= parted(problem, around, rows)
                 assert len(around) <= 2 * most + 1
-                assert len(set(option.family for option in around)) == 1
+                assert len({option.family for option in around}) == 1
                 for lefts in _lefts(problem, around, rows):
                     assert min(lefts.sum(), (~lefts).sum()) >= 3
 
