@@ -99,6 +99,8 @@ class RegionTables:
         Threads, over the sets.
     corrected : bool
         Whether what sampling noise adds is taken off (design page 11.5).
+    all_directions : bool
+        Whether the sets have all directions of their interactions, so that tables are exact.
     """
 
     sets: tuple[SetShare, ...]
@@ -107,6 +109,7 @@ class RegionTables:
     min_samples: int
     n_jobs: int | None = None
     corrected: bool = False
+    all_directions: bool = True
 
     def of_node(self, rows: IntArray) -> NodeTables:
         """The tables of the rows of a node; sets that show next to nothing in any part are left out."""
@@ -241,6 +244,7 @@ def region_tables(
     if len(problem.statistics) != len(problem.shares.comparisons):
         return None  # measures of a partitioner of its own
     sets: list[SetShare] = []
+    all_directions = True
     shares = problem.shares
     factors = shares.factors
     if corrected and problem.chance is not None:
@@ -252,7 +256,9 @@ def region_tables(
         if statistics is None or not isinstance(question, ResolvedQuestion):
             return None
         loss = None if question.first.behavior.per_row else question.loss
-        sets += [SetShare(own.shortened(), loss, factor, number) for own in statistics]
+        for own in statistics:
+            sets.append(SetShare(own.shortened(), loss, factor, number))
+            all_directions &= own.rank == own.factors.search_rank
     return RegionTables(
         sets=tuple(sets),
         total_mass=shares.total,
@@ -260,4 +266,5 @@ def region_tables(
         min_samples=min_samples,
         n_jobs=problem.n_jobs,
         corrected=corrected,
+        all_directions=all_directions,
     )
