@@ -9,6 +9,7 @@ import pytest
 
 import granite_xai as gx
 from granite_xai.chance.by_sums import closed_form
+from granite_xai.chance.replicates import Chance
 from granite_xai.engine.splits import Splits
 from granite_xai.moments import factors
 from granite_xai.search import tables as tables_module
@@ -34,7 +35,7 @@ WITH_CHANCE = {
     "holdout": False,
     "max_depth": 2,
     "min_samples_leaf": 5,
-    "max_candidates": 5,
+    "max_candidates": 4,
 }
 
 
@@ -167,30 +168,52 @@ def corrected_shares(problem, members):
 
 @pytest.mark.usefixtures("exact")
 def test_the_certificate_is_the_least_of_all_trees_without_what_chance_adds():
-    """Parts are divided only where they show more than chance and than a region costs."""
-    barred = 0
-    for seed in range(2):
-        generator = np.random.default_rng(seed)
-        X = random_table(generator)
-        model = random_model(generator)
-        alpha = 0.002
-        g = gx.Granite(model, search="optimal", alpha=alpha, **WITH_CHANCE).fit(X)
-        problem = problem_of(model, X, alpha=alpha, **{**WITH_CHANCE, "confidence_level": 0.95})
-        kept_whole = []
+    generator = np.random.default_rng(0)
+    X = random_table(generator)
+    model = random_model(generator)
+    g = gx.Granite(model, search="optimal", alpha=0.002, **WITH_CHANCE).fit(X)
+    problem = problem_of(model, X, **{**WITH_CHANCE, "confidence_level": 0.95})
+    groups = options_of(problem, np.arange(60), 4, 5)
+    found = g.diagnostics_["certificate"]
+    least = exhaustive(problem, groups, 0.002, 5, corrected_shares)
+    assert found["objective"] == pytest.approx(least, rel=1e-8)
+    assert "without what chance adds" in found["text"]
 
-        def is_whole(side, alone, problem=problem, alpha=alpha, kept_whole=kept_whole):
-            part = np.flatnonzero(side)
-            chance = problem.chance.of(problem.evaluations.restrict(part), part, None)
-            kept_whole.append(alone < alpha or problem.only_chance(chance))
-            return kept_whole[-1]
 
-        groups = options_of(problem, np.arange(60), 5, 5)
-        least = exhaustive(problem, groups, alpha, 5, corrected_shares, is_whole)
-        found = g.diagnostics_["certificate"]
-        assert found["objective"] == pytest.approx(least, rel=1e-8)
-        assert "without what chance adds" in found["text"]
-        barred += any(kept_whole)
-    assert barred
+class ChanceOfSmallParts:
+    """Parts of fewer rows show no more than chance."""
+
+    def __init__(self, least):
+        self.least = least
+
+    def of(self, evaluations, rows, n_jobs):
+        assert evaluations.n_rows == len(rows)
+        bar = np.inf if len(rows) < self.least else 0.0
+        return Chance(np.ones(1), np.zeros(1), np.array([bar]), np.ones(1))
+
+
+@pytest.mark.usefixtures("exact")
+@pytest.mark.parametrize(("alpha", "least"), [(0.0, 35), (0.002, 45)])
+def test_parts_that_show_only_chance_or_little_are_not_divided(alpha, least):
+    """A part is a region if it shows no more than chance, or less than a region costs."""
+    generator = np.random.default_rng(1)
+    X = random_table(generator)
+    problem = problem_of(random_model(generator), X, **{**WITH_CHANCE, "confidence_level": 0.95})
+    tables = region_tables(problem, 5, corrected=True)
+    groups = options_of(problem, np.arange(60), 4, 5)
+    options = [option for group in groups for option in group]
+    ruled = replace(problem, chance=ChanceOfSmallParts(least))
+    found = best_two_levels(ruled, tables, np.arange(60), options, alpha)
+
+    def is_whole(side, share):
+        return share < alpha or side.sum() < least
+
+    wanted = exhaustive(problem, groups, alpha, 5, corrected_shares, is_whole)
+    assert found.cost == pytest.approx(wanted, rel=1e-8)
+    free = best_two_levels(
+        replace(problem, chance=ChanceOfSmallParts(0)), tables, np.arange(60), options, alpha
+    )
+    assert found.cost > free.cost + 1e-6
 
 
 def test_the_certificate_says_when_it_does_not_correct_for_chance():
