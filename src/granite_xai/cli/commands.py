@@ -14,7 +14,7 @@ from typing import Any
 import pandas as pd
 
 import granite_xai as gx
-from granite_xai.base.wording import aligned, duration, size
+from granite_xai.base.wording import aligned, duration
 from granite_xai.catalog import meaning
 from granite_xai.cli import escaped, remark, remarks_instead_of_warnings, say, say_json
 from granite_xai.cli.files import (
@@ -27,6 +27,7 @@ from granite_xai.cli.files import (
     read_parts,
     read_table,
 )
+from granite_xai.compute.limits import size
 from granite_xai.fit_checks import cause
 
 _STORY = files("granite_xai.cli").joinpath("story.txt").read_text(encoding="utf-8").rstrip()

@@ -22,6 +22,7 @@ from scipy import stats
 from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.moments.statistics import (
     FullAgainstPure,
+    divided,
     swapped,
     trace_of_product,
     unpacked,
@@ -150,8 +151,7 @@ def chance_by_region(
         Rows of each region.
     """
     size = 2 * statistics.rank + 2
-    mass = np.maximum(sums[..., 0, -1], np.finfo(float).tiny)
-    moments = unpacked(sums[..., 0, :] / mass[..., None], size)
+    moments = unpacked(divided(sums[..., 0, :], sums[..., 0, -1]), size)
     turned = swapped(moments, statistics.rank)  # S K
     trace = trace_of_product(turned, turned)
     return np.asarray((trace - statistics.gap_or_loss(sums)) / np.maximum(counts - 1.0, 1.0))

@@ -658,7 +658,7 @@ def gains_of_questions(
             continue
         loss = None if question.first.behavior.per_row else question.loss
         tables = RegionTables(
-            sets=tuple(SetShare(own.shortened(), loss, 1.0) for own in statistics),
+            sets=tuple(SetShare(own.shortened(), loss, 1.0, number) for own in statistics),
             total_mass=problem.shares.total,
             by_mass=problem.shares.by_mass,
             min_samples=settings.min_samples_leaf // 2,
