@@ -22,12 +22,14 @@ import evaluations
 import growth
 import scalability
 import search
+import workers
 
 SECTIONS = {
     "search": search,
     "evaluations": evaluations,
     "growth": growth,
     "scalability": scalability,
+    "workers": workers,
 }
 
 

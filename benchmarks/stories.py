@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import signal
 import sys
 import tempfile
 import time
@@ -143,49 +141,6 @@ def parquet(quick: bool) -> str:
     return f"{total:,} rows in {len(counted)} regions, {_peak() - before:,.0f} MiB more at the peak"
 
 
-def sleepy(X: Any) -> Any:
-    """A model of 2 ms a row that keeps no processor busy."""
-    time.sleep(2e-3 * len(X))
-    return X[:, 0] * (X[:, 1] > 0) + X[:, 2]
-
-
-def workers(quick: bool) -> str:
-    """A slow model on a Dask cluster: 4 workers against 1, one of the 4 killed on the way."""
-    from distributed import Client, LocalCluster
-
-    X = RNG.normal(size=(400 if quick else 1000, 3)).round(1)
-    told, seconds = [], []
-    for count in (1, 4):
-        local = LocalCluster(
-            n_workers=count, threads_per_worker=1, processes=True, dashboard_address=None
-        )
-        with local, Client(local) as client:
-            pids, calls = list(client.run(os.getpid).values()), []
-
-            def spread(
-                X: Any,
-                client: Any = client,
-                count: int = count,
-                calls: Any = calls,
-                pids: Any = pids,
-            ) -> Any:
-                futures = client.map(sleepy, np.array_split(X, 4 * count), pure=False)
-                calls.append(len(X))
-                if count > 1 and sum(calls) > 5000 and pids:
-                    os.kill(pids.pop(), signal.SIGKILL)
-                    pids.clear()
-                return np.concatenate(client.gather(futures))
-
-            limits = gx.Resources(max_seconds=None, max_grid=16, batch_size=2**12)
-            begin = time.perf_counter()
-            g = gx.Granite(spread, max_samples=None, holdout=False, resources=limits).fit(X)
-            seconds.append(time.perf_counter() - begin)
-            told.append((str(g.partition_), g.remaining_, g.diagnostics_["model"]["rows"]))
-    same = "the same tree and figures" if told[0] == told[1] else "different results"
-    times = f"{seconds[0]:.0f} s with 1 worker, {seconds[1]:.0f} s with 4"
-    return f"{told[0][2]:,} rows of 2 ms: {times}, one killed: {same}"
-
-
 def _peak() -> float:
     import resource
 
@@ -219,7 +174,7 @@ def _told(g: gx.Granite) -> str:
 
 
 STORIES: tuple[Callable[[bool], str], ...] = (
-    network, slow, pipeline, xgboost, many_rows, columns, weights, command_line, parquet, speeds, workers
+    network, slow, pipeline, xgboost, many_rows, columns, weights, command_line, parquet, speeds
 )  # fmt: skip
 
 

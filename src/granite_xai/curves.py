@@ -24,7 +24,7 @@ from granite_xai.interaction import Additive, Players, subsets, union
 from granite_xai.masking import Marginal
 from granite_xai.masking.bins import carriers as carriers, interval_edges, sortable
 from granite_xai.models import Predictor
-from granite_xai.tables import Column, Table, require_rows
+from granite_xai.tables import Column, Outline, Table, require_rows
 
 GRIDS = {name: name for name in ("quantile", "equidistant")}
 
@@ -203,6 +203,11 @@ class Surrogate:
         """Whether some effects are of several columns, which no curve tells."""
         return any(len(frozenset().union(*members)) > 1 for members in self.effects)
 
+    @property
+    def lacks_rows(self) -> bool:
+        """Whether it cannot predict, because effects of several columns need rows that a file did not hold."""
+        return self.needs_model and isinstance(self.table.container, Outline)
+
     def predict(
         self,
         table: Table,
@@ -211,6 +216,10 @@ class Surrogate:
         exact: bool = False,
     ) -> FloatArray:
         """G at the rows of a table, given their regions; `exact`, and effects of several columns, ask the model."""
+        if exact:
+            require_rows(self.table, "predict(exact=True)")
+        elif self.needs_model:
+            require_rows(self.table, "a prediction from effects of several features")
         result = np.empty(table.n_rows)
         for k, region in enumerate(self.regions):
             rows = np.flatnonzero(regions == k)
@@ -244,7 +253,6 @@ class Surrogate:
         """``F_T`` at new rows: the model's mean over the region's fitting rows with the visible columns replaced."""
         if predictor is None:
             raise ValueError("effects of several columns need the model")
-        require_rows(self.table, "exact=True, or a surrogate with effects of several columns,")
         codes, donors = table.distinct(visible)
         shares, same = (
             self.weights[rows] / self.weights[rows].sum(),
@@ -267,17 +275,32 @@ class SurrogateFit:
     everywhere: RegionSurrogate | None = None  # curves of all rows; in older files not known
 
 
+def in_unit_interval(values: FloatArray, offset: float = 0.0) -> FloatArray:
+    """Probabilities that curves add up to, counted from an offset: a sum may leave [0, 1], a probability does not."""
+    return np.clip(values, 0.0 - offset, 1.0 - offset)
+
+
 def described(
     table: Table,
     evaluations: Evaluations,
     players: Players,
     order: int,
     regions: Sequence[IntArray],
+    *,
+    probability: bool,
 ) -> SurrogateFit:
-    """G of some regions and of all rows, from the evaluations of the fitting rows."""
+    """G of some regions and of all rows, from the evaluations of the fitting rows.
+
+    Parameters
+    ----------
+    probability : bool
+        Whether the explained output is a probability: G is then judged as it predicts, inside [0, 1].
+    """
     known, scopes = (table, evaluations, players, order), [*regions, np.arange(table.n_rows)]
     with one_blas_thread():
         found, fits = fit_surrogate(*known, scopes), additive(*known, *scopes)
+        if probability:
+            fits = [in_unit_interval(fit, evaluations.offset) for fit in fits]
         by_region, overall = (
             _fidelity(evaluations, scopes[at], fits[at]) for at in (slice(-1), slice(-1, None))
         )
@@ -345,19 +368,46 @@ def _curves(
 
 
 def grid_curve(column: Column, evaluations: Evaluations, shares: FloatArray) -> FloatArray:
-    """``F_S`` of a column for missing values (entry 0) and every level, interpolated between those of its grid."""
+    """``F_S`` of a column for missing values (entry 0) and every level, from the values of its grid.
+
+    Between the values of a grid of quantiles it is interpolated; where a pilot chose the values it
+    runs between them as the curves of the pilot rows do.
+    """
     own = frozenset({column.position})
-    matrix, ends = evaluations.matrices[own], evaluations.snapped[own].ends
+    matrix = evaluations.matrices[own]
+    snapped = evaluations.snapped[own]
     if matrix.levels is None:
         raise ValueError(f"column {column.name!r} is not on a grid")
     P = evaluations.primitives or NUMPY
-    by_line, present = P.host(P.product(matrix.values, P.array(shares))), matrix.levels >= 0
-    known, first = np.unique(
-        np.append(matrix.levels[present], [0, len(column.levels) - 1]), return_index=True
-    )
-    places = _scale(sortable(column, column)[0], column)
-    curve = np.interp(places, places[known], np.append(by_line[present], ends @ shares)[first])
-    return np.append(evaluations.predictions @ shares if present.all() else by_line[0], curve)
+    by_line = P.host(P.product(matrix.values, P.array(shares)))
+    present = matrix.levels >= 0
+    at_missing = evaluations.predictions @ shares if present.all() else by_line[0]
+    if snapped.fine is not None:
+        known = snapped.fine.levels
+        lines = np.searchsorted(matrix.levels, snapped.fine.standing)
+        values = snapped.fine.at_levels(by_line[lines])
+    else:
+        ends = np.zeros(0)
+        outermost = np.zeros(0, dtype=np.intp)
+        if snapped.ends is not None:
+            ends = snapped.ends @ shares
+            outermost = np.array([0, len(column.levels) - 1])
+        known, first = np.unique(
+            np.append(matrix.levels[present], outermost).astype(np.intp), return_index=True
+        )
+        values = np.append(by_line[present], ends)[first]
+    if column.is_ordered:
+        places = _scale(sortable(column, column)[0], column)
+        curve = np.interp(places, places[known], values)
+    else:
+        curve = np.full(len(column.levels), at_missing)
+        curve[known] = values
+        # A label that nobody asked about has the value that stands for it.
+        lines = np.zeros(len(column.levels), dtype=np.intp)
+        lines[column.codes[column.codes >= 0]] = matrix.codes[column.codes >= 0]
+        unknown = ~np.isin(np.arange(len(column.levels)), known)
+        curve[unknown] = by_line[lines[unknown]]
+    return np.append(at_missing, curve)
 
 
 def _fidelity(known: Evaluations, regions: Sequence[IntArray], fits: Sequence[FloatArray]) -> float:

@@ -200,9 +200,7 @@ class ResolvedQuestion:
 
     def gap_values(self, evaluations: Evaluations, splits: Splits) -> Iterator[FloatArray]:
         """``phi1(S) - phi2(S)`` of each set in turn, (K, n) with one number a row, otherwise (K, 2)."""
-        few = max(
-            1, evaluations.space.block // self.split_bytes(evaluations.n_rows, evaluations.n_rows)
-        )
+        few = max(1, evaluations.block // self.split_bytes(evaluations.n_rows, evaluations.n_rows))
         if splits.lines is None or splits.count <= few:
             return (self._gap(splits, games) for games in self._games(evaluations, splits))
         lines = np.array_split(
@@ -434,3 +432,8 @@ def shares(
     if objective.normalize == "variance":
         factors = np.divide(chosen, variances, out=np.zeros_like(chosen), where=variances > 0)
     return ScaledObjective(tuple(comparisons), factors, floors, total, by_mass, by_root)
+
+
+def both_sides(questions: Sequence[ResolvedQuestion]) -> list[ResolvedExplainer]:
+    """The effects that some questions compare."""
+    return [side for question in questions for side in (question.first, question.second)]

@@ -12,11 +12,13 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
 from granite_xai.base.errors import (
+    DataWarning,
     Diagnostics,
     InputError,
     choose,
     listing,
     real_number,
+    warn,
     whole_number,
 )
 from granite_xai.base.typing import FloatArray, IntArray
@@ -26,17 +28,27 @@ from granite_xai.compute import Resources
 from granite_xai.explanation import Explanation
 from granite_xai.fit import FitResult, FitRun
 from granite_xai.fit_options import chosen_limits
-from granite_xai.fitting import collected_for, half_samples, open_inputs, path_of, refits, searched
+from granite_xai.fitting import (
+    collected_for,
+    half_samples,
+    open_inputs,
+    path_of,
+    planned,
+    refits,
+    searched,
+)
 from granite_xai.models import Usage, accepts_missing
-from granite_xai.new_rows import Evaluation, FittedGranite, evaluate_rows
+from granite_xai.new_rows import Evaluation, FittedGranite, evaluate_rows, without_clusters
 from granite_xai.row import (
     RowExplanation,
     explain_against_fit,
     explain_among_themselves,
     explain_one,
     one_row,
+    told_of_new_levels,
 )
 from granite_xai.search.clarity import smooth_changes
+from granite_xai.tables.fixed_order import same_rows_in_any_order
 from granite_xai.tables.opening import is_lazy, region_numbers
 
 _SHOWN = ("partition", "remaining", "estimate", "stability")  # as fitted attributes
@@ -90,13 +102,14 @@ class Granite(BaseEstimator):
         sample is taken for the world, as in the paper; then "auto" of other options means all rows, none held out.
     n_resamples : int
         Replicates that tell what chance does.
-    holdout : "auto", False, float or (X, y)
+    holdout : "auto", False, float, (X, y) or (X, y, clusters)
         Rows that are held out of the search and judge its regions: as many as search if there are so many, none, a
-        share of the rows, or rows of your own (for risk: rows that the model has not seen).
+        share of the rows, or rows of your own (for risk: rows that the model has not seen). At least 30, or none.
     n_jobs : int, optional
         Threads for the search, as in scikit-learn; None: what ``joblib.parallel_config`` says, otherwise one. Inside
-        ``joblib.parallel_config(backend="loky")`` or ``backend="dask"`` (with a ``distributed.Client``) these are
-        processes or the workers of a cluster. Results are the same for any number and backend.
+        ``joblib.parallel_config(backend="loky")``, ``"dask"`` (with a ``distributed.Client``) or ``"ray"`` it is also
+        the number of workers that are asked for predictions; 1 keeps the model in this process. Without such a
+        backend the model is never copied. Results are the same bit for bit for any number.
     random_state : int, RandomState or None
         Seed of everything that is drawn.
     resources : Resources, optional
@@ -111,8 +124,8 @@ class Granite(BaseEstimator):
     remaining_ : float
         Share of it that is left in the regions; 0.0 when there is nothing to explain.
     fidelity_, global_fidelity_ : float
-        Share of the prediction's variance that an additive surrogate explains, with and without regions. Where
-        ``features`` names some of the columns, the model is asked about the others when this is first read.
+        Share of the prediction's variance that an additive surrogate (`predict`) explains, with and without regions.
+        Where ``features`` names some of the columns, the model is asked about the others when this is first read.
     estimate_ : Estimate or None
         Share left on the held-out rows, corrected for chance, with an interval: the number to quote. Without held-out
         rows that of the fitting rows, without an interval; None without a ``confidence_level``.
@@ -185,12 +198,8 @@ class Granite(BaseEstimator):
         return tags
 
     def __getstate__(self) -> Any:
-        """Without the evaluations, also of an interrupted fit, which only this object in this process keeps."""
-        return {
-            name: v
-            for name, v in super().__getstate__().items()
-            if name not in ("_run", "_unfinished")
-        }
+        """Without the evaluations, which only this object in this process keeps."""
+        return {name: value for name, value in super().__getstate__().items() if name != "_run"}
 
     def fit(
         self, X: Any, y: Any = None, sample_weight: Any = None, clusters: Any = None
@@ -208,8 +217,8 @@ class Granite(BaseEstimator):
             Weights of the rows; those of weight 0 are left out. A row of weight 2 counts as two rows in every mean,
             share and bin; cuts and the leaf minimum of regions count rows as they are.
         clusters : array, optional
-            Which rows belong together (hours of a day, visits of a patient): whole clusters are drawn, held out and
-            reweighted.
+            Which rows belong together (hours of a day, visits of a patient), a label a row: whole clusters are drawn,
+            held out and reweighted, and intervals count clusters, not rows.
         """
         fit_with_evaluations(self, X, y, sample_weight, clusters)
         return self
@@ -227,11 +236,14 @@ class Granite(BaseEstimator):
         With ``max_samples="auto"`` more rows follow until the estimate is precise, as long as they fit the time.
         """
         record = Diagnostics()
-        opened = open_inputs(self, *collected_for(self, X, y, sample_weight), None, record)
-        return dict(opened.afforded(next(opened.choices()), record).plan)
+        opened = open_inputs(self, *collected_for(self, X, y, sample_weight), record)
+        return planned(opened, record)
 
     def predict(self, X: Any, exact: bool = False) -> FloatArray:
-        """The regional additive surrogate; ``exact``: ask the model for effects at new values, do not interpolate."""
+        """The regional additive surrogate; ``exact``: ask the model for effects at new values, do not interpolate.
+
+        Where a probability is explained, what the curves add up to is cut to [0, 1].
+        """
         fitted = fitted_view(self, several=True)
         return fitted.predict(fitted.read(X), exact)
 
@@ -251,13 +263,15 @@ class Granite(BaseEstimator):
         max_samples: int | None = None,
         resources: Resources | None = None,
         output: Any = None,
+        clusters: Any = None,
     ) -> Evaluation:
         """Disagreement on other rows, with and without the regions; corrected for chance, with its interval.
 
         Parameters
         ----------
-        X, y, sample_weight
-            As in `fit`.
+        X, y, sample_weight, clusters
+            As in `fit`. With clusters, the interval is that of rows that belong together (D47 where only the fit has
+            them); with fewer than five there is none.
         max_samples : int, optional
             Use this many rows, drawn with ``random_state``. None: all.
         resources : Resources, optional
@@ -269,13 +283,17 @@ class Granite(BaseEstimator):
             fitted_view(self, output, several=True),
             resources and chosen_limits(resources),
         )
-        new, regions = view.other_rows(X, y, sample_weight, max_samples, limits)
-        same = new.route.table.same_rows(view.result.table)
-        return evaluate_rows(new, regions, kind="fitting" if same else "given")
+        if clusters is None and view.diagnostics.get("clusters") is not None:
+            warn(without_clusters("evaluate(X, y, clusters=…)"), DataWarning)
+        new, regions = view.other_rows(X, y, sample_weight, max_samples, limits, clusters)
+        same = same_rows_in_any_order(new.route.table, view.result.table)
+        return evaluate_rows(new, regions, new.clusters, kind="fitting" if same else "given")
 
-    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+    def score(
+        self, X: Any, y: Any = None, sample_weight: Any = None, clusters: Any = None
+    ) -> float:
         """Share of the disagreement on other rows (as in `evaluate`) that regions take away, to search over options."""
-        return 1.0 - self.evaluate(X, y, sample_weight).remaining
+        return 1.0 - self.evaluate(X, y, sample_weight, clusters=clusters).remaining
 
     def explain(
         self,
@@ -294,7 +312,9 @@ class Granite(BaseEstimator):
         X, y, sample_weight, max_samples, resources
             As in `evaluate`.
         reference : "fitting" or "rows"
-            The fitting rows of the region, or the rows of X in it (always so for sensitivity and risk).
+            The fitting rows of the region, or the rows of X in it (always so for sensitivity and risk). Of a region
+            with more than 1,000 fitting rows the first 1,000 of their random order are the reference; without a
+            ``confidence_level`` all of them are.
         output : object
             One of `outputs_`, where all are explained.
         """
@@ -307,7 +327,8 @@ class Granite(BaseEstimator):
         """Why this row (a table of one, a mapping or a list): what each column adds to the mean of its region."""
         view = fitted_view(self, output)
         table = view.read(one_row(view.result.table, x))
-        return explain_one(view.result, table, view.regions(table), view.resources, view.seed)
+        with told_of_new_levels(table, view.result.table):
+            return explain_one(view.result, table, view.regions(table), view.resources, view.seed)
 
     def report(
         self,
@@ -380,8 +401,9 @@ def fitted_view(g: Any, output: Any = None, several: bool = False) -> FittedGran
         raise InputError(text, code="P01", argument="g", hint="Pass gx.Granite(model).fit(X).")
     check_is_fitted(g)
     resources = Resources() if g.resources is None else g.resources
-    if resources.max_grid == "auto":  # what the fit came to
-        resources = replace(resources, max_grid=g.diagnostics_.get("plan", {}).get("max_grid"))
+    older_grid = g.diagnostics_.get("plan", {}).get("max_grid")
+    if resources.max_grid == "auto" and older_grid is not None:  # of a file of version 2
+        resources = replace(resources, max_grid=older_grid)
     found = FittedGranite(
         vars(g)["_fitted"], resources, g.diagnostics_, g.max_samples, vars(g).get("_run")
     )
@@ -402,8 +424,9 @@ def fit_with_evaluations(
     """Fit, and hand over the evaluations; with ``max_samples="auto"`` on more rows until the estimate is precise."""
     record = Diagnostics()
     with record.stage("total"):
-        opened = open_inputs(g, *collected_for(g, X, y, sample_weight), clusters, record)
-        found = searched(opened, record, g.__dict__)
+        collected = collected_for(g, X, y, sample_weight, clusters, record)
+        opened = open_inputs(g, *collected, record)
+        found = searched(opened, record)
     record.note("stop_reasons", [region.stop_reason for region in found.result.partition])
     asked = (opened.predictor.usage, *(each.usage for each in opened.predictor.outputs.values()))
     record.note("model", Usage(*map(sum, zip(*asked, strict=True)))._asdict())

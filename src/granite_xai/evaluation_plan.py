@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set as AbstractSet
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set as AbstractSet
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from functools import partial
 from math import isqrt
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -22,10 +22,10 @@ from granite_xai.base.typing import (
     Terms,
 )
 from granite_xai.compute import (
-    Budget,
+    MemoryNeeds,
     Meter,
     Resources,
-    Workspace,
+    progress,
     require_budget,
     require_evaluations,
 )
@@ -37,7 +37,6 @@ from granite_xai.evaluations.agnostic import (
     Resident,
     SamplingErrors,
     ShapleySums,
-    evaluate_plan,
     require_at_most,
 )
 from granite_xai.evaluations.evaluations import (
@@ -48,8 +47,9 @@ from granite_xai.evaluations.evaluations import (
     Matrix,
     cells_of,
 )
-from granite_xai.evaluations.plan import Distinct, Grid, Plan, ends, footprint, plan
+from granite_xai.evaluations.plan import Distinct, Grid, Plan, Values, ends, footprint, plan
 from granite_xai.evaluations.steps import Steps
+from granite_xai.evaluations.values import ValueCells
 from granite_xai.interaction import union
 from granite_xai.masking import Masking
 from granite_xai.masking.accumulated import fit_steps
@@ -59,6 +59,7 @@ from granite_xai.tables import Table
 from granite_xai.trees.routes import Route
 
 CHECKED = 200  # rows on which exact gaps are computed beside those on a grid, at most
+COARSE = 16  # values of the grid that is recommended where memory is short
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -76,6 +77,9 @@ class EvaluationPlan:
         default_factory=dict
     )  # by a copula, with the distinct visible values
     outputs: int = 1  # that are evaluated, each with matrices of its own
+    value_cells: Mapping[int, ValueCells] = field(default_factory=dict)  # chosen by a pilot
+    output: int = 0  # number of the output that is evaluated
+    grid_size: int = 0  # values of a grid, at most; 0: no column is on a grid
 
     def rows(self, table: Table, recombined: bool = True) -> int:
         """Rows sent to the model: predictions, rows against a baseline, and recombined rows unless trees give them."""
@@ -83,8 +87,10 @@ class EvaluationPlan:
             (masking, len(table.distinct(sorted(T))[1]) if T else 1) for masking, T in self.against
         )
         baseline = sum(masking.n_references * count for masking, count in counts)
-        # The ends of the columns on a grid, and the exact gaps of a few rows.
-        grid = 2 * table.n_rows * len(self.snapped) + self.checked**2 * len(self.kept.stores)
+        grid = 0
+        if not self.value_cells:
+            # The ends of the columns on a grid of quantiles, and the exact gaps of a few rows.
+            grid = 2 * table.n_rows * len(self.snapped) + self.checked**2 * len(self.kept.stores)
         planned = self.kept.rows + self.streamed.rows + grid if recombined else 0
         steps = [
             found.points(found.fitted)[2]
@@ -142,46 +148,98 @@ class EvaluationPlan:
             return None
         return route.resident(primitives_on(resources.device))
 
-    def budget(self, route: Route, resources: Resources, candidate: int = 0) -> Budget:
-        """How the memory limit is divided for this request; refused when it does not fit (D33)."""
-        table, there = route.table, self.resident(route, resources)
+    def require_budget(self, route: Route, resources: Resources, candidate: int = 0) -> MemoryNeeds:
+        """The memory of this request; refused with what would fit, where that is not enough (D33).
+
+        Parameters
+        ----------
+        candidate : int
+            Bytes that the search takes for one candidate split.
+        """
+        there = self.resident(route, resources)
         if there is not None:
             require_free(there.primitives.free, self.bytes)
+            needs = replace(self._needs(route.table.n_rows, route.table, candidate), evaluations=0)
+            require_budget(resources, needs, route.table.n_rows)
+            return needs
+        needs = self._needs(route.table.n_rows, route.table, candidate)
+        if needs.least_limit > resources.memory_limit:
+            remedies = self._remedies(route, resources, candidate)
+            require_budget(resources, needs, route.table.n_rows, remedies)
+        return needs
+
+    def fits(self, route: Route, resources: Resources, candidate: int = 0) -> bool:
+        """Whether the memory limit leaves room for this request."""
+        needs = self._needs(route.table.n_rows, route.table, candidate)
+        return needs.least_limit <= resources.memory_limit
+
+    def _needs(self, n_rows: int, table: Table, candidate: int) -> MemoryNeeds:
+        """The memory of this request for all rows of the table; for fewer, what it takes at most."""
+        # Nodes of the tree cut their rows out of matrices with few values (`Matrix.restrict`): about half of these
+        # is there twice while a tree grows, as measured by benchmarks/growth.py.
+
+        def values(distinct: Distinct) -> int:
+            """Values on ``n_rows`` rows; on fewer of them, a grid may have as many as it is allowed."""
+            if distinct.levels is None or n_rows == table.n_rows:
+                return min(len(distinct), n_rows)
+            return min(max(len(distinct), self.grid_size + 1), n_rows)
+
+        lines = [values(distinct) for distinct in self.kept.stores.values()]
+        kept = sum(lines)
+        cut_out = sum(count for count in lines if 4 * count < n_rows) // 2
+        drawn = sum(map(values, self.sampled.values()))
+        attributed = len(self.attributions) * n_rows
+        passing = max(map(values, self.streamed.stores.values()), default=0)
+        columns = kept + cut_out + drawn + attributed + passing
+        evaluations = 8 * self.outputs * n_rows * columns
         references = sum(masking.n_references for masking, _ in self.against)
         vectors = (
             8
             + len(self.kept.stores)
+            + len(self.streamed.stores) * (3 if self.draws else 1)
             + 3 * len(self.binned)
             + 2 * references
             + 16 * len(self.changes)
         )
-        vectors += len(self.streamed.stores) * (3 if self.draws else 1)
         members = sum(
             len(visible) for plan in (self.kept, self.streamed) for visible in plan.stored_as
         )
-        passing = (
-            8
-            * self.outputs
-            * table.n_rows
-            * max(map(len, self.streamed.stores.values()), default=0)
+        fixed = footprint(n_rows, table.n_columns, members, vectors)
+        return MemoryNeeds(fixed, evaluations, -(-candidate * n_rows // table.n_rows))
+
+    def _remedies(self, route: Route, resources: Resources, candidate: int) -> list[str]:
+        """What would fit the memory limit: so many rows, or a grid."""
+        table = route.table
+        remedies = []
+        fewer = bisect_right(
+            range(table.n_rows),
+            resources.memory_limit,
+            key=lambda n_rows: self._needs(n_rows, table, candidate).least_limit,
         )
-        kept = self.bytes + passing if there is None else 0
-        return require_budget(resources, footprint(table, members, vectors), kept, candidate)
+        if fewer > 1:
+            remedies.append(f"fewer rows (max_samples={fewer - 1})")
+        if resources.grid is None or resources.grid > COARSE:
+            try:
+                coalitions = frozenset(self.kept.stored_as)
+                coarse = request(table, self.effects, coalitions, COARSE, route.cells)
+            except InputError:  # not defined for these effects
+                return remedies
+            if replace(coarse, outputs=self.outputs).fits(route, resources, candidate):
+                remedies.append(f"a grid (Resources(max_grid={COARSE}))")
+        return remedies
 
     def stages(self, route: Route, resources: Resources, candidate: int) -> dict[str, Any]:
         """Rows and bytes by stage, for ``diagnostics_``; refused where there is no room (D33)."""
-        budget, total = self.budget(route, resources, candidate), self.bytes
-        held = {
-            "rows": self.rows(route.table),
-            "bytes": total,
-            "in_memory": total <= budget.evaluations,
-        }
+        needs = self.require_budget(route, resources, candidate)
         return {
-            "memory_limit": budget.limit,
-            "table": {"bytes": budget.fixed},
-            "evaluations": {**held, "spilled_bytes": max(0, total - budget.evaluations)},
+            "memory_limit": resources.memory_limit,
+            "table": {"bytes": needs.table},
+            "evaluations": {"rows": self.rows(route.table), "bytes": self.bytes},
             "attributions": {"bytes": 8 * len(self.attributions) * self.kept.n_rows**2},
-            "search": {"block_bytes": budget.search, "candidate_bytes": candidate},
+            "search": {
+                "block_bytes": resources.memory_limit // 4,
+                "candidate_bytes": candidate,
+            },
         }
 
     @property
@@ -208,14 +266,25 @@ def request(
     table: Table,
     effects: Sequence[ResolvedExplainer],
     also: AbstractSet[Coalition] = frozenset(),
-    max_grid: int | None = None,
+    values: Values = None,
     cells: IntArray | None = None,
 ) -> EvaluationPlan:
-    """The readings of all effects in one plan, on grids of ``max_grid`` values (C22), values of one cell only once."""
+    """The readings of all effects in one plan.
+
+    Parameters
+    ----------
+    table : Table
+    effects : sequence of ResolvedExplainer
+    also : set of coalitions
+        Further sets that are evaluated.
+    values : int, LearnedValues or None
+        Values that stand for a column (C22); None: all.
+    cells : array of shape (n_rows, n_columns), optional
+        Values with the same number are one to the model, and evaluated once.
+    """
     needed = [(effect.masking, effect.needed()) for effect in effects]
-    grid = Grid.of(
-        table, None if any(each.sampled for _, each in needed) else max_grid
-    )  # a copula draws all values
+    copula_draws_all_values = any(each.sampled for _, each in needed)
+    grid = Grid.of(table, None if copula_draws_all_values else values)
     for effect in effects:
         _require_own_values(effect, table, grid)
     readings: set[Reading] = set().union(*(effect.readings() for effect in effects))
@@ -241,7 +310,35 @@ def request(
         (masking, T) for masking, each in needed for T in each.sampled if T and everything != T
     }
     sampled = {(masking, T): Distinct(*table.distinct(sorted(T))) for masking, T in drawn}
-    return EvaluationPlan(effects, kept, streamed, against, readings, binned, coordinates, sampled)
+    return EvaluationPlan(
+        effects=effects,
+        kept=kept,
+        streamed=streamed,
+        against=against,
+        readings=readings,
+        binned=binned,
+        coordinates=coordinates,
+        sampled=sampled,
+        value_cells=grid.cells,
+        grid_size=values if isinstance(values, int) else 0,
+    )
+
+
+def takes_values(effect: ResolvedExplainer, table: Table) -> bool:
+    """Whether columns may be replaced by a few of their values: the effect of a set reads no others."""
+    everything = frozenset(range(table.n_columns))
+    if effect.changes():
+        return True  # accumulated effects read no matrix of values
+    if effect.pairwise or effect.needed().sampled:
+        return False
+    for members, terms in zip(effect.layout.sets, effect.terms, strict=True):
+        own = union(members)
+        if len(own) > 1:
+            return False
+        readable = {frozenset(), own, everything - own, everything}
+        if any(isinstance(term, frozenset) and term not in readable for term in terms):
+            return False
+    return True
 
 
 def _require_own_values(effect: ResolvedExplainer, table: Table, grid: Grid) -> None:
@@ -264,189 +361,247 @@ def _require_own_values(effect: ResolvedExplainer, table: Table, grid: Grid) -> 
             raise InputError(text, code="P03", argument="max_grid", columns=columns, hint=hint)
 
 
-@dataclass(slots=True, eq=False)
-class Unfinished:
-    """What a run has evaluated so far: if it is interrupted, the next one on the same rows goes on from there."""
-
-    matrices: dict[Coalition, Matrix] = field(default_factory=dict)
-    extent: EvaluationRange = field(default_factory=EvaluationRange)
-    others: list[Unfinished] = field(default_factory=list)  # of further outputs
-
-
 def evaluate(
     route: Route,
     asked: EvaluationPlan,
     reference: FittedMaskings,
     *,
     resources: Resources,
-    planned: float | None = None,
-    diagnostics: Diagnostics | None = None,
-    unfinished: Unfinished | None = None,
-    y: FloatArray | None,
-    **given: Any,
-) -> tuple[Evaluations, EvaluationRange]:
-    """Evaluate every planned row once, after checking that the plan fits the limits; ``planned``: its seconds."""
-    route, count = asked.route(route), len(asked.kept.stores) + len(asked.streamed.stores)
-    asked = replace(asked, outputs=1 + len(route.others))
-    if diagnostics is not None:
-        diagnostics.note("evaluations", route.note(count))
-    rows = asked.rows(route.table, recombined=route.trees is None)
-    require_evaluations(resources, rows, planned)
-    known = unfinished or Unfinished()
-    known.others = known.others or [Unfinished() for _ in route.others]
-    past = sum(len(asked.kept.stores[store]) for store in known.matrices)
-    quiet, by_trees = (
-        replace(resources, progress=False),
-        route.trees is not None,
-    )  # rows are shown, not columns
-    meter = Meter(
-        quiet if by_trees else resources,
-        rows - route.table.n_rows * past,
-        None if by_trees else planned,
-    )
-    with closing(meter), route.predictor.watched(meter):
-        runs = []
-        for k, (own, state) in enumerate(
-            zip((route, *route.others), (known, *known.others), strict=True)
-        ):
-            way = own if by_trees or k == 0 else own.by_model(route.reason)
-            limits, target = (
-                resources if by_trees and k == 0 else quiet,
-                y if y is None or y.ndim == 1 else y[:, k],
-            )
-            runs.append(
-                _evaluate(way, asked, reference, limits, way.fast(count), target, state, **given)
-            )
-        first, *others = deque(zip(*runs, strict=True), maxlen=1)[
-            0
-        ]  # store by store: answers are kept no longer
-    known.extent.others = tuple(each.extent for each in known.others)
-    return replace(first, others=tuple(others)), known.extent
-
-
-def _evaluate(
-    route: Route,
-    asked: EvaluationPlan,
-    reference: FittedMaskings,
-    resources: Resources,
-    fast: bool,
-    y: FloatArray | None,
-    unfinished: Unfinished,
     weights: FloatArray,
+    y: FloatArray | None,
     n_jobs: int | None = None,
-    coordinates: Coordinates | None = None,  # where those of other rows count
-) -> Iterator[Any]:  # of nothing after each store, and at last of the evaluations
-    table, budget, there = (
-        route.table,
-        asked.budget(route, resources),
-        asked.resident(route, resources),
-    )
-    space = Workspace(budget.evaluations // asked.outputs, budget.block)
-    primitives, everything = (
-        None if there is None else there.primitives,
-        frozenset(range(table.n_columns)),
-    )
-    predictions = (
-        route.predictions(fast, space)
-        if there is None
-        else there.primitives.host(there.predictions())
-    )
-    extent, matrices = unfinished.extent, unfinished.matrices
-    predictions = extent.see(predictions)
-    if y is not None:
-        require_at_most("y reaches", float(np.max(np.abs(y))))
-    offset = float(np.average(predictions, weights=weights))
-    predictions = predictions - offset
-    summed = {term: terms for term, terms in asked.attributions.items() if term.kind != "paths"}
-    pairwise = ShapleySums(summed, predictions, everything, space)
-    spread = SamplingErrors(predictions, weights, everything)
-    sums: list[ShapleySums | SamplingErrors] = [pairwise, spread] if asked.draws else [pairwise]
-    source = (
-        partial(route.matrix, fast=fast, space=space, n_jobs=n_jobs)
-        if there is None
-        else there.matrix
-    )
-    for planned in (asked.kept, asked.streamed):
-        made = evaluate_plan(
-            source, planned, resources, extent, predictions, offset, space, matrices, primitives
+    coordinates: Coordinates | None = None,
+    diagnostics: Diagnostics | None = None,
+) -> tuple[Evaluations, EvaluationRange]:
+    """Evaluate every planned row once, after checking that the plan fits the limits.
+
+    Parameters
+    ----------
+    route : Route
+        The table, and how its rows are evaluated: by the model or by its trees.
+    asked : EvaluationPlan
+        What the effects read.
+    reference : FittedMaskings
+        Bins, baselines, copulas and intervals of the maskings.
+    weights : (n,) array
+        Of the rows.
+    y : (n,) or (n, outputs) array, optional
+        The target, for behaviors that need it.
+    coordinates : Coordinates, optional
+        Where the rows lie among others; None: among themselves.
+    """
+    asked = replace(asked, outputs=1 + len(route.others))
+    asked.require_budget(route, resources)
+    route = asked.route(route)
+    by_trees = route.trees is not None
+    n_stores = len(asked.kept.stores) + len(asked.streamed.stores)
+    if diagnostics is not None:
+        diagnostics.note("evaluations", route.note(n_stores))
+    rows = asked.rows(route.table, recombined=not by_trees)
+    require_evaluations(resources, rows)
+    # Either the rows that the model answers are shown, or the matrices that are made from its trees.
+    quiet = replace(resources, progress=False)
+    meter = Meter(quiet if by_trees else resources, rows)
+    shown = resources if by_trees else quiet
+    with closing(meter), route.predictor.watched(meter):
+        evaluators = [
+            _OutputEvaluator(
+                own_route,
+                replace(asked, output=output),
+                reference,
+                resources=resources,
+                fast=own_route.fast(n_stores),
+                weights=weights,
+                y=y if y is None or y.ndim == 1 else y[:, output],
+                n_jobs=n_jobs,
+            )
+            for output, own_route in enumerate(_output_routes(route))
+        ]
+        # All outputs of a store before the next one: the model's answers are kept no longer.
+        kept = asked.kept.stores
+        for store in progress(kept, shown, "evaluations", len(kept)):
+            for evaluator in evaluators:
+                evaluator.keep(store)
+        streamed = asked.streamed.stores
+        for store in progress(streamed, shown, "evaluations", len(streamed)):
+            for evaluator in evaluators:
+                evaluator.sum_up(store)
+        first, *others = [evaluator.finish(coordinates) for evaluator in evaluators]
+    extent = evaluators[0].extent
+    extent.others = tuple(evaluator.extent for evaluator in evaluators[1:])
+    return replace(first, others=tuple(others)), extent
+
+
+def _output_routes(route: Route) -> list[Route]:
+    """The route of each output: all by trees, or all by the model."""
+    if route.trees is not None:
+        return [route, *route.others]
+    return [route, *(other.by_model(route.reason) for other in route.others)]
+
+
+class _OutputEvaluator:
+    """The evaluations of one output: its predictions, then store by store, then what else is read."""
+
+    def __init__(
+        self,
+        route: Route,
+        asked: EvaluationPlan,
+        reference: FittedMaskings,
+        *,
+        resources: Resources,
+        fast: bool,
+        weights: FloatArray,
+        y: FloatArray | None,
+        n_jobs: int | None,
+    ) -> None:
+        self.route = route
+        self.asked = asked
+        self.reference = reference
+        self.weights = weights
+        self.y = y
+        self.n_jobs = n_jobs
+        self.block = resources.block
+        self.everything: Coalition = frozenset(range(route.table.n_columns))
+        resident = asked.resident(route, resources)
+        self.primitives: (
+            ArrayNamespace | None
+        )  # of the device where evaluations are; None: the host
+        self.matrix_of: Callable[..., Any]  # the predictions of recombined rows, (values, rows)
+        if resident is None:
+            self.primitives = None
+            self.matrix_of = partial(route.matrix, fast=fast, block=self.block, n_jobs=n_jobs)
+            predictions = route.predictions(fast, self.block)
+        else:
+            self.primitives = resident.primitives
+            self.matrix_of = resident.matrix
+            predictions = resident.primitives.host(resident.predictions())
+        self.extent = EvaluationRange()
+        self.extent.see(predictions)
+        if y is not None:
+            require_at_most("y reaches", float(np.max(np.abs(y))))
+        self.offset = float(np.average(predictions, weights=weights))
+        self.predictions = predictions - self.offset
+        self.matrices: dict[Coalition, Matrix] = {}
+        summed = {term: terms for term, terms in asked.attributions.items() if term.kind != "paths"}
+        self.shapley_sums = ShapleySums(summed, self.predictions, self.everything, self.block)
+        self.sampling_errors: SamplingErrors | None = None
+        if asked.draws:
+            self.sampling_errors = SamplingErrors(self.predictions, weights, self.everything)
+
+    def keep(self, store: Coalition) -> None:
+        """Evaluate a matrix that the engine reads."""
+        matrix = self._evaluated(store, self.asked.kept)
+        self._add(store, matrix)
+        self.matrices[store] = matrix
+
+    def sum_up(self, store: Coalition) -> None:
+        """Evaluate a matrix that is only summed up into attributions."""
+        self._add(store, self._evaluated(store, self.asked.streamed))
+
+    def _add(self, store: Coalition, matrix: Matrix) -> None:
+        self.shapley_sums.add(store, matrix)
+        if self.sampling_errors is not None:
+            self.sampling_errors.add(store, matrix)
+
+    def _evaluated(self, store: Coalition, plan: Plan) -> Matrix:
+        """``E_S``, centred by the offset."""
+        distinct = plan.stores[store]
+        values = self.extent.see(self.matrix_of(store, distinct), self.primitives)
+        values -= self.offset
+        # A row with its own values is the row itself: the diagonal is compared with the predictions.
+        carriers = np.arange(plan.n_rows) if distinct.levels is None else distinct.representatives
+        again = cells_of(values, distinct.codes[carriers], carriers, self.primitives)
+        self.extent.note_change(again, self.predictions[carriers])
+        matrix = Matrix(values, distinct.codes, distinct.levels)
+        on_grid = distinct.levels is not None
+        if on_grid or store in plan.binned or self.primitives is not None:
+            return matrix
+        return matrix.joined()  # values that neither the model nor bins tell apart
+
+    def finish(self, coordinates: Coordinates | None) -> Evaluations:
+        """Ask for all that is read besides the stores."""
+        asked = self.asked
+        table = self.route.table
+        bins = {
+            key: self.reference.bins[key](table)
+            for key in asked.readings
+            if key in self.reference.bins
+        }
+        against = {key: self._against(*key) for key in asked.against}
+        attributions = self.shapley_sums.values | self._by_paths(asked.attributions)
+        errors = {}
+        if self.sampling_errors is not None:
+            errors = {
+                term: self.sampling_errors.errors(draws) for term, draws in asked.draws.items()
+            }
+        if asked.coordinates and coordinates is None:
+            coordinates = Coordinates.of(table)
+        return Evaluations(
+            predictions=self.predictions,
+            weights=self.weights,
+            offset=self.offset,
+            y=self.y,
+            stored_as=asked.kept.stored_as,
+            matrices=self.matrices,
+            bins={key: Bins.of(numbers) for key, numbers in bins.items()},
+            against=against,
+            snapped={
+                columns: self._snapped(columns, grid, bins, against)
+                for columns, grid in asked.snapped.items()
+            },
+            attributions={
+                term: Matrix(phi, np.arange(table.n_rows)) for term, phi in attributions.items()
+            },
+            changes={column: self._changes(column) for column in asked.changes},
+            errors=errors,
+            sampled={key: self._drawn(*key, distinct) for key, distinct in asked.sampled.items()},
+            everything=self.everything,
+            block=self.block,
+            coordinates=coordinates if asked.coordinates else None,
+            primitives=self.primitives,
         )
-        for store, matrix in made:
-            for each in sums:
-                each.add(store, matrix)
-            if planned is asked.kept:
-                matrices[store] = matrix
-            del matrix  # one that is not kept ends before the next is made
-            yield
-    numbers = {key: reference.bins[key](table) for key in asked.readings if key in reference.bins}
-    further = _Further(route, reference, extent, offset, space, source, numbers, primitives)
-    against = {key: further.against(*key) for key in asked.against}
-    attributions = pairwise.values | further.by_paths(asked.attributions, n_jobs)
-    yield Evaluations(
-        predictions=predictions,
-        weights=weights,
-        offset=offset,
-        y=y,
-        stored_as=asked.kept.stored_as,
-        matrices=matrices,
-        bins={key: Bins.of(own) for key, own in numbers.items()},
-        against=against,
-        snapped={
-            S: further.snapped(S, grid, matrices[S], against) for S, grid in asked.snapped.items()
-        },
-        attributions={
-            term: Matrix(phi, np.arange(table.n_rows)) for term, phi in attributions.items()
-        },
-        changes={column: further.changes(column) for column in asked.changes},
-        errors={term: spread.errors(terms) for term, terms in asked.draws.items()},
-        sampled={key: further.drawn(*key, distinct) for key, distinct in asked.sampled.items()},
-        everything=everything,
-        space=space,
-        coordinates=(coordinates or Coordinates.of(table)) if asked.coordinates else None,
-        primitives=primitives,
-    )
 
-
-class _Further(NamedTuple):
-    """What is asked of the model besides recombined rows."""
-
-    route: Route
-    reference: FittedMaskings
-    extent: EvaluationRange
-    offset: float
-    space: Workspace
-    source: Callable[..., Any]  # of recombined rows
-    bins: Mapping[Reading, IntArray]  # numbers of the rows' bins
-    primitives: ArrayNamespace | None  # of the device where they are; None: on the host
-
-    def snapped(
+    def _snapped(
         self,
         columns: Coalition,
-        distinct: Distinct,
-        matrix: Matrix,
+        grid: Distinct,
+        bins: Mapping[Reading, IntArray],
         against: Mapping[Reading, FloatArray],
     ) -> GridColumn:
         """A column on its grid: every row is given what the row that carries its grid value has."""
-        carrier = distinct.representatives[distinct.codes]
-        found = (self.primitives or NUMPY).host(
-            self.source(columns, ends(self.route.table, min(columns)))
+        matrix = self.matrices[columns]
+        carrier = grid.representatives[grid.codes]
+        cells = self.asked.value_cells.get(min(columns))
+        fine = None
+        at_ends = None
+        if cells is None:
+            lowest_and_highest = ends(self.route.table, min(columns))
+            at_ends = (self.primitives or NUMPY).host(self.matrix_of(columns, lowest_and_highest))
+            self.extent.see(at_ends)
+            at_ends = at_ends - self.offset
+        elif cells.curves and self.route.table.columns[min(columns)] is cells.column:
+            fine = cells.curves[self.asked.output]
+        return GridColumn(
+            predictions=cells_of(
+                matrix.values, matrix.codes, np.arange(len(carrier)), self.primitives
+            ),
+            ends=at_ends,
+            fine=fine,
+            bins={
+                key: Bins.of(numbers[carrier]) for key, numbers in bins.items() if key[1] == columns
+            },
+            against={
+                key: values[:, carrier] for key, values in against.items() if key[1] == columns
+            },
         )
-        at_ends = self.extent.see(found) - self.offset
-        own_bins = {
-            key: Bins.of(own[carrier]) for key, own in self.bins.items() if key[1] == columns
-        }
-        own_against = {key: own[:, carrier] for key, own in against.items() if key[1] == columns}
-        own = cells_of(matrix.values, matrix.codes, np.arange(len(carrier)), self.primitives)
-        return GridColumn(own, at_ends, own_bins, own_against)
 
-    def drawn(self, masking: Masking, visible: Coalition, distinct: Distinct) -> Matrix:
+    def _drawn(self, masking: Masking, visible: Coalition, distinct: Distinct) -> Matrix:
         """``F`` at the visible values with hidden ones drawn by a copula, centred."""
         asked, places = (self.route.predictor, self.route.table), distinct.representatives
-        values = self.reference.copulas[masking].predictions(*asked, visible, places, self.space)
+        values = self.reference.copulas[masking].predictions(*asked, visible, places)
         return Matrix(self.extent.see(values) - self.offset, distinct.codes)
 
-    def by_paths(
-        self, wanted: Iterable[PairwiseShapley], n_jobs: int | None
-    ) -> dict[PairwiseShapley, FloatArray]:
+    def _by_paths(self, wanted: Iterable[PairwiseShapley]) -> dict[PairwiseShapley, FloatArray]:
         """Attributions from the paths of the trees, all sets of the same players in one walk."""
         found: dict[PairwiseShapley, FloatArray] = {}
         wanted = [term for term in wanted if term.kind == "paths"]
@@ -458,12 +613,12 @@ class _Further(NamedTuple):
                 raise ModelError(text, code="M23", argument="model", hint=hint)
             places = [players.index(term.members[0]) for term in terms]
             values = self.route.trees.attributions(
-                players, places, fast=available(), n_jobs=n_jobs, space=self.space
+                players, places, fast=available(), n_jobs=self.n_jobs, block=self.block
             )
             found.update(zip(terms, values, strict=True))
         return found
 
-    def against(self, masking: Masking, visible: Coalition) -> FloatArray:
+    def _against(self, masking: Masking, visible: Coalition) -> FloatArray:
         """``F(x_T, b)`` of every row, a line for each reference row b, evaluated once for each distinct value of T."""
         table, references = self.route.table, self.reference.baselines[masking]
         codes, carriers = (
@@ -478,7 +633,7 @@ class _Further(NamedTuple):
         values = np.repeat(values, table.n_rows, axis=1) if codes is None else values[:, codes]
         return np.asarray(self.extent.see(values) - self.offset)
 
-    def changes(self, column: AleColumn) -> Steps:
+    def _changes(self, column: AleColumn) -> Steps:
         """The predictions of each row along a column; none for nominal and constant columns."""
         table, intervals, position = (
             self.route.table,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import astuple, dataclass, field, replace
 from functools import partial
@@ -19,13 +19,16 @@ from granite_xai.chance.path import Path, path_of
 from granite_xai.chance.replicates import Chance, ChanceRule, Confidence, Replicates
 from granite_xai.chance.stability import Stability
 from granite_xai.compute import Meter, Resources, one_blas_thread, resolve_jobs
+from granite_xai.compute.limits import MODEL_ROWS
 from granite_xai.curves import SurrogateFit, described
 from granite_xai.disagreement import Objective, ResolvedQuestion, shares
 from granite_xai.engine.masked import central_rows
 from granite_xai.engine.splits import CUT_BYTES, Splits, signs
-from granite_xai.evaluation_plan import EvaluationPlan, Unfinished, evaluate, request
+from granite_xai.evaluation_plan import EvaluationPlan, evaluate, request
 from granite_xai.evaluations.evaluations import Evaluations
-from granite_xai.evaluations.noise_floor import Probe, probe
+from granite_xai.evaluations.noise_floor import probe
+from granite_xai.evaluations.plan import Values
+from granite_xai.evaluations.values import LearnedValues, expected_values, learn_values
 from granite_xai.fit_checks import (
     causes,
     grid_check,
@@ -35,19 +38,22 @@ from granite_xai.fit_checks import (
     order_of,
 )
 from granite_xai.influence import PlayersAndSets
-from granite_xai.interaction import Additive
+from granite_xai.interaction import Additive, union
 from granite_xai.masking.fitted import FittedMaskings, fit_reference
-from granite_xai.models import Predictor
+from granite_xai.models import Predictor, Rows
 from granite_xai.moments.questions import question_statistics
+from granite_xai.moments.statistics import Statistics
 from granite_xai.regions.nodes import Leaf, Node
 from granite_xai.regions.partition import Partition
 from granite_xai.resolved import ResolvedExplainer
 from granite_xai.search.clarity import split_clarity
+from granite_xai.search.growth import gains_of_questions
 from granite_xai.search.problem import GivenRules, Partitioner, PartitionResult, Problem
 from granite_xai.search.tree import Tree
-from granite_xai.tables import Table
+from granite_xai.tables import Table, recombine
 from granite_xai.trees.routes import Route, Routed
 
+PILOT_SHARE = 0.25  # of the model rows of a fit that its pilot may take
 Measured = tuple[
     FloatArray, FloatArray, float
 ]  # on all rows: roots, floors, and the noise of one prediction
@@ -84,10 +90,12 @@ class FitInputs(Routed):
     diagnostics: Diagnostics
     confidence: Confidence | None
     clusters: IntArray
-    probed: Probe | None = None
+    positions: IntArray  # where each fitting row stands in the user's table
+    budget: int = MODEL_ROWS  # rows sent to the model, of which the pilot takes a share
     plan: Mapping[str, Any] = field(default_factory=dict)
-    unfinished: Unfinished | None = None
     readable: bool = False  # whether left-out rows choose the price of a region
+    values: Values = None  # that stand for a column; None: all are evaluated
+    cells: int | None = None  # values that a pilot shall choose for each column; None: no pilot
 
     def priced(self, alpha: float) -> FitInputs:
         """The same with another price of a region, where a tree is searched."""
@@ -127,6 +135,7 @@ class FitResult:
         None  # where the price of a region was chosen by it, or somebody asked for it
     )
     learned: Mapping[str, Any] = field(default_factory=dict)
+    values: LearnedValues | None = None  # that stood for a column; None: no pilot chose any
     fingerprint: object = None
     outputs: Mapping[Any, FitResult] = field(
         default_factory=dict
@@ -168,20 +177,32 @@ class FitRun(NamedTuple):
 
 def run(inputs: FitInputs) -> FitRun:
     """Ask the model, search for regions, and describe them."""
-    record, asked = inputs.diagnostics, requested(inputs)
+    require_memory(inputs)
+    record = inputs.diagnostics
+    probed = probe(inputs.predictor, inputs.table, record)
+    if inputs.cells is not None:
+        with record.stage("pilot"):
+            inputs = replace(inputs, values=learned_values(inputs, singles_compared(inputs)))
+    asked = requested(inputs)
     reference = fit_reference(
         asked.readings, asked.changes, inputs.table, inputs.weights, inputs.seed
     )
     record.note("bytes", asked.bytes)
     stages = asked.stages(inputs.route, inputs.resources, candidate_bytes(inputs))
     record.note("plan", {**stages, **inputs.plan})
-    probed = inputs.probed or probe(inputs.predictor, inputs.table, record)
     with record.stage("evaluations"):
-        how = handed_on(inputs, "weights", "y", "resources", "n_jobs", "diagnostics", "unfinished")
-        how |= {"planned": inputs.plan.get("seconds", {}).get("evaluations")}
-        evaluations, extent = evaluate(inputs.route, asked, reference, **how)
+        evaluations, extent = evaluate(
+            inputs.route,
+            asked,
+            reference,
+            resources=inputs.resources,
+            weights=inputs.weights,
+            y=inputs.y,
+            n_jobs=inputs.n_jobs,
+            diagnostics=record,
+        )
         extent.require_sizeable()
-    if evaluations.snapped:
+    if evaluations.snapped and inputs.cells is None:
         limits = inputs.resources, asked.checked, inputs.seed
         note = grid_check(
             inputs.comparisons, inputs.route, evaluations, reference, limits, inputs.y
@@ -198,6 +219,7 @@ def run(inputs: FitInputs) -> FitRun:
         )
         chance = _chance(inputs, evaluations, roots)
         measured, path = (roots, floors, error), None
+        chance = _with_proven_gains(inputs, evaluations, measured, chance)
         if inputs.readable:
             path = find_path(inputs, evaluations, measured, chance)
             inputs = inputs.priced(path.chosen.alpha)
@@ -221,9 +243,6 @@ def run(inputs: FitInputs) -> FitRun:
             )
     if inputs.confidence is not None:
         record.note("cause", causes(inputs.comparisons, evaluations, floors))
-    record.note(
-        "memory", {"held": evaluations.space.most_held, "spilled": evaluations.space.most_spilled}
-    )
     figures = {"roots": roots, "floors": floors, "chance": chance, "path": path}
     complete = Later(partial(_completed, inputs, evaluations))
     result = _described(inputs, evaluations, reference, found, **figures, complete=complete)
@@ -333,15 +352,80 @@ def _described(
         "reference": reference,
         "partition": partition,
         "regions": regions,
-        "learned": found.extra_attributes,
+        "learned": {**found.extra_attributes, **_in_order_of_table(inputs, found.row_attributes)},
     }
-    later = Later(
-        lambda: described(table, complete.value, players, order, rows), now=_asks_all(inputs)
-    )
-    known |= {"additive": later}
+    probability = inputs.predictor.is_probability
+
+    def describe() -> SurrogateFit:
+        return described(table, complete.value, players, order, rows, probability=probability)
+
+    later = Later(describe, now=_asks_all(inputs))
+    chosen = inputs.values.without_curves() if isinstance(inputs.values, LearnedValues) else None
+    known |= {"additive": later, "values": chosen}
     remaining = float(sum(region.disagreement for region in partition))
     with one_blas_thread():
         return FitResult(**known, remaining=remaining, centres=_centres(evaluations, rows))
+
+
+def _in_order_of_table(
+    inputs: FitInputs, by_row: Mapping[str, IntArray | FloatArray]
+) -> dict[str, IntArray | FloatArray]:
+    """Attributes with an entry for each fitting row, in the order in which the user's table has these."""
+    order = np.argsort(inputs.positions, kind="stable")
+    return {name: values[order] for name, values in by_row.items()}
+
+
+def singles_compared(inputs: FitInputs) -> set[Coalition]:
+    """Single columns whose predictions a fit reads: those of its questions, and of the surrogate."""
+    compared = {
+        union(members)
+        for comparison in inputs.comparisons
+        for members in comparison.first.layout.sets
+    }
+    if _asks_all(inputs):
+        compared |= _additive(inputs)
+    return {columns for columns in compared if len(columns) == 1}
+
+
+def _positions(columns: Iterable[Coalition]) -> list[int]:
+    """Positions of single columns among sets of them."""
+    return sorted(min(own) for own in columns if len(own) == 1)
+
+
+def require_memory(inputs: FitInputs) -> None:
+    """Refuse a fit that needs more memory than allowed, before the model is asked (D33)."""
+    if inputs.cells is not None:
+        positions = _positions(singles_compared(inputs))
+        values = expected_values(inputs.table, positions, inputs.cells)
+        inputs = replace(inputs, values=values)
+    requested(inputs).require_budget(inputs.route, inputs.resources, candidate_bytes(inputs))
+
+
+def learned_values(inputs: FitInputs, columns: Iterable[Coalition]) -> LearnedValues | None:
+    """The values that stand for some columns, chosen by what the model does for a few rows."""
+    if inputs.cells is None:
+        return None
+    predictor = inputs.predictor
+    table = inputs.table
+
+    def ask(base_rows: IntArray, donor_rows: IntArray, column: int) -> FloatArray:
+        """Predictions of all outputs for rows with one column taken from other rows."""
+
+        def build(at: Any) -> Any:
+            return recombine(table, base_rows[at], table, donor_rows[at], [column])
+
+        sent = Rows(len(base_rows), table, base_rows, table, donor_rows, (column,))
+        return predictor.evaluate_every(build, sent)
+
+    return learn_values(
+        table,
+        inputs.weights,
+        _positions(columns),
+        ask,
+        cells=inputs.cells,
+        budget=PILOT_SHARE * inputs.budget,
+        seed=inputs.seed,
+    )
 
 
 def requested(inputs: FitInputs) -> EvaluationPlan:
@@ -351,7 +435,7 @@ def requested(inputs: FitInputs) -> EvaluationPlan:
     ]
     also = _additive(inputs) if _asks_all(inputs) else frozenset()
     every = [*effects, *inputs.extra_effects]
-    asked = request(inputs.table, every, also, inputs.resources.grid, inputs.route.cells)
+    asked = request(inputs.table, every, also, inputs.values, inputs.route.cells)
     return replace(asked, outputs=len(inputs.predictor.outputs) or 1)
 
 
@@ -380,7 +464,8 @@ def _completed(inputs: FitInputs, evaluations: Evaluations) -> Evaluations:
     wanted = _additive(inputs) - {frozenset(), evaluations.everything, *evaluations.stored_as}
     if not wanted:
         return evaluations
-    asked = request(inputs.table, [], wanted, inputs.resources.grid, inputs.route.cells)
+    values = inputs.values if inputs.cells is None else learned_values(inputs, wanted)
+    asked = request(inputs.table, [], wanted, values, inputs.route.cells)
     more, _ = evaluate(
         inputs.route,
         asked,
@@ -438,6 +523,36 @@ def search(
         return inputs.partitioner.partition(replace(problem, told=told))
 
 
+def _gain_error(inputs: FitInputs) -> float:
+    """The part of the error that a test of gains may take; 0: gains are not tested."""
+    confidence = inputs.confidence
+    if confidence is None or not confidence.tests_gains:
+        return 0.0
+    return confidence.error / 2
+
+
+def _with_proven_gains(
+    inputs: FitInputs, evaluations: Evaluations, measured: Measured, chance: Chance | None
+) -> Chance | None:
+    """Where all rows show no more than chance, whether a split of them still gains more than chance."""
+    roots, floors, _ = measured
+    if chance is None or not isinstance(inputs.partitioner, Tree) or _gain_error(inputs) == 0.0:
+        return chance
+    open_questions = ~chance.exceeded(floors) & (roots > floors) & (chance.corrected > 0)
+    if chance.exceeded(floors).any() or not open_questions.any():
+        return chance
+    problem = _problem(inputs, evaluations, measured, chance)
+    proven = gains_of_questions(problem, inputs.partitioner, open_questions)
+    return replace(chance, proven=proven)
+
+
+def _statistics(inputs: FitInputs, evaluations: Evaluations) -> tuple[list[Statistics] | None, ...]:
+    """For each question the statistics of its sets; None where it has none, or nobody reads them."""
+    if inputs.confidence is None and inputs.tree.search == "greedy":
+        return (None,) * len(inputs.comparisons)
+    return tuple(question_statistics(question, evaluations) for question in inputs.comparisons)
+
+
 def _problem(
     inputs: FitInputs, evaluations: Evaluations, measured: Measured, chance: Chance | None
 ) -> Problem:
@@ -448,9 +563,7 @@ def _problem(
         inputs.comparisons, weights, roots, floors, inputs.objective, evaluations, exceeded
     )
     rule, replicates = None, inputs.replicates
-    statistics = tuple(
-        question_statistics(question, evaluations) for question in inputs.comparisons
-    )
+    statistics = _statistics(inputs, evaluations)
     if chance is not None and replicates is not None:
         factors = scaled.factors
         if inputs.objective.normalize == "root":
@@ -473,6 +586,8 @@ def _problem(
         error=error,
         chance=rule,
         statistics=statistics,
+        clusters=inputs.clusters,
+        gain_error=_gain_error(inputs),
     )
 
 

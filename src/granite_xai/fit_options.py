@@ -128,16 +128,16 @@ def chosen_confidence(g: Any, seed: int) -> Confidence | None:
 
 
 def chosen_holdout(g: Any) -> Any:
-    """Which rows are held out: "auto", a share, False, or other rows (X, y); "auto" is False without a confidence."""
+    """Which rows are held out: "auto" (False without a confidence level), a share, False, or rows of the user's own."""
     holdout, hint = (
         g.holdout,
-        'Pass "auto", False, a share of the rows such as 0.3, or other rows (X, y).',
+        'Pass "auto", False, a share of the rows such as 0.3, or other rows: (X, y) or (X, y, clusters).',
     )
     if isinstance(holdout, str):
         choose("holdout", holdout, {"auto": "auto"})
         return "auto" if g.confidence_level is not None else False
     pair = isinstance(holdout, tuple | list)
-    if holdout is False or (pair and len(holdout) == 2):
+    if holdout is False or (pair and len(holdout) in (2, 3)):
         return holdout
     if (
         pair

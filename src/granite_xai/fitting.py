@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
@@ -12,40 +13,77 @@ import numpy as np
 from sklearn.base import clone
 
 from granite_xai import fit_options as options
-from granite_xai.base.errors import Diagnostics, InputError, ModelWarning, ResourceError, choose
+from granite_xai.base.errors import (
+    DataWarning,
+    Diagnostics,
+    InputError,
+    ModelWarning,
+    ResourceError,
+    choose,
+)
 from granite_xai.base.typing import FloatArray, IntArray
-from granite_xai.chance.estimate import PRECISE, Estimate, RowChoice, choices
+from granite_xai.behavior import Behavior
+from granite_xai.chance.estimate import LEAST_HELD_OUT, Estimate, drawn
 from granite_xai.chance.path import Path
 from granite_xai.chance.replicates import Confidence
 from granite_xai.chance.stability import RefitCurve, Stability, halves, refit_interval, stability_of
-from granite_xai.compute import Resources, TooSlowError, progress, resolve_jobs
-from granite_xai.cost import FIRST_ROOM, ROOM, affordable, within
+from granite_xai.compute import Resources, progress, require_evaluations, resolve_jobs
+from granite_xai.compute.compiled import compiled_loops
+from granite_xai.compute.limits import model_row_budget
+from granite_xai.cost import Price, plan_facts, price
 from granite_xai.curves import fit_surrogate, grid_codes
-from granite_xai.disagreement import Disagreement, Objective
-from granite_xai.evaluation_plan import Unfinished
-from granite_xai.evaluations.plan import require_room
+from granite_xai.disagreement import Disagreement, Objective, ResolvedQuestion, both_sides
+from granite_xai.evaluation_plan import takes_values
+from granite_xai.evaluations.noise_floor import PROBED_ROWS, probe
+from granite_xai.evaluations.plan import Values, require_room
+from granite_xai.evaluations.values import CELLS
 from granite_xai.explainer import target_for
-from granite_xai.fit import FitInputs, FitResult, FitRun, again, find_path, handed_on, run
+from granite_xai.fit import (
+    FitInputs,
+    FitResult,
+    FitRun,
+    again,
+    find_path,
+    handed_on,
+    require_memory,
+    run,
+)
 from granite_xai.masking.bins import carriers
 from granite_xai.models import Predictor, for_table
-from granite_xai.models.target import allows_missing, read_input, read_weights
+from granite_xai.models.target import allows_missing, read_clusters, read_input, read_weights
 from granite_xai.moments.questions import statistics_kind
 from granite_xai.new_rows import (
     NewRows,
-    both_sides,
     evaluate_rows,
     fitting_estimate,
     rows_by_region,
+    without_clusters,
+)
+from granite_xai.resolved import ResolvedExplainer
+from granite_xai.sampling import (
+    FEWEST_SEARCHING,
+    Draw,
+    RowChoice,
+    affordable_rows,
+    draw_rows,
+    held_out_share,
+    numbered_by_first_row,
 )
 from granite_xai.search.optimal import refused
 from granite_xai.search.problem import GivenRules, OwnPartitioner, Partitioner
 from granite_xai.search.tree import Tree
 from granite_xai.tables import Column, Table, read_table
+from granite_xai.tables.fixed_order import row_order, same_rows_in_any_order
 from granite_xai.tables.opening import collected, is_lazy
+from granite_xai.tables.row_order import order_notice
 from granite_xai.trees.routes import Route
 
 POINTS = 20  # values at which a curve over refits is told
-LEAST = 125  # rows that search, at least, where time or memory is short
+FIRST_RUNG = 250  # rows that search first under max_seconds
+FIRST_CELLS = 8  # values of each column in that first search
+GROWTH_OF_RUNG = 2.2  # how much longer twice as many rows take
+FEWEST_AT_ALL = 100  # rows that search, at least, within an explicit budget of model rows
+PAIR_ROWS = (1000, 500, 250)  # rows that search where the cost grows with their square
 _OF_THE_TREE = (
     "max_depth",
     "min_samples_leaf",
@@ -76,12 +114,37 @@ class Rows:
     y: FloatArray | None
     weights: FloatArray
     clusters: IntArray
+    order: IntArray | None = None  # in which the rows are used; None: as they stand
+
+    @property
+    def positions(self) -> IntArray:
+        """Where each row stands in the user's table."""
+        return np.arange(self.table.n_rows) if self.order is None else self.order
+
+    def places(self, positions: Sequence[int]) -> IntArray:
+        """By which place each of some rows of the user's table is known here."""
+        return np.argsort(self.positions)[positions]
+
+    def in_fixed_order(self) -> Rows:
+        """The same rows, known by place in an order that depends only on what they hold."""
+        order = row_order(self.table, self.y, self.weights, self.clusters)
+        return Rows(
+            table=self.table,
+            y=self.y,
+            weights=self.weights[order],
+            clusters=numbered_by_first_row(self.clusters[order]),
+            order=order,
+        )
 
     def take(self, rows: IntArray) -> Rows:
         """Some of the rows; always a copy: what is written into X later must not change the fit."""
-        y = None if self.y is None else self.y[rows]
-        together = np.unique(self.clusters[rows], return_inverse=True)[1].reshape(-1)
-        return Rows(self.table.take(rows), y, self.weights[rows], together)
+        places = self.positions[rows]
+        return Rows(
+            table=self.table.take(places),
+            y=None if self.y is None else self.y[places],
+            weights=self.weights[rows],
+            clusters=numbered_by_first_row(self.clusters[rows]),
+        )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -104,29 +167,95 @@ class OpenInputs:
     given: Rows | None  # rows that the user holds out
     readable: bool  # whether left-out rows choose the price of a region
 
-    def choices(self) -> Iterator[RowChoice]:
-        """The rows to use, then more of them."""
-        return choices(
-            self.everyone.weights, self.everyone.clusters, self.max_samples, self.holdout, self.seed
-        )
+    @property
+    def is_counted(self) -> bool:
+        """Whether a budget of model rows decides how many rows are used."""
+        return self.confidence is not None and self.max_samples == "auto"
 
-    def afforded(
-        self,
-        choice: RowChoice,
-        record: Diagnostics,
-        spent: float = 0.0,
-        per_row: float = 0.0,
-        first: bool = True,
-    ) -> FitInputs:
-        """The finest plan for these rows that fits the limits (M13), after so many seconds; the first may fill them."""
-        limits = self.resources
-        if limits.max_seconds is not None:
-            limits = replace(limits, max_seconds=max(limits.max_seconds - spent, 1e-3))
-        inputs = replace(self.chosen(choice.search, record), resources=limits)
-        found = affordable(
-            inputs, len(choice.held_out), per_row, room=FIRST_ROOM if first else ROOM
-        )
-        return replace(found, unfinished=Unfinished())
+    @property
+    def budget(self) -> int:
+        """Rows that a fit may send to the model."""
+        return model_row_budget(self.resources)
+
+    def draw(self) -> Draw:
+        """All rows in the order in which they are used."""
+        return draw_rows(self.everyone.weights, self.everyone.clusters, self.seed)
+
+    def choice(self) -> RowChoice:
+        """The rows that search and those that are held out."""
+        if self.confidence is None:
+            rows = np.flatnonzero(self.everyone.weights > 0)
+            limit = len(rows) if self.max_samples is None else int(self.max_samples)
+            search = drawn(rows, self.everyone.clusters, limit, self.seed)
+            return RowChoice(search, rows[:0])
+        draw = self.draw()
+        most = len(self.beginning(draw, draw.n_rows).search)
+        if self.is_counted:
+            n_search = self.affordable(draw, most)
+        elif self.max_samples is None:
+            n_search = most
+        else:
+            n_search = int(self.max_samples)
+        return self.beginning(draw, n_search)
+
+    def beginning(self, draw: Draw, n_search: int) -> RowChoice:
+        """The first rows of a draw; as many are held out as the user wants."""
+        if self.holdout is False:
+            rows = np.concatenate([draw.search, draw.held_out])
+            search = draw.whole_clusters(rows, n_search)
+            return RowChoice(np.sort(search), rows[:0])
+        if isinstance(self.holdout, float):
+            return held_out_share(draw, self.holdout, n_search)
+        return draw.beginning(n_search)
+
+    def n_judging(self, choice: RowChoice) -> int:
+        """Rows that judge the regions: held out, or given by the user."""
+        if self.given is not None:
+            return self.given.table.n_rows
+        return len(choice.held_out)
+
+    def affordable(self, draw: Draw, most: int) -> int:
+        """Rows that search, at most, within the budget of model rows and the memory."""
+        sample = self.beginning(draw, min(most, FEWEST_SEARCHING))
+        try:
+            inputs = self.chosen(sample.search, Diagnostics())
+        except ResourceError:  # too dear even to be drawn
+            return self._affordable_pairs(draw, most)
+        if inputs.cells is None:
+            return self._affordable_pairs(draw, most)
+        of_sample = price(inputs, 0, self.everyone.table)
+        cost_of_row = of_sample.of_search / inputs.table.n_rows
+        fewest = FEWEST_SEARCHING
+        if self.resources.max_evaluations is not None:
+            fewest = FEWEST_AT_ALL
+        spent: float = of_sample.pilot + PROBED_ROWS
+        if self.holdout == "auto":
+            n_search = affordable_rows(cost_of_row, spent, self.budget)
+        else:  # how many rows judge does not depend on how many search
+            spent += self.n_judging(sample) * cost_of_row
+            n_search = int((self.budget - spent) / cost_of_row)
+        bytes_of_row = of_sample.n_bytes / inputs.table.n_rows
+        fits_memory = max(int(self.resources.memory_limit / 4 / bytes_of_row), FEWEST_AT_ALL)
+        return min(max(n_search, fewest), fits_memory, most)
+
+    def _affordable_pairs(self, draw: Draw, most: int) -> int:
+        """The same where the cost grows with the square of the rows: groups, pairs, Shapley values."""
+        sizes = [size for size in PAIR_ROWS if size < most]
+        if most <= PAIR_ROWS[0]:
+            sizes = [most, *sizes]
+        if self.resources.max_evaluations is not None and most > FEWEST_AT_ALL:
+            sizes.append(FEWEST_AT_ALL)
+        for size in sizes:
+            choice = self.beginning(draw, size)
+            try:
+                inputs = self.chosen(choice.search, Diagnostics())
+                require_memory(inputs)
+                model_rows = price(inputs, self.n_judging(choice)).model_rows
+            except ResourceError:  # too dear even to be drawn
+                continue
+            if model_rows <= self.budget:
+                return size
+        return sizes[-1]
 
     def chosen(self, rows: IntArray, record: Diagnostics) -> FitInputs:
         """The inputs of a fit on some of the rows."""
@@ -157,17 +286,43 @@ class OpenInputs:
         record.note(
             "candidates", dict.fromkeys(some.table.names, 0)
         )  # stays so where no split is tried
+        comparisons = tuple(
+            each if self.confidence is None else each.beyond_chance() for each in every or asked
+        )
+        values, cells = self._values(some.table, comparisons, extra_effects)
+        if self.is_counted:  # the budget has decided on the rows
+            resources = replace(resources, max_evaluations=None)
         return FitInputs(
-            **handed_on(self, *_OF_INPUTS),
+            **{**handed_on(self, *_OF_INPUTS), "resources": resources},
             **handed_on(some, "y", "weights", "clusters"),
+            positions=self.everyone.positions[rows],
             route=route,
-            comparisons=tuple(
-                each if self.confidence is None else each.beyond_chance() for each in every or asked
-            ),
+            comparisons=comparisons,
+            values=values,
+            cells=cells,
             question_weights=tuple(weight for _, weight in self.questions) * (len(names) or 1),
             extra_effects=extra_effects,
             diagnostics=record,
+            budget=self.budget,
         )
+
+    def _values(
+        self,
+        table: Table,
+        comparisons: Sequence[ResolvedQuestion],
+        extra_effects: Sequence[ResolvedExplainer],
+    ) -> tuple[Values, int | None]:
+        """Values that stand for a column, as far as options tell, and how many a pilot shall choose."""
+        grid = self.resources.max_grid
+        if self.confidence is None:
+            return self.resources.grid, None
+        effects = [*both_sides(comparisons), *extra_effects]
+        by_column = table.n_columns > 1 and all(takes_values(each, table) for each in effects)
+        if grid is None or (grid == "auto" and not by_column):
+            return None, None
+        if not by_column:  # refused where the plan is made, with the reason
+            return self.resources.grid, None
+        return None, CELLS if grid == "auto" else int(grid)
 
 
 def open_inputs(
@@ -192,14 +347,21 @@ def open_inputs(
     record.note("seed", seed)
     confidence = options.chosen_confidence(g, seed)
     holdout, max_samples = options.chosen_holdout(g), options.chosen_samples(g)
-    if confidence is None:  # as in the paper: exact, whatever the time
-        resources = replace(resources, max_grid=resources.grid, max_seconds=None)
     behaviors = [question.first.behavior for question, _ in questions]
+    labels = [question.label for question, _ in questions]
     choice = choose("missing", g.missing, {name: name for name in ("auto", "allow", "error")})
     table = read_rows_of(g, X)
     weights = read_weights(sample_weight, table)
-    ways = {"response": g.response, "batch_size": resources.batch_size, "record": record}
-    predictor = for_table(g.model, table, g.output, **ways)
+    predictor = for_table(
+        g.model,
+        table,
+        g.output,
+        response=g.response,
+        batch_size=resources.batch_size,
+        n_jobs=g.n_jobs,
+        device=resources.device,
+        record=record,
+    )
     if predictor.outputs and not isinstance(partitioner, Tree | GivenRules | OwnPartitioner):
         text = f"{type(partitioner).__name__} reads the effects of one output, not of all."
         raise InputError(
@@ -207,22 +369,61 @@ def open_inputs(
         )
     missing = allows_missing(choice, g.model, predictor, table)
     everyone = Rows(
-        table, target_for(y, table, predictor, *behaviors), weights, _clusters(clusters, table)
+        table=table,
+        y=target_for(y, table, predictor, *behaviors, asked=labels),
+        weights=weights,
+        clusters=read_clusters(clusters, table),
     )
+    if confidence is not None:
+        everyone = everyone.in_fixed_order()
+    record.note("clusters", None if clusters is None else int(everyone.clusters.max()) + 1)
     given = None
     if isinstance(holdout, tuple | list):
-        others = read_table(
-            holdout[0], missing="allow" if missing else "error", like=table, argument="holdout"
-        )
-        target = target_for(holdout[1], others, predictor, *behaviors)
-        given, holdout = (
-            Rows(others, target, np.ones(others.n_rows), np.arange(others.n_rows)),
-            False,
-        )
+        given = _given_rows(holdout, table, missing, predictor, behaviors)
+        if clusters is not None and len(holdout) == 2:
+            record.warn(without_clusters("holdout=(X, y, clusters)"), DataWarning)
+        holdout = False
+    elif isinstance(holdout, float):
+        _require_share(holdout, int(np.count_nonzero(weights)))
     asked, limits = (objective, questions, partitioner, tree), (missing, resources, g.n_jobs, seed)
     return OpenInputs(
         everyone, predictor, *asked, *limits, confidence, max_samples, holdout, given, readable
     )
+
+
+def _given_rows(
+    holdout: Any, table: Table, missing: bool, predictor: Predictor, behaviors: Sequence[Behavior]
+) -> Rows:
+    """The rows that a user holds out, (X, y) or (X, y, clusters); too few, or those of the fit, are refused."""
+    X, y, clusters = (*holdout, None)[:3]
+    others = read_table(X, missing="allow" if missing else "error", like=table, argument="holdout")
+    if same_rows_in_any_order(others, table):
+        text = "holdout holds the fitting rows themselves: rows that choose regions judge them too well."
+        hint = "Pass rows that the fit does not see, or a share such as holdout=0.3."
+        raise InputError(text, code="P03", argument="holdout", hint=hint)
+    if others.n_rows < LEAST_HELD_OUT:
+        text = f"holdout has {others.n_rows} rows; {LEAST_HELD_OUT} are the least that can judge regions."
+        hint = "Pass more rows, or holdout=False."
+        raise InputError(text, code="P02", argument="holdout", hint=hint)
+    return Rows(
+        table=others,
+        y=target_for(y, others, predictor, *behaviors),
+        weights=np.ones(others.n_rows),
+        clusters=read_clusters(clusters, others, "holdout"),
+    )
+
+
+def _require_share(share: float, n_rows: int) -> None:
+    """Refuse a share of so many rows that holds out too few of them, with a share that would do."""
+    held_out = round(share * n_rows)
+    if held_out >= LEAST_HELD_OUT:
+        return
+    text = f"holdout={share:g} holds out {held_out} of {n_rows:,} rows; {LEAST_HELD_OUT} are the least."
+    enough = math.ceil(1000 * LEAST_HELD_OUT / n_rows) / 1000
+    hint = f"Pass holdout={enough:g} or more, or holdout=False."
+    if enough >= 1:
+        hint = "Pass holdout=False, or more rows."
+    raise InputError(text, code="P02", argument="holdout", hint=hint)
 
 
 def read_rows_of(g: Any, X: Any) -> Table:
@@ -233,107 +434,133 @@ def read_rows_of(g: Any, X: Any) -> Table:
     return read_input(X, g.model, g.kinds, named)
 
 
-def collected_for(g: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, Any]:
+def collected_for(
+    g: Any,
+    X: Any,
+    y: Any,
+    sample_weight: Any,
+    clusters: Any = None,
+    record: Diagnostics | None = None,
+) -> tuple[Any, Any, Any, Any]:
     """The rows of a fit in memory: of a lazy table as many as it may use, drawn by its engine."""
+    notice = order_notice(X) if is_lazy(X) else None
+    if notice is not None:
+        (record or Diagnostics()).warn(notice, DataWarning)
     count = 2 * g.max_samples if isinstance(g.max_samples, int) else None  # some may be held out
-    return collected(
-        X, y, sample_weight, count, options.chosen_seed(g.random_state) if is_lazy(X) else 0
+    seed = options.chosen_seed(g.random_state) if is_lazy(X) else 0
+    return collected(X, y, sample_weight, count, seed, clusters)
+
+
+def searched(opened: OpenInputs, record: Diagnostics) -> FitRun:
+    """Search on some rows and judge on others."""
+    if opened.resources.max_seconds is not None and opened.confidence is not None:
+        found, choice, reason = _within_seconds(opened, record, opened.resources.max_seconds)
+    else:
+        choice = opened.choice()
+        found = _fitted(opened, choice, record)
+        reason = _reason(opened, choice)
+    judged = found.result.estimate
+    error = None
+    if judged is not None and not np.isnan(judged.standard_error):
+        error = judged.standard_error
+    step = {
+        "search": len(choice.search),
+        "held_out": len(choice.held_out),
+        "standard_error": error,
+    }
+    places = opened.everyone.positions
+    record.note(
+        "rows",
+        {
+            "search": np.sort(places[choice.search]).tolist(),
+            "held_out": np.sort(places[choice.held_out]).tolist(),
+            "available": int(np.count_nonzero(opened.everyone.weights > 0)),
+            "steps": [step],
+            "reason": reason,
+        },
     )
-
-
-def searched(opened: OpenInputs, record: Diagnostics, kept: dict[str, Any] | None = None) -> FitRun:
-    """Search on some rows and judge on others until that is precise; ``kept``: what interrupted fits evaluated."""
-    steps, found, reason = list[dict[str, Any]](), None, "as asked"
-    begin, kept = time.perf_counter(), {} if kept is None else kept
-    for choice in opened.choices():
-        try:
-            if found is None:
-                again, choice = _first(opened, choice, record, kept)
-            else:
-                again = _run(opened, choice, record, kept, time.perf_counter() - begin)
-        except ResourceError:
-            if found is None:
-                raise
-            reason = "more rows do not fit the limits"
-            few = f"{steps[-1]['search']:,} of {opened.everyone.table.n_rows:,} rows"
-            text = f"M13: {few} search: twice as many do not fit the limits "
-            record.warn(text + "(Resources(max_seconds=), Resources(memory_limit=)).", ModelWarning)
-            break
-        found = _judged(opened, again, choice)
-        judged = found.result.estimate
-        error = None if judged is None or np.isnan(judged.standard_error) else judged.standard_error
-        steps.append(
-            {
-                "search": len(choice.search),
-                "held_out": len(choice.held_out),
-                "standard_error": error,
-            }
-        )
-        used = choice
-        if error is not None and 2 * error <= PRECISE:
-            reason = "precise enough"
-            break
-        reason = "the table has no more rows" if opened.max_samples == "auto" else "as asked"
-    if found is None:
-        raise ValueError("no rows were chosen")
-    positions = {"search": used.search.tolist(), "held_out": used.held_out.tolist()}
-    record.note("rows", {**positions, "steps": steps, "reason": reason})
     return found
 
 
-def _first(
-    opened: OpenInputs, choice: RowChoice, record: Diagnostics, kept: Any
-) -> tuple[FitRun, RowChoice]:
-    """The first search; where nobody says how many rows, on half of them, and half again, until that fits."""
-    while True:
-        try:
-            return _run(opened, choice, record, kept, 0.0), choice
-        except ResourceError:
-            if opened.max_samples != "auto" or len(choice.search) < 2 * LEAST:
-                raise
-            generator = np.random.default_rng(opened.seed)
-            choice = RowChoice(
-                *(np.sort(generator.permutation(part)[: (len(part) + 1) // 2]) for part in choice)
-            )
+def planned(opened: OpenInputs, record: Diagnostics) -> dict[str, Any]:
+    """What a fit would do, before it is done; the model is asked about a few rows, for its speed."""
+    choice = opened.choice()
+    inputs = opened.chosen(choice.search, record)
+    found = _allowed_price(opened, inputs, choice)
+    require_memory(inputs)
+    asked = probe(inputs.predictor, inputs.table, record)
+    available = opened.everyone.table.n_rows
+    return plan_facts(inputs, found, len(choice.held_out), available, asked.seconds_per_row)
 
 
-def _run(
-    opened: OpenInputs, choice: RowChoice, record: Diagnostics, kept: dict[str, Any], spent: float
+def _reason(opened: OpenInputs, choice: RowChoice) -> str:
+    """Why so many rows are used."""
+    if not opened.is_counted:
+        return "as asked"
+    available = int(np.count_nonzero(opened.everyone.weights > 0))
+    if len(choice.search) + len(choice.held_out) == available:
+        return "all rows"
+    return "max_evaluations"
+
+
+def _allowed_price(opened: OpenInputs, inputs: FitInputs, choice: RowChoice) -> Price:
+    """The price of a fit, unless it exceeds the user's budget of model rows (M13)."""
+    n_judging = opened.n_judging(choice)
+    found = price(inputs, n_judging)
+    if opened.confidence is None or found.model_rows <= opened.budget:
+        return found
+    enough = found.model_rows  # a larger budget has a larger pilot: the one that is named shall do
+    while (needed := price(replace(inputs, budget=enough), n_judging).model_rows) > enough:
+        enough = needed
+    require_evaluations(opened.resources, enough)
+    return found
+
+
+def _fitted(
+    opened: OpenInputs, choice: RowChoice, record: Diagnostics, is_first: bool = False
 ) -> FitRun:
-    """One search; on a smaller plan where the model proves slower than it was timed."""
-    inputs, per_row, first = _resumed(opened, choice, record, kept), 0.0, spent == 0.0
+    """One fit on some rows, judged on others; the first of several, with fewer values of each column."""
+    inputs = opened.chosen(choice.search, record)
+    if is_first and inputs.cells is not None:
+        inputs = replace(inputs, cells=min(inputs.cells, FIRST_CELLS))
+    found = _allowed_price(opened, inputs, choice)
+    facts = plan_facts(inputs, found, len(choice.held_out), opened.everyone.table.n_rows, 0.0)
+    with compiled_loops(allowed=inputs.cells is None):
+        return _judged(opened, run(replace(inputs, plan=facts)), choice)
+
+
+def _within_seconds(
+    opened: OpenInputs, record: Diagnostics, seconds: float
+) -> tuple[FitRun, RowChoice, str]:
+    """Fits on more and more rows of one draw while there is time; the last complete one.
+
+    The first is always finished. The next begins only if, by what the last took, it will end in time.
+    """
+    begin = time.perf_counter()
+    whole = opened.choice()
+    draw = opened.draw()
+    n_search = min(FIRST_RUNG, len(whole.search))
     while True:
-        if inputs is None:
-            inputs = opened.afforded(choice, record, spent, per_row, first)
-        try:
-            return run(inputs)
-        except TooSlowError as error:
-            inputs, per_row = None, max(per_row, error.per_row)
-        except KeyboardInterrupt:
-            kept["_unfinished"] = inputs
-            raise
-
-
-def _resumed(
-    opened: OpenInputs, choice: RowChoice, record: Diagnostics, kept: dict[str, Any]
-) -> FitInputs | None:
-    """The inputs of an interrupted fit, if these are the same rows and model; said where they are not (R01)."""
-    past: FitInputs | None = kept.pop("_unfinished", None)
-    if past is None or past.unfinished is None:
-        return None
-    now = opened.chosen(choice.search, record)
-    same = now.table.same_rows(past.table) and np.array_equal(now.weights, past.weights)
-    if not same or now.predictor.model_output != past.predictor.model_output:
-        if len(choice.search) < past.table.n_rows:
-            kept["_unfinished"] = past  # more rows may follow
-        else:
-            record.remember(
-                "R01: the evaluations of the interrupted fit are of other rows or another model."
-            )
-        return None
-    now.predictor.batch_size = past.predictor.batch_size
-    record.note("resumed_matrices", len(past.unfinished.matrices))
-    return replace(within(now, past.resources), plan=past.plan, unfinished=past.unfinished)
+        is_last = n_search >= len(whole.search)
+        choice = whole if is_last else opened.beginning(draw, n_search)
+        started = time.perf_counter()
+        found = _fitted(opened, choice, record, is_first=n_search == FIRST_RUNG and not is_last)
+        if is_last:
+            return found, choice, _reason(opened, choice)
+        took = time.perf_counter() - started
+        if time.perf_counter() - begin + GROWTH_OF_RUNG * took > seconds:
+            break
+        n_search *= 2
+    available = int(np.count_nonzero(opened.everyone.weights > 0))
+    repeats = f"max_samples={n_search}"
+    if n_search == FIRST_RUNG and found.inputs.cells is not None:
+        repeats += f" with Resources(max_grid={found.inputs.cells})"
+    record.warn(
+        f"M13: stopped at max_seconds={seconds:g} after {n_search:,} of {available:,} rows. The figures hold; more "
+        f"rows may find more regions ({repeats} repeats this).",
+        ModelWarning,
+    )
+    return found, choice, "max_seconds"
 
 
 def _judged(opened: OpenInputs, found: FitRun, choice: RowChoice) -> FitRun:
@@ -358,18 +585,6 @@ def _judged(opened: OpenInputs, found: FitRun, choice: RowChoice) -> FitRun:
             runs[name] = run._replace(result=replace(known, estimate=judged))
     joint, results = runs.pop(None), {name: run.result for name, run in runs.items()}
     return joint._replace(result=replace(joint.result, outputs=results), outputs=runs)
-
-
-def _clusters(clusters: Any, table: Table) -> IntArray:
-    """Number of each row's cluster; without any every row is its own."""
-    if clusters is None:
-        return np.arange(table.n_rows)
-    labels = np.asarray(clusters)
-    if labels.shape != (table.n_rows,):
-        text = f"clusters has shape {labels.shape}; X has {table.n_rows} rows."
-        raise InputError(text, code="D43", argument="clusters", hint="Pass one label for each row.")
-    keys: dict[Any, int] = {}
-    return np.array([keys.setdefault(label, len(keys)) for label in labels.tolist()], dtype=np.intp)
 
 
 def kept_run(g: Any, what: str, argument: str, hint: str) -> FitRun:
@@ -409,7 +624,12 @@ def half_samples(g: Any, count: int) -> Stability:
             "Ask the fit that searched.",
         )
         raise InputError(text, code="P03", argument="partitioner", hint=hint)
-    parts = (pair for pair in halves(inputs.clusters, count, inputs.seed) if len(pair[0]))
+    n_clusters = len(np.unique(inputs.clusters))
+    if n_clusters < 2:
+        what = "one row" if len(inputs.clusters) == 1 else "one cluster of rows"
+        text = f"stability() searches halves of the fitting rows, and there is {what}."
+        raise InputError(text, code="D30", argument="X", hint="Fit on more rows.")
+    parts = halves(inputs.clusters, count, inputs.seed)
     known = (inputs, found.evaluations, found.result.floors, found.error)
     shown = progress(parts, inputs.resources, "resamples", count)
     pairs = [(again(*known, one), again(*known, two)) for one, two in shown]
@@ -438,14 +658,12 @@ def refits(g: Any, models: Sequence[tuple[Any, Any, Any]]) -> Stability:
     for model, X, y in progress(models, options.chosen_limits(g.resources), "refits", len(models)):
         own = clone(g).set_params(model=model, holdout=False, max_samples=None)
         opened = open_inputs(own, X, y, None, None, Diagnostics())
-        found, rows = searched(opened, Diagnostics()), opened.everyone
+        found = searched(opened, Diagnostics())
         trees.append(found.result.partition)
-        tables.append(rows.table)
+        tables.append(found.inputs.table)
         judged = replace(result, predictor=opened.predictor, floors=found.result.floors)
-        new, regions = (
-            NewRows(judged, found.inputs.route, rows.y, opened.resources),
-            result.partition.apply(rows.table),
-        )
+        new = NewRows(judged, found.inputs.route, found.inputs.y, opened.resources)
+        regions = result.partition.apply(found.inputs.table)
         evaluation = evaluate_rows(new, regions)
         left.append(
             evaluation.remaining if evaluation.estimate is None else evaluation.estimate.remaining

@@ -15,14 +15,14 @@ from granite_xai.base.wording import percent
 from granite_xai.catalog import questions
 from granite_xai.chance.estimate import Perturbed, interval_around, perturbed
 from granite_xai.compute import one_blas_thread
-from granite_xai.disagreement import Disagreement
+from granite_xai.disagreement import Disagreement, both_sides
 from granite_xai.engine.splits import STEP, signs
 from granite_xai.estimator import Granite
 from granite_xai.fit import FitInputs, FitResult
 from granite_xai.fitting import collected_for, open_inputs, searched
 from granite_xai.influence import Joint
 from granite_xai.masking.fitted import fit_reference
-from granite_xai.new_rows import NewRows, both_sides
+from granite_xai.new_rows import NewRows
 from granite_xai.tables import frame
 
 ROWS = 250  # that choose, and as many others that tell what is left
@@ -152,15 +152,17 @@ def propose_groups(
             hint='For example "ice-pdp", "mplot-pdp" or "sobol".',
         )
     g, record = Granite(model, asked, max_depth=0, max_samples=ROWS), Diagnostics()
-    opened = open_inputs(g, *collected_for(g, X, y, None), None, record)
+    opened = open_inputs(g, *collected_for(g, X, y, None), record)
     run = searched(opened, record)
     if run.result.confidence is None or run.result.below_noise_floor or run.result.by_chance:
         return GroupProposal({}, (), "These rows show no disagreement beyond chance.")
     normal, table = run.result.confidence.normal, run.inputs.table
     judge = _Measured(run.result, run.inputs)
     stages, reason = _merged(judge, [(table.names[i],) for i in table.explained], size, normal)
-    if others := record.as_dict()["rows"]["held_out"]:
-        judge = _Measured(run.result, opened.chosen(np.array(others), Diagnostics()))
+    others = record.as_dict()["rows"]["held_out"]
+    if others:
+        places = opened.everyone.places(others)
+        judge = _Measured(run.result, opened.chosen(places, Diagnostics()))
         judge.add(chain(*stages))
     (whole, moves), merges = judge.total(stages[0]), []
     for before, stage in pairwise(stages):

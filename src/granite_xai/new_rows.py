@@ -10,25 +10,29 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from granite_xai.base.errors import InputError, unknown, whole_number
+from granite_xai.base.errors import DataWarning, InputError, unknown, warn, whole_number
 from granite_xai.base.typing import FloatArray, IntArray, Later
 from granite_xai.base.wording import Told, count, number, percent, shortened
 from granite_xai.behavior import Behavior
 from granite_xai.chance.estimate import Estimate, Sample, drawn, estimate, rows_needed
 from granite_xai.chance.replicates import Confidence
 from granite_xai.compute import Resources, one_blas_thread
-from granite_xai.disagreement import ResolvedQuestion, ScaledObjective
+from granite_xai.curves import in_unit_interval
+from granite_xai.disagreement import ResolvedQuestion, ScaledObjective, both_sides
 from granite_xai.engine.splits import Splits, signs
-from granite_xai.evaluation_plan import evaluate, request
+from granite_xai.evaluation_plan import evaluate, request, takes_values
 from granite_xai.evaluations.evaluations import Evaluations
+from granite_xai.evaluations.plan import Values
+from granite_xai.evaluations.values import LearnedValues
 from granite_xai.explainer import regional_part, target_for
 from granite_xai.explanation import Explanation, Part
 from granite_xai.fit import FitResult, FitRun
 from granite_xai.masking.fitted import FittedMaskings
-from granite_xai.models.target import read_weights
+from granite_xai.models.target import read_clusters, read_weights
 from granite_xai.resolved import ResolvedExplainer
 from granite_xai.tables import Table, frame, read_table
-from granite_xai.tables.opening import collected
+from granite_xai.tables.opening import collected, is_lazy
+from granite_xai.tables.row_order import order_notice
 from granite_xai.trees.routes import Route
 
 
@@ -148,6 +152,14 @@ class NewRows:
     y: FloatArray | None
     resources: Resources
     weights: FloatArray | None = None  # None: every row counts once
+    clusters: IntArray | None = None  # None: every row is a cluster of its own
+
+    @property
+    def values(self) -> Values:
+        """Values that stand for a column: those that a pilot chose for the fit, or quantiles of these rows."""
+        if self.fitted.values is not None and self.resources.max_grid is not None:
+            return self.fitted.values
+        return self.resources.grid
 
     def observe(
         self,
@@ -159,9 +171,13 @@ class NewRows:
         effects, maskings = _anchored(
             self.fitted, effects, maskings or self.fitted.reference, region
         )
-        wanted = request(
-            self.route.table, effects, max_grid=self.resources.grid, cells=self.route.cells
-        )
+        table = self.route.table
+        values = self.values
+        if isinstance(values, LearnedValues):
+            # Chosen for the questions of the fit: other explanations may read more of a column.
+            fitting = all(takes_values(effect, table) for effect in effects)
+            values = values if fitting else None
+        wanted = request(table, effects, values=values, cells=self.route.cells)
         weights = np.ones(self.route.table.n_rows) if self.weights is None else self.weights
         evaluations, _ = evaluate(
             self.route, wanted, maskings, resources=self.resources, weights=weights, y=self.y
@@ -188,7 +204,8 @@ class NewRows:
         self, table: Table, y: FloatArray | None = None, weights: FloatArray | None = None
     ) -> NewRows:
         """The same question to the same fit about other rows."""
-        return replace(self, route=Route(self.fitted.predictor, table), y=y, weights=weights)
+        route = Route(self.fitted.predictor, table)
+        return replace(self, route=route, y=y, weights=weights, clusters=None)
 
 
 def _anchored(
@@ -210,11 +227,6 @@ def _anchored(
     return anchored, replace(
         reference, baselines={**reference.baselines, **dict.fromkeys(changed, row)}
     )
-
-
-def both_sides(questions: Sequence[ResolvedQuestion]) -> list[ResolvedExplainer]:
-    """The effects that some questions compare."""
-    return [side for question in questions for side in (question.first, question.second)]
 
 
 def rows_by_region(regions: IntArray) -> Iterator[tuple[int, IntArray]]:
@@ -268,6 +280,12 @@ def evaluate_rows(
     )
 
 
+def without_clusters(remedy: str) -> str:
+    """The warning about rows without clusters, where the fit was given some (D47)."""
+    text = "D47: the fit was given clusters and these rows have none: they count as independent rows, so that "
+    return text + f"the interval is too narrow where rows belong together. Pass {remedy}."
+
+
 def fitting_estimate(found: FitRun, clusters: IntArray) -> Estimate:
     """What the fitting rows say, corrected for chance; without an interval, since they chose the regions."""
     fitted, evaluations = found.result, found.evaluations
@@ -305,6 +323,8 @@ def _judged(
 def _fidelities(new: NewRows, regions: IntArray, answers: Sequence[Any]) -> tuple[float, float]:
     """Share of the prediction's variance on other rows that curves explain, with and without regions."""
     found, fits = list[list[float]](), list(new.fitted.outputs.values()) or [new.fitted]
+    if any(one.additive.value.surrogate.lacks_rows for one in fits):
+        return float("nan"), float("nan")
     for one, (truth, weights) in zip(fits, answers, strict=True):
         fitted, shares = one.additive.value, weights / weights.sum()
         variance = float(shares @ np.square(truth - shares @ truth))
@@ -316,6 +336,8 @@ def _fidelities(new: NewRows, regions: IntArray, answers: Sequence[Any]) -> tupl
         for surrogate, places in sides:
             asked = one.predictor if surrogate.needs_model else None
             curves = surrogate.predict(new.route.table, places, asked)
+            if one.predictor.is_probability:
+                curves = in_unit_interval(curves)
             found[-1].append(1.0 - float(shares @ np.square(truth - curves)) / variance)
     return fmean(told[0] for told in found), fmean(told[1] for told in found)
 
@@ -356,9 +378,7 @@ def explain_rows(new: NewRows, regions: IntArray) -> Explanation:
     fitted, parts, sides = new.fitted, list[Part](), both_sides(new.fitted.comparisons)
     names = [name for each in fitted.comparisons for name in each.question.side_names]
     # A grid is that of all rows, in every region; without one, each region is asked about by itself, which costs less.
-    everywhere = (
-        new.observe(sides) if new.resources.grid is not None and not fitted.centres else None
-    )
+    everywhere = new.observe(sides) if new.values is not None and not fitted.centres else None
     for region, rows in rows_by_region(regions):
         parts += new.inside(region, rows, sides, everywhere).parts(
             region, names, rows, fitted.confidence
@@ -396,6 +416,15 @@ class FittedGranite:
         """Seed of everything that was drawn."""
         return int(self.diagnostics["seed"])
 
+    @property
+    def noted_rows(self) -> Mapping[str, Any]:
+        """Which rows searched and which were held out; the oldest files do not say it (F09)."""
+        if "rows" not in self.diagnostics:
+            text = "the file does not say which rows searched; an older granite-xai wrote it."
+            raise InputError(text, code="F09", argument="g", hint="Fit again.")
+        noted: Mapping[str, Any] = self.diagnostics["rows"]
+        return noted
+
     def read(self, X: Any) -> Table:
         """Other rows, with the columns and kinds of the fitting rows."""
         return read_table(
@@ -408,18 +437,15 @@ class FittedGranite:
 
     def target(self, y: Any, table: Table, *behaviors: Behavior) -> FloatArray | None:
         """The target as numbers, where a behavior (without any: of the questions) needs it."""
-        asked = behaviors or tuple(
-            comparison.first.behavior for comparison in self.result.comparisons
-        )
-        return target_for(y, table, self.result.predictor, *asked)
+        labels = []
+        if not behaviors:
+            behaviors = tuple(each.first.behavior for each in self.result.comparisons)
+            labels = [each.question.label for each in self.result.comparisons]
+        return target_for(y, table, self.result.predictor, *behaviors, asked=labels)
 
     def drawn(self, weights: FloatArray, max_samples: int | None = None) -> IntArray:
         """Positions of rows to use, drawn as the fit draws: at most ``max_samples``, None: as many as the fit."""
-        most = (
-            len(self.diagnostics["rows"]["search"])
-            if self.max_samples == "auto"
-            else self.max_samples
-        )
+        most = len(self.noted_rows["search"]) if self.max_samples == "auto" else self.max_samples
         count, rows = most if max_samples is None else max_samples, np.flatnonzero(weights > 0)
         return (
             rows if count is None else drawn(rows, np.arange(len(weights)), int(count), self.seed)
@@ -432,28 +458,37 @@ class FittedGranite:
         sample_weight: Any = None,
         max_samples: int | None = None,
         limits: Resources | None = None,
+        clusters: Any = None,
     ) -> tuple[NewRows, IntArray]:
         """Other rows of a fit, those of weight 0 left out, and their regions."""
-        X, y, sample_weight = collected(X, y, sample_weight, max_samples, self.seed)
+        notice = order_notice(X) if is_lazy(X) else None
+        if notice is not None and max_samples is not None:  # all rows are the same in any order
+            warn(notice, DataWarning)
+        X, y, sample_weight, clusters = collected(
+            X, y, sample_weight, max_samples, self.seed, clusters
+        )
         everyone = self.read(X)
         target, weights = self.target(y, everyone), read_weights(sample_weight, everyone)
+        together = read_clusters(clusters, everyone)
         rows = np.flatnonzero(weights > 0)
         if max_samples is not None:
-            rows = drawn(
-                rows,
-                np.arange(len(weights)),
-                whole_number("max_samples", max_samples, at_least=1),
-                self.seed,
-            )
+            most = whole_number("max_samples", max_samples, at_least=1)
+            rows = drawn(rows, together, most, self.seed)
         table = everyone if len(rows) == everyone.n_rows else everyone.take(rows)
         y, route = None if target is None else target[rows], Route(self.result.predictor, table)
-        return NewRows(
-            self.result, route, y, limits or self.resources, weights[rows]
-        ), self.regions(table)
+        new = NewRows(
+            fitted=self.result,
+            route=route,
+            y=y,
+            resources=limits or self.resources,
+            weights=weights[rows],
+            clusters=np.unique(together[rows], return_inverse=True)[1].reshape(-1),
+        )
+        return new, self.regions(table)
 
     def rows_needed(self, half_width: float) -> int:
         """Rows for an interval of a half width, extrapolated from the sizes that the fit went through."""
-        steps, confidence = self.diagnostics["rows"]["steps"], self.result.confidence
+        steps, confidence = self.noted_rows["steps"], self.result.confidence
         history = [
             (step["search"], step["standard_error"])
             for step in steps
@@ -473,7 +508,8 @@ class FittedGranite:
             )
         surrogate = self.result.additive.value.surrogate
         asked = self.result.predictor if exact or surrogate.needs_model else None
-        return surrogate.predict(table, self.regions(table), asked, exact)
+        predicted = surrogate.predict(table, self.regions(table), asked, exact)
+        return in_unit_interval(predicted) if self.result.predictor.is_probability else predicted
 
     def held_out_fidelity(self, X: Any) -> float:
         """Share of the prediction's variance on other rows that the regional additive surrogate explains."""

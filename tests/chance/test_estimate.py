@@ -218,6 +218,99 @@ def test_clusters_stay_together():
     assert {row // 10 for row in rows["search"]}.isdisjoint({row // 10 for row in rows["held_out"]})
 
 
+def repeated(count, times=4, seed=1):
+    """So many rows, each several times, and the labels that say which are the same."""
+    rows = np.random.default_rng(seed).normal(size=(count, 3))
+    return np.repeat(rows, times, axis=0), np.repeat(np.arange(count), times)
+
+
+def test_evaluate_takes_clusters_and_its_interval_is_that_of_clusters():
+    """Every row four times: with clusters the interval is that of the single rows, without it is half as wide."""
+    X, names = repeated(200)
+    g = fixed(np.random.default_rng(0).normal(size=(60, 3)))
+    once = g.evaluate(X[::4]).estimate
+    often = g.evaluate(X, clusters=names).estimate
+    assert often.n_clusters == 200
+    assert often.high - often.low == pytest.approx(once.high - once.low, rel=0.05)
+    narrow = g.evaluate(X).estimate
+    assert narrow.high - narrow.low < 0.6 * (often.high - often.low)
+    some = g.evaluate(X, clusters=names, max_samples=100).estimate
+    assert some.n_rows == 100  # whole clusters
+    assert some.n_clusters == 25
+    assert g.score(X, clusters=names) == 1.0 - g.evaluate(X, clusters=names).remaining
+
+
+def test_held_out_rows_may_have_clusters():
+    X, names = repeated(200)
+    rows = np.random.default_rng(0).normal(size=(100, 3))
+    g = gx.Granite(step, partitioner=RULES, max_samples=None, holdout=(X, None, names)).fit(rows)
+    assert g.estimate_.n_clusters == 200
+    expected = g.evaluate(X, clusters=names).estimate
+    assert (g.estimate_.low, g.estimate_.high) == (expected.low, expected.high)
+
+
+def test_D47_rows_without_clusters_are_told_where_the_fit_had_some():
+    X, names = repeated(200)
+    rows, own = repeated(30, seed=0)
+    with pytest.warns(gx.DataWarning, match=r"D47: .*Pass holdout=\(X, y, clusters\)"):
+        g = gx.Granite(step, partitioner=RULES, max_samples=None, holdout=(X, None)).fit(
+            rows, clusters=own
+        )
+    assert any(text.startswith("D47") for text in g.diagnostics_["warnings"])
+    with pytest.warns(gx.DataWarning, match=r"D47: .*Pass evaluate\(X, y, clusters=…\)"):
+        g.evaluate(X)
+    g.evaluate(X, clusters=names)  # no warning: they are errors here
+    fixed(rows).evaluate(X)
+
+
+@pytest.mark.parametrize(("count", "quantile"), [(5, 2.776), (10, 2.262), (50, 2.010)])
+def test_intervals_of_few_clusters_have_the_quantiles_of_student(count, quantile):
+    """df = clusters - 1; the figures are those of printed tables."""
+    X = np.random.default_rng(2).normal(size=(400, 3))
+    found = fixed(X[:60]).evaluate(X, clusters=np.arange(400) % count).estimate
+    steps = np.log(found.high / found.remaining) * found.remaining / found.standard_error
+    assert steps == pytest.approx(quantile, abs=6e-4)
+
+
+def test_fewer_than_five_clusters_have_no_interval_and_the_text_says_why():
+    X = np.random.default_rng(2).normal(size=(400, 3))
+    g = fixed(X[:60])
+    found = g.evaluate(X, clusters=np.arange(400) % 4).estimate
+    figures = (found.low, found.high, found.standard_error, found.disagreement_low)
+    assert np.isnan(figures).all()
+    assert found.remaining > 0
+    assert "an interval needs 5 or more, and there are 4 clusters" in str(found)
+    few = g.evaluate(X[:4]).estimate
+    assert np.isnan(few.low)
+    assert "there are 4 rows" in few.interval
+    lopsided = np.where(X[:, 1] > 0, np.arange(400), 0)  # one region lies in one cluster
+    lines = g.evaluate(X, clusters=lopsided).estimate.lines
+    assert np.isnan(lines[1].low)
+    assert lines[2].low > 0
+
+
+def test_P03_held_out_rows_are_not_the_fitting_rows():
+    X = np.random.default_rng(0).normal(size=(100, 3))
+    with pytest.raises(gx.InputError, match="P03: holdout holds the fitting rows themselves"):
+        gx.Granite(step, holdout=(X, None)).fit(X)
+    gx.Granite(step, holdout=(X + 1, None)).fit(X)
+
+
+def test_P02_thirty_rows_are_held_out_at_least_or_none():
+    X = np.random.default_rng(0).normal(size=(2_000, 3))
+    refused = r"P02: holdout=0.001 holds out 2 of 2,000 rows; 30 are the least.*holdout=0.015 or"
+    with pytest.raises(gx.InputError, match=refused):
+        gx.Granite(step, holdout=0.001).fit(X)
+    g = gx.Granite(step, holdout=0.015, max_samples=100).fit(X)
+    assert len(g.diagnostics_["rows"]["held_out"]) == 30
+    with pytest.raises(gx.InputError, match="P02: .*Pass holdout=False, or more rows"):
+        gx.Granite(step, holdout=0.5).fit(X[:30])
+    with pytest.raises(gx.InputError, match="P02: holdout has 29 rows; 30 are the least"):
+        gx.Granite(step, holdout=(X[:29], None)).fit(X[100:200])
+    g = gx.Granite(step, max_samples=90).fit(X[:110])  # 20 rows are left over
+    assert g.diagnostics_["rows"]["held_out"] == []
+
+
 def test_clusters_of_equal_rows_widen_the_interval_as_fewer_rows_do():
     """Every row four times: the interval is that of the rows once, not half as wide."""
     X = np.random.default_rng(0).normal(size=(250, 3))
@@ -267,7 +360,7 @@ def test_rows_needed_extrapolates_from_two_sizes():
         ({"confidence_level": 0.99, "n_resamples": 20}, "P02"),
         ({"holdout": 2.0}, "P01"),
         ({"holdout": "some"}, "P01"),
-        ({"holdout": (1, 2, 3)}, "P01"),
+        ({"holdout": (1, 2, 3, 4)}, "P01"),
         ({"max_samples": "most"}, "P01"),
     ],
 )

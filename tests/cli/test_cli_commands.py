@@ -406,10 +406,15 @@ def test_S14_too_much_work_is_a_resource_error(folder, capsys):
         "long.csv", index=False
     )
     command = ["explain", "long.csv", "--predictor", "own_model:predict", "--max-samples"]
-    code, _, err = run(capsys, *command, "all", "--max-grid", "exact", "--max-seconds", "2")
+    exact = ["all", "--max-grid", "exact", "--max-seconds", "2"]
+    code, _, err = run(capsys, *command, *exact, "--memory", "8000")
     assert code == 5
     assert "--max-samples" in err
     assert "--max-seconds" in err
+    code, _, err = run(capsys, *command, *exact)
+    assert code == 5
+    assert "D33" in err
+    assert all(flag in err for flag in ("--max-samples", "--max-grid 16", "--memory"))
     code, _, err = run(capsys, *command, "auto", "--max-seconds", "2")
     assert code == 0
     assert "M13" not in err or "rows search" in err
@@ -551,7 +556,7 @@ def test_the_sample_is_that_of_a_lazy_frame(large, not_collected, folder):
     polars = pytest.importorskip("polars")
     options = SimpleNamespace(max_samples="auto", train_on=None, seed=3)
     found = files.read_table("large.parquet", options)
-    same, _, _ = collected(polars.scan_parquet("large.parquet"), None, None, None, 3)
+    same, *_ = collected(polars.scan_parquet("large.parquet"), None, None, None, 3)
     assert len(found) == 50_000
     assert found.to_numpy().tolist() == same.to_numpy().tolist()
     for options.max_samples, options.train_on in (("all", None), ("auto", "y")):
@@ -570,3 +575,49 @@ def test_regions_of_a_large_parquet_file_are_printed_batch_by_batch(
     assert lines[1:] == [f"{row},{region}" for row, region in enumerate(expected.tolist())]
     code, out, _ = run(capsys, "apply", "p.json", "large.parquet", "--json")
     assert json.loads(out) == {"regions": expected.tolist()}
+
+
+def test_S12_a_cell_that_turns_numbers_into_text_is_named(folder, capsys):
+    """Column, line and cell: nobody explains a column of text that should hold numbers."""
+    lines = (folder / "table.csv").read_text(encoding="utf-8").splitlines()
+    cells = lines[17].split(",")
+    lines[17] = ",".join([cells[0], "1.2.5", *cells[2:]])
+    (folder / "odd.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    frame = files.read_table("odd.csv")
+    assert str(frame["b"].iloc[16]) == "1.2.5"
+    err = capsys.readouterr().err
+    assert "granite: warning: S12: column 'b' of odd.csv is read as text" in err
+    assert "1 cell is no number: line 18 holds '1.2.5'" in err
+    (folder / "texts.csv").write_text("id,n\nA1,1\n12,2\nB7,\n99,4\n", encoding="utf-8")
+    files.read_table("texts.csv")
+    files.read_table("table.csv")
+    assert capsys.readouterr().err == ""
+
+
+def test_M07_text_for_a_model_of_categories_names_the_flag(folder, capsys):
+    xgboost = pytest.importorskip("xgboost")
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"c": rng.choice([*"xyz"], 200), "a": rng.normal(size=200)})
+    known = X.astype({"c": "category"})
+    model = xgboost.XGBRegressor(n_estimators=5, enable_categorical=True)
+    model.fit(known, X["a"] * (X["c"] == "x"))
+    model.save_model(folder / "model.json")
+    X.to_csv(folder / "texts.csv", index=False)
+    asked = ("explain", "texts.csv", "--model", "model.json")
+    code, _, err = run(capsys, *asked)
+    assert code == 4
+    assert "M07" in err
+    assert (
+        "The model was given text in 'c'. If it was trained on categories: --categories c." in err
+    )
+    code, out, err = run(capsys, *asked, "--categories", "c")
+    assert code == 0, err
+    assert "c is" in out
+
+
+def test_T01_a_question_about_risk_asks_for_the_flag_of_the_target(folder, capsys):
+    asked = ("explain", "table.csv", "--predictor", "own_model:predict", "--drop", "y")
+    code, _, err = run(capsys, *asked, "--question", "pfi-risk")
+    assert code == 3
+    assert "T01: pfi-risk needs y" in err
+    assert "Name the column of the target: --target." in err

@@ -11,13 +11,14 @@ import pyarrow as pa
 import pytest
 from sklearn.tree import DecisionTreeClassifier
 
+import granite_xai as gx
 import oracle
 from granite_xai.base.errors import InputError
 from granite_xai.behavior import Local, Risk
 from granite_xai.behavior.losses import LOSSES
 from granite_xai.explainer import target_for
 from granite_xai.models import as_predictor
-from granite_xai.models.target import read_rows, read_weights
+from granite_xai.models.target import read_clusters, read_rows, read_weights
 from granite_xai.tables import read_table
 
 N = 6
@@ -54,7 +55,7 @@ def refused(code, function, *arguments, **options):
 def test_T01_risk_needs_a_target():
     error = refused("T01", read, None)
     assert error.argument == "y"
-    assert "behavior='risk' needs y" in str(error)
+    assert "a question about risk needs y: it is about losses" in str(error)
 
 
 def test_T01_other_behaviors_need_none():
@@ -315,3 +316,50 @@ def test_the_log_loss_of_a_target_between_0_and_1_is_the_cross_entropy():
     assert found == pytest.approx(
         [oracle.risk_loss("log", p, t) for p, t in zip(prediction, y, strict=True)], rel=1e-12
     )
+
+
+def test_D43_clusters_with_labels_of_other_rows_are_refused():
+    frame = pd.DataFrame({"a": [1.0, 2.0, 3.0]}, index=[7, 8, 9])
+    table = read_table(frame, missing="error")
+    labels = pd.Series(["u", "v", "u"], index=[7, 8, 9])
+    assert read_clusters(labels, table).tolist() == [0, 1, 0]
+    error = refused("D43", read_clusters, labels[::-1], table)
+    assert error.argument == "clusters"
+    assert "clusters.loc[X.index]" in str(error)
+    assert read_clusters(labels[::-1].to_numpy(), table).tolist() == [0, 1, 0]
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        [1.0, np.nan, 2.0],
+        ["u", None, "v"],
+        pd.array([1, None, 2], dtype="Int64"),
+        np.array(["2020-01-01", "NaT", "2020-01-02"], dtype="M8[D]"),
+        np.ma.masked_array([1, 2, 3], mask=[False, True, False]),
+    ],
+    ids=["nan", "None", "NA", "NaT", "masked"],
+)
+def test_D43_missing_labels_of_clusters_are_refused(labels):
+    """NaN would make clusters of one row, None one large cluster."""
+    table = read_table([[1.0], [2.0], [3.0]], missing="error")
+    error = refused("D43", read_clusters, labels, table)
+    assert error.rows == (1,)
+    assert "1 missing label (row 1)" in str(error)
+
+
+@pytest.mark.parametrize("labels", [[1, 2], "abc", [[1], [2], [3]], [[1], [2, 3], [4]]], ids=repr)
+def test_D43_clusters_are_one_label_for_each_row(labels):
+    table = read_table([[1.0], [2.0], [3.0]], missing="error")
+    assert "one label for each row" in str(refused("D43", read_clusters, labels, table))
+
+
+def test_D43_fit_refuses_clusters_of_other_rows():
+    X = pd.DataFrame(np.random.default_rng(0).normal(size=(60, 2)), columns=["a", "b"])
+    labels = pd.Series(np.arange(60) % 6, index=np.arange(60)[::-1])
+    granite = gx.Granite(lambda X: X["a"].to_numpy() * X["b"].to_numpy())
+    with pytest.raises(gx.InputError, match="D43: the row labels of clusters differ"):
+        granite.fit(X, clusters=labels)
+    granite.fit(X, clusters=labels.loc[X.index])
+    with pytest.raises(gx.InputError, match="D43: the row labels of clusters differ"):
+        granite.evaluate(X, clusters=labels)

@@ -332,7 +332,7 @@ def test_jobs_blocks_and_batches(question: str) -> None:
         two = fit(model, X, y, question, n_jobs=jobs, **options)
         assert two.partition_.to_dict() == one.partition_.to_dict()
         assert two.remaining_ == one.remaining_
-    for resources in (gx.Resources(batch_size=97), gx.Resources(memory_limit=2**21)):
+    for resources in (gx.Resources(batch_size=97), gx.Resources(memory_limit=2**22)):
         two = fit(model, X, y, question, resources=resources, **options)
         assert np.array_equal(two.apply(X), one.apply(X))
         assert two.remaining_ == pytest.approx(one.remaining_, rel=1e-10)

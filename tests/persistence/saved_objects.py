@@ -1,7 +1,7 @@
 """A small table of every kind of column, a model on it, and the objects that the fixture files hold.
 
 Run as a program it writes the files of the current schema version, once, when that version is new:
-``python tests/persistence/saved_objects.py``.
+``python tests/persistence/saved_objects.py``; files that are there already stay.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 
 import granite_xai as gx
+from granite_xai.masking import Baseline
 
 FIXTURES = Path(__file__).parent / "fixtures"
 RULES = ["a ≤ 0.5 and c in {x, y}", "a ≤ 0.5 and c not in {x, y}", "a > 0.5 or missing"]
@@ -72,6 +73,28 @@ def other_model(X: Any) -> np.ndarray:
     return model(X) * 1.001 + 0.01
 
 
+class Classifier:
+    """Probabilities of two classes: what `model` says, on the scale of log odds."""
+
+    classes_ = ("no", "yes")
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        yes = 1.0 / (1.0 + np.exp(-model(X)))
+        return np.column_stack([1.0 - yes, yes])
+
+
+CLASSIFIER = Classifier()
+
+
+def two_outputs(X: Any) -> np.ndarray:
+    """`model` and its square, as two outputs."""
+    return np.column_stack([model(X), np.square(model(X))])
+
+
+MODELS = {"classifier": CLASSIFIER, "outputs": two_outputs}
+"""The model of each file whose model is not `model`."""
+
+
 def target(X: Any, seed: int = 3) -> np.ndarray:
     return model(X) + np.random.default_rng(seed).normal(size=len(X))
 
@@ -83,6 +106,26 @@ def fitted(question: Any = "ice-pdp", X: Any = None, **options: Any) -> gx.Grani
         return gx.Granite(
             model, question, **{"min_samples_leaf": 10, "search": "greedy", **options}
         ).fit(X, target(X))
+
+
+def further_fits() -> dict[str, gx.Granite]:
+    """Fits of other kinds: each has entries in its file that the others lack."""
+    X = table(90)
+    options: dict[str, Any] = {"min_samples_leaf": 10, "max_depth": 1, "search": "greedy"}
+    middle = [gx.Explainer(Baseline("median"), interaction=kind) for kind in ("full", "pure")]
+    held_out = gx.Granite(model, "ice-pdp", holdout=0.4, alpha="auto", **options).fit(X)
+    held_out.stability(3)
+    clusters = gx.partitioners.Clusters("ice", n_clusters=2)
+    return {
+        "classifier": gx.Granite(CLASSIFIER, "ice-pdp", **options).fit(X),
+        "outputs": gx.Granite(two_outputs, "ice-pdp", output="all", **options).fit(X),
+        "interaction": gx.Granite(
+            model, "ice-pdp", influence="interaction", features=[("a", "c"), ("k", "b")], **options
+        ).fit(X),
+        "baseline": gx.Granite(model, gx.Disagreement(*middle), **options).fit(X),
+        "held-out": held_out,
+        "clusters": gx.Granite(model, "ice-pdp", partitioner=clusters).fit(X),
+    }
 
 
 def objects() -> dict[str, tuple[Any, bool]]:
@@ -97,6 +140,10 @@ def objects() -> dict[str, tuple[Any, bool]]:
         "evaluation": (granite.evaluate(new, target(new)), False),
         "granite": (granite, False),
         "granite-with-data": (ale, True),
+        **{
+            name: (granite, name in ("held-out", "baseline"))
+            for name, granite in further_fits().items()
+        },
     }
 
 
@@ -104,6 +151,7 @@ if __name__ == "__main__":
     from granite_xai.persistence import VERSION
 
     folder = FIXTURES / f"version-{VERSION}"
-    folder.mkdir(parents=True)
+    folder.mkdir(parents=True, exist_ok=True)
     for name, (obj, include_data) in objects().items():
-        gx.save(obj, folder / f"{name}.json", include_data=include_data)
+        if not (folder / f"{name}.json").exists():
+            gx.save(obj, folder / f"{name}.json", include_data=include_data)

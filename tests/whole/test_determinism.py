@@ -81,38 +81,6 @@ def test_N04_bitwise_equal_inside_joblibs_context():
         assert answers(fitted("ice-pdp")) == first
 
 
-@pytest.fixture
-def processes():
-    """joblib's processes, which are ended again afterwards."""
-    from joblib import cpu_count, parallel_config
-    from joblib.externals.loky import get_reusable_executor
-
-    if cpu_count() == 1:
-        pytest.skip("one processor: nothing is sent to processes")
-    with parallel_config("loky", n_jobs=2):
-        yield
-    get_reusable_executor().shutdown(wait=True, kill_workers=True)
-
-
-@pytest.mark.slow
-def test_N04_bitwise_equal_in_processes(processes, monkeypatch):
-    """Blocks are sent to other processes, small arrays as bytes and large ones as files; the results are the same."""
-    from granite_xai.compute import jobs
-
-    sent = []
-    monkeypatch.setattr(
-        jobs, "_collect", lambda *rest, collect=jobs._collect: (sent.append(1), collect(*rest))
-    )
-    for question in ("ice-pdp", "cshap-shap", "sobol", "cfi-pfi", "ale"):
-        first = answers(fitted(question, n_jobs=1))
-        assert answers(fitted(question, n_jobs=2)) == first
-        assert answers(fitted(question)) == first
-    large = rng.normal(size=(420, 3))  # matrices beyond the megabyte from which joblib sends files
-    trees = [gx.Granite(model, max_depth=2, n_jobs=jobs).fit(large) for jobs in (1, None)]
-    assert trees[0].partition_.to_dict() == trees[1].partition_.to_dict()
-    assert sent
-
-
 def shape(partition):
     return [(str(region.rule), region.n_samples, region.stop_reason) for region in partition]
 
@@ -126,7 +94,7 @@ LIMITS = {
 
 
 def smallest(question):
-    """The limit that a refusal names: all evaluations are in files, and blocks are as small as they get."""
+    """The limit that a refusal names: blocks are as small as they get."""
     with pytest.raises(gx.ResourceError) as caught:
         fitted(question, resources=gx.Resources(memory_limit=1))
     return int(caught.value.hint.rpartition("memory_limit=")[2].rstrip(")"))
@@ -146,25 +114,6 @@ def test_N04_the_same_regions_and_scores_for_any_memory_limit_and_batch(question
         )
     for one, two in zip(other.partition_, plain.partition_, strict=True):
         assert one.disagreement == pytest.approx(two.disagreement, rel=1e-10, abs=1e-14)
-
-
-@pytest.mark.parametrize("question", ["ice-pdp", "shap-pdp", "cfi-pfi", "sobol"])
-def test_N04_bitwise_equal_in_memory_and_in_files(question, monkeypatch):
-    """Where an array lies changes nothing; blocks are the same, so that sums are formed in the same order."""
-    from granite_xai.compute import Budget
-
-    plain = fitted(question)
-    made = Budget.__init__
-
-    def spilling(self, *arguments):
-        made(self, *arguments)
-        self.evaluations = 0
-
-    monkeypatch.setattr(Budget, "__init__", spilling)
-    spilled = fitted(question)
-    memory = spilled.diagnostics_["memory"]
-    assert memory["held"] == 0 < plain.diagnostics_["bytes"] <= memory["spilled"]
-    assert answers(spilled) == answers(plain)
 
 
 def test_N04_there_are_several_blocks_and_the_smallest_limit_changes_them(monkeypatch):

@@ -45,23 +45,19 @@ def weighted_sums(statistics: Statistics, lines: FloatArray) -> FloatArray:
     return found
 
 
-def plug_in(sets: Sequence[Statistics]) -> float:
-    """The summed mean squared gaps of the rows."""
-    ones = np.ones((1, sets[0].n_rows))
-    return float(sum(each.gap_or_loss(weighted_sums(each, ones))[0] for each in sets))
-
-
 def closed_form(
     sets: Sequence[FullAgainstPure], clusters: IntArray | None, level: float
 ) -> tuple[float, float, float, float]:
     """Disagreement of "ICE against PDP", its chance level, its chance bar, and it corrected."""
-    shown = plug_in(sets)
-    by_chance = sum(chance_level(each, clusters) for each in sets)
-    interacting = [each for each in sets if each.rank > 0]
+    shown = sum(each.mean_squared_gap() for each in sets)
+    # Sampling noise is a small part of what is shown: the directions that a search reads tell it.
+    interacting = [
+        FullAgainstPure(each.factors.shortened(), each.weights) for each in sets if each.rank > 0
+    ]
+    by_chance = sum(chance_level(each, clusters) for each in interacting)
     bar = 0.0
     if interacting:
-        shortened = [type(each)(each.factors.shortened(), each.weights) for each in interacting]
-        (bar,) = chance_bar(shortened, clusters, [level])
+        (bar,) = chance_bar(interacting, clusters, [level])
     return shown, by_chance, bar, shown - by_chance
 
 
@@ -103,6 +99,6 @@ def regional_gaps(sets: Sequence[Statistics], factors: FloatArray) -> FloatArray
 def small_cells(count: IntArray) -> FloatArray:
     """``kappa``: one over the share of a mean's variance that exponential weights show.
 
-    Of a cell of m rows they show (m - 1) / (m + 1) (design page 7.1).
+    Of a cell of m rows they show (m - 1) / (m + 1).
     """
     return np.where(count > 1, (count + 1) / np.maximum(count - 1, 1), 3.0)

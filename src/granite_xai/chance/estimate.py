@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from granite_xai.base.typing import FloatArray, IntArray, Later
-from granite_xai.base.wording import ALL_ROWS, Told, percent
-from granite_xai.chance.replicates import Confidence, mean_excess
+from granite_xai.base.wording import ALL_ROWS, Told, count, percent
+from granite_xai.chance.replicates import FEWEST_CLUSTERS, Confidence, mean_excess
 from granite_xai.disagreement import ResolvedQuestion
 from granite_xai.engine.splits import PAIRS, STEP, Splits, signed_lines, signs, slopes
 from granite_xai.evaluations.evaluations import Evaluations
@@ -73,7 +73,8 @@ class Estimate(Told):
         Part of the measured disagreement that chance alone would show.
     rows : "held-out", "fitting" or "given"
         Which rows these are.
-    n_rows : int
+    n_rows, n_clusters : int
+        Rows and clusters of them; without clusters every row is one. Below five there is no interval.
     fidelity, global_fidelity : float
         Share of the prediction's variance on these rows that curves explain, with and without regions.
     confidence_level : float
@@ -103,6 +104,7 @@ class Estimate(Told):
     confidence_level: float
     below_noise_floor: bool
     lines: tuple[EstimateLine, ...]
+    n_clusters: int = 0  # 0: a file of version 2 does not say
 
     def frame(self) -> Any:
         """One line for all rows (region -1) and one a region, for each question, in its units.
@@ -123,6 +125,10 @@ class Estimate(Told):
         if self.rows == "fitting":
             remedy = "other rows give an interval: holdout=(X, y) or evaluate(X, y)"
             where = f"on the fitting rows, corrected for chance; {remedy}"
+        if 0 < self.n_clusters < FEWEST_CLUSTERS and self.rows != "fitting":
+            alone = self.n_clusters == self.n_rows
+            few = count(self.n_clusters, "row" if alone else "cluster")
+            return f"{where}; an interval needs {FEWEST_CLUSTERS} or more, and there are {few}"
         if np.isnan(self.low):
             return where
         level = f"{100 * self.confidence_level:g} %"
@@ -211,11 +217,12 @@ def estimate(
 ) -> Estimate:
     """Measure a fixed partition on some rows, whose regions may be empty (None); ``weights`` are of the questions."""
     unknown, drawn = float("nan"), signs(clusters, confidence.seed)
+    n_clusters = len(np.unique(clusters))
     root = confidence.replicates(clusters).chance(*everywhere)
     counts = np.where(root.exceeded(floors), np.asarray(weights, dtype=np.float64), 0.0)
     counts = counts / (counts.sum() or 1.0)
     share, slope, chance, lines = 0.0, np.zeros(PAIRS), 0.0, list[EstimateLine]()
-    normal = unknown if rows == "fitting" else confidence.normal
+    quantile = unknown if rows == "fitting" else confidence.quantile(n_clusters)
     for q, question in enumerate(everywhere.questions):
         whole = perturbed(question, everywhere.evaluations, drawn[:, everywhere.rows])
         parts = [
@@ -224,7 +231,10 @@ def estimate(
         ]
         named = zip([whole, *parts], [everywhere, *regions], [ALL_ROWS, *rules], strict=True)
         for at, (part, sample, rule) in enumerate(named, start=-1):
-            figures = _figures(part, normal) if part else (unknown,) * 5
+            figures = (unknown,) * 5
+            if part and sample:
+                inside = confidence.quantile(len(np.unique(clusters[sample.rows])))
+                figures = _figures(part, unknown if np.isnan(quantile) else inside)
             lines.append(
                 EstimateLine(
                     question.question.label, at, rule, len(sample.rows) if sample else 0, *figures
@@ -241,8 +251,8 @@ def estimate(
         chance = lines[0].chance / lines[0].plug_in if lines[0].plug_in > 0 else 0.0
     error = float(np.sqrt(np.mean(slope**2))) if shown else unknown
     remaining = max(share, 0.0) if shown else 0.0 if below else unknown
-    interval = interval_around(remaining, error, normal) if shown else (unknown, unknown)
-    shares = (remaining, *interval, unknown if rows == "fitting" else error)
+    interval = interval_around(remaining, error, quantile) if shown else (unknown, unknown)
+    shares = (remaining, *interval, unknown if np.isnan(quantile) else error)
     sizes = (0.0 if below else max(disagreement[0], 0.0), *disagreement[1:], chance)
     return Estimate(
         *shares,
@@ -253,6 +263,7 @@ def estimate(
         confidence.level,
         below,
         tuple(lines),
+        n_clusters,
     )
 
 
@@ -292,6 +303,7 @@ def interval_around(value: float, error: float, normal: float) -> tuple[float, f
 FIRST = 500  # rows that search, and as many that are held out, to begin with
 SMALL = 600  # rows below which none are held out; below 1,000 a third is
 PRECISE = 0.05  # twice the standard error of the share left that is precise enough
+LEAST_HELD_OUT = 30  # rows that can judge regions: fewer are never held out
 
 
 class RowChoice(NamedTuple):
@@ -321,6 +333,7 @@ def choices(
         holdout == "auto" and max_samples != "auto"
     ):  # the rows that would search without any held out
         wanted, search = min(limit, max(len(rows) - limit, 0)), drawn(rows, clusters, limit, seed)
+        wanted = wanted if wanted >= LEAST_HELD_OUT else 0
         others = rows[~np.isin(clusters[rows], clusters[search])]
         yield RowChoice(search, drawn(others, clusters, wanted, seed + 1) if wanted else others[:0])
         return

@@ -11,29 +11,27 @@ from granite_xai.compute.jobs import (
     resolve_jobs,
 )
 from granite_xai.compute.limits import (
-    Budget,
+    BLOCK,
+    MemoryNeeds,
     Resources,
-    TooSlowError,
-    Workspace,
     require_budget,
     require_evaluations,
     require_supported,
+    slices,
 )
 
 __all__ = [
-    "Budget",
+    "BLOCK",
+    "MemoryNeeds",
     "Meter",
     "Resources",
-    "TooSlowError",
-    "Workspace",
     "in_threads",
     "map_blocks",
     "one_blas_thread",
-]
-__all__ += [
     "progress",
     "require_budget",
     "require_evaluations",
     "require_supported",
     "resolve_jobs",
+    "slices",
 ]

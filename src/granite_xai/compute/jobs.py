@@ -1,25 +1,23 @@
-"""Work in blocks on several threads, processes or a cluster, with results that do not depend on how many."""
+"""Work in blocks on several threads, with results that do not depend on how many."""
 
 from __future__ import annotations
 
 import sys
 import threading
-import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import CancelledError, ThreadPoolExecutor
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, nullcontext
 from contextvars import copy_context
 from typing import Any, TypeVar
 
-from granite_xai.base.errors import InputError, ResourceError
-from granite_xai.compute.limits import Resources, TooSlowError, duration
+from granite_xai.base.errors import InputError
+from granite_xai.compute.limits import Resources
 
 Item = TypeVar("Item")
 Task = TypeVar("Task")
 Result = TypeVar("Result")
 SOON = 1.5  # seconds after which a bar is there
-EARLY = 0.2  # share of the time limit (of ten seconds at most) after which a rate is believed
 
 
 def _bar(resources: Resources, items: Iterable[Any] | None = None, **options: Any) -> Any:
@@ -54,38 +52,19 @@ def progress(
 
 
 class Meter:
-    """Counts rows that a model has answered, shows them, stops what takes far longer than ``planned`` seconds (M13)."""
+    """Shows how many rows a model has answered, or how many steps of other work are done."""
 
     def __init__(
-        self,
-        resources: Resources,
-        total: int,
-        planned: float | None = None,
-        desc: str = "evaluations",
-        unit: str = "rows",
+        self, resources: Resources, total: int, desc: str = "evaluations", unit: str = "rows"
     ) -> None:
-        self.limit, self.total, self.planned = resources.max_seconds, total, planned
-        self.done, self.begin = 0.0, time.perf_counter()
         self._bar = _bar(
             resources, desc=desc, total=total or None, unit=f" {unit}", unit_scale=True
         )
 
     def __call__(self, rows: float) -> None:
         """Take note of so many more rows."""
-        self.done += rows
         if self._bar is not None:
             self._bar.update(rows)
-        spent = time.perf_counter() - self.begin
-        if self.planned is None or self.limit is None or spent < EARLY * min(self.limit, 10.0):
-            return
-        whole = spent * self.total / self.done
-        if whole > max(2 * self.planned, self.limit):
-            text = f"the model takes about {duration(whole)} for {self.total:,} rows, not {duration(self.planned)}."
-            error = TooSlowError(
-                text, code="M13", argument="resources", hint="Use fewer rows (max_samples=)."
-            )
-            error.per_row = whole / self.total
-            raise error
 
     def close(self) -> None:
         """Take the bar away."""
@@ -94,46 +73,47 @@ class Meter:
 
 
 def resolve_jobs(n_jobs: int | None) -> int:
-    """Threads to use, as in scikit-learn's glossary: None is what `joblib.parallel_config` says, otherwise 1."""
-    # More than there are processors count as all of them; a negative number as all but ``-n_jobs - 1``, at least 1.
-    import joblib
+    """Threads of the search, counted as in scikit-learn's glossary.
 
+    Parameters
+    ----------
+    n_jobs : int or None
+        None is what `joblib.parallel_config` says, otherwise 1. More than there are processors
+        count as all of them; a negative number as all but ``-n_jobs - 1``, at least 1.
+
+    Raises
+    ------
+    InputError
+        P08: not a number of threads.
+    """
+    import joblib
+    from joblib.parallel import ThreadingBackend, get_active_backend
+
+    count_threads: Callable[[int | None], int] = joblib.effective_n_jobs
+    backend, configured_jobs = get_active_backend(prefer="threads")
+    if not getattr(backend, "supports_sharedmem", False):
+        # Processes and clusters are for the model (`compute.workers`): the search has threads.
+        count_threads = ThreadingBackend().effective_n_jobs
+        n_jobs = configured_jobs if n_jobs is None else n_jobs
     if n_jobs is None:
-        return int(joblib.effective_n_jobs(None))
+        return int(count_threads(None))
     if isinstance(n_jobs, bool) or not hasattr(n_jobs, "__index__") or n_jobs == 0:
         hint = "pass None, a positive number of threads, or -1 for all processors"
         text = f"n_jobs={n_jobs!r} is no number of threads: {hint}."
         raise InputError(text, code="P08", argument="n_jobs", hint=hint)
-    return (
-        1 if n_jobs == 1 else min(int(joblib.effective_n_jobs(each)) for each in (int(n_jobs), -1))
-    )
+    if n_jobs == 1:
+        return 1
+    return min(int(count_threads(int(n_jobs))), int(count_threads(-1)))
 
 
 def map_blocks(
     function: Callable[[Task], Result], tasks: Iterable[Task], n_jobs: int | None = None
 ) -> list[Result]:
-    """Apply a function to every block; the results come in the order of the blocks."""
-    # In threads, unless `joblib.parallel_config` names a backend of processes or a cluster: then in these. The linear
-    # algebra of each block uses one thread whatever ``n_jobs`` is: results are bitwise equal for any of them.
-    jobs, tasks = resolve_jobs(n_jobs), list(tasks)
+    """Apply a function to every block in threads; the results come in the order of the blocks."""
+    # The linear algebra of each block uses one thread whatever ``n_jobs`` is: results are bitwise
+    # equal for any of them.
     with one_blas_thread():
-        apart = jobs > 1 and len(tasks) > 1 and not in_one_process()
-        return (in_processes if apart else in_threads)(function, tasks, jobs)
-
-
-def in_one_process() -> bool:
-    """Whether jobs are threads; otherwise `joblib.parallel_config` names processes or a cluster."""
-    from joblib.parallel import (
-        MultiprocessingBackend,
-        SequentialBackend,
-        ThreadingBackend,
-        get_active_backend,
-    )
-
-    here = (
-        ThreadingBackend | MultiprocessingBackend | SequentialBackend
-    )  # processes made by fork are never used (M16)
-    return isinstance(get_active_backend(prefer="threads")[0], here)
+        return in_threads(function, tasks, resolve_jobs(n_jobs))
 
 
 def in_threads(
@@ -153,73 +133,6 @@ def in_threads(
         pool.shutdown(
             cancel_futures=True
         )  # after an interrupt only what has begun is waited for (R01)
-
-
-def in_processes(
-    function: Callable[[Task], Result], tasks: Sequence[Task], jobs: int
-) -> list[Result]:
-    """Apply a function to every task in the processes of joblib's context; a killed one costs time only (R03)."""
-    from joblib.externals.loky.process_executor import BrokenProcessPool
-
-    losses: tuple[type[Exception], ...] = (BrokenProcessPool,)
-    if "distributed" in sys.modules:  # nobody has a cluster without having loaded it
-        from distributed import KilledWorker
-
-        losses = (
-            BrokenProcessPool,
-            KilledWorker,
-            CancelledError,
-        )  # Dask tries again itself, unless arrays are lost
-    done: list[Result] = []
-    try:
-        _collect(done, function, tasks, jobs)
-    except losses:
-        try:
-            _collect(done, function, tasks, jobs)
-        except losses as again:
-            hint = "run with n_jobs=1 or in threads, or lower Resources(memory_limit=) if the system ran out of memory"
-            text = f"workers died twice; the first block without a result is {len(done) + 1} of {len(tasks)}: {hint}."
-            raise ResourceError(text, code="R03", argument="n_jobs", hint=hint) from again
-    return done
-
-
-def _collect(
-    done: list[Result], function: Callable[[Task], Result], tasks: Sequence[Task], jobs: int
-) -> None:
-    """Add the results of the tasks that have none yet, in their order."""
-    import joblib
-    from joblib.parallel import get_active_backend
-
-    left, client = (
-        tasks[len(done) :],
-        getattr(get_active_backend(prefer="threads")[0], "client", None),
-    )
-    if client is None:
-        work = (joblib.delayed(_pinned)(function, task) for task in left)
-        results = joblib.Parallel(n_jobs=jobs, return_as="generator")(work)
-    else:
-        results = _from_cluster(client, function, left)
-    for result in results:
-        done.append(result)  # noqa: PERF402 - what came before a loss must stay
-
-
-def _from_cluster(
-    client: Any, function: Callable[[Task], Result], tasks: Sequence[Task]
-) -> Iterator[Result]:
-    """Results from the workers of a Dask cluster, which are sent the function and its arrays once."""
-    # Not through joblib, which would wait for ever for a task whose workers have all died.
-    sent = client.scatter(function, broadcast=True, hash=False)
-    futures = [client.submit(_pinned, sent, task, pure=False) for task in tasks]
-    try:
-        yield from (future.result() for future in futures)
-    finally:
-        client.cancel(futures)  # after an interrupt nobody waits for the others
-
-
-def _pinned(function: Callable[[Task], Result], task: Task) -> Result:
-    """Pin again where the block runs: a backend of processes starts with its own number of threads."""
-    with one_blas_thread():
-        return function(task)
 
 
 class _BlasPin:

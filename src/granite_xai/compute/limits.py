@@ -1,26 +1,17 @@
-"""Limits of a fit, and the memory within them: arrays that spill into files, and budgets that say so before."""
+"""Limits of a run, and the refusal of what exceeds them."""
 
 from __future__ import annotations
 
 import importlib.util
-import mmap
-import os
-import shutil
-import tempfile
-import threading
-import weakref
-from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from math import prod
-from typing import IO, Any, Literal
-
-import numpy as np
+from typing import Literal
 
 from granite_xai.base.errors import ResourceError, choose, real_number, whole_number
-from granite_xai.base.typing import FloatArray
 
-_FEWER = "fewer rows (max_samples=), fewer columns (features=), a grid (Resources(max_grid=64))"
+_FEWER = (
+    "fewer rows (max_samples=), fewer columns (features=), fewer values (Resources(max_grid=8))"
+)
 
 
 @dataclass(frozen=True)
@@ -30,18 +21,20 @@ class Resources:
     Parameters
     ----------
     memory_limit : int
-        Bytes that our own arrays may take in memory; evaluations beyond it go to temporary files.
+        Bytes that our own arrays may take. A plan that needs more is refused before the model is asked, with what
+        would fit.
     max_seconds : float, optional
-        Time that a fit may take, about: what does not fit is planned smaller, on grids first and then with fewer rows,
-        and said (``diagnostics_["plan"]``). None: any time.
+        Time that a fit may take, about. The fit begins with 250 rows and doubles them while there is time; the last
+        complete step is the answer, and the first note says so. None: any time; the result never depends on the clock.
     max_evaluations : int, optional
-        Rows that may be sent to the model; a plan that needs more is refused. None: any number that fits the time.
+        Rows that may be sent to the model: fewer of the table's rows are used where more would be needed. None: a
+        million, which explicit ``max_samples`` or ``max_grid`` may exceed.
     max_grid : int, "auto" or None
-        Observed values that stand for an ordered column with more distinct values than that, in every term of its own
-        gap; the cost is then linear in the rows. For pure and full effects of single columns. None: exact; "auto":
-        exact if that fits the time, otherwise 128, 64 or 32.
+        Values of a column at which the model is asked, chosen by what it does for a few rows; one of them stands for
+        each of the others in every term of the column's own gap, and the cost is linear in the rows. For pure and full
+        effects of single columns. "auto": 16. None: all values, as in the paper.
     batch_size : int, optional
-        Rows of one call of the model; the last batch is shorter. None: a fixed default, less for a slow model.
+        Rows of one call of the model; the last batch is shorter. None: a fixed default.
     dtype : "float64"
         Numbers in which the split search decides, on the processor and on a device. Single precision is refused: on the
         processor it was never faster, and it cannot decide.
@@ -59,7 +52,7 @@ class Resources:
     """
 
     memory_limit: int = 2**29
-    max_seconds: float | None = 60.0
+    max_seconds: float | None = None
     max_evaluations: int | None = None
     max_grid: int | Literal["auto"] | None = "auto"
     batch_size: int | None = None
@@ -89,11 +82,18 @@ class Resources:
         """Values of a grid; None: exact, as "auto" is until a plan says otherwise."""
         return None if isinstance(self.max_grid, str) else self.max_grid
 
+    @property
+    def block(self) -> int:
+        """Bytes of what is computed at a time on the way to evaluations and sums."""
+        return self.memory_limit // 8
 
-class TooSlowError(ResourceError):
-    """The model takes far longer than planned, and than the limit: ``per_row`` seconds a row."""
 
-    per_row = 0.0
+MODEL_ROWS = 1_000_000  # that a fit sends to the model where nobody says how many
+
+
+def model_row_budget(resources: Resources) -> int:
+    """Rows that a fit may send to the model."""
+    return MODEL_ROWS if resources.max_evaluations is None else resources.max_evaluations
 
 
 def require_supported(resources: Resources) -> None:
@@ -121,12 +121,11 @@ def _missing_for_cuda() -> str | None:
     )
 
 
-def require_evaluations(resources: Resources, rows: int, seconds: float | None = None) -> None:
+def require_evaluations(resources: Resources, rows: int) -> None:
     """Refuse a plan that sends more rows to the model than allowed, with the numbers and the remedies (M13)."""
     if resources.max_evaluations is None or rows <= resources.max_evaluations:
         return
-    time = "" if seconds is None else f", about {duration(seconds)} of the model's time"
-    message = f"the plan sends {rows:,} rows to the model{time}; max_evaluations allows {resources.max_evaluations:,}."
+    message = f"the plan sends {rows:,} rows to the model; max_evaluations allows {resources.max_evaluations:,}."
     raise too_little(message, f"max_evaluations={rows}", "M13")
 
 
@@ -137,9 +136,9 @@ def require_free(free: int | None, needed: int) -> None:
         raise too_little(text, 'device="cpu"')
 
 
-def too_little(message: str, limit: str, code: str = "D33", also: str = "") -> ResourceError:
+def too_little(message: str, limit: str, code: str = "D33") -> ResourceError:
     """The refusal of work for which there is no room, with the remedies (D33)."""
-    hint = f"{_FEWER}, {also}or a higher limit (Resources({limit}))"
+    hint = f"{_FEWER}, or a higher limit (Resources({limit}))"
     return ResourceError(f"{message} Remedies: {hint}.", code=code, argument="resources", hint=hint)
 
 
@@ -148,155 +147,47 @@ def size(count: int) -> str:
     return f"{count / 2**20:,.1f} MiB" if count >= 2**20 else f"{count:,} bytes"
 
 
-def duration(seconds: float) -> str:
-    """Seconds as a person reads them."""
-    if seconds < 120:
-        return f"{seconds:.2g} s" if seconds < 10 else f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"
-
-
 BLOCK = 2**26  # bytes of one working block where nobody sets a limit
-FILE = (
-    2**26
-)  # bytes of one file, at most, unless one array is larger: every mapped file holds a descriptor
 OWN = 2**20  # bytes of a run on any table: rules, plans, small arrays
 
 
-class Workspace:
-    """Hands out arrays, in memory while those alive stay within a share of it, otherwise in temporary files."""
+def slices(count: int, line_bytes: int, block: int) -> Iterator[slice]:
+    """Neighbouring parts of ``count`` lines that fit a block of so many bytes each; one line at least."""
+    step = max(1, block // max(line_bytes, 1))
+    for start in range(0, count, step):
+        yield slice(start, min(start + step, count))
 
-    def __init__(self, share: int | None = None, block: int = BLOCK) -> None:
-        self.share = share  # bytes for the arrays alive at the same time; None: any number
-        self.block = block  # bytes of what is computed at a time on the way to these
-        self.most_held = self.most_spilled = 0
-        self._bytes = {"memory": 0, "disk": 0}
-        self._freed: deque[tuple[str, int]] = deque()
-        self._lock = threading.RLock()
-        self._file: weakref.ref[mmap.mmap] | None = None
-        self._files: weakref.WeakSet[mmap.mmap] = weakref.WeakSet()
-        self._used = self._read = 0
+
+@dataclass(frozen=True, slots=True)
+class MemoryNeeds:
+    """Bytes that a run needs.
+
+    Five eighths of the limit are for what stays (the table, the plan, the evaluations), a quarter for the candidates
+    that are scored together, an eighth for a block of evaluations in work.
+    """
+
+    table: int  # the table, the codes of its rows, the plan
+    evaluations: int  # matrices that are kept, what nodes cut out of them, the largest that is only summed up
+    candidate: int = 0  # the search, for one candidate
 
     @property
-    def held(self) -> int:
-        """Bytes in memory now."""
-        return self._settled("memory")
-
-    @property
-    def spilled(self) -> int:
-        """Bytes in files now."""
-        return self._settled("disk")
-
-    def slices(self, count: int, size: int) -> Iterator[slice]:
-        """Neighbouring parts of so many lines of so many bytes that fit a block each; one line at least."""
-        step = max(1, self.block // max(size, 1))
-        for start in range(0, count, step):
-            self.release()
-            yield slice(start, min(start + step, count))
-
-    def release(self, read: int | None = None) -> None:
-        """Let go of what was read of the files, once it is a block (None: now); it is read again from the files."""
-        if not self._files or not hasattr(mmap, "MADV_DONTNEED"):
-            return
-        with self._lock:
-            self._read += self.block if read is None else read
-            if self._read >= self.block:
-                self._read = 0
-                for file in list(self._files):
-                    file.madvise(mmap.MADV_DONTNEED)
-
-    def empty(self, shape: tuple[int, ...]) -> FloatArray:
-        """An array of numbers yet to be written; D33 where neither memory nor the disk has room."""
-        size = 8 * prod(shape)
-        with self._lock:
-            fits = not size or self.share is None or self.held + size <= self.share
-            array = np.empty(shape) if fits else self._mapped(shape, size)
-            place = "memory" if fits else "disk"
-            self._bytes[place] += size
-            self.most_held = max(self.most_held, self.held)
-            self.most_spilled = max(self.most_spilled, self.spilled)
-        # A finalizer may run in the middle of anything, also of the lines above: it only leaves a note.
-        weakref.finalize(array, self._freed.append, (place, size)).atexit = False
-        return array
-
-    def _settled(self, place: str) -> int:
-        with self._lock:
-            while self._freed:
-                freed, size = self._freed.popleft()
-                self._bytes[freed] -= size
-            return self._bytes[place]
-
-    def _mapped(self, shape: tuple[int, ...], size: int) -> FloatArray:
-        """The next bytes of the file in use, or the first of a new one; a file ends with the last of its arrays."""
-        file = None if self._file is None else self._file()
-        if file is None or self._used + size > len(file):
-            # As much again as there is, so that few files suffice and little is reserved in vain.
-            file = _mapped_file(max(size, min(FILE, self.spilled)))
-            self._file, self._used = weakref.ref(file), 0
-            self._files.add(file)
-        start, self._used = self._used, self._used + size
-        # A memoryview between array and file: joblib would take the array for one it can open again by its name.
-        return np.ndarray(shape, dtype=np.float64, buffer=memoryview(file), offset=start)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Counts belong to the process that holds the arrays: another one begins with its own."""
-        return type(self), (self.share, self.block)
-
-
-def _mapped_file(needed: int) -> mmap.mmap:
-    """A file without a name, which nothing can leave behind, of so many reserved bytes, as memory."""
-    try:
-        with tempfile.TemporaryFile(prefix="granite-") as file:
-            _reserve(file, needed)
-            return mmap.mmap(file.fileno(), needed)
-    except OSError as error:
-        folder, why = tempfile.gettempdir(), error.strerror or str(error)
-        text = f"evaluations that memory_limit keeps out of memory need {size(needed)} more in {folder!r}: {why}."
-        also = f"more room in {folder!r} (another folder: TMPDIR), "
-        raise too_little(text, "memory_limit=", also=also) from error
-
-
-def _reserve(file: IO[bytes], size: int) -> None:
-    """Take the space now: a file with holes would be a deadly signal later, when the disk is full."""
-    if hasattr(os, "posix_fallocate"):
-        os.posix_fallocate(file.fileno(), 0, size)
-        return
-    zeros = bytes(2**20)
-    for start in range(0, size, len(zeros)):
-        file.write(zeros[: size - start])
-    file.flush()
-
-
-class Budget:
-    """Half of the limit for evaluations, a quarter for the search, an eighth for the table, an eighth for blocks."""
-
-    def __init__(self, limit: int, fixed: int = 0) -> None:
-        self.limit, self.fixed = (
-            limit,
-            fixed,
-        )  # bytes of the table, of the codes of its rows, of the plan
-        self.search = limit // 4  # for the arrays of one block of candidates
-        self.block = limit // 8  # for a block of evaluations that is computed at a time
-        # For evaluations held in memory; less where an eighth does not suffice for the table.
-        self.evaluations = max(0, limit - self.search - self.block - max(limit // 8, fixed))
+    def least_limit(self) -> int:
+        """The smallest ``memory_limit`` that is enough."""
+        staying = OWN + self.table + self.evaluations
+        return max(-(-8 * staying // 5), 4 * self.candidate)
 
 
 def require_budget(
-    resources: Resources, fixed: int, evaluations: int = 0, candidate: int = 0
-) -> Budget:
-    """The budget of a run; refused when neither memory nor the disk has room for it (D33)."""
-    own = -(-8 * (OWN + fixed) // 5), "the table, its codes and the plan"
-    least, what = max(own, (4 * candidate, "blocks of the search, of one candidate each,"))
-    budget = Budget(resources.memory_limit, OWN + fixed)
-    roomy = Budget(max(least, resources.memory_limit), OWN + fixed)
-    free = shutil.disk_usage(tempfile.gettempdir()).free if evaluations > roomy.evaluations else 0
-    # The limit that an error names must be enough, whatever it was that the given one fell short of.
-    whole = max(2 * evaluations + 8, -(-8 * (evaluations + budget.fixed) // 5) + 8, least)
-    enough = least if evaluations <= roomy.evaluations + free else whole
-    if resources.memory_limit < least:
-        text = f"{what} need {size(least)}; memory_limit allows {size(resources.memory_limit)}."
-    elif enough == whole > least:
-        text = f"the model's evaluations need {size(evaluations)}; memory_limit={resources.memory_limit} leaves "
-        text += f"{size(budget.evaluations)} for them in memory, and the folder of temporary files has {size(free)}."
-    else:
-        return budget
-    raise too_little(text, f"memory_limit={enough}")
+    resources: Resources, needs: MemoryNeeds, n_rows: int, remedies: Sequence[str] = ()
+) -> None:
+    """Refuse a plan that needs more memory than allowed, with the numbers and with what would fit (D33)."""
+    if needs.least_limit <= resources.memory_limit:
+        return
+    higher = f"a higher limit (Resources(memory_limit={needs.least_limit}))"
+    hint = ", ".join([*remedies, f"or {higher}" if remedies else higher])
+    text = (
+        f"{n_rows:,} rows need {size(needs.least_limit)}; memory_limit allows {size(resources.memory_limit)}. "
+        f"Evaluations of the model take {size(needs.evaluations)}, the table and the plan "
+        f"{size(OWN + needs.table)}, the search {size(needs.candidate)} for each candidate. Remedies: {hint}."
+    )
+    raise ResourceError(text, code="D33", argument="resources", hint=hint)

@@ -52,7 +52,6 @@ class Averages(Masked):
     def combined(self, terms: Terms) -> RowValues:
         """A linear combination of masked models and pairwise attributions."""
         evaluations = self.evaluations
-        evaluations.space.release()
         own, at = self.splits.zeros, None
         merged, parts, binned = Merged(), list[Part](), list[Tiles]()
         for term, coefficient in terms.items():
@@ -186,9 +185,8 @@ class Averages(Masked):
         alike: Alike = None,
     ) -> tuple[Array, Array]:
         """Sums of the lines of some rows over references, (rows, K) and (rows,); only within equal bins."""
-        P, space, found = splits.primitives, self.evaluations.space, []
-        for some in splits.tiles(len(carriers), splits.n_rows, space.block):
-            space.release(8 * len(matrix.codes) * len(carriers[some]))
+        P, found = splits.primitives, []
+        for some in splits.tiles(len(carriers), splits.n_rows, self.evaluations.block):
             if matrix.columns is None and references is matrix.pairs:  # all rows, in their order
                 block = P.take(matrix.values, matrix.codes[carriers[some]], 0).T
             else:
@@ -219,12 +217,8 @@ class Averages(Masked):
         width = max(
             [splits.count, splits.n_rows if pairs else 0, *(matrix.n_values for matrix in products)]
         )
-        space, many = self.evaluations.space, len(pairs) + len(products)
-        # Few matrices may stay in memory; of many, lying in files, a tile reads a bit of every line: nearly all pages.
-        read = 8 * splits.n_rows**2 if 8 * many * splits.n_rows**2 > 4 * space.block else 0
-        for rows in splits.tiles(splits.n_rows, width, space.block):
+        for rows in splits.tiles(splits.n_rows, width, self.evaluations.block):
             found: list[tuple[Array, Array]] = []
-            space.release(read * len(pairs))
             if pairs:
                 blocks = [
                     P.pair_block(m.values, m.pairs, m.pairs.at(rows), hide, show)
@@ -232,7 +226,6 @@ class Averages(Masked):
                 ]
                 found.append(splits.sums(sum(blocks[1:], blocks[0])))
             for matrix, (left, total) in zip(products, shares, strict=True):
-                space.release(read)
                 found.append(splits.by_share(left, total, matrix.values[:, rows]))
             for table, coefficient in tables:
                 index = P.take(table.index, rows, 0)
@@ -249,7 +242,7 @@ class Averages(Masked):
     ) -> Tiles:
         """Means over the references of each row's bin, of hybrid predictions or of a function of them."""
         P, held, size = self.splits.primitives, list[Any](), 0
-        most = min(P.cells, self.evaluations.space.block // 32) // self.splits.count
+        most = min(P.cells, self.evaluations.block // 32) // self.splits.count
         for rows, block, summed, scale in self._hybrids(coalition):
             values = block if function is None else P.array(function(P.host(block), rows))
             held.append((rows, *summed(values), coefficient * scale))
@@ -283,8 +276,7 @@ class Averages(Masked):
                 part = slice(number * count, (number + 1) * count)
                 summed = partial(splits.by_share, left[part, :], every[part])
             width = max(len(members) if by_pair else count, splits.count)
-            for some in splits.tiles(len(members), width, self.evaluations.space.block):
-                self.evaluations.space.release(width * 2**16)  # sixteen pages of every line
+            for some in splits.tiles(len(members), width, self.evaluations.block):
                 rows: Rows = some if bins is None else members[some]
                 if by_pair:
                     block = P.pair_block(matrix.values, references, matrix.pairs.at(rows), *both)

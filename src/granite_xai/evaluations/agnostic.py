@@ -6,21 +6,20 @@ On a device recombined rows are made there, the model is asked there, and its an
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from itertools import product
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
 from granite_xai.base.errors import GraniteError, InputError
 from granite_xai.base.typing import Coalition, FloatArray, PairwiseShapley, Terms
-from granite_xai.compute import Resources, Workspace, progress
+from granite_xai.compute import BLOCK, slices
 from granite_xai.compute.compiled import device_faults
 from granite_xai.compute.primitives import Array, ArrayNamespace
-from granite_xai.evaluations.evaluations import Matrix, cells_of
-from granite_xai.evaluations.plan import Distinct, Plan
+from granite_xai.evaluations.evaluations import Matrix
+from granite_xai.evaluations.plan import Distinct
 from granite_xai.models import DEFAULT_BATCH, Predictor
 from granite_xai.models.networks import number_matrix
 from granite_xai.models.predictor import Raised
@@ -91,6 +90,10 @@ class EvaluationRange:
             text = f"no prediction is larger than {largest:.3g} in size; "
             raise out_of_range(text + f"from {SMALLEST_SIZE:g} on they can be explained.")
 
+    def note_change(self, one: FloatArray, other: FloatArray) -> None:
+        """Take note of how much two answers for the same rows differ."""
+        self.changed = max(self.changed, float(np.max(np.abs(one - other))))
+
     @property
     def single_precision(self) -> bool:
         """Every value is exactly a float32, and not all are integers."""
@@ -102,13 +105,12 @@ def evaluate_matrix(
     table: Table,
     columns: Coalition,
     distinct: Distinct,
-    space: Workspace | None = None,
+    block: int = BLOCK,
 ) -> FloatArray:
     """``E_S[u, n] = F(value u on S, row n elsewhere)``, shape (U, n)."""
-    space = Workspace() if space is None else space
-    result = space.empty((len(distinct), table.n_rows))
+    result = np.empty((len(distinct), table.n_rows))
     # Blocks of whole lines while they are short enough, otherwise parts of single lines.
-    size = _affordable(predictor, table, space)
+    size = _affordable(predictor, table, block)
     step, width = max(1, size // table.n_rows), min(table.n_rows, size)
     for line, row in product(range(0, len(distinct), step), range(0, table.n_rows, width)):
         donors, base = (
@@ -116,58 +118,20 @@ def evaluate_matrix(
             np.arange(table.n_rows)[row : row + width],
         )
         every = np.tile(base, len(donors))
-        block = predictor.recombined(
+        answers = predictor.recombined(
             table, every, table, np.repeat(donors, len(base)), sorted(columns)
         )
-        result[line : line + step, row : row + width] = block.reshape(len(donors), len(base))
-        space.release()
+        result[line : line + step, row : row + width] = answers.reshape(len(donors), len(base))
     return result
 
 
-def _affordable(predictor: Predictor, table: Table, space: Workspace) -> int:
+def _affordable(predictor: Predictor, table: Table, block: int) -> int:
     """Recombined rows whose places, cells and answers fit a block, before the model itself begins to work."""
     indices, cells = 32, 24 * table.n_columns + 48
-    if space.block >= (indices + cells) * predictor.batch_size:
-        return int(
-            np.clip(
-                (space.block - cells * predictor.batch_size) // indices, predictor.batch_size, CHUNK
-            )
-        )
-    return max(1, space.block // (indices + cells))
-
-
-def evaluate_plan(
-    matrix: Callable[[Coalition, Distinct], Any],
-    plan: Plan,
-    resources: Resources,
-    extent: EvaluationRange,
-    predictions: FloatArray,
-    offset: float,
-    space: Workspace,
-    known: Mapping[Coalition, Matrix] = MappingProxyType({}),
-    primitives: ArrayNamespace | None = None,
-) -> Iterator[tuple[Coalition, Matrix]]:
-    """Each planned matrix (of the model or its trees, which may be written to) in turn, centred by the offset."""
-    # A row with its own values is the row itself: the diagonal is compared with the predictions, which are centred.
-    # Equal neighbouring lines are joined: values that neither the model nor bins tell apart. Matrices that are
-    # ``known`` from an interrupted run, and that the range has seen, are passed on.
-    for columns, distinct in progress(
-        plan.stores.items(), resources, "evaluations", len(plan.stores)
-    ):
-        if columns in known:
-            yield columns, known[columns]
-            continue
-        values = extent.see(matrix(columns, distinct), primitives)
-        values -= offset
-        carriers = np.arange(plan.n_rows) if distinct.levels is None else distinct.representatives
-        again = cells_of(values, distinct.codes[carriers], carriers, primitives)
-        extent.changed = max(extent.changed, float(np.max(np.abs(again - predictions[carriers]))))
-        found, apart = (
-            Matrix(values, distinct.codes, distinct.levels),
-            columns in plan.binned or primitives is not None,
-        )
-        yield columns, found if apart or distinct.levels is not None else found.joined(space)
-        del values, found  # nobody may hold the last one while the next is made
+    if block >= (indices + cells) * predictor.batch_size:
+        rows = (block - cells * predictor.batch_size) // indices
+        return int(np.clip(rows, predictor.batch_size, CHUNK))
+    return max(1, block // (indices + cells))
 
 
 class ShapleySums:
@@ -182,16 +146,16 @@ class ShapleySums:
         wanted: Mapping[PairwiseShapley, Terms],
         predictions: FloatArray,
         everything: Coalition,
-        space: Workspace,
+        block: int,
     ) -> None:
-        self._wanted, self._everything, self._space = wanted, everything, space
+        self._wanted, self._everything, self._block = wanted, everything, block
         self.values: dict[PairwiseShapley, FloatArray] = {}
         n = len(predictions)
         for term, terms in wanted.items():
             # The full coalition reads the row's own prediction, the empty one the reference's.
             own, reference = terms.get(everything, 0.0), terms.get(frozenset(), 0.0)
-            self.values[term] = space.empty((n, n))
-            for part in space.slices(n, 16 * n):
+            self.values[term] = np.empty((n, n))
+            for part in slices(n, 16 * n, block):
                 self.values[term][part] = (
                     own * predictions[part, None] + reference * predictions[None, :]
                 )
@@ -205,7 +169,7 @@ class ShapleySums:
                 for term, terms in self._wanted.items()
                 if terms.get(coalition)
             }
-            for part in self._space.slices(n if reading else 0, 8 * (2 * n + count)):
+            for part in slices(n if reading else 0, 8 * (2 * n + count), self._block):
                 if coalition == store:
                     lines = matrix.values[matrix.codes[part]]
                 else:

@@ -18,9 +18,10 @@ from granite_xai.base.typing import (
     PairwiseShapley,
     Term,
 )
-from granite_xai.compute import Workspace
+from granite_xai.compute import BLOCK, slices
 from granite_xai.compute.primitives import ArrayNamespace, Pairs
 from granite_xai.evaluations.steps import Steps, Vectors
+from granite_xai.evaluations.values import FineCurve
 from granite_xai.tables import Table
 
 Reading = tuple[
@@ -70,25 +71,23 @@ class Matrix:
             self.codes, np.arange(len(self.codes)) if self.columns is None else self.columns
         )
 
-    def restrict(
-        self, rows: IntArray, space: Workspace, primitives: ArrayNamespace | None = None
-    ) -> Matrix:
+    def restrict(self, rows: IntArray, primitives: ArrayNamespace | None = None) -> Matrix:
         """Only these rows; cut out, with only the values that occur in them, where those are few."""
         part = Matrix(self.values, self.codes[rows], self.levels, self.pairs.columns[rows])
-        return part if part.has_many else part.compact(space, primitives)
+        return part if part.has_many else part.compact(primitives)
 
-    def compact(self, space: Workspace, primitives: ArrayNamespace | None = None) -> Matrix:
+    def compact(self, primitives: ArrayNamespace | None = None) -> Matrix:
         """The same as a matrix of its own."""
         if self.columns is None:
             return self
         lines, _, codes = self.present
         if primitives is None:
-            values = cut_out(self.values, lines, self.columns, space)
+            values = cut_out(self.values, lines, self.columns)
         else:
             values = primitives.take(primitives.take(self.values, lines, 0), self.columns, 1)
         return Matrix(values, codes, None if self.levels is None else self.levels[lines])
 
-    def joined(self, space: Workspace) -> Matrix:
+    def joined(self) -> Matrix:
         """Equal neighbouring lines as one."""
         values, new = self.values, np.ones(len(self.values), dtype=np.bool_)
         alike = 1 + np.flatnonzero(np.all(values[1:, :8] == values[:-1, :8], axis=1))
@@ -96,18 +95,14 @@ class Matrix:
         if new.all():
             return self
         every = np.arange(values.shape[1])
-        return Matrix(
-            cut_out(values, np.flatnonzero(new), every, space), (np.cumsum(new) - 1)[self.codes]
-        )
+        return Matrix(cut_out(values, np.flatnonzero(new), every), (np.cumsum(new) - 1)[self.codes])
 
 
-def cut_out(values: FloatArray, lines: IntArray, columns: IntArray, space: Workspace) -> FloatArray:
-    """Some lines and columns of a matrix: short lines together, a block at a time, long ones one by one."""
-    result = space.empty((len(lines), len(columns)))
+def cut_out(values: FloatArray, lines: IntArray, columns: IntArray) -> FloatArray:
+    """Some lines and columns of a matrix: short lines together, long ones one by one."""
     if len(columns) < LONG:
-        for part in space.slices(len(lines), 8 * len(columns)):
-            result[part] = values[np.ix_(lines[part], columns)]
-        return result
+        return np.asarray(values[np.ix_(lines, columns)])
+    result = np.empty((len(lines), len(columns)))
     for own, line in zip(result, lines, strict=True):
         values[line].take(columns, out=own, mode="clip")  # by default the result is buffered
     return result
@@ -193,29 +188,48 @@ class Coordinates:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GridColumn:
-    """What a column on a grid changes in its own gap (C22)."""
+    """What a column on a grid changes in its own gap (C22).
 
-    predictions: FloatArray  # (n,) float: ``E_S[code(n), n]``: F at the rows with the column snapped, centred
-    ends: FloatArray  # (2, n) float: ``E_S`` at the smallest and the largest value, for curves beyond the grid alone
-    bins: Mapping[Reading, Bins]  # from (masking, S) to the bin of each row's snapped value
-    against: Mapping[
-        Reading, FloatArray
-    ]  # from (masking, S) to ``F(x_S, b)`` at each row's snapped value
+    Parameters
+    ----------
+    predictions : array of shape (n,)
+        ``E_S[code(n), n]``: F at the rows with the column snapped, centred.
+    ends : array of shape (2, n), optional
+        ``E_S`` at the smallest and the largest value, for curves beyond a grid of quantiles alone.
+    fine : FineCurve, optional
+        Where a pilot chose the values: how curves run between them.
+    bins : mapping
+        From (masking, S) to the bin of each row's snapped value.
+    against : mapping
+        From (masking, S) to ``F(x_S, b)`` at each row's snapped value.
+    """
+
+    predictions: FloatArray
+    ends: FloatArray | None
+    fine: FineCurve | None
+    bins: Mapping[Reading, Bins]
+    against: Mapping[Reading, FloatArray]
 
     def restrict(self, rows: IntArray) -> GridColumn:
         """Only these rows."""
-        return GridColumn(*(of_rows(getattr(self, each.name), rows) for each in fields(self)))
+        return GridColumn(
+            predictions=self.predictions[rows],
+            ends=None if self.ends is None else self.ends[:, rows],
+            fine=self.fine,
+            bins=of_rows(self.bins, rows),
+            against=of_rows(self.against, rows),
+        )
 
 
-def of_rows(known: Any, rows: IntArray, *space: Any) -> Any:
+def of_rows(known: Any, rows: IntArray, primitives: ArrayNamespace | None = None) -> Any:
     """What is known of some of the rows: arrays have these last; others restrict themselves; mappings hold many."""
     if isinstance(known, Mapping):
-        return {key: of_rows(each, rows, *space) for key, each in known.items()}
+        return {key: of_rows(each, rows, primitives) for key, each in known.items()}
     if isinstance(known, tuple):
         return tuple(of_rows(each, rows) for each in known)
     if known is None or isinstance(known, np.ndarray):
         return None if known is None else known[..., rows]
-    return known.restrict(rows, *space) if isinstance(known, Matrix) else known.restrict(rows)
+    return known.restrict(rows, primitives) if isinstance(known, Matrix) else known.restrict(rows)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -242,9 +256,7 @@ class Evaluations:
         AleColumn, Steps
     ]  # from a column and a number of intervals to the predictions along the column
     everything: Coalition  # all column positions
-    space: Workspace = field(
-        default_factory=Workspace
-    )  # holds matrices and attributions, also of a node's children
+    block: int = BLOCK  # bytes of what is computed at a time from these
     coordinates: Coordinates | None = (
         None  # where each row lies in its columns, for a baseline chosen in each region
     )
@@ -282,7 +294,6 @@ class Evaluations:
 
     def stored(self, term: Term) -> tuple[Matrix, bool]:
         """The matrix of an attribution, a coalition or its complement, and whether it is the term's own."""
-        self.space.release()  # of what was read before
         if isinstance(term, PairwiseShapley):
             return self.attributions[term], True
         store, shown = self.stored_as[term]  # type: ignore[index]
@@ -291,13 +302,13 @@ class Evaluations:
     def matrix(self, columns: Coalition) -> Matrix:
         """``E_S``; where its complement was evaluated instead, the transpose, one line a row."""
         matrix, shown = self.stored(columns)
-        matrix = matrix.compact(self.space, self.primitives)
+        matrix = matrix.compact(self.primitives)
         if self.primitives is not None:
             matrix = replace(matrix, values=self.primitives.host(matrix.values))
         if shown:
             return matrix
-        values = self.space.empty((self.n_rows, self.n_rows))
-        for part in self.space.slices(self.n_rows, 8 * (self.n_rows + len(matrix.values))):
+        values = np.empty((self.n_rows, self.n_rows))
+        for part in slices(self.n_rows, 8 * (self.n_rows + len(matrix.values)), self.block):
             values[part] = matrix.values[:, part].T.take(matrix.codes, axis=1)
         return Matrix(values, np.arange(self.n_rows))
 
@@ -316,14 +327,11 @@ class Evaluations:
     def restrict(self, rows: IntArray) -> Evaluations:
         """The same evaluations for some of the rows (positions within this node)."""
         # These are the same for any rows.
-        kept = ("offset", "stored_as", "everything", "space", "primitives")
+        kept = ("offset", "stored_as", "everything", "block", "primitives")
         own = (each.name for each in fields(self) if each.name not in kept)
         return replace(
             self,
-            **{
-                name: of_rows(getattr(self, name), rows, self.space, self.primitives)
-                for name in own
-            },
+            **{name: of_rows(getattr(self, name), rows, self.primitives) for name in own},
         )
 
     def on(self, primitives: ArrayNamespace | None) -> Evaluations:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass, replace
 from operator import itemgetter
 from typing import Any
@@ -12,8 +11,6 @@ import numpy as np
 from granite_xai.base import errors as recorder
 from granite_xai.base.errors import Diagnostics, ModelError, ModelWarning
 from granite_xai.base.typing import Elementwise, FloatArray, IntArray, PairLoss
-from granite_xai.evaluations.agnostic import Resident
-from granite_xai.evaluations.plan import Distinct
 from granite_xai.models import Predictor, Rows
 from granite_xai.tables import Table, nudged, recombine
 
@@ -21,6 +18,7 @@ _ENTERS = "This enters the noise floor: disagreement below it is reported as not
 # Changes, as shares of the standard deviation, that other orders of summation may explain; by single precision.
 _RELATIVE = {False: 1e-7, True: 1e-3}
 _PROBED, _REVERSED = 64, 7  # rows of a probe, at most; those that are sent alone and reversed
+PROBED_ROWS = 4 * 64 + 7  # sent to the model by a probe, at most
 _JUMP = 0.01  # share of the standard deviation from which a jump would hide what is asked for
 
 
@@ -33,7 +31,6 @@ class Probe:
     moved: float  # when every float moves one representable value up or down, the larger of two medians
     mutates: bool  # whether the model wrote into its input
     seconds_per_row: float
-    seconds_per_call: float = 0.0
     refused: bool = False  # whether it failed on moved values, as lookups do
     others: tuple[Probe, ...] = ()  # of further outputs
 
@@ -51,7 +48,8 @@ def probe(predictor: Predictor, table: Table, diagnostics: Diagnostics | None = 
     gaps = (again - first, back[:, ::-1] - first[:, :_REVERSED])
     figures = np.stack([*(np.max(np.abs(each), axis=1) for each in gaps), medians], axis=1).tolist()
     every = [
-        Probe(a, b, c, watch.mutated, *watch.costs(), refused is not None) for a, b, c in figures
+        Probe(a, b, c, watch.mutated, watch.seconds_per_row(), refused is not None)
+        for a, b, c in figures
     ]
     if refused is not None and diagnostics is not None:  # it may as well fail at random
         diagnostics.note("failed_on_moved_values", refused)
@@ -81,13 +79,12 @@ class _Watch:
         self.mutated = self.mutated or not _equal(sent[0], build(slice(None)))
         return values
 
-    def costs(self) -> tuple[float, float]:
-        """Seconds a row and seconds a call, from the line through a small and a large call."""
+    def seconds_per_row(self) -> float:
+        """Seconds a row, from the line through a small and a large call."""
         large, small = min(self.timings[:2], key=itemgetter(1)), self.timings[2]
         if large[0] == small[0]:
-            return min(large[1], small[1]) / large[0], 0.0
-        per_row = max(large[1] - small[1], 0.0) / (large[0] - small[0])
-        return per_row, max(small[1] - small[0] * per_row, 0.0)
+            return min(large[1], small[1]) / large[0]
+        return max(large[1] - small[1], 0.0) / (large[0] - small[0])
 
 
 def _equal(sent: Any, fresh: Any) -> bool:
@@ -167,6 +164,13 @@ def inconstancy(error: float, changed: float, spread: float, float32: bool) -> s
     return f"M09: the model's answers for the same rows differ by up to {changed:.3g} {within}: {why} {_ENTERS}"
 
 
+def large_integers(changed: float) -> str:
+    """The warning of a model that tells integers apart which float64 cannot hold (D20)."""
+    text = f"D20: the model's answers differ by up to {changed:.3g} for rows that differ only in integers beyond 2^53. "
+    text += "float64 cannot hold these integers, so that such rows count as equal here. "
+    return text + f"{_ENTERS} Subtract an offset from the column, or make it a category."
+
+
 def delta(found: Probe, scale: float, float32: bool) -> float:
     """Error of one value of the model: ``max(8 eps s, repeat, reorder, moved)``, ``s`` the largest value in size."""
     return max(round_off(scale, float32), found.repeat, found.reorder, found.moved)
@@ -207,61 +211,3 @@ def sampling_floor(
 ) -> float:
     """What sampled partial effects add to the floor: ``sum_S mean_n loss(2 * standard error)``; rows by sets."""
     return float(np.sum(np.average(loss(2.0 * standard_error), axis=0, weights=weights)))
-
-
-SIZES = (512, 4096, 32768)  # rows of the calls that are timed, until one takes as long as `LONG`
-LONG = 0.2  # seconds of a call that says enough about the next larger one
-PATIENT = 2.0  # seconds of one call from which calls are made smaller: progress is told, an interrupt heard
-
-
-@dataclass(frozen=True, slots=True)
-class Speed:
-    """Seconds a call and seconds a row, and the rows of one call."""
-
-    per_call: float
-    per_row: float
-    batch_size: int
-
-    def seconds(self, rows: float) -> float:
-        """Seconds for so many rows."""
-        return float(-(-rows // self.batch_size) * self.per_call + rows * self.per_row)
-
-    def at_least(self, per_row: float) -> Speed:
-        """The same, or slower."""
-        return replace(self, per_row=max(self.per_row, per_row))
-
-    def patient_batch(self) -> int:
-        """Rows of a call that takes about a second, a power of two; the batch size where it is not too slow."""
-        if self.seconds(self.batch_size) <= PATIENT:
-            return self.batch_size
-        return int(2 ** max(6, np.floor(np.log2(max(1.0 - self.per_call, 0.1) / self.per_row))))
-
-
-def bound(probed: Probe | None, batch_size: int) -> Speed:
-    """What a model takes at most, if larger calls cost no more a row than the small one of the probe."""
-    per_row = (
-        0.0
-        if probed is None
-        else probed.seconds_per_row + probed.seconds_per_call / min(64, batch_size)
-    )
-    return Speed(0.0, per_row, batch_size)
-
-
-def measured(predictor: Predictor, table: Table, most: int, there: Resident | None = None) -> Speed:
-    """Time larger and larger calls of recombined rows, ours included, up to the size of a batch or of all the work."""
-    # ``there``: the model on a device, which is asked for whole lines of a matrix.
-    largest = max(1, min(predictor.batch_size if there is None else there.batch_size, most))
-    sizes = [min(64, largest), *(size for size in SIZES if size < largest), largest]
-    timings: list[tuple[int, float]] = []
-    for size in dict.fromkeys(sizes):
-        rows, begin = np.arange(size, dtype=np.intp) % table.n_rows, time.perf_counter()
-        if there is None:
-            predictor.recombined(table, rows, table, rows[::-1], (0,))
-        else:
-            there.matrix(frozenset({0}), Distinct(rows[:0], rows[: max(1, size // table.n_rows)]))
-        timings.append((size, time.perf_counter() - begin))
-        if timings[-1][1] >= LONG:
-            break
-    (few, short), (many, long) = timings[-2:] if len(timings) > 1 else ((0, 0.0), timings[0])
-    slope = max((long - short) / (many - few), long / many / 4)
-    return Speed(max(long - many * slope, 0.0), slope, largest if there else predictor.batch_size)

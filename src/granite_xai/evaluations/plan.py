@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from granite_xai.base.errors import ResourceError
 from granite_xai.base.typing import Coalition, IntArray
-from granite_xai.compute import Resources, require_budget
+from granite_xai.compute import MemoryNeeds, Resources, require_budget
+from granite_xai.evaluations.values import LearnedValues, ValueCells
 from granite_xai.tables import Table
 
 
@@ -27,23 +27,43 @@ class Distinct:
         return len(self.representatives)
 
 
+Values = int | LearnedValues | None  # of a column: so many quantiles, chosen by a pilot, or all
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Grid:
-    """By position, the columns that are snapped to a few of their values: the level that stands for each of theirs."""
+    """The columns that are snapped to a few of their values, by position.
+
+    Parameters
+    ----------
+    columns : mapping of position to array of shape (n_levels,)
+        The level that stands for each level of the column.
+    cells : mapping of position to ValueCells
+        Where a pilot chose the values, what it learned.
+    """
 
     columns: Mapping[int, IntArray] = field(default_factory=dict)
+    cells: Mapping[int, ValueCells] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, table: Table, size: int | None) -> Grid:
-        """The ordered columns with more than ``size`` values; none without a size, or in a table of one column."""
-        if size is None or table.n_columns == 1:
+    def of(cls, table: Table, values: Values) -> Grid:
+        """The columns of a table that have more values than are evaluated.
+
+        None of a table with one column: there is nothing to combine its values with.
+        """
+        if values is None or table.n_columns == 1:
             return cls()
+        if isinstance(values, LearnedValues):
+            return cls(values.stand_ins(table), values.columns)
         many = (
-            c
-            for c in table.columns
-            if len(c.levels) > size and c.kind not in ("nominal", "boolean")
+            column for column in table.columns if column.is_ordered and len(column.levels) > values
         )
-        return cls({c.position: nearest(np.bincount(c.codes[c.codes >= 0]), size) for c in many})
+        return cls(
+            {
+                column.position: nearest(np.bincount(column.codes[column.codes >= 0]), values)
+                for column in many
+            }
+        )
 
     def distinct(self, table: Table, position: int) -> Distinct:
         """The grid of one column, and the value of it that stands for each row's own; missing stays missing."""
@@ -84,9 +104,9 @@ MEMBER = 80  # bytes of a column in a set of columns
 CHEAP = 2**24  # bytes of sets of columns that any plan may make before it is refused
 
 
-def footprint(table: Table, members: int = 0, vectors: int = 0) -> int:
+def footprint(n_rows: int, n_columns: int, members: int, vectors: int = 0) -> int:
     """Bytes of a table, of the columns of all sets that the plan names, and of further numbers kept of each row."""
-    return CELL * table.n_rows * table.n_columns + 8 * vectors * table.n_rows + MEMBER * members
+    return CELL * n_rows * n_columns + 8 * vectors * n_rows + MEMBER * members
 
 
 def require_room(table: Table, resources: Resources) -> None:
@@ -99,12 +119,12 @@ def require_room(table: Table, resources: Resources) -> None:
     grid = SMALLEST if resources.max_grid == "auto" else resources.grid or table.n_rows
     levels = sorted(min(len(column.levels), grid) for column in table.columns)
     evaluations = 8 * table.n_rows * (sum(levels[:-1]) + levels[-2])
-    try:
-        require_budget(resources, footprint(table, members), evaluations)
-    except ResourceError:
-        # Refused, but the limit that the error names shall be enough for the whole plan as well.
-        require_budget(resources, footprint(table, 3 * members, 6 * table.n_columns), evaluations)
-        raise
+    rows, columns = table.n_rows, table.n_columns
+    least = MemoryNeeds(footprint(rows, columns, members), evaluations)
+    if least.least_limit > resources.memory_limit:
+        # The limit that the error names shall be enough for the whole plan.
+        whole = MemoryNeeds(footprint(rows, columns, 3 * members, 6 * columns), evaluations)
+        require_budget(resources, whole, rows, ["fewer columns (features=)"])
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -15,7 +15,6 @@ from scipy.special import ndtr, ndtri
 
 from granite_xai.base.errors import InputError, column_text
 from granite_xai.base.typing import Coalition, FloatArray, IntArray
-from granite_xai.compute import Workspace
 from granite_xai.masking.bins import level_codes, ranks_among
 from granite_xai.models import Predictor, Rows
 from granite_xai.tables import Column, Table
@@ -75,7 +74,6 @@ class Copula:
         table: Table,
         visible: Coalition,
         carriers: IntArray,
-        space: Workspace,
     ) -> FloatArray:
         """F of the visible values of each carrier with hidden ones by every row's residuals, (carriers, n)."""
         shown, hidden = sorted(visible), [j for j in range(table.n_columns) if j not in visible]
@@ -85,7 +83,8 @@ class Copula:
         slopes = slopes @ self.correlations[np.ix_(shown, hidden)]
         scores, n = self.scores(table), table.n_rows
         expected = scores[:, shown] @ slopes
-        residuals, result = scores[:, hidden] - expected, space.empty((len(carriers), n))
+        residuals = scores[:, hidden] - expected
+        result = np.empty((len(carriers), n))
         step = max(1, CELLS // n)
         for start in range(0, len(carriers), step):
             rows = carriers[start : start + step]

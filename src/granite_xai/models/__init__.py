@@ -26,6 +26,7 @@ from granite_xai.models.output import (
     read_numbers,
 )
 from granite_xai.models.predictor import DEFAULT_BATCH, Predictor, Rows, Usage, together
+from granite_xai.models.remote import Workers
 from granite_xai.tables import Table
 
 __all__ = [
@@ -49,9 +50,21 @@ def as_predictor(
     output: Any = None,
     response: str = "auto",
     batch_size: int | None = None,
+    n_jobs: int | None = None,
+    device: str = "cpu",
     record: Record = None,
 ) -> Predictor:
-    """Turn any model into a function from tables to one number a row (options as in `Granite`), not called yet."""
+    """Turn any model into a function from tables to one number a row, not called yet.
+
+    Parameters
+    ----------
+    model, output, response, n_jobs
+        As in `Granite`.
+    batch_size, device
+        As in `Resources`.
+    record : Diagnostics, optional
+        Remembers the warnings about the model.
+    """
     if isinstance(model, Predictor):
         return model
     if batch_size is not None:
@@ -66,7 +79,7 @@ def as_predictor(
         raise ModelError(message, code="M21", argument="model", hint=_PASS_A_MODEL) from error
     if found.warning is not None:
         (warn if record is None else record.warn)(found.warning, ModelWarning)
-    return Predictor(found, batch_size)
+    return Predictor(found, batch_size, Workers(n_jobs=n_jobs, device=device, record=record))
 
 
 def for_table(model: Any, table: Table, output: Any, **how: Any) -> Predictor:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import takewhile
 from numbers import Real
@@ -177,6 +177,41 @@ class ModelOutput(NamedTuple):
     is_module: bool = (
         False  # whether what is prepared is an array where the model is, and so is its answer
     )
+
+    def taken(self, returned: Any) -> tuple[Any, Choice]:
+        """What the model returned as one array, and the output that is taken from it."""
+        if self.unpack is None:
+            return returned, self.choice
+        return self.unpack(returned, self.choice)
+
+
+def read_outputs(
+    returned: Any, count: int, outputs: Sequence[ModelOutput]
+) -> tuple[list[FloatArray], bool]:
+    """Read every explained output of what the model returned.
+
+    Parameters
+    ----------
+    returned : object
+        The model's answer.
+    count : int
+        Rows that it was asked about.
+    outputs : sequence of ModelOutput
+        How each output is read.
+
+    Returns
+    -------
+    list of arrays, bool
+        The numbers of each output, and whether they are of single precision.
+    """
+    numbers: list[FloatArray] = []
+    is_float32 = False
+    for output in outputs:
+        values, choice = output.taken(returned)
+        column, single = read_answer(values, count, choice)
+        numbers.append(column)
+        is_float32 = is_float32 or single
+    return numbers, is_float32
 
 
 def read_classes(send: Send, scale: Scale, classes: Classes, output: Any) -> ModelOutput:

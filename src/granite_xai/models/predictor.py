@@ -5,8 +5,8 @@ from __future__ import annotations
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from copy import copy, deepcopy
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -18,16 +18,18 @@ from granite_xai.base.errors import ModelError, count_text, listing
 from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.compute.primitives import ArrayNamespace
 from granite_xai.models.output import (
-    Choice,
     ModelOutput,
     first_line,
     one_column,
     outside_unit_interval,
-    read_answer,
+    read_outputs,
 )
+from granite_xai.models.remote import RemoteModel, WorkerAnswer, Workers
 from granite_xai.tables import Table, recombine
 
 DEFAULT_BATCH = 2**16  # rows of one call where the user sets none: fixed, so that repeats are equal
+WORKER_BATCHES = 128  # batches of a request while workers are active, where the user sets no size
+SMALLEST_BATCH = 256  # rows of these, at least: what a worker gets is worth its way
 _SHOWN = 5
 _CHECK = "Check the model on these rows."
 
@@ -43,7 +45,12 @@ class Usage(NamedTuple):
 class Predictor:
     """A model as a function from tables to one number a row, called from one thread at a time (see `as_predictor`)."""
 
-    def __init__(self, model_output: ModelOutput, batch_size: int | None = None) -> None:
+    def __init__(
+        self,
+        model_output: ModelOutput,
+        batch_size: int | None = None,
+        workers: Workers | None = None,
+    ) -> None:
         self.model_output, self.label, self.classes = (
             model_output,
             model_output.label,
@@ -51,6 +58,7 @@ class Predictor:
         )
         self.is_probability = model_output.choice.scale == "probability"
         self.batch_size = DEFAULT_BATCH if batch_size is None else batch_size
+        self.workers = Workers() if workers is None else workers
         self.usage = Usage()
         self.native_float32 = False  # whether it has answered in single precision
         self.outputs: Mapping[
@@ -155,12 +163,58 @@ class Predictor:
     def evaluate_every(self, build: Callable[[slice | IntArray], Any], rows: Rows) -> FloatArray:
         """The same of each output, (outputs, rows), in one call of the model a batch."""
         values = np.empty((len(self.outputs) or 1, rows.count), dtype=np.float64)
-        for start in range(0, rows.count, self.batch_size):
-            batch = slice(start, min(start + self.batch_size, rows.count))
-            values[:, batch] = self._batch(build, batch, rows)
-            if self._watch is not None:
-                self._watch(batch.stop - batch.start)
+        batches = self._batches(rows.count)
+        with closing(self._answers(build, batches, rows)) as answers:
+            for batch, answer in zip(batches, answers, strict=True):
+                values[:, batch] = answer
+                if self._watch is not None:
+                    self._watch(batch.stop - batch.start)
         return values
+
+    def _batches(self, count: int) -> list[slice]:
+        """Where the rows of a request are cut: counts decide, never the number of workers."""
+        size = self.batch_size
+        if size == DEFAULT_BATCH and self.workers.active:
+            size = min(size, max(SMALLEST_BATCH, -(-count // WORKER_BATCHES)))
+        return [slice(start, min(start + size, count)) for start in range(0, count, size)]
+
+    def _answers(
+        self, build: Callable[[slice | IntArray], Any], batches: Sequence[slice], rows: Rows
+    ) -> Generator[list[FloatArray]]:
+        """What each batch is answered, by workers as far as there are any, otherwise here."""
+        answered = 0
+        model = RemoteModel(asked=self.model_output, outputs=self._explained)
+        with closing(self.workers.answers(model, build, batches)) as answers:
+            for batch, answer in zip(batches, answers, strict=False):
+                yield self._of_worker(answer, build, batch, rows)
+                answered += 1
+        for batch in batches[answered:]:
+            yield self._batch(build, batch, rows)
+
+    def _of_worker(
+        self,
+        answer: WorkerAnswer,
+        build: Callable[[slice | IntArray], Any],
+        batch: slice,
+        rows: Rows,
+    ) -> list[FloatArray]:
+        """The checked answer of a worker; one that failed is asked for here, where it is explained."""
+        with self._lock:
+            self._count(batch.stop - batch.start, answer.seconds)
+            self._note_precision(answer.float32)
+        if answer.raised is None:
+            return [self._checked(numbers, rows, batch.start) for numbers in answer.outputs]
+        self._batch(build, batch, rows)
+        failing = rows.at(batch)
+        message = f"the model raised on a worker ({answer.raised}) at {failing.text()}; "
+        raise ModelError(
+            message + "asked in this process, it did not.",
+            code="M07",
+            argument="model",
+            columns=failing.names,
+            rows=failing.labels(),
+            hint="Check that workers have what the model needs, or pass n_jobs=1.",
+        )
 
     def _batch(
         self, build: Callable[[slice | IntArray], Any], batch: slice, rows: Rows
@@ -181,18 +235,27 @@ class Predictor:
         sent = self.model_output.prepare(frame)
         with self._lock:
             # Read while the lock is held: the answer may be a buffer that the next call overwrites.
-            returned, found = self._answer(sent, count), []
-            for each in self.outputs.values() or (self,):
-                values, choice = each.taken(returned)
-                numbers, single = read_answer(values, count, choice)
-                self.native_float32 = each.native_float32 = self.native_float32 or single
-                found.append(numbers)
-        return found
+            returned = self._answer(sent, count)
+            numbers, is_float32 = read_outputs(returned, count, self._explained)
+            self._note_precision(is_float32)
+        return numbers
 
-    def taken(self, returned: Any) -> tuple[Any, Choice]:
-        """What the model returned as one array, and the output that is taken from it."""
-        unpack, choice = self.model_output.unpack, self.model_output.choice
-        return (returned, choice) if unpack is None else unpack(returned, choice)
+    @property
+    def _explained(self) -> tuple[ModelOutput, ...]:
+        """Each output that is read of an answer."""
+        if not self.outputs:
+            return (self.model_output,)
+        return tuple(output.model_output for output in self.outputs.values())
+
+    def _note_precision(self, is_float32: bool) -> None:
+        if is_float32:
+            for predictor in (self, *self.outputs.values()):
+                predictor.native_float32 = True
+
+    def _count(self, rows: int, seconds: float) -> None:
+        """Take note of one call, here or on a worker."""
+        past = self.usage
+        self.usage = Usage(past.calls + 1, past.rows + rows, past.seconds + seconds)
 
     def _answer(self, sent: Any, count: int) -> Any:
         """What the model answers to what it takes, counted."""
@@ -202,8 +265,7 @@ class Predictor:
         except Exception as error:
             raise Raised(error) from error
         finally:
-            past, spent = self.usage, time.perf_counter() - begin
-            self.usage = Usage(past.calls + 1, past.rows + count, past.seconds + spent)
+            self._count(count, time.perf_counter() - begin)
 
     def on_device(
         self, sent: Any, count: int, take: Callable[[Any], Any], primitives: ArrayNamespace
@@ -211,7 +273,7 @@ class Predictor:
         """F of rows that lie on a device, as an array there; None where a value is no number or no probability."""
         xp = primitives.xp
         with self._lock:
-            values, choice = self.taken(self._answer(sent, count))
+            values, choice = self.model_output.taken(self._answer(sent, count))
             values = take(values)
             self.native_float32 = self.native_float32 or values.dtype == xp.float32
             numbers = one_column(xp.astype(values, xp.float64), count, choice, values)

@@ -26,6 +26,7 @@ def read_target(
     predictor: Predictor,
     needed: bool = True,
     probability_loss: str | None = None,
+    asked: str = "a question about risk",
 ) -> FloatArray | None:
     """The target as numbers, for a classifier 1 where it is the explained class and 0 elsewhere; None: not needed."""
     if needed and predictor.outputs and y is not None:  # a column for each output
@@ -40,7 +41,7 @@ def read_target(
             own = [getattr(y, "iloc", np.asarray(y))[:, k] for k in range(len(ones))]
         each = zip(own, ones, strict=True)
         read: Any = [
-            read_target(column, table, one, True, probability_loss) for column, one in each
+            read_target(column, table, one, True, probability_loss, asked) for column, one in each
         ]
         return np.stack(read, axis=1)
     if not needed:
@@ -48,7 +49,8 @@ def read_target(
             _check_length(y, table)
         return None
     if y is None:
-        raise _wrong("behavior='risk' needs y.", "T01", "Pass the target as the second argument.")
+        text = f"{asked} needs y: it is about losses, and a loss compares a prediction with the target."
+        raise _wrong(text, "T01", "Pass the target as the second argument.")
     if (
         probability_loss is not None and not predictor.is_probability
     ):  # a loss that is asked for and needs them
@@ -176,6 +178,52 @@ def read_weights(sample_weight: Any, table: Table) -> FloatArray:
 
 def _weight_error(what: str, rows: Any = (), hint: str = _WEIGHT_HINT) -> InputError:
     return _wrong(f"sample_weight {what}.", "D43", hint, "sample_weight", rows)
+
+
+def read_clusters(clusters: Any, table: Table, argument: str = "clusters") -> IntArray:
+    """Number of the cluster that each row belongs to, from 0 in the order in which they appear.
+
+    Parameters
+    ----------
+    clusters : array or None
+        A label for each row, aligned with the table as y is. None: every row is a cluster of its own.
+    argument : str
+        What the caller calls them, for messages.
+
+    Raises
+    ------
+    InputError
+        D43: labels of other rows, not one label a row, missing labels.
+    """
+    if clusters is None:
+        return np.arange(table.n_rows)
+    _check_labels(clusters, table, argument, "D43")
+    try:
+        labels = np.asarray(clusters)
+    except ValueError as error:  # lists of different lengths
+        raise _cluster_error(argument, "has rows of different lengths") from error
+    if labels.shape != (table.n_rows,):
+        raise _cluster_error(argument, f"has shape {labels.shape}; X has {table.n_rows} rows")
+    absent = np.asarray(pd.isna(labels), dtype=bool)
+    if isinstance(clusters, np.ma.MaskedArray):
+        absent |= np.ma.getmaskarray(clusters)
+    if count := int(absent.sum()):
+        rows = table.row_labels(np.flatnonzero(absent)[:5])
+        what = count_text(count, "missing label" + "s" * (count > 1), rows)
+        hint = "A row that belongs to no other needs a label of its own; or drop these rows."
+        raise _wrong(f"{argument} has {what}.", "D43", hint, argument, rows)
+    numbers: dict[Any, int] = {}
+    try:
+        found = [numbers.setdefault(label, len(numbers)) for label in labels.tolist()]
+    except TypeError as error:
+        raise _cluster_error(
+            argument, f"holds labels that are no single values ({error})"
+        ) from error
+    return np.array(found, dtype=np.intp)
+
+
+def _cluster_error(argument: str, what: str) -> InputError:
+    return _wrong(f"{argument} {what}.", "D43", "Pass one label for each row.", argument)
 
 
 def read_rows(rows: Any, weights: FloatArray) -> IntArray:

@@ -1,13 +1,14 @@
 """The predictions of one set, factored: what belongs to the row, to the value, and to both.
 
 ``E[u, n]`` is the prediction for row n with the columns of a set S at their value u (method page,
-1.2). Centred both ways, with the shares ``p(u)`` of the values and the weights of the rows,
+"What the model is asked"). Centred both ways, with the shares ``p(u)`` of the values and the weights
+of the rows,
 
     E[u, n] = a[n] + b[u] + U[n] · V[u],
 
 where ``a`` is the mean over the values, ``b`` what is left on average over the rows, and the rest,
 the interaction, usually has few dimensions. With ``w[n] = V[own value of n]`` every masked model of
-a region is linear in means over its rows (design page 11.4):
+a region is linear in means over its rows (method page, "Sums over rows"):
 
     F(x_n)         = a[n] + b[n] + e[n],       e[n] the interaction at the row's own value
     S hidden       = a[n] + mean(b) + U[n] · mean(w)
@@ -30,6 +31,7 @@ ROUNDING = {
     True: 2.0**-19,
 }  # by single precision: 16 steps of the largest prediction
 KEPT_BY_SEARCH = 0.99  # share of the interaction's squares that a search must see
+MOST_SEARCHED = 6  # directions that a search reads, at most, but for nearly equal ones
 NEARLY_EQUAL = 0.9  # a rank never parts two directions whose strengths are closer than this ratio
 LINES_READ = 8  # values that tell the precision of a model
 MOST_DIRECTIONS = 512  # values up to which all directions are computed
@@ -204,7 +206,7 @@ def _search_rank(strengths: FloatArray) -> int:
     if total == 0.0:
         return 0
     explained = np.cumsum(strengths) / total
-    rank = 1 + int(np.count_nonzero(explained < KEPT_BY_SEARCH))
+    rank = min(1 + int(np.count_nonzero(explained < KEPT_BY_SEARCH)), MOST_SEARCHED)
     while rank < len(strengths) and strengths[rank] > NEARLY_EQUAL * strengths[rank - 1]:
         rank += 1
     return min(rank, len(strengths))

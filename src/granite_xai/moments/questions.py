@@ -44,6 +44,10 @@ def statistics_kind(question: ResolvedQuestion) -> type[Statistics] | None:
     """The sums that a question follows from; None: it needs the predictions themselves."""
     if question.first.layout.order > 1 or question.first.pairwise or question.second.pairwise:
         return None
+    layout = question.first.layout
+    everything = union(layout.players)
+    if any(union(members) == everything for members in layout.sets):
+        return None  # nothing is left to combine the set with
     sides = (question.question.first, question.question.second)
     explanations = tuple((side.masking.key, side.interaction.key) for side in sides)
     if any(getattr(side.masking, "sampler", "bins") == "copula" for side in sides):
@@ -112,7 +116,7 @@ def _matrix(evaluations: Evaluations, columns: Coalition) -> Matrix:
     """``E`` of a set as one matrix, where it was evaluated, or turned where its complement was."""
     matrix, is_own = evaluations.stored(columns)
     if is_own:
-        return matrix.compact(evaluations.space, evaluations.primitives)
+        return matrix.compact(evaluations.primitives)
     return evaluations.matrix(columns)
 
 

@@ -3,7 +3,7 @@
 Each class describes one set of one question. It says which *products* of a row's numbers are summed
 up, and how the disagreement, or the gap between both explanations, is read off their sums. Sums add
 up over rows: those of the cells of a grid of cuts tell the disagreement of every region that is made
-of cells (design page 11.4). The letters a, b, e, U, w are those of `factors`.
+of cells (method page, "Sums over rows"). The letters a, b, e, U, w are those of `factors`.
 
 Sums have the shape (..., n_bins, n_products); questions without conditional masking have one bin.
 The last product is the row's weight, so that the last sum is the mass.
@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 
@@ -22,8 +23,14 @@ from granite_xai.moments.factors import Factors
 
 def packed(vectors: FloatArray) -> FloatArray:
     """Products of all pairs of coordinates, the upper triangle in rows: (n, size) to (n, pairs)."""
-    first, second = np.triu_indices(vectors.shape[1])
-    return np.asarray(vectors[:, first] * vectors[:, second])
+    n_rows, size = vectors.shape
+    products = np.empty((n_rows, triangle_size(size)))
+    start = 0
+    for place in range(size):
+        end = start + size - place
+        np.multiply(vectors[:, place, None], vectors[:, place:], out=products[:, start:end])
+        start = end
+    return products
 
 
 def unpacked(triangles: FloatArray, size: int) -> FloatArray:
@@ -111,11 +118,11 @@ class Statistics(ABC):
         """Bin of each row; 0 where rows have none."""
         return np.zeros(self.n_rows, dtype=np.intp) if self.bins is None else self.bins
 
-    def shortened(self) -> Statistics:
+    def shortened(self) -> Self:
         """The same with only the directions that a search reads."""
         return type(self)(self.factors.shortened(), self.weights, self.target, self.bins)
 
-    def take(self, rows: IntArray) -> Statistics:
+    def take(self, rows: IntArray) -> Self:
         """The same for some of the rows; bins keep their numbers."""
         return type(self)(
             self.factors.take(rows),
@@ -126,7 +133,10 @@ class Statistics(ABC):
 
     def products(self) -> FloatArray:
         """What is summed up of each row, times its weight: (n_rows, n_products)."""
-        return np.asarray(self.unweighted_products() * self.weights[:, None])
+        products = self.unweighted_products()
+        if not np.all(self.weights == 1.0):
+            products *= self.weights[:, None]
+        return products
 
     @abstractmethod
     def unweighted_products(self) -> FloatArray:
@@ -162,6 +172,13 @@ class FullAgainstPure(LocalStatistics):
         return np.column_stack(
             [factors.interaction, factors.row_factors, factors.value_factors, ones]
         )
+
+    def mean_squared_gap(self) -> float:
+        """The disagreement of all rows as one region, without forming products."""
+        vectors = self.vectors()
+        shares = self.weights / self.weights.sum()
+        gaps = vectors @ swapped(shares @ vectors, self.rank)
+        return float(shares @ gaps**2)
 
     def unweighted_products(self) -> FloatArray:
         """What is summed up of each row."""

@@ -17,12 +17,14 @@ from granite_xai.base.files import check_size, entry, read_json, require, write_
 from granite_xai.estimator import Granite, fitted_view
 from granite_xai.explanation import Explanation
 from granite_xai.new_rows import Evaluation
+from granite_xai.persistence.findings import check_findings
 from granite_xai.persistence.fitted import (
     granite_from_dict,
     granite_to_dict,
     structure,
     without_unit,
 )
+from granite_xai.persistence.times import put_back, times_in
 from granite_xai.regions.partition import Partition
 from granite_xai.tables import (
     Table,
@@ -34,18 +36,25 @@ from granite_xai.tables import (
 )
 
 __all__ = ["load", "save"]
-OLDEST, VERSION = 2, 2  # of the schemas: files of every version between them are read
+OLDEST, VERSION = 2, 3  # of the schemas: files of every version between them are read
 _PREFIX = "granite-xai/"
 _KINDS: dict[str, type[Any]] = {
     kind.__name__.lower(): kind for kind in (Partition, Explanation, Evaluation, Granite)
 }
 _UNSIGNED = "0" * 64
 _CHECKSUM = re.compile(rb'"sha256": "([0-9a-f]{64})"')
+_TIMES = "times"  # the last entry: seconds of a fit, of which the checksum knows nothing
+_BEFORE_TIMES = f', "{_TIMES}": {{'.encode()
 
 Saved = Partition | Explanation | Evaluation | Granite
 
 
-def save(obj: Saved, path: str | os.PathLike[str], include_data: bool = False) -> Path:
+def save(
+    obj: Saved,
+    path: str | os.PathLike[str],
+    include_data: bool = False,
+    reproducible: bool = False,
+) -> Path:
     """Save a partition, an explanation, an evaluation or a fitted Granite as JSON; a model is never saved.
 
     The file is written completely or not at all. Without its rows a saved Granite still holds the distinct values of
@@ -58,6 +67,9 @@ def save(obj: Saved, path: str | os.PathLike[str], include_data: bool = False) -
     include_data : bool
         Keep the rows as well. Exact predictions, effects of several columns and baselines chosen in each region need
         the fitting rows. A partition has none.
+    reproducible : bool
+        Leave out the seconds that a fit took, so that equal fits have equal files, byte by byte. Without it they are
+        the last entry of the file, of which the checksum knows nothing.
 
     Raises
     ------
@@ -83,7 +95,11 @@ def save(obj: Saved, path: str | os.PathLike[str], include_data: bool = False) -
         "package": __version__,
         "sha256": _UNSIGNED,
     }
-    text = json.dumps({**head, **_content(obj, kind, include_data)}, allow_nan=False)
+    content = _content(obj, kind, include_data)
+    if isinstance(obj, Granite) and not reproducible:
+        times = times_in(obj.diagnostics_)
+        content |= {_TIMES: times} if times else {}
+    text = json.dumps({**head, **content}, allow_nan=False)
     raw = text.encode("ascii")
     try:
         check_size(raw, "what would be saved")
@@ -100,8 +116,9 @@ def load(path: str | os.PathLike[str], model: Any = None, verify: bool = True) -
     Parameters
     ----------
     model : object, optional
-        The model of a saved Granite; its predictions must be those it had. Without it the object applies, prints and
-        predicts from its curves, and everything that has to ask the model is an error.
+        The model of a saved Granite. It is asked about up to 1,000 rows, some of every region, and its predictions
+        must be those it had; ``diagnostics_["loaded"]`` says how many were compared. Without it the object applies,
+        prints and predicts from its curves, and everything that has to ask the model is an error.
     verify : bool
         Refuse a file that was changed after it was saved. The checksum notices accidents; it is no signature.
 
@@ -140,7 +157,12 @@ def load(path: str | os.PathLike[str], model: Any = None, verify: bool = True) -
         return Partition.from_dict(content)
     table = _table(data, kind)
     if kind == "granite":
-        return granite_from_dict(content, model, table, kind)
+        granite = granite_from_dict(content, model, table, kind)
+        if _TIMES in data:
+            require(list(data)[-1] == _TIMES, _TIMES, "are not the last entry of the file")
+            put_back(granite.diagnostics_, data[_TIMES], _TIMES)
+            check_findings(granite.diagnostics_, _TIMES)
+        return granite
     content = without_unit(content, "ratios")
     found: Explanation | Evaluation = structure(table).read(content, _KINDS[kind], kind)
     _check(found, kind)
@@ -179,11 +201,18 @@ def _table(data: Any, kind: str) -> Table:
 
 
 def _checksum(raw: bytes) -> str:
-    """SHA-256 of a file with zeros where its checksum stands; line ends at the end do not count."""
+    """SHA-256 of a file with zeros where its checksum stands; times and line ends at its end do not count."""
     found = _CHECKSUM.search(raw, 0, 1000)
     start, end = found.span(1) if found else (0, 0)
+    closing = raw.rfind(_BEFORE_TIMES)  # where the file would close without its times
+    if closing < 0:
+        closing = len(raw) - len(raw[-8:]) + len(raw[-8:].rstrip()) - 1
+        bracket = raw[closing : closing + 1]
+    else:
+        bracket = b"}"
     total = hashlib.sha256(raw[:start] + (_UNSIGNED.encode() if found else b""))
-    total.update(memoryview(raw)[end : len(raw) - len(raw[-8:]) + len(raw[-8:].rstrip())])
+    total.update(memoryview(raw)[end:closing])
+    total.update(bracket)
     return total.hexdigest()
 
 
@@ -220,7 +249,7 @@ def _check(found: Explanation | Evaluation, place: str) -> None:
     require(found.sets and found.parts, place, "has no sets or no parts")
     for i, part in enumerate(found.parts):
         rows = () if part.rows is None else part.rows.shape
-        shape = (*rows, len(found.sets))
+        shape = (*rows, len(part.sets or found.sets))
         right = (
             part.region >= 0
             and len(rows) < 2

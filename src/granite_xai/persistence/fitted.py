@@ -1,15 +1,15 @@
-"""A fitted Granite in the types of JSON, without its rows unless wanted; its model is known by what it answers."""
+"""A fitted Granite in the types of JSON, without its rows unless wanted."""
 
 from __future__ import annotations
 
 import inspect
 import math
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import partial
-from types import MappingProxyType, SimpleNamespace
-from typing import Any, NoReturn, cast
+from types import SimpleNamespace
+from typing import Any, cast
 
 import numpy as np
 
@@ -17,13 +17,9 @@ from granite_xai import partitioners
 from granite_xai.base.errors import (
     FormatError,
     GraniteError,
-    InputError,
-    ModelError,
-    ModelWarning,
-    warn,
 )
 from granite_xai.base.files import NAN_AS_NULL, Form, Structure, broken, entry, require
-from granite_xai.base.typing import AleColumn, Coalition, FloatArray, Later
+from granite_xai.base.typing import AleColumn, Coalition, Later
 from granite_xai.behavior import BEHAVIORS
 from granite_xai.compute import Resources
 from granite_xai.curves import SurrogateFit
@@ -34,13 +30,21 @@ from granite_xai.fit import FitResult
 from granite_xai.fit_options import chosen_influence
 from granite_xai.interaction import INTERACTIONS, Partial
 from granite_xai.masking import MASKINGS, bins
-from granite_xai.models import Predictor, Usage, as_predictor, together
+from granite_xai.models import Predictor, as_predictor, together
+from granite_xai.persistence.findings import check_by_question, check_findings
+from granite_xai.persistence.fingerprint import (
+    Detached,
+    Fingerprint,
+    are_numbers,
+    has_rows,
+    synthetic_rows,
+)
+from granite_xai.persistence.times import without_times
 from granite_xai.regions.partition import Partition
 from granite_xai.resolved import MAX_PAIRS
 from granite_xai.search.original import NumericTree
 from granite_xai.tables import (
     Column,
-    Outline,
     Table,
     read_alike,
     recombine,
@@ -49,12 +53,12 @@ from granite_xai.tables import (
 )
 
 THE_TABLE = "the table of this file"
+_LEVELS = {"confidence": "level", "estimate": "confidence_level"}  # where each has its level
 _KNOWN = ("table", "predictor", "comparisons", "fingerprint", "outputs", "additive")
 MAX_TERMS = (
     2**24
 )  # that questions may have together: resolving them again costs about a microsecond each
-COUNT = 8
-TOLERANCE = 1e-5  # of predictions, in shares of their size: machines round differently, models differ by more
+LOADED = "loaded"  # what loading adds to the findings; a file does not hold it
 
 
 def structure(table: Table | None = None, *, by_row: bool = True) -> Structure:
@@ -121,6 +125,11 @@ def _forms(table: Table) -> dict[Any, Form]:
         )
         return frozenset(found)
 
+    def read_rows(data: Any, place: str) -> Table:
+        if isinstance(data, str) and data == THE_TABLE:
+            return table
+        return rows_from_dict(data, table, place)
+
     return {
         Column: Form(lambda value, _: value.position, column),
         Coalition: Form(lambda value, _: " ".join(map(str, sorted(value))), coalition),
@@ -129,7 +138,7 @@ def _forms(table: Table) -> dict[Any, Form]:
         ),
         Table: Form(
             lambda value, _: THE_TABLE if value is table else rows_to_dict(value),
-            lambda data, place: table if data == THE_TABLE else rows_from_dict(data, table, place),
+            read_rows,
         ),
     }
 
@@ -165,12 +174,16 @@ def granite_to_dict(granite: Granite, include_data: bool) -> dict[str, Any]:
         found.fingerprint
     )  # of a loaded object that has no rows, or no model, to ask again
     if has_rows(found.table) and not isinstance(found.predictor, Detached):
-        fingerprint = Fingerprint.of(found.predictor, found.table, include_data)
+        fingerprint = Fingerprint.of(
+            found.predictor, found.table, found.regions, with_data=include_data
+        )
+    findings = without_times(view.diagnostics)
+    findings.pop(LOADED, None)
     return {
         "parameters": {name: form.write(value, Any, name) for name, value in parameters.items()},
         "model": form.write(fingerprint, Fingerprint, "model"),
         "questions": form.write(resolutions, list[Resolution], "questions"),
-        "diagnostics": form.write(view.diagnostics, dict[str, Any], "diagnostics_"),
+        "diagnostics": form.write(findings, dict[str, Any], "diagnostics_"),
         "fitted": form.write(kept, FitResult, "fitted", _KNOWN)
         | form.write(found.additive.value, SurrogateFit, "fitted"),
         "outputs": [
@@ -202,6 +215,8 @@ def granite_from_dict(data: dict[str, Any], model: Any, table: Table, place: str
         cast(Predictor, Detached(fingerprint)),
         part("questions", list[Resolution], list),
     )
+    fingerprint.require_rows_of(table, f"{place}.model")
+    check_findings(findings, f"{place}.diagnostics")
     seed = entry(findings, "seed", int, f"{place}.diagnostics")
     questions, outputs = (
         _questions(granite, resolutions, seed, predictor, table, place),
@@ -218,6 +233,8 @@ def granite_from_dict(data: dict[str, Any], model: Any, table: Table, place: str
             named, f"{place}.outputs", f"have {view.output!r:.60}, which is no name of one output"
         )
         outputs[view.output] = fitted_view(view).result
+        if LOADED in view.diagnostics_:
+            findings[LOADED] = view.diagnostics_[LOADED]
     if outputs:
         predictor = together({name: own.predictor for name, own in outputs.items()})
         labels = [(k, name, each) for k, name in enumerate(outputs) for each in questions]
@@ -225,11 +242,18 @@ def granite_from_dict(data: dict[str, Any], model: Any, table: Table, place: str
             each.about(k, f"{each.question.label} of {name}") for k, name, each in labels
         )
     elif model is not None:
-        batch_size = None if granite.resources is None else granite.resources.batch_size
+        limits = granite.resources or Resources()
         predictor = as_predictor(
-            model, output=granite.output, response=granite.response, batch_size=batch_size
+            model,
+            output=granite.output,
+            response=granite.response,
+            batch_size=limits.batch_size,
+            n_jobs=granite.n_jobs,
+            device=limits.device,
         )
-        fingerprint.check(predictor)
+        findings[LOADED] = {"compared_predictions": fingerprint.check(predictor, table)}
+    labels_asked = [each.question.label for each in questions]
+    check_by_question(findings, labels_asked, f"{place}.diagnostics")
     fitted = without_unit(entry(data, "fitted", dict, place), "exponent")
     names = SurrogateFit.__dataclass_fields__
     own, rest = (
@@ -348,129 +372,25 @@ def _questions(
         ) from error
 
 
-@dataclass(frozen=True, eq=False)
-class Fingerprint:
-    """What the model answered on a few rows (None: the file could hold none), and which output was explained."""
-
-    label: str
-    probability: bool
-    classes: tuple[Any, ...] | None
-    explained: Any
-    rows: Table | None
-    predictions: FloatArray
-
-    def __post_init__(self) -> None:
-        count = 0 if self.rows is None else self.rows.n_rows
-        if not _numbers(self.predictions, count):
-            raise ValueError(f"its predictions are not {count} numbers")
-
-    @classmethod
-    def of(cls, predictor: Predictor, table: Table, with_data: bool) -> Fingerprint:
-        """Ask the model about rows of the data if the file may hold them, otherwise about rows made of levels."""
-        rows = (
-            table.take(np.arange(min(COUNT, table.n_rows))) if with_data else synthetic_rows(table)
-        )
-        facts = (
-            predictor.label,
-            predictor.is_probability,
-            predictor.classes,
-            predictor.explained_class,
-        )
-        try:
-            rows_to_dict(rows)
-            return cls(*facts, rows, predictor.on_rows(rows))
-        except (
-            InputError,
-            ModelError,
-        ):  # a dtype that no file holds, or a row that the model refuses
-            return cls(*facts, None, np.empty(0))
-
-    def check(self, predictor: Predictor) -> None:
-        """Refuse a model that answers differently (F09)."""
-        why = ""
-        if (predictor.is_probability, predictor.explained_class) != (
-            self.probability,
-            self.explained,
-        ):
-            why = f"{predictor.label} is explained, not {self.label}"
-        elif self.rows is None:
-            warn(
-                "F09: the file holds no predictions, so whether this is the same model is not known.",
-                ModelWarning,
-            )
-        else:
-            gaps = np.abs(predictor.on_rows(self.rows) - self.predictions)
-            wrong = int(
-                np.count_nonzero(gaps > TOLERANCE * float(np.max(np.abs(self.predictions))))
-            )
-            why = (
-                f"{wrong} of {len(gaps)} predictions differ, by up to {gaps.max():.3g}"
-                if wrong
-                else ""
-            )
-        if why:
-            message = f"this is not the model that was saved with: {why}."
-            hint = "Load with the model that the object was fitted with, or fit again."
-            raise ModelError(message, code="F09", argument="model", hint=hint)
-
-
-class Detached:
-    """Stands where the model was: it knows what was explained, and any question to it is an F09 error."""
-
-    native_float32 = False
-    usage = Usage()
-    outputs: Mapping[Any, Detached] = MappingProxyType({})  # one that stands for several has them
-
-    def __init__(self, fingerprint: Fingerprint) -> None:
-        self.label, self.classes = fingerprint.label, fingerprint.classes
-        self.is_probability, self.explained_class = fingerprint.probability, fingerprint.explained
-
-    def __getattr__(self, name: str) -> NoReturn:
-        if name.startswith("_"):  # copy and pickle ask for names that need not be there
-            raise AttributeError(name)
-        self()
-
-    def __call__(self, *_: Any) -> NoReturn:
-        """Refused: there is no model."""
-        message = "this object was loaded without its model, which has to be asked here."
-        raise InputError(
-            message, code="F09", argument="model", hint="Load with gx.load(path, model=model)."
-        )
-
-
-def has_rows(table: Table) -> bool:
-    """Tell whether a table still has its rows."""
-    return not isinstance(table.container, Outline)
-
-
-def synthetic_rows(table: Table) -> Table:
-    """Combine levels that are spread over each column, every column in another order."""
-    rows, made = np.arange(COUNT), table.take(np.zeros(COUNT, dtype=np.intp))
-    for column in table.columns:
-        j, count = column.position, len(column.levels)
-        codes = (2 * ((rows * (2 * j + 1) + j) % COUNT) + 1) * count // (2 * COUNT)
-        carriers = [
-            int(np.argmax(column.codes == code)) for code in codes
-        ]  # the first rows with these levels
-        made = read_alike(recombine(made, rows, table, carriers, [j]), table)
-    return made
-
-
-def _numbers(values: Any, count: int) -> bool:
-    """Whether there are so many numbers, all of them finite."""
-    return np.shape(values) == (count,) and bool(np.all(np.isfinite(values)))
-
-
 def _check(found: FitResult, place: str) -> None:
     """What belongs together must fit together: otherwise the file would fail only when it is used."""
     partition, additive, reference = found.partition, found.additive.value, found.reference
     surrogate, count = additive.surrogate, len(found.comparisons)
     for name in ("roots", "floors", "question_weights"):
-        right = _numbers(getattr(found, name), count)
+        right = are_numbers(getattr(found, name), count)
         require(right, f"{place}.{name}", f"is not one number for each of {count} questions")
     for name in ("remaining", "fidelity", "global_fidelity"):
         figure = getattr(found if name == "remaining" else additive, name)
         require(math.isfinite(figure), f"{place}.{name}", "is not a finite number")
+    for name in ("confidence", "estimate"):
+        figure = getattr(found, name)
+        level = 0.5 if figure is None else getattr(figure, _LEVELS[name])
+        require(0 < level < 1, f"{place}.{name}", f"has the level {level:g}, not one in (0, 1)")
+    if found.estimate is not None:
+        ends = [(found.estimate.low, found.estimate.high)]
+        ends.append((found.estimate.disagreement_low, found.estimate.disagreement_high))
+        right = all(math.isnan(low) == math.isnan(high) for low, high in ends)
+        require(right, f"{place}.estimate", "has an interval with one end")
     require(
         partition.names == found.table.names,
         f"{place}.partition.names",
@@ -482,12 +402,18 @@ def _check(found: FitResult, place: str) -> None:
         f"{place}.surrogate.regions",
         f"are not {len(partition)}, or have effects of no columns",
     )
-    for k, region in enumerate(surrogate.regions):
+    scopes = [(f"regions[{k}]", region) for k, region in enumerate(surrogate.regions)]
+    if additive.everywhere is not None:
+        scopes.append(("everywhere", additive.everywhere))
+    single = [min(own[0]) for own in surrogate.effects if len(own) == 1 and len(own[0]) == 1]
+    for scope, region in scopes:
+        require(math.isfinite(region.mean), f"{place}.surrogate.{scope}.mean", "is not a number")
+        drawn = [curve.column.position for curve in region.curves]
+        right = drawn == single
+        require(right, f"{place}.surrogate.{scope}.curves", "are not one for each single column")
         for i, curve in enumerate(region.curves):
-            right, here = (
-                _numbers(curve.effects, len(curve.column.levels) + 1),
-                f"regions[{k}].curves[{i}].effects",
-            )
+            right = are_numbers(curve.effects, len(curve.column.levels) + 1)
+            here = f"{scope}.curves[{i}].effects"
             require(right, f"{place}.surrogate.{here}", "are not one number for each level")
     for name in found.learned:  # becomes an attribute: no name of ours may be among them
         right = (
@@ -522,7 +448,7 @@ def _check(found: FitResult, place: str) -> None:
             "are not those of the rows",
         )
         right = all(
-            _numbers(w, n_rows) and np.all(w > 0) for w in (found.weights, surrogate.weights)
+            are_numbers(w, n_rows) and np.all(w > 0) for w in (found.weights, surrogate.weights)
         )
         require(right, f"{place}.weights", "are not numbers above 0, one for each row")
     named = not found.centres or set(found.centres) == {None, *range(len(partition))}

@@ -313,8 +313,8 @@ def provenance(source: ReportSource, seconds: float) -> dict[str, Any]:
     )  # with what the report itself asked; a loaded one has none
     library = type(granite.model).__module__.partition(".")[0]
     spent = {
-        "fit": findings["seconds"].get("total", 0.0),
-        "model": findings["model"]["seconds"],
+        "fit": findings.get("seconds", {}).get("total"),  # a reproducible file knows no times
+        "model": findings["model"].get("seconds"),
         "report": seconds,
     }
     asked = (
@@ -337,7 +337,7 @@ def provenance(source: ReportSource, seconds: float) -> dict[str, Any]:
         "evaluations": (findings.get("evaluations") or {}).get("path"),
     }
     told |= {"model_calls": asked[0], "model_rows": asked[1], "fit_rows": findings["model"]["rows"]}
-    told |= {"seconds": {key: round(each, 3) for key, each in spent.items()}}
+    told |= {"seconds": {k: None if s is None else round(s, 3) for k, s in spent.items()}}
     versions = {"python": platform.python_version()}
     known = library in sys.modules and library not in ("builtins", "sklearn", "__main__")
     for package in (*_PACKAGES, library) if known else _PACKAGES:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from granite_xai.disagreement import ResolvedQuestion
 from granite_xai.engine.splits import STEP, Splits
 from granite_xai.evaluations.evaluations import Evaluations
 from granite_xai.interaction import union
+from granite_xai.moments.statistics import FullAgainstPure, swapped
 from granite_xai.regions.nodes import Node, Split
 from granite_xai.regions.rule import find_column, satisfied
 from granite_xai.search.candidates import Candidate, candidates, conditions
@@ -182,30 +183,50 @@ class _Node(NamedTuple):
         }
 
     def _along(self, codes: IntArray, question: ResolvedQuestion, number: int) -> float:
-        """What a set leaves if its pure effect may change with the column: its gaps are regressed, not averaged."""
-        known, counts = self.known, np.bincount(codes)
-        places = ((np.cumsum(counts) - 0.5 * counts) / counts.sum())[codes]
-        basis = np.polynomial.legendre.legvander(2.0 * places - 1.0, DEGREE)
+        """What a set leaves if its pure effect may change with the column.
+
+        Its gaps are means over rows of the region. Here these means are polynomials of the ranks of
+        the column: the numbers of the rows that gaps are linear in are regressed, not averaged.
+        """
+        known = self.known
+        counts = np.bincount(codes)
+        ranks = ((np.cumsum(counts) - 0.5 * counts) / counts.sum())[codes]
+        basis = np.polynomial.legendre.legvander(2.0 * ranks - 1.0, DEGREE)
         weighted = basis * known.weights[:, None]
-        weighted = weighted @ np.linalg.pinv(basis.T @ weighted)
-        own, everyone = (
-            known.on_grid(union(question.first.layout.sets[number])),
-            np.arange(known.n_rows),
-        )
-        whole, left, step = (
-            Splits.whole(known.weights, known.primitives),
-            0.0,
-            max(1, TILE // known.n_rows),
-        )
+        regression = weighted @ np.linalg.pinv(basis.T @ weighted)  # (rows, degree + 1)
+        statistics = self._statistics(question)
+        if statistics is None:
+            gaps = self._gaps_in_pairs(question, number, basis, regression)
+        else:
+            own = statistics[number].take(self.rows)
+            vectors = own.vectors()
+            along = swapped(regression.T @ vectors, own.rank)  # (degree + 1, size)
+            gaps = np.einsum("rz,rz->r", vectors, basis @ along)
+        return float(known.weights @ question.loss(gaps))
+
+    def _statistics(self, question: ResolvedQuestion) -> list[FullAgainstPure] | None:
+        """The sets of a question whose gaps are linear in a few numbers of the rows."""
+        pairs = zip(self.problem.shares.comparisons, self.problem.statistics, strict=True)
+        sets = next((own for asked, own in pairs if asked is question), None)
+        if sets is None or not isinstance(sets[0], FullAgainstPure):
+            return None
+        return cast("list[FullAgainstPure]", sets)
+
+    def _gaps_in_pairs(
+        self, question: ResolvedQuestion, number: int, basis: FloatArray, regression: FloatArray
+    ) -> FloatArray:
+        """The same gaps from all pairs of rows."""
+        known = self.known
+        own = known.on_grid(union(question.first.layout.sets[number]))
+        everyone = np.arange(known.n_rows)
+        whole = Splits.whole(known.weights, known.primitives)
+        step = max(1, TILE // known.n_rows)
+        gaps = np.empty(known.n_rows)
         for tile in np.split(everyone, range(step, known.n_rows, step)):
-            parts = question.gaps[number].items()
-            block = sum(
+            blocks = [
                 masking.masked(own, whole).pair_block(terms, everyone, tile)
-                for masking, terms in parts
-            )
-            block = whole.primitives.host(block)
-            left += float(
-                known.weights[tile]
-                @ question.loss(np.einsum("mc,mc->c", block, weighted @ basis[tile].T))
-            )
-        return left
+                for masking, terms in question.gaps[number].items()
+            ]
+            block = whole.primitives.host(sum(blocks[1:], blocks[0]))
+            gaps[tile] = np.einsum("mc,mc->c", block, regression @ basis[tile].T)
+        return gaps

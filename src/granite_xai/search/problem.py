@@ -43,6 +43,10 @@ class Problem(Routed):
         What chance alone would show; None: the sample is taken for the world.
     statistics : tuple
         For each question the statistics of its sets, where it follows from sums over rows, else None.
+    clusters : array of shape (n_rows,)
+        Number of the cluster of each row.
+    gain_error : float
+        Probability to find a split by a test of gains where there is none; 0: gains are not tested.
     """
 
     route: Route
@@ -58,6 +62,8 @@ class Problem(Routed):
     seed: int = 0
     chance: ChanceRule | None = None
     statistics: tuple[list[Statistics] | None, ...] = ()
+    clusters: IntArray = field(default_factory=lambda: np.zeros(0, dtype=np.intp))
+    gain_error: float = 0.0
     told: Callable[[float], None] = lambda _: (
         None
     )  # how many rows have gone through a level of the tree
@@ -92,10 +98,21 @@ class Problem(Routed):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PartitionResult:
-    """What a partitioner found: regions, and further fitted attributes of the estimator, such as ``clusters_``."""
+    """What a partitioner found.
+
+    Parameters
+    ----------
+    partition : Partition
+    extra_attributes : mapping
+        Further fitted attributes of the estimator, such as ``description_accuracy_``.
+    row_attributes : mapping
+        Those with an entry for each row of the problem, such as ``clusters_``. The problem has the
+        rows in an order of its own; the estimator shows these in the order of the user's table.
+    """
 
     partition: Partition
     extra_attributes: Mapping[str, Any] = field(default_factory=dict)
+    row_attributes: Mapping[str, IntArray | FloatArray] = field(default_factory=dict)
 
 
 class Partitioner(ABC):

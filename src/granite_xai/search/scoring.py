@@ -11,7 +11,7 @@ import numpy as np
 
 from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.compute.compiled import primitives_for
-from granite_xai.compute.jobs import in_one_process, map_blocks, resolve_jobs
+from granite_xai.compute.jobs import map_blocks, resolve_jobs
 from granite_xai.disagreement import ResolvedQuestion, ScaledObjective
 from granite_xai.engine.splits import CUT_BYTES, Splits
 from granite_xai.evaluations.evaluations import Evaluations
@@ -137,10 +137,9 @@ def scored(
         cut * len({option.family for option in block}) + one * len(block) for block in blocks
     )
     jobs = min(resolve_jobs(problem.n_jobs), max(1, limit // 4 // largest))
-    few = len(blocks) == 1 or (
-        len(blocks) < 2 * jobs and in_one_process()
-    )  # their sets are divided among the jobs
-    inner = jobs if few and evaluations.primitives is None else 1
+    # Of few blocks the sets are divided among the threads.
+    few_blocks = len(blocks) == 1 or len(blocks) < 2 * jobs
+    inner = jobs if few_blocks and evaluations.primitives is None else 1
     found = map_blocks(
         partial(_score, problem.shares, problem.table, rows, evaluations, inner),
         blocks,
@@ -173,7 +172,7 @@ def _score(
     jobs: int,
     block: list[Candidate],
 ) -> Scores:
-    """Disagreements and mass of both sides of some candidates; a plain function, so that it can go to a process."""
+    """Disagreements and mass of both sides of some candidates."""
     primitives = known.primitives or primitives_for(table.n_rows**2)  # as for the root
     splits = Splits.along(cuts_of(block, table, rows), known.weights, primitives)
     return shares.disagreements(known, splits, jobs), splits.mass

@@ -8,7 +8,7 @@ the four parts of every pair of cuts. The cost grows with the rows, not with the
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 
 import numpy as np
@@ -22,7 +22,8 @@ from granite_xai.moments.chance import chance_by_region, swapped_moments
 from granite_xai.moments.statistics import FullAgainstPure, Statistics
 from granite_xai.search.problem import Problem
 
-NEGLIGIBLE = 1e-4  # share of all squared gaps between two rows below which a set decides nothing
+NODES_KEPT = 4  # tables of nodes that are kept for the next question about the same rows
+NEGLIGIBLE = 1e-3  # share of all squared gaps between two rows below which a set decides nothing
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,6 +102,8 @@ class RegionTables:
         Whether what sampling noise adds is taken off (design page 11.5).
     all_directions : bool
         Whether the sets have all directions of their interactions, so that tables are exact.
+    recent : dict
+        Tables of the nodes that were asked for last, by their rows.
     """
 
     sets: tuple[SetShare, ...]
@@ -110,15 +113,41 @@ class RegionTables:
     n_jobs: int | None = None
     corrected: bool = False
     all_directions: bool = True
+    recent: dict[bytes, NodeTables] = field(default_factory=dict)
 
     def of_node(self, rows: IntArray) -> NodeTables:
         """The tables of the rows of a node; sets that show next to nothing in any part are left out."""
-        sets = [each.take(rows) for each in self.sets]
-        sizes = np.array([_squared_pair_gaps(each) for each in sets])
-        total = sizes[np.isfinite(sizes)].sum()
-        chosen = sizes > NEGLIGIBLE * total
-        kept = tuple(each for each, counts in zip(sets, chosen, strict=True) if counts)
-        return NodeTables(self, kept, len(rows))
+        key = rows.tobytes()
+        if key not in self.recent:
+            sets = [each.take(rows) for each in self.sets]
+            sizes = np.array([_squared_pair_gaps(each) for each in sets])
+            total = sizes[np.isfinite(sizes)].sum()
+            chosen = sizes > NEGLIGIBLE * total
+            kept = tuple(
+                NodeSet(each, each.statistics.products())
+                for each, counts in zip(sets, chosen, strict=True)
+                if counts
+            )
+            while len(self.recent) >= NODES_KEPT:
+                del self.recent[next(iter(self.recent))]
+            self.recent[key] = NodeTables(self, kept, len(rows))
+        return self.recent[key]
+
+
+@dataclass(frozen=True, eq=False)
+class NodeSet:
+    """One set in the rows of a node.
+
+    Parameters
+    ----------
+    share : SetShare
+        Of these rows.
+    products : array of shape (n_rows, n_products)
+        What is summed up.
+    """
+
+    share: SetShare
+    products: FloatArray
 
 
 def _squared_pair_gaps(each: SetShare) -> float:
@@ -126,14 +155,15 @@ def _squared_pair_gaps(each: SetShare) -> float:
 
     The gap of a row in a part is a mean of its gaps against rows, so that these limit what any part
     shows. The disagreement of the node itself does not: gaps may cancel there, and not in its parts.
+    With ``gap[n, m] = z[n]' K z[m]`` the mean square is ``trace(K S K S)``.
     """
     statistics = each.statistics
     if not isinstance(statistics, FullAgainstPure):
         return np.inf
-    moments = swapped_moments(statistics)  # K S K
     vectors = statistics.vectors()
     shares = statistics.weights / statistics.weights.sum()
-    return each.factor * float(np.einsum("n,ni,ij,nj->", shares, vectors, moments, vectors))
+    moments = (vectors * shares[:, None]).T @ vectors
+    return each.factor * float(np.sum(swapped_moments(statistics) * moments))
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,7 +171,7 @@ class NodeTables:
     """What the parts of one node leave, in shares of the disagreement on all rows."""
 
     settings: RegionTables
-    sets: tuple[SetShare, ...]
+    sets: tuple[NodeSet, ...]
     n_rows: int
 
     def sides(self, cuts: Sequence[Cut]) -> list[FloatArray]:
@@ -177,7 +207,8 @@ class NodeTables:
         """What each question leaves, from what its sets leave; corrected for noise never less than 0."""
         sums: dict[int, FloatArray] = {}
         for each, leaves in zip(self.sets, by_set, strict=True):
-            sums[each.question] = sums.get(each.question, 0.0) + leaves
+            question = each.share.question
+            sums[question] = sums.get(question, 0.0) + leaves
         if self.settings.corrected:
             return [np.maximum(leaves, 0.0) for leaves in sums.values()]
         return list(sums.values())
@@ -188,22 +219,23 @@ class NodeTables:
         cells: Sequence[IntArray],
         sizes: Sequence[int],
         counts: Sequence[FloatArray],
-        each: SetShare,
+        each: NodeSet,
     ) -> list[FloatArray]:
         """What one set leaves in all parts of all layouts."""
-        statistics = each.statistics
+        statistics = each.share.statistics
         n_bins = statistics.n_bins
-        products = statistics.products()
-        binned = [place * n_bins + statistics.bin_numbers for place in cells]
-        by_layout = sums_by_cell(products, binned, [size * n_bins for size in sizes])
+        binned = list(cells)
+        if n_bins > 1:
+            binned = [place * n_bins + statistics.bin_numbers for place in cells]
+        by_layout = sums_by_cell(each.products, binned, [size * n_bins for size in sizes])
         found = []
         for layout, by_cell, count in zip(layouts, by_layout, counts, strict=True):
             flat = by_cell.reshape(by_cell.shape[0] // n_bins, -1)
             sums = layout.parts(flat)
             sums = sums.reshape(*sums.shape[:-1], n_bins, -1)
-            leaves = each.disagreement(sums)
+            leaves = each.share.disagreement(sums)
             if self.settings.corrected and isinstance(statistics, FullAgainstPure):
-                leaves = leaves - each.factor * chance_by_region(statistics, sums, count)
+                leaves = leaves - each.share.factor * chance_by_region(statistics, sums, count)
             if self.settings.by_mass:
                 leaves = leaves * sums[..., -1].sum(axis=-1) / self.settings.total_mass
             found.append(leaves)

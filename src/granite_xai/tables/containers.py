@@ -56,7 +56,7 @@ class Container:
     def refuse(self, *_: Any, **told: Any) -> Any:
         """Refused: there are no rows (F09)."""
         message = f"{told.get('what', 'this')} needs the fitting rows, which the file did not hold."
-        hint = "Save with gx.save(obj, path, include_data=True)."
+        hint = "Save the fit in Python with gx.save(obj, path, include_data=True)."
         raise InputError(message, code="F09", argument="include_data", hint=hint)
 
     # Read a column; some rows; a copy of some columns; columns of another library as a container of this one; rows with

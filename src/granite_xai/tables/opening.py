@@ -135,15 +135,15 @@ def is_lazy(X: Any) -> bool:
 
 
 def collected(
-    X: Any, y: Any, sample_weight: Any, count: int | None, seed: int
-) -> tuple[Any, Any, Any]:
-    """At most so many rows of a lazy table, drawn by the seed, in memory; y and weights are columns of it by name."""
+    X: Any, y: Any, sample_weight: Any, count: int | None, seed: int, clusters: Any = None
+) -> tuple[Any, Any, Any, Any]:
+    """At most so many rows of a lazy table, drawn by the seed, in memory; what comes with them are columns by name."""
     if not is_lazy(X):
-        return X, y, sample_weight
+        return X, y, sample_weight, clusters
     draw = {"LazyFrame": _polars, "DuckDBPyRelation": _duckdb}.get(type(X).__name__, _dask_or_spark)
     found, given = (
         draw(X, MOST if count is None else count, seed),
-        {"y": y, "sample_weight": sample_weight},
+        {"y": y, "sample_weight": sample_weight, "clusters": clusters},
     )
     for argument, name in given.items():
         if name is not None and (not isinstance(name, str) or name not in found.columns):

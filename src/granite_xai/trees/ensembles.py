@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from granite_xai.base.typing import Coalition, FloatArray, IntArray, Players
-from granite_xai.compute import Workspace
+from granite_xai.compute import BLOCK, slices
 from granite_xai.evaluations.evaluations import cut_out
 from granite_xai.interaction import others, subsets, union
 from granite_xai.models import Predictor
@@ -30,7 +30,7 @@ from granite_xai.trees.forest import (
     slow_pairs,
     slow_sums,
 )
-from granite_xai.trees.kernels import Wanted, shares
+from granite_xai.trees.kernels import ANCHOR, Wanted, shares
 from granite_xai.trees.sources import (
     Asked,
     Link,
@@ -44,7 +44,6 @@ from granite_xai.trees.sources import (
 )
 
 Limits = Iterator[tuple[int, float]]  # columns, and numbers where the prediction may jump
-Space = Workspace | None  # where results are kept; None: in memory
 KINDS = ("ExplainableBoostingRegressor", "ExplainableBoostingClassifier")
 LINKS = {
     "identity": "identity",
@@ -115,10 +114,9 @@ class TreesOnTable:
         *,
         fast: bool,
         n_jobs: int | None = None,
-        space: Space = None,
+        block: int = BLOCK,
     ) -> FloatArray:
         """``E_S[u, n]``: the value of the donor row u on S, row n elsewhere, shape (U, n)."""
-        space = Workspace() if space is None else space
         chosen = np.zeros(self.ensemble.n_features, dtype=bool)
         chosen[sorted(columns)] = True
         # In the order of the cells, each once: sums then have the same bits whichever values are asked for.
@@ -126,17 +124,23 @@ class TreesOnTable:
             len(donors), (self.cell_numbers[donors, j] for j in sorted(columns))
         )
         if not np.array_equal(lines, np.arange(len(donors))):
-            found = self.matrix_of(columns, donors[first], fast=fast, n_jobs=n_jobs, space=space)
-            return cut_out(found, lines, np.arange(len(self.matrix)), space)
+            found = self.matrix_of(columns, donors[first], fast=fast, n_jobs=n_jobs, block=block)
+            return cut_out(found, lines, np.arange(len(self.matrix)))
         add_up = partial(fast_sums, n_jobs=n_jobs) if fast else slow_sums
-        sums = [space.empty((len(donors), len(self.matrix))) for _ in self.cells]
-        for cells, total in zip(self.cells, sums, strict=True):
-            add_up(cells, chosen, donors, total, space)
+        result = np.empty((len(donors), len(self.matrix)))
         if self.ensemble.link is identity:
-            return sums[0]
-        for part in space.slices(len(donors), 32 * len(sums) * len(self.matrix)):
-            sums[0][part] = self.ensemble.link([total[part] for total in sums])
-        return sums[0]
+            add_up(self.cells[0], chosen, donors, result, block)
+            return result
+        # The sums of several classes are linked some lines at a time, from an anchor on, where sums start afresh.
+        line_bytes = 40 * len(self.cells) * len(self.matrix)
+        step = max(1, block // line_bytes // ANCHOR) * ANCHOR
+        for start in range(0, len(donors), step):
+            part = slice(start, start + step)
+            sums = [np.empty_like(result[part]) for _ in self.cells]
+            for cells, total in zip(self.cells, sums, strict=True):
+                add_up(cells, chosen, donors[part], total, block)
+            result[part] = self.ensemble.link(sums)
+        return result
 
     def attributions(
         self,
@@ -145,24 +149,23 @@ class TreesOnTable:
         *,
         fast: bool,
         n_jobs: int | None = None,
-        space: Space = None,
+        block: int = BLOCK,
     ) -> FloatArray:
         """``Phi_i[n, m]`` of the wanted players, shape (wanted, n, n); only where the explained number is a sum."""
         if not self.ensemble.is_sum:
             raise ValueError("attributions of single trees add up only without a link")
         (cells,) = self.cells
-        space = Workspace() if space is None else space
-        values = space.empty((len(wanted), len(self.matrix), len(self.matrix)))
+        values = np.empty((len(wanted), len(self.matrix), len(self.matrix)))
         if fast:
             fast_pairs(cells, players, wanted, values, n_jobs)
         else:
-            slow_pairs(cells, players, wanted, values, space)
+            slow_pairs(cells, players, wanted, values, block)
         return np.negative(values, out=values) if self.ensemble.link is opposite else values
 
-    def predictions(self, *, fast: bool = False, space: Space = None) -> FloatArray:
+    def predictions(self, *, fast: bool = False, block: int = BLOCK) -> FloatArray:
         """F of the table's own rows."""
         return self.matrix_of(
-            frozenset(), np.zeros(1, dtype=np.intp), fast=fast, space=space
+            frozenset(), np.zeros(1, dtype=np.intp), fast=fast, block=block
         ).reshape(-1)
 
 
@@ -260,11 +263,11 @@ class TermsOnTable:
     codes: tuple[tuple[IntArray, ...], ...]
 
     def matrix_of(
-        self, columns: Coalition, donors: IntArray, *, space: Space = None, **trees: object
+        self, columns: Coalition, donors: IntArray, *, block: int = BLOCK, **trees: object
     ) -> FloatArray:
         """``E_S[u, n]``: the value of the donor row u on S, row n elsewhere, shape (U, n)."""
-        space, everyone = Workspace() if space is None else space, slice(None)
-        total = space.empty((len(donors), self._n_rows))
+        everyone = slice(None)
+        total = np.empty((len(donors), self._n_rows))
         inner = {
             k for k, term in enumerate(self.ensemble.terms) if columns.issuperset(term.columns)
         }
@@ -274,7 +277,7 @@ class TermsOnTable:
         shared = self.ensemble.intercept + sum(
             self._mixed(k, columns, donors[:0], everyone) for k in sorted(outer)
         )
-        for part in space.slices(len(donors), 24 * self._n_rows):
+        for part in slices(len(donors), 24 * self._n_rows, block):
             own = sum(self._mixed(k, columns, donors[part], everyone) for k in sorted(inner))
             total[part] = shared + own
             for number in sorted(set(range(len(self.codes))) - inner - outer):
@@ -284,14 +287,13 @@ class TermsOnTable:
         return total
 
     def attributions(
-        self, players: Players, wanted: Wanted, *, space: Space = None, **trees: object
+        self, players: Players, wanted: Wanted, *, block: int = BLOCK, **trees: object
     ) -> FloatArray:
         """``Phi_i[n, m]`` of the wanted players, shape (wanted, n, n): each term's Shapley values, added up."""
         if not self.ensemble.is_sum:
             raise ValueError("attributions of single terms add up only without a link")
-        space, n = Workspace() if space is None else space, self._n_rows
-        values = space.empty((len(wanted), n, n))
-        values[:] = 0.0
+        n = self._n_rows
+        values = np.zeros((len(wanted), n, n))
         rows, sign = np.arange(n), -1.0 if self.ensemble.link is opposite else 1.0
         for number, term in enumerate(self.ensemble.terms):
             own = [player for player in players if not player.isdisjoint(term.columns)]
@@ -301,16 +303,16 @@ class TermsOnTable:
             ):
                 for given in subsets(others(own, [player])):
                     before, weight = union(given), weights[len(given), len(own) - 1 - len(given)]
-                    for part in space.slices(n, 24 * n):
+                    for part in slices(n, 24 * n, block):
                         gain = self._mixed(number, before | player, rows[part], rows)
                         values[place, part] += weight * (
                             gain - self._mixed(number, before, rows[part], rows)
                         )
         return values
 
-    def predictions(self, *, space: Space = None, **trees: object) -> FloatArray:
+    def predictions(self, *, block: int = BLOCK, **trees: object) -> FloatArray:
         """F of the table's own rows."""
-        return self.matrix_of(frozenset(), np.zeros(1, dtype=np.intp), space=space).reshape(-1)
+        return self.matrix_of(frozenset(), np.zeros(1, dtype=np.intp), block=block).reshape(-1)
 
     @property
     def _n_rows(self) -> int:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from granite_xai.base.typing import BoolArray, FloatArray, IntArray, Players
-from granite_xai.compute import Workspace, in_threads, resolve_jobs
+from granite_xai.compute import in_threads, resolve_jobs, slices
 from granite_xai.compute.compiled import compiled
 from granite_xai.trees.kernels import (
     ANCHOR,
@@ -235,20 +235,20 @@ def _by_threshold(forest: Forest, nodes: IntArray, values: FloatArray) -> tuple[
 
 
 def slow_sums(
-    cells: Cells, columns: BoolArray, donors: IntArray, out: FloatArray, space: Workspace
+    cells: Cells, columns: BoolArray, donors: IntArray, out: FloatArray, block: int
 ) -> None:
     """``E_S = (I_S diag(v)) J_{-S}`` with 0/1 matrices: which values and which rows meet a leaf's conditions."""
     # Neighbouring values mostly reach the same leaves, so the product is taken with the differences of the lines of
     # ``I_S``, which are sparse, and summed up along the values afterwards. ``columns`` are S, ``donors`` the rows that
-    # carry the values. The space says how large the blocks on the way are; the sums do not depend on it.
+    # carry the values, ``block`` the bytes of what is made on the way; the sums do not depend on it.
     forest, n = cells.forest, len(cells.rows)
     out[...] = forest.base
     if not forest.n_trees:
         return
-    keep = 2 * cells.forest.feature.size * (n // 8 + 1) <= space.block
+    keep = 2 * cells.forest.feature.size * (n // 8 + 1) <= block
     nodes, leaves = len(forest.feature), len(forest.leaves)
     height = (
-        max(1, space.block // (4 * nodes * ANCHOR)) * ANCHOR
+        max(1, block // (4 * nodes * ANCHOR)) * ANCHOR
     )  # sums start afresh at an anchor, so blocks may too
     for low in range(0, len(donors), height):
         lines = slice(low, min(low + height, len(donors)))
@@ -257,7 +257,7 @@ def slow_sums(
         )
         # Nodes are bits; of the leaves a row meets some, which a sparse matrix lists; sums are there twice.
         size = nodes // 4 + 4 * leaves + 32 * (lines.stop - lines.start)
-        step = max(8, space.block // size // 8 * 8)
+        step = max(8, block // size // 8 * 8)
         for start in range(0, n, step):
             part = slice(start, min(start + step, n))
             met = _unpacked(cells.bits_reached(columns, part, keep), part.stop - part.start)
@@ -296,15 +296,15 @@ def fast_sums(
     columns: BoolArray,
     donors: IntArray,
     out: FloatArray,
-    space: Workspace,
+    block: int,
     n_jobs: int | None = None,
 ) -> None:
     """The same sums compiled, in blocks of rows: by words of leaves for small trees, otherwise by walking."""
     rows, values = cells.rows, cells.rows[donors]
     out[...] = 0.0
-    masks = cells.masks if 8 * cells.n_words <= space.block else None
+    masks = cells.masks if 8 * cells.n_words <= block else None
 
-    def block(start: int) -> None:
+    def add_rows(start: int) -> None:
         part = slice(start, min(start + WALKED_ROWS, len(rows)))
         if masks is None:
             compiled(add_trees)(cells.nodes, rows[part], values, columns, out[:, part])
@@ -314,13 +314,11 @@ def fast_sums(
         _run_up(out[:, part])
 
     # Never in processes: the blocks write into one array.
-    in_threads(block, range(0, len(rows), WALKED_ROWS), resolve_jobs(n_jobs))
+    in_threads(add_rows, range(0, len(rows), WALKED_ROWS), resolve_jobs(n_jobs))
     out += cells.forest.base
 
 
-def slow_pairs(
-    cells: Cells, players: Players, wanted: Wanted, out: FloatArray, space: Workspace
-) -> None:
+def slow_pairs(cells: Cells, players: Players, wanted: Wanted, out: FloatArray, block: int) -> None:
     """``Phi_i[n, m]``: a leaf that needs the players A from n and B from m credits A and debits B."""
     # Where every player of its path is met by n or by m, it contributes ``v (a - 1)! b! / (a + b)!`` to each of A and
     # ``-v a! (b - 1)! / (a + b)!`` to each of B.
@@ -348,7 +346,7 @@ def slow_pairs(
         for k, i in enumerate(path):
             if i in place:
                 change = gain * (own & ~other)[k] - loss * (other & ~own)[k]
-                for part in space.slices(n, 8 * n):
+                for part in slices(n, 8 * n, block):
                     out[place[i], part] += change[np.ix_(codes[part], codes)]
 
 

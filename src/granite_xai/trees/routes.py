@@ -11,7 +11,6 @@ import numpy as np
 
 from granite_xai.base.errors import Diagnostics, GraniteError, ModelWarning, warn
 from granite_xai.base.typing import Coalition, FloatArray, IntArray
-from granite_xai.compute import Workspace
 from granite_xai.compute.compiled import available
 from granite_xai.compute.primitives import ArrayNamespace
 from granite_xai.evaluations.agnostic import Resident, evaluate_matrix, resident
@@ -131,10 +130,7 @@ WORTH_COMPILING = (
     2 * 10**7
 )  # leaves times rows times matrices from which the compiled walk is worth loading (0.1 s)
 WALKED = 1.7  # steps of the model's own predict that take as long as a leaf of the compiled walk (deep forests)
-MOST_PAIRS = {
-    True: 10**12,
-    False: 2 * 10**10,
-}  # leaves times pairs of rows for attributions, compiled and not
+MOST_PAIRS = 2 * 10**10  # leaves times pairs of rows for attributions, at most
 _ENSEMBLES: WeakKeyDictionary[Predictor, OwnParts | tuple[str, str | None]] = (
     WeakKeyDictionary()
 )  # of models in use
@@ -226,7 +222,7 @@ class Route:
         """Whether pairwise attributions come from the trees, whatever the number of columns."""
         if self.trees is None or not self.trees.ensemble.is_sum:
             return False
-        return self.table.n_rows**2 * self.trees.ensemble.n_leaves <= MOST_PAIRS[available()]
+        return self.table.n_rows**2 * self.trees.ensemble.n_leaves <= MOST_PAIRS
 
     def for_plans(self, *plans: Plan) -> Route:
         """The same route, unless the model's own ``predict`` is cheaper for these plans."""
@@ -276,18 +272,16 @@ class Route:
             self._resident, self._looked = resident(self.predictor, self.table, primitives), True
         return self._resident
 
-    def predictions(self, fast: bool, space: Workspace) -> FloatArray:
+    def predictions(self, fast: bool, block: int) -> FloatArray:
         """F of the table's rows; the model is asked as well, as a further check of its answers."""
         answers = self.predictor.on_rows(self.table)
-        return answers if self.trees is None else self.trees.predictions(fast=fast, space=space)
+        return answers if self.trees is None else self.trees.predictions(fast=fast, block=block)
 
-    def matrix(
-        self, columns: Coalition, distinct: Distinct, space: Workspace, **how: Any
-    ) -> FloatArray:
+    def matrix(self, columns: Coalition, distinct: Distinct, block: int, **how: Any) -> FloatArray:
         """``E_S[u, n] = F(value u on S, row n elsewhere)``, shape (U, n); trees are told ``fast`` and ``n_jobs``."""
         if self.trees is None:
-            return evaluate_matrix(self.predictor, self.table, columns, distinct, space)
-        return self.trees.matrix_of(columns, distinct.representatives, space=space, **how)
+            return evaluate_matrix(self.predictor, self.table, columns, distinct, block)
+        return self.trees.matrix_of(columns, distinct.representatives, block=block, **how)
 
 
 class Routed:

@@ -1,0 +1,141 @@
+"""Which rows of a table search for regions, and which are held out to judge them.
+
+Rows are drawn once, by place in their fixed order (`tables.fixed_order`), whole clusters at a time. Of the
+drawn rows every third is held out. Fewer rows are a beginning of the same draw, so that a fit that
+stops early has seen the first rows of a longer one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from granite_xai.base.typing import FloatArray, IntArray
+
+SMALL_TABLE = 600  # rows below which none are held out by default
+FEWEST_HELD_OUT = 30  # held-out rows below which nothing is judged by them
+MOST_HELD_OUT = 4000  # held-out rows by default, at most
+FEWEST_SEARCHING = 1000  # rows that search whatever the budget, if the table has so many
+
+
+class RowChoice(NamedTuple):
+    """Positions of the rows that search and of those that are held out."""
+
+    search: IntArray
+    held_out: IntArray
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Draw:
+    """The rows of a table in the order in which they are used.
+
+    Parameters
+    ----------
+    search, held_out : arrays of positions
+        Two of three drawn clusters search, the third is held out.
+    clusters : array of shape (n_rows,)
+        Number of the cluster of each row.
+    """
+
+    search: IntArray
+    held_out: IntArray
+    clusters: IntArray
+
+    @property
+    def n_rows(self) -> int:
+        """Rows that may be used."""
+        return len(self.search) + len(self.held_out)
+
+    def most_searching(self) -> int:
+        """Rows that search where all rows are used."""
+        return self.n_rows - self._held_out_of_all()
+
+    def _held_out_of_all(self) -> int:
+        if self.n_rows < SMALL_TABLE:
+            return 0
+        return min(len(self.held_out), MOST_HELD_OUT)
+
+    def beginning(self, n_search: int) -> RowChoice:
+        """The first rows of the draw: so many search, half as many are held out.
+
+        Parameters
+        ----------
+        n_search : int
+            Rows that search; whole clusters, so about so many where these are large.
+        """
+        n_search = min(n_search, self.most_searching())
+        n_held_out = min(n_search // 2, self._held_out_of_all())
+        if n_held_out < FEWEST_HELD_OUT or self.n_rows < SMALL_TABLE:
+            n_held_out = 0
+        held_out = self.whole_clusters(self.held_out, n_held_out)
+        others = self.held_out[~np.isin(self.clusters[self.held_out], self.clusters[held_out])]
+        search = self.whole_clusters(np.concatenate([self.search, others]), n_search)
+        return RowChoice(np.sort(search), np.sort(held_out))
+
+    def whole_clusters(self, rows: IntArray, count: int) -> IntArray:
+        """The first rows, up to the end of the cluster that holds the last of so many."""
+        if count >= len(rows):
+            return rows
+        if count == 0:
+            return rows[:0]
+        changes = np.flatnonzero(np.diff(self.clusters[rows[count - 1 :]]))
+        end = count + int(changes[0]) if len(changes) else len(rows)
+        return rows[:end]
+
+
+def draw_rows(weights: FloatArray, clusters: IntArray, seed: int) -> Draw:
+    """Draw all rows of positive weight, whole clusters in random order.
+
+    Parameters
+    ----------
+    weights, clusters : arrays of shape (n_rows,)
+        Of rows in their fixed order; clusters are numbered by their first row.
+    seed : int
+    """
+    rows = np.flatnonzero(weights > 0)
+    numbers = np.unique(clusters[rows], return_inverse=True)[1].reshape(-1)
+    n_clusters = int(numbers.max(initial=-1)) + 1
+    place_of_cluster = np.random.default_rng(seed).permutation(n_clusters)
+    places = place_of_cluster[numbers]
+    in_order = np.argsort(places, kind="stable")
+    rows = rows[in_order]
+    is_held_out = places[in_order] % 3 == 2
+    return Draw(search=rows[~is_held_out], held_out=rows[is_held_out], clusters=clusters)
+
+
+def held_out_share(draw: Draw, share: float, n_search: int) -> RowChoice:
+    """A share of all rows is held out, and of the others so many search, or all."""
+    rows = np.concatenate([draw.held_out, draw.search])
+    n_held_out = round(share * draw.n_rows)
+    held_out = draw.whole_clusters(rows, n_held_out)
+    search = draw.whole_clusters(rows[len(held_out) :], n_search)
+    return RowChoice(np.sort(search), np.sort(held_out))
+
+
+def numbered_by_first_row(clusters: IntArray) -> IntArray:
+    """Clusters with new numbers: that of the first row is 0, that of the next other one 1, and so on."""
+    _, first, inverse = np.unique(clusters, return_index=True, return_inverse=True)
+    rank = np.empty(len(first), dtype=np.intp)
+    rank[np.argsort(first)] = np.arange(len(first))
+    return np.asarray(rank[inverse.reshape(-1)])
+
+
+def affordable_rows(cost_of_row: float, spent: float, budget: float) -> int:
+    """Rows that search, at most, if they and the held-out ones cost so many model rows each.
+
+    Parameters
+    ----------
+    cost_of_row : float
+        Model rows for each row that is used.
+    spent : float
+        Model rows that any number of rows costs: the probe and the pilot.
+    budget : float
+        Model rows in all.
+    """
+    used = max(budget - spent, 0.0) / cost_of_row
+    n_search = used / 1.5
+    if n_search / 2 > MOST_HELD_OUT:
+        n_search = used - MOST_HELD_OUT
+    return int(n_search)

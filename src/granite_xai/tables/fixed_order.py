@@ -1,0 +1,122 @@
+"""A fixed order of rows, by what they hold and not by where they stand.
+
+Every draw of a fit (which rows search, which are held out, the pilot, halves, folds, replicates) is
+by place in this order. A table whose rows are permuted, or whose columns are, gives the same draws,
+and so the same regions and figures.
+
+Rows are sorted by a 64-bit *key* mixed from their cells: unlike an order by value it costs the same
+for any table, says nothing about the values, and rows share a key only if they are equal.
+"""
+
+from __future__ import annotations
+
+from hashlib import blake2b
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from granite_xai.base.typing import FloatArray, IntArray
+from granite_xai.tables.columns import Column
+from granite_xai.tables.table import Table
+
+Keys = NDArray[np.uint64]
+MISSING = np.uint64(0x9E3779B97F4A7C15)  # key of a missing cell
+
+
+def row_order(
+    table: Table, y: FloatArray | None, weights: FloatArray, clusters: IntArray
+) -> IntArray:
+    """Positions of the rows of a table in the fixed order.
+
+    Parameters
+    ----------
+    table : Table
+    y : array of shape (n_rows,) or (n_rows, n_outputs), optional
+    weights, clusters : arrays of shape (n_rows,)
+        Told apart as well; clusters by the rows that they hold, not by their numbers.
+    """
+    keys = _keys_of_cells(table)
+    further = [weights] if y is None else [weights, *np.atleast_2d(np.asarray(y).T)]
+    for values in further:
+        keys = _mixed(keys ^ _of_floats(np.asarray(values, dtype=np.float64)))
+    if len(np.unique(clusters)) < len(clusters):
+        keys = _mixed(keys ^ _of_clusters(keys, clusters))
+    return np.argsort(keys, kind="stable")
+
+
+def same_rows_in_any_order(one: Table, other: Table) -> bool:
+    """Whether two tables hold the same cells in the same columns, wherever their rows stand."""
+    if (one.n_rows, one.names) != (other.n_rows, other.names):
+        return False
+    pairs = list(zip(one.columns, other.columns, strict=True))
+    for column, known in pairs:
+        if len(column.codes) != len(known.codes):  # loaded without rows
+            return False
+        if column.levels.tolist() != known.levels.tolist():
+            return False
+    order = np.argsort(_keys_of_cells(one), kind="stable")
+    other_order = np.argsort(_keys_of_cells(other), kind="stable")
+    return all(
+        np.array_equal(column.codes[order], known.codes[other_order]) for column, known in pairs
+    )
+
+
+def _keys_of_cells(table: Table) -> Keys:
+    """A key for each row, mixed from its cells."""
+    keys = np.zeros(table.n_rows, dtype=np.uint64)
+    for column in sorted(table.columns, key=lambda column: column.name):
+        keys = _mixed(keys ^ cell_keys(column))
+    return keys
+
+
+def cell_keys(column: Column) -> Keys:
+    """A key for each cell of a column; equal cells have equal keys, in any container."""
+    if column.kind == "numeric":
+        keys = _of_floats(column.values + 0.0)  # -0.0 becomes 0.0, which it equals
+    elif column.kind == "date":
+        keys = _of_floats(_seconds(column.values))
+    else:
+        by_level = np.array([_of_label(level) for level in column.levels], dtype=np.uint64)
+        keys = np.append(by_level, MISSING)[column.codes]
+    return np.where(column.missing, MISSING, keys)
+
+
+def _seconds(moments: NDArray[Any]) -> FloatArray:
+    """Dates since 1970, or durations, in seconds, whatever unit they are stored in."""
+    if moments.dtype.kind == "M":
+        moments = moments - np.array(0, dtype="M8[s]")
+    return np.asarray(moments / np.timedelta64(1, "s"), dtype=np.float64)
+
+
+def _of_label(label: object) -> np.uint64:
+    """The key of a text, boolean or number that is a label."""
+    if isinstance(label, bool):
+        text = f"bool {label}"
+    elif isinstance(label, int | float):
+        text = f"number {float(label)!r}"
+    else:
+        text = f"text {label}"
+    digest = blake2b(text.encode(errors="surrogatepass"), digest_size=8).digest()
+    return np.uint64(int.from_bytes(digest, "little"))
+
+
+def _of_floats(values: FloatArray) -> Keys:
+    """Keys of numbers, from their bits."""
+    return _mixed(np.ascontiguousarray(values).view(np.uint64))
+
+
+def _of_clusters(keys: Keys, clusters: IntArray) -> Keys:
+    """For each row a key of its cluster: the sum of the keys of its rows, in any order."""
+    numbers = np.unique(clusters, return_inverse=True)[1].reshape(-1)
+    sums = np.zeros(int(numbers.max()) + 1, dtype=np.uint64)
+    np.add.at(sums, numbers, _mixed(keys))
+    return sums[numbers]
+
+
+def _mixed(keys: Keys) -> Keys:
+    """Spread the bits of keys (the finaliser of the generator SplitMix64)."""
+    mixed = keys + MISSING
+    mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return np.asarray(mixed ^ (mixed >> np.uint64(31)))

@@ -1,0 +1,95 @@
+"""Whether the rows of a lazy table come in the same order each time it is computed (D48).
+
+Rows are drawn by their number, so that a seed draws the same rows only where the order is the same. Scans, filters and
+selections keep the order of what they read. Joins, groups and distinct rows come as threads finish, unless somebody
+sorts them afterwards or asks for their order to be kept.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+from contextlib import redirect_stdout, suppress
+from typing import Any
+
+_REMEDY = "Sort it by a unique key, or collect and sort it before the fit."
+# polars: a step of a plan that loses the order, with what the plan says of its order.
+_POLARS_LOSES = re.compile(r"(?:AGGREGATE|UNIQUE|UNION)\[maintain_order: false|[A-Z ]*JOIN\b")
+_POLARS_ENDS = re.compile(r"END\b")
+_POLARS_LOOSE_JOIN = re.compile(rb"maintain_order.None", re.DOTALL)
+# SQL, and the operators of DuckDB's plans under any of their spellings.
+_SQL_LOSES = re.compile(
+    r"\b(?:join|group[ _]by|distinct|union|intersect|except|tablesample|using\s+sample)\b|"
+    r"\w*(?:_join|_group_by|cross_product)\b",
+    re.IGNORECASE,
+)
+_SQL_WINDOW = re.compile(r"\bover\s*\([^()]*\)", re.IGNORECASE)
+_SQL_ORDER = re.compile(r"\border\s+by\b", re.IGNORECASE)
+# Spark: steps of a physical plan above which nothing changes the order.
+_SPARK_KEEPS = re.compile(r"(?:AdaptiveSparkPlan|Project|Filter|ColumnarToRow|== )")
+_SPARK_SORTS = re.compile(r"Sort \[.*\], true,")
+
+
+def order_notice(X: Any) -> str | None:
+    """The warning about a lazy table whose rows have no order of their own; None where they have one."""
+    library = type(X).__module__.partition(".")[0]
+    if library == "polars":
+        keeps_order = _polars_keeps_order(X)
+    elif library in ("duckdb", "_duckdb"):
+        keeps_order = _duckdb_keeps_order(X)
+    elif library == "pyspark":
+        keeps_order = _spark_keeps_order(X)
+    else:
+        keeps_order = bool(getattr(X, "known_divisions", False))  # Dask: sorted by its index
+    if keeps_order:
+        return None
+    text = "D48: the rows of X come in no order of their own (as after a join or a group-by), so that the same seed "
+    return text + f"may draw other rows each time, and two fits may differ. {_REMEDY}"
+
+
+def _polars_keeps_order(X: Any) -> bool:
+    """Whether no step of the plan loses the order, but those below a sort."""
+    sorted_below = None  # indent of the sort that the lines are under
+    # As written: an optimised plan forgets orders that it need not keep inside.
+    for line in X.explain(optimized=False).splitlines():
+        step = line.strip()
+        indent = len(line) - len(line.lstrip())
+        if sorted_below is not None and indent > sorted_below:
+            continue
+        sorted_below = None
+        if step.startswith(("SORT BY", "TOP K", "BOTTOM K")):
+            sorted_below = indent
+        elif _POLARS_ENDS.match(step) is None and _POLARS_LOSES.match(step) is not None:
+            if "JOIN" in step and _polars_joins_keep_order(X):
+                continue
+            return False
+    return True
+
+
+def _polars_joins_keep_order(X: Any) -> bool:
+    """Whether every join was asked to keep an order, which plans do not show; False where nobody can tell."""
+    with suppress(Exception):  # functions of the user cannot be written
+        return _POLARS_LOOSE_JOIN.search(X.serialize()) is None
+    return False
+
+
+def _duckdb_keeps_order(X: Any) -> bool:
+    """Whether the query sorts after the last step that loses the order, or has none, also in the views it reads."""
+    query = _SQL_WINDOW.sub("", X.sql_query())
+    last_loss = max((found.end() for found in _SQL_LOSES.finditer(query)), default=-1)
+    last_sort = max((found.end() for found in _SQL_ORDER.finditer(query)), default=-1)
+    if last_sort > last_loss:
+        return True
+    return last_loss < 0 and _SQL_LOSES.search(X.explain()) is None
+
+
+def _spark_keeps_order(X: Any) -> bool:
+    """Whether the plan ends with a sort of all rows."""
+    plan = io.StringIO()
+    with redirect_stdout(plan):
+        X.explain()
+    for line in plan.getvalue().splitlines():
+        step = re.sub(r"^[\s:+|*-]*(?:\(\d+\)\s*)?", "", line)
+        if step and _SPARK_KEEPS.match(step) is None:
+            return _SPARK_SORTS.match(step) is not None
+    return False
