@@ -548,8 +548,8 @@ def _within_seconds(
     if n_search == FIRST_RUNG and found.inputs.cells is not None:
         repeats += f" with Resources(max_grid={found.inputs.cells})"
     record.warn(
-        f"M13: stopped at max_seconds={seconds:g} after {n_search:,} of {available:,} rows. The figures hold; more "
-        f"rows may find more regions ({repeats} repeats this).",
+        f"M13: stopped at max_seconds={seconds:g} after {len(choice.search):,} of {available:,} rows. The figures "
+        f"hold; more rows may find more regions ({repeats} repeats this).",
         ModelWarning,
     )
     return found, choice, "max_seconds"
