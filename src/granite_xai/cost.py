@@ -1,4 +1,4 @@
-"""What a fit costs, counted in rows sent to the model (design page 11.1).
+"""What a fit costs, counted in rows sent to the model.
 
 Counts decide how many rows of a table are used, never the clock: the same table, model, options and
 seed give the same plan on any machine.

@@ -275,17 +275,32 @@ class SurrogateFit:
     everywhere: RegionSurrogate | None = None  # curves of all rows; in older files not known
 
 
+def in_unit_interval(values: FloatArray, offset: float = 0.0) -> FloatArray:
+    """Probabilities that curves add up to, counted from an offset: a sum may leave [0, 1], a probability does not."""
+    return np.clip(values, 0.0 - offset, 1.0 - offset)
+
+
 def described(
     table: Table,
     evaluations: Evaluations,
     players: Players,
     order: int,
     regions: Sequence[IntArray],
+    *,
+    probability: bool,
 ) -> SurrogateFit:
-    """G of some regions and of all rows, from the evaluations of the fitting rows."""
+    """G of some regions and of all rows, from the evaluations of the fitting rows.
+
+    Parameters
+    ----------
+    probability : bool
+        Whether the explained output is a probability: G is then judged as it predicts, inside [0, 1].
+    """
     known, scopes = (table, evaluations, players, order), [*regions, np.arange(table.n_rows)]
     with one_blas_thread():
         found, fits = fit_surrogate(*known, scopes), additive(*known, *scopes)
+        if probability:
+            fits = [in_unit_interval(fit, evaluations.offset) for fit in fits]
         by_region, overall = (
             _fidelity(evaluations, scopes[at], fits[at]) for at in (slice(-1), slice(-1, None))
         )
@@ -356,7 +371,7 @@ def grid_curve(column: Column, evaluations: Evaluations, shares: FloatArray) -> 
     """``F_S`` of a column for missing values (entry 0) and every level, from the values of its grid.
 
     Between the values of a grid of quantiles it is interpolated; where a pilot chose the values it
-    runs as the pilot's mean curve does inside each cell.
+    runs between them as the curves of the pilot rows do.
     """
     own = frozenset({column.position})
     matrix = evaluations.matrices[own]
@@ -367,9 +382,10 @@ def grid_curve(column: Column, evaluations: Evaluations, shares: FloatArray) -> 
     by_line = P.host(P.product(matrix.values, P.array(shares)))
     present = matrix.levels >= 0
     at_missing = evaluations.predictions @ shares if present.all() else by_line[0]
-    if snapped.offsets is not None:
-        known = snapped.offsets.levels
-        values = by_line[snapped.offsets.cells] + snapped.offsets.offsets
+    if snapped.fine is not None:
+        known = snapped.fine.levels
+        lines = np.searchsorted(matrix.levels, snapped.fine.standing)
+        values = snapped.fine.at_levels(by_line[lines])
     else:
         ends = np.zeros(0)
         outermost = np.zeros(0, dtype=np.intp)

@@ -43,7 +43,6 @@ from granite_xai.evaluations.evaluations import (
     Bins,
     Coordinates,
     Evaluations,
-    FineOffsets,
     GridColumn,
     Matrix,
     cells_of,
@@ -440,18 +439,6 @@ def _output_routes(route: Route) -> list[Route]:
     return [route, *(other.by_model(route.reason) for other in route.others)]
 
 
-def _fine_offsets(cells: ValueCells, grid: Distinct, output: int) -> FineOffsets:
-    """How curves of an output run between the values that stand for the levels of the fit."""
-    if grid.levels is None:
-        raise ValueError("the column is not on a grid")
-    lines = np.searchsorted(grid.levels, cells.standing)
-    return FineOffsets(
-        levels=cells.pilot_levels,
-        cells=lines[cells.cell_of_level[cells.pilot_levels]],
-        offsets=cells.offsets[output],
-    )
-
-
 class _OutputEvaluator:
     """The evaluations of one output: its predictions, then store by store, then what else is read."""
 
@@ -585,21 +572,21 @@ class _OutputEvaluator:
         matrix = self.matrices[columns]
         carrier = grid.representatives[grid.codes]
         cells = self.asked.value_cells.get(min(columns))
-        offsets = None
+        fine = None
         at_ends = None
         if cells is None:
             lowest_and_highest = ends(self.route.table, min(columns))
             at_ends = (self.primitives or NUMPY).host(self.matrix_of(columns, lowest_and_highest))
             self.extent.see(at_ends)
             at_ends = at_ends - self.offset
-        elif self.route.table.columns[min(columns)] is cells.column:
-            offsets = _fine_offsets(cells, grid, self.asked.output)
+        elif cells.curves and self.route.table.columns[min(columns)] is cells.column:
+            fine = cells.curves[self.asked.output]
         return GridColumn(
             predictions=cells_of(
                 matrix.values, matrix.codes, np.arange(len(carrier)), self.primitives
             ),
             ends=at_ends,
-            offsets=offsets,
+            fine=fine,
             bins={
                 key: Bins.of(numbers[carrier]) for key, numbers in bins.items() if key[1] == columns
             },

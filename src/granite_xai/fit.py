@@ -90,6 +90,7 @@ class FitInputs(Routed):
     diagnostics: Diagnostics
     confidence: Confidence | None
     clusters: IntArray
+    positions: IntArray  # where each fitting row stands in the user's table
     budget: int = MODEL_ROWS  # rows sent to the model, of which the pilot takes a share
     plan: Mapping[str, Any] = field(default_factory=dict)
     readable: bool = False  # whether left-out rows choose the price of a region
@@ -351,16 +352,27 @@ def _described(
         "reference": reference,
         "partition": partition,
         "regions": regions,
-        "learned": found.extra_attributes,
+        "learned": {**found.extra_attributes, **_in_order_of_table(inputs, found.row_attributes)},
     }
-    later = Later(
-        lambda: described(table, complete.value, players, order, rows), now=_asks_all(inputs)
-    )
-    chosen = inputs.values if isinstance(inputs.values, LearnedValues) else None
+    probability = inputs.predictor.is_probability
+
+    def describe() -> SurrogateFit:
+        return described(table, complete.value, players, order, rows, probability=probability)
+
+    later = Later(describe, now=_asks_all(inputs))
+    chosen = inputs.values.without_curves() if isinstance(inputs.values, LearnedValues) else None
     known |= {"additive": later, "values": chosen}
     remaining = float(sum(region.disagreement for region in partition))
     with one_blas_thread():
         return FitResult(**known, remaining=remaining, centres=_centres(evaluations, rows))
+
+
+def _in_order_of_table(
+    inputs: FitInputs, by_row: Mapping[str, IntArray | FloatArray]
+) -> dict[str, IntArray | FloatArray]:
+    """Attributes with an entry for each fitting row, in the order in which the user's table has these."""
+    order = np.argsort(inputs.positions, kind="stable")
+    return {name: values[order] for name, values in by_row.items()}
 
 
 def singles_compared(inputs: FitInputs) -> set[Coalition]:

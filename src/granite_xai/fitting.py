@@ -28,6 +28,7 @@ from granite_xai.chance.path import Path
 from granite_xai.chance.replicates import Confidence
 from granite_xai.chance.stability import RefitCurve, Stability, halves, refit_interval, stability_of
 from granite_xai.compute import Resources, progress, require_evaluations, resolve_jobs
+from granite_xai.compute.compiled import compiled_loops
 from granite_xai.compute.limits import model_row_budget
 from granite_xai.cost import Price, plan_facts, price
 from granite_xai.curves import fit_surrogate, grid_codes
@@ -61,7 +62,6 @@ from granite_xai.new_rows import (
 from granite_xai.resolved import ResolvedExplainer
 from granite_xai.sampling import (
     FEWEST_SEARCHING,
-    MOST_HELD_OUT,
     Draw,
     RowChoice,
     affordable_rows,
@@ -73,7 +73,7 @@ from granite_xai.search.optimal import refused
 from granite_xai.search.problem import GivenRules, OwnPartitioner, Partitioner
 from granite_xai.search.tree import Tree
 from granite_xai.tables import Column, Table, read_table
-from granite_xai.tables.fixed_order import row_order
+from granite_xai.tables.fixed_order import row_order, same_rows_in_any_order
 from granite_xai.tables.opening import collected, is_lazy
 from granite_xai.tables.row_order import order_notice
 from granite_xai.trees.routes import Route
@@ -120,6 +120,10 @@ class Rows:
     def positions(self) -> IntArray:
         """Where each row stands in the user's table."""
         return np.arange(self.table.n_rows) if self.order is None else self.order
+
+    def places(self, positions: Sequence[int]) -> IntArray:
+        """By which place each of some rows of the user's table is known here."""
+        return np.argsort(self.positions)[positions]
 
     def in_fixed_order(self) -> Rows:
         """The same rows, known by place in an order that depends only on what they hold."""
@@ -291,6 +295,7 @@ class OpenInputs:
         return FitInputs(
             **{**handed_on(self, *_OF_INPUTS), "resources": resources},
             **handed_on(some, "y", "weights", "clusters"),
+            positions=self.everyone.positions[rows],
             route=route,
             comparisons=comparisons,
             values=values,
@@ -343,6 +348,7 @@ def open_inputs(
     confidence = options.chosen_confidence(g, seed)
     holdout, max_samples = options.chosen_holdout(g), options.chosen_samples(g)
     behaviors = [question.first.behavior for question, _ in questions]
+    labels = [question.label for question, _ in questions]
     choice = choose("missing", g.missing, {name: name for name in ("auto", "allow", "error")})
     table = read_rows_of(g, X)
     weights = read_weights(sample_weight, table)
@@ -363,7 +369,10 @@ def open_inputs(
         )
     missing = allows_missing(choice, g.model, predictor, table)
     everyone = Rows(
-        table, target_for(y, table, predictor, *behaviors), weights, read_clusters(clusters, table)
+        table=table,
+        y=target_for(y, table, predictor, *behaviors, asked=labels),
+        weights=weights,
+        clusters=read_clusters(clusters, table),
     )
     if confidence is not None:
         everyone = everyone.in_fixed_order()
@@ -388,7 +397,7 @@ def _given_rows(
     """The rows that a user holds out, (X, y) or (X, y, clusters); too few, or those of the fit, are refused."""
     X, y, clusters = (*holdout, None)[:3]
     others = read_table(X, missing="allow" if missing else "error", like=table, argument="holdout")
-    if others.same_rows(table):
+    if same_rows_in_any_order(others, table):
         text = "holdout holds the fitting rows themselves: rows that choose regions judge them too well."
         hint = "Pass rows that the fit does not see, or a share such as holdout=0.3."
         raise InputError(text, code="P03", argument="holdout", hint=hint)
@@ -491,8 +500,6 @@ def _reason(opened: OpenInputs, choice: RowChoice) -> str:
     available = int(np.count_nonzero(opened.everyone.weights > 0))
     if len(choice.search) + len(choice.held_out) == available:
         return "all rows"
-    if len(choice.held_out) == MOST_HELD_OUT:
-        return "all rows, with enough of them held out"
     return "max_evaluations"
 
 
@@ -518,7 +525,8 @@ def _fitted(
         inputs = replace(inputs, cells=min(inputs.cells, FIRST_CELLS))
     found = _allowed_price(opened, inputs, choice)
     facts = plan_facts(inputs, found, len(choice.held_out), opened.everyone.table.n_rows, 0.0)
-    return _judged(opened, run(replace(inputs, plan=facts)), choice)
+    with compiled_loops(allowed=inputs.cells is None):
+        return _judged(opened, run(replace(inputs, plan=facts)), choice)
 
 
 def _within_seconds(
@@ -616,7 +624,12 @@ def half_samples(g: Any, count: int) -> Stability:
             "Ask the fit that searched.",
         )
         raise InputError(text, code="P03", argument="partitioner", hint=hint)
-    parts = (pair for pair in halves(inputs.clusters, count, inputs.seed) if len(pair[0]))
+    n_clusters = len(np.unique(inputs.clusters))
+    if n_clusters < 2:
+        what = "one row" if len(inputs.clusters) == 1 else "one cluster of rows"
+        text = f"stability() searches halves of the fitting rows, and there is {what}."
+        raise InputError(text, code="D30", argument="X", hint="Fit on more rows.")
+    parts = halves(inputs.clusters, count, inputs.seed)
     known = (inputs, found.evaluations, found.result.floors, found.error)
     shown = progress(parts, inputs.resources, "resamples", count)
     pairs = [(again(*known, one), again(*known, two)) for one, two in shown]
@@ -645,14 +658,12 @@ def refits(g: Any, models: Sequence[tuple[Any, Any, Any]]) -> Stability:
     for model, X, y in progress(models, options.chosen_limits(g.resources), "refits", len(models)):
         own = clone(g).set_params(model=model, holdout=False, max_samples=None)
         opened = open_inputs(own, X, y, None, None, Diagnostics())
-        found, rows = searched(opened, Diagnostics()), opened.everyone
+        found = searched(opened, Diagnostics())
         trees.append(found.result.partition)
-        tables.append(rows.table)
+        tables.append(found.inputs.table)
         judged = replace(result, predictor=opened.predictor, floors=found.result.floors)
-        new, regions = (
-            NewRows(judged, found.inputs.route, rows.y, opened.resources),
-            result.partition.apply(rows.table),
-        )
+        new = NewRows(judged, found.inputs.route, found.inputs.y, opened.resources)
+        regions = result.partition.apply(found.inputs.table)
         evaluation = evaluate_rows(new, regions)
         left.append(
             evaluation.remaining if evaluation.estimate is None else evaluation.estimate.remaining

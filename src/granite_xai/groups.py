@@ -159,8 +159,10 @@ def propose_groups(
     normal, table = run.result.confidence.normal, run.inputs.table
     judge = _Measured(run.result, run.inputs)
     stages, reason = _merged(judge, [(table.names[i],) for i in table.explained], size, normal)
-    if others := record.as_dict()["rows"]["held_out"]:
-        judge = _Measured(run.result, opened.chosen(np.array(others), Diagnostics()))
+    others = record.as_dict()["rows"]["held_out"]
+    if others:
+        places = opened.everyone.places(others)
+        judge = _Measured(run.result, opened.chosen(places, Diagnostics()))
         judge.add(chain(*stages))
     (whole, moves), merges = judge.total(stages[0]), []
     for before, stage in pairwise(stages):

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from granite_xai.base.errors import InputError
+from granite_xai.base.errors import InputError, ModelError, column_text, listing
 from granite_xai.base.typing import AleDifference, Coalition, FloatArray, IntArray, Term, Terms
 from granite_xai.base.wording import MISSING, Told, count, number, percent, plain, shortened, signed
 from granite_xai.behavior import Local
@@ -29,25 +30,36 @@ from granite_xai.profile import level_text
 from granite_xai.regions.rule import satisfied
 from granite_xai.resolved import MAX_EXACT_PLAYERS, MAX_PAIRS, ResolvedExplainer, resolve
 from granite_xai.tables import Column, Outline, Table, frame, require_rows, row_like
+from granite_xai.tables.columns import sorted_labels
 from granite_xai.trees.routes import Route
 
 HANDFUL, BLOCK = 5, 2**20
 """Rows of a region that can be a reference for each other, at least; recombined rows sent to the model at once."""
+MOST_REFERENCES = 1000  # fitting rows of a region that other rows are compared with
 NEAR, COMPARED, SHOWN = 0.1, 400, 12
 """Share of pairs of a region's rows that are near, by definition; rows whose distances are measured; sets in a text."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AgainstFit:
-    """Rows of one region, explained with the region's fitting rows as reference."""
+    """Rows of one region, explained with the region's fitting rows as reference.
+
+    Of a region with more than 1,000 fitting rows the first 1,000 are the reference: the model is
+    asked about every new row with each of them. They are a random sample, since a fit with a
+    confidence level keeps its rows in an order that says nothing about them. Without a confidence
+    level rows stand as the user gave them, and all of them count.
+    """
 
     rows: NewRows
     region: int
 
     @property
     def references(self) -> IntArray:
-        """The fitting rows of the region."""
-        return np.flatnonzero(self.rows.fitted.regions == self.region)
+        """The fitting rows that the rows are compared with."""
+        inside = rows_of_region(self.rows.fitted, self.region)
+        if self.rows.fitted.confidence is None:
+            return inside
+        return inside[:MOST_REFERENCES]
 
     @property
     def signs(self) -> FloatArray:
@@ -145,8 +157,16 @@ class AgainstFit:
         return gaps[len(rows) :, 0]
 
 
+def rows_of_region(fitted: FitResult, region: int) -> IntArray:
+    """Positions of the fitting rows of a region."""
+    return np.flatnonzero(fitted.regions == region)
+
+
 def explain_against_fit(new: NewRows, regions: IntArray, seed: int) -> Explanation:
-    """Both sides of every question against the region's fitting rows; sensitivity and risk among themselves (C17)."""
+    """Both sides of every question against the region's fitting rows; sensitivity and risk among themselves (C17).
+
+    A region's reference is as in `AgainstFit`: its first 1,000 fitting rows.
+    """
     fitted, table, parts = new.fitted, new.route.table, []
     if not all(question.first.behavior.is_linear for question in fitted.comparisons):
         return explain_rows(new, regions)
@@ -209,7 +229,8 @@ class RowExplanation(Told):
     """Why the model says this about one row, told against the fitting rows of its region.
 
     ``contributions`` are what each column (or group) adds to the region's ``mean``, by the ``explanation`` named;
-    ``rest`` is what they do only together: with it they add up to the ``prediction``. ``percentiles`` and ``shares``:
+    ``rest`` is what they do only together: with it they add up to the ``prediction``. Mean and contributions are those
+    of the region's first 1,000 fitting rows, a random sample of them. ``percentiles`` and ``shares``:
     where the row's value stands among those of the region (NaN where there is no order), and how many are equal.
     ``changes`` (region, condition, distance) would bring it into another region, the nearest first. ``near`` fitting
     rows of the region are near it; the share ``typical`` of the region's rows have no more near them.
@@ -333,6 +354,25 @@ def one_row(fitted: Table, x: Any) -> Any:
     return row_like(fitted, cells, "x").native if by_hand else x
 
 
+@contextmanager
+def told_of_new_levels(table: Table, fitted: Table) -> Iterator[None]:
+    """Blame a level that the fit has not seen, where the model refuses a row that has one (D15)."""
+    try:
+        yield
+    except ModelError as error:
+        pairs = zip(table.columns, fitted.columns, strict=True)
+        for column, known in pairs:
+            new = sorted_labels({*column.levels} - {*known.levels, *(known.order or ())})
+            if new and column.kind in ("nominal", "ordinal"):
+                where = column_text(column.name, column.position)
+                text = f"x {where} is {new[0]!r}, which the fit has not seen, and the model refuses it: {error.message}"
+                hint = f"Pass a level that the model knows: {listing(known.levels, 10)}."
+                raise ModelError(
+                    text, code="D15", argument="x", columns=[column.name], hint=hint
+                ) from error
+        raise
+
+
 def explain_one(
     fitted: FitResult, table: Table, regions: IntArray, resources: Resources, seed: int
 ) -> RowExplanation:
@@ -348,7 +388,7 @@ def explain_one(
     k, has_rows = int(regions[0]), not isinstance(fitted.table.container, Outline)
     region, surrogate = fitted.partition[k], fitted.additive.value.surrogate.regions[k]
     here = AgainstFit(NewRows(fitted, Route(fitted.predictor, table), None, resources), k)
-    inside = fitted.table.take(here.references) if has_rows else fitted.table
+    inside = fitted.table.take(rows_of_region(fitted, k)) if has_rows else fitted.table
     name, effect = _contributing(fitted, table, resources, seed, has_rows)
     players = [union(members) for members in effect.layout.sets]
     curves = tuple(map({frozenset({c.column.position}): c for c in surrogate.curves}.get, players))

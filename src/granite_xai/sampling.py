@@ -1,4 +1,4 @@
-"""Which rows of a table search for regions, and which are held out to judge them (design page 11).
+"""Which rows of a table search for regions, and which are held out to judge them.
 
 Rows are drawn once, by place in their fixed order (`tables.fixed_order`), whole clusters at a time. Of the
 drawn rows every third is held out. Fewer rows are a beginning of the same draw, so that a fit that

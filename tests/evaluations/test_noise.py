@@ -1,4 +1,4 @@
-"""The probe and the noise floor (design 1.5)."""
+"""The probe and the noise floor (C4)."""
 
 from __future__ import annotations
 

@@ -107,7 +107,7 @@ class Chance:
 
     @property
     def counted(self) -> FloatArray:
-        """What growth and pruning count: never less than nothing (design page 11.5)."""
+        """What growth and pruning count: never less than nothing."""
         return np.maximum(self.corrected, 0.0)
 
     def exceeded(self, floors: FloatArray) -> BoolArray:

@@ -21,6 +21,7 @@ from granite_xai.base.typing import (
 from granite_xai.compute import BLOCK, slices
 from granite_xai.compute.primitives import ArrayNamespace, Pairs
 from granite_xai.evaluations.steps import Steps, Vectors
+from granite_xai.evaluations.values import FineCurve
 from granite_xai.tables import Table
 
 Reading = tuple[
@@ -195,7 +196,7 @@ class GridColumn:
         ``E_S[code(n), n]``: F at the rows with the column snapped, centred.
     ends : array of shape (2, n), optional
         ``E_S`` at the smallest and the largest value, for curves beyond a grid of quantiles alone.
-    offsets : FineOffsets, optional
+    fine : FineCurve, optional
         Where a pilot chose the values: how curves run between them.
     bins : mapping
         From (masking, S) to the bin of each row's snapped value.
@@ -205,7 +206,7 @@ class GridColumn:
 
     predictions: FloatArray
     ends: FloatArray | None
-    offsets: FineOffsets | None
+    fine: FineCurve | None
     bins: Mapping[Reading, Bins]
     against: Mapping[Reading, FloatArray]
 
@@ -214,29 +215,10 @@ class GridColumn:
         return GridColumn(
             predictions=self.predictions[rows],
             ends=None if self.ends is None else self.ends[:, rows],
-            offsets=self.offsets,
+            fine=self.fine,
             bins=of_rows(self.bins, rows),
             against=of_rows(self.against, rows),
         )
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class FineOffsets:
-    """How the mean curve of a column runs inside its cells (`evaluations.values`), by level.
-
-    Parameters
-    ----------
-    levels : array of shape (n_pilot_values,)
-        Levels at which the pilot rows were asked, ascending.
-    cells : array of shape (n_pilot_values,)
-        Line of the matrix that stands for each.
-    offsets : array of shape (n_pilot_values,)
-        How far the mean curve is there from that line.
-    """
-
-    levels: IntArray
-    cells: IntArray
-    offsets: FloatArray
 
 
 def of_rows(known: Any, rows: IntArray, primitives: ArrayNamespace | None = None) -> Any:

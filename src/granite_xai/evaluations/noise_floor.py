@@ -164,6 +164,13 @@ def inconstancy(error: float, changed: float, spread: float, float32: bool) -> s
     return f"M09: the model's answers for the same rows differ by up to {changed:.3g} {within}: {why} {_ENTERS}"
 
 
+def large_integers(changed: float) -> str:
+    """The warning of a model that tells integers apart which float64 cannot hold (D20)."""
+    text = f"D20: the model's answers differ by up to {changed:.3g} for rows that differ only in integers beyond 2^53. "
+    text += "float64 cannot hold these integers, so that such rows count as equal here. "
+    return text + f"{_ENTERS} Subtract an offset from the column, or make it a category."
+
+
 def delta(found: Probe, scale: float, float32: bool) -> float:
     """Error of one value of the model: ``max(8 eps s, repeat, reorder, moved)``, ``s`` the largest value in size."""
     return max(round_off(scale, float32), found.repeat, found.reorder, found.moved)

@@ -1,19 +1,19 @@
-"""Which values of a column stand for all of them when the model is asked (design page 11.2).
+"""Which values of a column stand for all of them when the model is asked (C22).
 
 A search needs the predictions of every row at every value of a column. Sixteen values are enough if
 they are chosen by what the model does: neighbouring values at which a few *pilot rows* interact alike
 share a cell, and one of them stands for the cell. Cells of equal numbers of rows would straddle a
 jump of the model and pull the cut to the cell's edge, whatever the number of rows.
 
-Within a cell rows differ by next to nothing but a common curve, which the pilot rows tell: the
-*offset* of each value from the value that stands for it. Curves and surrogates add it again, so that
-they are as fine as the pilot.
+Sixteen values are too few to draw a curve through. Between them the mean curve of any rows is taken
+to run as those of the pilot rows do: it is their mean curve plus a sum of what they differ by, which
+the sixteen values fix (`FineCurve`). Curves and surrogates are so as fine as the pilot.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -25,9 +25,39 @@ CELLS = 16  # values that stand for a column
 PILOTS = ((64, 512), (64, 256), (64, 128), (32, 128), (32, 64), (16, 64), (16, 32), (8, 32))
 RARE_LABELS = 4  # labels beyond the pilot that are asked about, for each value of the pilot
 FLAT = 1e-6  # share of the predictions' variance below which interactions do not decide on cells
+RIDGE = (
+    1e-3  # share of the pilot curves' variance that values may miss when curves are drawn between
+)
 Ask = Callable[
     [IntArray, IntArray, int], FloatArray
 ]  # base rows, donor rows, column → (outputs, n)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FineCurve:
+    """How the mean curve of some rows along a column runs between the values that stand for cells.
+
+    At the pilot's levels it is ``offsets + weights @ curve[standing]``.
+
+    Parameters
+    ----------
+    standing : array of shape (n_cells,)
+        Levels at which the curve is known.
+    levels : array of shape (n_pilot_values,)
+        Levels at which the pilot rows were asked, ascending.
+    offsets : array of shape (n_pilot_values,)
+    weights : array of shape (n_pilot_values, n_cells)
+        Each line adds up to 1; that of a standing level is 1 for its cell, and its offset is 0.
+    """
+
+    standing: IntArray
+    levels: IntArray
+    offsets: FloatArray
+    weights: FloatArray
+
+    def at_levels(self, at_standing: FloatArray) -> FloatArray:
+        """The curve at the pilot's levels, from its values at the standing ones."""
+        return np.asarray(self.offsets + self.weights @ at_standing)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -41,17 +71,15 @@ class ValueCells:
     cell_of_level : array of shape (n_levels,)
     standing : array of shape (n_cells,)
         The level that stands for each cell.
-    pilot_levels : array of shape (n_pilot_values,)
-        Levels at which the pilot rows were asked, ascending.
-    offsets : tuple of arrays of shape (n_pilot_values,)
-        For each output how far the mean curve is there from the level that stands for the cell.
+    curves : tuple of FineCurve
+        For each output how curves run between the standing levels; none where the cells are for
+        other rows than those of the fit.
     """
 
     column: Column
     cell_of_level: IntArray
     standing: IntArray
-    pilot_levels: IntArray
-    offsets: tuple[FloatArray, ...]
+    curves: tuple[FineCurve, ...] = ()
 
     def __post_init__(self) -> None:
         """Check what a file may have wrong."""
@@ -60,10 +88,8 @@ class ValueCells:
             raise ValueError(f"{len(self.cell_of_level)} of {n_levels} levels have a cell")
         if not _all_below(self.cell_of_level, len(self.standing)):
             raise ValueError("a level has a cell that does not exist")
-        if not (_all_below(self.standing, n_levels) and _all_below(self.pilot_levels, n_levels)):
+        if not _all_below(self.standing, n_levels):
             raise ValueError("a cell stands for a level that does not exist")
-        if any(len(own) != len(self.pilot_levels) for own in self.offsets):
-            raise ValueError("the offsets are not those of the pilot's values")
 
     def cells_of(self, column: Column) -> IntArray:
         """Cell of each level of the same column in another table.
@@ -133,6 +159,11 @@ class LearnedValues:
             for position, cells in self.columns.items()
         }
 
+    def without_curves(self) -> LearnedValues:
+        """What other rows need: the cells alone."""
+        bare = {position: replace(cells, curves=()) for position, cells in self.columns.items()}
+        return LearnedValues(bare, self.pilot_rows)
+
 
 def expected_values(table: Table, positions: Sequence[int], cells: int) -> LearnedValues:
     """As many cells as a pilot would choose: what they take is known before the model is asked."""
@@ -146,8 +177,7 @@ def expected_values(table: Table, positions: Sequence[int], cells: int) -> Learn
                 column=column,
                 cell_of_level=cell_of_level,
                 standing=np.unique(cell_of_level, return_index=True)[1],
-                pilot_levels=np.zeros(0, dtype=np.intp),
-                offsets=(),
+                curves=(),
             )
     return LearnedValues(expected)
 
@@ -259,13 +289,54 @@ def _learn_column(
         cell_of_level[rare] = largest
         rare = rare[: RARE_LABELS * most]
         cell_of_level[rare] = _join_rare(column, rare, carriers, asked[typical], ask)
-    mean_curves = curves.mean(axis=2)  # (outputs, values)
     return ValueCells(
         column=column,
         cell_of_level=cell_of_level,
         standing=asked[typical],
-        pilot_levels=asked,
-        offsets=tuple(mean_curves - mean_curves[:, typical[cell_of_value]]),
+        curves=tuple(_fine_curve(own, asked, typical, cell_of_value) for own in curves),
+    )
+
+
+def _fine_curve(
+    curves: FloatArray, levels: IntArray, typical: IntArray, cell_of_value: IntArray
+) -> FineCurve:
+    """How curves run between standing values, by how those of the pilot rows do.
+
+    Let m be the mean curve of the pilot rows, K the covariance of their curves between values, s the
+    standing values. A curve b that is known at s is expected at a value v to be
+
+        m(v) + mean(b(s) - m(s)) + K(v, s) K(s, s)^-1 d,   d = b(s) - m(s) - mean(b(s) - m(s)).
+
+    What this misses at s itself (K is made a little larger on its diagonal) is added in the whole cell.
+
+    Parameters
+    ----------
+    curves : array of shape (n_values, n_pilot)
+    levels : array of shape (n_values,)
+    typical : array of shape (n_cells,)
+        Numbers of the values that stand for cells.
+    cell_of_value : array of shape (n_values,)
+    """
+    n_cells = len(typical)
+    mean_curve = curves.mean(axis=1)
+    apart = curves - mean_curve[:, None]
+    apart = apart - apart[typical].mean(axis=0)
+    covariance = apart @ apart[typical].T / curves.shape[1]  # (values, cells)
+    at_standing = covariance[typical]
+    ridge = RIDGE * np.trace(at_standing) / n_cells + FLAT * np.var(curves)
+    averaging = np.full((n_cells, n_cells), 1.0 / n_cells)
+    deviation = np.eye(n_cells) - averaging  # from b(s) - m(s) to d
+    if ridge > 0.0:
+        regression = np.linalg.solve(at_standing + ridge * np.eye(n_cells), covariance.T).T
+    else:  # all predictions are equal
+        regression = np.zeros_like(covariance)
+    missed = np.eye(n_cells) - regression[typical]
+    weights = averaging[cell_of_value] + (regression + missed[cell_of_value]) @ deviation
+    return FineCurve(
+        standing=levels[typical],
+        levels=levels,
+        offsets=mean_curve - weights @ mean_curve[typical],
+        weights=weights,
     )
 
 

@@ -1,4 +1,4 @@
-"""What sampling noise adds to a disagreement, in closed form (design page 11.5).
+"""What sampling noise adds to a disagreement, in closed form (method page, "Sums over rows").
 
 In the question "ICE against PDP" the gap of row n is ``z[n]' K mean(z)`` (see `statistics`). If the
 mean of z over the rows of a region is off by ``d``, gaps are off by ``z[n]' K d``, and the
@@ -22,6 +22,7 @@ from scipy import stats
 from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.moments.statistics import (
     FullAgainstPure,
+    divided,
     swapped,
     trace_of_product,
     unpacked,
@@ -150,8 +151,7 @@ def chance_by_region(
         Rows of each region.
     """
     size = 2 * statistics.rank + 2
-    mass = np.maximum(sums[..., 0, -1], np.finfo(float).tiny)
-    moments = unpacked(sums[..., 0, :] / mass[..., None], size)
+    moments = unpacked(divided(sums[..., 0, :], sums[..., 0, -1]), size)
     turned = swapped(moments, statistics.rank)  # S K
     trace = trace_of_product(turned, turned)
     return np.asarray((trace - statistics.gap_or_loss(sums)) / np.maximum(counts - 1.0, 1.0))

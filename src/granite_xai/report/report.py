@@ -21,7 +21,7 @@ import numpy as np
 
 from granite_xai.base.errors import InputError
 from granite_xai.base.files import write_text
-from granite_xai.base.typing import FloatArray
+from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.base.wording import ALL_ROWS, brief, plain
 from granite_xai.compute import Meter, one_blas_thread
 from granite_xai.display.figures import framed
@@ -288,21 +288,34 @@ def _source(granite: Granite, found: FitRun | None, X: Any, y: Any, unit: str) -
     known, score = values.evaluations, None
     if target is not None:
         predictions = known.predictions + known.offset
-        score = _score(fitted_view(granite), X, predictions, target)
+        fitting = found.inputs.positions
+        score = _score(fitted_view(granite), X, predictions, fitting, target)
     return ReportSource(granite, values, unit, str(getattr(y, "name", None) or ""), score)
 
 
-def _score(view: FittedGranite, X: Any, fitting: FloatArray, target: FloatArray) -> dict[str, str]:
-    """How good the model is: on the rows that were held out of the search, otherwise on those of the search."""
+def _score(
+    view: FittedGranite, X: Any, predictions: FloatArray, fitting: IntArray, target: FloatArray
+) -> dict[str, str]:
+    """How good the model is: on the rows that were held out of the search, otherwise on those of the search.
+
+    Parameters
+    ----------
+    predictions : array
+        Of the fitting rows.
+    fitting : array
+        Where these stand in X.
+    target : array
+        Of all rows of X.
+    """
     from sklearn.metrics import log_loss, r2_score, roc_auc_score
 
-    held_out, search = (view.diagnostics["rows"][key] for key in ("held_out", "search"))
-    rows, which = (held_out, "held-out") if held_out else (search, "fitting")
-    others = view.read(X).take(np.asarray(held_out, dtype=np.intp)) if held_out else None
-    truth, predictions = (
-        target[rows],
-        fitting if others is None else view.result.predictor.on_rows(others),
-    )
+    rows = fitting
+    which = "fitting"
+    if held_out := view.diagnostics["rows"]["held_out"]:
+        rows = np.asarray(held_out, dtype=np.intp)
+        which = "held-out"
+        predictions = view.result.predictor.on_rows(view.read(X).take(rows))
+    truth = target[rows]
     told = f"on {len(rows):,} {which} rows of this report; the model may have been trained on them"
     if len(rows) < 2 or np.ptp(truth) == 0:
         return {"text": "not defined", "rows": f"one value of y {told}"}

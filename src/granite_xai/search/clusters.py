@@ -94,11 +94,11 @@ class Clusters(Partitioner):
             problem,
             lambda: np.searchsorted(shown, np.where(np.isin(labels, shown), labels, np.inf)),
         )
-        own = {
-            "clusters_": np.unique(labels, return_inverse=True)[1].reshape(-1),
-            "cluster_rules_": found,
-        }
-        return replace(result, extra_attributes={**result.extra_attributes, **own})
+        return replace(
+            result,
+            extra_attributes={**result.extra_attributes, "cluster_rules_": found},
+            row_attributes={"clusters_": np.unique(labels, return_inverse=True)[1].reshape(-1)},
+        )
 
     def vectors(self, problem: Problem) -> FloatArray:
         """What is clustered, one vector a row."""

@@ -98,10 +98,21 @@ class Problem(Routed):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PartitionResult:
-    """What a partitioner found: regions, and further fitted attributes of the estimator, such as ``clusters_``."""
+    """What a partitioner found.
+
+    Parameters
+    ----------
+    partition : Partition
+    extra_attributes : mapping
+        Further fitted attributes of the estimator, such as ``description_accuracy_``.
+    row_attributes : mapping
+        Those with an entry for each row of the problem, such as ``clusters_``. The problem has the
+        rows in an order of its own; the estimator shows these in the order of the user's table.
+    """
 
     partition: Partition
     extra_attributes: Mapping[str, Any] = field(default_factory=dict)
+    row_attributes: Mapping[str, IntArray | FloatArray] = field(default_factory=dict)
 
 
 class Partitioner(ABC):

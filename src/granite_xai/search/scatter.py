@@ -105,7 +105,9 @@ def describe(problem: Problem, grouped: Callable[[], IntArray]) -> PartitionResu
         find_leaves(node, problem.table, problem.table.names), labels, problem.evaluations.weights
     )
     return PartitionResult(
-        measured(node, problem), {"clusters_": labels, "description_accuracy_": right}
+        measured(node, problem),
+        extra_attributes={"description_accuracy_": right},
+        row_attributes={"clusters_": labels},
     )
 
 
