@@ -91,6 +91,15 @@ def test_M13_rows_that_judge_are_paid_from_the_same_budget(options):
     assert 40_000 < model.rows <= 60_000
 
 
+@pytest.mark.parametrize("size", [7, 60])
+def test_M13_rows_of_whole_clusters_are_paid_from_the_same_budget(size):
+    for limit in range(50_000, 60_000, 1000):
+        model = Counting()
+        g = gx.Granite(model, max_depth=0, resources=gx.Resources(max_evaluations=limit))
+        g.fit(MANY, clusters=np.arange(3000) // size)
+        assert 0.7 * limit < model.rows <= limit
+
+
 def test_M13_labels_that_the_pilot_meets_one_by_one_are_paid_from_the_same_budget():
     draw = np.random.default_rng(2)
     towns = pd.Series(draw.integers(0, 1500, 3000)).map("t{}".format)
