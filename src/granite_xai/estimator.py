@@ -47,6 +47,7 @@ from granite_xai.row import (
     one_row,
 )
 from granite_xai.search.clarity import smooth_changes
+from granite_xai.tables.fixed_order import holds_same_rows
 from granite_xai.tables.opening import is_lazy, region_numbers
 
 _SHOWN = ("partition", "remaining", "estimate", "stability")  # as fitted attributes
@@ -285,7 +286,7 @@ class Granite(BaseEstimator):
         if clusters is None and view.diagnostics.get("clusters") is not None:
             warn(without_clusters("evaluate(X, y, clusters=…)"), DataWarning)
         new, regions = view.other_rows(X, y, sample_weight, max_samples, limits, clusters)
-        same = new.route.table.same_rows(view.result.table)
+        same = holds_same_rows(new.route.table, view.result.table)
         return evaluate_rows(new, regions, new.clusters, kind="fitting" if same else "given")
 
     def score(

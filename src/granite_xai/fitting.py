@@ -64,7 +64,7 @@ from granite_xai.search.optimal import refused
 from granite_xai.search.problem import GivenRules, OwnPartitioner, Partitioner
 from granite_xai.search.tree import Tree
 from granite_xai.tables import Column, Table, read_table
-from granite_xai.tables.fixed_order import row_order
+from granite_xai.tables.fixed_order import holds_same_rows, row_order
 from granite_xai.tables.opening import collected, is_lazy
 from granite_xai.tables.row_order import order_notice
 from granite_xai.trees.routes import Route
@@ -368,7 +368,7 @@ def _given_rows(
     """The rows that a user holds out, (X, y) or (X, y, clusters); too few, or those of the fit, are refused."""
     X, y, clusters = (*holdout, None)[:3]
     others = read_table(X, missing="allow" if missing else "error", like=table, argument="holdout")
-    if others.same_rows(table):
+    if holds_same_rows(others, table):
         text = "holdout holds the fitting rows themselves: rows that choose regions judge them too well."
         hint = "Pass rows that the fit does not see, or a share such as holdout=0.3."
         raise InputError(text, code="P03", argument="holdout", hint=hint)

@@ -36,15 +36,28 @@ def row_order(
     weights, clusters : arrays of shape (n_rows,)
         Told apart as well; clusters by the rows that they hold, not by their numbers.
     """
-    keys = np.zeros(table.n_rows, dtype=np.uint64)
-    for column in sorted(table.columns, key=lambda column: column.name):
-        keys = _mixed(keys ^ cell_keys(column))
+    keys = _row_keys(table)
     further = [weights] if y is None else [weights, *np.atleast_2d(np.asarray(y).T)]
     for values in further:
         keys = _mixed(keys ^ _of_floats(np.asarray(values, dtype=np.float64)))
     if len(np.unique(clusters)) < len(clusters):
         keys = _mixed(keys ^ _of_clusters(keys, clusters))
     return np.argsort(keys, kind="stable")
+
+
+def holds_same_rows(table: Table, other: Table) -> bool:
+    """Whether two tables hold the same rows, in any order."""
+    if (table.n_rows, table.n_columns) != (other.n_rows, other.n_columns):
+        return False
+    return bool(np.array_equal(np.sort(_row_keys(table)), np.sort(_row_keys(other))))
+
+
+def _row_keys(table: Table) -> Keys:
+    """A key for each row, from its cells."""
+    keys = np.zeros(table.n_rows, dtype=np.uint64)
+    for column in sorted(table.columns, key=lambda column: column.name):
+        keys = _mixed(keys ^ cell_keys(column))
+    return keys
 
 
 def cell_keys(column: Column) -> Keys:
