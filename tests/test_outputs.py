@@ -17,7 +17,9 @@ from granite_xai.base.errors import FormatError, InputError, ModelError
 from granite_xai.partitioners import Clusters, GivenRules
 
 NAMES = ("setosa", "versicolor", "virginica")
-EXACT = gx.Resources(max_grid=None)  # a pilot would choose other values for all outputs than for one
+EXACT = gx.Resources(
+    max_grid=None
+)  # a pilot would choose other values for all outputs than for one
 ROWS = {
     "holdout": False,
     "max_samples": None,

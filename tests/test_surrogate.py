@@ -222,9 +222,7 @@ def test_held_out_rows_judge_the_surrogate_when_that_is_read(tmp_path):
     assert counting.rows < 2 * 150**2 + 3000
     assert f"{g.estimate_.remaining:.3f} {g.estimate_}"
     assert counting.rows < 2 * 150**2 + 3000
-    whole = gx.Granite(
-        Counting(), gx.question("ice-pdp"), split_features=["x1"], **options
-    ).fit(X)
+    whole = gx.Granite(Counting(), gx.question("ice-pdp"), split_features=["x1"], **options).fit(X)
     assert [r.rule for r in whole.partition_] == [r.rule for r in g.partition_]
     assert g.estimate_.fidelity == pytest.approx(whole.estimate_.fidelity, abs=1e-12)
     assert counting.rows > 8 * 150**2
