@@ -23,7 +23,8 @@ def rows(quick: bool, jobs: int) -> Iterator[dict[str, Any]]:
         limit = 2**29 if n < ROWS[-1] else 2**31
         yield _line("rounded, d = 5", _made(n, rounded=True), limit, jobs)
     for n in ROWS[:2] if quick else ROWS[:-1]:
-        yield _line("continuous, d = 5, max_grid = 64", _made(n, rounded=False), 2**29, jobs)
+        limit = 2**29 if n < ROWS[-2] else 2**30
+        yield _line("continuous, d = 5, max_grid = 64", _made(n, rounded=False), limit, jobs)
     try:
         for question in ("ice-pdp",) if quick else ("ice-pdp", "sobol", "cfi-pfi"):
             (case,) = bike((question,), 1000 if quick else None)

@@ -20,11 +20,11 @@ ROOMS: dict[str, tuple[str, str]] = {
     "base": ("", "What every room shares: types, errors, options, diagnostics, files, the wording"),
     "compute": (
         "",
-        "What a fit may cost: limits and plans, memory, threads and workers; the primitives of the engine",
+        "What a fit may cost: limits, memory, threads and workers; the primitives of the engine",
     ),
     "tables": (
         "X",
-        "A table comes in: reading, kinds of columns, distinct values, recombined rows",
+        "A table comes in: reading, kinds of columns, distinct values, the fixed order of rows, recombined rows",
     ),
     "models": (
         "F",
@@ -32,7 +32,7 @@ ROOMS: dict[str, tuple[str, str]] = {
     ),
     "evaluations": (
         "E_S",
-        "What the model says about recombined rows: plan, values, matrices, noise floor",
+        "What the model says about recombined rows: plan, values that stand for a column, matrices, noise floor",
     ),
     "trees": ("E_S", "The same, read off tree ensembles without calling them"),
     "engine": (
@@ -58,9 +58,16 @@ ROOMS: dict[str, tuple[str, str]] = {
         "R",
         "How far two explanations are apart on a region, and the objective made of such questions",
     ),
+    "moments": (
+        "R",
+        "The same from sums over rows: factored predictions, the sums of each question, chance in closed form",
+    ),
     "catalog": ("", "Explanations and questions with a name, and their titles"),
     "regions": ("Ω", "Conditions, rules, partitions: text, membership and JSON from one object"),
-    "search": ("Ω", "Where regions may lie: candidates, cuts, the tree; other partitioners"),
+    "search": (
+        "Ω",
+        "Where regions may lie: candidates, tables over cuts, growth, second thoughts; other partitioners",
+    ),
     "partitioners": ("", "The public names of the search"),
     "fit_checks": (
         "R(Ω)",
@@ -75,7 +82,8 @@ ROOMS: dict[str, tuple[str, str]] = {
     "scopes": ("", "All rows or one region, with the values of explanations there"),
     "groups": ("", "Which columns to explain together"),
     "fit_values": ("", "What a fit knows of its own rows, in plain numbers"),
-    "cost": ("", "What a fit would cost, before any of it is done"),
+    "cost": ("", "What a fit costs, counted in rows sent to the model"),
+    "sampling": ("", "Which rows search, and which are held out to judge the regions"),
     "comparison": (
         "",
         "The same regions for two models, tables or groups; what differs by more than chance",
@@ -86,7 +94,7 @@ ROOMS: dict[str, tuple[str, str]] = {
     ),
     "fitting": (
         "",
-        "From options and a table to a fit: rows, plan, judgement, what an interrupt leaves",
+        "From options and a table to a fit: rows, budget, judgement",
     ),
     "frameworks": ("", "Earlier methods as configurations, compared"),
     "display": ("", "Pictures; one file a display"),

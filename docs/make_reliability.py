@@ -31,11 +31,13 @@ CASES: dict[str, dict[str, str]] = {
         "D12": "Text and numbers in one column, or cells that are neither: an error with examples.",
         "D13": "Categories without order are split by levels and reach the model as they are.",
         "D14": "Ordered categories are split in their order; unused ones are kept for the model, not offered.",
-        "D15": "Levels that were never seen go with the larger child; a warning names them.",
+        "D15": "Levels that were never seen go with the larger child; a warning names them. A model that refuses the "
+        "row of ``explain_row`` because of one: an error that names level and column.",
         "D17": "Truth values stay truth values; rules read ``x is False``.",
         "D18": "Dates are ordered and readable, in UTC where they have a time zone; periods and mixed zones: an error.",
         "D19": "pandas' nullable and Arrow-backed columns work.",
-        "D20": "Whole numbers beyond 2**53: a warning; decimals and big integers: an error.",
+        "D20": "Whole numbers beyond 2**53: a warning, also where the model tells apart what float64 cannot hold; "
+        "decimals and big integers: an error.",
         "D21": "The model gets the original precision; we compute in float64.",
         "D22": "Complex numbers: an error.",
         "D23": "Sparse tables: an error with the dense size.",
@@ -44,7 +46,7 @@ CASES: dict[str, dict[str, str]] = {
         "D27": "Arrays in any layout are read; the table is never written.",
         "D28": "No rows: an error.",
         "D29": "One row: one region and the reason.",
-        "D30": "Too few rows for two regions: one region and the reason.",
+        "D30": "Too few rows for two regions: one region and the reason; for two halves: an error.",
         "D31": "One column: one region where both explanations are the same.",
         "D32": "No columns: an error.",
         "D33": "A plan beyond the memory limit: an error before the model is asked, with what would fit.",
@@ -61,11 +63,11 @@ CASES: dict[str, dict[str, str]] = {
         "the row labels of another table: an error.",
         "D44": "A data set that is neither in the folder nor on OpenML: an error saying where to put it.",
         "D46": "Fewer than five rows of a region as their own reference: an error that says why.",
-        "D47": "Clusters at the fit, and none with the rows that judge it: a warning, since the interval is too narrow.",
-        "D48": "A lazy table whose rows have no order of their own: a warning, since a seed draws other rows each time.",
+        "D47": "Clusters at the fit, and none with the rows that judge it: a warning: the interval is too narrow.",
+        "D48": "A lazy table whose rows have no order of their own: a warning: a seed draws other rows each time.",
     },
     "Target and risk": {
-        "T01": "A question about risk without ``y``: an error before the model is asked.",
+        "T01": "A question about risk without ``y``: an error that names the question, before the model is asked.",
         "T02": "A target of the wrong length: an error with both lengths.",
         "T03": "Missing or infinite targets: an error with the rows.",
         "T04": "One column is a target; several: an error.",
@@ -85,7 +87,8 @@ CASES: dict[str, dict[str, str]] = {
         "M07": "A model that raises: the smallest set of rows at fault is found and named.",
         "M09": "Answers that change on repeats, or with the batch: a warning, and the noise floor rises.",
         "M11": "A model that writes into its input gets copies; a warning says so.",
-        "M13": "More rows than ``max_evaluations``: an error with an estimate of the time, before the work.",
+        "M13": "More model rows than ``max_evaluations``, where explicit options ask for them: an error before the work. A fit "
+        "that ``max_seconds`` ends early: a warning that says how many rows were used and what repeats it.",
         "M14": "Recombined rows have the columns, dtypes and categories that the model was trained on.",
         "M15": "No call is larger than ``Resources(batch_size=)``.",
         "M16": "The model is called from one thread at a time, on a worker too; processes are never made by fork.",
@@ -116,7 +119,8 @@ CASES: dict[str, dict[str, str]] = {
         "N01": "Disagreement below the noise floor is nothing to explain.",
         "N02": "Unit and offset of the prediction change no rule, up to offsets of 1e8 standard deviations.",
         "N03": "Ties go to the first column and the smallest threshold, and are counted in ``diagnostics_``.",
-        "N04": "Bitwise equal for any number of threads and workers; the same regions for any block size. "
+        "N04": "Bitwise equal for any number of threads and workers and on a busy machine; the same regions and figures for "
+        "rows in any order; the same regions for any block size. "
         "``save(reproducible=True)`` writes equal fits as equal bytes.",
         "N05": "Sums are centred first: variances are never negative and keep their digits.",
         "N06": "Predictions (or y) above 1e70 in size, or none that reaches 1e-70: an error that says to rescale.",
@@ -126,7 +130,7 @@ CASES: dict[str, dict[str, str]] = {
         "N10": "A noise floor that hides more than rounding: a warning.",
     },
     "Faults while running": {
-        "R01": "An interrupt ends a fit within two seconds (or one model call) and leaves no process, thread or file.",
+        "R01": "An interrupt ends a fit within two seconds (or one model call); nothing is left or kept.",
         "R03": "Batches that were lost with a worker are asked again; after three losses in this process, with a warning.",
         "R08": "No device, a lost device, or too little of its memory: an error.",
         "R12": "Works after a fork and inside daemons; nothing is started at import.",
@@ -138,13 +142,13 @@ CASES: dict[str, dict[str, str]] = {
         "F01": "A full disk leaves the old file and no part of the new one.",
         "F02": "A target that cannot be written is refused before the work.",
         "F03": "Existing files are replaced at once or not at all.",
-        "F04": "Truncated and invalid files: an error naming the place.",
-        "F05": "Hostile files are refused in bounded time and memory.",
+        "F04": "Truncated and invalid files, and what would fail only when it is used: an error naming the place.",
+        "F05": "Hostile files, and what is no regular file, are refused in bounded time and memory.",
         "F06": "Pickles are refused, whatever wraps them.",
         "F07": "Files of newer versions are refused with both versions; those of version 2 load.",
         "F08": "``pickle``, ``deepcopy``, ``clone`` and joblib as in scikit-learn.",
-        "F09": "Without the fitting rows a loaded object says what it cannot do; a model whose answers differ on one of "
-        "up to 1,000 rows, some of every region, is refused with their number.",
+        "F09": "Without the fitting rows a loaded object says what it cannot do; a model whose answers differ on one "
+        "of up to 1,000 rows, some of every region, is refused with their number.",
         "F10": "Files are UTF-8 with the same bytes everywhere.",
     },
     "Reports, pictures and the command line": {
@@ -155,7 +159,8 @@ CASES: dict[str, dict[str, str]] = {
         "S07": "Long names and many columns are cut in pictures, not in tables.",
         "S09": "The same files in every locale.",
         "S11": "Pickled models are loaded only when asked for.",
-        "S12": "Ragged rows and duplicate headers: an error with the line.",
+        "S12": "Ragged rows and duplicate headers: an error with the line. A few cells that turn numbers into text: a "
+        "warning with column, line and cell.",
         "S14": "Exit codes tell usage, data, model and limits apart.",
         "S15": "A report holds no raw rows.",
         "S16": "A report cannot change the notebook around it.",

@@ -278,6 +278,26 @@ def test_a_saved_fit_of_all_outputs_comes_back(network, tmp_path):
         gx.load(path, model=other)
 
 
+def test_an_interrupted_fit_of_all_outputs_starts_anew(network):
+    model, X, _ = network
+    calls, stop = [], 14
+
+    def asked(X):
+        calls.append(len(X))
+        if len(calls) == stop:
+            raise KeyboardInterrupt
+        return model.predict_proba(X)
+
+    options = {**ROWS, "resources": gx.Resources(batch_size=2000)}
+    g = gx.Granite(asked, output="all", response="probability", **options)
+    with pytest.raises(KeyboardInterrupt):
+        g.fit(X)
+    g.fit(X)
+    whole = gx.Granite(asked, output="all", response="probability", **options).fit(X)
+    assert g.remaining_ == whole.remaining_
+    assert str(g.partition_) == str(whole.partition_)
+
+
 def test_levels_and_missing_cells_work_for_all_outputs():
     rng = np.random.default_rng(0)
     X = pd.DataFrame(

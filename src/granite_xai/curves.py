@@ -275,17 +275,32 @@ class SurrogateFit:
     everywhere: RegionSurrogate | None = None  # curves of all rows; in older files not known
 
 
+def in_unit_interval(values: FloatArray, offset: float = 0.0) -> FloatArray:
+    """Probabilities that curves add up to, counted from an offset: a sum may leave [0, 1], a probability does not."""
+    return np.clip(values, 0.0 - offset, 1.0 - offset)
+
+
 def described(
     table: Table,
     evaluations: Evaluations,
     players: Players,
     order: int,
     regions: Sequence[IntArray],
+    *,
+    probability: bool,
 ) -> SurrogateFit:
-    """G of some regions and of all rows, from the evaluations of the fitting rows."""
+    """G of some regions and of all rows, from the evaluations of the fitting rows.
+
+    Parameters
+    ----------
+    probability : bool
+        Whether the explained output is a probability: G is then judged as it predicts, inside [0, 1].
+    """
     known, scopes = (table, evaluations, players, order), [*regions, np.arange(table.n_rows)]
     with one_blas_thread():
         found, fits = fit_surrogate(*known, scopes), additive(*known, *scopes)
+        if probability:
+            fits = [in_unit_interval(fit, evaluations.offset) for fit in fits]
         by_region, overall = (
             _fidelity(evaluations, scopes[at], fits[at]) for at in (slice(-1), slice(-1, None))
         )

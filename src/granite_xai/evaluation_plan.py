@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set as AbstractSet
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set as AbstractSet
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from functools import partial
 from math import isqrt
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -26,6 +25,7 @@ from granite_xai.compute import (
     MemoryNeeds,
     Meter,
     Resources,
+    progress,
     require_budget,
     require_evaluations,
 )
@@ -37,7 +37,6 @@ from granite_xai.evaluations.agnostic import (
     Resident,
     SamplingErrors,
     ShapleySums,
-    evaluate_plan,
     require_at_most,
 )
 from granite_xai.evaluations.evaluations import (
@@ -50,7 +49,7 @@ from granite_xai.evaluations.evaluations import (
 )
 from granite_xai.evaluations.plan import Distinct, Grid, Plan, Values, ends, footprint, plan
 from granite_xai.evaluations.steps import Steps
-from granite_xai.evaluations.values import FineCurve, ValueCells
+from granite_xai.evaluations.values import ValueCells
 from granite_xai.interaction import union
 from granite_xai.masking import Masking
 from granite_xai.masking.accumulated import fit_steps
@@ -176,6 +175,8 @@ class EvaluationPlan:
 
     def _needs(self, n_rows: int, table: Table, candidate: int) -> MemoryNeeds:
         """The memory of this request for all rows of the table; for fewer, what it takes at most."""
+        # Nodes of the tree cut their rows out of matrices with few values (`Matrix.restrict`): about half of these
+        # is there twice while a tree grows, as measured by benchmarks/growth.py.
 
         def values(distinct: Distinct) -> int:
             """Values on ``n_rows`` rows; on fewer of them, a grid may have as many as it is allowed."""
@@ -183,11 +184,14 @@ class EvaluationPlan:
                 return min(len(distinct), n_rows)
             return min(max(len(distinct), self.grid_size + 1), n_rows)
 
-        kept = sum(map(values, self.kept.stores.values()))
+        lines = [values(distinct) for distinct in self.kept.stores.values()]
+        kept = sum(lines)
+        cut_out = sum(count for count in lines if 4 * count < n_rows) // 2
         drawn = sum(map(values, self.sampled.values()))
         attributed = len(self.attributions) * n_rows
         passing = max(map(values, self.streamed.stores.values()), default=0)
-        evaluations = 8 * self.outputs * n_rows * (kept + drawn + attributed + passing)
+        columns = kept + cut_out + drawn + attributed + passing
+        evaluations = 8 * self.outputs * n_rows * columns
         references = sum(masking.n_references for masking, _ in self.against)
         vectors = (
             8
@@ -357,218 +361,247 @@ def _require_own_values(effect: ResolvedExplainer, table: Table, grid: Grid) -> 
             raise InputError(text, code="P03", argument="max_grid", columns=columns, hint=hint)
 
 
-@dataclass(slots=True, eq=False)
-class Unfinished:
-    """What a run has evaluated so far: if it is interrupted, the next one on the same rows goes on from there."""
-
-    matrices: dict[Coalition, Matrix] = field(default_factory=dict)
-    extent: EvaluationRange = field(default_factory=EvaluationRange)
-    others: list[Unfinished] = field(default_factory=list)  # of further outputs
-
-
 def evaluate(
     route: Route,
     asked: EvaluationPlan,
     reference: FittedMaskings,
     *,
     resources: Resources,
-    planned: float | None = None,
-    diagnostics: Diagnostics | None = None,
-    unfinished: Unfinished | None = None,
+    weights: FloatArray,
     y: FloatArray | None,
-    **given: Any,
+    n_jobs: int | None = None,
+    coordinates: Coordinates | None = None,
+    diagnostics: Diagnostics | None = None,
 ) -> tuple[Evaluations, EvaluationRange]:
-    """Evaluate every planned row once, after checking that the plan fits the limits; ``planned``: its seconds."""
+    """Evaluate every planned row once, after checking that the plan fits the limits.
+
+    Parameters
+    ----------
+    route : Route
+        The table, and how its rows are evaluated: by the model or by its trees.
+    asked : EvaluationPlan
+        What the effects read.
+    reference : FittedMaskings
+        Bins, baselines, copulas and intervals of the maskings.
+    weights : (n,) array
+        Of the rows.
+    y : (n,) or (n, outputs) array, optional
+        The target, for behaviors that need it.
+    coordinates : Coordinates, optional
+        Where the rows lie among others; None: among themselves.
+    """
     asked = replace(asked, outputs=1 + len(route.others))
     asked.require_budget(route, resources)
-    route, count = asked.route(route), len(asked.kept.stores) + len(asked.streamed.stores)
+    route = asked.route(route)
+    by_trees = route.trees is not None
+    n_stores = len(asked.kept.stores) + len(asked.streamed.stores)
     if diagnostics is not None:
-        diagnostics.note("evaluations", route.note(count))
-    rows = asked.rows(route.table, recombined=route.trees is None)
-    require_evaluations(resources, rows, planned)
-    known = unfinished or Unfinished()
-    known.others = known.others or [Unfinished() for _ in route.others]
-    past = sum(len(asked.kept.stores[store]) for store in known.matrices)
-    quiet, by_trees = (
-        replace(resources, progress=False),
-        route.trees is not None,
-    )  # rows are shown, not columns
-    meter = Meter(
-        quiet if by_trees else resources,
-        rows - route.table.n_rows * past,
-        None if by_trees else planned,
-    )
+        diagnostics.note("evaluations", route.note(n_stores))
+    rows = asked.rows(route.table, recombined=not by_trees)
+    require_evaluations(resources, rows)
+    # Either the rows that the model answers are shown, or the matrices that are made from its trees.
+    quiet = replace(resources, progress=False)
+    meter = Meter(quiet if by_trees else resources, rows)
+    shown = resources if by_trees else quiet
     with closing(meter), route.predictor.watched(meter):
-        runs = []
-        for k, (own, state) in enumerate(
-            zip((route, *route.others), (known, *known.others), strict=True)
-        ):
-            way = own if by_trees or k == 0 else own.by_model(route.reason)
-            limits, target = (
-                resources if by_trees and k == 0 else quiet,
-                y if y is None or y.ndim == 1 else y[:, k],
+        evaluators = [
+            _OutputEvaluator(
+                own_route,
+                replace(asked, output=output),
+                reference,
+                resources=resources,
+                fast=own_route.fast(n_stores),
+                weights=weights,
+                y=y if y is None or y.ndim == 1 else y[:, output],
+                n_jobs=n_jobs,
             )
-            runs.append(
-                _evaluate(
-                    way,
-                    replace(asked, output=k),
-                    reference,
-                    limits,
-                    way.fast(count),
-                    target,
-                    state,
-                    **given,
-                )
-            )
-        first, *others = deque(zip(*runs, strict=True), maxlen=1)[
-            0
-        ]  # store by store: answers are kept no longer
-    known.extent.others = tuple(each.extent for each in known.others)
-    return replace(first, others=tuple(others)), known.extent
+            for output, own_route in enumerate(_output_routes(route))
+        ]
+        # All outputs of a store before the next one: the model's answers are kept no longer.
+        kept = asked.kept.stores
+        for store in progress(kept, shown, "evaluations", len(kept)):
+            for evaluator in evaluators:
+                evaluator.keep(store)
+        streamed = asked.streamed.stores
+        for store in progress(streamed, shown, "evaluations", len(streamed)):
+            for evaluator in evaluators:
+                evaluator.sum_up(store)
+        first, *others = [evaluator.finish(coordinates) for evaluator in evaluators]
+    extent = evaluators[0].extent
+    extent.others = tuple(evaluator.extent for evaluator in evaluators[1:])
+    return replace(first, others=tuple(others)), extent
 
 
-def _evaluate(
-    route: Route,
-    asked: EvaluationPlan,
-    reference: FittedMaskings,
-    resources: Resources,
-    fast: bool,
-    y: FloatArray | None,
-    unfinished: Unfinished,
-    weights: FloatArray,
-    n_jobs: int | None = None,
-    coordinates: Coordinates | None = None,  # where those of other rows count
-) -> Iterator[Any]:  # of nothing after each store, and at last of the evaluations
-    table, there = route.table, asked.resident(route, resources)
-    block = resources.block
-    primitives, everything = (
-        None if there is None else there.primitives,
-        frozenset(range(table.n_columns)),
-    )
-    predictions = (
-        route.predictions(fast, block)
-        if there is None
-        else there.primitives.host(there.predictions())
-    )
-    extent, matrices = unfinished.extent, unfinished.matrices
-    predictions = extent.see(predictions)
-    if y is not None:
-        require_at_most("y reaches", float(np.max(np.abs(y))))
-    offset = float(np.average(predictions, weights=weights))
-    predictions = predictions - offset
-    summed = {term: terms for term, terms in asked.attributions.items() if term.kind != "paths"}
-    pairwise = ShapleySums(summed, predictions, everything, block)
-    spread = SamplingErrors(predictions, weights, everything)
-    sums: list[ShapleySums | SamplingErrors] = [pairwise, spread] if asked.draws else [pairwise]
-    source = (
-        partial(route.matrix, fast=fast, block=block, n_jobs=n_jobs)
-        if there is None
-        else there.matrix
-    )
-    for planned in (asked.kept, asked.streamed):
-        made = evaluate_plan(
-            source, planned, resources, extent, predictions, offset, matrices, primitives
+def _output_routes(route: Route) -> list[Route]:
+    """The route of each output: all by trees, or all by the model."""
+    if route.trees is not None:
+        return [route, *route.others]
+    return [route, *(other.by_model(route.reason) for other in route.others)]
+
+
+class _OutputEvaluator:
+    """The evaluations of one output: its predictions, then store by store, then what else is read."""
+
+    def __init__(
+        self,
+        route: Route,
+        asked: EvaluationPlan,
+        reference: FittedMaskings,
+        *,
+        resources: Resources,
+        fast: bool,
+        weights: FloatArray,
+        y: FloatArray | None,
+        n_jobs: int | None,
+    ) -> None:
+        self.route = route
+        self.asked = asked
+        self.reference = reference
+        self.weights = weights
+        self.y = y
+        self.n_jobs = n_jobs
+        self.block = resources.block
+        self.everything: Coalition = frozenset(range(route.table.n_columns))
+        resident = asked.resident(route, resources)
+        self.primitives: (
+            ArrayNamespace | None
+        )  # of the device where evaluations are; None: the host
+        self.matrix_of: Callable[..., Any]  # the predictions of recombined rows, (values, rows)
+        if resident is None:
+            self.primitives = None
+            self.matrix_of = partial(route.matrix, fast=fast, block=self.block, n_jobs=n_jobs)
+            predictions = route.predictions(fast, self.block)
+        else:
+            self.primitives = resident.primitives
+            self.matrix_of = resident.matrix
+            predictions = resident.primitives.host(resident.predictions())
+        self.extent = EvaluationRange()
+        self.extent.see(predictions)
+        if y is not None:
+            require_at_most("y reaches", float(np.max(np.abs(y))))
+        self.offset = float(np.average(predictions, weights=weights))
+        self.predictions = predictions - self.offset
+        self.matrices: dict[Coalition, Matrix] = {}
+        summed = {term: terms for term, terms in asked.attributions.items() if term.kind != "paths"}
+        self.shapley_sums = ShapleySums(summed, self.predictions, self.everything, self.block)
+        self.sampling_errors: SamplingErrors | None = None
+        if asked.draws:
+            self.sampling_errors = SamplingErrors(self.predictions, weights, self.everything)
+
+    def keep(self, store: Coalition) -> None:
+        """Evaluate a matrix that the engine reads."""
+        matrix = self._evaluated(store, self.asked.kept)
+        self._add(store, matrix)
+        self.matrices[store] = matrix
+
+    def sum_up(self, store: Coalition) -> None:
+        """Evaluate a matrix that is only summed up into attributions."""
+        self._add(store, self._evaluated(store, self.asked.streamed))
+
+    def _add(self, store: Coalition, matrix: Matrix) -> None:
+        self.shapley_sums.add(store, matrix)
+        if self.sampling_errors is not None:
+            self.sampling_errors.add(store, matrix)
+
+    def _evaluated(self, store: Coalition, plan: Plan) -> Matrix:
+        """``E_S``, centred by the offset."""
+        distinct = plan.stores[store]
+        values = self.extent.see(self.matrix_of(store, distinct), self.primitives)
+        values -= self.offset
+        # A row with its own values is the row itself: the diagonal is compared with the predictions.
+        carriers = np.arange(plan.n_rows) if distinct.levels is None else distinct.representatives
+        again = cells_of(values, distinct.codes[carriers], carriers, self.primitives)
+        self.extent.note_change(again, self.predictions[carriers])
+        matrix = Matrix(values, distinct.codes, distinct.levels)
+        on_grid = distinct.levels is not None
+        if on_grid or store in plan.binned or self.primitives is not None:
+            return matrix
+        return matrix.joined()  # values that neither the model nor bins tell apart
+
+    def finish(self, coordinates: Coordinates | None) -> Evaluations:
+        """Ask for all that is read besides the stores."""
+        asked = self.asked
+        table = self.route.table
+        bins = {
+            key: self.reference.bins[key](table)
+            for key in asked.readings
+            if key in self.reference.bins
+        }
+        against = {key: self._against(*key) for key in asked.against}
+        attributions = self.shapley_sums.values | self._by_paths(asked.attributions)
+        errors = {}
+        if self.sampling_errors is not None:
+            errors = {
+                term: self.sampling_errors.errors(draws) for term, draws in asked.draws.items()
+            }
+        if asked.coordinates and coordinates is None:
+            coordinates = Coordinates.of(table)
+        return Evaluations(
+            predictions=self.predictions,
+            weights=self.weights,
+            offset=self.offset,
+            y=self.y,
+            stored_as=asked.kept.stored_as,
+            matrices=self.matrices,
+            bins={key: Bins.of(numbers) for key, numbers in bins.items()},
+            against=against,
+            snapped={
+                columns: self._snapped(columns, grid, bins, against)
+                for columns, grid in asked.snapped.items()
+            },
+            attributions={
+                term: Matrix(phi, np.arange(table.n_rows)) for term, phi in attributions.items()
+            },
+            changes={column: self._changes(column) for column in asked.changes},
+            errors=errors,
+            sampled={key: self._drawn(*key, distinct) for key, distinct in asked.sampled.items()},
+            everything=self.everything,
+            block=self.block,
+            coordinates=coordinates if asked.coordinates else None,
+            primitives=self.primitives,
         )
-        for store, matrix in made:
-            for each in sums:
-                each.add(store, matrix)
-            if planned is asked.kept:
-                matrices[store] = matrix
-            del matrix  # one that is not kept ends before the next is made
-            yield
-    numbers = {key: reference.bins[key](table) for key in asked.readings if key in reference.bins}
-    further = _Further(route, reference, extent, offset, block, source, numbers, primitives)
-    against = {key: further.against(*key) for key in asked.against}
-    attributions = pairwise.values | further.by_paths(asked.attributions, n_jobs)
-    yield Evaluations(
-        predictions=predictions,
-        weights=weights,
-        offset=offset,
-        y=y,
-        stored_as=asked.kept.stored_as,
-        matrices=matrices,
-        bins={key: Bins.of(own) for key, own in numbers.items()},
-        against=against,
-        snapped={
-            S: further.snapped(S, grid, matrices[S], against, asked.value_cells, asked.output)
-            for S, grid in asked.snapped.items()
-        },
-        attributions={
-            term: Matrix(phi, np.arange(table.n_rows)) for term, phi in attributions.items()
-        },
-        changes={column: further.changes(column) for column in asked.changes},
-        errors={term: spread.errors(terms) for term, terms in asked.draws.items()},
-        sampled={key: further.drawn(*key, distinct) for key, distinct in asked.sampled.items()},
-        everything=everything,
-        block=block,
-        coordinates=(coordinates or Coordinates.of(table)) if asked.coordinates else None,
-        primitives=primitives,
-    )
 
-
-def _fine_curve(cells: ValueCells | None, table: Table, output: int) -> FineCurve | None:
-    """How curves of an output run between the values of a grid; None for rows that are not the fit's."""
-    if (
-        cells is None
-        or not cells.curves
-        or cells.column is not table.columns[cells.column.position]
-    ):
-        return None
-    return cells.curves[output]
-
-
-class _Further(NamedTuple):
-    """What is asked of the model besides recombined rows."""
-
-    route: Route
-    reference: FittedMaskings
-    extent: EvaluationRange
-    offset: float
-    block: int  # bytes of what is made at a time
-    source: Callable[..., Any]  # of recombined rows
-    bins: Mapping[Reading, IntArray]  # numbers of the rows' bins
-    primitives: ArrayNamespace | None  # of the device where they are; None: on the host
-
-    def snapped(
+    def _snapped(
         self,
         columns: Coalition,
-        distinct: Distinct,
-        matrix: Matrix,
+        grid: Distinct,
+        bins: Mapping[Reading, IntArray],
         against: Mapping[Reading, FloatArray],
-        value_cells: Mapping[int, ValueCells],
-        output: int,
     ) -> GridColumn:
         """A column on its grid: every row is given what the row that carries its grid value has."""
-        carrier = distinct.representatives[distinct.codes]
-        cells = value_cells.get(min(columns))
+        matrix = self.matrices[columns]
+        carrier = grid.representatives[grid.codes]
+        cells = self.asked.value_cells.get(min(columns))
+        fine = None
         at_ends = None
         if cells is None:
-            found = (self.primitives or NUMPY).host(
-                self.source(columns, ends(self.route.table, min(columns)))
-            )
-            at_ends = self.extent.see(found) - self.offset
-        own_bins = {
-            key: Bins.of(own[carrier]) for key, own in self.bins.items() if key[1] == columns
-        }
-        own_against = {key: own[:, carrier] for key, own in against.items() if key[1] == columns}
-        own = cells_of(matrix.values, matrix.codes, np.arange(len(carrier)), self.primitives)
+            lowest_and_highest = ends(self.route.table, min(columns))
+            at_ends = (self.primitives or NUMPY).host(self.matrix_of(columns, lowest_and_highest))
+            self.extent.see(at_ends)
+            at_ends = at_ends - self.offset
+        elif cells.curves and self.route.table.columns[min(columns)] is cells.column:
+            fine = cells.curves[self.asked.output]
         return GridColumn(
-            predictions=own,
+            predictions=cells_of(
+                matrix.values, matrix.codes, np.arange(len(carrier)), self.primitives
+            ),
             ends=at_ends,
-            fine=_fine_curve(cells, self.route.table, output),
-            bins=own_bins,
-            against=own_against,
+            fine=fine,
+            bins={
+                key: Bins.of(numbers[carrier]) for key, numbers in bins.items() if key[1] == columns
+            },
+            against={
+                key: values[:, carrier] for key, values in against.items() if key[1] == columns
+            },
         )
 
-    def drawn(self, masking: Masking, visible: Coalition, distinct: Distinct) -> Matrix:
+    def _drawn(self, masking: Masking, visible: Coalition, distinct: Distinct) -> Matrix:
         """``F`` at the visible values with hidden ones drawn by a copula, centred."""
         asked, places = (self.route.predictor, self.route.table), distinct.representatives
         values = self.reference.copulas[masking].predictions(*asked, visible, places)
         return Matrix(self.extent.see(values) - self.offset, distinct.codes)
 
-    def by_paths(
-        self, wanted: Iterable[PairwiseShapley], n_jobs: int | None
-    ) -> dict[PairwiseShapley, FloatArray]:
+    def _by_paths(self, wanted: Iterable[PairwiseShapley]) -> dict[PairwiseShapley, FloatArray]:
         """Attributions from the paths of the trees, all sets of the same players in one walk."""
         found: dict[PairwiseShapley, FloatArray] = {}
         wanted = [term for term in wanted if term.kind == "paths"]
@@ -580,12 +613,12 @@ class _Further(NamedTuple):
                 raise ModelError(text, code="M23", argument="model", hint=hint)
             places = [players.index(term.members[0]) for term in terms]
             values = self.route.trees.attributions(
-                players, places, fast=available(), n_jobs=n_jobs, block=self.block
+                players, places, fast=available(), n_jobs=self.n_jobs, block=self.block
             )
             found.update(zip(terms, values, strict=True))
         return found
 
-    def against(self, masking: Masking, visible: Coalition) -> FloatArray:
+    def _against(self, masking: Masking, visible: Coalition) -> FloatArray:
         """``F(x_T, b)`` of every row, a line for each reference row b, evaluated once for each distinct value of T."""
         table, references = self.route.table, self.reference.baselines[masking]
         codes, carriers = (
@@ -600,7 +633,7 @@ class _Further(NamedTuple):
         values = np.repeat(values, table.n_rows, axis=1) if codes is None else values[:, codes]
         return np.asarray(self.extent.see(values) - self.offset)
 
-    def changes(self, column: AleColumn) -> Steps:
+    def _changes(self, column: AleColumn) -> Steps:
         """The predictions of each row along a column; none for nominal and constant columns."""
         table, intervals, position = (
             self.route.table,

@@ -19,16 +19,16 @@ from granite_xai.chance.path import Path, path_of
 from granite_xai.chance.replicates import Chance, ChanceRule, Confidence, Replicates
 from granite_xai.chance.stability import Stability
 from granite_xai.compute import Meter, Resources, one_blas_thread, resolve_jobs
-from granite_xai.compute.limits import model_row_budget
+from granite_xai.compute.limits import MODEL_ROWS
 from granite_xai.curves import SurrogateFit, described
 from granite_xai.disagreement import Objective, ResolvedQuestion, shares
 from granite_xai.engine.masked import central_rows
 from granite_xai.engine.splits import CUT_BYTES, Splits, signs
-from granite_xai.evaluation_plan import EvaluationPlan, Unfinished, evaluate, request
+from granite_xai.evaluation_plan import EvaluationPlan, evaluate, request
 from granite_xai.evaluations.evaluations import Evaluations
 from granite_xai.evaluations.noise_floor import probe
 from granite_xai.evaluations.plan import Values
-from granite_xai.evaluations.values import LearnedValues, learn_values
+from granite_xai.evaluations.values import LearnedValues, expected_values, learn_values
 from granite_xai.fit_checks import (
     causes,
     grid_check,
@@ -47,6 +47,7 @@ from granite_xai.regions.nodes import Leaf, Node
 from granite_xai.regions.partition import Partition
 from granite_xai.resolved import ResolvedExplainer
 from granite_xai.search.clarity import split_clarity
+from granite_xai.search.growth import gains_of_questions
 from granite_xai.search.problem import GivenRules, Partitioner, PartitionResult, Problem
 from granite_xai.search.tree import Tree
 from granite_xai.tables import Table, recombine
@@ -90,8 +91,8 @@ class FitInputs(Routed):
     confidence: Confidence | None
     clusters: IntArray
     positions: IntArray  # where each fitting row stands in the user's table
+    budget: int = MODEL_ROWS  # rows sent to the model, of which the pilot takes a share
     plan: Mapping[str, Any] = field(default_factory=dict)
-    unfinished: Unfinished | None = None
     readable: bool = False  # whether left-out rows choose the price of a region
     values: Values = None  # that stand for a column; None: all are evaluated
     cells: int | None = None  # values that a pilot shall choose for each column; None: no pilot
@@ -176,6 +177,7 @@ class FitRun(NamedTuple):
 
 def run(inputs: FitInputs) -> FitRun:
     """Ask the model, search for regions, and describe them."""
+    require_memory(inputs)
     record = inputs.diagnostics
     probed = probe(inputs.predictor, inputs.table, record)
     if inputs.cells is not None:
@@ -189,8 +191,16 @@ def run(inputs: FitInputs) -> FitRun:
     stages = asked.stages(inputs.route, inputs.resources, candidate_bytes(inputs))
     record.note("plan", {**stages, **inputs.plan})
     with record.stage("evaluations"):
-        how = handed_on(inputs, "weights", "y", "resources", "n_jobs", "diagnostics", "unfinished")
-        evaluations, extent = evaluate(inputs.route, asked, reference, **how)
+        evaluations, extent = evaluate(
+            inputs.route,
+            asked,
+            reference,
+            resources=inputs.resources,
+            weights=inputs.weights,
+            y=inputs.y,
+            n_jobs=inputs.n_jobs,
+            diagnostics=record,
+        )
         extent.require_sizeable()
     if evaluations.snapped and inputs.cells is None:
         limits = inputs.resources, asked.checked, inputs.seed
@@ -209,6 +219,7 @@ def run(inputs: FitInputs) -> FitRun:
         )
         chance = _chance(inputs, evaluations, roots)
         measured, path = (roots, floors, error), None
+        chance = _with_proven_gains(inputs, evaluations, measured, chance)
         if inputs.readable:
             path = find_path(inputs, evaluations, measured, chance)
             inputs = inputs.priced(path.chosen.alpha)
@@ -343,9 +354,12 @@ def _described(
         "regions": regions,
         "learned": {**found.extra_attributes, **_in_order_of_table(inputs, found.row_attributes)},
     }
-    later = Later(
-        lambda: described(table, complete.value, players, order, rows), now=_asks_all(inputs)
-    )
+    probability = inputs.predictor.is_probability
+
+    def describe() -> SurrogateFit:
+        return described(table, complete.value, players, order, rows, probability=probability)
+
+    later = Later(describe, now=_asks_all(inputs))
     chosen = inputs.values.without_curves() if isinstance(inputs.values, LearnedValues) else None
     known |= {"additive": later, "values": chosen}
     remaining = float(sum(region.disagreement for region in partition))
@@ -373,6 +387,20 @@ def singles_compared(inputs: FitInputs) -> set[Coalition]:
     return {columns for columns in compared if len(columns) == 1}
 
 
+def _positions(columns: Iterable[Coalition]) -> list[int]:
+    """Positions of single columns among sets of them."""
+    return sorted(min(own) for own in columns if len(own) == 1)
+
+
+def require_memory(inputs: FitInputs) -> None:
+    """Refuse a fit that needs more memory than allowed, before the model is asked (D33)."""
+    if inputs.cells is not None:
+        positions = _positions(singles_compared(inputs))
+        values = expected_values(inputs.table, positions, inputs.cells)
+        inputs = replace(inputs, values=values)
+    requested(inputs).require_budget(inputs.route, inputs.resources, candidate_bytes(inputs))
+
+
 def learned_values(inputs: FitInputs, columns: Iterable[Coalition]) -> LearnedValues | None:
     """The values that stand for some columns, chosen by what the model does for a few rows."""
     if inputs.cells is None:
@@ -392,10 +420,10 @@ def learned_values(inputs: FitInputs, columns: Iterable[Coalition]) -> LearnedVa
     return learn_values(
         table,
         inputs.weights,
-        sorted(min(own) for own in columns if len(own) == 1),
+        _positions(columns),
         ask,
         cells=inputs.cells,
-        budget=PILOT_SHARE * model_row_budget(inputs.resources),
+        budget=PILOT_SHARE * inputs.budget,
         seed=inputs.seed,
     )
 
@@ -495,6 +523,29 @@ def search(
         return inputs.partitioner.partition(replace(problem, told=told))
 
 
+def _gain_error(inputs: FitInputs) -> float:
+    """The part of the error that a test of gains may take; 0: gains are not tested."""
+    confidence = inputs.confidence
+    if confidence is None or not confidence.tests_gains:
+        return 0.0
+    return confidence.error / 2
+
+
+def _with_proven_gains(
+    inputs: FitInputs, evaluations: Evaluations, measured: Measured, chance: Chance | None
+) -> Chance | None:
+    """Where all rows show no more than chance, whether a split of them still gains more than chance."""
+    roots, floors, _ = measured
+    if chance is None or not isinstance(inputs.partitioner, Tree) or _gain_error(inputs) == 0.0:
+        return chance
+    open_questions = ~chance.exceeded(floors) & (roots > floors) & (chance.corrected > 0)
+    if chance.exceeded(floors).any() or not open_questions.any():
+        return chance
+    problem = _problem(inputs, evaluations, measured, chance)
+    proven = gains_of_questions(problem, inputs.partitioner, open_questions)
+    return replace(chance, proven=proven)
+
+
 def _statistics(inputs: FitInputs, evaluations: Evaluations) -> tuple[list[Statistics] | None, ...]:
     """For each question the statistics of its sets; None where it has none, or nobody reads them."""
     if inputs.confidence is None and inputs.tree.search == "greedy":
@@ -535,6 +586,8 @@ def _problem(
         error=error,
         chance=rule,
         statistics=statistics,
+        clusters=inputs.clusters,
+        gain_error=_gain_error(inputs),
     )
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from granite_xai.base.errors import BinWarning, Diagnostics, ModelWarning
+from granite_xai.base.errors import BinWarning, DataWarning, Diagnostics, ModelWarning
 from granite_xai.base.typing import Coalition, FloatArray, IntArray
 from granite_xai.behavior import Local
 from granite_xai.behavior.behavior import Game
@@ -20,7 +20,14 @@ from granite_xai.engine.splits import Splits
 from granite_xai.evaluation_plan import evaluate, request
 from granite_xai.evaluations.agnostic import EvaluationRange, out_of_range
 from granite_xai.evaluations.evaluations import Evaluations, Matrix
-from granite_xai.evaluations.noise_floor import Probe, delta, floor, inconstancy, sampling_floor
+from granite_xai.evaluations.noise_floor import (
+    Probe,
+    delta,
+    floor,
+    inconstancy,
+    large_integers,
+    sampling_floor,
+)
 from granite_xai.explainer import regional_part
 from granite_xai.influence import Interactions
 from granite_xai.interaction import union
@@ -30,6 +37,9 @@ from granite_xai.tables import Table
 from granite_xai.trees.routes import Route
 
 SWALLOWED = 0.05  # share of the floor from which a disagreement is hardly rounding alone, which makes a thousandth
+ROUNDING = (
+    2.0**-49
+)  # share of their size by which equal predictions differ from their mean, at most
 MOST = 500  # rows that the additive model is looked at on, at most: its matrices are made in memory
 INTERACT, DEPEND = "columns interact", "columns depend on each other"
 EITHER = f"{INTERACT} or depend on each other"
@@ -69,7 +79,10 @@ def measure(
         text = f"the disagreement is too large to be a number; predictions reach {largest:.3g}."
         raise out_of_range(text)
     for question, noise_floor, root in zip(asked, floors.tolist(), roots.tolist(), strict=True):
-        _warn_of_high_floor(question, noise_floor, root, extents[question.output].scale, record)
+        scale = extents[question.output].scale
+        largest_deviation = float(np.max(np.abs(every[question.output].predictions)))
+        if largest_deviation > ROUNDING * scale:  # of a constant model a floor hides nothing
+            _warn_of_high_floor(question, noise_floor, root, scale, record)
     return roots, floors, max(errors)
 
 
@@ -85,7 +98,10 @@ def _noise(
     changes = inconstancy(error, extent.changed, spread, single)
     if changes is None:
         return error
-    record.warn(changes, ModelWarning)
+    if any(text.startswith("D20") for text in record.warnings):
+        record.warn(large_integers(extent.changed), DataWarning)
+    else:
+        record.warn(changes, ModelWarning)
     return max(error, extent.changed)
 
 
@@ -97,7 +113,7 @@ def _warn_of_high_floor(
     record: Diagnostics,
 ) -> None:
     """Say where the noise floor hides more than rounding mostly makes (N10)."""
-    if any(text.startswith(("M09", "N01")) for text in record.warnings):
+    if any(text.startswith(("M09", "N01", "D20: the model")) for text in record.warnings):
         return  # these say that the floor is high, and why
     sampled = bool(question.first.draws or question.second.draws)
     if sampled or not noise_floor * SWALLOWED < root <= noise_floor:

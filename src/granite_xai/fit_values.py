@@ -16,7 +16,7 @@ from granite_xai.behavior.behavior import Game
 from granite_xai.behavior.losses import risk_loss
 from granite_xai.catalog import questions as named_questions
 from granite_xai.compute import Resources
-from granite_xai.curves import additive, between_cells, dependence_bins
+from granite_xai.curves import additive, between_cells, dependence_bins, in_unit_interval
 from granite_xai.disagreement import ResolvedQuestion
 from granite_xai.engine.splits import Splits
 from granite_xai.estimator import Granite, fitted_view
@@ -179,10 +179,12 @@ class FitValues(Routed):
     def explained(self, scope: Scope) -> float:
         """Share of the variance in a scope that its own curves explain; 1 where nothing varies."""
         node = self.evaluations.restrict(scope.rows)
-        gap = (
-            node.predictions
-            - additive(self.table, self.evaluations, self.fitted.layout.explained, 1, scope.rows)[0]
+        (curves,) = additive(
+            self.table, self.evaluations, self.fitted.layout.explained, 1, scope.rows
         )
+        if self.fitted.predictor.is_probability:
+            curves = in_unit_interval(curves, self.evaluations.offset)
+        gap = node.predictions - curves
         mean = np.average(node.predictions, weights=node.weights)
         total = float(node.weights @ np.square(node.predictions - mean))
         nothing = total <= 1e-20 * self.variance * float(
@@ -265,6 +267,8 @@ class FitValues(Routed):
             both = (matrix.values @ (further.weights / further.weights.sum()))[matrix.codes]
             total = total + both + further.offset - node.offset
             total -= game.values({one: 1.0, two: 1.0, frozenset(): -1.0})[0]
+        if self.fitted.predictor.is_probability:
+            total = in_unit_interval(total, node.offset)
         return float(node.weights @ np.square(node.predictions - total))
 
     def strongest_pairs(self, amount: int = PAIRS) -> list[Pair]:

@@ -1,4 +1,4 @@
-"""Which rows of a table search for regions, and which are held out to judge them (design page 11).
+"""Which rows of a table search for regions, and which are held out to judge them.
 
 Rows are drawn once, by place in their fixed order (`tables.fixed_order`), whole clusters at a time. Of the
 drawn rows every third is held out. Fewer rows are a beginning of the same draw, so that a fit that
@@ -105,15 +105,12 @@ def draw_rows(weights: FloatArray, clusters: IntArray, seed: int) -> Draw:
     return Draw(search=rows[~is_held_out], held_out=rows[is_held_out], clusters=clusters)
 
 
-def held_out_share(draw: Draw, share: float, n_search: int | None) -> RowChoice:
-    """A share of all rows is held out, and of the others all search, or so many."""
+def held_out_share(draw: Draw, share: float, n_search: int) -> RowChoice:
+    """A share of all rows is held out, and of the others so many search, or all."""
     rows = np.concatenate([draw.held_out, draw.search])
     n_held_out = round(share * draw.n_rows)
     held_out = draw.whole_clusters(rows, n_held_out)
-    others = rows[len(held_out) :]
-    search = others
-    if n_search is not None:
-        search = draw.whole_clusters(others, n_search)
+    search = draw.whole_clusters(rows[len(held_out) :], n_search)
     return RowChoice(np.sort(search), np.sort(held_out))
 
 

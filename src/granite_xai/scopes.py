@@ -37,6 +37,7 @@ EFFECTS = (
     "partial",
     "pure",
 )  # give every set a value of its own; others explain the whole prediction
+PAIRED_ROWS = 500  # rows shown where their number enters the cost squared, or times pairs of values
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -96,12 +97,23 @@ def shown_names(names: Iterable[str]) -> str:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RegionValues:
-    """Values of some explanations in one scope, and the predictions of its rows."""
+    """Values of some explanations in one scope, and the predictions of its rows.
+
+    Parameters
+    ----------
+    scope : Scope
+    parts : tuple of Part
+        One for each explanation.
+    predictions, weights : arrays of shape (n_rows,)
+    on_grid : mapping of column to array of shape (n_rows,)
+        Predictions with the column at the value that stands for it, where one does (C22).
+    """
 
     scope: Scope
     parts: tuple[Part, ...]
     predictions: FloatArray
     weights: FloatArray
+    on_grid: Mapping[int, FloatArray]
 
     def size_of(self, side: int) -> FloatArray:
         """The value of each set by one explanation; for local effects the mean of its size over the rows."""
@@ -151,10 +163,23 @@ class RowsToShow:
         sides: Sequence[Explainer],
         max_samples: int | None,
         sample_weight: Any = None,
+        by_pairs: bool = False,
     ) -> RowsToShow:
-        """Read the rows of a display, as many as the fit used if not told; the explanations shown may need y."""
+        """Read the rows of a display, as many as the fit used if not told.
+
+        Parameters
+        ----------
+        sides : sequence of Explainer
+            What is shown; may need y.
+        by_pairs : bool
+            Whether pairs of columns are shown. They, and Shapley values, cost more than a fit on a few values of each
+            column: at most 500 rows then, if not told.
+        """
         view = fitted_view(g)
         everyone = view.read(X)
+        by_pairs = by_pairs or any(side.interaction.key == "partial" for side in sides)
+        if max_samples is None and by_pairs and view.result.values is not None:
+            max_samples = PAIRED_ROWS
         target = view.target(y, everyone, *(side.behavior for side in sides)) if sides else None
         weights = read_weights(sample_weight, everyone)
         rows = view.drawn(weights, max_samples)
@@ -196,7 +221,11 @@ class RowsToShow:
             parts = observed.parts(scope.region or 0, names, scope.rows, self.fitted.confidence)
             known = observed.evaluations
             predictions = known.predictions + known.offset
-            found.append(RegionValues(scope, tuple(parts), predictions, known.weights))
+            on_grid = {
+                min(columns): snapped.predictions + known.offset
+                for columns, snapped in known.snapped.items()
+            }
+            found.append(RegionValues(scope, tuple(parts), predictions, known.weights, on_grid))
         return ShownValues(names, effects[0].layout.labels, tuple(found), maskings.steps)
 
     def _resolved(self, side: Explainer) -> ResolvedExplainer:

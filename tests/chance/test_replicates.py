@@ -45,7 +45,7 @@ def in_order_of_fit(run, X, y, weights=None):
     return o.Problem(by_rows, X[order], y[order], None if weights is None else weights[order])
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", [name for name in NAMES if name != "ice-pdp"])  # in closed form
 @pytest.mark.parametrize("weighted", [False, True])
 def test_chance_is_what_explicit_loops_over_reweighted_rows_give(name, weighted):
     """Level, bar and corrected figures of a node, from the definition: every gap again under every line of weights.

@@ -179,3 +179,12 @@ def test_a_split_names_the_other_column_only_where_there_is_one():
     }
     for (share, instead), text in told.items():
         assert str(SplitStability("all rows", "hr", "hr ≤ 6", share, instead, 5.0, 7.0)) == text
+
+
+def test_D30_one_row_or_one_cluster_has_no_halves():
+    X = np.random.default_rng(0).normal(size=(40, 2))
+    with pytest.raises(gx.InputError, match="D30: .* there is one row. Fit on more rows"):
+        gx.Granite(lambda X: X[:, 0] * X[:, 1]).fit(X[:1]).stability(3)
+    with pytest.raises(gx.InputError, match="D30: .* there is one cluster of rows"):
+        gx.Granite(lambda X: X[:, 0] * X[:, 1]).fit(X, clusters=np.zeros(40)).stability(3)
+    assert gx.Granite(lambda X: X[:, 0] * X[:, 1]).fit(X[:2]).stability(3).searches == 6

@@ -38,8 +38,10 @@ def test_thin_lines_and_the_thick_one_are_those_of_the_frame(bike):
         np.testing.assert_allclose(bars["value"].sum(), 1.0)
 
 
-def test_the_effects_of_the_rows_lie_on_the_lines(toy, grown):
+def test_the_effects_of_the_rows_lie_on_the_lines(toy):
     """A curve passes through the full effect of its row, the thick line through every pure effect."""
+    exact = gx.Resources(max_grid=None)
+    grown = gx.Granite(toy.model, "ice-pdp", resources=exact).fit(toy.X)
     lines = gx.EffectDisplay.from_estimator(grown, toy.X, features=["x1"], points=1000).frame()
     values = grown.explain(toy.X).frame().query("set == 'x1'")
     for region in range(len(grown.partition_)):
@@ -57,6 +59,31 @@ def test_the_effects_of_the_rows_lie_on_the_lines(toy, grown):
         for curve in curves[:5]:
             places = np.interp(own, curve["x"], curve["value"])
             assert np.isclose(places, full, atol=1e-12).any()
+
+
+def test_sixteen_values_make_no_steps(toy, grown):
+    """Where a few values stand for a column, the thick line is the partial dependence all the same."""
+    assert len(grown.diagnostics_["plan"]["values"]) > 0
+    assert max(grown.diagnostics_["plan"]["values"].values()) == 16
+    lines = gx.EffectDisplay.from_estimator(grown, toy.X, features=["x1"]).frame()
+    regions = grown.apply(toy.X)
+    for region in range(len(grown.partition_)):
+        inside = toy.X[regions == region]
+        mean = np.mean(toy.model(inside))
+        line = of_region(lines, region).query("explanation == 'pdp'")
+        assert len(line) > 16
+        expected = [np.mean(toy.model(inside.assign(x1=x))) - mean for x in line["x"]]
+        np.testing.assert_allclose(line["value"], expected, atol=1e-12)
+
+
+def test_curves_of_rows_that_do_not_interact_lie_on_each_other(toy, grown):
+    """Each is counted from its own mean over the values that stand for the column."""
+    lines = gx.EffectDisplay.from_estimator(grown, toy.X, features=["x1"]).frame()
+    for region in range(len(grown.partition_)):
+        here = of_region(lines, region)
+        curves = [curve["value"] for _, curve in here[here["shape"] == "curve"].groupby("curve")]
+        assert len(curves) > 10
+        np.testing.assert_allclose(np.ptp(np.array(curves), axis=0), 0.0, atol=1e-9)
 
 
 def test_disagreement_in_the_corner_vanishes_where_the_explanations_agree(toy, grown):

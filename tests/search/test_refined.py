@@ -4,13 +4,13 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from granite_xai.search.pairs import PairTables, TwoLevels
+from granite_xai.search.refine import by_column
 from hypothesis import settings
 
 import granite_xai as gx
 from granite_xai.search import pairs as pairs_module, refine, scoring
 from granite_xai.search.candidates import candidates, cuts_of
-from granite_xai.search.pairs import PairTables, TwoLevels
-from granite_xai.search.refine import by_column
 from granite_xai.search.scoring import leading, scored
 
 PLAIN = {"confidence_level": None}

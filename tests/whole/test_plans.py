@@ -1,10 +1,12 @@
-"""M13: plans that fit the time; the same plan has the same bits; an interrupt keeps what was evaluated."""
+"""M13: plans that fit the time; the same plan has the same bits; an interrupt keeps nothing (R01)."""
 
 import time
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from sklearn.base import clone
+from sklearn.ensemble import HistGradientBoostingRegressor
 
 import granite_xai as gx
 from granite_xai.compute import Meter, TooSlowError, progress
@@ -171,54 +173,73 @@ def test_progress_is_told_in_rows(capsys, monkeypatch):
 
 
 class Stopped:
-    """A model that the user stops after so many rows."""
+    """A model that the user stops once, after so many rows, and that can be trained again in place."""
 
-    def __init__(self, after):
-        self.after, self.asked = after, 0
+    def __init__(self, after=None):
+        self.after = after
+        self.asked = 0
+        self.slope = 1.0
 
-    def __call__(self, X):
-        if self.asked > self.after:
-            self.after = 10**9
+    def predict(self, X):
+        if self.after is not None and self.asked > self.after:
+            self.after = None
             raise KeyboardInterrupt
         self.asked += len(X)
-        return product(X)
+        return self.slope * product(X) + X[:, 1]
+
+    def train_again(self):
+        self.slope = -2.0
 
 
-def test_R01_an_interrupted_fit_goes_on_where_it_stopped():
-    whole = gx.Granite(product, min_samples_leaf=50).fit(X[:300])
+def answers(g):
+    """The regions and figures of a fit, to the bit."""
+    return g.partition_.to_dict(), g.disagreement_, g.remaining_, g.predict(X[:50]).tobytes()
+
+
+def test_R01_after_an_interrupt_a_fit_starts_anew():
     model = Stopped(after=200_000)
     g = gx.Granite(model, min_samples_leaf=50)
     with pytest.raises(KeyboardInterrupt):
         g.fit(X[:300])
+    assert vars(g).keys() == vars(clone(g)).keys()
     before = model.asked
     g.fit(X[:300])
-    assert g.diagnostics_["resumed_matrices"] == 2
-    assert model.asked - before < 2.2 * 300 * 300
-    assert g.disagreement_ == whole.disagreement_
-    assert [str(region) for region in g.partition_] == [str(region) for region in whole.partition_]
-    assert "_unfinished" not in vars(g)
+    fresh = Stopped()
+    whole = gx.Granite(fresh, min_samples_leaf=50).fit(X[:300])
+    assert model.asked - before == fresh.asked
+    assert answers(g) == answers(whole)
 
 
-def test_R01_what_was_evaluated_for_other_rows_is_not_used_and_it_is_said():
-    g = gx.Granite(Stopped(after=200_000), min_samples_leaf=50)
+@pytest.mark.parametrize("question", ["ice-pdp", "shap-pdp", "sobol"])
+@pytest.mark.parametrize("after", [1000, 100_000, 200_000])
+def test_R01_a_model_that_is_trained_again_after_an_interrupt_is_asked_again(question, after):
+    model = Stopped(after)
+    g = gx.Granite(model, question, min_samples_leaf=50)
     with pytest.raises(KeyboardInterrupt):
         g.fit(X[:300])
-    g.fit(X[300:600])
-    assert any("R01" in text for text in g.diagnostics_["warnings"])
-    assert g.disagreement_ == gx.Granite(product, min_samples_leaf=50).fit(X[300:600]).disagreement_
+    model.train_again()
+    g.fit(X[:300])
+    fresh = Stopped()
+    fresh.train_again()
+    assert answers(g) == answers(gx.Granite(fresh, question, min_samples_leaf=50).fit(X[:300]))
 
 
-def test_R01_what_an_interrupt_left_is_neither_cloned_nor_pickled():
-    import pickle
+def test_R01_trees_that_are_trained_again_after_an_interrupt_are_read_again(monkeypatch):
+    rows = X[:300]
+    model = HistGradientBoostingRegressor(max_iter=5).fit(rows, product(rows))
+    g = gx.Granite(model, min_samples_leaf=50)
 
-    from sklearn.base import clone
+    def interrupt(*_):
+        raise KeyboardInterrupt
 
-    g = gx.Granite(Stopped(after=200_000), min_samples_leaf=50)
-    with pytest.raises(KeyboardInterrupt):
-        g.fit(X[:300])
-    assert "_unfinished" in vars(g)
-    assert "_unfinished" not in vars(clone(g))
-    assert "_unfinished" not in vars(pickle.loads(pickle.dumps(g)))
+    with monkeypatch.context() as patch:
+        patch.setattr("granite_xai.fit.search", interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            g.fit(rows)
+    model.fit(rows, -product(rows) + 3 * rows[:, 2])
+    g.fit(rows)
+    assert g.diagnostics_["evaluations"]["path"].startswith("trees")
+    assert answers(g) == answers(gx.Granite(model, min_samples_leaf=50).fit(rows))
 
 
 class Bars:

@@ -99,6 +99,6 @@ def regional_gaps(sets: Sequence[Statistics], factors: FloatArray) -> FloatArray
 def small_cells(count: IntArray) -> FloatArray:
     """``kappa``: one over the share of a mean's variance that exponential weights show.
 
-    Of a cell of m rows they show (m - 1) / (m + 1) (design page 7.1).
+    Of a cell of m rows they show (m - 1) / (m + 1).
     """
     return np.where(count > 1, (count + 1) / np.maximum(count - 1, 1), 3.0)

@@ -66,19 +66,32 @@ class Confidence:
             return math.nan
         return float(stdtrit(clusters - 1, (1.0 + self.level) / 2.0))
 
+    @property
+    def error(self) -> float:
+        """Probability to find regions where there are none."""
+        return 1.0 - self.level
+
+    @property
+    def tests_gains(self) -> bool:
+        """Whether the error is shared by the chance bar and a test of gains (design page 11.5)."""
+        return bar_place(self.n_resamples, 1.0 - self.error / 2) <= self.n_resamples
+
+    @property
+    def bar_level(self) -> float:
+        """Level of the chance bar: half of the error is left to the test of gains."""
+        return 1.0 - self.error / 2 if self.tests_gains else self.level
+
     def replicates(self, clusters: IntArray) -> Replicates:
-        """The replicates of rows that belong to clusters: exponential numbers, one for each replicate and cluster."""
-        position, size = (
-            bar_position(self.n_resamples, self.level),
-            int(clusters.max(initial=-1)) + 1,
-        )
-        numbers = np.random.default_rng([self.seed, 7]).exponential(size=(self.n_resamples, size))
-        alone = size == len(clusters)
+        """The replicates of rows that belong to clusters: one number for each of both."""
+        n_clusters = int(clusters.max(initial=-1)) + 1
+        generator = np.random.default_rng([self.seed, 7])
+        numbers = generator.exponential(size=(self.n_resamples, n_clusters))
+        rows_stand_alone = n_clusters == len(clusters)
         return Replicates(
             factors=numbers[:, clusters],
-            position=position,
-            level=self.level,
-            clusters=None if alone else clusters,
+            position=bar_position(self.n_resamples, self.bar_level),
+            level=self.bar_level,
+            clusters=None if rows_stand_alone else clusters,
         )
 
 
@@ -90,15 +103,19 @@ class Chance:
     level: FloatArray  # what R would be on average if every true gap were 0
     bar: FloatArray  # what R would hardly exceed if every true gap were 0
     corrected: FloatArray  # R without what chance adds; may be negative
+    proven: BoolArray | None = None  # which questions have a split that gains more than chance
 
     @property
     def counted(self) -> FloatArray:
-        """What growth and pruning count: never less than nothing (design page 11.5)."""
+        """What growth and pruning count: never less than nothing."""
         return np.maximum(self.corrected, 0.0)
 
     def exceeded(self, floors: FloatArray) -> BoolArray:
         """Which questions show more than chance and rounding can."""
-        return np.asarray((self.plug_in > np.maximum(floors, self.bar)) & (self.corrected > 0))
+        beyond = self.plug_in > self.bar
+        if self.proven is not None:
+            beyond = beyond | self.proven
+        return np.asarray(beyond & (self.plug_in > floors) & (self.corrected > 0))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -267,6 +284,11 @@ class ChanceRule:
             None if sets is None else [each.take(rows) for each in sets] for sets in self.statistics
         ]
         return self.replicates.chance(self.questions, evaluations, rows, n_jobs, statistics)
+
+
+def bar_place(count: int, confidence_level: float) -> int:
+    """Which of so many sorted replicates, counted from 1, is the chance bar."""
+    return math.ceil(round(confidence_level * (count + 1), 9))
 
 
 def bar_position(count: int, confidence_level: float) -> int:

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from granite_xai.base.errors import InputError, whole_number
-from granite_xai.base.typing import AleColumn, Elementwise, IntArray
+from granite_xai.base.typing import AleColumn, Elementwise, FloatArray, IntArray
 from granite_xai.base.wording import MISSING, coarse, drawable, shortened, told_apart
 from granite_xai.catalog import title
 from granite_xai.curves import dependence_bins, ice_curves
 from granite_xai.display import figures
-from granite_xai.display.axis import Axis, Line, Panel, shown_levels
+from granite_xai.display.axis import Axis, Line, Panel, ShownLevels, shown_levels
 from granite_xai.display.figures import (
     PALE,
     SMALL,
@@ -151,7 +151,7 @@ class EffectDisplay(Drawn):
         sample_weight : array, optional
             Weights of the rows; those of weight 0 are left out.
         max_samples : int, optional
-            Rows used, at most. None: as many as the fit used.
+            Rows used, at most. None: as many as the fit used, for Shapley values no more than 500.
         """
         resolved = chosen_question(g, question)
         sides = drawable_sides((resolved.question.first, resolved.question.second), explanations)
@@ -345,13 +345,37 @@ def _look(line: Line, names: Sequence[str], alone: bool) -> dict[str, Any]:
     }
 
 
-def pure_line(strip: Strip, part: Part, place: int) -> list[Line]:
+def pure_line(strip: Strip, part: Part, place: int, *, marginal: bool) -> list[Line]:
     """An effect that depends on the column alone: its value at some of the observed values."""
-    column, shown = strip.column, shown_levels(strip.axis, strip.table, strip.points)
-    by_code, errors = np.zeros((2, len(column.levels) + 1))
-    by_code[column.codes], errors[column.codes] = part.values[:, place], part.errors[:, place]
-    values = (shown.x, by_code[shown.codes], shown.texts)
-    return [Line("line", part.name, *values, joined=strip.axis.ordered, errors=errors[shown.codes])]
+    column = strip.column
+    shown = shown_levels(strip.axis, strip.table, strip.points)
+    errors = np.zeros(len(column.levels) + 1)
+    errors[column.codes] = part.errors[:, place]
+    if marginal and column.position in strip.values.on_grid:
+        effects = _exact_means(strip, shown)
+    else:
+        by_code = np.zeros(len(column.levels) + 1)
+        by_code[column.codes] = part.values[:, place]
+        effects = by_code[shown.codes]
+    line = Line(
+        "line",
+        part.name,
+        shown.x,
+        effects,
+        shown.texts,
+        joined=strip.axis.ordered,
+        errors=errors[shown.codes],
+    )
+    return [line]
+
+
+def _exact_means(strip: Strip, shown: ShownLevels) -> FloatArray:
+    """The partial dependence at the levels shown; a few values of the column would make steps of it."""
+    values = strip.values
+    shares = values.weights / values.weights.sum()
+    predictor = strip.shown.fitted.predictor
+    curves = ice_curves(predictor, strip.table, shown.grid, strip.shown.rows.resources)
+    return np.asarray(shares @ curves - shares @ values.predictions)
 
 
 def full_curves(strip: Strip, part: Part, place: int) -> list[Line]:
@@ -361,7 +385,8 @@ def full_curves(strip: Strip, part: Part, place: int) -> list[Line]:
         return []
     predictor, resources = strip.shown.fitted.predictor, strip.shown.rows.resources
     curves = ice_curves(predictor, strip.table.take(rows), at.grid, resources)
-    shifted = curves - (strip.values.predictions[rows] - part.values[rows, place])[:, None]
+    own = strip.values.on_grid.get(strip.column.position, strip.values.predictions)
+    shifted = curves - (own[rows] - part.values[rows, place])[:, None]
     return [
         Line("curve", part.name, at.x, curve, at.texts, joined=strip.axis.ordered)
         for curve in shifted
@@ -475,5 +500,7 @@ def _lines(found: ShownValues, side: Explainer, strip: Strip, part: Part, place:
             AleColumn(strip.axis.column.position, getattr(side.masking, "intervals", 0))
         )
         return accumulated_lines(strip, part, place, steps, side.interaction.key == "pure")
-    makers = {"pure": pure_line, "full": full_curves, "partial": partial_points}
+    if side.interaction.key == "pure":
+        return pure_line(strip, part, place, marginal=side.masking.key == "marginal")
+    makers = {"full": full_curves, "partial": partial_points}
     return makers[side.interaction.key](strip, part, place)

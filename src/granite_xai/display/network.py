@@ -134,8 +134,10 @@ class InteractionDisplay(Drawn):
 
         Parameters
         ----------
-        g, X, max_samples, sample_weight
+        g, X, sample_weight
             As in `EffectDisplay.from_estimator`.
+        max_samples : int, optional
+            Rows used, at most. None: as many as the fit used, but no more than 500.
         y : array, optional
             The target; needed for risk.
         features : columns, optional
@@ -157,7 +159,8 @@ class InteractionDisplay(Drawn):
         whole_number("max_features", max_features, at_least=1)
         operator = choose("interaction", interaction, INTERACTIONS)
         sides = [Explainer(masking, behavior)] if pair is None else []
-        table = (shown := RowsToShow.of(g, X, y, sides, max_samples, sample_weight)).table
+        shown = RowsToShow.of(g, X, y, sides, max_samples, sample_weight, by_pairs=True)
+        table = shown.table
         if pair is not None:
             places = [table.resolve(label, "pair") for label in pair]
             if len(places) != 2 or places[0] == places[1]:

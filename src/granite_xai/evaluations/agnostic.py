@@ -6,21 +6,20 @@ On a device recombined rows are made there, the model is asked there, and its an
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from itertools import product
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
 from granite_xai.base.errors import GraniteError, InputError
 from granite_xai.base.typing import Coalition, FloatArray, PairwiseShapley, Terms
-from granite_xai.compute import BLOCK, Resources, progress, slices
+from granite_xai.compute import BLOCK, slices
 from granite_xai.compute.compiled import device_faults
 from granite_xai.compute.primitives import Array, ArrayNamespace
-from granite_xai.evaluations.evaluations import Matrix, cells_of
-from granite_xai.evaluations.plan import Distinct, Plan
+from granite_xai.evaluations.evaluations import Matrix
+from granite_xai.evaluations.plan import Distinct
 from granite_xai.models import DEFAULT_BATCH, Predictor
 from granite_xai.models.networks import number_matrix
 from granite_xai.models.predictor import Raised
@@ -91,6 +90,10 @@ class EvaluationRange:
             text = f"no prediction is larger than {largest:.3g} in size; "
             raise out_of_range(text + f"from {SMALLEST_SIZE:g} on they can be explained.")
 
+    def note_change(self, one: FloatArray, other: FloatArray) -> None:
+        """Take note of how much two answers for the same rows differ."""
+        self.changed = max(self.changed, float(np.max(np.abs(one - other))))
+
     @property
     def single_precision(self) -> bool:
         """Every value is exactly a float32, and not all are integers."""
@@ -129,39 +132,6 @@ def _affordable(predictor: Predictor, table: Table, block: int) -> int:
         rows = (block - cells * predictor.batch_size) // indices
         return int(np.clip(rows, predictor.batch_size, CHUNK))
     return max(1, block // (indices + cells))
-
-
-def evaluate_plan(
-    matrix: Callable[[Coalition, Distinct], Any],
-    plan: Plan,
-    resources: Resources,
-    extent: EvaluationRange,
-    predictions: FloatArray,
-    offset: float,
-    known: Mapping[Coalition, Matrix] = MappingProxyType({}),
-    primitives: ArrayNamespace | None = None,
-) -> Iterator[tuple[Coalition, Matrix]]:
-    """Each planned matrix (of the model or its trees, which may be written to) in turn, centred by the offset."""
-    # A row with its own values is the row itself: the diagonal is compared with the predictions, which are centred.
-    # Equal neighbouring lines are joined: values that neither the model nor bins tell apart. Matrices that are
-    # ``known`` from an interrupted run, and that the range has seen, are passed on.
-    for columns, distinct in progress(
-        plan.stores.items(), resources, "evaluations", len(plan.stores)
-    ):
-        if columns in known:
-            yield columns, known[columns]
-            continue
-        values = extent.see(matrix(columns, distinct), primitives)
-        values -= offset
-        carriers = np.arange(plan.n_rows) if distinct.levels is None else distinct.representatives
-        again = cells_of(values, distinct.codes[carriers], carriers, primitives)
-        extent.changed = max(extent.changed, float(np.max(np.abs(again - predictions[carriers]))))
-        found, apart = (
-            Matrix(values, distinct.codes, distinct.levels),
-            columns in plan.binned or primitives is not None,
-        )
-        yield columns, found if apart or distinct.levels is not None else found.joined()
-        del values, found  # nobody may hold the last one while the next is made
 
 
 class ShapleySums:

@@ -1,4 +1,4 @@
-"""Which values of a column stand for all of them when the model is asked (design page 11.2).
+"""Which values of a column stand for all of them when the model is asked (C22).
 
 A search needs the predictions of every row at every value of a column. Sixteen values are enough if
 they are chosen by what the model does: neighbouring values at which a few *pilot rows* interact alike
@@ -23,7 +23,7 @@ from granite_xai.tables import Column, Table
 CELLS = 16  # values that stand for a column
 # Pilot rows and values of a column, from the finest pilot to the coarsest.
 PILOTS = ((64, 512), (64, 256), (64, 128), (32, 128), (32, 64), (16, 64), (16, 32), (8, 32))
-RARE_LEVELS = 2048  # levels beyond the pilot that are asked about one by one, at most
+RARE_LABELS = 4  # labels beyond the pilot that are asked about, for each value of the pilot
 FLAT = 1e-6  # share of the predictions' variance below which interactions do not decide on cells
 MAIN_EFFECT = 1e-3  # weight of the mean curve beside interactions: it decides where there are none
 RIDGE = (
@@ -166,6 +166,23 @@ class LearnedValues:
         return LearnedValues(bare, self.pilot_rows)
 
 
+def expected_values(table: Table, positions: Sequence[int], cells: int) -> LearnedValues:
+    """As many cells as a pilot would choose: what they take is known before the model is asked."""
+    expected = {}
+    for position in positions:
+        column = table.columns[position]
+        n_levels = len(column.levels)
+        if n_levels > cells:
+            cell_of_level = np.arange(n_levels) * cells // n_levels
+            expected[position] = ValueCells(
+                column=column,
+                cell_of_level=cell_of_level,
+                standing=np.unique(cell_of_level, return_index=True)[1],
+                curves=(),
+            )
+    return LearnedValues(expected)
+
+
 def n_values(column: Column, cells: int) -> int:
     """Values at which the model is asked about a column: all, or one a cell; missing is a value."""
     return min(len(column.levels), cells) + int(column.missing.any())
@@ -174,16 +191,24 @@ def n_values(column: Column, cells: int) -> int:
 def pilot_size(columns: Sequence[Column], cells: int, budget: float) -> tuple[int, int]:
     """Rows and values of the finest pilot that sends no more rows to the model than a budget."""
     for n_rows, most_values in PILOTS:
-        if n_rows * sum(pilot_values(column, cells, most_values) for column in columns) <= budget:
+        if pilot_cost(columns, cells, n_rows, most_values) <= budget:
             return n_rows, most_values
     return PILOTS[-1]
 
 
-def pilot_values(column: Column, cells: int, most: int) -> int:
-    """Values of a column that the pilot asks about; none where every value is evaluated."""
-    if len(column.levels) <= cells:
-        return 0
-    return min(len(column.levels), most)
+def pilot_cost(columns: Sequence[Column], cells: int, n_rows: int, most_values: int) -> int:
+    """Rows that a pilot sends to the model, at most; none for columns whose values are all evaluated."""
+    cost = 0
+    for column in columns:
+        n_levels = len(column.levels)
+        if n_levels <= cells:
+            continue
+        if column.is_ordered:
+            cost += n_rows * min(n_levels, most_values + 2)  # the ends of the column as well
+        else:
+            n_rare = min(max(n_levels - most_values, 0), RARE_LABELS * most_values)
+            cost += n_rows * min(n_levels, most_values) + n_rare * (1 + cells)
+    return cost
 
 
 def learn_values(
@@ -261,7 +286,10 @@ def _learn_column(
     cell_of_level[seen] = cell_of_value[nearest[seen]]
     if not seen.all():
         rare = np.flatnonzero(~seen)
-        cell_of_level[rare] = _join_rare(column, rare, carriers, asked[typical], ask, value_mass)
+        largest = int(np.argmax(np.bincount(cell_of_value, weights=value_mass)))
+        cell_of_level[rare] = largest
+        rare = rare[: RARE_LABELS * most]
+        cell_of_level[rare] = _join_rare(column, rare, carriers, asked[typical], ask)
     return ValueCells(
         column=column,
         cell_of_level=cell_of_level,
@@ -436,21 +464,13 @@ def merge_any(curves: FloatArray, mass: FloatArray, n_cells: int, floor: float) 
 
 
 def _join_rare(
-    column: Column,
-    rare: IntArray,
-    carriers: IntArray,
-    standing: IntArray,
-    ask: Ask,
-    value_mass: FloatArray,
+    column: Column, rare: IntArray, carriers: IntArray, standing: IntArray, ask: Ask
 ) -> IntArray:
     """Cells of labels that the pilot did not ask about: where a row of theirs is predicted alike."""
-    cells = np.full(len(rare), int(np.argmax(value_mass[: len(standing)])), dtype=np.intp)
-    asked = rare[:RARE_LEVELS]
-    rows = carriers[asked]
+    rows = carriers[rare]
     own = ask(rows, rows, column.position)  # (outputs, rare)
     base = np.tile(rows, len(standing))
     donors = np.repeat(carriers[standing], len(rows))
     at_cells = ask(base, donors, column.position).reshape(len(own), len(standing), len(rows))
-    distances = np.square(at_cells - own[:, None, :]).sum(axis=0)
-    cells[: len(asked)] = np.argmin(distances, axis=0)
-    return cells
+    distances = np.square(at_cells - own[:, None, :]).sum(axis=0)  # (cells, rare)
+    return np.asarray(np.argmin(distances, axis=0))

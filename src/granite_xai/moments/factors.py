@@ -1,13 +1,14 @@
 """The predictions of one set, factored: what belongs to the row, to the value, and to both.
 
 ``E[u, n]`` is the prediction for row n with the columns of a set S at their value u (method page,
-1.2). Centred both ways, with the shares ``p(u)`` of the values and the weights of the rows,
+"What the model is asked"). Centred both ways, with the shares ``p(u)`` of the values and the weights
+of the rows,
 
     E[u, n] = a[n] + b[u] + U[n] · V[u],
 
 where ``a`` is the mean over the values, ``b`` what is left on average over the rows, and the rest,
 the interaction, usually has few dimensions. With ``w[n] = V[own value of n]`` every masked model of
-a region is linear in means over its rows (design page 11.4):
+a region is linear in means over its rows (method page, "Sums over rows"):
 
     F(x_n)         = a[n] + b[n] + e[n],       e[n] the interaction at the row's own value
     S hidden       = a[n] + mean(b) + U[n] · mean(w)

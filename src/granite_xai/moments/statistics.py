@@ -3,7 +3,7 @@
 Each class describes one set of one question. It says which *products* of a row's numbers are summed
 up, and how the disagreement, or the gap between both explanations, is read off their sums. Sums add
 up over rows: those of the cells of a grid of cuts tell the disagreement of every region that is made
-of cells (design page 11.4). The letters a, b, e, U, w are those of `factors`.
+of cells (method page, "Sums over rows"). The letters a, b, e, U, w are those of `factors`.
 
 Sums have the shape (..., n_bins, n_products); questions without conditional masking have one bin.
 The last product is the row's weight, so that the last sum is the mass.

@@ -15,20 +15,24 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from granite_xai.base.typing import FloatArray, IntArray
+from granite_xai.base.typing import BoolArray, FloatArray, IntArray
 from granite_xai.chance.replicates import Chance, ChanceRule
+from granite_xai.disagreement import ResolvedQuestion
 from granite_xai.engine.splits import Splits
 from granite_xai.evaluations.evaluations import Evaluations
 from granite_xai.regions.nodes import Leaf, Node, Split
 from granite_xai.search.candidates import Candidate, best_of, candidates, conditions, cuts_of
 from granite_xai.search.finer import SHARPENED_COLUMNS, FinerCuts, by_column, thinned
+from granite_xai.search.gains import split_beyond_chance
 from granite_xai.search.lookahead import CutTree, TwoLevels
 from granite_xai.search.optimal import Optimum, best_two_levels, refused
 from granite_xai.search.problem import Problem
 from granite_xai.search.scoring import Scores, leading, scored
 from granite_xai.search.second_thoughts import SecondThoughts
-from granite_xai.search.tables import NodeTables, RegionTables, region_tables
+from granite_xai.search.tables import NodeTables, RegionTables, SetShare, region_tables
+from granite_xai.tables import Table
 
+ONLY_CHANCE = "no more than chance"  # why a node is not split
 TIE = 1e-10  # shares this close are the same (C15)
 PASSES = 4  # second thoughts about a whole tree, at most
 COLUMNS_WITHOUT_TABLES = 3  # columns that a refined search follows where there are no tables
@@ -73,6 +77,13 @@ class SearchSettings(Protocol):
     @property
     def cuts(self) -> str:
         """Where cuts lie: at "quantiles" or at all "values"."""
+
+
+class RootSettings(SearchSettings, Protocol):
+    """The same with the columns that may be cut."""
+
+    def columns(self, table: Table) -> list[int]:
+        """Positions of the columns that may be cut."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -151,7 +162,7 @@ class Growth:
         Whether the best two levels decide on the first cut, too.
     width : int
         Columns whose best cut is followed.
-    scores, table_scores, chance, optima : dict
+    scores, table_scores, chance, optima, gains : dict
         What is known of nodes already, by their rows.
     """
 
@@ -166,6 +177,7 @@ class Growth:
     table_scores: dict[bytes, FloatArray] = field(default_factory=dict)
     chance: dict[bytes, Chance] = field(default_factory=dict)
     optima: dict[bytes, Optimum] = field(default_factory=dict)
+    gains: dict[bytes, bool] = field(default_factory=dict)
 
     def search(self, root: OpenNode) -> Grown:
         """The tree of the search that the settings name."""
@@ -292,20 +304,15 @@ class Growth:
             Share of its rows that progress counts, where several cuts of a node are followed.
         """
         reason = self._reason_to_stop(node)
+        if reason == ONLY_CHANCE and self._gains_beyond_chance(node):
+            node = replace(node, only_chance=False)
+            reason = self._reason_to_stop(node)
         if reason is not None:
             levels_left = self.settings.max_depth - node.depth
             self.problem.told(part * len(node.rows) * levels_left)
             return self._leaf(node, reason)
         evaluations = node.evaluations()
-        options = candidates(
-            self.problem.table,
-            node.rows,
-            evaluations,
-            self.columns,
-            self.settings.max_candidates,
-            self.settings.min_samples_leaf,
-            self.settings.cuts,
-        )
+        options = self.candidates(node.rows, evaluations)
         if node.depth == 0:
             self._note_candidates(options)
         if not options:
@@ -325,12 +332,46 @@ class Growth:
         """The pruned subtree of given cuts."""
         if cuts is None and self.settings.search == "optimal":
             return self.grow(node)
+        if node.only_chance and self._gains_beyond_chance(node):
+            node = replace(node, only_chance=False)
         reason = self._reason_to_stop(node)
         if reason is not None or cuts is None:
             return self._leaf(node, reason or "split undone")
         evaluations = node.evaluations()
         choice = self._scored_choices(node, [cuts.cut], evaluations)[0]
         return self._pruned(node, [self._split(node, choice, evaluations, cuts)])
+
+    def candidates(self, rows: IntArray, evaluations: Evaluations) -> list[Candidate]:
+        """Every cut of a node that leaves enough rows on both sides."""
+        return candidates(
+            self.problem.table,
+            rows,
+            evaluations,
+            self.columns,
+            self.settings.max_candidates,
+            self.settings.min_samples_leaf,
+            self.settings.cuts,
+        )
+
+    def _gains_beyond_chance(self, node: OpenNode) -> bool:
+        """Whether a split of a node that shows only chance gains more than chance; tested once."""
+        if self.tables is None or self.problem.gain_error == 0.0:
+            return False
+        if len(node.rows) < 4 * self.settings.min_samples_leaf or not self._may_split(node):
+            return False
+        key = node.rows.tobytes()
+        if key not in self.gains:
+            options = self.candidates(node.rows, node.evaluations())
+            # Twice as many nodes a level share the error.
+            error = self.problem.gain_error / 2**node.depth
+            self.gains[key] = bool(options) and split_beyond_chance(
+                self.problem, self.tables, node.rows, options, error
+            )
+        return self.gains[key]
+
+    def _may_split(self, node: OpenNode) -> bool:
+        """Whether anything but chance stops a node."""
+        return self._reason_to_stop(replace(node, only_chance=False)) is None
 
     def _note_candidates(self, options: list[Candidate]) -> None:
         """How many cuts of each column are tried at the root."""
@@ -356,7 +397,7 @@ class Growth:
     def _reason_to_stop(self, node: OpenNode) -> str | None:
         reasons = {
             "nothing to explain": node.is_silent,
-            "no more than chance": node.only_chance,
+            ONLY_CHANCE: node.only_chance,
             "below alpha": node.share < self.settings.alpha,
             "maximum depth": node.depth >= self.settings.max_depth,
             "too few samples": len(node.rows) < 2 * self.settings.min_samples_leaf,
@@ -590,3 +631,37 @@ def _same_cut(one: Choice, other: Choice) -> bool:
     if one.candidate.column != other.candidate.column:
         return False
     return bool(np.array_equal(one.candidate.left, other.candidate.left))
+
+
+def gains_of_questions(
+    problem: Problem, settings: RootSettings, open_questions: BoolArray
+) -> BoolArray:
+    """For some questions whether a split of all rows gains more than chance; the others: no.
+
+    Parameters
+    ----------
+    problem : Problem
+    settings : RootSettings
+        The tree of the options.
+    open_questions : array of bool
+        The questions that are asked; they share the error.
+    """
+    found = np.zeros(len(open_questions), dtype=np.bool_)
+    growth = Growth(settings, problem, settings.columns(problem.table))
+    rows = np.arange(problem.table.n_rows, dtype=np.intp)
+    options = growth.candidates(rows, problem.evaluations)
+    error = problem.gain_error / int(np.count_nonzero(open_questions))
+    for number in np.flatnonzero(open_questions).tolist():
+        statistics = problem.statistics[number]
+        question = problem.shares.comparisons[number]
+        if statistics is None or not isinstance(question, ResolvedQuestion) or not options:
+            continue
+        loss = None if question.first.behavior.per_row else question.loss
+        tables = RegionTables(
+            sets=tuple(SetShare(own.shortened(), loss, 1.0, number) for own in statistics),
+            total_mass=problem.shares.total,
+            by_mass=problem.shares.by_mass,
+            min_samples=settings.min_samples_leaf // 2,
+        )
+        found[number] = split_beyond_chance(problem, tables, rows, options, error)
+    return found

@@ -43,6 +43,10 @@ class Problem(Routed):
         What chance alone would show; None: the sample is taken for the world.
     statistics : tuple
         For each question the statistics of its sets, where it follows from sums over rows, else None.
+    clusters : array of shape (n_rows,)
+        Number of the cluster of each row.
+    gain_error : float
+        Probability to find a split by a test of gains where there is none; 0: gains are not tested.
     """
 
     route: Route
@@ -58,6 +62,8 @@ class Problem(Routed):
     seed: int = 0
     chance: ChanceRule | None = None
     statistics: tuple[list[Statistics] | None, ...] = ()
+    clusters: IntArray = field(default_factory=lambda: np.zeros(0, dtype=np.intp))
+    gain_error: float = 0.0
     told: Callable[[float], None] = lambda _: (
         None
     )  # how many rows have gone through a level of the tree

@@ -1,0 +1,132 @@
+"""Whether a node that shows no more than chance still holds a split that is beyond chance.
+
+A node's disagreement sums over all sets, and a few that truly disagree may drown in the noise of the
+others. So the best cut is searched on one half of the rows, and what it gains is tested on the other
+half, both ways (design page 11.5). By chance alone the gain is that of gaps which only move with the
+sample: it is computed again under random weights of the rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import ceil
+
+import numpy as np
+
+from granite_xai.base.typing import FloatArray, IntArray
+from granite_xai.chance.by_sums import regional_gaps, replicated_means, small_cells
+from granite_xai.moments.statistics import (
+    ConditionalAgainstMarginalMean,
+    FullAgainstPure,
+    quadratic_form,
+    swapped,
+)
+from granite_xai.search.candidates import Candidate, cuts_of
+from granite_xai.search.problem import Problem
+from granite_xai.search.tables import RegionTables, SetShare
+
+REPLICATES = 400  # random weights under which a gain is computed again
+HALVES_STREAM, REPLICATES_STREAM = 31, 37  # of random numbers
+
+
+def split_beyond_chance(
+    problem: Problem,
+    tables: RegionTables,
+    rows: IntArray,
+    options: Sequence[Candidate],
+    error: float,
+) -> bool:
+    """Whether the best cut of one half of a node's rows gains more on the other than chance would.
+
+    Parameters
+    ----------
+    problem : Problem
+    tables : RegionTables
+    rows : array
+        Rows of the node.
+    options : sequence of Candidate
+        Cuts of the node.
+    error : float
+        Probability to find such a split where there is none.
+    """
+    clusters = problem.clusters[rows]
+    numbers = np.unique(clusters, return_inverse=True)[1].reshape(-1)
+    n_clusters = int(numbers.max()) + 1
+    if n_clusters < 4:
+        return False
+    generator = np.random.default_rng([problem.seed, HALVES_STREAM])
+    in_first = (generator.permutation(n_clusters) < n_clusters // 2)[numbers]
+    halves = (rows[in_first], rows[~in_first])
+    return any(
+        _gains(problem, tables, search_rows, test_rows, options, error / 2)
+        for search_rows, test_rows in (halves, halves[::-1])
+    )
+
+
+def _gains(
+    problem: Problem,
+    tables: RegionTables,
+    search_rows: IntArray,
+    test_rows: IntArray,
+    options: Sequence[Candidate],
+    error: float,
+) -> bool:
+    """Whether the best cut of some rows gains more on others than chance would."""
+    sides = tables.of_node(search_rows).sides(cuts_of(options, problem.table, search_rows))
+    scores = np.concatenate([own.sum(axis=0) for own in sides])
+    if not np.isfinite(scores.min()):
+        return False
+    cut = options[int(np.argmin(scores))]
+    goes_left = cut.inside(problem.table.columns[cut.column].codes[test_rows])
+    parts = (test_rows, test_rows[goes_left], test_rows[~goes_left])
+    if min(map(len, parts)) < 2:
+        return False
+    numbers = np.unique(problem.clusters[test_rows], return_inverse=True)[1].reshape(-1)
+    generator = np.random.default_rng([problem.seed, REPLICATES_STREAM])
+    by_cluster = generator.exponential(size=(REPLICATES, int(numbers.max()) + 1))
+    factors = by_cluster[:, numbers]
+    selections = (np.ones_like(goes_left), goes_left, ~goes_left)
+    gain = 0.0
+    by_chance = np.zeros(REPLICATES)
+    for sign, part, selection in zip((1.0, -1.0, -1.0), parts, selections, strict=True):
+        shown, moved = _replicated_share(tables, part, factors[:, selection])
+        gain += sign * shown
+        by_chance += sign * moved
+    place = min(ceil((1.0 - error) * (REPLICATES + 1)), REPLICATES) - 1
+    return gain > float(np.partition(by_chance, place)[place])
+
+
+def _replicated_share(
+    tables: RegionTables, rows: IntArray, factors: FloatArray
+) -> tuple[float, FloatArray]:
+    """Share that some rows show as one region, and what replicates show if every true gap is 0."""
+    shown = 0.0
+    by_chance = np.zeros(len(factors))
+    for each in tables.sets:
+        own = each.take(rows)
+        mass = own.statistics.weights.sum() / tables.total_mass if tables.by_mass else 1.0
+        own_share, own_moves = _replicated(own, factors)
+        shown += each.factor * mass * own_share
+        by_chance += each.factor * mass * own_moves
+    return shown, by_chance
+
+
+def _replicated(each: SetShare, factors: FloatArray) -> tuple[float, FloatArray]:
+    """Disagreement of one set, and that of the moves of its gaps under each replicate."""
+    statistics = each.statistics
+    if isinstance(statistics, FullAgainstPure):
+        vectors = statistics.vectors()
+        weights = statistics.weights
+        lines = factors * weights
+        means = (lines @ vectors) / lines.sum(axis=1, keepdims=True)
+        moves = swapped(means - weights @ vectors / weights.sum(), statistics.rank)
+        moments = (statistics.products().sum(axis=0) / weights.sum())[None, :]
+        stretch = float(small_cells(np.array(len(vectors))))
+        return statistics.mean_squared_gap(), stretch * quadratic_form(moments, moves)
+    if isinstance(statistics, ConditionalAgainstMarginalMean):
+        return replicated_means([statistics], factors)
+    gaps = regional_gaps([statistics], factors)[:, 0]
+    moves = np.sqrt(small_cells(np.array(statistics.n_rows))) * (gaps[1:] - gaps[0])
+    if each.loss is None:
+        raise TypeError("a question with one gap a region has a loss of it")
+    return float(each.loss(gaps[:1])[0]), each.loss(moves)
