@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 from scipy.stats import chi2
 
-from granite_xai.chance.by_sums import plug_in
 from granite_xai.chance.replicates import Confidence
 from granite_xai.moments.chance import (
     chance_bar,
@@ -35,6 +36,11 @@ def drawn_statistics(generator, n=30, rank=2, weighted=False):
     )
     weights = generator.choice([0.5, 1.0, 3.0], size=n) if weighted else np.ones(n)
     return FullAgainstPure(factors, weights)
+
+
+def plug_in(sets):
+    """The disagreement that some sets show together."""
+    return sum(own.mean_squared_gap() for own in sets)
 
 
 def gap_pairs(statistics):
@@ -122,6 +128,25 @@ def test_the_chance_level_is_what_replicates_add_on_average(kind):
     (found_bar,) = chance_bar(statistics, given_clusters, [0.95])
     assert found_bar == pytest.approx(bar, rel=0.12)
     assert corrected < shown
+
+
+@pytest.mark.parametrize("factor", [1e-60, 1e-8, 1e-3, 1e5, 1e9, 1e60])
+def test_the_bar_is_in_the_square_of_the_unit_of_the_predictions(factor):
+    """Interactions are in the unit of the predictions, what values weigh is not."""
+    plain = drawn_statistics(np.random.default_rng(4))
+    factors = replace(
+        plain.factors,
+        interaction=factor * plain.factors.interaction,
+        row_factors=factor * plain.factors.row_factors,
+    )
+    scaled = FullAgainstPure(factors, plain.weights)
+    clusters = np.arange(30) // 3
+    for one, other in zip(
+        chance_bar([scaled], clusters, [0.5, 0.95]),
+        chance_bar([plain], clusters, [0.5, 0.95]),
+        strict=True,
+    ):
+        assert one / factor**2 == pytest.approx(other, rel=1e-9)
 
 
 @pytest.mark.parametrize("kind", ["unweighted", "weighted", "clustered"])
