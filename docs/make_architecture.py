@@ -66,8 +66,7 @@ ROOMS: dict[str, tuple[str, str]] = {
     "regions": ("Ω", "Conditions, rules, partitions: text, membership and JSON from one object"),
     "search": (
         "Ω",
-        "Where regions may lie: candidates, tables over cuts, growth, two levels ahead, second thoughts; other "
-        "partitioners",
+        "Where regions may lie: candidates, tables over cuts, growth, second thoughts; other partitioners",
     ),
     "partitioners": ("", "The public names of the search"),
     "fit_checks": (

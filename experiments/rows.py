@@ -309,7 +309,8 @@ WORDS = {
         "columns (normal, heavy-tailed, binary; Shapley-type questions: three) are independent."
     ),
     "false splits": (
-        "Percent of 200 samples with a split besides the one true one (x0 x1, where x1 has two values; regions cost nothing: alpha=0)."
+        "Percent of 200 samples with a split besides the one true one (x0 x1, where x1 has two values; "
+        "regions cost nothing: alpha=0)."
     ),
 }
 

@@ -26,7 +26,8 @@ def model(X):
 
 @pytest.fixture(scope="module")
 def g(table):
-    return gx.Granite(model, split_features=["hr"], max_depth=1).fit(table)
+    exact = gx.Resources(max_grid=None)
+    return gx.Granite(model, split_features=["hr"], max_depth=1, resources=exact).fit(table)
 
 
 def test_a_single_row_is_not_its_own_reference(g, table):
@@ -209,6 +210,26 @@ def test_standard_errors_are_those_of_means_over_the_references(g, table):
         .errors.max()
         == 0.0
     )
+
+
+def test_D15_a_level_that_the_model_refuses_is_blamed_and_not_its_dtype():
+    """xgboost has no place for a category that it was not trained on; it speaks of dtypes."""
+    xgboost = pytest.importorskip("xgboost")
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"c": pd.Categorical(rng.choice([*"xyz"], 300)), "a": rng.normal(size=300)})
+    model = xgboost.XGBRegressor(n_estimators=5, enable_categorical=True)
+    model.fit(X, X["a"] * (X["c"] == "x"))
+    g = gx.Granite(model, max_depth=1).fit(X)
+    with (
+        pytest.warns(gx.DataWarning, match="D15"),
+        pytest.raises(gx.ModelError, match="D15: x column 'c'.* is 'new', which the fit") as caught,
+    ):
+        g.explain_row({"c": "new", "a": 1.0})
+    assert caught.value.columns == ("c",)
+    assert caught.value.hint == "Pass a level that the model knows: 'x', 'y', 'z'."
+    table = gx.Granite(lambda X: X["a"] * (X["c"].astype(str) == "x"), max_depth=1).fit(X)
+    with pytest.warns(gx.DataWarning, match="D15"):  # a model that takes it is asked
+        assert table.explain_row({"c": "new", "a": 1.0}).prediction == 0.0
 
 
 def test_of_a_large_region_a_thousand_fitting_rows_are_the_reference():

@@ -12,6 +12,8 @@ from hypothesis import assume, given, strategies as st
 
 import granite_xai as gx
 import oracle as o
+from granite_xai.estimator import fitted_view
+from granite_xai.tables import read_table
 from strategies import Case, Function, Term, cases, column, examples, influences, paper, quiet
 
 
@@ -211,14 +213,18 @@ def test_a_question_about_some_columns_pays_for_what_it_asks(options, asked, add
 def test_held_out_rows_judge_the_surrogate_when_that_is_read(tmp_path):
     """The estimate's own figures ask for no column beside the compared one; its fidelity does, and stays in a file."""
     X, counting = np.random.default_rng(0).normal(size=(300, 8)), Counting()
-    g = gx.Granite(counting, features=["x0"], max_depth=1, max_samples=150).fit(X)
+    options = {
+        "max_depth": 1,
+        "max_samples": 150,
+        "holdout": 0.5,
+        "resources": gx.Resources(max_grid=None),
+    }
+    g = gx.Granite(counting, features=["x0"], **options).fit(X)
     assert g.estimate_.rows == "held-out"
     assert counting.rows < 2 * 150**2 + 3000
     assert f"{g.estimate_.remaining:.3f} {g.estimate_}"
     assert counting.rows < 2 * 150**2 + 3000
-    whole = gx.Granite(
-        Counting(), gx.question("ice-pdp"), max_depth=1, max_samples=150, split_features=["x1"]
-    ).fit(X)
+    whole = gx.Granite(Counting(), gx.question("ice-pdp"), split_features=["x1"], **options).fit(X)
     assert [r.rule for r in whole.partition_] == [r.rule for r in g.partition_]
     assert g.estimate_.fidelity == pytest.approx(whole.estimate_.fidelity, abs=1e-12)
     assert counting.rows > 8 * 150**2
@@ -226,7 +232,7 @@ def test_held_out_rows_judge_the_surrogate_when_that_is_read(tmp_path):
     loaded = gx.load(tmp_path / "g.json")
     assert (loaded.fidelity_, loaded.estimate_.fidelity) == (g.fidelity_, g.estimate_.fidelity)
     again = pickle.loads(
-        pickle.dumps(gx.Granite(additive_model, features=["x0"], max_samples=150).fit(X))
+        pickle.dumps(gx.Granite(additive_model, features=["x0"], **options).fit(X))
     )
     assert again.fidelity_ == pytest.approx(1.0)
     assert 0.99 < again.estimate_.global_fidelity < 1.0  # curves end with the values of the fit
@@ -234,3 +240,36 @@ def test_held_out_rows_judge_the_surrogate_when_that_is_read(tmp_path):
 
 def additive_model(X):
     return X.sum(axis=1)
+
+
+@pytest.mark.parametrize("confidence_level", [None, 0.95])
+def test_probabilities_of_the_surrogate_stay_between_0_and_1(confidence_level, tmp_path):
+    """Curves of a steep classifier add up to less than 0 and more than 1; fidelities are those of what is predicted."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 3))
+
+    class Steep:
+        classes_ = (0, 1)
+
+        def predict_proba(self, X):
+            yes = 1.0 / (1.0 + np.exp(-4.0 * (X[:, 0] + X[:, 1] + 0.5 * X[:, 0] * X[:, 2])))
+            return np.column_stack([1.0 - yes, yes])
+
+    options = {"confidence_level": confidence_level, "max_samples": None, "holdout": False}
+    g = gx.Granite(Steep(), max_depth=1, **options).fit(X)
+    table = read_table(X, missing="error")
+    bare = fitted_view(g).result.additive.value.surrogate.predict(table, g.apply(X))
+    assert bare.min() < 0
+    assert bare.max() > 1
+    np.testing.assert_array_equal(g.predict(X), np.clip(bare, 0.0, 1.0))
+    assert g.predict(X, exact=True).min() >= 0
+    truth = Steep().predict_proba(X)[:, 1]
+    expected = 1.0 - np.mean((truth - g.predict(X)) ** 2) / truth.var()
+    assert g.fidelity_ == pytest.approx(expected, abs=1e-12)
+    assert fitted_view(g).held_out_fidelity(X) == pytest.approx(expected, abs=1e-12)
+    if confidence_level is not None:
+        assert g.evaluate(X).estimate.fidelity == pytest.approx(expected, abs=1e-12)
+    loaded = gx.load(gx.save(g, tmp_path / "g.json"))
+    np.testing.assert_array_equal(loaded.predict(X), g.predict(X))
+    raw = gx.Granite(lambda X: 4.0 * X[:, 0] * X[:, 1], max_depth=1, **options).fit(X)
+    assert raw.predict(X).min() < 0

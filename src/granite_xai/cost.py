@@ -10,12 +10,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from granite_xai.disagreement import both_sides
+from granite_xai.evaluation_plan import EvaluationPlan
 from granite_xai.evaluations.noise_floor import PROBED_ROWS
-from granite_xai.evaluations.values import n_values, pilot_size, pilot_values
+from granite_xai.evaluations.values import n_values, pilot_cost, pilot_size
 from granite_xai.fit import PILOT_SHARE, FitInputs, requested, singles_compared
+from granite_xai.masking.accumulated import fit_steps
+from granite_xai.tables import Table
 
 BYTES_OF_NUMBER = 8
-STEPS_OF_ROW = 4  # predictions of each row along a column for accumulated effects, at most
+OTHER_ROWS = 1.1  # how much more other rows of a table may cost along their columns (ALE), at most
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +47,7 @@ class Price:
         return PROBED_ROWS + self.pilot + self.of_search + self.of_held_out
 
 
-def price(inputs: FitInputs, n_held_out: int, budget: int) -> Price:
+def price(inputs: FitInputs, n_held_out: int, drawn_from: Table | None = None) -> Price:
     """The price of a fit.
 
     Parameters
@@ -52,19 +55,17 @@ def price(inputs: FitInputs, n_held_out: int, budget: int) -> Price:
     inputs : FitInputs
     n_held_out : int
         Rows that judge the regions.
-    budget : int
-        Rows that may be sent to the model: the pilot takes a share of it, at most.
+    drawn_from : Table, optional
+        The table of which the rows are a part: a price that holds for any other part as well.
     """
     table = inputs.table
     if inputs.cells is None:
         plan = requested(inputs)
         of_search = plan.rows(table)
-        growth = n_held_out / max(table.n_rows, 1)
-        of_held_out = round(of_search * growth * min(growth, 1.0))
         return Price(
             pilot=0,
             of_search=of_search,
-            of_held_out=of_held_out,
+            of_held_out=_held_out_rows(plan, of_search, n_held_out),
             values={
                 table.names[min(columns)]: len(distinct)
                 for columns, distinct in plan.kept.stores.items()
@@ -72,22 +73,41 @@ def price(inputs: FitInputs, n_held_out: int, budget: int) -> Price:
             },
             n_bytes=plan.bytes,
         )
-    columns = [table.columns[min(own)] for own in singles_compared(inputs)]
-    columns = sorted(columns, key=lambda column: column.position)
+    positions = sorted(min(own) for own in singles_compared(inputs))
+    columns = [(drawn_from or table).columns[position] for position in positions]
     values = {column.name: n_values(column, inputs.cells) for column in columns}
-    pilot_rows, most_values = pilot_size(columns, inputs.cells, PILOT_SHARE * budget)
-    asked = sum(pilot_values(column, inputs.cells, most_values) for column in columns)
-    cost_of_row = 1 + sum(values.values())
-    steps = set().union(*(side.changes() for side in both_sides(inputs.comparisons)))
-    cost_of_row += STEPS_OF_ROW * len(steps)
+    pilot_rows, most_values = pilot_size(columns, inputs.cells, PILOT_SHARE * inputs.budget)
+    pilot_rows = min(pilot_rows, table.n_rows)
+    cost_of_row = (
+        1 + sum(values.values()) + _steps_of_row(inputs) * (OTHER_ROWS if drawn_from else 1)
+    )
     outputs = len(inputs.predictor.outputs) or 1
     return Price(
-        pilot=min(pilot_rows, table.n_rows) * asked,
-        of_search=table.n_rows * cost_of_row,
-        of_held_out=n_held_out * cost_of_row,
+        pilot=pilot_cost(columns, inputs.cells, pilot_rows, most_values),
+        of_search=round(table.n_rows * cost_of_row),
+        of_held_out=round(n_held_out * cost_of_row),
         values=values,
-        n_bytes=BYTES_OF_NUMBER * outputs * table.n_rows * cost_of_row,
+        n_bytes=round(BYTES_OF_NUMBER * outputs * table.n_rows * cost_of_row),
     )
+
+
+def _held_out_rows(plan: EvaluationPlan, of_search: int, n_held_out: int) -> int:
+    """Rows sent to the model about held-out rows: each at all their values, of which there are no more than rows."""
+    growth = n_held_out / plan.kept.n_rows
+    n_values = 0
+    for stores in (plan.kept.stores, plan.streamed.stores):
+        for distinct in stores.values():
+            n_values += min(round(len(distinct) * max(growth, 1.0)), n_held_out)
+    further = of_search - plan.kept.rows - plan.streamed.rows
+    return n_held_out * n_values + round(further * growth)
+
+
+def _steps_of_row(inputs: FitInputs) -> float:
+    """Predictions of a row along its columns, for accumulated effects; on average."""
+    keys = set().union(*(side.changes() for side in both_sides(inputs.comparisons)))
+    intervals = [fit_steps(key, inputs.table, inputs.weights) for key in keys]
+    counts = [own.points(own.fitted)[2] for own in intervals if own is not None]
+    return sum(float(count.mean()) for count in counts)
 
 
 def plan_facts(

@@ -45,6 +45,7 @@ from granite_xai.row import (
     explain_among_themselves,
     explain_one,
     one_row,
+    told_of_new_levels,
 )
 from granite_xai.search.clarity import smooth_changes
 from granite_xai.tables.fixed_order import same_rows_in_any_order
@@ -123,8 +124,8 @@ class Granite(BaseEstimator):
     remaining_ : float
         Share of it that is left in the regions; 0.0 when there is nothing to explain.
     fidelity_, global_fidelity_ : float
-        Share of the prediction's variance that an additive surrogate explains, with and without regions. Where
-        ``features`` names some of the columns, the model is asked about the others when this is first read.
+        Share of the prediction's variance that an additive surrogate (`predict`) explains, with and without regions.
+        Where ``features`` names some of the columns, the model is asked about the others when this is first read.
     estimate_ : Estimate or None
         Share left on the held-out rows, corrected for chance, with an interval: the number to quote. Without held-out
         rows that of the fitting rows, without an interval; None without a ``confidence_level``.
@@ -239,7 +240,10 @@ class Granite(BaseEstimator):
         return planned(opened, record)
 
     def predict(self, X: Any, exact: bool = False) -> FloatArray:
-        """The regional additive surrogate; ``exact``: ask the model for effects at new values, do not interpolate."""
+        """The regional additive surrogate; ``exact``: ask the model for effects at new values, do not interpolate.
+
+        Where a probability is explained, what the curves add up to is cut to [0, 1].
+        """
         fitted = fitted_view(self, several=True)
         return fitted.predict(fitted.read(X), exact)
 
@@ -323,7 +327,8 @@ class Granite(BaseEstimator):
         """Why this row (a table of one, a mapping or a list): what each column adds to the mean of its region."""
         view = fitted_view(self, output)
         table = view.read(one_row(view.result.table, x))
-        return explain_one(view.result, table, view.regions(table), view.resources, view.seed)
+        with told_of_new_levels(table, view.result.table):
+            return explain_one(view.result, table, view.regions(table), view.resources, view.seed)
 
     def report(
         self,

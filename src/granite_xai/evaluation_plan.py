@@ -371,7 +371,6 @@ def evaluate(
     y: FloatArray | None,
     n_jobs: int | None = None,
     coordinates: Coordinates | None = None,
-    planned: float | None = None,
     diagnostics: Diagnostics | None = None,
 ) -> tuple[Evaluations, EvaluationRange]:
     """Evaluate every planned row once, after checking that the plan fits the limits.
@@ -390,8 +389,6 @@ def evaluate(
         The target, for behaviors that need it.
     coordinates : Coordinates, optional
         Where the rows lie among others; None: among themselves.
-    planned : float, optional
-        Seconds that the model is expected to take.
     """
     asked = replace(asked, outputs=1 + len(route.others))
     asked.require_budget(route, resources)
@@ -401,10 +398,10 @@ def evaluate(
     if diagnostics is not None:
         diagnostics.note("evaluations", route.note(n_stores))
     rows = asked.rows(route.table, recombined=not by_trees)
-    require_evaluations(resources, rows, planned)
+    require_evaluations(resources, rows)
     # Either the rows that the model answers are shown, or the matrices that are made from its trees.
     quiet = replace(resources, progress=False)
-    meter = Meter(quiet if by_trees else resources, rows, None if by_trees else planned)
+    meter = Meter(quiet if by_trees else resources, rows)
     shown = resources if by_trees else quiet
     with closing(meter), route.predictor.watched(meter):
         evaluators = [

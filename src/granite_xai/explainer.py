@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from importlib.resources import files
 from typing import Any
@@ -150,7 +150,9 @@ class Explainer:
         )
         allows_missing("auto", model, predictor, everyone)
         target, weights = (
-            target_for(y, everyone, predictor, self.behavior),
+            target_for(
+                y, everyone, predictor, self.behavior, asked=[self.name or "this explanation"]
+            ),
             read_weights(sample_weight, everyone),
         )
         chosen = read_rows(rows, weights)
@@ -216,11 +218,23 @@ def explanations() -> dict[str, Explainer]:
 
 
 def target_for(
-    y: Any, table: Table, predictor: Predictor, *behaviors: Behavior
+    y: Any,
+    table: Table,
+    predictor: Predictor,
+    *behaviors: Behavior,
+    asked: Sequence[str] = (),
 ) -> FloatArray | None:
-    """The target as these behaviors need it; None where none of them does."""
+    """The target as these behaviors need it; None where none of them does.
+
+    Parameters
+    ----------
+    asked : sequence of str
+        What the user calls the question of each behavior, for the message about a target that is missing.
+    """
     of_probability = next((b.needs_probability for b in behaviors if b.needs_probability), None)
-    return read_target(y, table, predictor, any(b.needs_y for b in behaviors), of_probability)
+    needing = [i for i, behavior in enumerate(behaviors) if behavior.needs_y]
+    name = asked[needing[0]] if needing and asked else "a question about risk"
+    return read_target(y, table, predictor, bool(needing), of_probability, asked=name)
 
 
 def regional_part(

@@ -19,7 +19,7 @@ from granite_xai.chance.path import Path, path_of
 from granite_xai.chance.replicates import Chance, ChanceRule, Confidence, Replicates
 from granite_xai.chance.stability import Stability
 from granite_xai.compute import Meter, Resources, one_blas_thread, resolve_jobs
-from granite_xai.compute.limits import model_row_budget
+from granite_xai.compute.limits import MODEL_ROWS
 from granite_xai.curves import SurrogateFit, described
 from granite_xai.disagreement import Objective, ResolvedQuestion, shares
 from granite_xai.engine.masked import central_rows
@@ -28,7 +28,7 @@ from granite_xai.evaluation_plan import EvaluationPlan, evaluate, request
 from granite_xai.evaluations.evaluations import Evaluations
 from granite_xai.evaluations.noise_floor import probe
 from granite_xai.evaluations.plan import Values
-from granite_xai.evaluations.values import LearnedValues, learn_values
+from granite_xai.evaluations.values import LearnedValues, expected_values, learn_values
 from granite_xai.fit_checks import (
     causes,
     grid_check,
@@ -91,6 +91,7 @@ class FitInputs(Routed):
     confidence: Confidence | None
     clusters: IntArray
     positions: IntArray  # where each fitting row stands in the user's table
+    budget: int = MODEL_ROWS  # rows sent to the model, of which the pilot takes a share
     plan: Mapping[str, Any] = field(default_factory=dict)
     readable: bool = False  # whether left-out rows choose the price of a region
     values: Values = None  # that stand for a column; None: all are evaluated
@@ -176,6 +177,7 @@ class FitRun(NamedTuple):
 
 def run(inputs: FitInputs) -> FitRun:
     """Ask the model, search for regions, and describe them."""
+    require_memory(inputs)
     record = inputs.diagnostics
     probed = probe(inputs.predictor, inputs.table, record)
     if inputs.cells is not None:
@@ -240,7 +242,7 @@ def run(inputs: FitInputs) -> FitRun:
                 "alpha", {"alpha": path.chosen.alpha, "text": path.text(len(found.partition))}
             )
     if inputs.confidence is not None:
-        record.note("cause", causes(inputs.comparisons, evaluations, floors))
+        record.note("cause", causes(inputs.comparisons, evaluations, floors, inputs.table))
     figures = {"roots": roots, "floors": floors, "chance": chance, "path": path}
     complete = Later(partial(_completed, inputs, evaluations))
     result = _described(inputs, evaluations, reference, found, **figures, complete=complete)
@@ -352,9 +354,12 @@ def _described(
         "regions": regions,
         "learned": {**found.extra_attributes, **_in_order_of_table(inputs, found.row_attributes)},
     }
-    later = Later(
-        lambda: described(table, complete.value, players, order, rows), now=_asks_all(inputs)
-    )
+    probability = inputs.predictor.is_probability
+
+    def describe() -> SurrogateFit:
+        return described(table, complete.value, players, order, rows, probability=probability)
+
+    later = Later(describe, now=_asks_all(inputs))
     chosen = inputs.values.without_curves() if isinstance(inputs.values, LearnedValues) else None
     known |= {"additive": later, "values": chosen}
     remaining = float(sum(region.disagreement for region in partition))
@@ -382,6 +387,20 @@ def singles_compared(inputs: FitInputs) -> set[Coalition]:
     return {columns for columns in compared if len(columns) == 1}
 
 
+def _positions(columns: Iterable[Coalition]) -> list[int]:
+    """Positions of single columns among sets of them."""
+    return sorted(min(own) for own in columns if len(own) == 1)
+
+
+def require_memory(inputs: FitInputs) -> None:
+    """Refuse a fit that needs more memory than allowed, before the model is asked (D33)."""
+    if inputs.cells is not None:
+        positions = _positions(singles_compared(inputs))
+        values = expected_values(inputs.table, positions, inputs.cells)
+        inputs = replace(inputs, values=values)
+    requested(inputs).require_budget(inputs.route, inputs.resources, candidate_bytes(inputs))
+
+
 def learned_values(inputs: FitInputs, columns: Iterable[Coalition]) -> LearnedValues | None:
     """The values that stand for some columns, chosen by what the model does for a few rows."""
     if inputs.cells is None:
@@ -401,10 +420,10 @@ def learned_values(inputs: FitInputs, columns: Iterable[Coalition]) -> LearnedVa
     return learn_values(
         table,
         inputs.weights,
-        sorted(min(own) for own in columns if len(own) == 1),
+        _positions(columns),
         ask,
         cells=inputs.cells,
-        budget=PILOT_SHARE * model_row_budget(inputs.resources),
+        budget=PILOT_SHARE * inputs.budget,
         seed=inputs.seed,
     )
 

@@ -2,32 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from granite_xai.base.errors import BinWarning, Diagnostics, ModelWarning
+from granite_xai.base.errors import BinWarning, DataWarning, Diagnostics, ModelWarning
 from granite_xai.base.typing import Coalition, FloatArray, IntArray
 from granite_xai.behavior import Local
 from granite_xai.behavior.behavior import Game
 from granite_xai.compute import Resources
 from granite_xai.compute.primitives import NUMPY
+from granite_xai.curves import between_values
 from granite_xai.disagreement import Disagreement, ResolvedQuestion
 from granite_xai.engine.splits import Splits
 from granite_xai.evaluation_plan import evaluate, request
 from granite_xai.evaluations.agnostic import EvaluationRange, out_of_range
 from granite_xai.evaluations.evaluations import Evaluations, Matrix
-from granite_xai.evaluations.noise_floor import Probe, delta, floor, inconstancy, sampling_floor
+from granite_xai.evaluations.noise_floor import (
+    Probe,
+    delta,
+    floor,
+    inconstancy,
+    large_integers,
+    sampling_floor,
+)
 from granite_xai.explainer import regional_part
 from granite_xai.influence import Interactions
 from granite_xai.interaction import union
 from granite_xai.masking import Marginal
 from granite_xai.masking.fitted import FittedMaskings
+from granite_xai.tables import Table
 from granite_xai.trees.routes import Route
 
 SWALLOWED = 0.05  # share of the floor from which a disagreement is hardly rounding alone, which makes a thousandth
+ROUNDING = (
+    2.0**-49
+)  # share of their size by which equal predictions differ from their mean, at most
 MOST = 500  # rows that the additive model is looked at on, at most: its matrices are made in memory
 INTERACT, DEPEND = "columns interact", "columns depend on each other"
 EITHER = f"{INTERACT} or depend on each other"
@@ -67,7 +79,10 @@ def measure(
         text = f"the disagreement is too large to be a number; predictions reach {largest:.3g}."
         raise out_of_range(text)
     for question, noise_floor, root in zip(asked, floors.tolist(), roots.tolist(), strict=True):
-        _warn_of_high_floor(question, noise_floor, root, extents[question.output].scale, record)
+        scale = extents[question.output].scale
+        largest_deviation = float(np.max(np.abs(every[question.output].predictions)))
+        if largest_deviation > ROUNDING * scale:  # of a constant model a floor hides nothing
+            _warn_of_high_floor(question, noise_floor, root, scale, record)
     return roots, floors, max(errors)
 
 
@@ -83,7 +98,10 @@ def _noise(
     changes = inconstancy(error, extent.changed, spread, single)
     if changes is None:
         return error
-    record.warn(changes, ModelWarning)
+    if any(text.startswith("D20") for text in record.warnings):
+        record.warn(large_integers(extent.changed), DataWarning)
+    else:
+        record.warn(changes, ModelWarning)
     return max(error, extent.changed)
 
 
@@ -95,7 +113,7 @@ def _warn_of_high_floor(
     record: Diagnostics,
 ) -> None:
     """Say where the noise floor hides more than rounding mostly makes (N10)."""
-    if any(text.startswith(("M09", "N01")) for text in record.warnings):
+    if any(text.startswith(("M09", "N01", "D20: the model")) for text in record.warnings):
         return  # these say that the floor is high, and why
     sampled = bool(question.first.draws or question.second.draws)
     if sampled or not noise_floor * SWALLOWED < root <= noise_floor:
@@ -206,7 +224,9 @@ def cause(question: Disagreement) -> str:
     )
 
 
-def causes(questions: Asked, evaluations: Evaluations, floors: FloatArray) -> dict[str, Any]:
+def causes(
+    questions: Asked, evaluations: Evaluations, floors: FloatArray, table: Table
+) -> dict[str, Any]:
     """For each question its cause, and the share of the disagreement that a sum of its curves would keep, if known."""
     count = min(
         evaluations.n_rows,
@@ -214,51 +234,70 @@ def causes(questions: Asked, evaluations: Evaluations, floors: FloatArray) -> di
         int((evaluations.block / 8 / (1 + len(evaluations.matrices))) ** 0.5),
     )
     rows = np.linspace(0, evaluations.n_rows - 1, count).astype(np.intp)
-    some = evaluations.restrict(rows) if count < evaluations.n_rows else evaluations
-    kept = [
-        (each.question, _kept(each, some, floor))
-        for each, floor in zip(questions, floors.tolist(), strict=True)
-    ]
-    return {one.label: {"cause": cause(one), "without_interactions": share} for one, share in kept}
+    found = {}
+    for asked, floor_of_question in zip(questions, floors.tolist(), strict=True):
+        share: float | None = 0.0
+        if cause(asked.question) != INTERACT:
+            share = _kept(
+                asked.about(0), evaluations.outputs[asked.output], floor_of_question, table, rows
+            )
+        found[asked.question.label] = {
+            "cause": cause(asked.question),
+            "without_interactions": share,
+        }
+    return found
 
 
-def _kept(question: ResolvedQuestion, evaluations: Evaluations, floor: float) -> float | None:
-    if cause(question.question) == INTERACT:
-        return 0.0
-    question, evaluations = question.about(0), evaluations.outputs[question.output]
-    without = additive_evaluations(question, evaluations)
-    whole = Splits.whole(evaluations.weights, evaluations.primitives)
-    total = float(question.regional(evaluations, whole)[0, 0])
-    return (
-        None
-        if without is None or total <= floor
-        else float(question.regional(without, whole)[0, 0]) / total
-    )
+def _kept(
+    question: ResolvedQuestion,
+    evaluations: Evaluations,
+    floor: float,
+    table: Table,
+    rows: IntArray,
+) -> float | None:
+    """Share of the disagreement of some rows that the additive model keeps; None where it cannot be read."""
+    some = evaluations.restrict(rows) if len(rows) < evaluations.n_rows else evaluations
+    shares = (evaluations.weights / evaluations.weights.sum())[None]
+    between = {
+        columns: between_values(table, evaluations, columns, shares)[0, rows]
+        for columns in evaluations.snapped
+    }
+    without = additive_evaluations(question, some, between)
+    whole = Splits.whole(some.weights, some.primitives)
+    total = float(question.regional(some, whole)[0, 0])
+    if without is None or total <= floor:
+        return None
+    return float(question.regional(without, whole)[0, 0]) / total
 
 
 def additive_evaluations(
-    question: ResolvedQuestion, evaluations: Evaluations
+    question: ResolvedQuestion, evaluations: Evaluations, between: Mapping[Coalition, FloatArray]
 ) -> Evaluations | None:
-    """The evaluations of the additive model on the same rows; None: they cannot be read from those of the model."""
+    """The evaluations of the additive model on the same rows; None: they cannot be read from those of the model.
+
+    Parameters
+    ----------
+    question : ResolvedQuestion
+    evaluations : Evaluations
+    between : mapping
+        For each column on a grid how far its curve is at each row from the value that stands there.
+    """
     # With the curve ``c_i`` of each player, ``E_S[x, x'] = sum over S of c_i(x) + sum over the others of c_i(x')``.
     players = question.first.layout.players
-    if (
-        evaluations.snapped
-        or evaluations.against
-        or not all(player in evaluations.stored_as for player in players)
-    ):
+    if evaluations.against or not all(player in evaluations.stored_as for player in players):
         return None
     game = Game.of(
         Local(), Marginal(), evaluations, Splits.whole(evaluations.weights, evaluations.primitives)
     )
     curves = {player: game.values({player: 1.0, frozenset(): -1.0})[0] for player in players}
-    total: FloatArray = np.sum(list(curves.values()), axis=0)
+    at_rows = {player: curve + between.get(player, 0.0) for player, curve in curves.items()}
+    total: FloatArray = np.sum(list(at_rows.values()), axis=0)
     start, P = (
         float(np.average(evaluations.predictions, weights=evaluations.weights)),
         evaluations.primitives or NUMPY,
     )
 
-    def of(columns: Coalition) -> FloatArray:
+    def of(columns: Coalition, curves: Mapping[Coalition, FloatArray]) -> FloatArray:
         inside = [curve for player, curve in curves.items() if player <= columns]
         return np.sum(inside, axis=0) if inside else np.zeros_like(total)
 
@@ -268,15 +307,25 @@ def additive_evaluations(
 
     known = evaluations.matrices.items()
     matrices = {
-        columns: pairs(matrix, of(columns), start + total - of(columns))
+        columns: pairs(matrix, of(columns, curves), start + total - of(columns, at_rows))
         for columns, matrix in known
     }
+    snapped = {
+        columns: replace(grid, predictions=start + total - between[columns])
+        for columns, grid in evaluations.snapped.items()
+    }
     own = {
-        t: of(union(t.members)) if len(t.members) == 1 else 0.0 * total
+        t: of(union(t.members), curves) if len(t.members) == 1 else 0.0 * total
         for t in evaluations.attributions
     }
     phi = {
         term: pairs(matrix, own[term], -own[term])
         for term, matrix in evaluations.attributions.items()
     }
-    return replace(evaluations, predictions=start + total, matrices=matrices, attributions=phi)
+    return replace(
+        evaluations,
+        predictions=start + total,
+        matrices=matrices,
+        snapped=snapped,
+        attributions=phi,
+    )

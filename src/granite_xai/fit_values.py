@@ -16,7 +16,7 @@ from granite_xai.behavior.behavior import Game
 from granite_xai.behavior.losses import risk_loss
 from granite_xai.catalog import questions as named_questions
 from granite_xai.compute import Resources
-from granite_xai.curves import additive, dependence_bins
+from granite_xai.curves import additive, between_cells, dependence_bins, in_unit_interval
 from granite_xai.disagreement import ResolvedQuestion
 from granite_xai.engine.splits import Splits
 from granite_xai.estimator import Granite, fitted_view
@@ -106,8 +106,25 @@ class FitValues(Routed):
         return predictions, known.y, losses
 
     def question(self, question: ResolvedQuestion, scope: Scope) -> QuestionValues:
-        """Both sides of a question in one scope."""
-        return _question_values(question, self.evaluations.restrict(scope.rows))
+        """Both sides of a question in one scope: the gaps as the search sees them, the sides as rows have them."""
+        known = self.evaluations
+        found = _question_values(question, known.restrict(scope.rows))
+        if not (question.first.behavior.key == "local" and known.snapped):
+            return found
+        shares = np.zeros((1, known.n_rows))
+        shares[0, scope.rows] = known.weights[scope.rows] / known.weights[scope.rows].sum()
+        sides = []
+        for effect, on_grid in zip((question.first, question.second), found.sides, strict=True):
+            values = on_grid.copy()  # (rows, sets)
+            if isinstance(effect.masking, Marginal):
+                for i, (members, terms) in enumerate(
+                    zip(effect.layout.sets, effect.combined, strict=True)
+                ):
+                    missed = between_cells(self.table, known, union(members), terms, shares)
+                    values[:, i] += missed[0, scope.rows]
+            sides.append(values)
+        sizes = _typical_sizes(sides, known.weights[scope.rows])
+        return QuestionValues((sides[0], sides[1]), sizes, found.gaps)
 
     def gaps(self, question: ResolvedQuestion) -> tuple[FloatArray, FloatArray] | None:
         """Disagreement of each set on all rows and inside the regions; None where it cannot be read."""
@@ -167,10 +184,12 @@ class FitValues(Routed):
     def explained(self, scope: Scope) -> float:
         """Share of the variance in a scope that its own curves explain; 1 where nothing varies."""
         node = self.evaluations.restrict(scope.rows)
-        gap = (
-            node.predictions
-            - additive(self.table, self.evaluations, self.fitted.layout.explained, 1, scope.rows)[0]
+        (curves,) = additive(
+            self.table, self.evaluations, self.fitted.layout.explained, 1, scope.rows
         )
+        if self.fitted.predictor.is_probability:
+            curves = in_unit_interval(curves, self.evaluations.offset)
+        gap = node.predictions - curves
         mean = np.average(node.predictions, weights=node.weights)
         total = float(node.weights @ np.square(node.predictions - mean))
         nothing = total <= 1e-20 * self.variance * float(
@@ -254,6 +273,8 @@ class FitValues(Routed):
             both = (matrix.values @ (further.weights / further.weights.sum()))[matrix.codes]
             total = total + both + further.offset - node.offset
             total -= game.values({one: 1.0, two: 1.0, frozenset(): -1.0})[0]
+        if self.fitted.predictor.is_probability:
+            total = in_unit_interval(total, node.offset)
         return float(node.weights @ np.square(node.predictions - total))
 
     def strongest_pairs(self, amount: int = PAIRS) -> list[Pair]:
@@ -291,13 +312,18 @@ def _question_values(question: ResolvedQuestion, node: Evaluations) -> QuestionV
     first, second = (
         regional_part(0, "", side, node, rows).values for side in (question.first, question.second)
     )
-    gaps, sizes = question.loss(first - second), [first, second]
+    gaps = question.loss(first - second)
+    sizes = np.stack([first, second])
     if question.first.behavior.per_row:
-        sizes = [
-            np.sqrt(np.average(np.square(side), axis=0, weights=node.weights)) for side in sizes
-        ]
+        sizes = _typical_sizes([first, second], node.weights)
         gaps = np.average(gaps, axis=0, weights=node.weights)
-    return QuestionValues((first, second), np.stack(sizes), gaps)
+    return QuestionValues((first, second), sizes, gaps)
+
+
+def _typical_sizes(sides: Sequence[FloatArray], weights: FloatArray) -> FloatArray:
+    """Root mean square of the local effects of each set, (sides, sets)."""
+    squares = [np.average(np.square(side), axis=0, weights=weights) for side in sides]
+    return np.asarray(np.sqrt(np.stack(squares)))
 
 
 def _finer(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
@@ -27,9 +28,10 @@ from granite_xai.chance.estimate import LEAST_HELD_OUT, Estimate, drawn
 from granite_xai.chance.path import Path
 from granite_xai.chance.replicates import Confidence
 from granite_xai.chance.stability import RefitCurve, Stability, halves, refit_interval, stability_of
-from granite_xai.compute import Resources, progress, resolve_jobs
+from granite_xai.compute import Resources, progress, require_evaluations, resolve_jobs
+from granite_xai.compute.compiled import compiled_loops
 from granite_xai.compute.limits import model_row_budget
-from granite_xai.cost import plan_facts, price
+from granite_xai.cost import Price, plan_facts, price
 from granite_xai.curves import fit_surrogate, grid_codes
 from granite_xai.disagreement import Disagreement, Objective, ResolvedQuestion, both_sides
 from granite_xai.evaluation_plan import takes_values
@@ -37,7 +39,16 @@ from granite_xai.evaluations.noise_floor import PROBED_ROWS, probe
 from granite_xai.evaluations.plan import Values, require_room
 from granite_xai.evaluations.values import CELLS
 from granite_xai.explainer import target_for
-from granite_xai.fit import FitInputs, FitResult, FitRun, again, find_path, handed_on, run
+from granite_xai.fit import (
+    FitInputs,
+    FitResult,
+    FitRun,
+    again,
+    find_path,
+    handed_on,
+    require_memory,
+    run,
+)
 from granite_xai.masking.bins import carriers
 from granite_xai.models import Predictor, for_table
 from granite_xai.models.target import allows_missing, read_clusters, read_input, read_weights
@@ -179,56 +190,88 @@ class OpenInputs:
             search = drawn(rows, self.everyone.clusters, limit, self.seed)
             return RowChoice(search, rows[:0])
         draw = self.draw()
-        if isinstance(self.holdout, float):
-            fixed = None if isinstance(self.max_samples, str | None) else self.max_samples
-            choice = held_out_share(draw, self.holdout, fixed)
-            if self.is_counted:
-                limit = self.affordable(draw, len(choice.search))
-                choice = held_out_share(draw, self.holdout, limit)
-            return choice
-        most = draw.n_rows if self.holdout is False else draw.most_searching()
-        n_search = most if self.max_samples is None else self.max_samples
+        most = len(self.beginning(draw, draw.n_rows).search)
         if self.is_counted:
             n_search = self.affordable(draw, most)
-        return self.beginning(draw, int(n_search))
+        elif self.max_samples is None:
+            n_search = most
+        else:
+            n_search = int(self.max_samples)
+        return self.beginning(draw, n_search)
 
     def beginning(self, draw: Draw, n_search: int) -> RowChoice:
-        """The first rows of a draw; none are held out where the user does not want it."""
+        """The first rows of a draw; as many are held out as the user wants."""
         if self.holdout is False:
             rows = np.concatenate([draw.search, draw.held_out])
             search = draw.whole_clusters(rows, n_search)
             return RowChoice(np.sort(search), rows[:0])
+        if isinstance(self.holdout, float):
+            return held_out_share(draw, self.holdout, n_search)
         return draw.beginning(n_search)
+
+    def n_judging(self, choice: RowChoice) -> int:
+        """Rows that judge the regions: held out, or given by the user."""
+        if self.given is not None:
+            return self.given.table.n_rows
+        return len(choice.held_out)
 
     def affordable(self, draw: Draw, most: int) -> int:
         """Rows that search, at most, within the budget of model rows and the memory."""
         sample = self.beginning(draw, min(most, FEWEST_SEARCHING))
-        inputs = self.chosen(sample.search, Diagnostics())
+        try:
+            inputs = self.chosen(sample.search, Diagnostics())
+        except ResourceError:  # too dear even to be drawn
+            return self._affordable_pairs(draw, most)
         if inputs.cells is None:
             return self._affordable_pairs(draw, most)
-        of_sample = price(inputs, 0, self.budget)
+        of_sample = price(inputs, 0, self.everyone.table)
         cost_of_row = of_sample.of_search / inputs.table.n_rows
         fewest = FEWEST_SEARCHING
         if self.resources.max_evaluations is not None:
             fewest = FEWEST_AT_ALL
-        n_search = affordable_rows(cost_of_row, of_sample.pilot + PROBED_ROWS, self.budget)
-        if self.holdout is False or isinstance(self.holdout, float):
-            n_search = int((self.budget - of_sample.pilot - PROBED_ROWS) / cost_of_row)
+        spent: float = of_sample.pilot + PROBED_ROWS
+        if self.holdout == "auto":
+            n_search = affordable_rows(cost_of_row, spent, self.budget)
+        else:  # how many rows judge does not depend on how many search
+            spent += self.n_judging(sample) * cost_of_row
+            n_search = int((self.budget - spent) / cost_of_row)
         bytes_of_row = of_sample.n_bytes / inputs.table.n_rows
-        fits_memory = int(self.resources.memory_limit / 4 / bytes_of_row)
-        return max(min(max(n_search, fewest), fits_memory, most), 1)
+        fits_memory = max(int(self.resources.memory_limit / 4 / bytes_of_row), FEWEST_AT_ALL)
+        n_search = min(max(n_search, fewest), fits_memory, most)
+        n_affordable = (self.budget - of_sample.pilot - PROBED_ROWS) / cost_of_row
+        return self._with_whole_clusters(draw, n_search, fewest, n_affordable)
+
+    def _with_whole_clusters(
+        self, draw: Draw, n_search: int, fewest: int, n_affordable: float
+    ) -> int:
+        """So few rows that all of their clusters are paid for, which are drawn whole."""
+
+        def n_used(n_search: int) -> int:
+            choice = self.beginning(draw, n_search)
+            return len(choice.search) + self.n_judging(choice)
+
+        if n_search <= fewest or n_used(n_search) <= n_affordable:
+            return n_search
+        sizes = range(fewest, n_search)
+        n_fitting = bisect_right(sizes, n_affordable, key=n_used)
+        return sizes[max(n_fitting - 1, 0)]
 
     def _affordable_pairs(self, draw: Draw, most: int) -> int:
         """The same where the cost grows with the square of the rows: groups, pairs, Shapley values."""
-        sizes = [most, *(size for size in PAIR_ROWS if size < most)]
+        sizes = [size for size in PAIR_ROWS if size < most]
+        if most <= PAIR_ROWS[0]:
+            sizes = [most, *sizes]
+        if self.resources.max_evaluations is not None and most > FEWEST_AT_ALL:
+            sizes.append(FEWEST_AT_ALL)
         for size in sizes:
             choice = self.beginning(draw, size)
             try:
                 inputs = self.chosen(choice.search, Diagnostics())
-                found = price(inputs, len(choice.held_out), self.budget)
+                require_memory(inputs)
+                model_rows = price(inputs, self.n_judging(choice)).model_rows
             except ResourceError:  # too dear even to be drawn
                 continue
-            if found.model_rows <= self.budget and size <= PAIR_ROWS[0]:
+            if model_rows <= self.budget:
                 return size
         return sizes[-1]
 
@@ -265,7 +308,7 @@ class OpenInputs:
             each if self.confidence is None else each.beyond_chance() for each in every or asked
         )
         values, cells = self._values(some.table, comparisons, extra_effects)
-        if self.is_counted:  # the budget has decided on the rows: nothing is refused for it
+        if self.is_counted:  # the budget has decided on the rows
             resources = replace(resources, max_evaluations=None)
         return FitInputs(
             **{**handed_on(self, *_OF_INPUTS), "resources": resources},
@@ -278,6 +321,7 @@ class OpenInputs:
             question_weights=tuple(weight for _, weight in self.questions) * (len(names) or 1),
             extra_effects=extra_effects,
             diagnostics=record,
+            budget=self.budget,
         )
 
     def _values(
@@ -322,6 +366,7 @@ def open_inputs(
     confidence = options.chosen_confidence(g, seed)
     holdout, max_samples = options.chosen_holdout(g), options.chosen_samples(g)
     behaviors = [question.first.behavior for question, _ in questions]
+    labels = [question.label for question, _ in questions]
     choice = choose("missing", g.missing, {name: name for name in ("auto", "allow", "error")})
     table = read_rows_of(g, X)
     weights = read_weights(sample_weight, table)
@@ -342,7 +387,10 @@ def open_inputs(
         )
     missing = allows_missing(choice, g.model, predictor, table)
     everyone = Rows(
-        table, target_for(y, table, predictor, *behaviors), weights, read_clusters(clusters, table)
+        table=table,
+        y=target_for(y, table, predictor, *behaviors, asked=labels),
+        weights=weights,
+        clusters=read_clusters(clusters, table),
     )
     if confidence is not None:
         everyone = everyone.in_fixed_order()
@@ -456,7 +504,8 @@ def planned(opened: OpenInputs, record: Diagnostics) -> dict[str, Any]:
     """What a fit would do, before it is done; the model is asked about a few rows, for its speed."""
     choice = opened.choice()
     inputs = opened.chosen(choice.search, record)
-    found = price(inputs, len(choice.held_out), opened.budget)
+    found = _allowed_price(opened, inputs, choice)
+    require_memory(inputs)
     asked = probe(inputs.predictor, inputs.table, record)
     available = opened.everyone.table.n_rows
     return plan_facts(inputs, found, len(choice.held_out), available, asked.seconds_per_row)
@@ -472,16 +521,30 @@ def _reason(opened: OpenInputs, choice: RowChoice) -> str:
     return "max_evaluations"
 
 
+def _allowed_price(opened: OpenInputs, inputs: FitInputs, choice: RowChoice) -> Price:
+    """The price of a fit, unless it exceeds the user's budget of model rows (M13)."""
+    n_judging = opened.n_judging(choice)
+    found = price(inputs, n_judging)
+    if opened.confidence is None or found.model_rows <= opened.budget:
+        return found
+    enough = found.model_rows  # a larger budget has a larger pilot: the one that is named shall do
+    while (needed := price(replace(inputs, budget=enough), n_judging).model_rows) > enough:
+        enough = needed
+    require_evaluations(opened.resources, enough)
+    return found
+
+
 def _fitted(
-    opened: OpenInputs, choice: RowChoice, record: Diagnostics, cells: int | None = None
+    opened: OpenInputs, choice: RowChoice, record: Diagnostics, is_first: bool = False
 ) -> FitRun:
-    """One fit on some rows, judged on others; ``cells``: fewer values of each column."""
+    """One fit on some rows, judged on others; the first of several, with fewer values of each column."""
     inputs = opened.chosen(choice.search, record)
-    if cells is not None and inputs.cells is not None:
-        inputs = replace(inputs, cells=min(cells, inputs.cells))
-    found = price(inputs, len(choice.held_out), opened.budget)
+    if is_first and inputs.cells is not None:
+        inputs = replace(inputs, cells=min(inputs.cells, FIRST_CELLS))
+    found = _allowed_price(opened, inputs, choice)
     facts = plan_facts(inputs, found, len(choice.held_out), opened.everyone.table.n_rows, 0.0)
-    return _judged(opened, run(replace(inputs, plan=facts)), choice)
+    with compiled_loops(allowed=inputs.cells is None):
+        return _judged(opened, run(replace(inputs, plan=facts)), choice)
 
 
 def _within_seconds(
@@ -499,8 +562,7 @@ def _within_seconds(
         is_last = n_search >= len(whole.search)
         choice = whole if is_last else opened.beginning(draw, n_search)
         started = time.perf_counter()
-        cells = FIRST_CELLS if n_search == FIRST_RUNG and not is_last else None
-        found = _fitted(opened, choice, record, cells)
+        found = _fitted(opened, choice, record, is_first=n_search == FIRST_RUNG and not is_last)
         if is_last:
             return found, choice, _reason(opened, choice)
         took = time.perf_counter() - started
@@ -509,11 +571,11 @@ def _within_seconds(
         n_search *= 2
     available = int(np.count_nonzero(opened.everyone.weights > 0))
     repeats = f"max_samples={n_search}"
-    if cells is not None:
-        repeats += f" with Resources(max_grid={cells})"
+    if n_search == FIRST_RUNG and found.inputs.cells is not None:
+        repeats += f" with Resources(max_grid={found.inputs.cells})"
     record.warn(
-        f"M13: stopped at max_seconds={seconds:g} after {n_search:,} of {available:,} rows. The figures hold; more "
-        f"rows may find more regions ({repeats} repeats this).",
+        f"M13: stopped at max_seconds={seconds:g} after {len(choice.search):,} of {available:,} rows. The figures "
+        f"hold; more rows may find more regions ({repeats} repeats this).",
         ModelWarning,
     )
     return found, choice, "max_seconds"
@@ -580,7 +642,12 @@ def half_samples(g: Any, count: int) -> Stability:
             "Ask the fit that searched.",
         )
         raise InputError(text, code="P03", argument="partitioner", hint=hint)
-    parts = (pair for pair in halves(inputs.clusters, count, inputs.seed) if len(pair[0]))
+    n_clusters = len(np.unique(inputs.clusters))
+    if n_clusters < 2:
+        what = "one row" if len(inputs.clusters) == 1 else "one cluster of rows"
+        text = f"stability() searches halves of the fitting rows, and there is {what}."
+        raise InputError(text, code="D30", argument="X", hint="Fit on more rows.")
+    parts = halves(inputs.clusters, count, inputs.seed)
     known = (inputs, found.evaluations, found.result.floors, found.error)
     shown = progress(parts, inputs.resources, "resamples", count)
     pairs = [(again(*known, one), again(*known, two)) for one, two in shown]

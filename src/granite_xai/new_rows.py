@@ -17,6 +17,7 @@ from granite_xai.behavior import Behavior
 from granite_xai.chance.estimate import Estimate, Sample, drawn, estimate, rows_needed
 from granite_xai.chance.replicates import Confidence
 from granite_xai.compute import Resources, one_blas_thread
+from granite_xai.curves import in_unit_interval
 from granite_xai.disagreement import ResolvedQuestion, ScaledObjective, both_sides
 from granite_xai.engine.splits import Splits, signs
 from granite_xai.evaluation_plan import evaluate, request, takes_values
@@ -155,10 +156,10 @@ class NewRows:
 
     @property
     def values(self) -> Values:
-        """Values that stand for a column: those that the fit chose, unless the limits ask for all."""
-        if self.resources.max_grid is None or self.fitted.values is None:
-            return self.resources.grid
-        return self.fitted.values
+        """Values that stand for a column: those that a pilot chose for the fit, or quantiles of these rows."""
+        if self.fitted.values is not None and self.resources.max_grid is not None:
+            return self.fitted.values
+        return self.resources.grid
 
     def observe(
         self,
@@ -335,6 +336,8 @@ def _fidelities(new: NewRows, regions: IntArray, answers: Sequence[Any]) -> tupl
         for surrogate, places in sides:
             asked = one.predictor if surrogate.needs_model else None
             curves = surrogate.predict(new.route.table, places, asked)
+            if one.predictor.is_probability:
+                curves = in_unit_interval(curves)
             found[-1].append(1.0 - float(shares @ np.square(truth - curves)) / variance)
     return fmean(told[0] for told in found), fmean(told[1] for told in found)
 
@@ -413,6 +416,15 @@ class FittedGranite:
         """Seed of everything that was drawn."""
         return int(self.diagnostics["seed"])
 
+    @property
+    def noted_rows(self) -> Mapping[str, Any]:
+        """Which rows searched and which were held out; the oldest files do not say it (F09)."""
+        if "rows" not in self.diagnostics:
+            text = "the file does not say which rows searched; an older granite-xai wrote it."
+            raise InputError(text, code="F09", argument="g", hint="Fit again.")
+        noted: Mapping[str, Any] = self.diagnostics["rows"]
+        return noted
+
     def read(self, X: Any) -> Table:
         """Other rows, with the columns and kinds of the fitting rows."""
         return read_table(
@@ -425,18 +437,15 @@ class FittedGranite:
 
     def target(self, y: Any, table: Table, *behaviors: Behavior) -> FloatArray | None:
         """The target as numbers, where a behavior (without any: of the questions) needs it."""
-        asked = behaviors or tuple(
-            comparison.first.behavior for comparison in self.result.comparisons
-        )
-        return target_for(y, table, self.result.predictor, *asked)
+        labels = []
+        if not behaviors:
+            behaviors = tuple(each.first.behavior for each in self.result.comparisons)
+            labels = [each.question.label for each in self.result.comparisons]
+        return target_for(y, table, self.result.predictor, *behaviors, asked=labels)
 
     def drawn(self, weights: FloatArray, max_samples: int | None = None) -> IntArray:
         """Positions of rows to use, drawn as the fit draws: at most ``max_samples``, None: as many as the fit."""
-        most = (
-            len(self.diagnostics["rows"]["search"])
-            if self.max_samples == "auto"
-            else self.max_samples
-        )
+        most = len(self.noted_rows["search"]) if self.max_samples == "auto" else self.max_samples
         count, rows = most if max_samples is None else max_samples, np.flatnonzero(weights > 0)
         return (
             rows if count is None else drawn(rows, np.arange(len(weights)), int(count), self.seed)
@@ -479,7 +488,7 @@ class FittedGranite:
 
     def rows_needed(self, half_width: float) -> int:
         """Rows for an interval of a half width, extrapolated from the sizes that the fit went through."""
-        steps, confidence = self.diagnostics["rows"]["steps"], self.result.confidence
+        steps, confidence = self.noted_rows["steps"], self.result.confidence
         history = [
             (step["search"], step["standard_error"])
             for step in steps
@@ -499,7 +508,8 @@ class FittedGranite:
             )
         surrogate = self.result.additive.value.surrogate
         asked = self.result.predictor if exact or surrogate.needs_model else None
-        return surrogate.predict(table, self.regions(table), asked, exact)
+        predicted = surrogate.predict(table, self.regions(table), asked, exact)
+        return in_unit_interval(predicted) if self.result.predictor.is_probability else predicted
 
     def held_out_fidelity(self, X: Any) -> float:
         """Share of the prediction's variance on other rows that the regional additive surrogate explains."""

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from granite_xai.base.errors import InputError
+from granite_xai.base.errors import InputError, ModelError, column_text, listing
 from granite_xai.base.typing import AleDifference, Coalition, FloatArray, IntArray, Term, Terms
 from granite_xai.base.wording import MISSING, Told, count, number, percent, plain, shortened, signed
 from granite_xai.behavior import Local
@@ -29,6 +30,7 @@ from granite_xai.profile import level_text
 from granite_xai.regions.rule import satisfied
 from granite_xai.resolved import MAX_EXACT_PLAYERS, MAX_PAIRS, ResolvedExplainer, resolve
 from granite_xai.tables import Column, Outline, Table, frame, require_rows, row_like
+from granite_xai.tables.columns import sorted_labels
 from granite_xai.trees.routes import Route
 
 HANDFUL, BLOCK = 5, 2**20
@@ -350,6 +352,25 @@ def one_row(fitted: Table, x: Any) -> Any:
         isinstance(cells, list | tuple | np.ndarray) and np.ndim(cells[0]) == 0
     )
     return row_like(fitted, cells, "x").native if by_hand else x
+
+
+@contextmanager
+def told_of_new_levels(table: Table, fitted: Table) -> Iterator[None]:
+    """Blame a level that the fit has not seen, where the model refuses a row that has one (D15)."""
+    try:
+        yield
+    except ModelError as error:
+        pairs = zip(table.columns, fitted.columns, strict=True)
+        for column, known in pairs:
+            new = sorted_labels({*column.levels} - {*known.levels, *(known.order or ())})
+            if new and column.kind in ("nominal", "ordinal"):
+                where = column_text(column.name, column.position)
+                text = f"x {where} is {new[0]!r}, which the fit has not seen, and the model refuses it: {error.message}"
+                hint = f"Pass a level that the model knows: {listing(known.levels, 10)}."
+                raise ModelError(
+                    text, code="D15", argument="x", columns=[column.name], hint=hint
+                ) from error
+        raise
 
 
 def explain_one(

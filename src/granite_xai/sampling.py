@@ -105,15 +105,12 @@ def draw_rows(weights: FloatArray, clusters: IntArray, seed: int) -> Draw:
     return Draw(search=rows[~is_held_out], held_out=rows[is_held_out], clusters=clusters)
 
 
-def held_out_share(draw: Draw, share: float, n_search: int | None) -> RowChoice:
-    """A share of all rows is held out, and of the others all search, or so many."""
+def held_out_share(draw: Draw, share: float, n_search: int) -> RowChoice:
+    """A share of all rows is held out, and of the others so many search, or all."""
     rows = np.concatenate([draw.held_out, draw.search])
     n_held_out = round(share * draw.n_rows)
     held_out = draw.whole_clusters(rows, n_held_out)
-    others = rows[len(held_out) :]
-    search = others
-    if n_search is not None:
-        search = draw.whole_clusters(others, n_search)
+    search = draw.whole_clusters(rows[len(held_out) :], n_search)
     return RowChoice(np.sort(search), np.sort(held_out))
 
 

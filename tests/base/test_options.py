@@ -66,3 +66,18 @@ def test_open_ends_are_told_from_closed_ones():
         real_number("t", 0, above=0, at_most=1)
     for value in (0, 1):
         assert real_number("t", value, at_least=0, at_most=1) == value
+
+
+@pytest.mark.parametrize(
+    ("given", "meant"),
+    [
+        ("lime", None),
+        ("prob", "probability"),
+        ("Ale", "ale"),
+        ("ice_pdp", "ice-pdp"),
+        ("al", "ale"),
+    ],
+)
+def test_P01_only_a_close_name_is_suggested(given, meant):
+    """Half of the letters in common is no likeness: nobody who writes lime means ale."""
+    assert closest(given, ["ale", "ice-pdp", "shap-pdp", "probability"]) == meant

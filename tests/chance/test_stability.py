@@ -131,7 +131,7 @@ def test_refits_give_the_learner_s_interval():
 def test_curves_over_refits_that_differ_by_a_factor_have_the_interval_of_that_factor(tmp_path):
     """Factors 1, 2, 3 on the same rows: mean 2, variance 1, so half = z sqrt(1/3 + 1) times the regional PDP."""
     X = np.random.default_rng(0).normal(size=(200, 2))
-    g = gx.Granite(step, max_depth=1).fit(X)
+    g = gx.Granite(step, max_depth=1, resources=gx.Resources(max_grid=None)).fit(X)
     with quiet():
         found = g.stability(
             models=[((lambda X, a=a: a * step(X)), X, None) for a in (1.0, 2.0, 3.0)]
@@ -179,3 +179,12 @@ def test_a_split_names_the_other_column_only_where_there_is_one():
     }
     for (share, instead), text in told.items():
         assert str(SplitStability("all rows", "hr", "hr ≤ 6", share, instead, 5.0, 7.0)) == text
+
+
+def test_D30_one_row_or_one_cluster_has_no_halves():
+    X = np.random.default_rng(0).normal(size=(40, 2))
+    with pytest.raises(gx.InputError, match="D30: .* there is one row. Fit on more rows"):
+        gx.Granite(lambda X: X[:, 0] * X[:, 1]).fit(X[:1]).stability(3)
+    with pytest.raises(gx.InputError, match="D30: .* there is one cluster of rows"):
+        gx.Granite(lambda X: X[:, 0] * X[:, 1]).fit(X, clusters=np.zeros(40)).stability(3)
+    assert gx.Granite(lambda X: X[:, 0] * X[:, 1]).fit(X[:2]).stability(3).searches == 6

@@ -575,3 +575,49 @@ def test_regions_of_a_large_parquet_file_are_printed_batch_by_batch(
     assert lines[1:] == [f"{row},{region}" for row, region in enumerate(expected.tolist())]
     code, out, _ = run(capsys, "apply", "p.json", "large.parquet", "--json")
     assert json.loads(out) == {"regions": expected.tolist()}
+
+
+def test_S12_a_cell_that_turns_numbers_into_text_is_named(folder, capsys):
+    """Column, line and cell: nobody explains a column of text that should hold numbers."""
+    lines = (folder / "table.csv").read_text(encoding="utf-8").splitlines()
+    cells = lines[17].split(",")
+    lines[17] = ",".join([cells[0], "1.2.5", *cells[2:]])
+    (folder / "odd.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    frame = files.read_table("odd.csv")
+    assert str(frame["b"].iloc[16]) == "1.2.5"
+    err = capsys.readouterr().err
+    assert "granite: warning: S12: column 'b' of odd.csv is read as text" in err
+    assert "1 cell is no number: line 18 holds '1.2.5'" in err
+    (folder / "texts.csv").write_text("id,n\nA1,1\n12,2\nB7,\n99,4\n", encoding="utf-8")
+    files.read_table("texts.csv")
+    files.read_table("table.csv")
+    assert capsys.readouterr().err == ""
+
+
+def test_M07_text_for_a_model_of_categories_names_the_flag(folder, capsys):
+    xgboost = pytest.importorskip("xgboost")
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"c": rng.choice([*"xyz"], 200), "a": rng.normal(size=200)})
+    known = X.astype({"c": "category"})
+    model = xgboost.XGBRegressor(n_estimators=5, enable_categorical=True)
+    model.fit(known, X["a"] * (X["c"] == "x"))
+    model.save_model(folder / "model.json")
+    X.to_csv(folder / "texts.csv", index=False)
+    asked = ("explain", "texts.csv", "--model", "model.json")
+    code, _, err = run(capsys, *asked)
+    assert code == 4
+    assert "M07" in err
+    assert (
+        "The model was given text in 'c'. If it was trained on categories: --categories c." in err
+    )
+    code, out, err = run(capsys, *asked, "--categories", "c")
+    assert code == 0, err
+    assert "c is" in out
+
+
+def test_T01_a_question_about_risk_asks_for_the_flag_of_the_target(folder, capsys):
+    asked = ("explain", "table.csv", "--predictor", "own_model:predict", "--drop", "y")
+    code, _, err = run(capsys, *asked, "--question", "pfi-risk")
+    assert code == 3
+    assert "T01: pfi-risk needs y" in err
+    assert "Name the column of the target: --target." in err

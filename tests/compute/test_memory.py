@@ -112,7 +112,7 @@ def test_D33_the_grid_that_a_refusal_names_fits(question):
     limits = gx.Resources(memory_limit=8 * MB, max_grid=size)
     g = paper(model, question, resources=limits, max_samples=None, max_depth=1).fit(X, Y)
     assert size == 16
-    assert g.diagnostics_["plan"]["grids"] == 4
+    assert g.diagnostics_["plan"]["values"] == dict.fromkeys(["x0", "x1", "x2", "x3"], 16)
 
 
 def test_D33_a_grid_is_named_only_where_it_is_defined_and_helps():
@@ -196,10 +196,43 @@ def test_the_plan_can_be_had_without_the_fit():
         model, "shap-pdp", max_samples=None, resources=gx.Resources(memory_limit=64 * MB)
     )
     found, said = granite.plan(X), fitted("shap-pdp", 64 * MB, max_depth=1).diagnostics_["plan"]
-    changing = {"seconds", "sentence", "max_evaluations"}
-    assert {key: found[key] for key in found.keys() - changing} == {
-        key: said[key] for key in said.keys() - changing
-    }
+    assert found["rows"] == 700
+    assert found["model_rows"] > 7 * 700**2
+    for key in found.keys() - {"seconds"}:
+        assert found[key] == said[key], key
+
+
+@pytest.mark.parametrize("options", [{}, {"confidence_level": 0.95, "holdout": False}])
+def test_D33_a_plan_is_refused_as_the_fit_would_be(options):
+    limits = gx.Resources(memory_limit=MB)
+    granite = paper(model, max_samples=None, resources=limits, **options)
+    with pytest.raises(gx.ResourceError, match="D33: 700 rows need") as of_fit:
+        granite.fit(X)
+    with pytest.raises(gx.ResourceError, match="D33") as of_plan:
+        granite.plan(X)
+    assert str(of_plan.value) == str(of_fit.value)
+
+
+def test_D33_what_cells_of_a_pilot_need_is_known_before_the_pilot():
+    """The limit that is named is enough, and one byte less is refused before the model is asked."""
+    asked = []
+
+    def counting(Z):
+        asked.append(len(Z))
+        return model(Z)
+
+    def cells(limit):
+        return gx.Granite(
+            counting, max_samples=None, max_depth=1, resources=gx.Resources(memory_limit=limit)
+        ).fit(X)
+
+    with pytest.raises(gx.ResourceError, match="D33") as caught:
+        cells(MB)
+    limit = named(caught.value, "memory_limit")
+    with pytest.raises(gx.ResourceError, match="D33"):
+        cells(limit - 1)
+    assert asked == []
+    assert cells(limit).diagnostics_["plan"]["values"]["x0"] == 16
 
 
 @pytest.mark.parametrize(

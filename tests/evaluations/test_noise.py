@@ -15,7 +15,6 @@ import granite_xai as gx
 from granite_xai.base.errors import Diagnostics, ModelError, ModelWarning
 from granite_xai.evaluations.noise_floor import (
     Probe,
-    Speed,
     delta,
     floor,
     is_float32,
@@ -241,14 +240,7 @@ def test_integer_and_category_columns_do_not_move():
     assert all(X.equals(frame) for X in (seen[3], seen[4]))
 
 
-# M13: seconds ---------------------------------------------------------------------------------------------------------
-
-
-def test_M13_seconds_of_a_plan_follow_from_rows_and_calls():
-    found = Speed(per_call=0.5, per_row=0.001, batch_size=250)
-    assert found.seconds(1000) == pytest.approx(4 * 0.5 + 1.0)
-    assert found.seconds(1001) == pytest.approx(5 * 0.5 + 1.001)
-    assert found.seconds(0) == 0.0
+# Seconds --------------------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -262,19 +254,15 @@ def clock(monkeypatch):
 
 
 @pytest.mark.parametrize(("per_row", "per_call"), [(0.001, 0.0), (0.0, 0.5), (0.002, 0.25)])
-def test_M13_what_a_row_costs_is_told_from_what_a_call_costs(clock, per_row, per_call):
+def test_what_a_row_costs_is_told_from_what_a_call_costs(clock, per_row, per_call):
     def model(X):
         clock[0] += per_call + per_row * len(X)
         return X[:, 0]
 
-    found = quietly(model)
-    assert found.seconds_per_row == pytest.approx(per_row, abs=1e-12)
-    assert found.seconds_per_call == pytest.approx(per_call, abs=1e-12)
-    speed = Speed(found.seconds_per_call, found.seconds_per_row, batch_size=10**5)
-    assert speed.seconds(10**6) == pytest.approx(10**6 * per_row + 10 * per_call)
+    assert quietly(model).seconds_per_row == pytest.approx(per_row, abs=1e-12)
 
 
-def test_M13_a_slow_first_call_does_not_count(clock):
+def test_a_slow_first_call_does_not_count(clock):
     def model(X):
         clock[0] += 100.0 if clock[0] == 0.0 else 0.01 * len(X)
         return X[:, 0]
@@ -282,7 +270,7 @@ def test_M13_a_slow_first_call_does_not_count(clock):
     assert quietly(model).seconds_per_row == pytest.approx(0.01)
 
 
-def test_M13_tables_too_small_for_two_sizes_still_give_an_estimate(clock):
+def test_tables_too_small_for_two_sizes_still_give_an_estimate(clock):
     def model(X):
         clock[0] += 0.01
         return X[:, 0]

@@ -55,7 +55,7 @@ def refused(code, function, *arguments, **options):
 def test_T01_risk_needs_a_target():
     error = refused("T01", read, None)
     assert error.argument == "y"
-    assert "behavior='risk' needs y" in str(error)
+    assert "a question about risk needs y: it is about losses" in str(error)
 
 
 def test_T01_other_behaviors_need_none():

@@ -90,6 +90,15 @@ def test_of_unweighted_rows_every_region_has_the_same_level_by_its_sums(seed, we
     np.testing.assert_allclose(found, [*wanted, 0.0], rtol=1e-8, atol=1e-10)
 
 
+def test_what_rounding_leaves_of_the_sums_of_no_rows_is_nothing():
+    """Sums of empty parts are differences of large ones; they must not overflow, nor warn."""
+    statistics = drawn_statistics(np.random.default_rng(0))
+    sums = 1e-15 * looped_sums(statistics, range(30))
+    sums[:, -1] = 0.0
+    with np.errstate(all="raise"):
+        assert chance_by_region(statistics, sums, np.array(0.0)) == 0.0
+
+
 @pytest.mark.parametrize("kind", ["unweighted", "weighted", "clustered"])
 def test_the_chance_level_is_what_replicates_add_on_average(kind):
     """Replicates weigh rows at random; many of them, on the predictions themselves, tell the level."""
@@ -200,6 +209,13 @@ def test_the_quantile_of_other_variances_is_near(variances, seed):
     variances = np.array(variances)
     drawn = generator.normal(size=(20_000, len(variances))) ** 2 @ variances
     assert squares_quantile(variances, 0.95) == pytest.approx(np.quantile(drawn, 0.95), rel=0.05)
+
+
+def test_the_skewness_counts():
+    """One large and many small variances: two moments alone would be a tenth too low at 99 %."""
+    variances = np.append(1.0, np.full(20, 0.1))
+    drawn = np.random.default_rng(0).normal(size=(50_000, 21)) ** 2 @ variances
+    assert squares_quantile(variances, 0.99) == pytest.approx(np.quantile(drawn, 0.99), rel=0.03)
 
 
 def test_tiny_variances_have_their_quantile():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import os
 import pickle
 import tracemalloc
 import warnings
@@ -646,6 +647,54 @@ def test_F04_F05_what_is_wrong_is_named_by_its_place(way, value, place, tmp_path
     with pytest.raises(FormatError, match=place) as caught:
         gx.load(path, verify=False)
     assert caught.value.code in ("F04", "F05")
+
+
+FITTED = ("granite", "fitted")
+FOUND = ("granite", "diagnostics")
+FAILED_LATER = {
+    "splits": ("held-out", (*FOUND, "splits"), 15),
+    "a split": ("held-out", (*FOUND, "splits"), [{"mapping": [["column", "b"]]}]),
+    "rows": ("granite", (*FOUND, "rows"), False),
+    "steps": ("granite", (*FOUND, "rows", "mapping", 2, 1), [{"mapping": [["search", 3]]}]),
+    "usage": ("granite", (*FOUND, "model", "mapping"), [["calls", 3]]),
+    "cause": ("granite", (*FOUND, "cause"), True),
+    "cause of a question": ("granite", (*FOUND, "cause", "mapping", 0, 1), "pairs"),
+    "chance": ("outputs", (*FOUND, "chance"), "str"),
+    "name of an output": ("outputs", ("granite", "outputs", 1, "parameters", "output"), "other"),
+    "seconds": ("granite", ("times", "seconds"), 2),
+    "seconds of the model": ("granite", ("times", "model", "seconds"), {"a": 1}),
+    "curves": ("granite", (*FITTED, "surrogate", "regions", 0, "curves"), []),
+    "curves of all rows": ("granite", (*FITTED, "everywhere", "curves"), []),
+    "effects of all rows": ("granite", (*FITTED, "everywhere", "curves", 1, "effects"), [0.0]),
+    "edges": ("granite-with-data", (*FITTED, "reference", "steps", 1, 1, "edges", 2), 0),
+    "order": ("granite", ("table", "columns", 3, "order", 2), "other"),
+    "confidence level": ("held-out", (*FITTED, "estimate", "confidence_level"), 1.0),
+    "sets of a part": ("explanation", ("explanation", "parts", 0, "sets"), [["a"]]),
+    "numbers for a table": ("explanation", ("explanation", "table"), [0.5] * 80),
+}
+
+
+@pytest.mark.parametrize(("name", "way", "value"), FAILED_LATER.values(), ids=FAILED_LATER)
+def test_F04_what_would_fail_when_it_is_used_is_refused_when_it_is_loaded(
+    name, way, value, tmp_path
+):
+    """Each of these once loaded, and ended in a bare error of Python when it was printed, applied or evaluated."""
+    path = edited(CURRENT / f"{name}.json", tmp_path, replace_in(*way, value=value))
+    with pytest.raises(FormatError, match="F04"):
+        gx.load(path, verify=False)
+
+
+def test_F09_the_oldest_files_do_not_say_how_many_rows_are_needed():
+    with pytest.raises(InputError, match="F09: the file does not say which rows searched"):
+        gx.load(FIXTURES / "version-2" / "granite.json").rows_needed()
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
+def test_F05_what_is_no_regular_file_is_refused_and_not_waited_for(tmp_path):
+    os.mkfifo(tmp_path / "pipe.json")
+    for path in (tmp_path / "pipe.json", tmp_path, Path("/dev/null")):
+        with pytest.raises(FormatError, match="F05: .* is not a regular file"):
+            gx.load(path)
 
 
 def test_F04_a_baseline_has_one_row_for_each_reference(saved, tmp_path):
@@ -1452,6 +1501,10 @@ def use(loaded):
             loaded.apply(NEW)
         else:
             loaded.frame()
+        if isinstance(loaded, gx.Granite):
+            str(loaded.estimate_)
+            loaded.predict(NEW)
+            str(gx.Report(loaded))
 
 
 @settings(examples(300), suppress_health_check=[])

@@ -424,3 +424,11 @@ def test_the_noise_floor_of_a_risk_where_the_mean_prediction_is_the_target():
         (0.25, 2.5, 0.25, 2.5, 2.5, 0.25, 1.0, 1.0),
     )
     check(case, "pfi-risk", o.question("pfi-risk"), {"max_depth": 0}, {"max_depth": 0})
+
+
+@pytest.mark.parametrize("option", [{"beam": 2}, {"min_improvement": 0.1}, {"cuts": "values"}])
+def test_options_of_the_greedy_search_are_refused_elsewhere(option):
+    """Rather than ignored."""
+    with pytest.raises(gx.InputError, match="P03.*greedy"):
+        gx.partitioners.Tree(**option)
+    gx.partitioners.Tree(search="greedy", **option)

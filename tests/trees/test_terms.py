@@ -118,12 +118,15 @@ def test_attributions_are_the_shapley_values_of_every_pair_of_rows(name, grouped
         np.testing.assert_allclose(found[place], wanted, atol=1e-12)
 
 
-def test_a_fit_asks_the_model_about_its_own_rows_alone():
+def test_an_exact_fit_asks_the_model_about_its_own_rows_alone():
     model = regressor(NUMBERS)
-    by_terms = gx.Granite(model, "ice-pdp", max_depth=2, min_samples_leaf=10).fit(NUMBERS)
-    by_calls = gx.Granite(
-        lambda X: model.predict(X), "ice-pdp", max_depth=2, min_samples_leaf=10
-    ).fit(NUMBERS)
+    options = {
+        "max_depth": 2,
+        "min_samples_leaf": 10,
+        "resources": gx.Resources(max_grid=None),  # no pilot, which asks the model itself
+    }
+    by_terms = gx.Granite(model, "ice-pdp", **options).fit(NUMBERS)
+    by_calls = gx.Granite(lambda X: model.predict(X), "ice-pdp", **options).fit(NUMBERS)
     assert by_terms.diagnostics_["evaluations"]["path"] == "additive terms"
     assert by_terms.partition_.rules == by_calls.partition_.rules
     assert by_terms.disagreement_ == pytest.approx(by_calls.disagreement_, rel=1e-9)

@@ -120,8 +120,8 @@ TABLES = [
     Case("D32", "X", "X has 0 columns", FRAME.iloc[:, :0]),
 ]
 TARGETS = [
-    Case("T01", "y", "behavior='risk' needs y", options=risk()),
-    Case("T01", "y", "needs y", options={"question": ["ice-pdp", "sage-risk"]}),
+    Case("T01", "y", "pfi-risk needs y: it is about losses", options={"question": "pfi-risk"}),
+    Case("T01", "y", "sage-risk needs y", options={"question": ["ice-pdp", "sage-risk"]}),
     Case("T02", "y", "y has 59 values, X has 60 rows", y=Y[:-1], options=risk()),
     Case("T02", "y", "y has 59 values, X has 60 rows", y=Y[:-1]),
     Case(

@@ -20,6 +20,7 @@ from sklearn.ensemble import RandomForestRegressor
 import granite_xai as gx
 from granite_xai.base.errors import ResourceError
 from granite_xai.compute import map_blocks
+from strategies import paper
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(90, 3))
@@ -352,7 +353,7 @@ class Counting:
         return self.function(X)
 
 
-REMEDIES = ("max_samples=", "features=", "max_grid=64")
+REMEDIES = ("max_samples=", "features=", "max_grid=8")
 
 
 def named_limit(error):
@@ -398,15 +399,21 @@ def test_D33_many_rows_and_many_columns_are_refused_at_once():
         assert peak < 2**26
 
 
-def test_M13_a_plan_over_the_limit_ends_after_the_probe():
+@pytest.mark.parametrize("options", [{}, {"max_samples": 50}, {"holdout": 0.5}])
+def test_M13_a_plan_over_the_limit_is_refused_before_the_model_is_asked(options):
     model = Counting()
-    with pytest.raises(
-        ResourceError, match="the plan sends [0-9,]+ rows to the model, about .* s of"
-    ) as caught:
-        gx.Granite(model, resources=gx.Resources(max_evaluations=1000)).fit(X)
+    with pytest.raises(ResourceError, match="the plan sends [0-9,]+ rows to the model;") as caught:
+        gx.Granite(model, resources=gx.Resources(max_evaluations=1000), **options).fit(X)
     assert (caught.value.code, caught.value.argument) == ("M13", "resources")
     assert all(remedy in caught.value.hint for remedy in REMEDIES)
-    assert model.rows <= 5 * 64
+    assert model.rows == 0
+
+
+def test_M13_the_papers_plan_over_the_limit_ends_after_the_probe():
+    model = Counting()
+    with pytest.raises(ResourceError, match="M13: the plan sends"):
+        paper(model, resources=gx.Resources(max_evaluations=1000)).fit(X)
+    assert 0 < model.rows <= 5 * 64
 
 
 def test_M15_no_call_of_a_fit_is_larger_than_the_batch_size():

@@ -6,6 +6,7 @@ import itertools
 import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import granite_xai as gx
@@ -248,3 +249,27 @@ def test_M28_more_pairs_of_rows_and_columns_than_32_bits_count(kind):
     assert found.partition_.rules == wanted.partition_.rules
     assert found.disagreement_ == pytest.approx(wanted.disagreement_, rel=1e-12)
     assert found.remaining_ == pytest.approx(wanted.remaining_, rel=1e-10)
+
+
+@pytest.mark.parametrize("value", [0.0, 0.1, 1e9 / 7, 1e-300])
+@pytest.mark.parametrize("question", ["ice-pdp", "sobol", "pfi-risk", "cfi-pfi"])
+def test_N10_a_constant_model_is_no_reason_to_warn(value, question):
+    """Equal predictions differ from their mean by rounding, whose squares hide nothing; warnings are errors here."""
+    X = np.random.default_rng(0).normal(size=(300, 3))
+    g = gx.Granite(lambda X: np.full(len(X), value), question, max_samples=100).fit(X, X[:, 0])
+    assert g.disagreement_ == 0
+    assert len(g.partition_) == 1
+
+
+def test_D20_integers_that_float64_cannot_hold_are_blamed_and_not_the_model():
+    rng = np.random.default_rng(0)
+    key = (2**60 + rng.integers(0, 2**20, 300)).astype(np.int64)
+    X = pd.DataFrame({"key": key, "a": rng.normal(size=300)})
+    granite = gx.Granite(lambda X: X["key"].to_numpy() % 7 * X["a"].to_numpy(), max_depth=1)
+    with pytest.warns(gx.DataWarning, match="D20: .*float64 cannot hold") as caught:
+        granite.fit(X)
+    texts = [str(warning.message) for warning in caught]
+    assert len(texts) == 2
+    assert texts[0].startswith("D20: X column 'key' (index 0) holds integers beyond 2^53")
+    assert texts[1].startswith("D20: the model's answers differ by up to")
+    assert "Subtract an offset" in texts[1]

@@ -97,6 +97,22 @@ def test_whatever_the_options_regions_do_not_depend_on_the_size(options, factor)
     )
 
 
+@pytest.mark.parametrize("factor", [1e-69, 1e-9, 1e-6, 1e6, 1e9, 1e68])
+def test_chance_is_in_the_square_of_the_unit_of_the_predictions(factor):
+    """Prices in a small currency are no more by chance than the same prices in a large one."""
+    rows = np.random.default_rng(0).normal(size=(200, 3))
+
+    def found(factor):
+        g = gx.Granite(
+            lambda Z: factor * (Z[:, 0] * np.sign(Z[:, 1]) + Z[:, 2] * Z[:, 0] + 5), max_depth=1
+        )
+        return g.fit(rows).diagnostics_["chance"]["ice-pdp"]
+
+    plain, scaled = found(1.0), found(factor)
+    for name in ("disagreement", "chance", "bar", "corrected"):
+        assert scaled[name] / factor**2 == pytest.approx(plain[name], rel=1e-9)
+
+
 def test_estimates_do_not_depend_on_the_size_either():
     rows = np.random.default_rng(0).normal(size=(400, 2))
     others = np.random.default_rng(1).normal(size=(300, 2))

@@ -195,6 +195,8 @@ class Diagnostics:
 
 
 T = TypeVar("T")
+_BEGINNING = 3  # letters that can be the beginning of a name
+_ALIKE = 0.6  # share of letters that a misspelt name has in common with the one that was meant
 End = float | None
 _HOLDS: dict[str, Callable[[float, float], bool]] = {
     "≥": operator.ge,
@@ -231,12 +233,14 @@ def unknown(
 
 
 def closest(value: Any, names: Iterable[Any]) -> str | None:
-    """Find the name that was probably meant; case does not count."""
+    """Find the name that was probably meant: the beginning of one, or most of its letters; case does not count."""
     if not isinstance(value, str):
         return None
     folded = {str(name).casefold(): str(name) for name in names}
-    found = get_close_matches(value.casefold(), folded, n=1, cutoff=0.5)
-    return folded[found[0]] if found else None
+    given = value.casefold()
+    longer = [name for name in folded if len(given) >= _BEGINNING and name.startswith(given)]
+    near = longer or get_close_matches(given, folded, n=1, cutoff=_ALIKE)
+    return folded[near[0]] if near else None
 
 
 def whole_number(

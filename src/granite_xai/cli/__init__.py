@@ -143,6 +143,7 @@ _OPTION = re.compile(
     r"split_features|n_jobs|influence|kinds|device|groups)=([\"']\w*[\"']|\[.*?\]|\{.*?\}|[\w…]+(?:\.\d+)?|\.\.\.|)"
 )
 _FLAGS = {"memory_limit": "memory", "n_jobs": "jobs"}
+_WORDS = {"Pass the target as the second argument.": "Name the column of the target: --target."}
 
 
 def with_flags(text: str, options: argparse.Namespace) -> str:
@@ -157,6 +158,8 @@ def with_flags(text: str, options: argparse.Namespace) -> str:
             value = str(-(-int(value) // 2**20))
         return f"--{own.replace('_', '-')} {value}".rstrip()
 
+    for words, own_words in _WORDS.items():
+        text = text.replace(words, own_words)
     return _OPTION.sub(flag, _LIMITS.sub(r"\1", text))
 
 

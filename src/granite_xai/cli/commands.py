@@ -14,19 +14,20 @@ from typing import Any
 import pandas as pd
 
 import granite_xai as gx
-from granite_xai.base.wording import aligned
+from granite_xai.base.wording import aligned, duration
 from granite_xai.catalog import meaning
 from granite_xai.cli import escaped, remark, remarks_instead_of_warnings, say, say_json
 from granite_xai.cli.files import (
     Case,
     check_outputs,
     features_and_target,
+    hint_at_categories,
     load_model,
     opened,
     read_parts,
     read_table,
 )
-from granite_xai.compute.limits import duration, size
+from granite_xai.compute.limits import size
 from granite_xai.fit_checks import cause
 
 _STORY = files("granite_xai.cli").joinpath("story.txt").read_text(encoding="utf-8").rstrip()
@@ -42,7 +43,7 @@ def explain(options: argparse.Namespace) -> None:
         predictor=options.predictor,
     )
     case, settings = opened(options), _settings(options)
-    with remarks_instead_of_warnings(options):
+    with remarks_instead_of_warnings(options), hint_at_categories(case.X):
         if options.plan:
             _plan(gx.Granite(case.model, options.question, **settings), case, options)
             return
@@ -160,7 +161,7 @@ def compare_frameworks(options: argparse.Namespace) -> None:
         for k, v in _settings(options).items()
         if k not in ("features", "split_features", "random_state")
     }
-    with remarks_instead_of_warnings(options):
+    with remarks_instead_of_warnings(options), hint_at_categories(X):
         asked = {
             "questions": (options.question,),
             "frameworks": options.frameworks,
@@ -227,7 +228,9 @@ def _fit_and_rows(options: argparse.Namespace) -> tuple[gx.Granite, Any, Any, An
     """A saved fit with its model, and other rows with their target and weights."""
     sampled = options if hasattr(options, "max_samples") else None
     X, y, weights = features_and_target(read_table(options.data, sampled), options)
-    granite = _loaded(options.saved, load_model(options))
+    model = load_model(options)
+    with hint_at_categories(X):
+        granite = _loaded(options.saved, model)
     if not isinstance(granite, gx.Granite):
         message = f"{options.saved} holds a {type(granite).__name__}, which is no fit."
         raise gx.FormatError(
@@ -252,7 +255,7 @@ def row(options: argparse.Namespace) -> None:
     if not chosen or not all(0 <= i < len(X) for i in chosen):
         asked = f"--key {options.key}" if options.key else f"--row {' '.join(map(str, chosen))}"
         raise gx.InputError(f"{asked}: no such row among {len(X):,}.", code="P04", argument="row")
-    with remarks_instead_of_warnings(options):
+    with remarks_instead_of_warnings(options), hint_at_categories(X):
         found = [granite.explain_row(_fitting_columns(granite, X).iloc[[i]]) for i in chosen]
     if len(found) == 1 and not options.json:
         say(str(found[0]))
@@ -263,7 +266,7 @@ def row(options: argparse.Namespace) -> None:
 def evaluate(options: argparse.Namespace) -> None:
     """Disagreement on other rows, with and without the saved regions."""
     granite, X, y, weights = _fit_and_rows(options)
-    with remarks_instead_of_warnings(options):
+    with remarks_instead_of_warnings(options), hint_at_categories(X):
         found = granite.evaluate(_fitting_columns(granite, X), y, weights, **_limits(options))
     if options.json:
         lines = found.frame().to_dict(orient="records")

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from importlib import import_module
-from itertools import combinations
+from itertools import combinations, islice
 from operator import attrgetter
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -22,6 +22,7 @@ import pandas as pd
 
 import granite_xai as gx
 from granite_xai.base.files import require_writable
+from granite_xai.base.wording import shortened
 from granite_xai.cli import remark
 from granite_xai.tables.opening import MOST, some_rows
 
@@ -48,6 +49,9 @@ _bad_table = partial(gx.InputError, code="S12", argument="data")
 _bad_model = partial(gx.ModelError, code="S11", argument="model")
 _unsafe = partial(gx.InputError, code="P03")
 _FEW, _HELD_OUT = 2, 0.25
+ODD_CELLS = (
+    0.05  # share of cells that are no numbers, in a column that was probably meant to hold numbers
+)
 
 
 @contextmanager
@@ -156,7 +160,51 @@ def _csv(raw: bytes, name: str, separator: str) -> Any:
                 raise _bad_table(message, hint="Mend that line.")
     except csv.Error as error:
         raise _bad_table(f"{name} cannot be read on line {lines.line_num} ({error}).") from error
-    return pd.read_csv(io.StringIO(text), sep=separator, skip_blank_lines=False)
+    frame = pd.read_csv(io.StringIO(text), sep=separator, skip_blank_lines=False)
+    _tell_odd_cells(frame, text, name, separator)
+    return frame
+
+
+def _tell_odd_cells(frame: Any, text: str, name: str, separator: str) -> None:
+    """Warn about columns of numbers that a few other cells turn into text: where they are, and what they hold (S12)."""
+    for column in text_columns(frame):
+        present = frame[column].notna()
+        odd = present & pd.to_numeric(frame[column], errors="coerce").isna()
+        count, most = int(odd.sum()), max(1, int(ODD_CELLS * present.sum()))
+        if 0 < count <= most and 2 * count < present.sum():
+            first = int(np.flatnonzero(odd)[0])
+            lines = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
+            next(islice(lines, first + 1, None))  # behind the header and the rows above
+            cell = str(frame[column].iloc[first])
+            what = "1 cell is" if count == 1 else f"{count:,} cells are"
+            where = f"line {lines.line_num} holds {shortened(cell, 40)!r}"
+            remark(
+                f"granite: warning: S12: column {column!r} of {name} is read as text, because {what} no number: "
+                f"{where}. Mend it, or leave the cell empty."
+            )
+
+
+def text_columns(frame: Any) -> list[Any]:
+    """Names of the columns that hold text."""
+    return [
+        name
+        for name in frame
+        if frame[name].dtype == object or str(frame[name].dtype) in ("str", "string")
+    ]
+
+
+@contextmanager
+def hint_at_categories(X: Any) -> Iterator[None]:
+    """Where a model refuses rows (M07), name the columns of text that it may have been trained on as categories."""
+    try:
+        yield
+    except gx.ModelError as error:
+        texts = [str(name) for name in text_columns(X)]
+        if error.code == "M07" and texts:
+            named = ", ".join(map(repr, texts[:5]))
+            remedy = f"If it was trained on categories: --categories {' '.join(texts[:5])}."
+            error.hint = f"{error.hint or ''} The model was given text in {named}. {remedy}".strip()
+        raise
 
 
 def features_and_target(frame: Any, options: argparse.Namespace) -> tuple[Any, Any, Any]:
@@ -305,10 +353,7 @@ def _train(X: Any, y: Any, seed: int) -> Case:
 
 def _with_categories(X: Any) -> Any:
     """Text columns as categories, which is what gradient boosting takes."""
-    texts = [
-        name for name in X if X[name].dtype == object or str(X[name].dtype) in ("str", "string")
-    ]
-    return X.astype(dict.fromkeys(texts, "category"))
+    return X.astype(dict.fromkeys(text_columns(X), "category"))
 
 
 def check_outputs(options: argparse.Namespace, **read: str | None) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import cache, partial
 from importlib.util import find_spec
 from typing import Any, TypeVar, cast
@@ -127,9 +128,27 @@ def _plain(part: Part) -> tuple[Array, ...]:
     return tuple(_NONE if found is None else np.ascontiguousarray(found) for found in part)
 
 
+_LOOPS_ALLOWED: ContextVar[bool] = ContextVar("compiled loops allowed", default=True)
+
+
+@contextmanager
+def compiled_loops(*, allowed: bool) -> Iterator[None]:
+    """Whether sums may be formed in compiled loops in what is enclosed.
+
+    They pay for exact predictions of all pairs of rows. A fit on a few values of each column is as
+    fast without them, and does not wait until they are compiled.
+    """
+    token = _LOOPS_ALLOWED.set(allowed)
+    try:
+        yield
+    finally:
+        _LOOPS_ALLOWED.reset(token)
+
+
 def primitives_for(cells: int) -> ArrayNamespace:
     """The primitives on the processor for a batch of so many cells."""
-    return COMPILED if cells >= WORTHWHILE and available() else NUMPY
+    worthwhile = cells >= WORTHWHILE and _LOOPS_ALLOWED.get()
+    return COMPILED if worthwhile and available() else NUMPY
 
 
 @contextmanager

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 import threading
-import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -13,13 +12,12 @@ from contextvars import copy_context
 from typing import Any, TypeVar
 
 from granite_xai.base.errors import InputError
-from granite_xai.compute.limits import Resources, TooSlowError, duration
+from granite_xai.compute.limits import Resources
 
 Item = TypeVar("Item")
 Task = TypeVar("Task")
 Result = TypeVar("Result")
 SOON = 1.5  # seconds after which a bar is there
-EARLY = 0.2  # share of the time limit (of ten seconds at most) after which a rate is believed
 
 
 def _bar(resources: Resources, items: Iterable[Any] | None = None, **options: Any) -> Any:
@@ -54,38 +52,19 @@ def progress(
 
 
 class Meter:
-    """Counts rows that a model has answered, shows them, stops what takes far longer than ``planned`` seconds (M13)."""
+    """Shows how many rows a model has answered, or how many steps of other work are done."""
 
     def __init__(
-        self,
-        resources: Resources,
-        total: int,
-        planned: float | None = None,
-        desc: str = "evaluations",
-        unit: str = "rows",
+        self, resources: Resources, total: int, desc: str = "evaluations", unit: str = "rows"
     ) -> None:
-        self.limit, self.total, self.planned = resources.max_seconds, total, planned
-        self.done, self.begin = 0.0, time.perf_counter()
         self._bar = _bar(
             resources, desc=desc, total=total or None, unit=f" {unit}", unit_scale=True
         )
 
     def __call__(self, rows: float) -> None:
         """Take note of so many more rows."""
-        self.done += rows
         if self._bar is not None:
             self._bar.update(rows)
-        spent = time.perf_counter() - self.begin
-        if self.planned is None or self.limit is None or spent < EARLY * min(self.limit, 10.0):
-            return
-        whole = spent * self.total / self.done
-        if whole > max(2 * self.planned, self.limit):
-            text = f"the model takes about {duration(whole)} for {self.total:,} rows, not {duration(self.planned)}."
-            error = TooSlowError(
-                text, code="M13", argument="resources", hint="Use fewer rows (max_samples=)."
-            )
-            error.per_row = whole / self.total
-            raise error
 
     def close(self) -> None:
         """Take the bar away."""

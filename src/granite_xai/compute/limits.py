@@ -9,7 +9,9 @@ from typing import Literal
 
 from granite_xai.base.errors import ResourceError, choose, real_number, whole_number
 
-_FEWER = "fewer rows (max_samples=), fewer columns (features=), a grid (Resources(max_grid=64))"
+_FEWER = (
+    "fewer rows (max_samples=), fewer columns (features=), fewer values (Resources(max_grid=8))"
+)
 
 
 @dataclass(frozen=True)
@@ -94,12 +96,6 @@ def model_row_budget(resources: Resources) -> int:
     return MODEL_ROWS if resources.max_evaluations is None else resources.max_evaluations
 
 
-class TooSlowError(ResourceError):
-    """The model takes far longer than planned, and than the limit: ``per_row`` seconds a row."""
-
-    per_row = 0.0
-
-
 def require_supported(resources: Resources) -> None:
     """Refuse a device that is not there, naming what is missing, before the model is asked (R08)."""
     missing = None if resources.device == "cpu" else _missing_for_cuda()
@@ -125,12 +121,11 @@ def _missing_for_cuda() -> str | None:
     )
 
 
-def require_evaluations(resources: Resources, rows: int, seconds: float | None = None) -> None:
+def require_evaluations(resources: Resources, rows: int) -> None:
     """Refuse a plan that sends more rows to the model than allowed, with the numbers and the remedies (M13)."""
     if resources.max_evaluations is None or rows <= resources.max_evaluations:
         return
-    time = "" if seconds is None else f", about {duration(seconds)} of the model's time"
-    message = f"the plan sends {rows:,} rows to the model{time}; max_evaluations allows {resources.max_evaluations:,}."
+    message = f"the plan sends {rows:,} rows to the model; max_evaluations allows {resources.max_evaluations:,}."
     raise too_little(message, f"max_evaluations={rows}", "M13")
 
 
@@ -150,13 +145,6 @@ def too_little(message: str, limit: str, code: str = "D33") -> ResourceError:
 def size(count: int) -> str:
     """Bytes as a person reads them."""
     return f"{count / 2**20:,.1f} MiB" if count >= 2**20 else f"{count:,} bytes"
-
-
-def duration(seconds: float) -> str:
-    """Seconds as a person reads them."""
-    if seconds < 120:
-        return f"{seconds:.2g} s" if seconds < 10 else f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"
 
 
 BLOCK = 2**26  # bytes of one working block where nobody sets a limit

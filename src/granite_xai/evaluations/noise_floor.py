@@ -31,7 +31,6 @@ class Probe:
     moved: float  # when every float moves one representable value up or down, the larger of two medians
     mutates: bool  # whether the model wrote into its input
     seconds_per_row: float
-    seconds_per_call: float = 0.0
     refused: bool = False  # whether it failed on moved values, as lookups do
     others: tuple[Probe, ...] = ()  # of further outputs
 
@@ -49,7 +48,8 @@ def probe(predictor: Predictor, table: Table, diagnostics: Diagnostics | None = 
     gaps = (again - first, back[:, ::-1] - first[:, :_REVERSED])
     figures = np.stack([*(np.max(np.abs(each), axis=1) for each in gaps), medians], axis=1).tolist()
     every = [
-        Probe(a, b, c, watch.mutated, *watch.costs(), refused is not None) for a, b, c in figures
+        Probe(a, b, c, watch.mutated, watch.seconds_per_row(), refused is not None)
+        for a, b, c in figures
     ]
     if refused is not None and diagnostics is not None:  # it may as well fail at random
         diagnostics.note("failed_on_moved_values", refused)
@@ -79,13 +79,12 @@ class _Watch:
         self.mutated = self.mutated or not _equal(sent[0], build(slice(None)))
         return values
 
-    def costs(self) -> tuple[float, float]:
-        """Seconds a row and seconds a call, from the line through a small and a large call."""
+    def seconds_per_row(self) -> float:
+        """Seconds a row, from the line through a small and a large call."""
         large, small = min(self.timings[:2], key=itemgetter(1)), self.timings[2]
         if large[0] == small[0]:
-            return min(large[1], small[1]) / large[0], 0.0
-        per_row = max(large[1] - small[1], 0.0) / (large[0] - small[0])
-        return per_row, max(small[1] - small[0] * per_row, 0.0)
+            return min(large[1], small[1]) / large[0]
+        return max(large[1] - small[1], 0.0) / (large[0] - small[0])
 
 
 def _equal(sent: Any, fresh: Any) -> bool:
@@ -163,6 +162,13 @@ def inconstancy(error: float, changed: float, spread: float, float32: bool) -> s
     within = f"within the fit (standard deviation of its predictions: {spread:.3g})"
     why = "they depend on the length of the batch, or the model changes."
     return f"M09: the model's answers for the same rows differ by up to {changed:.3g} {within}: {why} {_ENTERS}"
+
+
+def large_integers(changed: float) -> str:
+    """The warning of a model that tells integers apart which float64 cannot hold (D20)."""
+    text = f"D20: the model's answers differ by up to {changed:.3g} for rows that differ only in integers beyond 2^53. "
+    text += "float64 cannot hold these integers, so that such rows count as equal here. "
+    return text + f"{_ENTERS} Subtract an offset from the column, or make it a category."
 
 
 def delta(found: Probe, scale: float, float32: bool) -> float:

@@ -23,8 +23,9 @@ from granite_xai.tables import Column, Table
 CELLS = 16  # values that stand for a column
 # Pilot rows and values of a column, from the finest pilot to the coarsest.
 PILOTS = ((64, 512), (64, 256), (64, 128), (32, 128), (32, 64), (16, 64), (16, 32), (8, 32))
-RARE_LEVELS = 2048  # levels beyond the pilot that are asked about one by one, at most
+RARE_LABELS = 4  # labels beyond the pilot that are asked about, for each value of the pilot
 FLAT = 1e-6  # share of the predictions' variance below which interactions do not decide on cells
+MAIN_EFFECT = 1e-3  # weight of the mean curve beside interactions: it decides where there are none
 RIDGE = (
     1e-3  # share of the pilot curves' variance that values may miss when curves are drawn between
 )
@@ -169,6 +170,23 @@ class LearnedValues:
         return LearnedValues(bare, self.pilot_rows)
 
 
+def expected_values(table: Table, positions: Sequence[int], cells: int) -> LearnedValues:
+    """As many cells as a pilot would choose: what they take is known before the model is asked."""
+    expected = {}
+    for position in positions:
+        column = table.columns[position]
+        n_levels = len(column.levels)
+        if n_levels > cells:
+            cell_of_level = np.arange(n_levels) * cells // n_levels
+            expected[position] = ValueCells(
+                column=column,
+                cell_of_level=cell_of_level,
+                standing=np.unique(cell_of_level, return_index=True)[1],
+                curves=(),
+            )
+    return LearnedValues(expected)
+
+
 def n_values(column: Column, cells: int) -> int:
     """Values at which the model is asked about a column: all, or one a cell; missing is a value."""
     return min(len(column.levels), cells) + int(column.missing.any())
@@ -177,16 +195,24 @@ def n_values(column: Column, cells: int) -> int:
 def pilot_size(columns: Sequence[Column], cells: int, budget: float) -> tuple[int, int]:
     """Rows and values of the finest pilot that sends no more rows to the model than a budget."""
     for n_rows, most_values in PILOTS:
-        if n_rows * sum(pilot_values(column, cells, most_values) for column in columns) <= budget:
+        if pilot_cost(columns, cells, n_rows, most_values) <= budget:
             return n_rows, most_values
     return PILOTS[-1]
 
 
-def pilot_values(column: Column, cells: int, most: int) -> int:
-    """Values of a column that the pilot asks about; none where every value is evaluated."""
-    if len(column.levels) <= cells:
-        return 0
-    return min(len(column.levels), most)
+def pilot_cost(columns: Sequence[Column], cells: int, n_rows: int, most_values: int) -> int:
+    """Rows that a pilot sends to the model, at most; none for columns whose values are all evaluated."""
+    cost = 0
+    for column in columns:
+        n_levels = len(column.levels)
+        if n_levels <= cells:
+            continue
+        if column.is_ordered:
+            cost += n_rows * min(n_levels, most_values + 2)  # the ends of the column as well
+        else:
+            n_rare = min(max(n_levels - most_values, 0), RARE_LABELS * most_values)
+            cost += n_rows * min(n_levels, most_values) + n_rare * (1 + cells)
+    return cost
 
 
 def learn_values(
@@ -250,21 +276,24 @@ def _learn_column(
         np.bincount(nearest[seen], weights=mass[seen], minlength=len(asked)),
         np.finfo(np.float64).tiny,
     )
-    interactions = _interactions(curves, value_mass)
+    features = _features(curves, value_mass)
     floor = FLAT * float(np.sum([np.var(own) for own in curves])) * len(pilot)
     if column.is_ordered:
-        cell_of_value = merge_neighbours(interactions, value_mass, cells, floor)
+        cell_of_value = merge_neighbours(features, value_mass, cells, floor)
     else:
-        cell_of_value = merge_any(interactions, value_mass, cells, floor)
+        cell_of_value = merge_any(features, value_mass, cells, floor)
     n_cells = int(cell_of_value.max()) + 1
     typical = np.array(
-        [_most_typical(interactions, value_mass, cell_of_value == cell) for cell in range(n_cells)]
+        [_most_typical(features, value_mass, cell_of_value == cell) for cell in range(n_cells)]
     )
     cell_of_level = np.full(len(column.levels), -1, dtype=np.intp)
     cell_of_level[seen] = cell_of_value[nearest[seen]]
     if not seen.all():
         rare = np.flatnonzero(~seen)
-        cell_of_level[rare] = _join_rare(column, rare, carriers, asked[typical], ask, value_mass)
+        largest = int(np.argmax(np.bincount(cell_of_value, weights=value_mass)))
+        cell_of_level[rare] = largest
+        rare = rare[: RARE_LABELS * most]
+        cell_of_level[rare] = _join_rare(column, rare, carriers, asked[typical], ask)
     return ValueCells(
         column=column,
         cell_of_level=cell_of_level,
@@ -350,26 +379,29 @@ def _curves(position: int, pilot: IntArray, donors: IntArray, ask: Ask) -> Float
     return predictions.reshape(len(predictions), len(donors), len(pilot))
 
 
-def _interactions(curves: FloatArray, mass: FloatArray) -> FloatArray:
-    """Curves without what belongs to the row or to the value alone, (n_values, outputs × rows).
+def _features(curves: FloatArray, mass: FloatArray) -> FloatArray:
+    """By what values are told apart, (n_values, outputs × (rows + 1)).
 
-    Each output counts by its own spread.
+    For each output the interactions (curves without what belongs to the row or to the value alone)
+    and, with little weight, the mean curve. Each output counts by its own spread.
     """
     shares = mass / mass.sum()
     by_row = np.einsum("v,ovr->or", shares, curves)
     centred = curves - by_row[:, None, :]
-    centred = centred - centred.mean(axis=2, keepdims=True)
+    main_effect = centred.mean(axis=2, keepdims=True)
+    weight = np.sqrt(MAIN_EFFECT * curves.shape[2])  # as much as that in every row
+    features = np.concatenate([centred - main_effect, weight * main_effect], axis=2)
     if len(curves) > 1:
         spread = curves.std(axis=(1, 2))
-        centred = centred / np.where(spread > 0.0, spread, 1.0)[:, None, None]
-    return np.asarray(centred.transpose(1, 0, 2).reshape(curves.shape[1], -1))
+        features = features / np.where(spread > 0.0, spread, 1.0)[:, None, None]
+    return np.asarray(features.transpose(1, 0, 2).reshape(curves.shape[1], -1))
 
 
-def _most_typical(interactions: FloatArray, mass: FloatArray, members: BoolArray) -> int:
-    """The value of a cell that is nearest to the cell's mean curve."""
+def _most_typical(features: FloatArray, mass: FloatArray, members: BoolArray) -> int:
+    """The value of a cell that is nearest to the cell's mean."""
     inside = np.flatnonzero(members)
-    mean = mass[inside] @ interactions[inside] / mass[inside].sum()
-    distances = np.square(interactions[inside] - mean).sum(axis=1)
+    mean = mass[inside] @ features[inside] / mass[inside].sum()
+    distances = np.square(features[inside] - mean).sum(axis=1)
     # Values that interact alike: the one in the middle of them.
     alike = inside[distances <= distances.min() * (1.0 + 1e-9) + 1e-300]
     return int(alike[len(alike) // 2])
@@ -436,21 +468,13 @@ def merge_any(curves: FloatArray, mass: FloatArray, n_cells: int, floor: float) 
 
 
 def _join_rare(
-    column: Column,
-    rare: IntArray,
-    carriers: IntArray,
-    standing: IntArray,
-    ask: Ask,
-    value_mass: FloatArray,
+    column: Column, rare: IntArray, carriers: IntArray, standing: IntArray, ask: Ask
 ) -> IntArray:
     """Cells of labels that the pilot did not ask about: where a row of theirs is predicted alike."""
-    cells = np.full(len(rare), int(np.argmax(value_mass[: len(standing)])), dtype=np.intp)
-    asked = rare[:RARE_LEVELS]
-    rows = carriers[asked]
+    rows = carriers[rare]
     own = ask(rows, rows, column.position)  # (outputs, rare)
     base = np.tile(rows, len(standing))
     donors = np.repeat(carriers[standing], len(rows))
     at_cells = ask(base, donors, column.position).reshape(len(own), len(standing), len(rows))
-    distances = np.square(at_cells - own[:, None, :]).sum(axis=0)
-    cells[: len(asked)] = np.argmin(distances, axis=0)
-    return cells
+    distances = np.square(at_cells - own[:, None, :]).sum(axis=0)  # (cells, rare)
+    return np.asarray(np.argmin(distances, axis=0))

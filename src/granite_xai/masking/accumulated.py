@@ -103,6 +103,12 @@ class AleIntervals:
     def __post_init__(self) -> None:
         if not len(self.parts):
             object.__setattr__(self, "parts", self.edges)
+        ascending = all(np.all(np.diff(each) > 0) for each in (self.edges, self.parts))
+        if not ascending or len(self.edges) < 2 or not np.isin(self.edges, self.parts).all():
+            raise ValueError("its edges and parts are not places in ascending order")
+        inside = self.parts[0] >= 0 and self.parts[-1] < len(self.fitted.levels)
+        if not inside or len(self.parts) != self.ends.n_rows:
+            raise ValueError("its parts are not levels of the column, one for each end")
 
     def points(self, column: Column) -> tuple[IntArray, IntArray, IntArray]:
         """Place of each row (see `Steps`), the first point at which it is predicted, and how many there are."""

@@ -26,6 +26,7 @@ def read_target(
     predictor: Predictor,
     needed: bool = True,
     probability_loss: str | None = None,
+    asked: str = "a question about risk",
 ) -> FloatArray | None:
     """The target as numbers, for a classifier 1 where it is the explained class and 0 elsewhere; None: not needed."""
     if needed and predictor.outputs and y is not None:  # a column for each output
@@ -40,7 +41,7 @@ def read_target(
             own = [getattr(y, "iloc", np.asarray(y))[:, k] for k in range(len(ones))]
         each = zip(own, ones, strict=True)
         read: Any = [
-            read_target(column, table, one, True, probability_loss) for column, one in each
+            read_target(column, table, one, True, probability_loss, asked) for column, one in each
         ]
         return np.stack(read, axis=1)
     if not needed:
@@ -48,7 +49,8 @@ def read_target(
             _check_length(y, table)
         return None
     if y is None:
-        raise _wrong("behavior='risk' needs y.", "T01", "Pass the target as the second argument.")
+        text = f"{asked} needs y: it is about losses, and a loss compares a prediction with the target."
+        raise _wrong(text, "T01", "Pass the target as the second argument.")
     if (
         probability_loss is not None and not predictor.is_probability
     ):  # a loss that is asked for and needs them

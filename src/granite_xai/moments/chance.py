@@ -14,6 +14,7 @@ with the eigenvalues of ``K S K V`` as variances.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 from scipy import stats
@@ -21,6 +22,7 @@ from scipy import stats
 from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.moments.statistics import (
     FullAgainstPure,
+    divided,
     swapped,
     trace_of_product,
     unpacked,
@@ -78,6 +80,12 @@ def chance_bar(
     levels : sequence of float
         Probabilities not to exceed the bar.
     """
+    # Eigenvalues are read from matrices in which interactions stand beside ones: in their own unit
+    # they are of the same size, whatever the unit of the predictions is.
+    unit = max(float(np.abs(each.factors.row_factors).max(initial=0.0)) for each in sets)
+    if unit == 0.0:
+        return [0.0 for _ in levels]
+    sets = [_in_unit(each, unit) for each in sets]
     stacked = np.column_stack([each.vectors() for each in sets])
     covariance = mean_covariance(stacked, sets[0].weights, clusters)
     # K S K = A A' by blocks: the eigenvalues of A' V A are those of K S K V, and it is symmetric.
@@ -88,7 +96,21 @@ def chance_bar(
     for root, end, width in zip(roots, ends, widths, strict=True):
         stretched[end - root.shape[0] : end, width - root.shape[1] : width] = root
     variances = np.linalg.eigvalsh(stretched.T @ covariance @ stretched)
-    return [squares_quantile(np.maximum(variances, 0.0), level) for level in levels]
+    variances = np.maximum(variances, 0.0)
+    return [unit**2 * squares_quantile(variances, level) for level in levels]
+
+
+def _in_unit(statistics: FullAgainstPure, unit: float) -> FullAgainstPure:
+    """The same with interactions as multiples of a unit."""
+    factors = statistics.factors
+    return replace(
+        statistics,
+        factors=replace(
+            factors,
+            interaction=factors.interaction / unit,
+            row_factors=factors.row_factors / unit,
+        ),
+    )
 
 
 def _root(matrix: FloatArray) -> FloatArray:
@@ -129,8 +151,7 @@ def chance_by_region(
         Rows of each region.
     """
     size = 2 * statistics.rank + 2
-    mass = np.maximum(sums[..., 0, -1], np.finfo(float).tiny)
-    moments = unpacked(sums[..., 0, :] / mass[..., None], size)
+    moments = unpacked(divided(sums[..., 0, :], sums[..., 0, -1]), size)
     turned = swapped(moments, statistics.rank)  # S K
     trace = trace_of_product(turned, turned)
     return np.asarray((trace - statistics.gap_or_loss(sums)) / np.maximum(counts - 1.0, 1.0))

@@ -17,6 +17,7 @@ from granite_xai.base.files import check_size, entry, read_json, require, write_
 from granite_xai.estimator import Granite, fitted_view
 from granite_xai.explanation import Explanation
 from granite_xai.new_rows import Evaluation
+from granite_xai.persistence.findings import check_findings
 from granite_xai.persistence.fitted import (
     granite_from_dict,
     granite_to_dict,
@@ -160,6 +161,7 @@ def load(path: str | os.PathLike[str], model: Any = None, verify: bool = True) -
         if _TIMES in data:
             require(list(data)[-1] == _TIMES, _TIMES, "are not the last entry of the file")
             put_back(granite.diagnostics_, data[_TIMES], _TIMES)
+            check_findings(granite.diagnostics_, _TIMES)
         return granite
     content = without_unit(content, "ratios")
     found: Explanation | Evaluation = structure(table).read(content, _KINDS[kind], kind)
@@ -247,7 +249,7 @@ def _check(found: Explanation | Evaluation, place: str) -> None:
     require(found.sets and found.parts, place, "has no sets or no parts")
     for i, part in enumerate(found.parts):
         rows = () if part.rows is None else part.rows.shape
-        shape = (*rows, len(found.sets))
+        shape = (*rows, len(part.sets or found.sets))
         right = (
             part.region >= 0
             and len(rows) < 2

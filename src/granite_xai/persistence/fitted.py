@@ -31,6 +31,7 @@ from granite_xai.fit_options import chosen_influence
 from granite_xai.interaction import INTERACTIONS, Partial
 from granite_xai.masking import MASKINGS, bins
 from granite_xai.models import Predictor, as_predictor, together
+from granite_xai.persistence.findings import check_by_question, check_findings
 from granite_xai.persistence.fingerprint import (
     Detached,
     Fingerprint,
@@ -52,6 +53,7 @@ from granite_xai.tables import (
 )
 
 THE_TABLE = "the table of this file"
+_LEVELS = {"confidence": "level", "estimate": "confidence_level"}  # where each has its level
 _KNOWN = ("table", "predictor", "comparisons", "fingerprint", "outputs", "additive")
 MAX_TERMS = (
     2**24
@@ -123,6 +125,11 @@ def _forms(table: Table) -> dict[Any, Form]:
         )
         return frozenset(found)
 
+    def read_rows(data: Any, place: str) -> Table:
+        if isinstance(data, str) and data == THE_TABLE:
+            return table
+        return rows_from_dict(data, table, place)
+
     return {
         Column: Form(lambda value, _: value.position, column),
         Coalition: Form(lambda value, _: " ".join(map(str, sorted(value))), coalition),
@@ -131,7 +138,7 @@ def _forms(table: Table) -> dict[Any, Form]:
         ),
         Table: Form(
             lambda value, _: THE_TABLE if value is table else rows_to_dict(value),
-            lambda data, place: table if data == THE_TABLE else rows_from_dict(data, table, place),
+            read_rows,
         ),
     }
 
@@ -209,6 +216,7 @@ def granite_from_dict(data: dict[str, Any], model: Any, table: Table, place: str
         part("questions", list[Resolution], list),
     )
     fingerprint.require_rows_of(table, f"{place}.model")
+    check_findings(findings, f"{place}.diagnostics")
     seed = entry(findings, "seed", int, f"{place}.diagnostics")
     questions, outputs = (
         _questions(granite, resolutions, seed, predictor, table, place),
@@ -244,6 +252,8 @@ def granite_from_dict(data: dict[str, Any], model: Any, table: Table, place: str
             device=limits.device,
         )
         findings[LOADED] = {"compared_predictions": fingerprint.check(predictor, table)}
+    labels_asked = [each.question.label for each in questions]
+    check_by_question(findings, labels_asked, f"{place}.diagnostics")
     fitted = without_unit(entry(data, "fitted", dict, place), "exponent")
     names = SurrogateFit.__dataclass_fields__
     own, rest = (
@@ -372,6 +382,15 @@ def _check(found: FitResult, place: str) -> None:
     for name in ("remaining", "fidelity", "global_fidelity"):
         figure = getattr(found if name == "remaining" else additive, name)
         require(math.isfinite(figure), f"{place}.{name}", "is not a finite number")
+    for name in ("confidence", "estimate"):
+        figure = getattr(found, name)
+        level = 0.5 if figure is None else getattr(figure, _LEVELS[name])
+        require(0 < level < 1, f"{place}.{name}", f"has the level {level:g}, not one in (0, 1)")
+    if found.estimate is not None:
+        ends = [(found.estimate.low, found.estimate.high)]
+        ends.append((found.estimate.disagreement_low, found.estimate.disagreement_high))
+        right = all(math.isnan(low) == math.isnan(high) for low, high in ends)
+        require(right, f"{place}.estimate", "has an interval with one end")
     require(
         partition.names == found.table.names,
         f"{place}.partition.names",
@@ -383,12 +402,18 @@ def _check(found: FitResult, place: str) -> None:
         f"{place}.surrogate.regions",
         f"are not {len(partition)}, or have effects of no columns",
     )
-    for k, region in enumerate(surrogate.regions):
+    scopes = [(f"regions[{k}]", region) for k, region in enumerate(surrogate.regions)]
+    if additive.everywhere is not None:
+        scopes.append(("everywhere", additive.everywhere))
+    single = [min(own[0]) for own in surrogate.effects if len(own) == 1 and len(own[0]) == 1]
+    for scope, region in scopes:
+        require(math.isfinite(region.mean), f"{place}.surrogate.{scope}.mean", "is not a number")
+        drawn = [curve.column.position for curve in region.curves]
+        right = drawn == single
+        require(right, f"{place}.surrogate.{scope}.curves", "are not one for each single column")
         for i, curve in enumerate(region.curves):
-            right, here = (
-                are_numbers(curve.effects, len(curve.column.levels) + 1),
-                f"regions[{k}].curves[{i}].effects",
-            )
+            right = are_numbers(curve.effects, len(curve.column.levels) + 1)
+            here = f"{scope}.curves[{i}].effects"
             require(right, f"{place}.surrogate.{here}", "are not one number for each level")
     for name in found.learned:  # becomes an attribute: no name of ours may be among them
         right = (

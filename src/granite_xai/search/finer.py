@@ -15,6 +15,7 @@ from granite_xai.tables import Table
 
 SHARPENED_COLUMNS = 3  # columns whose best cut is sharpened
 TRIED_BETWEEN = 256  # values between two cuts that are tried at once
+SAME_SCORE = 1e-10  # scores this close are the same (C15)
 Score = Callable[[list[Candidate]], FloatArray]
 
 
@@ -56,7 +57,13 @@ class FinerCuts:
         if column.kind not in ("nominal", "boolean"):
             codes = np.append(cut_codes(counts[1:], most + 1), cut.code)
             family = ordered(column, counts, np.unique(np.maximum(codes, 0)))
-        return thinned(family.enough(counts, self.min_samples), 2 * most)
+        options = family.enough(counts, self.min_samples)
+        kept = {option.number for option in thinned(options, 2 * most)}
+        present = counts > 0
+        for option in options:
+            if np.array_equal(option.left[present], cut.left[present]):
+                kept.add(option.number)
+        return [options[number] for number in sorted(kept)]
 
     def between(
         self, rows: IntArray, known: Sequence[Candidate], best: Candidate, most: int
@@ -94,10 +101,16 @@ class FinerCuts:
         found = []
         for group in groups[:SHARPENED_COLUMNS]:
             known = [options[k] for k in group]
-            quantile_cut = best = known[best_of(scores[group])]
+            place = best_of(scores[group])
+            quantile_cut = best = known[place]
+            least = float(scores[group][place])
             finer = self.between(rows, known, best, TRIED_BETWEEN)
             while finer:
-                best = finer[best_of(score(finer))]
+                finer_scores = score(finer)
+                place = best_of(finer_scores)
+                if finer_scores[place] < least - SAME_SCORE:
+                    best = finer[place]
+                    least = float(finer_scores[place])
                 known += finer
                 finer = self.between(rows, known, best, TRIED_BETWEEN)
             if best is not quantile_cut:

@@ -362,8 +362,10 @@ class Growth:
         key = node.rows.tobytes()
         if key not in self.gains:
             options = self.candidates(node.rows, node.evaluations())
+            # Twice as many nodes a level share the error.
+            error = self.problem.gain_error / 2**node.depth
             self.gains[key] = bool(options) and split_beyond_chance(
-                self.problem, self.tables, node.rows, options, self.problem.gain_error
+                self.problem, self.tables, node.rows, options, error
             )
         return self.gains[key]
 
@@ -656,7 +658,7 @@ def gains_of_questions(
             continue
         loss = None if question.first.behavior.per_row else question.loss
         tables = RegionTables(
-            sets=tuple(SetShare(own.shortened(), loss, 1.0) for own in statistics),
+            sets=tuple(SetShare(own.shortened(), loss, 1.0, number) for own in statistics),
             total_mass=problem.shares.total,
             by_mass=problem.shares.by_mass,
             min_samples=settings.min_samples_leaf // 2,

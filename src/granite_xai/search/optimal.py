@@ -12,6 +12,7 @@ import numpy as np
 from granite_xai.base.errors import InputError
 from granite_xai.base.typing import IntArray
 from granite_xai.base.wording import percent
+from granite_xai.moments.factors import KEPT_BY_SEARCH
 from granite_xai.search.candidates import Candidate, cuts_of
 from granite_xai.search.finer import by_column, thinned
 from granite_xai.search.lookahead import LEFT, NO_CUT, RIGHT, CutTree, SideCosts, TwoLevels
@@ -30,6 +31,7 @@ class Optimum:
     tree: CutTree
     n_cuts: int  # of a column, at most
     all_cuts: bool  # whether these are all cuts of the node
+    all_directions: bool  # whether costs are exact, not by the strongest directions of interactions
 
     def certificate(self, found: float, kept: str, corrected: bool) -> dict[str, Any]:
         """What is proven of all trees of two levels, and which tree was kept.
@@ -49,6 +51,8 @@ class Optimum:
         basis = "that the fitting rows show, not corrected for chance"
         if corrected:
             basis = "without what chance adds"
+        if not self.all_directions:
+            basis += f", by factors that keep {percent(KEPT_BY_SEARCH)} of each interaction"
         text = (
             f"No tree of depth 2 over {where} leaves less than {percent(self.cost)} (shares of the "
             f"disagreement {basis}, plus the price of each region)."
@@ -97,7 +101,13 @@ def best_two_levels(
     while _turn_chance_splits_into_leaves(problem, tables, rows, levels, costs):
         pass  # each turn changes the costs: another tree may be the best now
     cost, tree = levels.trees(costs)[0]
-    return Optimum(cost=cost, tree=tree, n_cuts=most, all_cuts=most >= longest)
+    return Optimum(
+        cost=cost,
+        tree=tree,
+        n_cuts=most,
+        all_cuts=most >= longest,
+        all_directions=tables.all_directions,
+    )
 
 
 def _turn_chance_splits_into_leaves(

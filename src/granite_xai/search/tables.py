@@ -18,12 +18,12 @@ from granite_xai.base.typing import Elementwise, FloatArray, IntArray
 from granite_xai.compute import in_threads, resolve_jobs
 from granite_xai.disagreement import ResolvedQuestion
 from granite_xai.engine.splits import Cut
-from granite_xai.moments.chance import chance_by_region
+from granite_xai.moments.chance import chance_by_region, swapped_moments
 from granite_xai.moments.statistics import FullAgainstPure, Statistics
 from granite_xai.search.problem import Problem
 
 NODES_KEPT = 4  # tables of nodes that are kept for the next question about the same rows
-NEGLIGIBLE = 1e-3  # share of a node's disagreement below which a set decides nothing there
+NEGLIGIBLE = 1e-3  # share of all squared gaps between two rows below which a set decides nothing
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,10 +33,11 @@ class SetShare:
     statistics: Statistics
     loss: Elementwise | None  # of the gap of a region; None: the statistics give a mean squared gap
     factor: float
+    question: int  # number of the question
 
     def take(self, rows: IntArray) -> SetShare:
         """Only some of the rows."""
-        return SetShare(self.statistics.take(rows), self.loss, self.factor)
+        return SetShare(self.statistics.take(rows), self.loss, self.factor, self.question)
 
     def disagreement(self, sums: FloatArray) -> FloatArray:
         """Its weighted disagreement in regions, from their sums (..., n_bins, n_products)."""
@@ -99,6 +100,8 @@ class RegionTables:
         Threads, over the sets.
     corrected : bool
         Whether what sampling noise adds is taken off.
+    all_directions : bool
+        Whether the sets have all directions of their interactions, so that tables are exact.
     recent : dict
         Tables of the nodes that were asked for last, by their rows.
     """
@@ -109,16 +112,22 @@ class RegionTables:
     min_samples: int
     n_jobs: int | None = None
     corrected: bool = False
+    all_directions: bool = True
     recent: dict[bytes, NodeTables] = field(default_factory=dict)
 
     def of_node(self, rows: IntArray) -> NodeTables:
-        """The tables of the rows of a node; sets that show next to nothing there are left out."""
+        """The tables of the rows of a node; sets that show next to nothing in any part are left out."""
         key = rows.tobytes()
         if key not in self.recent:
-            sets = [NodeSet.of(each, rows) for each in self.sets]
-            sizes = np.array([each.whole() for each in sets])
-            chosen = sizes > NEGLIGIBLE * sizes.sum()
-            kept = tuple(each for each, counts in zip(sets, chosen, strict=True) if counts)
+            sets = [each.take(rows) for each in self.sets]
+            sizes = np.array([_squared_pair_gaps(each) for each in sets])
+            total = sizes[np.isfinite(sizes)].sum()
+            chosen = sizes > NEGLIGIBLE * total
+            kept = tuple(
+                NodeSet(each, each.statistics.products())
+                for each, counts in zip(sets, chosen, strict=True)
+                if counts
+            )
             while len(self.recent) >= NODES_KEPT:
                 del self.recent[next(iter(self.recent))]
             self.recent[key] = NodeTables(self, kept, len(rows))
@@ -140,17 +149,21 @@ class NodeSet:
     share: SetShare
     products: FloatArray
 
-    @classmethod
-    def of(cls, share: SetShare, rows: IntArray) -> NodeSet:
-        """The rows of a node, out of all."""
-        own = share.take(rows)
-        return cls(own, own.statistics.products())
 
-    def whole(self) -> float:
-        """The disagreement of all rows as one region."""
-        statistics = self.share.statistics
-        (sums,) = sums_by_cell(self.products, [statistics.bin_numbers], [statistics.n_bins])
-        return abs(float(self.share.disagreement(sums)))
+def _squared_pair_gaps(each: SetShare) -> float:
+    """Mean square of the gaps of one row against another; infinite: the question has no such gaps.
+
+    The gap of a row in a part is a mean of its gaps against rows, so that these limit what any part
+    shows. The disagreement of the node itself does not: gaps may cancel there, and not in its parts.
+    With ``gap[n, m] = z[n]' K z[m]`` the mean square is ``trace(K S K S)``.
+    """
+    statistics = each.statistics
+    if not isinstance(statistics, FullAgainstPure):
+        return np.inf
+    vectors = statistics.vectors()
+    shares = statistics.weights / statistics.weights.sum()
+    moments = (vectors * shares[:, None]).T @ vectors
+    return each.factor * float(np.sum(swapped_moments(statistics) * moments))
 
 
 @dataclass(frozen=True, eq=False)
@@ -185,10 +198,20 @@ class NodeTables:
         tables = []
         for number, count in enumerate(counts):
             total = np.zeros(count.shape)
-            for leaves_of_set in by_set:
-                total = total + leaves_of_set[number]
+            for of_question in self._by_question([leaves[number] for leaves in by_set]):
+                total = total + of_question
             tables.append(np.where(count < self.settings.min_samples, np.inf, total))
         return tables
+
+    def _by_question(self, by_set: Sequence[FloatArray]) -> list[FloatArray]:
+        """What each question leaves, from what its sets leave; corrected for noise never less than 0."""
+        sums: dict[int, FloatArray] = {}
+        for each, leaves in zip(self.sets, by_set, strict=True):
+            question = each.share.question
+            sums[question] = sums.get(question, 0.0) + leaves
+        if self.settings.corrected:
+            return [np.maximum(leaves, 0.0) for leaves in sums.values()]
+        return list(sums.values())
 
     def _set_tables(
         self,
@@ -212,8 +235,7 @@ class NodeTables:
             sums = sums.reshape(*sums.shape[:-1], n_bins, -1)
             leaves = each.share.disagreement(sums)
             if self.settings.corrected and isinstance(statistics, FullAgainstPure):
-                added = each.share.factor * chance_by_region(statistics, sums, count)
-                leaves = np.maximum(leaves - added, 0.0)
+                leaves = leaves - each.share.factor * chance_by_region(statistics, sums, count)
             if self.settings.by_mass:
                 leaves = leaves * sums[..., -1].sum(axis=-1) / self.settings.total_mass
             found.append(leaves)
@@ -254,18 +276,21 @@ def region_tables(
     if len(problem.statistics) != len(problem.shares.comparisons):
         return None  # measures of a partitioner of its own
     sets: list[SetShare] = []
+    all_directions = True
     shares = problem.shares
     factors = shares.factors
     if corrected and problem.chance is not None:
         factors = problem.chance.factors
     counted = zip(shares.comparisons, problem.statistics, factors.tolist(), strict=True)
-    for question, statistics, factor in counted:
+    for number, (question, statistics, factor) in enumerate(counted):
         if factor == 0.0:
             continue
         if statistics is None or not isinstance(question, ResolvedQuestion):
             return None
         loss = None if question.first.behavior.per_row else question.loss
-        sets += [SetShare(own.shortened(), loss, factor) for own in statistics]
+        for own in statistics:
+            sets.append(SetShare(own.shortened(), loss, factor, number))
+            all_directions &= own.rank == own.factors.search_rank
     return RegionTables(
         sets=tuple(sets),
         total_mass=shares.total,
@@ -273,4 +298,5 @@ def region_tables(
         min_samples=min_samples,
         n_jobs=problem.n_jobs,
         corrected=corrected,
+        all_directions=all_directions,
     )

@@ -118,11 +118,10 @@ def _column(facts: ColumnFacts, position: int, place: str) -> Column:
     require(
         right, f"{place}.levels", f"has the dtype {levels.dtype}, which no {facts.kind} column has"
     )
-    require(
-        facts.kind != "ordinal" or facts.order is not None,
-        f"{place}.order",
-        "is not a list of labels",
-    )
+    if facts.kind == "ordinal":
+        require(facts.order is not None, f"{place}.order", "is not a list of labels")
+        placed = set(levels.tolist()) <= set(facts.order or ())
+        require(placed, f"{place}.order", "has no place for some of the levels")
     gap = {"O": None, "f": np.nan}.get(levels.dtype.kind, "NaT")
     values = np.append(levels, np.array([gap], dtype=levels.dtype)) if facts.missing else levels
     own = (facts.order, facts.integer, facts.declared, facts.passes)

@@ -242,7 +242,9 @@ def read_table(
     )
     if missing == "error":
         require_present(table, argument=argument)
-    why = "holds integers beyond 2^53; neighbours that float64 cannot tell apart count as equal."
+    why = (
+        "holds integers beyond 2^53, which float64 cannot hold exactly: neighbours count as equal."
+    )
     remedy = "Subtract an offset, or make it a category."
     inexact = (
         c

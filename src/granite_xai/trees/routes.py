@@ -130,10 +130,7 @@ WORTH_COMPILING = (
     2 * 10**7
 )  # leaves times rows times matrices from which the compiled walk is worth loading (0.1 s)
 WALKED = 1.7  # steps of the model's own predict that take as long as a leaf of the compiled walk (deep forests)
-MOST_PAIRS = {
-    True: 10**12,
-    False: 2 * 10**10,
-}  # leaves times pairs of rows for attributions, compiled and not
+MOST_PAIRS = 2 * 10**10  # leaves times pairs of rows for attributions, at most
 _ENSEMBLES: WeakKeyDictionary[Predictor, OwnParts | tuple[str, str | None]] = (
     WeakKeyDictionary()
 )  # of models in use
@@ -225,7 +222,7 @@ class Route:
         """Whether pairwise attributions come from the trees, whatever the number of columns."""
         if self.trees is None or not self.trees.ensemble.is_sum:
             return False
-        return self.table.n_rows**2 * self.trees.ensemble.n_leaves <= MOST_PAIRS[available()]
+        return self.table.n_rows**2 * self.trees.ensemble.n_leaves <= MOST_PAIRS
 
     def for_plans(self, *plans: Plan) -> Route:
         """The same route, unless the model's own ``predict`` is cheaper for these plans."""

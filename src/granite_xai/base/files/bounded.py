@@ -52,10 +52,12 @@ _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 def read_json(path: str | os.PathLike[str], check: Callable[[bytes], None] | None = None) -> Any:
     """Read a JSON file that may be hostile: a FormatError names the place; ``check`` looks at the bytes first."""
+    if not stat.S_ISREG(
+        Path(path).stat().st_mode
+    ):  # before it is opened: a pipe would wait for a writer
+        raise _refused(f"{path} is not a regular file.")
     with Path(path).open("rb") as file:
         facts = os.fstat(file.fileno())
-        if not stat.S_ISREG(facts.st_mode):
-            raise _refused(f"{path} is not a regular file.")
         if facts.st_size > MAX_BYTES:
             raise _refused(f"{path} has {facts.st_size:,} bytes; at most {MAX_BYTES:,} are read.")
         return parse_json(file.read(facts.st_size), str(path), check)
