@@ -57,8 +57,12 @@ class FineCurve:
     weights: FloatArray
 
     def at_levels(self, at_standing: FloatArray) -> FloatArray:
-        """The curve at the pilot's levels, from its values at the standing ones."""
-        return np.asarray(self.offsets + self.weights @ at_standing)
+        """The curve at the pilot's levels, from its values at the standing ones.
+
+        Several curves are columns of an array of shape (n_cells, n_curves).
+        """
+        offsets = self.offsets if at_standing.ndim == 1 else self.offsets[:, None]
+        return np.asarray(offsets + self.weights @ at_standing)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
