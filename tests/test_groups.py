@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import granite_xai as gx
+from granite_xai import groups
 
 
 def table(n=700, seed=0):
@@ -92,3 +93,19 @@ def test_a_proposal_is_drawn_merge_by_merge():
     assert display.frame().equals(found.frame())
     nothing = gx.propose_groups(lambda X: X.sum(axis=1), table(n=200))
     assert not gx.GroupsDisplay.from_proposal(nothing).plot().ax_.patches
+
+
+def test_rows_that_judge_groups_did_not_choose_them(monkeypatch):
+    """Both are rows of the user's table, known by their place in it."""
+    seen = []
+    measured = groups._Measured
+
+    def watched(result, inputs):
+        seen.append(set(inputs.positions.tolist()))
+        return measured(result, inputs)
+
+    monkeypatch.setattr(groups, "_Measured", watched)
+    gx.propose_groups(two_groups, table())
+    search, judges = seen
+    assert len(judges) >= 30
+    assert search.isdisjoint(judges)

@@ -17,7 +17,16 @@ from granite_xai.base.errors import FormatError, InputError, ModelError
 from granite_xai.partitioners import Clusters, GivenRules
 
 NAMES = ("setosa", "versicolor", "virginica")
-ROWS = {"holdout": False, "max_samples": None, "min_samples_leaf": 10, "max_depth": 2}
+EXACT = gx.Resources(
+    max_grid=None
+)  # a pilot would choose other values for all outputs than for one
+ROWS = {
+    "holdout": False,
+    "max_samples": None,
+    "min_samples_leaf": 10,
+    "max_depth": 2,
+    "resources": EXACT,
+}
 
 
 def flowers():
@@ -136,7 +145,7 @@ def test_held_out_rows_judge_all_outputs_and_each(network):
     options = {
         "holdout": 0.5,
         "max_samples": 120,
-        "resources": gx.Resources(max_grid=16),
+        "resources": EXACT,
         "min_samples_leaf": 10,
     }
     g = gx.Granite(model, output="all", **options).fit(X)

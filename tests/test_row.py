@@ -26,7 +26,8 @@ def model(X):
 
 @pytest.fixture(scope="module")
 def g(table):
-    return gx.Granite(model, split_features=["hr"], max_depth=1).fit(table)
+    exact = gx.Resources(max_grid=None)
+    return gx.Granite(model, split_features=["hr"], max_depth=1, resources=exact).fit(table)
 
 
 def test_a_single_row_is_not_its_own_reference(g, table):

@@ -213,14 +213,18 @@ def test_a_question_about_some_columns_pays_for_what_it_asks(options, asked, add
 def test_held_out_rows_judge_the_surrogate_when_that_is_read(tmp_path):
     """The estimate's own figures ask for no column beside the compared one; its fidelity does, and stays in a file."""
     X, counting = np.random.default_rng(0).normal(size=(300, 8)), Counting()
-    g = gx.Granite(counting, features=["x0"], max_depth=1, max_samples=150).fit(X)
+    options = {
+        "max_depth": 1,
+        "max_samples": 150,
+        "holdout": 0.5,
+        "resources": gx.Resources(max_grid=None),
+    }
+    g = gx.Granite(counting, features=["x0"], **options).fit(X)
     assert g.estimate_.rows == "held-out"
     assert counting.rows < 2 * 150**2 + 3000
     assert f"{g.estimate_.remaining:.3f} {g.estimate_}"
     assert counting.rows < 2 * 150**2 + 3000
-    whole = gx.Granite(
-        Counting(), gx.question("ice-pdp"), max_depth=1, max_samples=150, split_features=["x1"]
-    ).fit(X)
+    whole = gx.Granite(Counting(), gx.question("ice-pdp"), split_features=["x1"], **options).fit(X)
     assert [r.rule for r in whole.partition_] == [r.rule for r in g.partition_]
     assert g.estimate_.fidelity == pytest.approx(whole.estimate_.fidelity, abs=1e-12)
     assert counting.rows > 8 * 150**2
@@ -228,7 +232,7 @@ def test_held_out_rows_judge_the_surrogate_when_that_is_read(tmp_path):
     loaded = gx.load(tmp_path / "g.json")
     assert (loaded.fidelity_, loaded.estimate_.fidelity) == (g.fidelity_, g.estimate_.fidelity)
     again = pickle.loads(
-        pickle.dumps(gx.Granite(additive_model, features=["x0"], max_samples=150).fit(X))
+        pickle.dumps(gx.Granite(additive_model, features=["x0"], **options).fit(X))
     )
     assert again.fidelity_ == pytest.approx(1.0)
     assert 0.99 < again.estimate_.global_fidelity < 1.0  # curves end with the values of the fit

@@ -18,10 +18,12 @@ from granite_xai.base.wording import Told, count, number, percent, plain, shorte
 from granite_xai.behavior.behavior import Game
 from granite_xai.chance.estimate import perturbed
 from granite_xai.compute import one_blas_thread
+from granite_xai.curves import between_cells
 from granite_xai.engine.splits import Splits, signed_lines, signs, slopes
 from granite_xai.estimator import Granite, fit_with_evaluations, fitted_view
 from granite_xai.fit_values import FitValues, known_values
 from granite_xai.interaction import union
+from granite_xai.masking import Marginal
 from granite_xai.regions.partition import Partition
 from granite_xai.scopes import Scope
 from granite_xai.tables import frame
@@ -416,6 +418,11 @@ def _figures(values: FitValues, scopes: Sequence[Scope]) -> FloatArray:
                 splits,
             )
             own = side.values(terms)
+            if local and isinstance(question.second.masking, Marginal):
+                everyone = np.zeros((len(lines), known.n_rows))
+                everyone[:, rows] = shares
+                missed = between_cells(values.table, known, union(members), terms, everyone)
+                own = own + missed[:, rows]
             sizes.append(
                 np.sqrt(np.einsum("kn,kn->k", np.square(own), shares)) if local else own[:, 0]
             )

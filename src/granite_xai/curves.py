@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from granite_xai.base.errors import InputError, choose, column_text, whole_number
 from granite_xai.base.files import BY_ROW
-from granite_xai.base.typing import Coalition, FloatArray, IntArray
+from granite_xai.base.typing import Coalition, FloatArray, IntArray, Terms
 from granite_xai.behavior import Local
 from granite_xai.behavior.behavior import Game
 from granite_xai.compute import Resources, one_blas_thread, require_evaluations
@@ -432,12 +432,57 @@ def additive(
     )
     splits = Splits.of(inside, known.weights, known.primitives)
     values = Game.of(Local(), Marginal(), known, splits).values(Additive(order).terms(players, ()))
-    found = [values[k, rows] for k, rows in enumerate(regions)]
-    for columns in known.snapped.keys() & set(
-        players
-    ):  # between the values of a grid G is interpolated
-        column, matrix = table.columns[min(columns)], known.matrix(columns)
-        for rows, own, shares in zip(regions, found, splits.left / splits.mass[:, :1], strict=True):
-            curve = grid_curve(column, known, shares)
-            own += curve[column.codes[rows] + 1] - (matrix.values @ shares)[matrix.codes[rows]]
-    return found
+    for columns in known.snapped.keys() & set(players):
+        values = values + between_values(table, known, columns, splits.left / splits.mass[:, :1])
+    return [values[k, rows] for k, rows in enumerate(regions)]
+
+
+def between_values(
+    table: Table, known: Evaluations, columns: Coalition, shares: FloatArray
+) -> FloatArray:
+    """How far the curve of a column is at each row from the value of the grid that stands there.
+
+    Parameters
+    ----------
+    table, known
+        All rows and their evaluations.
+    columns : set of one column
+        It is on a grid.
+    shares : array of shape (n_regions, n_rows)
+        Of the rows in each region, whose mean curve is read.
+
+    Returns
+    -------
+    array of shape (n_regions, n_rows)
+    """
+    column = table.columns[min(columns)]
+    matrix = known.matrix(columns)
+    P = known.primitives or NUMPY
+    on_grid = P.host(P.product(matrix.values, P.array(shares.T))).T  # (regions, values)
+    curves = np.stack([grid_curve(column, known, own) for own in shares])  # (regions, 1 + levels)
+    return np.asarray(curves[:, column.codes + 1] - on_grid[:, matrix.codes])
+
+
+def between_cells(
+    table: Table, known: Evaluations, columns: Coalition, terms: Terms, shares: FloatArray
+) -> FloatArray:
+    """What cells that a pilot chose leave out of the local effect of a column, row by row.
+
+    A gap reads a column at the values that stand for its cells; an effect that is shown is that of
+    the row itself. Pure effects have the curve there, full effects the prediction.
+
+    Parameters
+    ----------
+    table, known, columns, shares
+        As in `between_values`; a column may have no cells.
+    terms : mapping
+        Of the effect under marginal masking.
+    """
+    snapped = known.snapped.get(columns)
+    if snapped is None or snapped.fine is None:
+        return np.zeros(shares.shape)
+    of_prediction = terms.get(known.everything, 0.0) * (known.predictions - snapped.predictions)
+    left_out = np.broadcast_to(of_prediction, shares.shape)
+    if of_curve := terms.get(columns, 0.0):
+        left_out = left_out + of_curve * between_values(table, known, columns, shares)
+    return np.asarray(left_out)

@@ -242,7 +242,7 @@ def run(inputs: FitInputs) -> FitRun:
                 "alpha", {"alpha": path.chosen.alpha, "text": path.text(len(found.partition))}
             )
     if inputs.confidence is not None:
-        record.note("cause", causes(inputs.comparisons, evaluations, floors))
+        record.note("cause", causes(inputs.comparisons, evaluations, floors, inputs.table))
     figures = {"roots": roots, "floors": floors, "chance": chance, "path": path}
     complete = Later(partial(_completed, inputs, evaluations))
     result = _described(inputs, evaluations, reference, found, **figures, complete=complete)

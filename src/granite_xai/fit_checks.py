@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -14,6 +14,7 @@ from granite_xai.behavior import Local
 from granite_xai.behavior.behavior import Game
 from granite_xai.compute import Resources
 from granite_xai.compute.primitives import NUMPY
+from granite_xai.curves import between_values
 from granite_xai.disagreement import Disagreement, ResolvedQuestion
 from granite_xai.engine.splits import Splits
 from granite_xai.evaluation_plan import evaluate, request
@@ -32,6 +33,7 @@ from granite_xai.influence import Interactions
 from granite_xai.interaction import union
 from granite_xai.masking import Marginal
 from granite_xai.masking.fitted import FittedMaskings
+from granite_xai.tables import Table
 from granite_xai.trees.routes import Route
 
 SWALLOWED = 0.05  # share of the floor from which a disagreement is hardly rounding alone, which makes a thousandth
@@ -222,7 +224,9 @@ def cause(question: Disagreement) -> str:
     )
 
 
-def causes(questions: Asked, evaluations: Evaluations, floors: FloatArray) -> dict[str, Any]:
+def causes(
+    questions: Asked, evaluations: Evaluations, floors: FloatArray, table: Table
+) -> dict[str, Any]:
     """For each question its cause, and the share of the disagreement that a sum of its curves would keep, if known."""
     count = min(
         evaluations.n_rows,
@@ -230,51 +234,70 @@ def causes(questions: Asked, evaluations: Evaluations, floors: FloatArray) -> di
         int((evaluations.block / 8 / (1 + len(evaluations.matrices))) ** 0.5),
     )
     rows = np.linspace(0, evaluations.n_rows - 1, count).astype(np.intp)
-    some = evaluations.restrict(rows) if count < evaluations.n_rows else evaluations
-    kept = [
-        (each.question, _kept(each, some, floor))
-        for each, floor in zip(questions, floors.tolist(), strict=True)
-    ]
-    return {one.label: {"cause": cause(one), "without_interactions": share} for one, share in kept}
+    found = {}
+    for asked, floor_of_question in zip(questions, floors.tolist(), strict=True):
+        share: float | None = 0.0
+        if cause(asked.question) != INTERACT:
+            share = _kept(
+                asked.about(0), evaluations.outputs[asked.output], floor_of_question, table, rows
+            )
+        found[asked.question.label] = {
+            "cause": cause(asked.question),
+            "without_interactions": share,
+        }
+    return found
 
 
-def _kept(question: ResolvedQuestion, evaluations: Evaluations, floor: float) -> float | None:
-    if cause(question.question) == INTERACT:
-        return 0.0
-    question, evaluations = question.about(0), evaluations.outputs[question.output]
-    without = additive_evaluations(question, evaluations)
-    whole = Splits.whole(evaluations.weights, evaluations.primitives)
-    total = float(question.regional(evaluations, whole)[0, 0])
-    return (
-        None
-        if without is None or total <= floor
-        else float(question.regional(without, whole)[0, 0]) / total
-    )
+def _kept(
+    question: ResolvedQuestion,
+    evaluations: Evaluations,
+    floor: float,
+    table: Table,
+    rows: IntArray,
+) -> float | None:
+    """Share of the disagreement of some rows that the additive model keeps; None where it cannot be read."""
+    some = evaluations.restrict(rows) if len(rows) < evaluations.n_rows else evaluations
+    shares = (evaluations.weights / evaluations.weights.sum())[None]
+    between = {
+        columns: between_values(table, evaluations, columns, shares)[0, rows]
+        for columns in evaluations.snapped
+    }
+    without = additive_evaluations(question, some, between)
+    whole = Splits.whole(some.weights, some.primitives)
+    total = float(question.regional(some, whole)[0, 0])
+    if without is None or total <= floor:
+        return None
+    return float(question.regional(without, whole)[0, 0]) / total
 
 
 def additive_evaluations(
-    question: ResolvedQuestion, evaluations: Evaluations
+    question: ResolvedQuestion, evaluations: Evaluations, between: Mapping[Coalition, FloatArray]
 ) -> Evaluations | None:
-    """The evaluations of the additive model on the same rows; None: they cannot be read from those of the model."""
+    """The evaluations of the additive model on the same rows; None: they cannot be read from those of the model.
+
+    Parameters
+    ----------
+    question : ResolvedQuestion
+    evaluations : Evaluations
+    between : mapping
+        For each column on a grid how far its curve is at each row from the value that stands there.
+    """
     # With the curve ``c_i`` of each player, ``E_S[x, x'] = sum over S of c_i(x) + sum over the others of c_i(x')``.
     players = question.first.layout.players
-    if (
-        evaluations.snapped
-        or evaluations.against
-        or not all(player in evaluations.stored_as for player in players)
-    ):
+    if evaluations.against or not all(player in evaluations.stored_as for player in players):
         return None
     game = Game.of(
         Local(), Marginal(), evaluations, Splits.whole(evaluations.weights, evaluations.primitives)
     )
     curves = {player: game.values({player: 1.0, frozenset(): -1.0})[0] for player in players}
-    total: FloatArray = np.sum(list(curves.values()), axis=0)
+    at_rows = {player: curve + between.get(player, 0.0) for player, curve in curves.items()}
+    total: FloatArray = np.sum(list(at_rows.values()), axis=0)
     start, P = (
         float(np.average(evaluations.predictions, weights=evaluations.weights)),
         evaluations.primitives or NUMPY,
     )
 
-    def of(columns: Coalition) -> FloatArray:
+    def of(columns: Coalition, curves: Mapping[Coalition, FloatArray]) -> FloatArray:
         inside = [curve for player, curve in curves.items() if player <= columns]
         return np.sum(inside, axis=0) if inside else np.zeros_like(total)
 
@@ -284,15 +307,25 @@ def additive_evaluations(
 
     known = evaluations.matrices.items()
     matrices = {
-        columns: pairs(matrix, of(columns), start + total - of(columns))
+        columns: pairs(matrix, of(columns, curves), start + total - of(columns, at_rows))
         for columns, matrix in known
     }
+    snapped = {
+        columns: replace(grid, predictions=start + total - between[columns])
+        for columns, grid in evaluations.snapped.items()
+    }
     own = {
-        t: of(union(t.members)) if len(t.members) == 1 else 0.0 * total
+        t: of(union(t.members), curves) if len(t.members) == 1 else 0.0 * total
         for t in evaluations.attributions
     }
     phi = {
         term: pairs(matrix, own[term], -own[term])
         for term, matrix in evaluations.attributions.items()
     }
-    return replace(evaluations, predictions=start + total, matrices=matrices, attributions=phi)
+    return replace(
+        evaluations,
+        predictions=start + total,
+        matrices=matrices,
+        snapped=snapped,
+        attributions=phi,
+    )

@@ -16,7 +16,7 @@ from granite_xai.behavior.behavior import Game
 from granite_xai.behavior.losses import risk_loss
 from granite_xai.catalog import questions as named_questions
 from granite_xai.compute import Resources
-from granite_xai.curves import additive, dependence_bins, in_unit_interval
+from granite_xai.curves import additive, between_cells, dependence_bins, in_unit_interval
 from granite_xai.disagreement import ResolvedQuestion
 from granite_xai.engine.splits import Splits
 from granite_xai.estimator import Granite, fitted_view
@@ -104,8 +104,25 @@ class FitValues(Routed):
         return predictions, known.y, losses
 
     def question(self, question: ResolvedQuestion, scope: Scope) -> QuestionValues:
-        """Both sides of a question in one scope."""
-        return _question_values(question, self.evaluations.restrict(scope.rows))
+        """Both sides of a question in one scope: the gaps as the search sees them, the sides as rows have them."""
+        known = self.evaluations
+        found = _question_values(question, known.restrict(scope.rows))
+        if not (question.first.behavior.key == "local" and known.snapped):
+            return found
+        shares = np.zeros((1, known.n_rows))
+        shares[0, scope.rows] = known.weights[scope.rows] / known.weights[scope.rows].sum()
+        sides = []
+        for effect, on_grid in zip((question.first, question.second), found.sides, strict=True):
+            values = on_grid.copy()  # (rows, sets)
+            if isinstance(effect.masking, Marginal):
+                for i, (members, terms) in enumerate(
+                    zip(effect.layout.sets, effect.combined, strict=True)
+                ):
+                    missed = between_cells(self.table, known, union(members), terms, shares)
+                    values[:, i] += missed[0, scope.rows]
+            sides.append(values)
+        sizes = _typical_sizes(sides, known.weights[scope.rows])
+        return QuestionValues((sides[0], sides[1]), sizes, found.gaps)
 
     def gaps(self, question: ResolvedQuestion) -> tuple[FloatArray, FloatArray] | None:
         """Disagreement of each set on all rows and inside the regions; None where it cannot be read."""
@@ -289,13 +306,18 @@ def _question_values(question: ResolvedQuestion, node: Evaluations) -> QuestionV
     first, second = (
         regional_part(0, "", side, node, rows).values for side in (question.first, question.second)
     )
-    gaps, sizes = question.loss(first - second), [first, second]
+    gaps = question.loss(first - second)
+    sizes = np.stack([first, second])
     if question.first.behavior.per_row:
-        sizes = [
-            np.sqrt(np.average(np.square(side), axis=0, weights=node.weights)) for side in sizes
-        ]
+        sizes = _typical_sizes([first, second], node.weights)
         gaps = np.average(gaps, axis=0, weights=node.weights)
-    return QuestionValues((first, second), np.stack(sizes), gaps)
+    return QuestionValues((first, second), sizes, gaps)
+
+
+def _typical_sizes(sides: Sequence[FloatArray], weights: FloatArray) -> FloatArray:
+    """Root mean square of the local effects of each set, (sides, sets)."""
+    squares = [np.average(np.square(side), axis=0, weights=weights) for side in sides]
+    return np.asarray(np.sqrt(np.stack(squares)))
 
 
 def _band(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
@@ -236,7 +237,24 @@ class OpenInputs:
             n_search = int((self.budget - spent) / cost_of_row)
         bytes_of_row = of_sample.n_bytes / inputs.table.n_rows
         fits_memory = max(int(self.resources.memory_limit / 4 / bytes_of_row), FEWEST_AT_ALL)
-        return min(max(n_search, fewest), fits_memory, most)
+        n_search = min(max(n_search, fewest), fits_memory, most)
+        n_affordable = (self.budget - of_sample.pilot - PROBED_ROWS) / cost_of_row
+        return self._with_whole_clusters(draw, n_search, fewest, n_affordable)
+
+    def _with_whole_clusters(
+        self, draw: Draw, n_search: int, fewest: int, n_affordable: float
+    ) -> int:
+        """So few rows that all of their clusters are paid for, which are drawn whole."""
+
+        def n_used(n_search: int) -> int:
+            choice = self.beginning(draw, n_search)
+            return len(choice.search) + self.n_judging(choice)
+
+        if n_search <= fewest or n_used(n_search) <= n_affordable:
+            return n_search
+        sizes = range(fewest, n_search)
+        n_fitting = bisect_right(sizes, n_affordable, key=n_used)
+        return sizes[max(n_fitting - 1, 0)]
 
     def _affordable_pairs(self, draw: Draw, most: int) -> int:
         """The same where the cost grows with the square of the rows: groups, pairs, Shapley values."""
@@ -556,8 +574,8 @@ def _within_seconds(
     if n_search == FIRST_RUNG and found.inputs.cells is not None:
         repeats += f" with Resources(max_grid={found.inputs.cells})"
     record.warn(
-        f"M13: stopped at max_seconds={seconds:g} after {n_search:,} of {available:,} rows. The figures hold; more "
-        f"rows may find more regions ({repeats} repeats this).",
+        f"M13: stopped at max_seconds={seconds:g} after {len(choice.search):,} of {available:,} rows. The figures "
+        f"hold; more rows may find more regions ({repeats} repeats this).",
         ModelWarning,
     )
     return found, choice, "max_seconds"

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import itertools
-
 import numpy as np
 import pytest
 from scipy.stats import binom
 
 import granite_xai as gx
-from granite_xai.chance.estimate import choices, interval_around, rows_needed
+from granite_xai.chance.estimate import interval_around, rows_needed
 from granite_xai.engine.splits import signed_lines, signs, standard_errors
 from strategies import quiet
 
@@ -169,53 +167,27 @@ def test_rows_that_chose_the_regions_give_no_interval():
     assert g.diagnostics_["rows"]["held_out"] == []
 
 
-def test_a_third_is_held_out_of_middling_tables_and_half_of_large_ones():
-    X = np.random.default_rng(0).normal(size=(1200, 3))
-    g = gx.Granite(step).fit(X[:700])
+def test_a_third_of_the_rows_is_held_out_and_judges():
+    X = np.random.default_rng(0).normal(size=(700, 3))
+    g = gx.Granite(step).fit(X)
     rows = g.diagnostics_["rows"]
     assert (len(rows["search"]), len(rows["held_out"])) == (467, 233)
-    assert set(rows["search"]).isdisjoint(rows["held_out"])
+    assert sorted(rows["search"] + rows["held_out"]) == list(range(700))
     assert (g.estimate_.rows, g.estimate_.n_rows) == ("held-out", 233)
     assert "233 held-out rows" in str(g.partition_)
-    rows = gx.Granite(step).fit(X).diagnostics_["rows"]
-    assert set(rows["search"]).isdisjoint(rows["held_out"])
-    assert rows["steps"][0]["search"] == rows["steps"][0]["held_out"] == 500
 
 
-def test_larger_samples_hold_the_smaller_ones():
-    found = list(choices(np.ones(4100), np.arange(4100), "auto", "auto", 0))
-    assert [len(choice.search) for choice in found] == [500, 1000, 2000, 2050]
-    for small, large in itertools.pairwise(found):
-        assert set(small.search) <= set(large.search)
-        assert set(small.held_out) <= set(large.held_out)
-        assert set(large.search).isdisjoint(large.held_out)
-
-
-def test_beside_a_number_of_rows_as_many_are_held_out_where_there_are_more():
-    for n, held_out in ((1000, 300), (400, 100), (300, 0), (200, 0)):
-        (choice,) = choices(np.ones(n), np.arange(n), 300, "auto", 0)
-        assert (len(choice.search), len(choice.held_out)) == (min(n, 300), held_out)
-        assert set(choice.search).isdisjoint(choice.held_out)
-
-
-def test_from_a_thousand_rows_on_one_half_judges_the_other():
-    for n, expected in ((999, (666, 333)), (1000, (500, 500))):
-        choice = next(choices(np.ones(n), np.arange(n), "auto", "auto", 0))
-        assert (len(choice.search), len(choice.held_out)) == expected
-
-
-def test_of_an_odd_number_of_rows_one_is_left_out():
-    last = list(choices(np.ones(1501), np.arange(1501), "auto", "auto", 0))[-1]
-    assert (len(last.search), len(last.held_out)) == (750, 750)
-
-
-def test_clusters_stay_together():
-    days = np.repeat(np.arange(60), 25)
-    for choice in choices(np.ones(1500), days, "auto", "auto", 0):
-        assert set(days[choice.search]).isdisjoint(days[choice.held_out])
-    X = np.random.default_rng(0).normal(size=(800, 3))
-    rows = gx.Granite(step).fit(X, clusters=np.repeat(np.arange(80), 10)).diagnostics_["rows"]
-    assert {row // 10 for row in rows["search"]}.isdisjoint({row // 10 for row in rows["held_out"]})
+def test_the_fitting_rows_are_known_in_any_order():
+    """Regions are not judged by the rows that chose them, however these are ordered."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 3))
+    g = gx.Granite(step).fit(X)
+    shuffled = X[rng.permutation(300)]
+    assert g.evaluate(shuffled).estimate.rows == "fitting"
+    with pytest.raises(gx.InputError, match="the fitting rows themselves"):
+        gx.Granite(step, holdout=(shuffled, None)).fit(X)
+    shuffled[0, 0] += 1e-9
+    assert g.evaluate(shuffled).estimate.rows == "given"
 
 
 def repeated(count, times=4, seed=1):

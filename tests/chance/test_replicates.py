@@ -11,7 +11,7 @@ from scipy.stats import binom
 
 import granite_xai as gx
 import oracle as o
-from granite_xai.chance.replicates import Confidence, bar_position, small_cells
+from granite_xai.chance.replicates import Chance, Confidence, bar_position, small_cells
 
 NAMES = [*o.NAMED, "coe", "ale"]
 
@@ -32,16 +32,26 @@ def by_rows(rows):
 
 
 def fitted(name, X, y, weights=None, **options):
+    """A fit on all rows; the model is asked at every value, unless options say otherwise."""
+    exact = gx.Resources(max_grid=None)
+    how = {"max_depth": 1, "max_samples": None, "holdout": False, "resources": exact, **options}
     with quiet():
-        return gx.Granite(model, name, max_depth=1, max_samples=None, holdout=False, **options).fit(
-            X, y, sample_weight=weights
-        )
+        return gx.Granite(model, name, **how).fit(X, y, sample_weight=weights)
+
+
+def in_order_of_fit(run, X, y, weights=None):
+    """The rows as the fit has them, for the oracle."""
+    order = run.inputs.positions
+    return o.Problem(by_rows, X[order], y[order], None if weights is None else weights[order])
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if name != "ice-pdp"])  # in closed form
 @pytest.mark.parametrize("weighted", [False, True])
 def test_chance_is_what_explicit_loops_over_reweighted_rows_give(name, weighted):
-    """Level, bar and corrected figures of a node, from the definition: every gap again under every line of weights."""
+    """Level, bar and corrected figures of a node, from the definition: every gap again under every line of weights.
+
+    "ICE against PDP" has a closed form instead; there it is the replicates of the predictions that are looked at.
+    """
     rng = np.random.default_rng(3)
     X = np.round(rng.normal(size=(24, 3)), 1)
     X[:, 2] = np.round(0.7 * X[:, 0] + 0.5 * X[:, 2], 1)
@@ -50,16 +60,16 @@ def test_chance_is_what_explicit_loops_over_reweighted_rows_give(name, weighted)
     run = vars(g)["_run"]
     drawn = Confidence(0.8, 6, 5).replicates(np.arange(24))
     rows = np.arange(2, 20)
-    found = drawn.chance(run.inputs.comparisons, run.evaluations.restrict(rows), rows)
+    found = replicated(drawn, run, rows)
     asked = o.question(
         name, **({"bin_leaf": 20} if "bin_leaf" in o.Setting.__dataclass_fields__ else {})
     )
-    problem = o.Problem(by_rows, X, y, weights)
+    problem = in_order_of_fit(run, X, y, weights)
     if (
         name == "ale"
     ):  # in a part of the rows, intervals end with it: cells are those of all rows here
         rows = np.arange(24)
-        found = drawn.chance(run.inputs.comparisons, run.evaluations, rows)
+        found = replicated(drawn, run, rows)
     wanted = o.chance(asked, problem, drawn.factors.tolist(), rows.tolist())
     scale = max(abs(found.plug_in[0]), 1e-9)
     assert found.level[0] == pytest.approx(
@@ -69,6 +79,40 @@ def test_chance_is_what_explicit_loops_over_reweighted_rows_give(name, weighted)
         sorted(wanted["replicates"])[5], rel=1e-9, abs=1e-9 * scale
     )
     assert found.corrected[0] == pytest.approx(wanted["corrected"], rel=1e-8, abs=1e-8 * scale)
+
+
+def replicated(drawn, run, rows):
+    """What replicates say of some rows."""
+    (question,) = run.inputs.comparisons
+    evaluations = run.evaluations.restrict(rows)
+    if question.question.label == "ice-pdp":
+        return Chance(
+            *(np.array([each]) for each in drawn._of_rows(question, evaluations, rows, 1))
+        )
+    return drawn.chance([question], evaluations, rows)
+
+
+@pytest.mark.parametrize("clustered", [False, True])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_closed_form_is_where_many_replicates_tend_to(weighted, clustered):
+    """The mean of 4,000 replicates is known to a hundredth; the bar is that of infinitely many rows.
+
+    Replicates make up for the size of cells by their rows (kappa), the closed form by the clusters.
+    """
+    rng = np.random.default_rng(7)
+    X = rng.normal(size=(60, 3))
+    weights = rng.uniform(0.5, 2.0, size=60) if weighted else None
+    run = vars(fitted("ice-pdp", X, None, weights))["_run"]
+    clusters = np.arange(60) // 3 if clustered else np.arange(60)
+    drawn = Confidence(0.9, 4000, 1).replicates(clusters)
+    rows = np.arange(60)
+    found = drawn.chance(run.inputs.comparisons, run.evaluations, rows)
+    again = replicated(drawn, run, rows)
+    assert found.plug_in[0] == pytest.approx(again.plug_in[0], rel=1e-9)
+    kappa = small_cells(np.array(20)) / small_cells(np.array(60)) if clustered else 1.0
+    assert found.level[0] == pytest.approx(kappa * again.level[0], rel=0.05)
+    assert found.bar[0] == pytest.approx(kappa * again.bar[0], rel=0.1)
+    assert found.corrected[0] == pytest.approx(found.plug_in[0] - found.level[0], rel=1e-9)
 
 
 @pytest.mark.parametrize(
@@ -83,7 +127,7 @@ def test_other_losses_are_corrected_by_how_much_moving_the_gaps_raises_them(name
     found = drawn.chance(run.inputs.comparisons, run.evaluations, np.arange(20))
     wanted = o.chance(
         o.question(name, loss=loss),
-        o.Problem(by_rows, X, y),
+        in_order_of_fit(run, X, y),
         drawn.factors.tolist(),
         list(range(20)),
     )

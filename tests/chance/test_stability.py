@@ -131,7 +131,7 @@ def test_refits_give_the_learner_s_interval():
 def test_curves_over_refits_that_differ_by_a_factor_have_the_interval_of_that_factor(tmp_path):
     """Factors 1, 2, 3 on the same rows: mean 2, variance 1, so half = z sqrt(1/3 + 1) times the regional PDP."""
     X = np.random.default_rng(0).normal(size=(200, 2))
-    g = gx.Granite(step, max_depth=1).fit(X)
+    g = gx.Granite(step, max_depth=1, resources=gx.Resources(max_grid=None)).fit(X)
     with quiet():
         found = g.stability(
             models=[((lambda X, a=a: a * step(X)), X, None) for a in (1.0, 2.0, 3.0)]

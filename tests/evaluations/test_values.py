@@ -134,19 +134,22 @@ def test_cells_are_ascending_runs_and_a_level_of_each_stands_for_it(cells):
         np.testing.assert_array_equal(stand_in, own.standing[own.cell_of_level])
 
 
-def test_an_additive_model_has_cells_of_about_equal_mass():
-    """Any cells will do: their mass decides. Between them curves run as the model does."""
+def test_where_nothing_interacts_the_mean_curve_decides_and_then_the_mass():
+    """A column without an effect has even cells; one with a flat part of its curve has a large one there."""
     frame = numbers(n=320)
     weights = np.where(frame["x0"] > 0, 3.0, 1.0)
     found, table, _ = learned(
         frame, lambda frame: frame["x0"] ** 3 + np.sin(frame["x1"]), weights=weights
     )
-    own = found.columns[0]
-    mass = np.bincount(own.cell_of_level[table.columns[0].codes], weights=weights)
-    assert mass.max() < 3 * mass.min()
-    (curve,) = own.curves
+    unused, curved = found.columns[2], found.columns[0]
+    codes = [column.codes for column in table.columns]
+    mass = np.bincount(unused.cell_of_level[codes[2]], weights=weights)
+    assert mass.max() < 4 * mass.min()
+    mass = np.bincount(curved.cell_of_level[codes[0]], weights=weights)
+    assert abs(table.columns[0].levels[curved.standing[np.argmax(mass)]]) < 0.3
+    (curve,) = curved.curves
     levels = table.columns[0].levels
-    known = 2.0 + levels[own.standing] ** 3
+    known = 2.0 + levels[curved.standing] ** 3
     np.testing.assert_allclose(curve.at_levels(known), 2.0 + levels[curve.levels] ** 3, atol=1e-9)
 
 

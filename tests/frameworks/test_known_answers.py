@@ -289,6 +289,7 @@ def test_no_row_is_paired_with_itself():
         gx.question("pfi-risk", average="loss"),
         features=None,
         partitioner=gx.partitioners.GivenRules(["x1 ≤ 0", "x1 > 0"]),
+        resources=gx.Resources(max_grid=None),
     )
     question = gx.question("pfi-risk", average="loss").with_influence(gx.Individual(["x0"]))
     g.set_params(question=question).fit(X, y)

@@ -61,7 +61,9 @@ def test_a_surface_leaves_what_a_regression_of_the_gaps_leaves():
     rng = np.random.default_rng(1)
     X, weight = rng.normal(size=(150, 3)), rng.integers(1, 4, 150).astype(float)
     model = lambda X: X[:, 0] * X[:, 1] + 0.3 * X[:, 0] * X[:, 2]  # noqa: E731
-    g = gx.Granite(model, features=["x0"], split_features=["x1"], **FAST, max_samples=None)
+    exact = gx.Resources(max_grid=None)
+    options = {**FAST, "max_samples": None, "resources": exact}
+    g = gx.Granite(model, features=["x0"], split_features=["x1"], **options)
     first = g.fit(X, sample_weight=weight).diagnostics_["splits"][0]
     ranks = np.argsort(np.argsort(X[:, 1])) / 150
     smooth, mean, sides = np.zeros(150), np.zeros(150), np.zeros(150)

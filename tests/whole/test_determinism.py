@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import granite_xai as gx
+from strategies import paper
 
 pytestmark = pytest.mark.filterwarnings("ignore::granite_xai.base.errors.BinWarning")
 
@@ -136,3 +138,99 @@ def test_N04_there_are_several_blocks_and_the_smallest_limit_changes_them(monkey
     plain = sizes(2**29)
     assert max(plain) < sum(fitted("ice-pdp").diagnostics_["candidates"].values())
     assert max(sizes(smallest("ice-pdp"))) < max(plain)
+
+
+# Rows and columns in another order --------------------------------------------------------------------------------
+
+
+N = 800
+DRAW = np.random.default_rng(3)
+TABLE = pd.DataFrame(
+    {
+        "speed": DRAW.normal(size=N),
+        "load": DRAW.normal(size=N),
+        "kind": DRAW.choice(["a", "b", "c"], N),
+        "doors": DRAW.integers(2, 6, N),
+    }
+)
+TABLE["load"] += TABLE["speed"]
+TABLE.loc[::11, "load"] = np.nan
+DAYS = np.arange(N) // 4
+WEIGHTS = DRAW.choice([0.0, 1.0, 2.5], N, p=[0.1, 0.6, 0.3])
+
+
+def by_name(table):
+    """Asks for its columns by their names, whatever their order."""
+    turned = np.where(table["load"].fillna(0.3) > 0.2, 1.0, -0.5)
+    kinds = table["kind"].map({"a": 0.0, "b": 0.4, "c": 1.5}).to_numpy(dtype=float)
+    return table["speed"].to_numpy() * turned + kinds * table["doors"].to_numpy() / 3
+
+
+TARGET = by_name(TABLE) + 0.2 * DRAW.normal(size=N)
+
+
+def named(question, rows=slice(None), columns=tuple(TABLE.columns), **options):
+    """A fit on the same rows in another order, or on the same columns in another order."""
+    g = gx.Granite(by_name, question, missing="allow", max_depth=2, **options)
+    return g.fit(
+        TABLE[list(columns)].iloc[rows],
+        TARGET[rows],
+        sample_weight=WEIGHTS[rows],
+        clusters=DAYS[rows],
+    )
+
+
+def require_equal(one, two):
+    assert [str(region.rule) for region in one.partition_] == [
+        str(region.rule) for region in two.partition_
+    ]
+    assert len(one.partition_) > 1
+    for name in SCALARS:
+        assert getattr(one, name) == pytest.approx(getattr(two, name), rel=1e-9, abs=1e-12), name
+    for name in ("remaining", "low", "high", "chance"):
+        assert getattr(one.estimate_, name) == pytest.approx(
+            getattr(two.estimate_, name), rel=1e-9, abs=1e-12
+        ), name
+
+
+ORDERED = ["ice-pdp", "mplot-pdp", "pfi-risk", ("ice-pdp", "sobol")]
+
+
+@pytest.mark.parametrize("question", ORDERED, ids=str)
+def test_N04_permuted_rows_give_the_same_regions_and_figures(question):
+    plain = named(question)
+    rows = np.random.default_rng(7).permutation(N)
+    moved = named(question, rows)
+    require_equal(moved, plain)
+    for part in ("search", "held_out"):
+        used = rows[moved.diagnostics_["rows"][part]]
+        assert sorted(used) == sorted(plain.diagnostics_["rows"][part])
+
+
+@pytest.mark.parametrize("question", ORDERED, ids=str)
+def test_N04_permuted_columns_give_the_same_regions_and_figures(question):
+    require_equal(named(question, columns=("doors", "load", "speed", "kind")), named(question))
+
+
+def test_N04_a_part_of_permuted_rows_is_the_same_part():
+    rows = np.arange(N)[::-1]
+    for limits in ({"max_samples": 300}, {"resources": gx.Resources(max_evaluations=25_000)}):
+        plain, moved = named("ice-pdp", **limits), named("ice-pdp", rows, **limits)
+        assert len(plain.diagnostics_["rows"]["search"]) < 450
+        require_equal(moved, plain)
+
+
+@pytest.mark.parametrize("question", ["ice-pdp", "pfi-risk"])
+def test_N04_cells_and_held_out_rows_do_not_depend_on_jobs(question):
+    one, two = named(question, n_jobs=1), named(question, n_jobs=2)
+    assert one.partition_.to_dict() == two.partition_.to_dict()
+    assert str(one.estimate_) == str(two.estimate_)
+    assert one.predict(TABLE).tobytes() == two.predict(TABLE).tobytes()
+
+
+def test_N04_the_papers_way_keeps_the_order_of_the_rows():
+    g = paper(by_name, missing="allow", max_depth=1).fit(TABLE)
+    assert g.diagnostics_["rows"]["search"] == list(range(N))
+    np.testing.assert_array_equal(
+        g.apply(TABLE), vars(g)["_fitted"].regions
+    )  # row by row as the user has them

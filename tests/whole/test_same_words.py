@@ -178,7 +178,7 @@ def test_remedies_on_the_command_line_are_its_flags(tmp_path, monkeypatch, capsy
     err = capsys.readouterr().err
     assert all(
         flag in err
-        for flag in ("--max-samples", "--max-grid 64", "--max-evaluations", "features= (in Python)")
+        for flag in ("--max-samples", "--max-grid 8", "--max-evaluations", "features= (in Python)")
     )
     assert (
         cli.main(["evaluate", "s.json", "table.csv", *name, "--max-samples", "20", "--json"]) == 0

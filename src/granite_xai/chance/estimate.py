@@ -7,7 +7,7 @@ their sum how far it is biased. No model is asked.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -300,49 +300,7 @@ def interval_around(value: float, error: float, normal: float) -> tuple[float, f
     ) else normal, value + normal * error
 
 
-FIRST = 500  # rows that search, and as many that are held out, to begin with
-SMALL = 600  # rows below which none are held out; below 1,000 a third is
-PRECISE = 0.05  # twice the standard error of the share left that is precise enough
 LEAST_HELD_OUT = 30  # rows that can judge regions: fewer are never held out
-
-
-class RowChoice(NamedTuple):
-    """Positions of the rows that search and of those that are held out."""
-
-    search: IntArray
-    held_out: IntArray
-
-
-def choices(
-    weights: FloatArray, clusters: IntArray, max_samples: Any, holdout: Any, seed: int
-) -> Iterator[RowChoice]:
-    """The rows to use, then more of them while the caller asks: samples hold the ones before."""
-    rows = np.flatnonzero(weights > 0)
-    if max_samples == "auto" and holdout == "auto" and len(rows) >= 2 * FIRST:
-        # Every other cluster searches; twice as many rows each time, until the table ends.
-        names, places = np.unique(clusters[rows], return_inverse=True)
-        order = np.random.default_rng(seed).permutation(len(names))[places.reshape(-1)]
-        halves = [(rows[order % 2 == k], order[order % 2 == k] // 2) for k in (0, 1)]
-        count, most = FIRST, len(rows) // 2
-        while count < 2 * most:
-            yield RowChoice(*(np.sort(_first(half, own, min(count, most))) for half, own in halves))
-            count *= 2
-        return
-    limit = len(rows) if max_samples is None or max_samples == "auto" else int(max_samples)
-    if (
-        holdout == "auto" and max_samples != "auto"
-    ):  # the rows that would search without any held out
-        wanted, search = min(limit, max(len(rows) - limit, 0)), drawn(rows, clusters, limit, seed)
-        wanted = wanted if wanted >= LEAST_HELD_OUT else 0
-        others = rows[~np.isin(clusters[rows], clusters[search])]
-        yield RowChoice(search, drawn(others, clusters, wanted, seed + 1) if wanted else others[:0])
-        return
-    share = holdout if not isinstance(holdout, str | bool) else 0.0
-    wanted = (
-        len(rows) // 3 * (len(rows) >= SMALL) if holdout == "auto" else round(share * len(rows))
-    )
-    held_out = drawn(rows, clusters, wanted, seed + 1) if wanted else rows[:0]
-    yield RowChoice(drawn(np.setdiff1d(rows, held_out), clusters, limit, seed), held_out)
 
 
 def drawn(rows: IntArray, clusters: IntArray, count: int, seed: int) -> IntArray:

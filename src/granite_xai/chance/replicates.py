@@ -73,7 +73,7 @@ class Confidence:
 
     @property
     def tests_gains(self) -> bool:
-        """Whether the error is shared by the chance bar and a test of gains (design page 11.5)."""
+        """Whether the error is shared by the chance bar and a test of gains."""
         return bar_place(self.n_resamples, 1.0 - self.error / 2) <= self.n_resamples
 
     @property

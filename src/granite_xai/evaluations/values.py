@@ -25,6 +25,7 @@ CELLS = 16  # values that stand for a column
 PILOTS = ((64, 512), (64, 256), (64, 128), (32, 128), (32, 64), (16, 64), (16, 32), (8, 32))
 RARE_LABELS = 4  # labels beyond the pilot that are asked about, for each value of the pilot
 FLAT = 1e-6  # share of the predictions' variance below which interactions do not decide on cells
+MAIN_EFFECT = 1e-3  # weight of the mean curve beside interactions: it decides where there are none
 RIDGE = (
     1e-3  # share of the pilot curves' variance that values may miss when curves are drawn between
 )
@@ -272,17 +273,17 @@ def _learn_column(
         np.bincount(nearest[seen], weights=mass[seen], minlength=len(asked)),
         np.finfo(np.float64).tiny,
     )
-    interactions = _interactions(curves, value_mass)
+    features = _features(curves, value_mass)
     # Of several outputs each has a variance of 1 here.
     variance = float(np.var(curves)) if len(curves) == 1 else float(len(curves))
     floor = FLAT * variance * len(pilot)
     if column.is_ordered:
-        cell_of_value = merge_neighbours(interactions, value_mass, cells, floor)
+        cell_of_value = merge_neighbours(features, value_mass, cells, floor)
     else:
-        cell_of_value = merge_any(interactions, value_mass, cells, floor)
+        cell_of_value = merge_any(features, value_mass, cells, floor)
     n_cells = int(cell_of_value.max()) + 1
     typical = np.array(
-        [_most_typical(interactions, value_mass, cell_of_value == cell) for cell in range(n_cells)]
+        [_most_typical(features, value_mass, cell_of_value == cell) for cell in range(n_cells)]
     )
     cell_of_level = np.full(len(column.levels), -1, dtype=np.intp)
     cell_of_level[seen] = cell_of_value[nearest[seen]]
@@ -377,26 +378,29 @@ def _curves(position: int, pilot: IntArray, donors: IntArray, ask: Ask) -> Float
     return predictions.reshape(len(predictions), len(donors), len(pilot))
 
 
-def _interactions(curves: FloatArray, mass: FloatArray) -> FloatArray:
-    """Curves without what belongs to the row or to the value alone, (n_values, outputs × rows).
+def _features(curves: FloatArray, mass: FloatArray) -> FloatArray:
+    """By what values are told apart, (n_values, outputs × (rows + 1)).
 
-    Each output counts by its own spread.
+    For each output the interactions (curves without what belongs to the row or to the value alone)
+    and, with little weight, the mean curve. Each output counts by its own spread.
     """
     shares = mass / mass.sum()
     by_row = np.einsum("v,ovr->or", shares, curves)
     centred = curves - by_row[:, None, :]
-    centred = centred - centred.mean(axis=2, keepdims=True)
+    main_effect = centred.mean(axis=2, keepdims=True)
+    weight = np.sqrt(MAIN_EFFECT * curves.shape[2])  # as much as that in every row
+    features = np.concatenate([centred - main_effect, weight * main_effect], axis=2)
     if len(curves) > 1:
         spread = curves.std(axis=(1, 2))
-        centred = centred / np.where(spread > 0.0, spread, 1.0)[:, None, None]
-    return np.asarray(centred.transpose(1, 0, 2).reshape(curves.shape[1], -1))
+        features = features / np.where(spread > 0.0, spread, 1.0)[:, None, None]
+    return np.asarray(features.transpose(1, 0, 2).reshape(curves.shape[1], -1))
 
 
-def _most_typical(interactions: FloatArray, mass: FloatArray, members: BoolArray) -> int:
-    """The value of a cell that is nearest to the cell's mean curve."""
+def _most_typical(features: FloatArray, mass: FloatArray, members: BoolArray) -> int:
+    """The value of a cell that is nearest to the cell's mean."""
     inside = np.flatnonzero(members)
-    mean = mass[inside] @ interactions[inside] / mass[inside].sum()
-    distances = np.square(interactions[inside] - mean).sum(axis=1)
+    mean = mass[inside] @ features[inside] / mass[inside].sum()
+    distances = np.square(features[inside] - mean).sum(axis=1)
     # Values that interact alike: the one in the middle of them.
     alike = inside[distances <= distances.min() * (1.0 + 1e-9) + 1e-300]
     return int(alike[len(alike) // 2])

@@ -2,7 +2,7 @@
 
 A node's disagreement sums over all sets, and a few that truly disagree may drown in the noise of the
 others. So the best cut is searched on one half of the rows, and what it gains is tested on the other
-half, both ways (design page 11.5). By chance alone the gain is that of gaps which only move with the
+half, both ways. By chance alone the gain is that of gaps which only move with the
 sample: it is computed again under random weights of the rows.
 """
 

@@ -99,7 +99,7 @@ class RegionTables:
     n_jobs : int, optional
         Threads, over the sets.
     corrected : bool
-        Whether what sampling noise adds is taken off (design page 11.5).
+        Whether what sampling noise adds is taken off.
     all_directions : bool
         Whether the sets have all directions of their interactions, so that tables are exact.
     recent : dict
