@@ -72,7 +72,7 @@ def is_part_of(one, other):
 
 
 @given(seed=st.integers(0, 2**32 - 1), height=st.integers(1, 4), is_mixed=st.booleans())
-@examples(60)
+@examples(30)
 def test_a_tree_never_becomes_dearer_and_keeps_its_columns(seed, height, is_mixed):
     """Random trees with labels, missing values, weights; what is returned costs what it says."""
     generator = np.random.default_rng(seed)
