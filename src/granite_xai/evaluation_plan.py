@@ -401,7 +401,8 @@ def evaluate(
     require_evaluations(resources, rows)
     # Either the rows that the model answers are shown, or the matrices that are made from its trees.
     quiet = replace(resources, progress=False)
-    meter = Meter(quiet if by_trees else resources, rows)
+    shows_rows = not by_trees and not route.predictor.is_metered
+    meter = Meter(resources if shows_rows else quiet, rows)
     shown = resources if by_trees else quiet
     with closing(meter), route.predictor.watched(meter):
         evaluators = [
@@ -574,7 +575,12 @@ class _OutputEvaluator:
         cells = self.asked.value_cells.get(min(columns))
         fine = None
         at_ends = None
+        # Values that a pilot chose stand for what the model does there, not for who is alike: rows stay in their bins.
+        moved_bins = {}
         if cells is None:
+            moved_bins = {
+                key: Bins.of(numbers[carrier]) for key, numbers in bins.items() if key[1] == columns
+            }
             lowest_and_highest = ends(self.route.table, min(columns))
             at_ends = (self.primitives or NUMPY).host(self.matrix_of(columns, lowest_and_highest))
             self.extent.see(at_ends)
@@ -587,9 +593,7 @@ class _OutputEvaluator:
             ),
             ends=at_ends,
             fine=fine,
-            bins={
-                key: Bins.of(numbers[carrier]) for key, numbers in bins.items() if key[1] == columns
-            },
+            bins=moved_bins,
             against={
                 key: values[:, carrier] for key, values in against.items() if key[1] == columns
             },

@@ -23,6 +23,7 @@ from granite_xai.estimator import Granite, fitted_view
 from granite_xai.evaluation_plan import evaluate, request
 from granite_xai.evaluations.evaluations import Bins, Evaluations
 from granite_xai.evaluations.plan import plan
+from granite_xai.evaluations.values import FineCurve
 from granite_xai.explainer import regional_part
 from granite_xai.fit import FitResult, FitRun
 from granite_xai.fitting import read_rows_of
@@ -31,6 +32,7 @@ from granite_xai.masking import Marginal
 from granite_xai.masking.fitted import FittedMaskings, fit_reference
 from granite_xai.resolved import MAX_ROWS
 from granite_xai.scopes import Scope, region_scopes, scopes_of
+from granite_xai.tables import Column
 from granite_xai.trees.routes import Route, Routed
 
 PAIRS, TRIED = 3, 20  # pairs that are told, and columns among which they are sought
@@ -155,7 +157,10 @@ class FitValues(Routed):
     def further_questions(self) -> Iterator[ResolvedQuestion]:
         """Named questions about the same sets that need no further model rows."""
         influence = self.fitted.comparisons[0].question.first.influence
-        known = {*self.evaluations.stored_as, frozenset(), self.evaluations.everything}
+        everything = self.evaluations.everything
+        # A column on a grid is read in place of all others hidden, and of itself hidden.
+        without_one = {everything - columns for columns in self.evaluations.snapped}
+        known = {*self.evaluations.stored_as, *without_one, frozenset(), everything}
         for question in named_questions().values():
             asked = question.with_influence(influence)
             unknown = asked.behavior.key == "risk" and self.evaluations.y is None
@@ -196,12 +201,12 @@ class FitValues(Routed):
         """The ICE curves of one column in every scope, at the places of an axis."""
         known, column = self.evaluations, self.table.columns[position]
         matrix, weights = known.matrix(frozenset({position})), known.weights
-        level = (
-            column.codes if matrix.levels is None else matrix.levels[matrix.codes]
-        )  # on a grid, that of the grid
-        held, first = np.unique(level, return_index=True)
-        near = np.clip(np.searchsorted(held, np.arange(-1, len(column.levels))), 0, len(held) - 1)
-        lines, values = matrix.codes[first[near]], np.asarray(matrix.values)
+        values = np.asarray(matrix.values)
+        lines = np.zeros(1 + len(column.levels), dtype=np.intp)  # of missing, and of each level
+        lines[column.codes + 1] = matrix.codes
+        snapped = known.snapped.get(frozenset({position}))
+        if snapped is not None and snapped.fine is not None and matrix.levels is not None:
+            lines, values = _finer(column, lines, values, matrix.levels, snapped.fine)
         drawn = at(values, lines)
         tiny, found = 1e-12 * np.abs(known.predictions).max(), []
         for scope in self.scopes:
@@ -209,7 +214,8 @@ class FitValues(Routed):
                 scope.rows,
                 np.unique(self.clusters[scope.rows], return_inverse=True)[1].reshape(-1),
             )
-            mass = np.bincount(matrix.codes[rows], weights=weights[rows], minlength=len(values))
+            own_lines = lines[column.codes[rows] + 1]
+            mass = np.bincount(own_lines, weights=weights[rows], minlength=len(values))
             mean = (mass / mass.sum() @ values)[None, rows]
             band = _band(drawn[:, rows], mean, weights[rows], clusters, tiny)
             found.append(band._replace(low=band.low + known.offset, high=band.high + known.offset))
@@ -318,6 +324,40 @@ def _typical_sizes(sides: Sequence[FloatArray], weights: FloatArray) -> FloatArr
     """Root mean square of the local effects of each set, (sides, sets)."""
     squares = [np.average(np.square(side), axis=0, weights=weights) for side in sides]
     return np.asarray(np.sqrt(np.stack(squares)))
+
+
+def _finer(
+    column: Column, lines: IntArray, values: FloatArray, known_levels: IntArray, fine: FineCurve
+) -> tuple[IntArray, FloatArray]:
+    """Curves of single rows at the values of the pilot, too.
+
+    Parameters
+    ----------
+    column : Column
+    lines : array of shape (1 + n_levels,)
+        Line of each level, missing first, among the values.
+    values : array of shape (n_lines, n_rows)
+        Predictions of the rows at the values that stand for the column.
+    known_levels : array of shape (n_lines,)
+        Level of each line.
+    fine : FineCurve
+
+    Returns
+    -------
+    lines, values
+        Finer; a level lies at the nearest value of the pilot, a label that it has not seen where it was.
+    """
+    standing = np.searchsorted(known_levels, fine.standing)
+    at_pilot = fine.at_levels(values[standing])
+    levels = np.arange(len(column.levels))
+    place = np.clip(np.searchsorted(fine.levels, levels), 0, len(fine.levels) - 1)
+    below = np.maximum(place - 1, 0)
+    is_below = levels - fine.levels[below] < fine.levels[place] - levels
+    nearest = np.where(is_below, below, place)
+    covered = column.is_ordered | (fine.levels[nearest] == levels)
+    finer = lines.copy()
+    finer[1:][covered] = len(values) + nearest[covered]
+    return finer, np.concatenate([values, at_pilot])
 
 
 def _band(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import granite_xai as gx
 from granite_xai.masking.bins import BinTree, CustomBins, ExactBins, common_bins
 from granite_xai.tables import read_table
 
@@ -39,3 +40,21 @@ def test_F05_a_tree_with_a_node_that_reads_no_column_is_refused(node):
     feature = np.where(np.arange(3) == node, -1, 0)
     with pytest.raises(ValueError, match="lack a feature"):
         BinTree(feature, np.zeros(3), np.array([1, -1, -1]), np.array([2, -1, -1]))
+
+
+def test_values_that_stand_for_a_column_leave_every_row_in_its_bin():
+    """Without interactions it does not matter at which value the others are averaged, only in which bin."""
+    draw = np.random.default_rng(3)
+    first = draw.normal(size=400)
+    X = np.column_stack([first, first + draw.normal(size=400), draw.normal(size=400)])
+
+    def additive(X):
+        return X[:, 0] + np.sin(3 * X[:, 1]) + X[:, 2] ** 2
+
+    def disagreement(max_grid):
+        g = gx.Granite(
+            additive, "mplot-pdp", max_depth=0, resources=gx.Resources(max_grid=max_grid)
+        )
+        return g.fit(X).disagreement_
+
+    assert disagreement("auto") == pytest.approx(disagreement(None), rel=1e-9)

@@ -125,7 +125,7 @@ def test_the_chance_level_is_what_replicates_add_on_average(kind):
     if kind == "clustered":
         level *= (41 / 39) / (121 / 119)
     assert found == pytest.approx(level, rel=0.05)
-    (found_bar,) = chance_bar(statistics, given_clusters, [0.95])
+    (found_bar,) = chance_bar(statistics, given_clusters, [replicates.level])
     assert found_bar == pytest.approx(bar, rel=0.12)
     assert corrected < shown
 
@@ -172,7 +172,7 @@ def test_corrected_disagreement_is_right_on_average_over_samples(kind):
         factors = Factors(nothing, nothing, X[:, 0] * X[:, 1], X[:, 1:], X[:, :1], search_rank=1)
         statistics = FullAgainstPure(factors, weights)
         level = chance_level(statistics, clusters)
-        errors.append(plug_in([statistics]) - level - (1.0 - 2.0 / n))
+        errors.append(statistics.mean_squared_gap() - level - (1.0 - 2.0 / n))
         levels.append(level)
     error = np.std(errors) / np.sqrt(len(errors))
     assert abs(np.mean(errors)) < 3 * error + (0.02 if kind == "weighted" else 0.0)
@@ -259,7 +259,7 @@ def test_noise_exceeds_its_bar_as_often_as_the_level_says():
         statistics = FullAgainstPure(
             Factors(nothing, nothing, nothing, U, w, search_rank=1), np.ones(80)
         )
-        above += plug_in([statistics]) > chance_bar([statistics], None, [0.8])[0]
+        above += statistics.mean_squared_gap() > chance_bar([statistics], None, [0.8])[0]
     assert 42 <= above <= 78  # 60 expected, 7 a standard deviation
 
 

@@ -105,6 +105,16 @@ class Chance:
     corrected: FloatArray  # R without what chance adds; may be negative
     proven: BoolArray | None = None  # which questions have a split that gains more than chance
 
+    def of_questions(self, some: slice) -> Chance:
+        """The same of some of the questions."""
+        return Chance(
+            plug_in=self.plug_in[some],
+            level=self.level[some],
+            bar=self.bar[some],
+            corrected=self.corrected[some],
+            proven=None if self.proven is None else self.proven[some],
+        )
+
     @property
     def counted(self) -> FloatArray:
         """What growth and pruning count: never less than nothing."""

@@ -143,18 +143,15 @@ class Averages(Masked):
         )
 
     def _table(self, matrix: Matrix, bins: Bins | None, coefficient: float) -> Part:
-        """``F_S`` of columns that are shown: one entry a value, from the references in the bin of its first carrier."""
+        """``F_S`` of columns that are shown: one entry a value and bin, from the references in it."""
         splits, P, (_, carriers, index) = self.splits, self.splits.primitives, matrix.present
         if bins is None:
             sums = self._entries(matrix, splits, matrix.pairs, carriers)
             return Part(*sums, coefficient * splits.scale, P.numbers(index))
-        if (
-            matrix.levels is None
-        ):  # bins may tell values apart that are one line, since the model does not
-            both = index * len(bins.blocks) + bins.numbers
-            _, carriers, index = np.unique(both, return_index=True, return_inverse=True)
+        # Bins may tell values apart that are one line: the model does not, or one stands for the others.
+        both = index * len(bins.blocks) + bins.numbers
+        _, carriers, index = np.unique(both, return_index=True, return_inverse=True)
         by_value = bins.numbers[carriers]
-        own = by_value[index]  # the row's own bin, unless its value stands for others on a grid
         few = splits.lines is not None and splits.n_rows * len(carriers) <= FEW_CELLS
         if few or len(bins.blocks) > MOST_BINS:
             left, total = self._entries(
@@ -174,7 +171,7 @@ class Averages(Masked):
             left, total = (P.concat([each[k] for each in found], axis=0) for k in (0, 1))
             index = np.argsort(np.concatenate(entries))[index]
         scale = coefficient * splits.scales(bins.numbers, len(bins.blocks))
-        return Part(left, total, scale, P.numbers(index), P.numbers(own))
+        return Part(left, total, scale, P.numbers(index), P.numbers(bins.numbers))
 
     def _entries(
         self,
