@@ -38,11 +38,6 @@ def drawn_statistics(generator, n=30, rank=2, weighted=False):
     return FullAgainstPure(factors, weights)
 
 
-def plug_in(sets):
-    """The disagreement that some sets show together."""
-    return sum(own.mean_squared_gap() for own in sets)
-
-
 def gap_pairs(statistics):
     """The gap of row n against row m, pair by pair; the gap of row n is its mean over m."""
     f = statistics.factors
