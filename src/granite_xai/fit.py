@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
-from dataclasses import astuple, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from types import MappingProxyType
 from typing import Any, NamedTuple, cast
@@ -261,7 +261,7 @@ def by_output(joint: FitRun) -> FitRun:
         asked = tuple(
             q.about(0, q.question.label.removesuffix(f" of {name}")) for q in known.comparisons[own]
         )
-        chance = known.chance and Chance(*(each[own] for each in astuple(known.chance)))
+        chance = None if known.chance is None else known.chance.of_questions(own)
         figures: dict[str, Any] = {
             "roots": known.roots[own],
             "floors": known.floors[own],
