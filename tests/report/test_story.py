@@ -282,7 +282,9 @@ def test_the_plan_counts_what_the_fit_then_sends(X):
     assert found["model_rows"] == granite.fit(X).diagnostics_["model"]["rows"]
     assert granite.diagnostics_["plan"]["model_rows"] == found["model_rows"]
     assert found["values"] == dict.fromkeys("abcd", 16)
-    assert found["bytes"] == 8 * len(X) * (1 + 4 * 16)  # its own prediction, and those at all values
+    assert found["bytes"] == 8 * len(X) * (
+        1 + 4 * 16
+    )  # its own prediction, and those at all values
 
 
 def test_two_reports_of_one_fit_are_equal():
