@@ -11,12 +11,17 @@ import numpy as np
 
 from granite_xai.base.errors import GraniteError, InputError
 from granite_xai.base.typing import Coalition, FloatArray, IntArray
-from granite_xai.behavior import Local, Risk
-from granite_xai.behavior.behavior import Game
+from granite_xai.behavior import Risk
 from granite_xai.behavior.losses import risk_loss
 from granite_xai.catalog import questions as named_questions
 from granite_xai.compute import Resources
-from granite_xai.curves import additive, between_cells, dependence_bins, in_unit_interval
+from granite_xai.curves import (
+    additive,
+    between_cells,
+    dependence_bins,
+    fit_surrogate,
+    in_unit_interval,
+)
 from granite_xai.disagreement import ResolvedQuestion
 from granite_xai.engine.splits import Splits
 from granite_xai.estimator import Granite, fitted_view
@@ -242,8 +247,7 @@ class FitValues(Routed):
         joint, _ = evaluate(
             self.route, wanted, nothing, resources=self.resources, weights=known.weights, y=None
         )
-        alone = self._only({player for pair in chosen for player in pair})
-        wrong = sum(self._squared_error(scope.rows, alone, joint, chosen) for scope in self.regions)
+        wrong = sum(self._squared_error(scope.rows, joint, chosen) for scope in self.regions)
         explained = 1.0 - wrong / float(known.weights.sum()) / self.variance
         return PairEffects(explained, tuple(chosen), 0, spent)
 
@@ -261,21 +265,25 @@ class FitValues(Routed):
         kept = {store: matrix for store, matrix in known.matrices.items() if store in stores}
         return replace(known, matrices=kept, coordinates=None, vectors=(), snapped={}, **empty)
 
-    def _squared_error(
-        self, rows: IntArray, alone: Evaluations, joint: Evaluations, pairs: Sequence[Pair]
-    ) -> float:
+    def _squared_error(self, rows: IntArray, joint: Evaluations, pairs: Sequence[Pair]) -> float:
         """``sum of (F - G)²`` in one region, G with the joint effects of the pairs."""
-        node, further = alone.restrict(rows), joint.restrict(rows)
-        game = Game.of(Local(), Marginal(), node, Splits.whole(node.weights, node.primitives))
-        (total,) = additive(self.table, self.evaluations, self.fitted.layout.explained, 1, rows)
+        known = self.evaluations
+        further = joint.restrict(rows)
+        shares = further.weights / further.weights.sum()
+        singles = tuple({player: None for pair in pairs for player in pair})
+        (region,) = fit_surrogate(self.table, known, singles, 1, [rows]).regions
+        effects = {
+            frozenset({curve.column.position}): curve.effects[curve.column.codes[rows] + 1]
+            for curve in region.curves
+        }
+        (total,) = additive(self.table, known, self.fitted.layout.explained, 1, rows)
         for one, two in pairs:
             matrix = further.matrix(one | two)
-            both = (matrix.values @ (further.weights / further.weights.sum()))[matrix.codes]
-            total = total + both + further.offset - node.offset
-            total -= game.values({one: 1.0, two: 1.0, frozenset(): -1.0})[0]
+            joint_effect = (shares @ matrix.values.T)[matrix.codes] + further.offset - region.mean
+            total = total + joint_effect - effects[one] - effects[two]
         if self.fitted.predictor.is_probability:
-            total = in_unit_interval(total, node.offset)
-        return float(node.weights @ np.square(node.predictions - total))
+            total = in_unit_interval(total, known.offset)
+        return float(further.weights @ np.square(known.predictions[rows] - total))
 
     def strongest_pairs(self, amount: int = PAIRS) -> list[Pair]:
         """The pairs of columns whose ICE curves depend on each other most: how far they move with its tenths."""
