@@ -13,5 +13,6 @@ def test_every_reason_of_the_search_is_explained():
     used = re.findall(r'_leaf\(node, (?:reason or )?"(.+?)"\)', source) + re.findall(
         r'^ +"([a-z ]+)": ', source, re.M
     )
+    used += re.findall(r'^ONLY_CHANCE = "(.+?)"', source, re.M)
     assert len(set(used)) == 8
     assert {*used, "given"} == set(explained)
