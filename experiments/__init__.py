@@ -23,4 +23,5 @@ NAMES = (
     "beyond",
     "chance",
     "trees",
+    "rows",
 )

@@ -85,7 +85,7 @@ def cases(quick: bool) -> dict[str, Case]:
         "three-way": Case(three_way, normal_rows(5), {}),
     }
     if quick:
-        return found
+        return {"step": found["step"]}
     found["wide, 30 columns"] = Case(wide, normal_rows(30), {})
     bike, rented = gx.datasets.load_bike_sharing(as_frame=True)
     model = HistGradientBoostingRegressor(random_state=0).fit(bike, rented)
@@ -151,7 +151,7 @@ def _fits(case: Case, way: tuple[int, dict[str, Any]], seed: int, quick: bool) -
     """Two fits on disjoint samples, judged on fresh rows by all of their values."""
     warnings.simplefilter("ignore")
     count, options = way
-    count = min(count, 900) if quick else count
+    count = min(count, 250) if quick else count
     sample = case.rows(2 * count + (500 if quick else FRESH), seed)
     parts = [sample[:count], sample[count : 2 * count]]
     fresh = sample[2 * count :]
@@ -200,8 +200,8 @@ POWER = {"dependence (x2)": (dependent, "x2"), "weak interaction (x1)": (weak, "
 
 def powerful(quick: bool, jobs: int) -> list[dict[str, Any]]:
     """How often the right column is split first, with one split allowed."""
-    repeats = 4 if quick else 100
-    sizes = (1000,) if quick else (1000, 4000, 10000)
+    repeats = 2 if quick else 100
+    sizes = (300,) if quick else (1000, 4000, 10000)
     lines = []
     for name, (make, right) in POWER.items():
         line: dict[str, Any] = {"example": name}
@@ -237,8 +237,8 @@ DEAR = ("shap-pdp", "ice-shap", "cshap-shap", "sage-risk")
 
 def false_regions(quick: bool, jobs: int) -> list[dict[str, Any]]:
     """How often regions are found although the model is additive and columns are independent."""
-    repeats = 4 if quick else 200
-    sizes = (200,) if quick else (200, 1000, 3000)
+    repeats = 2 if quick else 200
+    sizes = (100,) if quick else (200, 1000, 3000)
     questions = CHEAP[:2] if quick else (*CHEAP, *DEAR)
     lines = []
     for question in questions:
@@ -269,7 +269,7 @@ def _has_regions(question: str, size: int, seed: int) -> bool:
 
 def false_splits(quick: bool, jobs: int) -> list[dict[str, Any]]:
     """How often a split stands below the one true one: x0 x1 with x1 in {-1, 1}."""
-    repeats = 4 if quick else 200
+    repeats = 2 if quick else 200
     lines = []
     for question in ("ice-pdp", "pfi-risk", "variance"):
         counts = joblib.Parallel(n_jobs=jobs)(
@@ -327,7 +327,16 @@ def run(quick: bool) -> Result:
 
 def told(data: dict[str, Any]) -> Result:
     """The tables with what they are about."""
-    return Result("Rows", "\n\n".join(_parts(data)), data)
+    return Result("Rows", "\n\n".join([*_parts(data), LEARNED]), data)
+
+
+LEARNED = (
+    "**What a practitioner learns.** Thousands of rows at sixteen well chosen values of each column find trees that are "
+    "better on fresh rows, and come back on other samples more often, than a thousand rows at all values, for a seventh "
+    "to a half of the model's rows. With thirty columns a budget of a million model rows buys about a thousand rows: "
+    "there all values of as many rows, for thirty times the price, are slightly better. Weak effects need rows: what "
+    "1,000 rows miss, 10,000 find. In noise the default finds regions in at most one of twenty samples."
+)
 
 
 def _parts(data: dict[str, Any]) -> Iterator[str]:

@@ -401,7 +401,8 @@ def evaluate(
     require_evaluations(resources, rows)
     # Either the rows that the model answers are shown, or the matrices that are made from its trees.
     quiet = replace(resources, progress=False)
-    meter = Meter(quiet if by_trees else resources, rows)
+    shows_rows = not by_trees and not route.predictor.is_metered
+    meter = Meter(resources if shows_rows else quiet, rows)
     shown = resources if by_trees else quiet
     with closing(meter), route.predictor.watched(meter):
         evaluators = [

@@ -175,11 +175,12 @@ class FitRun(NamedTuple):
     )  # where all are explained: each, in the regions of all
 
 
-def run(inputs: FitInputs) -> FitRun:
-    """Ask the model, search for regions, and describe them."""
+def run(inputs: FitInputs, meter: Meter) -> FitRun:
+    """Ask the model, search for regions, and describe them; the meter says what will take long."""
     require_memory(inputs)
     record = inputs.diagnostics
     probed = probe(inputs.predictor, inputs.table, record)
+    meter.announce(probed.seconds_per_row)
     if inputs.cells is not None:
         with record.stage("pilot"):
             inputs = replace(inputs, values=learned_values(inputs, singles_compared(inputs)))

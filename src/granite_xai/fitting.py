@@ -6,8 +6,10 @@ import math
 import time
 from bisect import bisect_right
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 from itertools import combinations
+from math import ceil
 from typing import Any
 
 import numpy as np
@@ -28,7 +30,7 @@ from granite_xai.chance.estimate import LEAST_HELD_OUT, Estimate, drawn
 from granite_xai.chance.path import Path
 from granite_xai.chance.replicates import Confidence
 from granite_xai.chance.stability import RefitCurve, Stability, halves, refit_interval, stability_of
-from granite_xai.compute import Resources, progress, require_evaluations, resolve_jobs
+from granite_xai.compute import Meter, Resources, progress, require_evaluations, resolve_jobs
 from granite_xai.compute.compiled import compiled_loops
 from granite_xai.compute.limits import model_row_budget
 from granite_xai.cost import Price, plan_facts, price
@@ -40,6 +42,7 @@ from granite_xai.evaluations.plan import Values, require_room
 from granite_xai.evaluations.values import CELLS
 from granite_xai.explainer import target_for
 from granite_xai.fit import (
+    PILOT_SHARE,
     FitInputs,
     FitResult,
     FitRun,
@@ -534,17 +537,37 @@ def _allowed_price(opened: OpenInputs, inputs: FitInputs, choice: RowChoice) -> 
     return found
 
 
-def _fitted(
-    opened: OpenInputs, choice: RowChoice, record: Diagnostics, is_first: bool = False
-) -> FitRun:
-    """One fit on some rows, judged on others; the first of several, with fewer values of each column."""
-    inputs = opened.chosen(choice.search, record)
-    if is_first and inputs.cells is not None:
+def _rung(opened: OpenInputs, inputs: FitInputs, choice: RowChoice) -> FitInputs:
+    """The inputs of a fit on the way to more rows: few values on the first rung, and a small pilot."""
+    if inputs.cells is None:
+        return inputs
+    if len(choice.search) <= FIRST_RUNG:
         inputs = replace(inputs, cells=min(inputs.cells, FIRST_CELLS))
+    found = price(inputs, opened.n_judging(choice))
+    without_pilot = found.model_rows - found.pilot
+    return replace(inputs, budget=ceil(without_pilot / (1.0 - PILOT_SHARE)))
+
+
+def _fitted(
+    opened: OpenInputs, choice: RowChoice, record: Diagnostics, is_rung: bool = False
+) -> FitRun:
+    """One fit on some rows, judged on others; a rung is a fit on the way to more rows."""
+    inputs = opened.chosen(choice.search, record)
+    if is_rung:
+        inputs = _rung(opened, inputs, choice)
     found = _allowed_price(opened, inputs, choice)
     facts = plan_facts(inputs, found, len(choice.held_out), opened.everyone.table.n_rows, 0.0)
-    with compiled_loops(allowed=inputs.cells is None):
-        return _judged(opened, run(replace(inputs, plan=facts)), choice)
+    predictor = inputs.predictor
+    sent = found.model_rows
+    if inputs.route.trees is not None:  # they answer for the model, but for the pilot and own rows
+        sent = found.pilot + inputs.table.n_rows + len(choice.held_out)
+    meter = Meter(inputs.resources, sent)
+    with (
+        compiled_loops(allowed=inputs.cells is None),
+        closing(meter),
+        predictor.metered(meter),
+    ):
+        return _judged(opened, run(replace(inputs, plan=facts), meter), choice)
 
 
 def _within_seconds(
@@ -562,7 +585,7 @@ def _within_seconds(
         is_last = n_search >= len(whole.search)
         choice = whole if is_last else opened.beginning(draw, n_search)
         started = time.perf_counter()
-        found = _fitted(opened, choice, record, is_first=n_search == FIRST_RUNG and not is_last)
+        found = _fitted(opened, choice, record, is_rung=not is_last)
         if is_last:
             return found, choice, _reason(opened, choice)
         took = time.perf_counter() - started
@@ -571,8 +594,9 @@ def _within_seconds(
         n_search *= 2
     available = int(np.count_nonzero(opened.everyone.weights > 0))
     repeats = f"max_samples={n_search}"
-    if n_search == FIRST_RUNG and found.inputs.cells is not None:
-        repeats += f" with Resources(max_grid={found.inputs.cells})"
+    if found.inputs.cells is not None:
+        limits = f"max_grid={found.inputs.cells}, max_evaluations={found.inputs.budget}"
+        repeats += f" with Resources({limits})"
     record.warn(
         f"M13: stopped at max_seconds={seconds:g} after {len(choice.search):,} of {available:,} rows. The figures "
         f"hold; more rows may find more regions ({repeats} repeats this).",

@@ -10,7 +10,6 @@ import granite_xai as gx
 from granite_xai.chance import by_sums
 from granite_xai.chance.by_sums import (
     closed_form,
-    plug_in,
     regional_gaps,
     replicated_means,
     small_cells,
@@ -105,13 +104,13 @@ def test_chance_by_sums_shows_what_the_predictions_show(name, data):
     np.testing.assert_allclose(again.plug_in, found.plug_in, rtol=1e-7, atol=1e-8 * scale + 1e-12)
 
 
-def test_the_closed_form_stacks_sets_and_reads_all_directions_for_figures():
-    """The level and the disagreement are exact; only the bar reads what a search reads."""
+def test_the_closed_form_stacks_sets():
+    """The disagreement is exact; what chance adds to it reads the directions of a search, and is near."""
     problem = dependent_problem("ice-pdp")
     (statistics,) = problem.statistics
     shown, level, bar, corrected = closed_form(statistics, None, 0.9)
     assert shown == pytest.approx(float(problem.roots[0]), rel=1e-9)
-    assert level == pytest.approx(sum(chance_level(own, None) for own in statistics))
+    assert level == pytest.approx(sum(chance_level(own, None) for own in statistics), rel=0.03)
     assert corrected == pytest.approx(shown - level)
     short = [own.shortened() for own in statistics if own.rank]
     assert bar == pytest.approx(chance_bar(short, None, [0.9])[0])
@@ -151,8 +150,6 @@ def test_sums_under_weights_are_those_of_a_loop(name):
         for line, sums in zip(lines, found, strict=True):
             again = type(own)(own.factors, own.weights * line, own.target, own.bins)
             np.testing.assert_allclose(sums, looped_sums(again, range(len(rows))), atol=1e-12)
-    shown = plug_in(problem.statistics[0])
-    assert shown == pytest.approx(float(problem.roots[0]), rel=1e-8)
 
 
 def test_small_cells_are_those_of_exponential_weights():
@@ -168,6 +165,6 @@ def test_no_predictions_are_read_where_sums_are_known(monkeypatch):
     found = replicates.chance([question], evaluations, np.arange(50), None, [statistics])
     assert found.plug_in[0] > 0.0
     monkeypatch.undo()
-    monkeypatch.setattr(by_sums, "plug_in", None)
+    monkeypatch.setattr(by_sums, "closed_form", None)
     found = replicates.chance([question], evaluations, np.arange(50), None, [None])
     assert found.plug_in[0] == pytest.approx(float(problem.roots[0]))

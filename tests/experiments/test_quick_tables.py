@@ -17,6 +17,7 @@ from experiments import (
     frameworks,
     kin8nm,
     originals,
+    rows,
     scalability,
     simulated,
     trees,
@@ -190,3 +191,13 @@ def test_a_beam_costs_nothing_in_the_objective_and_both_questions_can_be_asked(d
         "probability",
         "log odds",
     }
+
+
+def test_rows_tells_every_table_and_finds_the_planted_step():
+    found = complete(rows.run(quick=True))
+    assert set(found.data) == {"quality", "power", "false regions", "false splits"}
+    by_way = {line["way"]: line for line in found.data["quality"]}
+    assert set(by_way) == set(rows.WAYS)
+    assert all(0.0 < line["objective on fresh rows"] < 0.4 for line in by_way.values())
+    assert by_way["default"]["model rows"] < by_way["500 rows, all values"]["model rows"]
+    assert [line["100 rows"] for line in found.data["false regions"]] == [0.0, 0.0]

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 from scipy.stats import chi2
 
-from granite_xai.chance.by_sums import plug_in
 from granite_xai.chance.replicates import Confidence
 from granite_xai.moments.chance import (
     chance_bar,
@@ -119,9 +120,28 @@ def test_the_chance_level_is_what_replicates_add_on_average(kind):
     if kind == "clustered":
         level *= (41 / 39) / (121 / 119)
     assert found == pytest.approx(level, rel=0.05)
-    (found_bar,) = chance_bar(statistics, given_clusters, [0.95])
+    (found_bar,) = chance_bar(statistics, given_clusters, [replicates.level])
     assert found_bar == pytest.approx(bar, rel=0.12)
     assert corrected < shown
+
+
+@pytest.mark.parametrize("factor", [1e-60, 1e-8, 1e-3, 1e5, 1e9, 1e60])
+def test_the_bar_is_in_the_square_of_the_unit_of_the_predictions(factor):
+    """Interactions are in the unit of the predictions, what values weigh is not."""
+    plain = drawn_statistics(np.random.default_rng(4))
+    factors = replace(
+        plain.factors,
+        interaction=factor * plain.factors.interaction,
+        row_factors=factor * plain.factors.row_factors,
+    )
+    scaled = FullAgainstPure(factors, plain.weights)
+    clusters = np.arange(30) // 3
+    for one, other in zip(
+        chance_bar([scaled], clusters, [0.5, 0.95]),
+        chance_bar([plain], clusters, [0.5, 0.95]),
+        strict=True,
+    ):
+        assert one / factor**2 == pytest.approx(other, rel=1e-9)
 
 
 @pytest.mark.parametrize("kind", ["unweighted", "weighted", "clustered"])
@@ -147,7 +167,7 @@ def test_corrected_disagreement_is_right_on_average_over_samples(kind):
         factors = Factors(nothing, nothing, X[:, 0] * X[:, 1], X[:, 1:], X[:, :1], search_rank=1)
         statistics = FullAgainstPure(factors, weights)
         level = chance_level(statistics, clusters)
-        errors.append(plug_in([statistics]) - level - (1.0 - 2.0 / n))
+        errors.append(statistics.mean_squared_gap() - level - (1.0 - 2.0 / n))
         levels.append(level)
     error = np.std(errors) / np.sqrt(len(errors))
     assert abs(np.mean(errors)) < 3 * error + (0.02 if kind == "weighted" else 0.0)
@@ -234,7 +254,7 @@ def test_noise_exceeds_its_bar_as_often_as_the_level_says():
         statistics = FullAgainstPure(
             Factors(nothing, nothing, nothing, U, w, search_rank=1), np.ones(80)
         )
-        above += plug_in([statistics]) > chance_bar([statistics], None, [0.8])[0]
+        above += statistics.mean_squared_gap() > chance_bar([statistics], None, [0.8])[0]
     assert 42 <= above <= 78  # 60 expected, 7 a standard deviation
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 import threading
 from collections import Counter
@@ -12,11 +13,13 @@ from contextvars import copy_context
 from typing import Any, TypeVar
 
 from granite_xai.base.errors import InputError
+from granite_xai.base.wording import duration
 from granite_xai.compute.limits import Resources
 
 Item = TypeVar("Item")
 Task = TypeVar("Task")
 Result = TypeVar("Result")
+LONG = 60.0  # seconds from which a fit says at once that it will take long
 SOON = 1.5  # seconds after which a bar is there
 
 
@@ -57,6 +60,7 @@ class Meter:
     def __init__(
         self, resources: Resources, total: int, desc: str = "evaluations", unit: str = "rows"
     ) -> None:
+        self._total = total
         self._bar = _bar(
             resources, desc=desc, total=total or None, unit=f" {unit}", unit_scale=True
         )
@@ -66,10 +70,31 @@ class Meter:
         if self._bar is not None:
             self._bar.update(rows)
 
+    def announce(self, seconds_per_row: float) -> None:
+        """Say at once what will take long, and how it takes about a minute; only where a bar is shown."""
+        rows = self._total
+        seconds = rows * seconds_per_row
+        if self._bar is None or seconds <= LONG:
+            return
+        fewer = round_down(LONG / seconds_per_row)
+        self._bar.write(
+            f"The model is asked about {rows:,} rows, which takes about {duration(seconds)}. "
+            f"Resources(max_evaluations={fewer}) takes about a minute, with fewer rows of the table.",
+            file=sys.stderr,
+        )
+
     def close(self) -> None:
         """Take the bar away."""
         if self._bar is not None:
             self._bar.close()
+
+
+def round_down(count: float) -> int:
+    """A number of one digit and zeros that is not larger, at least 1,000."""
+    if count < 1000:
+        return 1000
+    power = 10 ** int(math.log10(count))
+    return int(count // power * power)
 
 
 def resolve_jobs(n_jobs: int | None) -> int:

@@ -125,7 +125,8 @@ class ValueCells:
             places = ordered_places(column, self.column)
         else:
             known = {level: number for number, level in enumerate(self.column.levels.tolist())}
-            places = np.array([known.get(level, -1) for level in column.levels.tolist()])
+            unseen = 2 * len(known)  # further from all cells than any label of the fit
+            places = np.array([known.get(level, unseen) for level in column.levels.tolist()])
         stand_in = np.empty(len(cells), dtype=np.intp)
         for cell in np.unique(cells):
             members = np.flatnonzero(cells == cell)
@@ -277,7 +278,9 @@ def _learn_column(
         np.finfo(np.float64).tiny,
     )
     features = _features(curves, value_mass)
-    floor = FLAT * float(np.sum([np.var(own) for own in curves])) * len(pilot)
+    # Of several outputs each has a variance of 1 here.
+    variance = float(np.var(curves)) if len(curves) == 1 else float(len(curves))
+    floor = FLAT * variance * len(pilot)
     if column.is_ordered:
         cell_of_value = merge_neighbours(features, value_mass, cells, floor)
     else:
@@ -461,7 +464,7 @@ def merge_any(curves: FloatArray, mass: FloatArray, n_cells: int, floor: float) 
         cell[cell == join] = keep
         costs[join, :] = np.inf
         costs[:, join] = np.inf
-        others = np.array([other for other in np.unique(cell) if other != keep])
+        others = np.setdiff1d(cell, [keep])
         again = _merging_cost(means, mass, np.full(len(others), keep), others, floor)
         costs[np.minimum(keep, others), np.maximum(keep, others)] = again
     return np.unique(cell, return_inverse=True)[1].reshape(-1)

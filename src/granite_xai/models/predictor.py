@@ -27,7 +27,7 @@ from granite_xai.models.output import (
 from granite_xai.models.remote import RemoteModel, WorkerAnswer, Workers
 from granite_xai.tables import Table, recombine
 
-DEFAULT_BATCH = 2**16  # rows of one call where the user sets none: fixed, so that repeats are equal
+DEFAULT_BATCH = 2**13  # rows of one call where the user sets none: fixed, so that repeats are equal
 WORKER_BATCHES = 128  # batches of a request while workers are active, where the user sets no size
 SMALLEST_BATCH = 256  # rows of these, at least: what a worker gets is worth its way
 _SHOWN = 5
@@ -66,6 +66,7 @@ class Predictor:
         ] = {}  # of one that speaks for several: each by its name, itself first
         self._lock = threading.Lock()
         self._watch: Callable[[int], None] | None = None
+        self._meter: Callable[[int], None] | None = None
         self.told: deque[FloatArray] = (
             deque()
         )  # of a further output: its share of what the first was answered
@@ -80,6 +81,27 @@ class Predictor:
             self._watch = None
             for other in self.others:
                 other.told.clear()
+
+    @contextmanager
+    def metered(self, meter: Callable[[int], None]) -> Iterator[None]:
+        """Tell someone of all rows that are answered in a whole fit: pilot, rows that search, rows that judge."""
+        self._meter = meter
+        try:
+            yield
+        finally:
+            self._meter = None
+
+    @property
+    def is_metered(self) -> bool:
+        """Whether somebody counts the rows of a whole fit."""
+        return self._meter is not None
+
+    def _report(self, rows: int) -> None:
+        """Tell those who want to know that so many rows were answered."""
+        if self._watch is not None:
+            self._watch(rows)
+        if self._meter is not None:
+            self._meter(rows)
 
     @property
     def others(self) -> tuple[Predictor, ...]:
@@ -167,8 +189,7 @@ class Predictor:
         with closing(self._answers(build, batches, rows)) as answers:
             for batch, answer in zip(batches, answers, strict=True):
                 values[:, batch] = answer
-                if self._watch is not None:
-                    self._watch(batch.stop - batch.start)
+                self._report(batch.stop - batch.start)
         return values
 
     def _batches(self, count: int) -> list[slice]:
@@ -280,8 +301,7 @@ class Predictor:
         wrong = ~xp.isfinite(numbers)
         if self.is_probability:
             wrong = wrong | outside_unit_interval(numbers, self.native_float32)
-        if self._watch is not None:
-            self._watch(count)
+        self._report(count)
         return None if bool(xp.any(wrong)) else numbers
 
     def _checked(self, values: FloatArray, rows: Rows, start: int = 0) -> FloatArray:
@@ -308,12 +328,16 @@ class Predictor:
     def __getstate__(self) -> dict[str, Any]:
         """Everything but the lock and the watch, which belong to this process."""
         return {
-            key: value for key, value in self.__dict__.items() if key not in ("_lock", "_watch")
+            key: value
+            for key, value in self.__dict__.items()
+            if key not in ("_lock", "_watch", "_meter")
         }
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        self._lock, self._watch = threading.Lock(), None
+        self._lock = threading.Lock()
+        self._watch = None
+        self._meter = None
 
 
 def together(outputs: Mapping[Any, Predictor]) -> Predictor:

@@ -141,20 +141,6 @@ def factor(
     )
 
 
-def without_rest(predictions: FloatArray, weights: FloatArray) -> Factors:
-    """The factors of a set of all columns: its value alone says what is predicted."""
-    mean = float(np.average(predictions, weights=weights))
-    n_rows = len(predictions)
-    return Factors(
-        row_part=np.full(n_rows, mean),
-        value_part=predictions - mean,
-        interaction=np.zeros(n_rows),
-        row_factors=np.zeros((n_rows, 0)),
-        value_factors=np.zeros((n_rows, 0)),
-        search_rank=0,
-    )
-
-
 def _own_cells(interaction: Array, codes: IntArray, P: ArrayNamespace) -> FloatArray:
     """The cell of each row at its own value."""
     rows = np.arange(len(codes))

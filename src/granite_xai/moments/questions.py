@@ -8,7 +8,7 @@ from granite_xai.compute.primitives import SQUARE
 from granite_xai.disagreement import ResolvedQuestion
 from granite_xai.evaluations.evaluations import Evaluations, Matrix
 from granite_xai.interaction import union
-from granite_xai.moments.factors import Factors, factor, without_rest
+from granite_xai.moments.factors import factor
 from granite_xai.moments.statistics import (
     ConditionalAgainstMarginalMean,
     ConditionalAgainstMarginalRisk,
@@ -91,25 +91,13 @@ def question_statistics(
         own = evaluations.on_grid(columns)
         found.append(
             kind(
-                factors=_factors(own, columns),
+                factors=factor(_matrix(own, columns), own.weights, own.primitives, own.offset),
                 weights=own.weights,
                 target=target,
                 bins=_bins(question, own, columns),
             )
         )
     return found
-
-
-def _factors(evaluations: Evaluations, columns: Coalition) -> Factors:
-    """The factored predictions of a set."""
-    if columns == evaluations.everything:
-        return without_rest(evaluations.predictions, evaluations.weights)
-    return factor(
-        _matrix(evaluations, columns),
-        evaluations.weights,
-        evaluations.primitives,
-        evaluations.offset,
-    )
 
 
 def _matrix(evaluations: Evaluations, columns: Coalition) -> Matrix:

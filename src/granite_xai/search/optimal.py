@@ -12,7 +12,6 @@ import numpy as np
 from granite_xai.base.errors import InputError
 from granite_xai.base.typing import IntArray
 from granite_xai.base.wording import percent
-from granite_xai.moments.factors import KEPT_BY_SEARCH
 from granite_xai.search.candidates import Candidate, cuts_of
 from granite_xai.search.finer import by_column, thinned
 from granite_xai.search.lookahead import LEFT, NO_CUT, RIGHT, CutTree, SideCosts, TwoLevels
@@ -52,7 +51,7 @@ class Optimum:
         if corrected:
             basis = "without what chance adds"
         if not self.all_directions:
-            basis += f", by factors that keep {percent(KEPT_BY_SEARCH)} of each interaction"
+            basis += ", by the strongest directions of each interaction"
         text = (
             f"No tree of depth 2 over {where} leaves less than {percent(self.cost)} (shares of the "
             f"disagreement {basis}, plus the price of each region)."
