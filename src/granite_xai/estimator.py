@@ -80,7 +80,8 @@ class Granite(BaseEstimator):
     max_candidates : int
         At most this number minus one thresholds are tried for each column and node.
     search : "refined" (never worse on the fitting rows), "greedy" (the paper) or "optimal" (with a certificate)
-        "refined": sharper cuts, a look two levels ahead, second thoughts. "optimal": the best two levels at a time.
+        "refined": sharper cuts, a look two levels ahead, second thoughts, from sums over rows where the question has
+        them. "optimal": the best two levels at a time, for questions with such sums.
     beam : int
         Greedy search: columns whose best split is followed at each node.
     partitioner : object, optional
@@ -95,16 +96,18 @@ class Granite(BaseEstimator):
     kinds : mapping of column to "numeric", "ordinal", "nominal" or "boolean", optional
         How columns are read. None: from their dtypes.
     max_samples : "auto", int or None
-        Rows that search for regions, drawn with ``random_state``. "auto": 500, and twice as many until the estimate is
-        precise enough (``diagnostics_["rows"]``); of fewer than 1,000 rows two thirds or all. None: all rows.
+        Rows that search for regions, drawn with ``random_state``. "auto": as many as ``Resources(max_evaluations=)``,
+        a million model rows, pays for, at least 1,000. An int: so many, and up to half as many more are held out.
+        None: all rows that are not held out. A table with the same rows in another order gives the same result.
     confidence_level : float or None
         Level of the chance bar and of intervals. A region that shows no more than chance is not split. None: the
         sample is taken for the world, as in the paper; then "auto" of other options means all rows, none held out.
     n_resamples : int
-        Replicates that tell what chance does.
+        Sets of random weights that tell what chance does. Where a formula does (ICE against PDP), they are not needed.
     holdout : "auto", False, float, (X, y) or (X, y, clusters)
-        Rows that are held out of the search and judge its regions: as many as search if there are so many, none, a
-        share of the rows, or rows of your own (for risk: rows that the model has not seen). At least 30, or none.
+        Rows that are held out of the search and judge its regions: "auto" a third of the rows that are used, at most
+        4,000, none of fewer than 600; none; a share of the rows; or rows of your own (for risk: rows that the model has
+        not seen). At least 30, or none.
     n_jobs : int, optional
         Threads for the search, as in scikit-learn; None: what ``joblib.parallel_config`` says, otherwise one. Inside
         ``joblib.parallel_config(backend="loky")``, ``"dask"`` (with a ``distributed.Client``) or ``"ray"`` it is also
@@ -231,9 +234,14 @@ class Granite(BaseEstimator):
         return fitted.regions(fitted.read(X))
 
     def plan(self, X: Any, y: Any = None, sample_weight: Any = None) -> dict[str, Any]:
-        """What `fit` on the same would do first and what that costs, before it is done: rows, bytes, seconds by stage.
+        """What `fit` on the same would do and what that costs, before it is done.
 
-        With ``max_samples="auto"`` more rows follow until the estimate is precise, as long as they fit the time.
+        Returns
+        -------
+        dict
+            rows (that search), held_out, available, columns, values (at which the model is asked, by column),
+            pilot_rows and model_rows (sent to the model, or read off its trees), bytes (of the predictions), and
+            seconds: a remark, from the time of a few rows, which decides nothing.
         """
         record = Diagnostics()
         opened = open_inputs(self, *collected_for(self, X, y, sample_weight), record)
@@ -383,10 +391,10 @@ class Granite(BaseEstimator):
         return path_of(self).frame()
 
     def rows_needed(self, half_width: float = 0.05) -> int:
-        """Rows to search with, and as many to hold out, for an interval of the share left of this half width.
+        """Rows to search with (``max_samples=``), half as many more held out, for an interval of this half width.
 
-        Extrapolated from the sizes that ``max_samples="auto"`` went through, or from the held-out rows of this fit. A
-        half width is a share: 0.05 is five points.
+        Extrapolated from the held-out rows of this fit, whose error falls like 1/√N. A half width is a share: 0.05 is
+        five points.
         """
         return fitted_view(self, several=True).rows_needed(
             real_number("half_width", half_width, above=0)
@@ -421,7 +429,7 @@ def fitted_view(g: Any, output: Any = None, several: bool = False) -> FittedGran
 def fit_with_evaluations(
     g: Granite, X: Any, y: Any = None, sample_weight: Any = None, clusters: Any = None
 ) -> FitRun:
-    """Fit, and hand over the evaluations; with ``max_samples="auto"`` on more rows until the estimate is precise."""
+    """Fit, and hand over the evaluations."""
     record = Diagnostics()
     with record.stage("total"):
         collected = collected_for(g, X, y, sample_weight, clusters, record)

@@ -241,7 +241,7 @@ def explain(
     >>> toy = make_toy()
     >>> report = explain(toy.model, toy.X)
     >>> print(report.story["opening"])
-    Single rows stray from the average curves by 4.1, all columns together; in 2 regions by 0.
+    Single rows stray from the average curves by 4.0, all columns together; in 2 regions by 0.
     >>> len(report.granite.partition_)
     2
     """
