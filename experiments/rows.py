@@ -331,11 +331,12 @@ def told(data: dict[str, Any]) -> Result:
 
 
 LEARNED = (
-    "**What a practitioner learns.** Thousands of rows at sixteen well chosen values of each column find trees that are "
-    "better on fresh rows, and come back on other samples more often, than a thousand rows at all values, for a seventh "
-    "to a half of the model's rows. With thirty columns a budget of a million model rows buys about a thousand rows: "
-    "there all values of as many rows, for thirty times the price, are slightly better. Weak effects need rows: what "
-    "1,000 rows miss, 10,000 find. In noise the default finds regions in at most one of twenty samples."
+    "**What a practitioner learns.** Thousands of rows at sixteen well chosen values of each column find "
+    "trees that are better on fresh rows, and come back on other samples more often, than a thousand rows"
+    " at all values, for a seventh to a half of the model's rows. With thirty columns a budget of a "
+    "million model rows buys about a thousand rows: there all values of as many rows, for thirty times "
+    "the price, are slightly better. Weak effects need rows: what 1,000 rows miss, 10,000 find. In noise "
+    "the default finds regions in at most one of twenty samples."
 )
 
 

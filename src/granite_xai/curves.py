@@ -456,9 +456,8 @@ def between_values(
     array of shape (n_regions, n_rows)
     """
     column = table.columns[min(columns)]
-    matrix = known.matrix(columns)
-    P = known.primitives or NUMPY
-    on_grid = P.host(P.product(matrix.values, P.array(shares.T))).T  # (regions, values)
+    matrix = known.matrix(columns)  # on the host, wherever it was evaluated
+    on_grid = shares @ matrix.values.T  # (regions, values)
     curves = np.stack([grid_curve(column, known, own) for own in shares])  # (regions, 1 + levels)
     return np.asarray(curves[:, column.codes + 1] - on_grid[:, matrix.codes])
 

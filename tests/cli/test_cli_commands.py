@@ -428,9 +428,11 @@ def test_a_fit_that_time_ended_is_repeated_by_the_flags_that_it_names(folder, ca
     code, out, err = run(capsys, *command, "--max-seconds", "0.001")
     assert code == 0
     assert "M13: stopped at --max-seconds 0.001 after 250 of 3,000 rows" in err
-    flags = re.search(r"\((--max-samples \d+) with (--max-grid \d+) repeats this\)", err)
+    flags = re.search(r"\((--max-samples \d+) with (--max-grid.+) repeats this\)", err)
     first = json.loads(out)
-    code, out, err = run(capsys, *command, *flags[1].split(), *flags[2].split())
+    named = flags[2].replace(",", "").split()
+    assert named[2] == "--max-evaluations"
+    code, out, err = run(capsys, *command, *flags[1].split(), *named)
     assert (code, err) == (0, "")
     again = json.loads(out)
     assert first["figures"] == again["figures"]

@@ -8,7 +8,9 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 SOURCES = sorted((ROOT / "src").rglob("*.py"))
 CODE = re.compile(r"(?<![\w#.-])(?:C\d\d?|[DTMPNRFS]\d\d)(?![\w.-]|°)")
-PAGE_NUMBER = re.compile(r"(?<=\w )\(1?[1-9]\.[1-9]\)|[a-z], 1?[1-9]\.[1-9]\)|\b(?:design|page) 1?\d\b")
+PAGE_NUMBER = re.compile(
+    r"(?<=\w )\(1?[1-9]\.[1-9]\)|[a-z], 1?[1-9]\.[1-9]\)|\b(?:design|page) 1?\d\b"
+)
 
 
 def defined() -> set[str]:

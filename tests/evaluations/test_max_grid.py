@@ -296,11 +296,11 @@ def test_the_check_of_a_grid_is_planned_before_the_model_is_asked(normal):
 
 
 @pytest.mark.slow
-def test_the_report_says_that_columns_are_on_a_grid_and_draws_them_there(normal):
+def test_the_report_draws_curves_between_the_values_of_a_grid(normal):
     frame = pd.DataFrame(normal, columns=list("abcd"))
     model = lambda X: np.sin(3 * X["a"]) + X["b"] * X["c"]  # noqa: E731
     report = gx.explain(model, frame, resources=gx.Resources(max_grid=8))
-    assert "C22: on a grid of so many values: a (8), b (8), c (8), d (8)." in report.html()
+    assert report.granite.diagnostics_["plan"]["values"] == dict.fromkeys("abcd", 8)
     drawn = next(effect for effect in json.loads(report.json())["effects"] if effect["set"] == "a")
     panel = drawn["panels"][1]  # the curve of the region, between the values of the grid as G is
     own = frame[report.granite.apply(frame) == panel["region"]].iloc[[0] * len(drawn["x"])]

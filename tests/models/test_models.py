@@ -485,9 +485,9 @@ def test_M15_default_batches_are_a_fixed_number_of_rows():
         sizes.append(len(X))
         return np.zeros(len(X))
 
-    rows = np.zeros(2**16 + 5, dtype=np.intp)
+    rows = np.zeros(2**13 + 5, dtype=np.intp)
     as_predictor(model).recombined(table(X), rows, table(X), rows, [0])
-    assert sizes == [2**16, 5]
+    assert sizes == [2**13, 5]
 
 
 @pytest.mark.parametrize("batch_size", [0, -3, 2.5, True])

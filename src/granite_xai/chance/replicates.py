@@ -120,16 +120,6 @@ class Chance:
         """What growth and pruning count: never less than nothing."""
         return np.maximum(self.corrected, 0.0)
 
-    def of_questions(self, some: slice) -> Chance:
-        """The same of some of the questions."""
-        return Chance(
-            plug_in=self.plug_in[some],
-            level=self.level[some],
-            bar=self.bar[some],
-            corrected=self.corrected[some],
-            proven=None if self.proven is None else self.proven[some],
-        )
-
     def exceeded(self, floors: FloatArray) -> BoolArray:
         """Which questions show more than chance and rounding can."""
         beyond = self.plug_in > self.bar

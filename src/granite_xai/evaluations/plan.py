@@ -99,7 +99,9 @@ def nearest(counts: IntArray, size: int) -> IntArray:
     return np.asarray(grid[np.searchsorted(middles, np.arange(len(counts)))])
 
 
-CELL = 36  # bytes of a cell of the table: the user's container, its values, their codes, and how trees see them
+# Bytes of a cell of the table: its value and its code in the table that was read, these and a copy in
+# the user's container for the rows that are used, and how trees see it.
+CELL = 2 * 8 + 3 * 8 + 4
 MEMBER = 80  # bytes of a column in a set of columns
 CHEAP = 2**24  # bytes of sets of columns that any plan may make before it is refused
 
