@@ -147,34 +147,15 @@ def _peak() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
-def speeds(quick: bool) -> str:
-    """Estimated against actual seconds of evaluations, ten models of different speed."""
-    ratios = []
-    X = RNG.normal(size=(300, 4))
-    for k in range(10):
-        per_call, per_row = 0.02 * (k % 3), 10.0 ** -(3.7 + 0.25 * k)
-
-        def model(X: Any, call: float = per_call, row: float = per_row) -> Any:
-            time.sleep(call + row * len(X))
-            return X[:, 0] * X[:, 1]
-
-        limits = gx.Resources(max_seconds=8 if quick else 20)
-        g = gx.Granite(model, max_depth=1, max_samples=None, holdout=False, resources=limits).fit(X)
-        ratios.append(
-            g.diagnostics_["seconds"]["evaluations"]
-            / g.diagnostics_["plan"]["seconds"]["evaluations"]
-        )
-    return f"actual / estimated: {', '.join(f'{ratio:.2f}' for ratio in ratios)}"
-
-
 def _told(g: gx.Granite) -> str:
     plan, rows = g.diagnostics_["plan"], g.diagnostics_["rows"]
     left = str(g.partition_).splitlines()[-2] if g.estimate_ is None else g.estimate_.headline
-    return f"{plan['rows']:,} rows, {plan['sentence'] or 'exact'} ({rows['reason']}): {left}"
+    spent = f"{plan['model_rows']:,} model rows planned"
+    return f"{plan['rows']:,} rows search ({rows['reason']}), {spent}: {left}"
 
 
 STORIES: tuple[Callable[[bool], str], ...] = (
-    network, slow, pipeline, xgboost, many_rows, columns, weights, command_line, parquet, speeds
+    network, slow, pipeline, xgboost, many_rows, columns, weights, command_line, parquet
 )  # fmt: skip
 
 
