@@ -10,15 +10,16 @@ import numpy as np
 from granite_xai.base.typing import BoolArray, FloatArray, IntArray
 from granite_xai.chance.estimate import perturbed
 from granite_xai.disagreement import ResolvedQuestion
-from granite_xai.engine.splits import STEP, Splits
+from granite_xai.engine.splits import STEP, Cut, Splits
 from granite_xai.evaluations.evaluations import Evaluations
 from granite_xai.interaction import union
 from granite_xai.moments.statistics import FullAgainstPure, swapped
 from granite_xai.regions.nodes import Node, Split
 from granite_xai.regions.rule import find_column, satisfied
-from granite_xai.search.candidates import Candidate, candidates, conditions
+from granite_xai.search.candidates import Candidate, candidates, conditions, cuts_of
 from granite_xai.search.problem import Problem
 from granite_xai.search.scoring import scored
+from granite_xai.search.tables import RegionTables, region_tables
 
 NEARLY = 0.05  # share of what a split takes away that a nearly equal cut leaves more, at most
 WIDE = 0.1  # share of a node's rows between the first and the last nearly equal cut from which a cut is one of many
@@ -45,13 +46,20 @@ def split_clarity(
     problem: Problem, node: Node, drawn: FloatArray, rows: IntArray
 ) -> Iterator[dict[str, Any]]:
     """A record for each split of a tree, parents first; ``drawn``: random signs of the rows. The model is not asked."""
+    tables = region_tables(problem, problem.tree.min_samples_leaf)
+    yield from _records(problem, tables, node, drawn[:SIGNS], rows)
+
+
+def _records(
+    problem: Problem, tables: RegionTables | None, node: Node, drawn: FloatArray, rows: IntArray
+) -> Iterator[dict[str, Any]]:
+    """The records of the splits below a node; scores of cuts come from tables, where there are some."""
     if isinstance(node, Split):
         left = satisfied(node.left, find_column(problem.table, node.column))[rows]
-        yield _Node(problem, rows, problem.evaluations.restrict(rows)).record(
-            node, left, drawn[:SIGNS]
-        )
+        known = problem.evaluations.restrict(rows)
+        yield _Node(problem, rows, known, tables).record(node, left, drawn)
         for child, side in zip(node.children, (left, ~left), strict=True):
-            yield from split_clarity(problem, child, drawn, rows[side])
+            yield from _records(problem, tables, child, drawn, rows[side])
 
 
 def smooth_changes(splits: Iterable[Mapping[str, Any]]) -> list[str]:
@@ -73,6 +81,25 @@ class _Node(NamedTuple):
     problem: Problem
     rows: IntArray
     known: Evaluations
+    tables: RegionTables | None
+
+    def _exact_scores(self, options: list[Candidate]) -> FloatArray:
+        """What both sides of some cuts leave together, from the predictions."""
+        found = scored(
+            self.problem, self.rows, options, self.known, self.problem.tree.max_candidates
+        )
+        return np.asarray(self.problem.shares.of(*found).sum(axis=1))
+
+    def _scores(self, options: list[Candidate], left: BoolArray, best: float) -> FloatArray:
+        """The same of all cuts; from tables as far from the split's own as these say."""
+        if self.tables is None:
+            return self._exact_scores(options)
+        of_node = self.tables.of_node(self.rows)
+        cuts = cuts_of(options, self.problem.table, self.rows)
+        scores = np.concatenate([own.sum(axis=0) for own in of_node.sides(cuts)])
+        own_cut = Cut(-1, left.astype(np.intp), np.array([[False, True]]))
+        own_score = float(of_node.sides([own_cut])[0].sum())
+        return scores - own_score + best if np.isfinite(own_score) else scores
 
     def record(self, split: Split, left: BoolArray, drawn: FloatArray) -> dict[str, Any]:
         """What is known of a split beside others."""
@@ -86,10 +113,8 @@ class _Node(NamedTuple):
             problem.table, self.rows, self.known, tree.columns(problem.table), *limits
         )
         shares, codes = problem.shares, column.codes[self.rows]
-        scores = shares.of(
-            *scored(problem, self.rows, options, self.known, tree.max_candidates)
-        ).sum(axis=1)
         best = sum(map(shares.on, self._sides(left)))
+        scores = self._scores(options, left, best)
         gain, own = (
             shares.on(self.known) - best,
             np.array([each.column == column.position for each in options]),
@@ -109,8 +134,9 @@ class _Node(NamedTuple):
         told |= dict.fromkeys(("second", "behind", "standard_error", "with", "left", "surface"))
         told |= {"tie": False, "smooth": False}
         if not own.all():  # the best cut of another column: is it within one standard error?
-            second = options[place := int(np.argmin(np.where(own, np.inf, scores)))]
-            told |= {"second": self._text(second), "behind": float(scores[place]) - best}
+            second = options[int(np.argmin(np.where(own, np.inf, scores)))]
+            behind = float(self._exact_scores([second])[0]) - best
+            told |= {"second": self._text(second), "behind": behind}
             if told["behind"] < CLOSE * gain:
                 there = second.inside(problem.table.columns[second.column].codes[self.rows])
                 moves = self._moves(there, drawn) - self._moves(left, drawn)
