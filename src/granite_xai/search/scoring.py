@@ -125,11 +125,11 @@ def scored(
     problem: Problem, rows: IntArray, options: list[Candidate], evaluations: Evaluations, least: int
 ) -> Scores:
     """What both sides of every candidate leave; ``least`` candidates, or more, go together."""
-    limit, one, cut = (
-        problem.resources.memory_limit,
-        problem.shares.split_bytes(evaluations),
-        CUT_BYTES * len(rows),
-    )
+    limit = problem.resources.memory_limit
+    if evaluations.primitives is not None:  # a device counts its own memory
+        limit = evaluations.primitives.free or limit
+    one = problem.shares.split_bytes(evaluations)
+    cut = CUT_BYTES * len(rows)
     # A quarter of the limit for the arrays of all blocks in work; blocks are the same for any number of jobs.
     most = max((BLOCK if evaluations.primitives is None else ON_DEVICE) // len(rows), least)
     blocks = list(_blocks(options, one, cut, limit // SHARE, most))
