@@ -68,7 +68,7 @@ def test_demo_as_json_holds_what_the_estimator_says(capsys):
 def test_demo_reads_bike_sharing(data_folder, capsys):
     assert cli.main(["demo", "--data", "bike"]) == 0
     text = capsys.readouterr().out
-    assert "bike data, 500 rows" in text
+    assert "bike data, 7,002 rows" in text
     assert "workingday" in text
 
 
