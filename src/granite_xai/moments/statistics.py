@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from functools import cache
 from typing import Self
 
 import numpy as np
@@ -42,10 +43,16 @@ def unpacked(triangles: FloatArray, size: int) -> FloatArray:
     return matrices
 
 
+@cache
+def _triangle(size: int) -> tuple[IntArray, IntArray, FloatArray]:
+    """Places of the entries of an upper triangle, and how often each stands in the whole matrix."""
+    first, second = np.triu_indices(size)
+    return first, second, np.where(first == second, 1.0, 2.0)
+
+
 def quadratic_form(triangles: FloatArray, vectors: FloatArray) -> FloatArray:
     """``v' M v`` of many symmetric matrices given by their upper triangles."""
-    first, second = np.triu_indices(vectors.shape[-1])
-    twice_off_diagonal = np.where(first == second, 1.0, 2.0)
+    first, second, twice_off_diagonal = _triangle(vectors.shape[-1])
     return np.asarray(
         np.einsum(
             "...p,...p->...",
@@ -192,16 +199,24 @@ class FullAgainstPure(LocalStatistics):
         return quadratic_form(means, swapped(of_z, self.rank))
 
 
+@cache
 def last_of_packed(size: int) -> IntArray:
     """Where the products of each coordinate with the last one, which is 1, stand when packed."""
     _, second = np.triu_indices(size)
     return np.flatnonzero(second == size - 1)
 
 
-def swapped(vectors: FloatArray, rank: int) -> FloatArray:
-    """Multiply by K: exchange e with 1, and U with w under a minus sign (last axis)."""
+@cache
+def _swap(rank: int) -> tuple[IntArray, FloatArray]:
+    """Where each coordinate goes when multiplied by K, and its sign."""
     order = np.concatenate([[2 * rank + 1], np.arange(rank) + 1 + rank, np.arange(rank) + 1, [0]])
     signs = np.concatenate([[1.0], -np.ones(2 * rank), [1.0]])
+    return order, signs
+
+
+def swapped(vectors: FloatArray, rank: int) -> FloatArray:
+    """Multiply by K: exchange e with 1, and U with w under a minus sign (last axis)."""
+    order, signs = _swap(rank)
     return np.asarray(signs * vectors[..., order])
 
 

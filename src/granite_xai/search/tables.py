@@ -22,6 +22,7 @@ from granite_xai.moments.chance import chance_by_region, swapped_moments
 from granite_xai.moments.statistics import FullAgainstPure, Statistics
 from granite_xai.search.problem import Problem
 
+CACHED = 2**15  # sums that are worked on together, few enough for the cache
 NODES_KEPT = 4  # tables of nodes that are kept for the next question about the same rows
 NEGLIGIBLE = 1e-3  # share of all squared gaps between two rows below which a set decides nothing
 
@@ -228,18 +229,36 @@ class NodeTables:
         if n_bins > 1:
             binned = [place * n_bins + statistics.bin_numbers for place in cells]
         by_layout = sums_by_cell(each.products, binned, [size * n_bins for size in sizes])
-        found = []
-        for layout, by_cell, count in zip(layouts, by_layout, counts, strict=True):
-            flat = by_cell.reshape(by_cell.shape[0] // n_bins, -1)
-            sums = layout.parts(flat)
-            sums = sums.reshape(*sums.shape[:-1], n_bins, -1)
-            leaves = each.share.disagreement(sums)
-            if self.settings.corrected and isinstance(statistics, FullAgainstPure):
-                leaves = leaves - each.share.factor * chance_by_region(statistics, sums, count)
-            if self.settings.by_mass:
-                leaves = leaves * sums[..., -1].sum(axis=-1) / self.settings.total_mass
-            found.append(leaves)
+        found: list[FloatArray] = []
+        waiting: list[FloatArray] = []
+        size = 0
+        for number, (layout, by_cell) in enumerate(zip(layouts, by_layout, strict=True)):
+            waiting.append(layout.parts(by_cell.reshape(by_cell.shape[0] // n_bins, -1)))
+            size += waiting[-1].size
+            # Small parts go together, few enough for the cache.
+            if size >= CACHED or number == len(layouts) - 1:
+                found += self._leaves(each, waiting, counts[len(found) :])
+                waiting = []
+                size = 0
         return found
+
+    def _leaves(
+        self, each: NodeSet, parts: Sequence[FloatArray], counts: Sequence[FloatArray]
+    ) -> list[FloatArray]:
+        """What one set leaves in the parts of some layouts, from their sums."""
+        statistics = each.share.statistics
+        n_products = each.products.shape[1]
+        sums = np.concatenate([own.reshape(-1, statistics.n_bins, n_products) for own in parts])
+        leaves = each.share.disagreement(sums)
+        counts = counts[: len(parts)]
+        if self.settings.corrected and isinstance(statistics, FullAgainstPure):
+            rows_of_parts = np.concatenate([count.reshape(-1) for count in counts])
+            leaves = leaves - each.share.factor * chance_by_region(statistics, sums, rows_of_parts)
+        if self.settings.by_mass:
+            leaves = leaves * sums[..., -1].sum(axis=-1) / self.settings.total_mass
+        ends = np.cumsum([count.size for count in counts])[:-1]
+        by_layout = np.split(leaves, ends)
+        return [own.reshape(count.shape) for own, count in zip(by_layout, counts, strict=True)]
 
 
 def sums_by_cell(
