@@ -131,7 +131,7 @@ CASES: dict[str, dict[str, str]] = {
     },
     "Faults while running": {
         "R01": "An interrupt ends a fit within two seconds (or one model call); nothing is left or kept.",
-        "R03": "Batches that were lost with a worker are asked again; after three losses in this process, with a warning.",
+        "R03": "Batches lost with a worker are asked again; after three losses in this process, with a warning.",
         "R08": "No device, a lost device, or too little of its memory: an error.",
         "R12": "Works after a fork and inside daemons; nothing is started at import.",
         "R13": "Threads that share a fitted object get the same answers.",

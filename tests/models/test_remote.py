@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import pickle
+import sys
 import threading
 import time
 import warnings
+from types import SimpleNamespace
 
 import joblib
 import numpy as np
@@ -396,23 +398,43 @@ def test_M31_what_computes_on_a_device_stays_there(loky):
         recombined(smooth(), device="cuda")
 
 
-def test_M31_arrays_on_a_device_do_not_travel():
-    class Place:
-        type = "cuda"
+class Place:
+    """Stands for `torch.device`."""
 
-    class Parameter:
-        device = Place()
+    __module__ = "torch"
 
-    Parameter.__module__ = "torch.nn.parameter"
-    held = Parameter()
-    asked = as_predictor(lambda X: X[:, 0] * (held is not None)).model_output
-    with pytest.raises(remote.CannotSendError, match="it lives on a device"):
-        remote.pack(remote.RemoteModel(asked, (asked,)))
-    Place.type = "cpu"
-    assert not remote._is_on_device(Parameter())
+    def __init__(self, kind):
+        self.type = kind
+
+
+class Tensor:
+    """Stands for a tensor of torch."""
+
+    __module__ = "torch.nn.parameter"
+
+    def __init__(self, kind):
+        self.device = Place(kind)
+
+
+def test_M31_arrays_on_a_device_do_not_travel(monkeypatch):
+    monkeypatch.setitem(sys.modules, "torch", SimpleNamespace(Tensor=Tensor, device=Place))
+    for held in (Tensor("cuda"), Place("cuda")):
+        asked = as_predictor(lambda X, held=held: X[:, 0]).model_output
+        with pytest.raises(remote.CannotSendError, match="it lives on a device"):
+            remote.pack(remote.RemoteModel(asked, (asked,)))
+    assert not remote._is_on_device(Tensor("cpu"))
+    assert not remote._is_on_device(Place("cpu"))
+
+
+def test_M31_a_module_on_the_processor_travels_silently(loky):
     torch = pytest.importorskip("torch")
-    assert not remote._is_on_device(torch.zeros(2))
-    assert remote._is_on_device(torch.device("cuda"))
+    module = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.Linear(4, 1)).double()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        np.testing.assert_array_equal(recombined(module), recombined(module, n_jobs=1))
+    if torch.cuda.is_available():
+        with pytest.warns(ModelWarning, match="M31: .*lives on a device"):
+            recombined(module.cuda())
 
 
 def test_M31_a_cluster_that_cannot_be_reached(monkeypatch):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import pickle
+import sys
 import threading
 import time
 from collections.abc import Callable, Generator, Iterator, Sequence
@@ -243,8 +244,10 @@ def _is_on_device(value: Any) -> bool:
     """Whether an array of torch, CuPy or JAX, or torch's name of a place, is not of the processor."""
     library = type(value).__module__.partition(".")[0]
     if library == "torch":
-        device = value if type(value).__name__ == "device" else getattr(value, "device", None)
-        return getattr(device, "type", "cpu") != "cpu"
+        torch = sys.modules["torch"]
+        if isinstance(value, torch.Tensor):  # a storage would warn when it is asked for its device
+            return bool(value.device.type != "cpu")
+        return isinstance(value, torch.device) and bool(value.type != "cpu")
     if library == "cupy":
         return hasattr(value, "__cuda_array_interface__")
     if library in ("jax", "jaxlib") and callable(getattr(value, "devices", None)):
