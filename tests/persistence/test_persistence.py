@@ -669,6 +669,12 @@ FAILED_LATER = {
     "edges": ("granite-with-data", (*FITTED, "reference", "steps", 1, 1, "edges", 2), 0),
     "order": ("granite", ("table", "columns", 3, "order", 2), "other"),
     "confidence level": ("held-out", (*FITTED, "estimate", "confidence_level"), 1.0),
+    "interval with one end": ("held-out", (*FITTED, "estimate", "high"), None),
+    "numbers for a kind": (
+        "evaluation",
+        ("table", "columns", 3, "kind"),
+        {"array": ["float64", []]},
+    ),
     "sets of a part": ("explanation", ("explanation", "parts", 0, "sets"), [["a"]]),
     "numbers for a table": ("explanation", ("explanation", "table"), [0.5] * 80),
 }

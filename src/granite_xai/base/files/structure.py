@@ -439,7 +439,7 @@ def _fits(value: Any, hint: Any) -> bool:
     if origin in _UNION:
         return any(_fits(value, each) for each in inner)
     if origin is Literal:
-        return any(value == each and type(value) is type(each) for each in inner)
+        return any(type(value) is type(each) and value == each for each in inner)
     kind = np.ndarray if origin in _ARRAYS else int | float if hint is float else origin or hint
     try:
         return isinstance(value, kind) and not (isinstance(value, bool) and hint in (int, float))
