@@ -45,7 +45,7 @@ FRAMEWORKS = (
 )
 VECTORS = ("search/test_cohorts.py", "search/test_scatter.py", *FRAMEWORKS)
 MASKED = ("engine/test_masked.py", "engine", "test_fuzz.py", "paper")
-LOOKED_AHEAD = ("search/test_refined.py", *TREES)
+LOOKED_AHEAD = ("search/test_growth.py", *TREES)
 BY_CHANCE = (
     "chance/test_replicates.py",
     "chance/test_estimate.py",
@@ -77,11 +77,13 @@ ROOMS: dict[str, tuple[str, ...]] = {
     ),  # shares, which the path reads
     "search/candidates": (*RULES, *TREES),
     "search/clarity": ("search/test_clarity.py",),
-    "search/refine": LOOKED_AHEAD,
-    "search/pairs": (
-        "evaluations/test_resident.py",
-        *LOOKED_AHEAD,
-    ),  # all sets at once, where they lie on a device
+    "moments": ("moments", "search/test_tables.py", "chance/test_by_sums.py"),
+    "search/tables": ("search/test_tables.py", "search/test_optimal.py"),
+    "search/finer": ("search/test_finer.py",),
+    "search/lookahead": ("search/test_lookahead.py",),
+    "search/second_thoughts": ("search/test_second_thoughts.py",),
+    "search/optimal": ("search/test_optimal.py",),
+    "search/growth": ("search/test_growth.py", *TREES),
 }
 
 # Constants and functions that only bound how much is done at once, or say from where another way to the same numbers is
@@ -90,7 +92,7 @@ BOUNDS: dict[str, set[str]] = {
     "chance/replicates": {"LINES"},
     "engine/splits": {"CUT_BYTES", "_primitives"},
     "search/cohorts": {"BLOCK"},
-    "search/pairs": {"KEPT", "STAGES"},
+    "search/tables": {"CACHED", "NODES_KEPT"},
     "search/scoring": {"BLOCK", "ON_DEVICE", "WIDE", "FIRST", "SHARE"},
 }
 
