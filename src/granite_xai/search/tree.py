@@ -58,7 +58,7 @@ class Tree(Partitioner):
         B: at most B - 1 thresholds for each column and node.
     beam : int
         Greedy search: columns whose best split is followed at each node; the best pruned subtree is kept.
-    split_features : sequence of labels or Without, optional
+    split_features : sequence of labels or AllExcept, optional
         Columns that may be split; None: all.
     min_improvement : float, optional
         A node is split only if this lowers the share by at least so much; below the first split, by at least so much
