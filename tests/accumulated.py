@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from granite_xai.base.errors import InputError, column_text
 from granite_xai.base.typing import AleColumn, FloatArray, IntArray
-from granite_xai.masking.accumulated import fit_steps
+from granite_xai.explanation.masking.accumulated import fit_steps
 from granite_xai.models import accepts_missing, as_predictor
 from granite_xai.tables import Column, Table, read_table
 

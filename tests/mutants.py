@@ -37,18 +37,18 @@ from hypothesis import Phase, settings
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = "src/granite_xai"
 RULES = ("search/test_splitting.py", "regions")
-TREES = ("search/test_candidates.py", "search/test_partitioners.py", "search/test_tree.py")
+TREES = ("search/test_candidates.py", "partitioners/test_partitioners.py", "search/test_tree.py")
 FRAMEWORKS = (
-    "search/test_partitioners.py",
+    "partitioners/test_partitioners.py",
     "frameworks/test_exact.py",
     "frameworks/test_known_answers.py",
 )
-VECTORS = ("search/test_cohorts.py", "search/test_scatter.py", *FRAMEWORKS)
+VECTORS = ("partitioners/test_cohorts.py", "partitioners/test_scatter.py", *FRAMEWORKS)
 MASKED = ("engine/test_masked.py", "engine", "test_fuzz.py", "paper")
 LOOKED_AHEAD = ("search/test_growth.py", *TREES)
 BY_CHANCE = (
-    "chance/test_replicates.py",
-    "chance/test_estimate.py",
+    "inference/test_replicates.py",
+    "inference/test_estimate.py",
 )  # what moves with the weights of the rows
 
 # Which tests belong to which file or room, quick and decisive ones first; the file's own examples run before them. The
@@ -56,16 +56,21 @@ BY_CHANCE = (
 ROOMS: dict[str, tuple[str, ...]] = {
     "engine": MASKED,
     "engine/splits": (*MASKED, BY_CHANCE[1]),
-    "masking": ("masking", *MASKED, BY_CHANCE[0]),
-    "behavior": ("models/test_targets.py", *MASKED, "test_disagreement.py"),
-    "interaction": ("engine/test_games.py", *MASKED),
-    "disagreement": (
-        "test_disagreement.py",
-        "test_objective.py",
+    "explanation/masking": ("explanation/masking", *MASKED, BY_CHANCE[0]),
+    "explanation/behavior": (
+        "models/test_targets.py",
+        *MASKED,
+        "disagreement/test_disagreement.py",
+    ),
+    "explanation/interaction": ("engine/test_games.py", *MASKED),
+    "disagreement/disagreement": (
+        "disagreement/test_disagreement.py",
+        "disagreement/test_objective.py",
         "whole/test_numerics.py",
         "test_fuzz.py",
     ),
-    "chance": ("chance", "test_new_rows.py"),
+    "inference": ("inference", "fitting/test_new_rows.py"),
+    "partitioners": VECTORS,
     "regions": (*RULES, FRAMEWORKS[0]),
     "search": (*VECTORS, "search"),  # what no line below names
     "search/scoring": (*TREES, LOOKED_AHEAD[0]),
@@ -73,11 +78,11 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "search/problem": (
         *TREES,
         LOOKED_AHEAD[0],
-        "chance/test_path.py",
+        "inference/test_path.py",
     ),  # shares, which the path reads
     "search/candidates": (*RULES, *TREES),
     "search/clarity": ("search/test_clarity.py",),
-    "moments": ("moments", "search/test_tables.py", "chance/test_by_sums.py"),
+    "moments": ("moments", "search/test_tables.py", "inference/test_by_sums.py"),
     "search/tables": ("search/test_tables.py", "search/test_optimal.py"),
     "search/finer": ("search/test_finer.py",),
     "search/lookahead": ("search/test_lookahead.py",),
@@ -89,9 +94,9 @@ ROOMS: dict[str, tuple[str, ...]] = {
 # Constants and functions that only bound how much is done at once, or say from where another way to the same numbers is
 # worth it: by file, and only those that no result depends on. Changed, they are no faults, and are left alone.
 BOUNDS: dict[str, set[str]] = {
-    "chance/replicates": {"LINES"},
+    "inference/replicates": {"LINES"},
     "engine/splits": {"CUT_BYTES", "_primitives"},
-    "search/cohorts": {"BLOCK"},
+    "partitioners/cohorts": {"BLOCK"},
     "search/tables": {"CACHED", "NODES_KEPT"},
     "search/scoring": {"BLOCK", "ON_DEVICE", "WIDE", "FIRST", "SHARE"},
 }

@@ -21,10 +21,10 @@ from hypothesis import settings, strategies as st
 
 import granite_xai as gx
 import oracle as o
-from granite_xai.behavior import Local, Risk, Sensitivity
-from granite_xai.influence import Individual, Interactions, Joint
-from granite_xai.interaction import Full, Partial, Pure
-from granite_xai.masking import Baseline, Conditional, Marginal
+from granite_xai.explanation.behavior import Local, Risk, Sensitivity
+from granite_xai.explanation.influence import Individual, Interactions, Joint
+from granite_xai.explanation.interaction import Full, Partial, Pure
+from granite_xai.explanation.masking import Baseline, Conditional, Marginal
 
 LABELS = ("low", "mid", "high", "top", "peak")  # of ordered columns; the oracle sees their places
 LEVELS = ("a", "b", "c", "d", "e", "f", "g", "h")  # of nominal columns

@@ -20,7 +20,7 @@ from sklearn.utils.fixes import parse_version
 
 import granite_xai as gx
 from granite_xai.base.errors import InputError, ModelError, ModelWarning
-from granite_xai.masking import Conditional
+from granite_xai.explanation.masking import Conditional
 from strategies import paper
 
 COLUMNS = ["hr", "work", "temp"]

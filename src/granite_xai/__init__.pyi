@@ -12,17 +12,16 @@ from granite_xai.base.errors import (
     ModelWarning as ModelWarning,
     ResourceError as ResourceError,
 )
-from granite_xai.behavior import Local as Local, Risk as Risk, Sensitivity as Sensitivity
-from granite_xai.catalog import (
+from granite_xai.compute import Resources as Resources
+from granite_xai.disagreement.catalog import (
     explanations as explanations,
     question as question,
     questions as questions,
 )
-from granite_xai.chance.estimate import Estimate as Estimate
-from granite_xai.chance.stability import Stability as Stability
-from granite_xai.comparison import Comparison as Comparison, compare as compare
-from granite_xai.compute import Resources as Resources
-from granite_xai.disagreement import Disagreement as Disagreement, Objective as Objective
+from granite_xai.disagreement.disagreement import (
+    Disagreement as Disagreement,
+    Objective as Objective,
+)
 from granite_xai.display.decisions import (
     ComparisonDisplay as ComparisonDisplay,
     GroupsDisplay as GroupsDisplay,
@@ -37,25 +36,36 @@ from granite_xai.display.tree import (
     StabilityDisplay as StabilityDisplay,
 )
 from granite_xai.estimator import Granite as Granite
-from granite_xai.explainer import Explainer as Explainer
-from granite_xai.explanation import Explanation as Explanation
-from granite_xai.groups import GroupProposal as GroupProposal, propose_groups as propose_groups
-from granite_xai.influence import (
+from granite_xai.explanation.behavior import (
+    Local as Local,
+    Risk as Risk,
+    Sensitivity as Sensitivity,
+)
+from granite_xai.explanation.explainer import Explainer as Explainer
+from granite_xai.explanation.influence import (
     Individual as Individual,
     Interactions as Interactions,
     Joint as Joint,
 )
-from granite_xai.interaction import Full as Full, Partial as Partial, Pure as Pure
-from granite_xai.masking import (
+from granite_xai.explanation.interaction import Full as Full, Partial as Partial, Pure as Pure
+from granite_xai.explanation.masking import (
     Accumulated as Accumulated,
     Baseline as Baseline,
     Conditional as Conditional,
     Marginal as Marginal,
 )
+from granite_xai.explanation.result import Explanation as Explanation
+from granite_xai.inference.estimate import Estimate as Estimate
+from granite_xai.inference.stability import Stability as Stability
 from granite_xai.persistence import load as load, save as save
 from granite_xai.regions.partition import Partition as Partition, Region as Region
 from granite_xai.regions.rule import Rule as Rule
 from granite_xai.report import Report as Report, explain as explain
-from granite_xai.row import RowExplanation as RowExplanation
+from granite_xai.results.row import RowExplanation as RowExplanation
+from granite_xai.studies.comparison import Comparison as Comparison, compare as compare
+from granite_xai.studies.groups import (
+    GroupProposal as GroupProposal,
+    propose_groups as propose_groups,
+)
 
 __version__: str

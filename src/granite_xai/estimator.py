@@ -8,27 +8,22 @@ from importlib import import_module
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from granite_xai.base.errors import (
     DataWarning,
     Diagnostics,
-    InputError,
     choose,
-    listing,
     real_number,
     warn,
     whole_number,
 )
 from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.base.wording import percent
-from granite_xai.chance.stability import Stability
 from granite_xai.compute import Resources
-from granite_xai.explanation import Explanation
-from granite_xai.fit import FitResult, FitRun
-from granite_xai.fit_options import chosen_limits
-from granite_xai.fitting import (
+from granite_xai.explanation.result import Explanation
+from granite_xai.fitting.inputs import (
     collected_for,
     half_samples,
     open_inputs,
@@ -37,9 +32,18 @@ from granite_xai.fitting import (
     refits,
     searched,
 )
+from granite_xai.fitting.new_rows import (
+    Evaluation,
+    GraniteBase,
+    evaluate_rows,
+    fitted_view,
+    without_clusters,
+)
+from granite_xai.fitting.options import chosen_limits
+from granite_xai.fitting.pipeline import FitResult, FitRun
+from granite_xai.inference.stability import Stability
 from granite_xai.models import Usage, accepts_missing
-from granite_xai.new_rows import Evaluation, FittedGranite, evaluate_rows, without_clusters
-from granite_xai.row import (
+from granite_xai.results.row import (
     RowExplanation,
     explain_against_fit,
     explain_among_themselves,
@@ -54,7 +58,7 @@ from granite_xai.tables.opening import is_lazy, region_numbers
 _SHOWN = ("partition", "remaining", "estimate", "stability")  # as fitted attributes
 
 
-class Granite(BaseEstimator):
+class Granite(GraniteBase):
     """Find a few readable regions of the data inside which two explanations of a model agree.
 
     Parameters
@@ -399,31 +403,6 @@ class Granite(BaseEstimator):
         return fitted_view(self, several=True).rows_needed(
             real_number("half_width", half_width, above=0)
         )
-
-
-def fitted_view(g: Any, output: Any = None, several: bool = False) -> FittedGranite:
-    """What a fitted Granite found; one that is not fitted raises scikit-learn's NotFittedError, anything else P01."""
-    # Where all outputs are explained, about one of them, unless the caller takes ``several``.
-    if not isinstance(g, Granite):
-        text = f"a fitted Granite is needed, not a {type(g).__name__}."
-        raise InputError(text, code="P01", argument="g", hint="Pass gx.Granite(model).fit(X).")
-    check_is_fitted(g)
-    resources = Resources() if g.resources is None else g.resources
-    older_grid = g.diagnostics_.get("plan", {}).get("max_grid")
-    if resources.max_grid == "auto" and older_grid is not None:  # of a file of version 2
-        resources = replace(resources, max_grid=older_grid)
-    found = FittedGranite(
-        vars(g)["_fitted"], resources, g.diagnostics_, g.max_samples, vars(g).get("_run")
-    )
-    if output is not None:
-        return found.of_output(output)
-    if found.result.outputs and not several:
-        text, hint = (
-            "this is about one output, and the fit explains all.",
-            f"Use of_output(): {listing(g.outputs_)}.",
-        )
-        raise InputError(text, code="M02", argument="output", hint=hint)
-    return found
 
 
 def fit_with_evaluations(

@@ -6,7 +6,7 @@ import pytest
 
 from granite_xai.base import wording
 from granite_xai.base.errors import listing, rows_text, unknown
-from granite_xai.catalog import TITLES, explanations, title
+from granite_xai.disagreement.catalog import TITLES, explanations, title
 
 SAID = [
     (wording.percent, (0.3071,), "30.7 %"),

@@ -61,7 +61,7 @@ def test_an_unknown_name_is_an_attribute_error():
 
 def test_a_room_does_not_hide_the_function_of_the_same_name():
     """`gx.questions()` works before and after the room `questions` has been imported."""
-    code = "import granite_xai.catalog, granite_xai as gx\nimport sys\nassert 'ice-pdp' in gx.questions()"
+    code = "import granite_xai.disagreement.catalog, granite_xai as gx\nimport sys\nassert 'ice-pdp' in gx.questions()"
     subprocess.run([sys.executable, "-c", code], check=True)
 
 

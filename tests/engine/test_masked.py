@@ -10,19 +10,19 @@ from hypothesis import given, strategies as st
 
 import oracle as o
 from granite_xai.base.typing import JansenTotal
-from granite_xai.behavior import Local, Risk, Sensitivity
-from granite_xai.behavior.behavior import Game
 from granite_xai.compute import Resources, compiled as passes
 from granite_xai.compute.primitives import NUMPY
 from granite_xai.engine.masked import central_rows
 from granite_xai.engine.splits import Cut, Splits
-from granite_xai.evaluation_plan import evaluate, request
 from granite_xai.evaluations.evaluations import Coordinates
-from granite_xai.influence import Individual
-from granite_xai.interaction import Partial
-from granite_xai.masking.fitted import fit_reference
+from granite_xai.explanation.behavior import Local, Risk, Sensitivity
+from granite_xai.explanation.behavior.behavior import Game
+from granite_xai.explanation.evaluation_plan import evaluate, request
+from granite_xai.explanation.influence import Individual
+from granite_xai.explanation.interaction import Partial
+from granite_xai.explanation.masking.fitted import fit_reference
+from granite_xai.explanation.resolved import resolve
 from granite_xai.models import as_predictor
-from granite_xai.resolved import resolve
 from granite_xai.tables import read_table
 from granite_xai.trees.routes import Route
 from strategies import Case, cases, examples, maskings, paper, quiet

@@ -15,8 +15,8 @@ from granite_xai.compute import Resources, compiled
 from granite_xai.compute.primitives import NUMPY, ArrayNamespace
 from granite_xai.engine import averages
 from granite_xai.engine.splits import STEP, Cut, Splits, slopes
-from granite_xai.evaluation_plan import evaluate, request
-from granite_xai.masking.fitted import fit_reference
+from granite_xai.explanation.evaluation_plan import evaluate, request
+from granite_xai.explanation.masking.fitted import fit_reference
 from granite_xai.models import as_predictor
 from granite_xai.tables import read_table
 from granite_xai.trees.routes import Route

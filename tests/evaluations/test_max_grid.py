@@ -11,8 +11,9 @@ from hypothesis import assume, given, strategies as st
 
 import granite_xai as gx
 import oracle as o
-from granite_xai.estimator import fitted_view
+from disagreement.test_disagreement import check as check_measure
 from granite_xai.evaluations.plan import Grid, nearest
+from granite_xai.fitting.new_rows import fitted_view
 from granite_xai.tables import read_table
 from search.test_tree import check as check_tree, growth
 from strategies import (
@@ -26,7 +27,6 @@ from strategies import (
     questions,
     quiet,
 )
-from test_disagreement import check as check_measure
 
 SINGLE = [name for name in o.NAMED if "shap" not in name and "sage" not in name]
 

@@ -5,9 +5,9 @@ import numpy as np
 import pytest
 
 import granite_xai as gx
-from granite_xai import evaluation_plan
 from granite_xai.compute import limits
 from granite_xai.compute.primitives import ArrayNamespace
+from granite_xai.explanation import evaluation_plan
 from granite_xai.search import tree
 from strategies import paper
 

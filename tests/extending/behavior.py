@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from granite_xai.base.typing import Term
-from granite_xai.behavior.behavior import Behavior, Game
 from granite_xai.compute.primitives import ABSOLUTE, MOMENTS, Array
 from granite_xai.evaluations.evaluations import Evaluations
+from granite_xai.explanation.behavior.behavior import Behavior, Game
 
 
 @dataclass(frozen=True, slots=True)

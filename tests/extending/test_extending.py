@@ -14,8 +14,8 @@ from extending.display import ShareDisplay
 from extending.loss import HUBER, huber
 from extending.partitioner import Quarters
 from extending.question import pfi_sage
-from granite_xai.behavior import BEHAVIORS
-from granite_xai.behavior.losses import LOSSES
+from granite_xai.explanation.behavior import BEHAVIORS
+from granite_xai.explanation.behavior.losses import LOSSES
 from strategies import paper
 
 FOLDER = Path(__file__).parent

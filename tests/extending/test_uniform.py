@@ -9,7 +9,7 @@ import pytest
 
 import granite_xai as gx
 from extending.uniform import Uniform
-from granite_xai.masking import MASKINGS
+from granite_xai.explanation.masking import MASKINGS
 from strategies import paper
 
 DRAWS = 5

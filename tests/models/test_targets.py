@@ -14,9 +14,9 @@ from sklearn.tree import DecisionTreeClassifier
 import granite_xai as gx
 import oracle
 from granite_xai.base.errors import InputError
-from granite_xai.behavior import Local, Risk
-from granite_xai.behavior.losses import LOSSES
-from granite_xai.explainer import target_for
+from granite_xai.explanation.behavior import Local, Risk
+from granite_xai.explanation.behavior.losses import LOSSES
+from granite_xai.explanation.explainer import target_for
 from granite_xai.models import as_predictor
 from granite_xai.models.target import read_clusters, read_rows, read_weights
 from granite_xai.tables import read_table

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, strategies as st
 from scipy.stats import chi2
 
-from granite_xai.chance.replicates import Confidence
+from granite_xai.inference.replicates import Confidence
 from granite_xai.moments.chance import (
     chance_bar,
     chance_by_region,

@@ -7,8 +7,8 @@ import pytest
 
 import granite_xai as gx
 import oracle as o
-from granite_xai.influence import Interactions, Joint
-from granite_xai.masking import Conditional
+from granite_xai.explanation.influence import Interactions, Joint
+from granite_xai.explanation.masking import Conditional
 from granite_xai.moments import statistics
 from granite_xai.moments.questions import statistics_kind
 from problems import problem_of

@@ -10,8 +10,8 @@ from hypothesis import given, strategies as st
 
 import granite_xai as gx
 import oracle as o
-from granite_xai.interaction import union
-from granite_xai.masking import Conditional
+from granite_xai.base.coalitions import union
+from granite_xai.explanation.masking import Conditional
 from granite_xai.moments.statistics import (
     covariance,
     last_of_packed,

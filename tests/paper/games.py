@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from granite_xai import Explainer
-from granite_xai.influence import Individual, Influence, Joint
+from granite_xai.explanation.influence import Individual, Influence, Joint
 
 Array = npt.NDArray[np.float64]
 Coalition = frozenset[int]

@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from granite_xai.behavior import Local, Risk, Sensitivity
-from granite_xai.influence import Individual, Interactions, Joint
-from granite_xai.interaction import Partial
-from granite_xai.masking import Baseline, Conditional, Marginal
+from granite_xai.explanation.behavior import Local, Risk, Sensitivity
+from granite_xai.explanation.influence import Individual, Interactions, Joint
+from granite_xai.explanation.interaction import Partial
+from granite_xai.explanation.masking import Baseline, Conditional, Marginal
 from paper.games import (
     Array,
     Coalition,

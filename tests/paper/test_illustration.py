@@ -16,7 +16,7 @@ import pandas as pd
 import pytest
 
 import granite_xai as gx
-from granite_xai.masking import Conditional
+from granite_xai.explanation.masking import Conditional
 from paper.games import Array, close, effects
 from strategies import paper
 

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 import granite_xai as gx
-from granite_xai.masking import Conditional
+from granite_xai.explanation.masking import Conditional
 from paper.games import Array
 from strategies import paper
 

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import granite_xai as gx
-from granite_xai.behavior import Local, Risk, Sensitivity
-from granite_xai.influence import Interactions, Joint
-from granite_xai.masking import Baseline, Conditional, Marginal
+from granite_xai.explanation.behavior import Local, Risk, Sensitivity
+from granite_xai.explanation.influence import Interactions, Joint
+from granite_xai.explanation.masking import Baseline, Conditional, Marginal
 from paper.games import Array, close, effects, shapley, value_game
 
 MASKINGS = [Marginal(), Conditional("exact"), Conditional(), Baseline("median"), Baseline("region")]

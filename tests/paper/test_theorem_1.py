@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from granite_xai.behavior import Local, Risk, Sensitivity
-from granite_xai.masking import Baseline, Conditional, Marginal
+from granite_xai.explanation.behavior import Local, Risk, Sensitivity
+from granite_xai.explanation.masking import Baseline, Conditional, Marginal
 from paper.games import Array, close, effects, mobius, size_of, subsets, value_game
 
 WEIGHTS = {"pure": lambda s: 0.0, "partial": lambda s: 1 / s, "full": lambda s: 1.0}

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from granite_xai.behavior import Local, Risk, Sensitivity
-from granite_xai.masking import Conditional
+from granite_xai.explanation.behavior import Local, Risk, Sensitivity
+from granite_xai.explanation.masking import Conditional
 from paper.games import (
     OPERATORS,
     Array,

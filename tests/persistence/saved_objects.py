@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 import granite_xai as gx
-from granite_xai.masking import Baseline
+from granite_xai.explanation.masking import Baseline
 
 FIXTURES = Path(__file__).parent / "fixtures"
 RULES = ["a ≤ 0.5 and c in {x, y}", "a ≤ 0.5 and c not in {x, y}", "a > 0.5 or missing"]

@@ -31,11 +31,11 @@ from granite_xai.base.files import parse_json
 from granite_xai.base.files.structure import read_cells, write_cells
 from granite_xai.base.typing import BoolArray, Coalition, FloatArray
 from granite_xai.compute import Resources
-from granite_xai.estimator import fitted_view
-from granite_xai.influence import Interactions, Joint
-from granite_xai.interaction import Partial
-from granite_xai.masking import MASKINGS, Baseline, Conditional
-from granite_xai.masking.bins import BinTree
+from granite_xai.explanation.influence import Interactions, Joint
+from granite_xai.explanation.interaction import Partial
+from granite_xai.explanation.masking import MASKINGS, Baseline, Conditional
+from granite_xai.explanation.masking.bins import BinTree
+from granite_xai.fitting.new_rows import fitted_view
 from granite_xai.partitioners import (
     AllExcept,
     Clusters,

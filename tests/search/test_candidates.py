@@ -8,17 +8,17 @@ import pytest
 from hypothesis import assume, given, strategies as st
 
 import oracle as o
-from granite_xai.behavior import Local
 from granite_xai.compute import Resources
-from granite_xai.evaluation_plan import evaluate, request
-from granite_xai.influence import Individual
-from granite_xai.interaction import Pure
-from granite_xai.masking import Marginal
-from granite_xai.masking.fitted import FittedMaskings
+from granite_xai.explanation.behavior import Local
+from granite_xai.explanation.evaluation_plan import evaluate, request
+from granite_xai.explanation.influence import Individual
+from granite_xai.explanation.interaction import Pure
+from granite_xai.explanation.masking import Marginal
+from granite_xai.explanation.masking.fitted import FittedMaskings
+from granite_xai.explanation.resolved import resolve
 from granite_xai.models import as_predictor
 from granite_xai.regions.conditions import complementary
 from granite_xai.regions.rule import satisfied
-from granite_xai.resolved import resolve
 from granite_xai.search.candidates import (
     CUTS,
     best_of,

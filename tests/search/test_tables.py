@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import granite_xai as gx
-from granite_xai.chance.by_sums import closed_form
 from granite_xai.engine.splits import Splits
+from granite_xai.inference.by_sums import closed_form
 from granite_xai.moments import factors
 from granite_xai.search import tables as module
 from granite_xai.search.candidates import cuts_of

@@ -12,7 +12,7 @@ from hypothesis import assume, given, strategies as st
 
 import granite_xai as gx
 import oracle as o
-from granite_xai.masking import Baseline
+from granite_xai.explanation.masking import Baseline
 from granite_xai.regions.conditions import Interval
 from granite_xai.regions.nodes import Leaf
 from strategies import (

@@ -26,8 +26,8 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor, ExtraTre
 from granite_xai.base.errors import ModelWarning
 from granite_xai.evaluations.agnostic import evaluate_matrix
 from granite_xai.evaluations.plan import Distinct, plan
-from granite_xai.explainer import Explainer
-from granite_xai.influence import Joint
+from granite_xai.explanation.explainer import Explainer
+from granite_xai.explanation.influence import Joint
 from granite_xai.models import as_predictor
 from granite_xai.tables import read_table
 from granite_xai.trees import forest

@@ -8,7 +8,12 @@ import numpy as np
 import pytest
 
 import granite_xai as gx
-from granite_xai.sampling import affordable_rows, draw_rows, held_out_share, numbered_by_first_row
+from granite_xai.fitting.rows import (
+    affordable_rows,
+    draw_rows,
+    held_out_share,
+    numbered_by_first_row,
+)
 from strategies import quiet
 
 

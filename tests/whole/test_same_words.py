@@ -15,7 +15,7 @@ from sklearn.model_selection import GridSearchCV
 import granite_xai as gx
 from granite_xai import cli
 from granite_xai.cli import parser, with_flags
-from granite_xai.fit_options import GraniteOptions
+from granite_xai.fitting.options import GraniteOptions
 
 SOURCE = Path(gx.__file__).parent
 RNG = np.random.default_rng(0)

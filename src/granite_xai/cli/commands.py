@@ -15,7 +15,6 @@ import pandas as pd
 
 import granite_xai as gx
 from granite_xai.base.wording import aligned, duration
-from granite_xai.catalog import meaning
 from granite_xai.cli import escaped, remark, remarks_instead_of_warnings, say, say_json
 from granite_xai.cli.files import (
     Case,
@@ -28,7 +27,8 @@ from granite_xai.cli.files import (
     read_table,
 )
 from granite_xai.compute.limits import size
-from granite_xai.fit_checks import cause
+from granite_xai.disagreement.catalog import meaning
+from granite_xai.fitting.checks import cause
 
 _STORY = files("granite_xai.cli").joinpath("story.txt").read_text(encoding="utf-8").rstrip()
 

@@ -12,9 +12,9 @@ import numpy as np
 
 from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.base.wording import MISSING, percent, shortened, told_apart, value, wrapped
-from granite_xai.curves import Grid, carriers, grid_codes
 from granite_xai.display.figures import GREY, SMALL, Axes
-from granite_xai.scopes import Scope
+from granite_xai.results.scopes import Scope
+from granite_xai.surrogate.curves import Grid, carriers, grid_codes
 from granite_xai.tables import Column, Table
 from granite_xai.tables.columns import LABELLED
 

@@ -19,10 +19,7 @@ from granite_xai.base.wording import (
     told_apart,
     wrapped,
 )
-from granite_xai.catalog import title
-from granite_xai.chance.path import KEPT, Path
-from granite_xai.comparison import Comparison
-from granite_xai.curves import Curve
+from granite_xai.disagreement.catalog import title
 from granite_xai.display.axis import Axis
 from granite_xai.display.figures import (
     BLUE,
@@ -37,10 +34,13 @@ from granite_xai.display.figures import (
     sheet,
     tidy,
 )
-from granite_xai.estimator import fitted_view
-from granite_xai.fitting import path_of
-from granite_xai.groups import GroupProposal
-from granite_xai.row import RowExplanation
+from granite_xai.fitting.inputs import path_of
+from granite_xai.fitting.new_rows import fitted_view
+from granite_xai.inference.path import KEPT, Path
+from granite_xai.results.row import RowExplanation
+from granite_xai.studies.comparison import Comparison
+from granite_xai.studies.groups import GroupProposal
+from granite_xai.surrogate.curves import Curve
 
 MOST_BARS = 10
 COLORS = (BLUE, ORANGE, "#009E73", "#CC79A7", GREY)

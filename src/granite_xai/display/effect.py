@@ -11,8 +11,7 @@ import numpy as np
 from granite_xai.base.errors import InputError, whole_number
 from granite_xai.base.typing import AleColumn, Elementwise, FloatArray, IntArray
 from granite_xai.base.wording import MISSING, coarse, drawable, shortened, told_apart
-from granite_xai.catalog import title
-from granite_xai.curves import dependence_bins, ice_curves
+from granite_xai.disagreement.catalog import title
 from granite_xai.display import figures
 from granite_xai.display.axis import Axis, Line, Panel, ShownLevels, shown_levels
 from granite_xai.display.figures import (
@@ -27,11 +26,11 @@ from granite_xai.display.figures import (
     sheet,
     tidy,
 )
-from granite_xai.explainer import Explainer
-from granite_xai.explanation import Part
-from granite_xai.influence import Individual
-from granite_xai.masking.accumulated import AleIntervals
-from granite_xai.scopes import (
+from granite_xai.explanation.explainer import Explainer
+from granite_xai.explanation.influence import Individual
+from granite_xai.explanation.masking.accumulated import AleIntervals
+from granite_xai.explanation.result import Part
+from granite_xai.results.scopes import (
     EFFECTS,
     RegionValues,
     RowsToShow,
@@ -40,6 +39,7 @@ from granite_xai.scopes import (
     shown_names,
     sides_shown,
 )
+from granite_xai.surrogate.curves import dependence_bins, ice_curves
 from granite_xai.tables import Column, Table
 
 MOST_CURVES = 50  # of single rows in a panel (S15)

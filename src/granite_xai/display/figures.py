@@ -15,7 +15,7 @@ import numpy as np
 
 from granite_xai.base.errors import InputError
 from granite_xai.base.wording import drawable, rows_of, wrapped
-from granite_xai.scopes import Scope
+from granite_xai.results.scopes import Scope
 from granite_xai.tables import Table, frame
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ import numpy as np
 from granite_xai.base.errors import InputError, choose, whole_number
 from granite_xai.base.typing import FloatArray
 from granite_xai.base.wording import count, drawable, told_apart, wrapped
-from granite_xai.catalog import title
+from granite_xai.disagreement.catalog import title
 from granite_xai.display.figures import (
     PALE,
     SIDES,
@@ -24,9 +24,9 @@ from granite_xai.display.figures import (
     sheet,
     tidy,
 )
-from granite_xai.explainer import Explainer
-from granite_xai.influence import Individual
-from granite_xai.scopes import (
+from granite_xai.explanation.explainer import Explainer
+from granite_xai.explanation.influence import Individual
+from granite_xai.results.scopes import (
     EFFECTS,
     MEASURES,
     RowsToShow,

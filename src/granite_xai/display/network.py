@@ -15,9 +15,7 @@ import numpy as np
 from granite_xai.base.errors import InputError, choose, whole_number
 from granite_xai.base.typing import FloatArray
 from granite_xai.base.wording import drawable, shortened, told_apart, wrapped
-from granite_xai.behavior import Behavior, Local, Sensitivity
 from granite_xai.compute import require_evaluations
-from granite_xai.curves import ice_curves
 from granite_xai.display.axis import Axis, shown_levels
 from granite_xai.display.figures import (
     BLACK,
@@ -31,11 +29,13 @@ from granite_xai.display.figures import (
     set_title,
     sheet,
 )
-from granite_xai.explainer import Explainer
-from granite_xai.influence import Individual, Interactions
-from granite_xai.interaction import INTERACTIONS, Interaction
-from granite_xai.masking import Marginal, Masking
-from granite_xai.scopes import MEASURES, RowsToShow, Scope, chosen_question
+from granite_xai.explanation.behavior import Behavior, Local, Sensitivity
+from granite_xai.explanation.explainer import Explainer
+from granite_xai.explanation.influence import Individual, Interactions
+from granite_xai.explanation.interaction import INTERACTIONS, Interaction
+from granite_xai.explanation.masking import Marginal, Masking
+from granite_xai.results.scopes import MEASURES, RowsToShow, Scope, chosen_question
+from granite_xai.surrogate.curves import ice_curves
 from granite_xai.tables import Table, read_table, recombine
 
 if TYPE_CHECKING:

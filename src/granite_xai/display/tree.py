@@ -19,7 +19,6 @@ from granite_xai.base.wording import (
     shortened,
     wrapped,
 )
-from granite_xai.chance.stability import RELIABLE, Stability
 from granite_xai.display.figures import (
     BLACK,
     BLUE,
@@ -33,11 +32,12 @@ from granite_xai.display.figures import (
     sheet,
     tidy,
 )
-from granite_xai.estimator import fitted_view
+from granite_xai.fitting.new_rows import fitted_view
+from granite_xai.inference.stability import RELIABLE, Stability
 from granite_xai.regions.nodes import Node, Split
 from granite_xai.regions.partition import Partition
 from granite_xai.regions.rule import Rule
-from granite_xai.scopes import RowsToShow, shown_names, side_names
+from granite_xai.results.scopes import RowsToShow, shown_names, side_names
 from granite_xai.tables import Table
 
 WIDTH, HEIGHT = 1.75, 1.6  # inches that one leaf takes, and one level of the tree

@@ -15,12 +15,12 @@ from sklearn.metrics import adjusted_rand_score
 
 from granite_xai.base.errors import GraniteWarning, InputError, choose, whole_number
 from granite_xai.base.typing import IntArray
-from granite_xai.catalog import explanations
-from granite_xai.disagreement import Disagreement
-from granite_xai.estimator import Granite, fitted_view
-from granite_xai.explainer import Explainer
+from granite_xai.disagreement.catalog import explanations
+from granite_xai.disagreement.disagreement import Disagreement
+from granite_xai.estimator import Granite
+from granite_xai.explanation.explainer import Explainer
+from granite_xai.fitting.new_rows import evaluate_rows, fitted_view
 from granite_xai.frameworks import published
-from granite_xai.new_rows import evaluate_rows
 from granite_xai.regions.partition import Partition
 from granite_xai.tables import frame, read_table
 

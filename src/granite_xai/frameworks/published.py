@@ -13,13 +13,13 @@ from typing import Any
 import numpy as np  # noqa: F401  # for the examples
 
 from granite_xai.base.errors import choose
-from granite_xai.catalog import question as named_question
 from granite_xai.compute import Resources
-from granite_xai.disagreement import Disagreement, Objective
+from granite_xai.disagreement.catalog import question as named_question
+from granite_xai.disagreement.disagreement import Disagreement, Objective
 from granite_xai.estimator import Granite
-from granite_xai.influence import Individual
+from granite_xai.explanation.influence import Individual
 from granite_xai.partitioners import AllExcept, Clusters, Cohorts, Ice, RepidTree, Subgroups
-from granite_xai.search.original import NumericTree
+from granite_xai.partitioners.original import NumericTree
 
 EFFECTS = {
     "pd": "ice-pdp",

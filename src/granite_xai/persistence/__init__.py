@@ -14,9 +14,9 @@ import numpy as np
 from granite_xai import __version__
 from granite_xai.base.errors import FormatError, InputError
 from granite_xai.base.files import check_size, entry, read_json, require, write_text
-from granite_xai.estimator import Granite, fitted_view
-from granite_xai.explanation import Explanation
-from granite_xai.new_rows import Evaluation
+from granite_xai.estimator import Granite
+from granite_xai.explanation.result import Explanation
+from granite_xai.fitting.new_rows import Evaluation, fitted_view
 from granite_xai.persistence.findings import check_findings
 from granite_xai.persistence.fitted import (
     granite_from_dict,

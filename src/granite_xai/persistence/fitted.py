@@ -20,17 +20,19 @@ from granite_xai.base.errors import (
 )
 from granite_xai.base.files import NAN_AS_NULL, Form, Structure, broken, entry, require
 from granite_xai.base.typing import AleColumn, Coalition, Later
-from granite_xai.behavior import BEHAVIORS
 from granite_xai.compute import Resources
-from granite_xai.curves import SurrogateFit
-from granite_xai.disagreement import Disagreement, Objective, ResolvedQuestion
-from granite_xai.estimator import Granite, fitted_view, restore
-from granite_xai.explainer import INFLUENCES, Explainer
-from granite_xai.fit import FitResult
-from granite_xai.fit_options import chosen_influence
-from granite_xai.interaction import INTERACTIONS, Partial
-from granite_xai.masking import MASKINGS, bins
+from granite_xai.disagreement.disagreement import Disagreement, Objective, ResolvedQuestion
+from granite_xai.estimator import Granite, restore
+from granite_xai.explanation.behavior import BEHAVIORS
+from granite_xai.explanation.explainer import INFLUENCES, Explainer
+from granite_xai.explanation.interaction import INTERACTIONS, Partial
+from granite_xai.explanation.masking import MASKINGS, bins
+from granite_xai.explanation.resolved import MAX_PAIRS
+from granite_xai.fitting.new_rows import fitted_view
+from granite_xai.fitting.options import chosen_influence
+from granite_xai.fitting.pipeline import FitResult
 from granite_xai.models import Predictor, as_predictor, together
+from granite_xai.partitioners.original import NumericTree
 from granite_xai.persistence.findings import check_by_question, check_findings
 from granite_xai.persistence.fingerprint import (
     Detached,
@@ -41,8 +43,7 @@ from granite_xai.persistence.fingerprint import (
 )
 from granite_xai.persistence.times import without_times
 from granite_xai.regions.partition import Partition
-from granite_xai.resolved import MAX_PAIRS
-from granite_xai.search.original import NumericTree
+from granite_xai.surrogate.curves import SurrogateFit
 from granite_xai.tables import (
     Column,
     Table,

@@ -15,13 +15,12 @@ from typing import Any
 from granite_xai.base import wording
 from granite_xai.base.files import write_text
 from granite_xai.base.wording import aligned, percent, plain, shortened, visible
-from granite_xai.comparison import Comparison
 from granite_xai.display.decisions import ComparisonDisplay
 from granite_xai.display.effect import EffectDisplay
 from granite_xai.display.figures import EVERYONE, REGIONS
 from granite_xai.display.importance import ImportanceDisplay
 from granite_xai.display.tree import PartitionDisplay
-from granite_xai.estimator import fitted_view
+from granite_xai.fitting.new_rows import fitted_view
 from granite_xai.regions.nodes import Split
 from granite_xai.regions.words import name_text
 from granite_xai.report.drawing import NARROW, as_drawn, color, limits_of, overlay, scatter, small
@@ -36,6 +35,7 @@ from granite_xai.report.sentences import (
     sides_of,
     which_rows,
 )
+from granite_xai.studies.comparison import Comparison
 
 _TEMPLATES = Path(__file__).with_name("templates")
 _MARKS = str.maketrans({mark: f"\\{mark}" for mark in "\\`*_[]<>|#"})

@@ -11,15 +11,12 @@ import numpy as np
 
 from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.base.wording import FEW_ROWS, plain, shortened
-from granite_xai.catalog import title
-from granite_xai.curves import RegionSurrogate, dependence_bins
-from granite_xai.disagreement import ResolvedQuestion
+from granite_xai.disagreement.catalog import title
+from granite_xai.disagreement.disagreement import ResolvedQuestion
 from granite_xai.display.axis import PageAxis, places_of
 from granite_xai.display.tree import boxes_of
-from granite_xai.fit_checks import cause
-from granite_xai.fit_values import Band, FitValues
-from granite_xai.influence import Interactions
-from granite_xai.profile import profiles
+from granite_xai.explanation.influence import Interactions
+from granite_xai.fitting.checks import cause
 from granite_xai.report import sentences
 from granite_xai.report.sentences import (
     Amounts,
@@ -30,6 +27,9 @@ from granite_xai.report.sentences import (
     spoken,
     swing,
 )
+from granite_xai.results.fit_values import Band, FitValues
+from granite_xai.results.profile import profiles
+from granite_xai.surrogate.curves import RegionSurrogate, dependence_bins
 from granite_xai.tables import Column
 
 LEADING, MOST_DRAWN, MOST_LISTED = (

@@ -25,12 +25,11 @@ from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.base.wording import ALL_ROWS, brief, plain
 from granite_xai.compute import Meter, one_blas_thread
 from granite_xai.display.figures import framed
-from granite_xai.estimator import Granite, fit_with_evaluations, fitted_view
-from granite_xai.fit import FitRun
-from granite_xai.fit_options import GraniteOptions
-from granite_xai.fit_values import known_values
-from granite_xai.fitting import collected_for
-from granite_xai.new_rows import FittedGranite
+from granite_xai.estimator import Granite, fit_with_evaluations
+from granite_xai.fitting.inputs import collected_for
+from granite_xai.fitting.new_rows import FittedGranite, fitted_view
+from granite_xai.fitting.options import GraniteOptions
+from granite_xai.fitting.pipeline import FitRun
 from granite_xai.report import page, sentences
 from granite_xai.report.panels import (
     disagreement_map,
@@ -43,6 +42,7 @@ from granite_xai.report.panels import (
     triage,
 )
 from granite_xai.report.sentences import Amounts, ReportSource
+from granite_xai.results.fit_values import known_values
 from granite_xai.search.clarity import smooth_changes
 from granite_xai.search.problem import GivenRules
 

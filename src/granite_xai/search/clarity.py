@@ -7,12 +7,12 @@ from typing import Any, NamedTuple, cast
 
 import numpy as np
 
+from granite_xai.base.coalitions import union
 from granite_xai.base.typing import BoolArray, FloatArray, IntArray
-from granite_xai.chance.estimate import perturbed
-from granite_xai.disagreement import ResolvedQuestion
+from granite_xai.disagreement.disagreement import ResolvedQuestion
 from granite_xai.engine.splits import STEP, Cut, Splits
 from granite_xai.evaluations.evaluations import Evaluations
-from granite_xai.interaction import union
+from granite_xai.inference.estimate import perturbed
 from granite_xai.moments.statistics import FullAgainstPure, swapped
 from granite_xai.regions.nodes import Node, Split
 from granite_xai.regions.rule import find_column, satisfied

@@ -14,7 +14,7 @@ from math import ceil
 import numpy as np
 
 from granite_xai.base.typing import FloatArray, IntArray
-from granite_xai.chance.by_sums import regional_gaps, replicated_means, small_cells
+from granite_xai.inference.by_sums import regional_gaps, replicated_means, small_cells
 from granite_xai.moments.statistics import (
     ConditionalAgainstMarginalMean,
     FullAgainstPure,

@@ -16,10 +16,10 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from granite_xai.base.typing import BoolArray, FloatArray, IntArray
-from granite_xai.chance.replicates import Chance, ChanceRule
-from granite_xai.disagreement import ResolvedQuestion
+from granite_xai.disagreement.disagreement import ResolvedQuestion
 from granite_xai.engine.splits import Splits
 from granite_xai.evaluations.evaluations import Evaluations
+from granite_xai.inference.replicates import Chance, ChanceRule
 from granite_xai.regions.nodes import Leaf, Node, Split
 from granite_xai.search.candidates import Candidate, best_of, candidates, conditions, cuts_of
 from granite_xai.search.finer import SHARPENED_COLUMNS, FinerCuts, by_column, thinned

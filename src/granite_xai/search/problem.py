@@ -11,17 +11,17 @@ import numpy as np
 
 from granite_xai.base.errors import Diagnostics, InputError, listing
 from granite_xai.base.typing import FloatArray, IntArray
-from granite_xai.behavior.behavior import Game
-from granite_xai.chance.replicates import Chance, ChanceRule
 from granite_xai.compute import Resources
-from granite_xai.disagreement import ScaledObjective
+from granite_xai.disagreement.disagreement import ScaledObjective
 from granite_xai.engine.splits import Splits
 from granite_xai.evaluations.evaluations import Evaluations
+from granite_xai.explanation.behavior.behavior import Game
+from granite_xai.explanation.resolved import ResolvedExplainer
+from granite_xai.inference.replicates import Chance, ChanceRule
 from granite_xai.moments.statistics import Statistics
 from granite_xai.regions.nodes import Leaf, Node
 from granite_xai.regions.partition import Partition
 from granite_xai.regions.rule import Rule, find_column, satisfied
-from granite_xai.resolved import ResolvedExplainer
 from granite_xai.trees.routes import Route, Routed
 
 

@@ -16,7 +16,7 @@ from scipy import sparse
 
 from granite_xai.base.typing import Elementwise, FloatArray, IntArray
 from granite_xai.compute import in_threads, resolve_jobs
-from granite_xai.disagreement import ResolvedQuestion
+from granite_xai.disagreement.disagreement import ResolvedQuestion
 from granite_xai.engine.splits import Cut
 from granite_xai.moments.chance import chance_by_region, swapped_moments
 from granite_xai.moments.statistics import FullAgainstPure, Statistics

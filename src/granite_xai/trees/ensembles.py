@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 
+from granite_xai.base.coalitions import others, subsets, union
 from granite_xai.base.typing import Coalition, FloatArray, IntArray, Players
 from granite_xai.compute import BLOCK, slices
 from granite_xai.evaluations.evaluations import cut_out
-from granite_xai.interaction import others, subsets, union
 from granite_xai.models import Predictor
 from granite_xai.tables import Column, Table
 from granite_xai.tables.table import distinct_rows

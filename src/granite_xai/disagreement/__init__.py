@@ -1,0 +1,1 @@
+"""Questions: two explanations and the disagreement between them."""

@@ -1,0 +1,1 @@
+"""Explanations: masking, behavior, interaction and influence, and what they compute."""

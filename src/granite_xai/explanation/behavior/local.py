@@ -1,0 +1,34 @@
+"""Local behavior: the masked prediction of each row."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from granite_xai.base.typing import Term
+from granite_xai.compute.primitives import Array
+from granite_xai.evaluations.evaluations import Evaluations
+from granite_xai.explanation.behavior.behavior import Behavior, Game
+
+
+@dataclass(frozen=True, slots=True)
+class Local(Behavior):
+    """The masked prediction of each row: ``nu(T) = F_T(x)``.
+
+    Examples
+    --------
+    >>> Local().needs_y
+    False
+    """
+
+    key: ClassVar[str] = "local"
+    per_row: ClassVar[bool] = True
+    is_linear: ClassVar[bool] = True
+
+    def error(self, delta: float, evaluations: Evaluations) -> float:
+        """That of a prediction."""
+        return delta
+
+    def value(self, game: Game, term: Term) -> Array:
+        """``F_T``."""
+        return game.masked.combined({term: 1.0}).array(game.splits)

@@ -1,0 +1,15 @@
+"""F_T: what stands in for the columns that are hidden; one file an operator, each registered here by its name."""
+
+from __future__ import annotations
+
+from granite_xai.explanation.masking.accumulated import Accumulated
+from granite_xai.explanation.masking.baseline import Baseline
+from granite_xai.explanation.masking.conditional import Conditional
+from granite_xai.explanation.masking.marginal import Marginal
+from granite_xai.explanation.masking.masking import Masking
+
+MASKINGS: dict[str, Masking] = {
+    each.key: each for each in (Marginal(), Conditional(), Baseline(), Accumulated())
+}
+
+__all__ = ["MASKINGS", "Accumulated", "Baseline", "Conditional", "Marginal", "Masking"]

@@ -1,0 +1,143 @@
+"""Baseline masking: hidden columns are set to one row, the same in every region or a central one of each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Set as AbstractSet
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from granite_xai.base.errors import unknown
+from granite_xai.base.typing import Coalition, FloatArray
+from granite_xai.engine.masked import AgainstCentres, AgainstReferences, Masked
+from granite_xai.engine.splits import Splits
+from granite_xai.evaluations.evaluations import Evaluations
+from granite_xai.explanation.masking.masking import Learned, Masking, Needed
+from granite_xai.tables import Column, Table, read_table, recombine, row_like
+
+
+@dataclass(frozen=True, slots=True)
+class Baseline(Masking):
+    """Hidden columns are set to one row ``b``: ``F_T(x) = F(x_T, b_{-T})``.
+
+    Parameters
+    ----------
+    row : "median", "mean", "region", mapping or sequence
+        ``"median"``, ``"mean"``: lower medians or means of the fitting rows (nominal columns: the most
+        frequent level), the same in every region. ``"region"``: the row of the region closest to the
+        region's medians and modes. A mapping of column to value, or one value a column: that row.
+
+    Examples
+    --------
+    >>> Baseline("region").row
+    'region'
+    """
+
+    row: Any = "median"
+    key: ClassVar[str] = "baseline"
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.row, str):
+            object.__setattr__(
+                self, "row", tuple(self.row.items() if isinstance(self.row, Mapping) else self.row)
+            )
+        elif self.row not in (known := ("median", "mean", "region")):
+            raise unknown("row", self.row, known)
+
+    @property
+    def averages_rows(self) -> bool:  # type: ignore[override]
+        """Where the baseline is one of the region's rows."""
+        return bool(self.row == "region")
+
+    @property
+    def in_pairs(self) -> bool:  # type: ignore[override]
+        """Where the baseline is the same in every region."""
+        return not self.averages_rows
+
+    @property
+    def n_references(self) -> int:  # type: ignore[override]
+        """The one row, unless every region has its own."""
+        return 0 if self.averages_rows else 1
+
+    def learn(
+        self, table: Table, coalitions: AbstractSet[Coalition], weights: FloatArray, seed: int
+    ) -> Learned:
+        """The row, unless every region has its own."""
+        if self.averages_rows:
+            return Learned()
+        if self.row in ("median", "mean"):
+            return Learned(references=_central_row(table, weights, means=self.row == "mean"))
+        pairs = all(isinstance(item, tuple) and len(item) == 2 for item in self.row)
+        return Learned(references=row_like(table, dict(self.row) if pairs else self.row, "row"))
+
+    def evaluations(self, coalitions: AbstractSet[Coalition]) -> Needed:
+        """The rows against the baseline; pairs of rows where the baseline may be any of them."""
+        return (
+            Needed(coalitions, coordinates=True)
+            if self.averages_rows
+            else Needed(against=coalitions)
+        )
+
+    def masked(self, evaluations: Evaluations, splits: Splits) -> Masked:
+        """Predictions against the baseline of the row's region."""
+        if self.averages_rows:
+            return AgainstCentres(evaluations, splits)
+        return AgainstReferences(
+            evaluations, splits, lambda visible: evaluations.against[self, visible]
+        )
+
+    def anchored(self, region: int | None) -> Masking:
+        """For other rows a region's baseline is one of its fitting rows."""
+        return RegionRow(region) if self.averages_rows else self
+
+
+@dataclass(frozen=True, slots=True)
+class RegionRow(Masking):
+    """Hidden columns are set to the central fitting row of a region (None: of all rows), to explain other rows."""
+
+    region: int | None
+    key: ClassVar[str] = "baseline"
+    n_references: ClassVar[int] = 1
+
+    def evaluations(self, coalitions: AbstractSet[Coalition]) -> Needed:
+        """The rows against the baseline."""
+        return Needed(against=coalitions)
+
+    def masked(self, evaluations: Evaluations, splits: Splits) -> Masked:
+        """Predictions against the baseline."""
+        return AgainstReferences(
+            evaluations, splits, lambda visible: evaluations.against[self, visible]
+        )
+
+
+def _central_row(table: Table, weights: FloatArray, means: bool) -> Table:
+    """Lower medians (or means) of ordered columns, most frequent levels of the others."""
+    first = np.zeros(1, dtype=np.intp)
+    row = table.take(first)
+    for column in table.columns:
+        donor = np.array([central_position(column, weights)], dtype=np.intp)
+        native = recombine(row, first, table, donor, [column.position])
+        row = read_table(native, kinds=table.kinds, missing="allow")
+    if not means:
+        return row
+    numeric = [column for column in table.columns if column.kind == "numeric"]
+    present = {column.name: (column.values, column.codes >= 0) for column in numeric}
+    averages = {
+        name: float(np.average(cells[at], weights=weights[at]))
+        for name, (cells, at) in present.items()
+    }
+    return row_like(row, averages, "row")
+
+
+def central_position(column: Column, weights: FloatArray) -> int:
+    """A row that carries the lower median, or most frequent level; missing values count if there is nothing else."""
+    present = np.flatnonzero(column.codes >= 0)
+    if not len(present):
+        return 0
+    shares = np.bincount(
+        column.codes[present], weights=weights[present], minlength=len(column.levels)
+    )
+    nominal = column.kind in ("nominal", "boolean")
+    code = np.argmax(shares) if nominal else np.searchsorted(np.cumsum(shares) * 2, shares.sum())
+    return int(np.flatnonzero(column.codes == code)[0])

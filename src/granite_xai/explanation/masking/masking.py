@@ -1,0 +1,105 @@
+"""Masking: what stands in for the columns that are hidden.
+
+A masking says what it learns from the fitting rows, which evaluations a coalition needs, and what ``F_T`` is for a
+batch of regions; what it cannot do it says itself. The engine never asks which masking it has.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Set as AbstractSet
+from dataclasses import dataclass, field
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+
+from granite_xai.base.typing import Coalition, FloatArray, IntArray, Term, Terms
+from granite_xai.engine.masked import Masked
+from granite_xai.engine.splits import Splits
+from granite_xai.evaluations.evaluations import Evaluations
+from granite_xai.explanation.influence import PlayersAndSets
+from granite_xai.explanation.masking.bins import BinFunction
+from granite_xai.explanation.masking.copula import Copula
+from granite_xai.tables import Table
+
+
+class Needed(NamedTuple):
+    """The evaluations that some coalitions need."""
+
+    pairs: AbstractSet[Coalition] = (
+        frozenset()
+    )  # T whose ``F(x_T, x'_{-T})`` is needed for all pairs of rows
+    against: AbstractSet[Coalition] = (
+        frozenset()
+    )  # T whose ``F(x_T, b_{-T})`` is, for the reference rows b learned
+    bins: AbstractSet[Coalition] = frozenset()  # coalitions whose bins are needed
+    sampled: AbstractSet[Coalition] = (
+        frozenset()
+    )  # T whose hidden columns the copula draws for all pairs of rows
+    coordinates: bool = False  # whether the places of the rows in their columns are needed
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Learned:
+    """What a masking learned from the fitting rows: the bins of some coalitions, rows of reference, or a copula."""
+
+    bins: Mapping[Coalition, BinFunction] = field(default_factory=dict)
+    references: Table | None = None
+    copula: Copula | None = None
+
+
+class Masking(ABC):
+    """What stands in for the columns that are hidden."""
+
+    __slots__ = ()
+    key: ClassVar[str]
+    hides: ClassVar[bool] = (
+        True  # whether columns are hidden at all, so that every coalition has a masked model
+    )
+    redraws: ClassVar[bool] = (
+        False  # whether hidden columns are drawn from the region: Jansen's variance is defined
+    )
+    averages_rows: ClassVar[bool] = (
+        False  # ``F_T`` is a mean over single rows: local effects are means over pairs
+    )
+    in_pairs: ClassVar[bool] = (
+        False  # ``F_T`` is a mean over all rows, or fixed: tables over pairs of cuts
+    )
+    n_references: ClassVar[int] = 0  # reference rows that are learned and the same in every region
+
+    def learn(
+        self, table: Table, coalitions: AbstractSet[Coalition], weights: FloatArray, seed: int
+    ) -> Learned:
+        """What the fitting rows say, for some sets of visible columns."""
+        return Learned()
+
+    @abstractmethod
+    def evaluations(self, coalitions: AbstractSet[Coalition]) -> Needed:
+        """The evaluations that some sets of visible columns need."""
+
+    @abstractmethod
+    def masked(self, evaluations: Evaluations, splits: Splits) -> Masked:
+        """``F_T`` in every region of a batch."""
+
+    def cells(self, evaluations: Evaluations, term: Term) -> IntArray | None:
+        """Number of the cell of rows that each row's masked model averages over; None: all rows of the region."""
+        return None
+
+    def beyond_chance(self) -> Masking:
+        """The masking that learns no more than what the fitting rows show beyond chance."""
+        return self
+
+    def anchored(self, region: int | None) -> Masking:
+        """The masking as other rows of a region see it; different where it depends on the region's fitting rows."""
+        return self
+
+    def terms(self, keys: tuple[str, str, str], sets: PlayersAndSets) -> tuple[Terms, ...] | None:
+        """Terms of the sets, where the masking has its own; ``keys``: of behavior, interaction and influence."""
+        return None
+
+
+def smallest_cells(read: Mapping[Masking, Terms], evaluations: Evaluations) -> IntArray:
+    """Rows of the smallest cell that some terms of masked models average over, at every row."""
+    cells = [masking.cells(evaluations, term) for masking, terms in read.items() for term in terms]
+    counts = [np.bincount(numbers)[numbers] for numbers in cells if numbers is not None]
+    return np.asarray(np.min([np.full(evaluations.n_rows, evaluations.n_rows), *counts], axis=0))

@@ -1,0 +1,553 @@
+"""What a fit says about other rows, row and reference alike in each region; bins and baselines stay as fitted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from statistics import fmean
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from granite_xai.base.errors import DataWarning, InputError, listing, unknown, warn, whole_number
+from granite_xai.base.typing import FloatArray, IntArray, Later
+from granite_xai.base.wording import Told, count, number, percent, shortened
+from granite_xai.compute import Resources, one_blas_thread
+from granite_xai.disagreement.disagreement import ResolvedQuestion, ScaledObjective, both_sides
+from granite_xai.engine.splits import Splits, signs
+from granite_xai.evaluations.evaluations import Evaluations
+from granite_xai.evaluations.plan import Values
+from granite_xai.evaluations.values import LearnedValues
+from granite_xai.explanation.behavior import Behavior
+from granite_xai.explanation.evaluation_plan import evaluate, request, takes_values
+from granite_xai.explanation.explainer import regional_part, target_for
+from granite_xai.explanation.masking.fitted import FittedMaskings
+from granite_xai.explanation.resolved import ResolvedExplainer
+from granite_xai.explanation.result import Explanation, Part
+from granite_xai.fitting.pipeline import FitResult, FitRun
+from granite_xai.inference.estimate import Estimate, Sample, drawn, estimate, rows_needed
+from granite_xai.inference.replicates import Confidence
+from granite_xai.models.target import read_clusters, read_weights
+from granite_xai.surrogate.curves import in_unit_interval
+from granite_xai.tables import Table, frame, read_table
+from granite_xai.tables.opening import collected, is_lazy
+from granite_xai.tables.row_order import order_notice
+from granite_xai.trees.routes import Route
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Evaluation(Told):
+    """Disagreement on other rows, which serve both as explained rows and as reference, inside each region.
+
+    What the regions leave (``disagreement``: the sum of each region's times its share of the rows) and what there is
+    without them (``global_disagreement``; in shares, 1.0, for several questions). ``estimate`` is the same corrected
+    for chance, with its interval; None without a confidence level.
+    """
+
+    rules: tuple[str, ...]
+    counts: tuple[int, ...]
+    regional: FloatArray
+    by_region: FloatArray
+    disagreement: float
+    global_disagreement: float
+    table: Table = field(repr=False)
+    below_noise_floor: bool = False
+    estimate: Estimate | None = None
+
+    @property
+    def remaining(self) -> float:
+        """Share that the regions leave; 0.0 where there is nothing to explain, nan where there is only chance."""
+        if self.below_noise_floor or not self.global_disagreement > 0:
+            return 0.0
+        if self.estimate is not None and np.isnan(self.estimate.remaining):
+            return float("nan")
+        return self.disagreement / self.global_disagreement
+
+    def _told(self) -> Any:
+        """What is left, and a line a region."""
+        lines = zip(
+            range(len(self.rules)),
+            self.counts,
+            self.by_region.tolist(),
+            self.regional.tolist(),
+            strict=True,
+        )
+        rows = [
+            (*map(number, line), shortened(rule))
+            for line, rule in zip(lines, self.rules, strict=True)
+        ]
+        return (
+            [repr(self)[1:-1]],
+            [("region", "rows", "without regions", "with them", "rule"), *rows],
+            (4,),
+        )
+
+    def __repr__(self) -> str:
+        left = f"{number(self.global_disagreement)} → {number(self.disagreement)}, {percent(self.remaining)} left"
+        return f"<Evaluation of {count(sum(self.counts), 'row')} in {count(len(self.rules), 'region')}: {left}>"
+
+    def _shares(self) -> FloatArray:
+        """What is left in each region of its part of the disagreement on all rows."""
+        known = np.isfinite(self.by_region) & (self.by_region > 0)
+        found: FloatArray = np.divide(
+            self.regional, self.by_region, out=np.full(len(known), np.nan), where=known
+        )
+        return found
+
+    def frame(self) -> Any:
+        """One line for each region: region, rule, n_samples, fraction, global_disagreement, disagreement, remaining."""
+        counts = np.array(self.counts)
+        keys = (
+            "region",
+            "rule",
+            "n_samples",
+            "fraction",
+            "global_disagreement",
+            "disagreement",
+            "remaining",
+        )
+        shares = (counts / counts.sum(), self.by_region, self.regional, self._shares())
+        cells = (np.arange(len(counts)), list(self.rules), counts, *shares)
+        return frame(dict(zip(keys, cells, strict=True)), like=self.table)
+
+
+class Observation(NamedTuple):
+    """Evaluations of some rows, and the effects as they are read there."""
+
+    effects: tuple[ResolvedExplainer, ...]
+    evaluations: Evaluations
+
+    def parts(
+        self, region: int, names: Sequence[str], rows: IntArray, confidence: Confidence | None
+    ) -> list[Part]:
+        """The values of the effects, under their names; with a confidence, and how they vary with the sample."""
+        drawn = None if confidence is None else signs(np.arange(len(rows)), confidence.seed)
+        with one_blas_thread():
+            told = zip(names, self.effects, strict=True)
+            return [
+                regional_part(region, name, effect, self.evaluations, rows, drawn)
+                for name, effect in told
+            ]
+
+    def of_output(self, number: int) -> Observation:
+        """What is known of one of several outputs, whose effects are as many as those of any other."""
+        count = len(self.effects) // len(self.evaluations.outputs)
+        return Observation(self.effects[:count], self.evaluations.outputs[number])
+
+    def questions(self, asked: Sequence[ResolvedQuestion]) -> tuple[ResolvedQuestion, ...]:
+        """The questions whose sides these effects are, as they are read here."""
+        told = zip(asked, self.effects[::2], self.effects[1::2], strict=True)
+        return tuple(
+            replace(question, first=first, second=second) for question, first, second in told
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class NewRows:
+    """Rows that a fit is asked about, with their target and the way the model is asked."""
+
+    fitted: FitResult
+    route: Route
+    y: FloatArray | None
+    resources: Resources
+    weights: FloatArray | None = None  # None: every row counts once
+    clusters: IntArray | None = None  # None: every row is a cluster of its own
+
+    @property
+    def values(self) -> Values:
+        """Values that stand for a column: those that a pilot chose for the fit, or quantiles of these rows."""
+        if self.fitted.values is not None and self.resources.max_grid is not None:
+            return self.fitted.values
+        return self.resources.grid
+
+    def observe(
+        self,
+        effects: Sequence[ResolvedExplainer],
+        region: int | None = None,
+        maskings: FittedMaskings | None = None,
+    ) -> Observation:
+        """Ask the model what effects read on the rows of a region (None: all); baselines and maskings are the fit's."""
+        effects, maskings = _anchored(
+            self.fitted, effects, maskings or self.fitted.reference, region
+        )
+        table = self.route.table
+        values = self.values
+        if isinstance(values, LearnedValues):
+            # Chosen for the questions of the fit: other explanations may read more of a column.
+            fitting = all(takes_values(effect, table) for effect in effects)
+            values = values if fitting else None
+        wanted = request(table, effects, values=values, cells=self.route.cells)
+        weights = np.ones(self.route.table.n_rows) if self.weights is None else self.weights
+        evaluations, _ = evaluate(
+            self.route, wanted, maskings, resources=self.resources, weights=weights, y=self.y
+        )
+        return Observation(tuple(effects), evaluations)
+
+    def inside(
+        self,
+        region: int,
+        rows: IntArray,
+        effects: Sequence[ResolvedExplainer],
+        everywhere: Observation | None,
+        maskings: FittedMaskings | None = None,
+    ) -> Observation:
+        """The rows of one region: cut out of all rows, where those are known and the masking stays the same."""
+        if everywhere is not None and not self.fitted.centres:
+            return Observation(everywhere.effects, everywhere.evaluations.restrict(rows))
+        y, weights = (None if each is None else each[rows] for each in (self.y, self.weights))
+        return self.about(self.route.table.take(rows), y, weights).observe(
+            effects, region, maskings
+        )
+
+    def about(
+        self, table: Table, y: FloatArray | None = None, weights: FloatArray | None = None
+    ) -> NewRows:
+        """The same question to the same fit about other rows."""
+        route = Route(self.fitted.predictor, table)
+        return replace(self, route=route, y=y, weights=weights, clusters=None)
+
+
+def _anchored(
+    fitted: FitResult,
+    effects: Sequence[ResolvedExplainer],
+    reference: FittedMaskings,
+    region: int | None,
+) -> tuple[Sequence[ResolvedExplainer], FittedMaskings]:
+    """The effects with every baseline fixed: that of a region is a fitting row of this region."""
+    if not fitted.centres:
+        return effects, reference
+    row = fitted.table.take(np.array([fitted.centres[region]]))
+    anchored = [replace(effect, masking=effect.masking.anchored(region)) for effect in effects]
+    changed = {
+        new.masking
+        for new, old in zip(anchored, effects, strict=True)
+        if new.masking != old.masking
+    }
+    return anchored, replace(
+        reference, baselines={**reference.baselines, **dict.fromkeys(changed, row)}
+    )
+
+
+def rows_by_region(regions: IntArray) -> Iterator[tuple[int, IntArray]]:
+    """Each region that has rows, with their positions."""
+    yield from (
+        (region, np.flatnonzero(regions == region)) for region in np.unique(regions).tolist()
+    )
+
+
+def evaluate_rows(
+    new: NewRows,
+    regions: IntArray,
+    clusters: IntArray | None = None,
+    kind: str = "given",
+    seen: Any = None,
+) -> Evaluation:
+    """Measure the regions on other rows (C17); with a confidence level, also corrected for chance and its interval."""
+    fitted, table = new.fitted, new.route.table
+    sides = both_sides(fitted.comparisons)
+    observed: Observation = seen or new.observe(sides)  # what is known already
+    everywhere, questions = observed.evaluations, observed.questions(fitted.comparisons)
+    with one_blas_thread():
+        objective = _scaled(fitted, questions, everywhere)
+        total, losses = objective.on(everywhere), _losses_by_row(questions, objective, everywhere)
+    counts = np.bincount(regions, minlength=len(fitted.partition))
+    regional, by_region = np.zeros(len(counts)), np.full(len(counts), np.nan)
+    if losses is not None:
+        by_region[:] = np.bincount(regions, weights=losses, minlength=len(counts))
+    samples: list[Sample | None] = [None] * len(counts)
+    for region, rows in rows_by_region(regions):
+        inside = new.inside(region, rows, sides, observed)
+        samples[region] = here = Sample(
+            inside.questions(fitted.comparisons), inside.evaluations, rows
+        )
+        with one_blas_thread():
+            regional[region] = replace(objective, comparisons=here.questions).on(here.evaluations)
+    judged = None
+    if fitted.confidence is not None:
+        everyone = Sample(questions, everywhere, np.arange(table.n_rows))
+        answers = [
+            (each.predictions + each.offset, each.weights)
+            for each in everywhere.outputs or (everywhere,)
+        ]
+        told = partial(_fidelities, new, regions, answers)
+        later = Later(told, now=fitted.additive.made)
+        judged = _judged(fitted, everyone, samples, clusters, rows=kind, fidelities=later)
+    rules = tuple(str(rule) for rule in fitted.partition.rules)
+    figures = (regional, by_region, float(regional.sum()), total)
+    return Evaluation(
+        rules, tuple(counts.tolist()), *figures, table, not objective.factors.any(), judged
+    )
+
+
+def without_clusters(remedy: str) -> str:
+    """The warning about rows without clusters, where the fit was given some (D47)."""
+    text = "D47: the fit was given clusters and these rows have none: they count as independent rows, so that "
+    return text + f"the interval is too narrow where rows belong together. Pass {remedy}."
+
+
+def fitting_estimate(found: FitRun, clusters: IntArray) -> Estimate:
+    """What the fitting rows say, corrected for chance; without an interval, since they chose the regions."""
+    fitted, evaluations = found.result, found.evaluations
+    everyone = Sample(fitted.comparisons, evaluations, np.arange(evaluations.n_rows))
+    by_region = rows_by_region(fitted.regions)
+    regions = [
+        Sample(fitted.comparisons, evaluations.restrict(rows), rows) for _, rows in by_region
+    ]
+    known = fitted.additive
+    fidelities = Later(lambda: (known.value.fidelity, known.value.global_fidelity), now=known.made)
+    return _judged(fitted, everyone, regions, clusters, rows="fitting", fidelities=fidelities)
+
+
+def _judged(
+    fitted: FitResult,
+    everyone: Sample,
+    regions: Sequence[Sample | None],
+    clusters: IntArray | None,
+    **told: Any,
+) -> Estimate:
+    if fitted.confidence is None:
+        raise ValueError("there is no confidence level")
+    together = np.arange(len(everyone.rows)) if clusters is None else clusters
+    how = {
+        "weights": fitted.question_weights,
+        "floors": fitted.floors,
+        "confidence": fitted.confidence,
+        **told,
+    }
+    with one_blas_thread():
+        rules = [str(rule) for rule in fitted.partition.rules]
+        return estimate(everyone, regions, clusters=together, rules=rules, **how)
+
+
+def _fidelities(new: NewRows, regions: IntArray, answers: Sequence[Any]) -> tuple[float, float]:
+    """Share of the prediction's variance on other rows that curves explain, with and without regions."""
+    found, fits = list[list[float]](), list(new.fitted.outputs.values()) or [new.fitted]
+    if any(one.additive.value.surrogate.lacks_rows for one in fits):
+        return float("nan"), float("nan")
+    for one, (truth, weights) in zip(fits, answers, strict=True):
+        fitted, shares = one.additive.value, weights / weights.sum()
+        variance = float(shares @ np.square(truth - shares @ truth))
+        without = replace(
+            fitted.surrogate, regions=() if fitted.everywhere is None else (fitted.everywhere,)
+        )
+        sides = ((fitted.surrogate, regions), (without, np.zeros_like(regions))) if variance else ()
+        found.append([] if variance else [1.0, 1.0])
+        for surrogate, places in sides:
+            asked = one.predictor if surrogate.needs_model else None
+            curves = surrogate.predict(new.route.table, places, asked)
+            if one.predictor.is_probability:
+                curves = in_unit_interval(curves)
+            found[-1].append(1.0 - float(shares @ np.square(truth - curves)) / variance)
+    return fmean(told[0] for told in found), fmean(told[1] for told in found)
+
+
+def _scaled(
+    fitted: FitResult, questions: tuple[ResolvedQuestion, ...], evaluations: Evaluations
+) -> ScaledObjective:
+    """The objective on other rows: in its own units for one question, in shares for several."""
+    whole = Splits.whole(evaluations.weights, evaluations.primitives)
+    one = ScaledObjective(
+        questions, np.ones(len(questions)), fitted.floors, float(whole.mass[0, 0])
+    )
+    roots = one.disagreements(evaluations, whole)[0, 0]
+    weights = np.where(
+        roots > fitted.floors, fitted.question_weights if len(questions) > 1 else 1.0, 0.0
+    )
+    if len(questions) == 1:
+        return replace(one, factors=weights)
+    weights = weights / (weights.sum() or 1.0)
+    return replace(
+        one, factors=np.divide(weights, roots, out=np.zeros_like(roots), where=weights > 0)
+    )
+
+
+def _losses_by_row(
+    asked: Sequence[ResolvedQuestion], scaled: ScaledObjective, known: Evaluations
+) -> FloatArray | None:
+    """Each row's part of the disagreement on all rows; None where a question has no value a row."""
+    if not all(question.first.behavior.per_row for question in asked):
+        return None
+    whole = Splits.whole(known.weights, known.primitives)
+    losses = np.stack([question.losses(known, whole)[0] for question in asked])
+    return np.asarray((scaled.factors @ losses) * known.weights / scaled.total)
+
+
+def explain_rows(new: NewRows, regions: IntArray) -> Explanation:
+    """Both sides of every question on other rows, region by region."""
+    fitted, parts, sides = new.fitted, list[Part](), both_sides(new.fitted.comparisons)
+    names = [name for each in fitted.comparisons for name in each.question.side_names]
+    # A grid is that of all rows, in every region; without one, each region is asked about by itself, which costs less.
+    everywhere = new.observe(sides) if new.values is not None and not fitted.centres else None
+    for region, rows in rows_by_region(regions):
+        parts += new.inside(region, rows, sides, everywhere).parts(
+            region, names, rows, fitted.confidence
+        )
+    return Explanation(fitted.layout.labels, tuple(parts), new.route.table)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FittedGranite:
+    """What displays, reports, files and frameworks read of a fitted Granite."""
+
+    result: FitResult
+    resources: Resources
+    diagnostics: Mapping[str, Any]
+    max_samples: int | str | None
+    run: FitRun | None = None  # its evaluations and inputs, while they are in memory
+
+    def of_output(self, name: Any) -> FittedGranite:
+        """One of several outputs in the regions of all, and what was noted about it."""
+        if name not in self.result.outputs:
+            raise unknown("output", name, self.result.outputs, what="Outputs")
+        result, run = self.result.outputs[name], self.run and self.run.outputs[name]
+        labels, notes = [each.question.label for each in result.comparisons], dict(self.diagnostics)
+        for key in notes.keys() & {
+            "noise_floor",
+            "measured_disagreement",
+            "chance",
+            "cause",
+        }:  # by question
+            notes[key] = {label: notes[key][f"{label} of {name}"] for label in labels}
+        return replace(self, result=result, diagnostics=notes, run=run)
+
+    @property
+    def seed(self) -> int:
+        """Seed of everything that was drawn."""
+        return int(self.diagnostics["seed"])
+
+    @property
+    def noted_rows(self) -> Mapping[str, Any]:
+        """Which rows searched and which were held out; the oldest files do not say it (F09)."""
+        if "rows" not in self.diagnostics:
+            text = "the file does not say which rows searched; an older granite-xai wrote it."
+            raise InputError(text, code="F09", argument="g", hint="Fit again.")
+        noted: Mapping[str, Any] = self.diagnostics["rows"]
+        return noted
+
+    def read(self, X: Any) -> Table:
+        """Other rows, with the columns and kinds of the fitting rows."""
+        return read_table(
+            X, missing="allow" if self.result.missing else "error", like=self.result.table
+        )
+
+    def regions(self, table: Table) -> IntArray:
+        """Region of each row."""
+        return self.result.partition.apply(table)
+
+    def target(self, y: Any, table: Table, *behaviors: Behavior) -> FloatArray | None:
+        """The target as numbers, where a behavior (without any: of the questions) needs it."""
+        labels = []
+        if not behaviors:
+            behaviors = tuple(each.first.behavior for each in self.result.comparisons)
+            labels = [each.question.label for each in self.result.comparisons]
+        return target_for(y, table, self.result.predictor, *behaviors, asked=labels)
+
+    def drawn(self, weights: FloatArray, max_samples: int | None = None) -> IntArray:
+        """Positions of rows to use, drawn as the fit draws: at most ``max_samples``, None: as many as the fit."""
+        most = len(self.noted_rows["search"]) if self.max_samples == "auto" else self.max_samples
+        count, rows = most if max_samples is None else max_samples, np.flatnonzero(weights > 0)
+        return (
+            rows if count is None else drawn(rows, np.arange(len(weights)), int(count), self.seed)
+        )
+
+    def other_rows(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        max_samples: int | None = None,
+        limits: Resources | None = None,
+        clusters: Any = None,
+    ) -> tuple[NewRows, IntArray]:
+        """Other rows of a fit, those of weight 0 left out, and their regions."""
+        notice = order_notice(X) if is_lazy(X) else None
+        if notice is not None and max_samples is not None:  # all rows are the same in any order
+            warn(notice, DataWarning)
+        X, y, sample_weight, clusters = collected(
+            X, y, sample_weight, max_samples, self.seed, clusters
+        )
+        everyone = self.read(X)
+        target, weights = self.target(y, everyone), read_weights(sample_weight, everyone)
+        together = read_clusters(clusters, everyone)
+        rows = np.flatnonzero(weights > 0)
+        if max_samples is not None:
+            most = whole_number("max_samples", max_samples, at_least=1)
+            rows = drawn(rows, together, most, self.seed)
+        table = everyone if len(rows) == everyone.n_rows else everyone.take(rows)
+        y, route = None if target is None else target[rows], Route(self.result.predictor, table)
+        new = NewRows(
+            fitted=self.result,
+            route=route,
+            y=y,
+            resources=limits or self.resources,
+            weights=weights[rows],
+            clusters=np.unique(together[rows], return_inverse=True)[1].reshape(-1),
+        )
+        return new, self.regions(table)
+
+    def rows_needed(self, half_width: float) -> int:
+        """Rows for an interval of a half width, extrapolated from the sizes that the fit went through."""
+        steps, confidence = self.noted_rows["steps"], self.result.confidence
+        history = [
+            (step["search"], step["standard_error"])
+            for step in steps
+            if (step["standard_error"] or 0) > 0
+        ]
+        if not history or confidence is None:
+            text = "rows_needed() needs an interval, and this fit has none."
+            hint = "Fit with a confidence_level and held-out rows (holdout=), on rows with more than chance."
+            raise InputError(text, code="P03", argument="half_width", hint=hint)
+        return rows_needed(history, half_width, confidence.normal)
+
+    def predict(self, table: Table, exact: bool = False) -> FloatArray:
+        """The regional additive surrogate of the model on other rows; a column for each output where all are asked."""
+        if self.result.outputs:
+            return np.stack(
+                [self.of_output(name).predict(table, exact) for name in self.result.outputs], axis=1
+            )
+        surrogate = self.result.additive.value.surrogate
+        asked = self.result.predictor if exact or surrogate.needs_model else None
+        predicted = surrogate.predict(table, self.regions(table), asked, exact)
+        return in_unit_interval(predicted) if self.result.predictor.is_probability else predicted
+
+    def held_out_fidelity(self, X: Any) -> float:
+        """Share of the prediction's variance on other rows that the regional additive surrogate explains."""
+        table = self.read(X)
+        truth = self.result.predictor.on_rows(table)
+        return (
+            1.0 - float(np.square(truth - self.predict(table)).mean() / truth.var())
+            if truth.var()
+            else 1.0
+        )
+
+
+class GraniteBase(BaseEstimator):
+    """What the rooms before the estimator know of `Granite`: it is one, and may be fitted."""
+
+
+def fitted_view(g: Any, output: Any = None, several: bool = False) -> FittedGranite:
+    """What a fitted Granite found; one that is not fitted raises scikit-learn's NotFittedError, anything else P01."""
+    # Where all outputs are explained, about one of them, unless the caller takes ``several``.
+    if not isinstance(g, GraniteBase):
+        text = f"a fitted Granite is needed, not a {type(g).__name__}."
+        raise InputError(text, code="P01", argument="g", hint="Pass gx.Granite(model).fit(X).")
+    check_is_fitted(g)
+    resources = Resources() if g.resources is None else g.resources
+    older_grid = g.diagnostics_.get("plan", {}).get("max_grid")
+    if resources.max_grid == "auto" and older_grid is not None:  # of a file of version 2
+        resources = replace(resources, max_grid=older_grid)
+    found = FittedGranite(
+        vars(g)["_fitted"], resources, g.diagnostics_, g.max_samples, vars(g).get("_run")
+    )
+    if output is not None:
+        return found.of_output(output)
+    if found.result.outputs and not several:
+        text, hint = (
+            "this is about one output, and the fit explains all.",
+            f"Use of_output(): {listing(g.outputs_)}.",
+        )
+        raise InputError(text, code="M02", argument="output", hint=hint)
+    return found

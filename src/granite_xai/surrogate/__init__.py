@@ -1,0 +1,1 @@
+"""The surrogate: one curve per feature and region, added up."""

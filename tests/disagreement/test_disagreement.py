@@ -1,0 +1,180 @@
+"""The disagreement of two explanations on random data, against the definitions."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, strategies as st
+
+import granite_xai as gx
+import oracle as o
+from granite_xai.compute import Resources
+from granite_xai.engine.splits import Splits
+from granite_xai.explanation.behavior import Sensitivity
+from granite_xai.explanation.evaluation_plan import evaluate, request
+from granite_xai.explanation.masking import Conditional
+from granite_xai.explanation.masking.fitted import FittedMaskings
+from granite_xai.models import as_predictor
+from granite_xai.tables import read_table
+from granite_xai.trees.routes import Route
+from strategies import (
+    Case,
+    agree,
+    behaviors,
+    cases,
+    examples,
+    influences,
+    interactions,
+    is_defined,
+    maskings,
+    paper,
+    questions,
+    quiet,
+    scale_of,
+)
+
+
+def huber(gap: Any) -> Any:
+    """A loss on gaps of one's own."""
+    size = np.abs(gap)
+    return np.where(size < 1, size**2, 2 * size - 1)
+
+
+def measured(case: Case, question: Any, **options: Any) -> float:
+    """R of all rows, before the noise floor is considered: a fit without splits."""
+    granite = paper(case.model, question, max_depth=0, **options)
+    with quiet():
+        granite.fit(case.X, np.array(case.y), case.weights)
+    (value,) = granite.diagnostics_["measured_disagreement"].values()
+    return value
+
+
+def check(case: Case, question: Any, asked: o.Question, **options: Any) -> None:
+    """Measure in both ways and compare."""
+    problem = case.problem()
+    wanted = o.disagreement(asked, problem)
+    effect = scale_of(case, problem, vars(asked.first))
+    scale = len(o.question_sets(asked, case.d)) * o.gap_loss(asked.loss, effect)
+    found = measured(case, question, **options)
+    assert agree(found, wanted, scale), (found, wanted)
+
+
+@pytest.mark.parametrize("name", [*o.NAMED, "coe", "ale"])
+@given(data=st.data())
+@examples(30)
+def test_named_questions_measure_what_they_say(name, data):
+    """R(X) of every named question, with weights, losses, bins and features of chance."""
+    case = data.draw(cases(max_columns=4, weighted=None, missing=None))
+    loss = data.draw(st.sampled_from(["squared", "absolute", huber]))
+    question, asked, options = data.draw(questions(case, name, loss))
+    check(case, question, asked, **options)
+
+
+@given(data=st.data())
+@examples(200)
+def test_any_two_explanations_can_be_compared(data):
+    """R(X) of two explanations with the same behavior and influence that differ in masking, interaction or both."""
+    case = data.draw(cases(max_columns=4, weighted=None, missing=None))
+    behavior, shared = data.draw(
+        st.sampled_from(["local", "sensitivity", "risk"]).flatmap(behaviors)
+    )
+    influence, names, sets = data.draw(influences(case))
+    sides, words = [], []
+    for _ in range(2):
+        masking, about_masking = data.draw(maskings(case))
+        interaction, about_interaction = data.draw(
+            st.sampled_from(["pure", "partial", "full"]).flatmap(interactions)
+        )
+        words.append({**about_masking, **about_interaction, **shared, **names})
+        assume(is_defined(words[-1]))
+        sides.append(gx.Explainer(masking, behavior, interaction, influence))
+    assume((sides[0].masking, sides[0].interaction) != (sides[1].masking, sides[1].interaction))
+    loss = data.draw(st.sampled_from(["squared", "absolute", huber]))
+    asked = o.Question(o.Setting(**words[0]), o.Setting(**words[1]), loss, features=sets)
+    check(case, gx.Disagreement(sides[0], sides[1], loss), asked)
+
+
+def test_conditional_trees_need_enough_rows():
+    """With forty rows the trees behind the bins split, and the questions about dependence are no longer zero."""
+    generator = np.random.default_rng(3)
+    X = np.round(generator.normal(size=(45, 3)), 1)
+    X[:, 2] = X[:, 0] + np.round(generator.normal(size=45), 1)
+    model = lambda X: X[:, 0] + X[:, 1] * X[:, 2]  # noqa: E731
+    problem = o.Problem(lambda rows: [r[0] + r[1] * r[2] for r in rows], X, X[:, 0])
+    for name in ("csobol-sobol", "cfi-pfi", "cshap-shap", "cice-mplot"):
+        with quiet():
+            found = paper(model, name, max_depth=0).fit(X, X[:, 0]).disagreement_
+        wanted = o.disagreement(o.question(name), problem)
+        assert wanted > 1e-3
+        assert found == pytest.approx(wanted, rel=1e-10)
+        assert Conditional("exact") != Conditional("tree")
+
+
+def test_values_that_several_sets_read_are_computed_once(monkeypatch):
+    """Full against pure variance reads the variance of the prediction for every set, and two more for each."""
+    asked = []
+    value = Sensitivity.value
+
+    def counted(self, game, term):
+        asked.append(term)
+        return value(self, game, term)
+
+    monkeypatch.setattr(Sensitivity, "value", counted)
+    table = read_table(np.random.default_rng(0).normal(size=(6, 4)), missing="error")
+    predictor, weights = as_predictor(lambda X: X[:, 0] * X[:, 1]), np.ones(6)
+    comparison = gx.questions()["variance"].compare(Route(predictor, table), Resources(), 0)
+    needed = request(table, [comparison.first, comparison.second])
+    options = {"weights": weights, "y": None, "resources": Resources()}
+    evaluations = evaluate(Route(predictor, table), needed, FittedMaskings({}, {}, {}), **options)[
+        0
+    ]
+    comparison.losses(evaluations, Splits.whole(weights))
+    everything = frozenset(range(4))
+    singles = [frozenset({i}) for i in range(4)]
+    assert Counter(asked) == Counter(
+        [frozenset(), everything, *singles, *(everything - one for one in singles)]
+    )
+
+
+@pytest.mark.parametrize("axis", ["behavior", "influence"])
+def test_P03_explanations_of_different_things_are_not_compared(axis):
+    other = {"behavior": "sensitivity", "influence": "interaction"}[axis]
+    with pytest.raises(gx.InputError, match=f"differ in {axis}"):
+        gx.Disagreement(
+            gx.Explainer(interaction="full"), gx.Explainer(interaction="pure", **{axis: other})
+        )
+
+
+def test_P03_an_explanation_is_not_compared_with_itself():
+    with pytest.raises(gx.InputError, match="the same: masking and interaction"):
+        gx.Disagreement("pdp", "pdp")
+    assert gx.Disagreement("ice", "pdp").label == "ice-pdp"
+    assert gx.Disagreement(gx.Explainer(interaction="full"), "pdp").label == "first-pdp"
+    assert gx.Disagreement("ice", "pdp", name="mine").label == "mine"
+
+
+@pytest.mark.parametrize(
+    "loss", [lambda gaps: gaps * 1j, lambda gaps: [str(gap) for gap in gaps.flat]]
+)
+def test_T07_a_loss_that_is_no_real_number_is_refused(loss):
+    X = np.random.default_rng(0).normal(size=(30, 2))
+    with pytest.raises(gx.InputError, match="T07"):
+        paper(lambda X: X[:, 0] * X[:, 1], gx.question("ice-pdp", loss=loss)).fit(X)
+
+
+@pytest.mark.parametrize(
+    "asked", [{"name": "ice-pdp", "loss": None}, {"name": "pfi-risk", "risk_loss": None}]
+)
+def test_T07_a_loss_that_raises_is_named(asked):
+    def broken(*values):
+        raise KeyError("no such loss")
+
+    X = np.random.default_rng(0).normal(size=(30, 2))
+    question = gx.question(
+        **{key: broken if value is None else value for key, value in asked.items()}
+    )
+    with pytest.raises(gx.InputError, match="T07: the loss broken raised KeyError"):
+        paper(lambda X: X[:, 0] * X[:, 1], question).fit(X, X[:, 0])

@@ -1,0 +1,170 @@
+"""Chance from sums over rows against chance from the predictions, with the same random weights."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, strategies as st
+
+import granite_xai as gx
+from granite_xai.engine.splits import Splits
+from granite_xai.explanation.masking import Conditional
+from granite_xai.inference import by_sums
+from granite_xai.inference.by_sums import (
+    closed_form,
+    regional_gaps,
+    replicated_means,
+    small_cells,
+    weighted_sums,
+)
+from granite_xai.inference.replicates import Confidence
+from granite_xai.moments.chance import chance_bar, chance_level
+from problems import MixedModel, looped_sums, mixed_table, problem_of, random_model, random_table
+from strategies import cases, examples
+
+REGIONAL = ("variance", "sobol", "pfi-risk", "cfi-pfi", "csobol-sobol")
+
+
+def dependent_problem(name, seed=3, n=50, weighted=True, **options):
+    """Columns that depend on each other, so that bins of some say something about others."""
+    generator = np.random.default_rng(seed)
+    X = random_table(generator, n)
+    X[:, 2] = np.round(0.7 * X[:, 0] + 0.5 * X[:, 2], 1)
+    weights = generator.choice([0.5, 1.0, 2.5], size=n) if weighted else None
+    y = generator.normal(size=n)
+    return problem_of(random_model(generator), X, name, y=y, sample_weight=weights, **options)
+
+
+def of_rows(problem, rows):
+    """Question, evaluations and statistics of a part of the rows."""
+    (question,), (statistics,) = problem.shares.comparisons, problem.statistics
+    return question, problem.evaluations.restrict(rows), [own.take(rows) for own in statistics]
+
+
+@pytest.mark.parametrize("grid", [None, 4])
+@pytest.mark.parametrize("bins", ["tree", "exact"])
+@pytest.mark.parametrize("clustered", [False, True])
+def test_replicates_of_m_plots_are_those_of_the_predictions(grid, bins, clustered):
+    """Level, bar and corrected figure in a part of the rows: with weights, small bins, clusters, on a grid."""
+    asked = gx.question("mplot-pdp", conditional=Conditional(bins))
+    problem = dependent_problem(asked, resources=gx.Resources(max_grid=grid))
+    clusters = np.arange(50) // 2 if clustered else np.arange(50)
+    replicates = Confidence(0.8, 70, 1).replicates(clusters)  # two blocks of replicates
+    for rows in (np.arange(50), np.arange(3, 40, 2)):
+        question, evaluations, statistics = of_rows(problem, rows)
+        wanted = replicates._of_rows(question, evaluations, rows, None)
+        found = replicates._by_sums(question, statistics, rows)
+        np.testing.assert_allclose(found, wanted, rtol=1e-8, atol=1e-12)
+        assert wanted[1] > 0.0
+
+
+@pytest.mark.parametrize("grid", [None, 4])
+@pytest.mark.parametrize("name", REGIONAL)
+def test_replicates_of_regional_gaps_are_those_of_the_predictions(name, grid):
+    """Each set under each replicate; then the figures of any loss."""
+    problem = dependent_problem(
+        gx.question(name, loss="absolute"), resources=gx.Resources(max_grid=grid)
+    )
+    replicates = Confidence(0.8, 70, 1).replicates(np.arange(50))
+    for rows in (np.arange(50), np.arange(3, 40, 2)):
+        question, evaluations, statistics = of_rows(problem, rows)
+        wanted = replicates._engine_gaps(question, evaluations, rows, None)
+        found = regional_gaps(statistics, replicates.factors[:, rows])
+        assert found.shape == wanted.shape == (71, 4)
+        np.testing.assert_allclose(found, wanted, rtol=1e-8, atol=1e-10 * np.abs(wanted).max())
+        np.testing.assert_allclose(
+            replicates._by_sums(question, statistics, rows),
+            replicates._of_gaps(question, wanted, len(rows)),
+            rtol=1e-7,
+            atol=1e-9 * np.abs(wanted).max(),
+        )
+
+
+@pytest.mark.parametrize("name", ["ice-pdp", "mplot-pdp", "pfi-risk"])
+@given(data=st.data())
+@examples(15)
+def test_chance_by_sums_shows_what_the_predictions_show(name, data):
+    """The plug-in figure of a region, for any small table: with missing values, labels, weights."""
+    case = data.draw(
+        cases(min_rows=3, max_rows=12, min_columns=2, max_columns=3, weighted=None, missing=None)
+    )
+    problem = problem_of(case.model, case.X, name, y=np.array(case.y), sample_weight=case.weights)
+    n = problem.table.n_rows
+    rows = np.arange(0, n, 2)
+    question, evaluations, statistics = of_rows(problem, rows)
+    replicates = Confidence(0.5, 5, 0).replicates(np.arange(n))
+    found = replicates.chance([question], evaluations, rows, None, [statistics])
+    wanted = question.regional(evaluations, Splits.whole(evaluations.weights))[0, 0]
+    scale = (
+        max(np.ptp(own.factors.interaction) for own in statistics) ** 2
+        + np.ptp(evaluations.predictions) ** 2
+    )
+    assert found.plug_in[0] == pytest.approx(wanted, rel=1e-8, abs=1e-8 * scale + 1e-12)
+    again = replicates.chance([question], evaluations, rows)  # statistics are made when not given
+    np.testing.assert_allclose(again.plug_in, found.plug_in, rtol=1e-7, atol=1e-8 * scale + 1e-12)
+
+
+def test_the_closed_form_stacks_sets():
+    """The disagreement is exact; what chance adds to it reads the directions of a search, and is near."""
+    problem = dependent_problem("ice-pdp")
+    (statistics,) = problem.statistics
+    shown, level, bar, corrected = closed_form(statistics, None, 0.9)
+    assert shown == pytest.approx(float(problem.roots[0]), rel=1e-9)
+    assert level == pytest.approx(sum(chance_level(own, None) for own in statistics), rel=0.03)
+    assert corrected == pytest.approx(shown - level)
+    short = [own.shortened() for own in statistics if own.rank]
+    assert bar == pytest.approx(chance_bar(short, None, [0.9])[0])
+    full = chance_bar([own for own in statistics if own.rank], None, [0.9])[0]
+    assert bar == pytest.approx(full, rel=0.03)
+
+
+def test_an_additive_model_has_no_bar():
+    problem = problem_of(lambda X: X[:, 0] + X[:, 1], np.random.default_rng(0).normal(size=(30, 2)))
+    assert closed_form(problem.statistics[0], None, 0.95) == pytest.approx((0, 0, 0, 0), abs=1e-20)
+
+
+def test_a_column_with_one_bin_adds_nothing():
+    """Conditional on nothing is marginal: the replicates of such a set are skipped."""
+    X = np.random.default_rng(0).normal(size=(40, 2))
+    problem = problem_of(
+        lambda X: X[:, 0] * X[:, 1], np.column_stack([X, np.ones(40)]), "mplot-pdp"
+    )
+    (statistics,) = problem.statistics
+    assert statistics[2].bins is None
+    factors = np.random.default_rng(1).exponential(size=(6, 40))
+    both, alone = replicated_means(statistics, factors), replicated_means(statistics[:2], factors)
+    assert both[0] == alone[0]
+    np.testing.assert_array_equal(both[1], alone[1])
+    assert replicated_means(statistics[2:], factors)[0] == 0.0
+
+
+@pytest.mark.parametrize("name", ["ice-pdp", "mplot-pdp"])
+def test_sums_under_weights_are_those_of_a_loop(name):
+    """Line by line, bin by bin; bins that hold none of the rows stay empty."""
+    generator = np.random.default_rng(5)
+    problem = problem_of(MixedModel(generator), mixed_table(generator, 40), name)
+    rows = np.arange(0, 40, 3)
+    for own in [each.take(rows) for each in problem.statistics[0]]:
+        lines = generator.exponential(size=(3, len(rows)))
+        found = weighted_sums(own, lines)
+        for line, sums in zip(lines, found, strict=True):
+            again = type(own)(own.factors, own.weights * line, own.target, own.bins)
+            np.testing.assert_allclose(sums, looped_sums(again, range(len(rows))), atol=1e-12)
+
+
+def test_small_cells_are_those_of_exponential_weights():
+    np.testing.assert_allclose(small_cells(np.array([0, 1, 2, 3, 99])), [3, 3, 3, 2, 100 / 98])
+
+
+def test_no_predictions_are_read_where_sums_are_known(monkeypatch):
+    """Nor are sums formed for a question that has none."""
+    problem = dependent_problem("ice-pdp")
+    question, evaluations, statistics = of_rows(problem, np.arange(50))
+    replicates = Confidence(0.8, 10, 1).replicates(np.arange(50))
+    monkeypatch.setattr(type(question), "gap_values", None)
+    found = replicates.chance([question], evaluations, np.arange(50), None, [statistics])
+    assert found.plug_in[0] > 0.0
+    monkeypatch.undo()
+    monkeypatch.setattr(by_sums, "closed_form", None)
+    found = replicates.chance([question], evaluations, np.arange(50), None, [None])
+    assert found.plug_in[0] == pytest.approx(float(problem.roots[0]))

@@ -1,0 +1,190 @@
+"""Stability: half samples and refits, against partitions whose agreement is known."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+
+import granite_xai as gx
+from granite_xai.inference.stability import SplitStability, halves, refit_interval, stability_of
+from granite_xai.tables import read_table
+from strategies import quiet
+
+
+def step(X):
+    return X[:, 0] * np.where(X[:, 1] > 0, 1.0, -1.0)
+
+
+def tree(*cuts):
+    """The partition by one column at some thresholds, as a fit finds it."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 2))
+    model = lambda X: X[:, 0] * np.searchsorted(cuts, X[:, 1])  # noqa: E731
+    return (
+        gx.Granite(model, confidence_level=None, split_features=["x1"], max_depth=1)
+        .fit(X)
+        .partition_
+    )
+
+
+def test_equal_trees_agree_entirely():
+    partition = tree(0.0)
+    found = stability_of(
+        partition,
+        read_table(np.random.default_rng(1).normal(size=(200, 2)), missing="error"),
+        [(partition, partition)] * 3,
+    )
+    assert (found.score, found.low, found.high) == (1.0, 1.0, 1.0)
+    assert found.overlaps == (1.0, 1.0)
+    (split,) = found.splits
+    assert (split.share, split.instead) == (1.0, None)
+    assert split.low == split.high
+
+
+def test_a_region_that_is_cut_elsewhere_overlaps_by_its_jaccard_index():
+    table = read_table(np.column_stack([np.zeros(100), np.linspace(0, 1, 100)]), missing="error")
+    ours = gx.Partition.from_rules(["x1 ≤ 0.5", "x1 > 0.5"])
+    theirs = gx.Partition.from_rules(["x1 ≤ 0.25", "x1 > 0.25"])
+    found = stability_of(ours, table, [(theirs, theirs)])
+    assert found.overlaps[0] == pytest.approx(0.5, abs=0.02)
+    assert found.overlaps[1] == pytest.approx(50 / 75, abs=0.02)
+
+
+def test_halves_share_no_row_and_leave_none_out():
+    clusters = np.repeat(np.arange(10), 3)
+    for one, two in halves(clusters, 5, 0):
+        assert sorted([*one, *two]) == list(range(30))
+        assert set(clusters[one]).isdisjoint(clusters[two])
+
+
+def test_a_clear_split_comes_back_and_asks_the_model_nothing():
+    calls = []
+
+    def model(X):
+        calls.append(len(X))
+        return step(X)
+
+    X = np.random.default_rng(0).normal(size=(300, 3))
+    g = gx.Granite(model).fit(X)
+    before = len(calls)
+    found = g.stability(n_resamples=5)
+    assert len(calls) == before
+    assert found.searches == 10
+    assert found.splits[0].column == "x1"
+    assert found.splits[0].share == 1.0
+    assert found.splits[0].low < 0.1 < found.splits[0].high + 0.2
+    assert found.score > 0.7
+    assert str(found) == str(g.stability(n_resamples=5))
+    assert g.stability_.score == found.score
+    assert gx.StabilityDisplay.from_estimator(g).frame().shape[0] == len(found.splits) + len(
+        found.rules
+    )
+
+
+def test_pure_noise_does_not_come_back():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 3))
+    additive = lambda X: X[:, 0] + X[:, 1] ** 2 + X[:, 2]  # noqa: E731
+    y = additive(X) + rng.normal(size=200)
+    with quiet():
+        g = gx.Granite(additive, "pfi-risk", confidence_level=None).fit(X, y)
+        assert len(g.partition_) > 1
+        assert g.stability(n_resamples=5).score < 0.6
+
+
+def test_evaluations_stay_with_the_object_that_was_fitted():
+    X = np.random.default_rng(0).normal(size=(100, 3))
+    g = gx.Granite(step).fit(X)
+    for other in (pickle.loads(pickle.dumps(g.set_params(model=None))),):
+        with pytest.raises(gx.InputError, match="evaluations of the fit"):
+            other.stability()
+    assert "_run" not in vars(clone(g))
+
+
+def test_refits_give_the_learner_s_interval():
+    """The interval is Nadeau and Bengio's: the variance over refits times 1/m + n_test/n_train."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 2))
+    g = gx.Granite(step).fit(X)
+    refits = [
+        ((lambda X, a=a: step(X) + a * X[:, 0] * X[:, 1]), rng.normal(size=(200, 2)), None)
+        for a in (0.1, 0.2, 0.3)
+    ]
+    with quiet():
+        found = g.stability(models=refits)
+    assert found.searches == 3
+    assert found.remaining_low < found.remaining < found.remaining_high
+    mean, _, high = refit_interval([1.0, 3.0], 50, 100, 2.0)
+    assert mean == 2.0
+    assert high - mean == pytest.approx(2.0 * np.sqrt((1 / 2 + 0.5) * 2.0))
+    with pytest.raises(gx.InputError, match="two refits"):
+        g.stability(models=refits[:1])
+    assert refit_interval([0.2, 0.3, 0.4], 100, 200, 1.96) == pytest.approx(
+        (0.3, 0.121, 0.479), abs=5e-4
+    )
+
+
+def test_curves_over_refits_that_differ_by_a_factor_have_the_interval_of_that_factor(tmp_path):
+    """Factors 1, 2, 3 on the same rows: mean 2, variance 1, so half = z sqrt(1/3 + 1) times the regional PDP."""
+    X = np.random.default_rng(0).normal(size=(200, 2))
+    g = gx.Granite(step, max_depth=1, resources=gx.Resources(max_grid=None)).fit(X)
+    with quiet():
+        found = g.stability(
+            models=[((lambda X, a=a: a * step(X)), X, None) for a in (1.0, 2.0, 3.0)]
+        )
+    lines = found.curves()
+    assert gx.load(gx.save(g, tmp_path / "fit.json")).stability_.curves().equals(lines)
+    assert list(lines) == ["region", "rule", "column", "value", "mean", "low", "high"]
+    assert set(zip(lines["region"], lines["column"], strict=True)) == {
+        (k, c) for k in (0, 1) for c in ("x0", "x1")
+    }
+    inside = g.apply(X)
+    for region, sign in ((0, -1.0), (1, 1.0)):
+        x = X[inside == region]
+        own = lines[(lines["region"] == region) & (lines["column"] == "x0")]
+        assert own["value"].between(x[:, 0].min(), x[:, 0].max()).all()
+        curve = sign * (own["value"] - x[:, 0].mean())
+        np.testing.assert_allclose(own["mean"], 2.0 * curve, atol=1e-10)
+        half = 1.959963984540054 * np.sqrt(1 / 3 + 1) * curve.abs()
+        np.testing.assert_allclose(own["high"] - own["mean"], half, atol=1e-10)
+        np.testing.assert_allclose(own["mean"] - own["low"], half, atol=1e-10)
+
+
+def test_a_category_that_a_refit_never_saw_has_no_curve_there():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"a": rng.normal(size=150), "b": rng.choice(["u", "v", "w"], size=150)})
+    model = lambda X: X["a"] * (X["b"] == "u") + (X["b"] == "v")  # noqa: E731
+    with quiet():
+        g = gx.Granite(model, max_depth=0).fit(X)
+        lines = g.stability(models=[(model, X, None), (model, X[X["b"] != "w"], None)]).curves()
+    own = lines[lines["column"] == "b"].set_index("value")
+    assert np.isnan(own.loc["w", "mean"])
+    assert np.isfinite(own.loc[["u", "v"], ["mean", "low", "high"]]).all(axis=None)
+    assert lines[lines["column"] == "a"]["mean"].notna().all()
+    assert gx.Granite(model, max_depth=0).fit(X).stability(n_resamples=2).curves().empty
+
+
+def test_a_split_names_the_other_column_only_where_there_is_one():
+    told = {
+        (0.8, "temp"): "hr ≤ 6 (5–7 in 80.0 % of half samples; otherwise mostly temp)",
+        (
+            0.8,
+            None,
+        ): "hr ≤ 6 (5–7 in 80.0 % of half samples)",  # the other searches did not split here
+        (1.0, "temp"): "hr ≤ 6 (5–7 in 100.0 % of half samples)",
+    }
+    for (share, instead), text in told.items():
+        assert str(SplitStability("all rows", "hr", "hr ≤ 6", share, instead, 5.0, 7.0)) == text
+
+
+def test_D30_one_row_or_one_cluster_has_no_halves():
+    X = np.random.default_rng(0).normal(size=(40, 2))
+    with pytest.raises(gx.InputError, match="D30: .* there is one row. Fit on more rows"):
+        gx.Granite(lambda X: X[:, 0] * X[:, 1]).fit(X[:1]).stability(3)
+    with pytest.raises(gx.InputError, match="D30: .* there is one cluster of rows"):
+        gx.Granite(lambda X: X[:, 0] * X[:, 1]).fit(X, clusters=np.zeros(40)).stability(3)
+    assert gx.Granite(lambda X: X[:, 0] * X[:, 1]).fit(X[:2]).stability(3).searches == 6
