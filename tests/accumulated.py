@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from granite_xai.base.errors import InputError, column_text
+from granite_xai.base.errors import InputError
+from granite_xai.base.text import column_text
 from granite_xai.base.typing import AleColumn, FloatArray, IntArray
 from granite_xai.explanation.masking.accumulated import fit_steps
 from granite_xai.models import accepts_missing, as_predictor

@@ -16,8 +16,9 @@ from typing import Any, cast
 import numpy as np
 import pandas as pd
 
-from granite_xai.base.errors import InputError, whole_number
+from granite_xai.base.errors import InputError
 from granite_xai.base.typing import FloatArray, IntArray
+from granite_xai.base.validation import whole_number
 
 __all__ = ["PiecewiseLinear", "Toy", "load_bike_sharing", "load_diabetes", "load_kin8nm"]
 __all__ += ["make_order_two", "make_piecewise_linear", "make_toy"]

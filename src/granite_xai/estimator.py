@@ -11,15 +11,10 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from granite_xai.base.errors import (
-    DataWarning,
-    Diagnostics,
-    choose,
-    real_number,
-    warn,
-    whole_number,
-)
+from granite_xai.base.diagnostics import Diagnostics, warn
+from granite_xai.base.errors import DataWarning
 from granite_xai.base.typing import FloatArray, IntArray
+from granite_xai.base.validation import choose, real_number, whole_number
 from granite_xai.base.wording import percent
 from granite_xai.compute import Resources
 from granite_xai.explanation.result import Explanation

@@ -6,8 +6,9 @@ import warnings
 
 import pytest
 
-from granite_xai.base import errors as diagnostics
-from granite_xai.base.errors import Diagnostics, ModelWarning
+from granite_xai.base import diagnostics
+from granite_xai.base.diagnostics import Diagnostics
+from granite_xai.base.errors import ModelWarning
 
 
 def test_a_warning_is_issued_once_and_remembered():
@@ -59,9 +60,9 @@ def test_counts_start_at_zero_and_add_up():
 def test_the_dict_is_a_copy():
     record = Diagnostics()
     record.note("seed", 7)
-    found = record.as_dict()
-    found["warnings"].append("mine")
-    found["seconds"]["mine"] = 1.0
+    notes = record.as_dict()
+    notes["warnings"].append("mine")
+    notes["seconds"]["mine"] = 1.0
     assert record.as_dict() == {
         "seed": 7,
         "seconds": {},

@@ -51,14 +51,3 @@ def test_warnings_form_one_family():
     for kind in (errors.DataWarning, errors.ModelWarning, errors.BinWarning):
         assert issubclass(kind, errors.GraniteWarning)
     assert issubclass(errors.GraniteWarning, UserWarning)
-
-
-def test_S04_control_characters_in_names_and_labels_are_escaped():
-    assert "\x1b" not in errors.column_text("a\x1b[31m\nb", 0)
-    assert "\u202e" not in errors.column_text("a\u202eb", 0)
-    assert "\x1b" not in errors.rows_text(["\x1b[31m"])
-
-
-def test_five_rows_are_named_and_more_are_hinted_at():
-    assert errors.rows_text([0, 1, 2, 3, 4]) == "rows 0, 1, 2, 3, 4"
-    assert errors.rows_text([0, 1, 2, 3, 4], total=6) == "rows 0, 1, 2, 3, 4, …"

@@ -1,14 +1,13 @@
-"""Words that are said twice: one example each."""
+"""Numbers as a person reads them: one example each."""
 
 from __future__ import annotations
 
 import pytest
 
 from granite_xai.base import wording
-from granite_xai.base.errors import listing, rows_text, unknown
 from granite_xai.disagreement.catalog import TITLES, explanations, title
 
-SAID = [
+EXAMPLES = [
     (wording.percent, (0.3071,), "30.7 %"),
     (wording.percent, (0.0001,), "< 0.1 %"),
     (wording.percent, (None,), "–"),
@@ -29,36 +28,19 @@ SAID = [
     (wording.count, (3, "region"), "3 regions"),
     (wording.rows_of, (1234,), "1,234 rows"),
     (wording.rows_of, (7,), "7 rows (few)"),
-    (wording.quoted, ("a`b\x1b", "`"), r"`a\`b\x1b`"),
-    (wording.plain, ("a\x1b[31m\nb",), r"a\x1b[31m\nb"),
-    (wording.plain, ("a\\b",), "a\\b"),
-    (wording.drawable, ("a_$x^2$\u202e",), r"a_\$x^2\$\u202e"),
-    (wording.shortened, ("abcdef", 4), "abc…"),
-    (wording.shortened, ("abcdef", 5, 2), "ab…ef"),
-    (
-        wording.told_apart,
-        (["income_before_tax", "income_before_fees", "age"], 9),
-        ["inco…_tax", "inco…fees", "age"],
-    ),
-    (wording.wrapped, ("workingday ≤ 0 and hr > 6", 16, 2), "workingday ≤ 0\nand hr > 6"),
-    (wording.aligned, ([["a", "1"], ["bb", "10"]],), "a    1\nbb  10"),
-    (rows_text, ([3, 18, 42, 77, 90, 91],), "rows 3, 18, 42, 77, 90, …"),
-    (rows_text, (["a"], 1), "row 'a'"),
-    (listing, (["a", "b", "c"], 2), "'a', 'b', … (3 in all)"),
+    (wording.duration, (0.123,), "0.12 s"),
+    (wording.duration, (75.4,), "75 s"),
+    (wording.duration, (600.0,), "10 min"),
+    (wording.duration, (9000.0,), "2.5 h"),
     (title, ("pdp",), "PDP"),
     (title, ("mine",), "mine"),
     (title, (None, "first"), "the first explanation"),
 ]
 
 
-@pytest.mark.parametrize(("say", "what", "wanted"), SAID)
-def test_what_is_said(say, what, wanted):
-    assert say(*what) == wanted
-
-
-def test_an_unknown_name_is_answered_with_the_closest_one():
-    found = str(unknown("features", "tmp", ["temp", "hr"], code="P04", what="Columns"))
-    assert found == "P04: features='tmp' is not known. Columns: 'temp', 'hr'. Did you mean 'temp'?"
+@pytest.mark.parametrize(("write", "arguments", "expected"), EXAMPLES)
+def test_each_function_writes_its_example(write, arguments, expected):
+    assert write(*arguments) == expected
 
 
 def test_every_named_explanation_has_a_title():
@@ -77,10 +59,3 @@ def test_amounts_for_headlines_and_signs():
     }
     assert {amount: wording.brief(amount) for amount in said} == said
     assert [wording.signed(3.0), wording.signed(-0.5)] == ["+3", "−0.5"]
-
-
-def test_a_listed_dictionary_shows_itself_as_a_table():
-    assert (
-        repr(wording.Listed({"a": 1.5}, ("name", "half"), lambda entry: (entry / 2,)))
-        == "name  half\na     0.75"
-    )

@@ -13,7 +13,7 @@ import pytest
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 
 import granite_xai as gx
-from granite_xai.base.wording import drawable, shortened, told_apart, wrapped
+from granite_xai.base.text import distinct_labels, drawable, shortened, wrapped
 
 HOSTILE = [
     "a_b^c",
@@ -308,7 +308,7 @@ def test_words_are_harmless_and_short(name):
 
 def test_long_names_that_differ_at_the_end_stay_different():
     names = ["n" * 70 + "1", "n" * 70 + "2", "n" * 40 + "a" + "n" * 40, "n" * 40 + "b" + "n" * 40]
-    assert len(set(told_apart(names))) == 4
+    assert len(set(distinct_labels(names))) == 4
 
 
 def test_a_loaded_estimator_is_shown_like_the_saved_one(grown, toy, tmp_path):

@@ -12,7 +12,8 @@ import pyarrow as pa
 import pytest
 
 import granite_xai as gx
-from granite_xai.base.errors import Diagnostics, ModelError, ModelWarning
+from granite_xai.base.diagnostics import Diagnostics
+from granite_xai.base.errors import ModelError, ModelWarning
 from granite_xai.evaluations.noise_floor import (
     Probe,
     delta,

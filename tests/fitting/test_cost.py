@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import granite_xai as gx
-from granite_xai.base.errors import Diagnostics
+from granite_xai.base.diagnostics import Diagnostics
 from granite_xai.evaluations.noise_floor import PROBED_ROWS
 from granite_xai.evaluations.values import CELLS, PILOTS
 from granite_xai.fitting.cost import Price, price

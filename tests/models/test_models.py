@@ -33,7 +33,8 @@ from sklearn.preprocessing import OneHotEncoder, PolynomialFeatures, StandardSca
 from sklearn.svm import SVC, LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
-from granite_xai.base.errors import Diagnostics, InputError, ModelError, ModelWarning
+from granite_xai.base.diagnostics import Diagnostics
+from granite_xai.base.errors import InputError, ModelError, ModelWarning
 from granite_xai.models import accepts_missing, as_predictor
 from granite_xai.tables import read_table
 

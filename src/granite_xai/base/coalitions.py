@@ -9,7 +9,7 @@ from granite_xai.base.typing import Coalition, Players
 
 
 def union(players: Iterable[Coalition]) -> Coalition:
-    """All columns of some players."""
+    """All columns of the players."""
     return frozenset(chain.from_iterable(players))
 
 
@@ -18,6 +18,6 @@ def subsets(players: Players) -> Iterable[tuple[Coalition, ...]]:
     return chain.from_iterable(combinations(players, size) for size in range(len(players) + 1))
 
 
-def others(players: Players, members: Players) -> tuple[Coalition, ...]:
-    """The players that are not members of S."""
+def without(players: Players, members: Players) -> tuple[Coalition, ...]:
+    """The players that are not among the members."""
     return tuple(player for player in players if player not in members)

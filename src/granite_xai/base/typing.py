@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Generic, NamedTuple, TypeVar, cast
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,41 +11,30 @@ from numpy.typing import NDArray
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.intp]
 BoolArray = NDArray[np.bool_]
-Coalition = frozenset[int]  # a set of column positions; the columns that stay visible
+Coalition = frozenset[int]
+"""A set of column positions: the columns that stay visible."""
+
 Players = Sequence[Coalition]
-Elementwise = Callable[[FloatArray], FloatArray]  # a loss on gaps, applied cell by cell
-Made = TypeVar("Made")
-PairLoss = Callable[
-    [FloatArray, FloatArray], FloatArray
-]  # a loss of predictions against targets, applied cell by cell
+"""Disjoint sets of columns that are hidden or shown as one: single features, or groups."""
 
+Elementwise = Callable[[FloatArray], FloatArray]
+"""A loss on gaps, applied cell by cell."""
 
-class Later(Generic[Made]):
-    """What is made now or when it is first read; a file or a pickle reads it."""
-
-    def __init__(self, make: Callable[[], Made], now: bool = False) -> None:
-        self._held: Any = make() if now else make
-        self.made = now
-
-    @property
-    def value(self) -> Made:
-        """What was made."""
-        if not self.made:
-            self._held, self.made = self._held(), True
-        return cast(Made, self._held)
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {"_held": self.value, "made": True}
+PairLoss = Callable[[FloatArray, FloatArray], FloatArray]
+"""A loss of predictions against targets, applied cell by cell."""
 
 
 class JansenTotal(NamedTuple):
-    """Jansen's total variance of the columns in ``hidden``: no value of a coalition, so a term of its own."""
+    """Jansen's total variance of the columns in ``hidden``.
+
+    It is not the value of a coalition, so it is a term by itself.
+    """
 
     hidden: Coalition
 
 
 class PairwiseShapley(NamedTuple):
-    """Pairwise attributions ``Phi[n, m]`` of a set among some players, already summed over all coalitions."""
+    """Pairwise attributions ``Phi[n, m]`` of a set of players, summed over all coalitions."""
 
     kind: str
     members: tuple[Coalition, ...]
@@ -60,13 +49,17 @@ class AleColumn(NamedTuple):
 
 
 class AleDifference(NamedTuple):
-    """The change of the prediction across a row's interval of one column, or its mean over the rows in the interval."""
+    """The change of the prediction across the interval of a column in which a row lies.
+
+    ``averaged``: its mean over the rows in the interval.
+    """
 
     column: AleColumn
     averaged: bool
 
 
 Term = Coalition | JansenTotal | PairwiseShapley | AleDifference
-Terms = Mapping[
-    Term, float
-]  # a linear combination of values: ``phi = sum of coefficient * nu(term)``
+"""What an explanation is a linear combination of."""
+
+Terms = Mapping[Term, float]
+"""The linear combination ``phi = sum of coefficient * nu(term)``."""

@@ -14,7 +14,8 @@ from typing import Any
 import pandas as pd
 
 import granite_xai as gx
-from granite_xai.base.wording import aligned, duration
+from granite_xai.base.text import aligned
+from granite_xai.base.wording import duration
 from granite_xai.cli import escaped, remark, remarks_instead_of_warnings, say, say_json
 from granite_xai.cli.files import (
     Case,

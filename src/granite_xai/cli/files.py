@@ -22,7 +22,7 @@ import pandas as pd
 
 import granite_xai as gx
 from granite_xai.base.files import require_writable
-from granite_xai.base.wording import shortened
+from granite_xai.base.text import shortened
 from granite_xai.cli import remark
 from granite_xai.tables.opening import MOST, some_rows
 

@@ -7,7 +7,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from granite_xai.base.errors import ResourceError, choose, real_number, whole_number
+from granite_xai.base.errors import ResourceError
+from granite_xai.base.validation import choose, real_number, whole_number
 
 _FEWER = (
     "fewer rows (max_samples=), fewer columns (features=), fewer values (Resources(max_grid=8))"

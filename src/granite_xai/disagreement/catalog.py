@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from granite_xai.base.errors import InputError, choose
+from granite_xai.base.errors import InputError
 from granite_xai.base.typing import Elementwise, PairLoss
+from granite_xai.base.validation import choose
 from granite_xai.disagreement.disagreement import Disagreement, questions
 from granite_xai.explanation.behavior import Risk, Sensitivity
 from granite_xai.explanation.explainer import CATALOG, explanations

@@ -11,9 +11,10 @@ from typing import Any, Protocol
 import numpy as np
 
 from granite_xai.base.coalitions import union
-from granite_xai.base.errors import InputError, choose, real_number, unknown
+from granite_xai.base.errors import InputError
+from granite_xai.base.printable import PrintableDict
 from granite_xai.base.typing import BoolArray, Elementwise, FloatArray, IntArray, Term, Terms
-from granite_xai.base.wording import Listed
+from granite_xai.base.validation import choose, real_number, unknown
 from granite_xai.compute import Resources, in_threads
 from granite_xai.compute.compiled import available
 from granite_xai.compute.primitives import MOMENTS, Array
@@ -265,7 +266,7 @@ def questions() -> dict[str, Disagreement]:
     'ice'
     """
     headings = ("question", "first", "second", "about")
-    return Listed(
+    return PrintableDict(
         _questions(), headings, lambda q: (q.first.name or "", q.second.name or "", q.behavior.key)
     )
 

@@ -10,8 +10,9 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
+from granite_xai.base.text import distinct_labels, shortened, wrapped
 from granite_xai.base.typing import FloatArray, IntArray
-from granite_xai.base.wording import MISSING, percent, shortened, told_apart, value, wrapped
+from granite_xai.base.wording import MISSING, percent, value
 from granite_xai.display.figures import GREY, SMALL, Axes
 from granite_xai.results.scopes import Scope
 from granite_xai.surrogate.curves import Grid, carriers, grid_codes
@@ -60,7 +61,7 @@ class Axis:
     @classmethod
     def of(cls, table: Table, position: int) -> Axis:
         """The axis of a column; its name stays different from those of the other columns when it is cut."""
-        return cls(table.columns[position], told_apart(table.names)[position])
+        return cls(table.columns[position], distinct_labels(table.names)[position])
 
     def numbers(self, values: Any) -> FloatArray:
         """Present values as places: numbers, days for dates, the rank of a level; NaN for a level without a place."""
@@ -110,7 +111,7 @@ class Axis:
         """Places and texts of the ticks, where they are not left to the drawing library."""
         gone = bool(self.column.missing.any())
         if self.labelled:
-            names = told_apart(
+            names = distinct_labels(
                 [str(level) for level in self.column.levels[self.drawn].tolist()], 16
             )
             names += [MISSING] if gone else []

@@ -8,17 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from granite_xai.base.errors import whole_number
-from granite_xai.base.wording import (
-    count,
-    drawable,
-    number,
-    percent,
-    shortened,
-    signed,
-    told_apart,
-    wrapped,
-)
+from granite_xai.base.text import distinct_labels, drawable, shortened, wrapped
+from granite_xai.base.validation import whole_number
+from granite_xai.base.wording import count, number, percent, signed
 from granite_xai.disagreement.catalog import title
 from granite_xai.display.axis import Axis
 from granite_xai.display.figures import (
@@ -100,7 +92,7 @@ def _waterfall(ax: Axes, found: RowExplanation) -> None:
     tidy(ax)
     ax.use_sticky_edges = False
     shown, others = found.order[:MOST_BARS], found.order[MOST_BARS:]
-    texts = told_apart([found.sets[i] for i in shown], 18)
+    texts = distinct_labels([found.sets[i] for i in shown], 18)
     names = [
         f"{name} = {drawable(shortened(found.values[i], 14))}"
         for name, i in zip(texts, shown, strict=True)

@@ -8,9 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from granite_xai.base.errors import InputError, whole_number
+from granite_xai.base.errors import InputError
+from granite_xai.base.text import distinct_labels, drawable, shortened
 from granite_xai.base.typing import AleColumn, Elementwise, FloatArray, IntArray
-from granite_xai.base.wording import MISSING, coarse, drawable, shortened, told_apart
+from granite_xai.base.validation import whole_number
+from granite_xai.base.wording import MISSING, coarse
 from granite_xai.disagreement.catalog import title
 from granite_xai.display import figures
 from granite_xai.display.axis import Axis, Line, Panel, ShownLevels, shown_levels
@@ -232,7 +234,7 @@ class EffectDisplay(Drawn):
         every = [value for line in lines for value in line.y.tolist()]
         low, high = min(every, default=0.0), max(every, default=float(len(lines) > 0))
         span = high - low if high > low else 1.0
-        name = told_apart(self.table.names, 24)[panels[0].axis.column.position]
+        name = distinct_labels(self.table.names, 24)[panels[0].axis.column.position]
         what = (
             "prediction"
             if self.prediction == "predict"

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from granite_xai.base.errors import InputError, choose, whole_number
+from granite_xai.base.errors import InputError
+from granite_xai.base.text import distinct_labels, drawable, wrapped
 from granite_xai.base.typing import FloatArray
-from granite_xai.base.wording import count, drawable, told_apart, wrapped
+from granite_xai.base.validation import choose, whole_number
+from granite_xai.base.wording import count
 from granite_xai.disagreement.catalog import title
 from granite_xai.display.figures import (
     PALE,
@@ -202,7 +204,9 @@ def _positions(sides: int, count: int) -> tuple[FloatArray, float]:
 
 def set_labels(sets: Sequence[tuple[str, ...]], width: int = 26) -> list[str]:
     """Names of sets as labels of a vertical axis."""
-    return [wrapped(name, width, 3) for name in told_apart([" × ".join(names) for names in sets])]
+    return [
+        wrapped(name, width, 3) for name in distinct_labels([" × ".join(names) for names in sets])
+    ]
 
 
 def _dress(ax: Axes, sets: Sequence[tuple[str, ...]]) -> None:

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from granite_xai.base.errors import InputError, choose, whole_number
+from granite_xai.base.errors import InputError
+from granite_xai.base.text import distinct_labels, drawable, shortened, wrapped
 from granite_xai.base.typing import FloatArray
-from granite_xai.base.wording import drawable, shortened, told_apart, wrapped
+from granite_xai.base.validation import choose, whole_number
 from granite_xai.compute import require_evaluations
 from granite_xai.display.axis import Axis, shown_levels
 from granite_xai.display.figures import (
@@ -235,7 +236,7 @@ class InteractionDisplay(Drawn):
             (lambda v: np.sign(v) * np.square(v)),
         )
         top, signed, count = max(self._tops), self.behavior != Local.key, len(self.names)
-        lower, labels = np.tri(count, dtype=bool), told_apart(list(self.names), HEAT_LABEL)
+        lower, labels = np.tri(count, dtype=bool), distinct_labels(list(self.names), HEAT_LABEL)
         for i, (ax, matrix) in enumerate(zip(axes, self.matrices, strict=True)):
             norm = FuncNorm((root, square), vmin=-top if signed else 0.0, vmax=top)
             ax.imshow(
@@ -367,7 +368,7 @@ def draw_network(
         zorder=2,
     )
     ax.scatter(across, up, s=8, color=BLACK, zorder=3)
-    labels = [wrapped(name, 14, 4) for name in told_apart(list(names), 32)]
+    labels = [wrapped(name, 14, 4) for name in distinct_labels(list(names), 32)]
     for (x, y), radius, name in zip(places, np.sqrt(areas / np.pi) + 4.0, labels, strict=True):
         side = "center" if abs(x) < 0.25 else "left" if x > 0 else "right"
         level = "bottom" if y > 0.9 else "top" if y < -0.9 else "center"

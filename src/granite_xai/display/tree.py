@@ -9,16 +9,9 @@ from typing import Any
 import numpy as np
 
 from granite_xai.base.errors import InputError
+from granite_xai.base.text import drawable, shortened, wrapped
 from granite_xai.base.typing import IntArray
-from granite_xai.base.wording import (
-    ALL_ROWS,
-    coarse,
-    drawable,
-    percent,
-    rows_of,
-    shortened,
-    wrapped,
-)
+from granite_xai.base.wording import ALL_ROWS, coarse, percent, rows_of
 from granite_xai.display.figures import (
     BLACK,
     BLUE,

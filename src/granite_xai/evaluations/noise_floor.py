@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from granite_xai.base import errors as recorder
-from granite_xai.base.errors import Diagnostics, ModelError, ModelWarning
+from granite_xai.base.diagnostics import Diagnostics, warn
+from granite_xai.base.errors import ModelError, ModelWarning
 from granite_xai.base.typing import Elementwise, FloatArray, IntArray, PairLoss
 from granite_xai.models import Predictor, Rows
 from granite_xai.tables import Table, nudged, recombine
@@ -55,7 +55,8 @@ def probe(predictor: Predictor, table: Table, diagnostics: Diagnostics | None = 
         diagnostics.note("failed_on_moved_values", refused)
     for found, answers in zip(every, first, strict=True):
         for message in _warnings(found, answers, predictor.native_float32 or is_float32(answers)):
-            (recorder.warn if diagnostics is None else diagnostics.warn)(message, ModelWarning)
+            issue = warn if diagnostics is None else diagnostics.warn
+            issue(message, ModelWarning)
     return replace(every[0], others=tuple(every[1:]))
 
 

@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 
 from granite_xai.base.coalitions import union
-from granite_xai.base.errors import Diagnostics, InputError, ModelError
+from granite_xai.base.diagnostics import Diagnostics
+from granite_xai.base.errors import InputError, ModelError
 from granite_xai.base.typing import (
     AleColumn,
     Coalition,

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from granite_xai.base.coalitions import union
-from granite_xai.base.errors import choose
+from granite_xai.base.printable import PrintableDict
 from granite_xai.base.typing import FloatArray, IntArray, Terms
-from granite_xai.base.wording import Listed
+from granite_xai.base.validation import choose
 from granite_xai.compute import Resources, one_blas_thread, require_supported
 from granite_xai.engine.splits import Splits, signed_lines, signs, standard_errors
 from granite_xai.evaluations.evaluations import Coordinates, Evaluations
@@ -216,7 +216,7 @@ def explanations() -> dict[str, Explainer]:
     'pure'
     """
     headings = ("explanation", "masking", "behavior", "interaction")
-    return Listed(
+    return PrintableDict(
         _NAMED, headings, lambda one: (one.masking.key, one.behavior.key, one.interaction.key)
     )
 

@@ -16,9 +16,9 @@ from itertools import combinations
 from math import comb, factorial
 from typing import ClassVar
 
-from granite_xai.base.coalitions import others, subsets, union
-from granite_xai.base.errors import unknown
+from granite_xai.base.coalitions import subsets, union, without
 from granite_xai.base.typing import Coalition, Players as Players, Term, Terms
+from granite_xai.base.validation import unknown
 
 
 def add_terms(parts: Iterable[tuple[float, Terms]]) -> dict[Term, float]:
@@ -66,7 +66,7 @@ class Full:
 
     def terms(self, players: Players, members: Players) -> Terms:
         """The values this effect of S is made of."""
-        return derivative(members, union(others(players, members)))
+        return derivative(members, union(without(players, members)))
 
 
 def _faithful(p: int, k: int, t: int) -> float:
@@ -118,7 +118,7 @@ class Partial:
     def terms(self, players: Players, members: Players) -> Terms:
         """The values this effect of S is made of: every coalition of players."""
         weight, sizes = INDICES[self.index], (len(players), len(members))
-        rest = subsets(others(players, members))
+        rest = subsets(without(players, members))
         return add_terms(
             (weight(*sizes, len(given)), derivative(members, union(given))) for given in rest
         )

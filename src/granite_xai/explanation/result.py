@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 
 from granite_xai.base.errors import InputError
+from granite_xai.base.printable import Printable, TextSummary
 from granite_xai.base.typing import FloatArray, IntArray
-from granite_xai.base.wording import Told, count, number
+from granite_xai.base.wording import count, number
 from granite_xai.tables import Table, frame
 
 
@@ -35,7 +36,7 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Explanation(Told):
+class Explanation(Printable):
     """Values of one or more explanations, for each region, set and (where local) row.
 
     Attributes
@@ -85,7 +86,7 @@ class Explanation(Told):
         wanted = self.names[0] if name is None else name
         return [part for part in self.parts if part.name == wanted]
 
-    def _told(self) -> Any:
+    def _summary(self) -> TextSummary:
         """The typical size of each effect (for local ones the mean over the rows), the explanations side by side."""
         lines: dict[tuple[object, ...], dict[str, str]] = {}
         for part in self.parts:
@@ -95,7 +96,8 @@ class Explanation(Told):
         rows = [
             (*key, *(cells.get(name, "") for name in self.names)) for key, cells in lines.items()
         ]
-        return [repr(self)[1:-1]], [("region", "set", *self.names), *rows], (1,)
+        headings = ("region", "set", *self.names)
+        return TextSummary(sentences=[repr(self)[1:-1]], table=[headings, *rows], left=(1,))
 
     def __repr__(self) -> str:
         amounts = (

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from granite_xai.base.coalitions import union
-from granite_xai.base.errors import BinWarning, DataWarning, Diagnostics, ModelWarning
+from granite_xai.base.diagnostics import Diagnostics
+from granite_xai.base.errors import BinWarning, DataWarning, ModelWarning
 from granite_xai.base.typing import Coalition, FloatArray, IntArray
 from granite_xai.compute import Resources
 from granite_xai.compute.primitives import NUMPY

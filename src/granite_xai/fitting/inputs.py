@@ -15,15 +15,10 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from granite_xai.base.errors import (
-    DataWarning,
-    Diagnostics,
-    InputError,
-    ModelWarning,
-    ResourceError,
-    choose,
-)
+from granite_xai.base.diagnostics import Diagnostics
+from granite_xai.base.errors import DataWarning, InputError, ModelWarning, ResourceError
 from granite_xai.base.typing import FloatArray, IntArray
+from granite_xai.base.validation import choose
 from granite_xai.compute import Meter, Resources, progress, require_evaluations, resolve_jobs
 from granite_xai.compute.compiled import compiled_loops
 from granite_xai.compute.limits import model_row_budget

@@ -12,9 +12,14 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from granite_xai.base.errors import DataWarning, InputError, listing, unknown, warn, whole_number
-from granite_xai.base.typing import FloatArray, IntArray, Later
-from granite_xai.base.wording import Told, count, number, percent, shortened
+from granite_xai.base.deferred import Deferred
+from granite_xai.base.diagnostics import warn
+from granite_xai.base.errors import DataWarning, InputError
+from granite_xai.base.printable import Printable, TextSummary
+from granite_xai.base.text import listing, shortened
+from granite_xai.base.typing import FloatArray, IntArray
+from granite_xai.base.validation import unknown, whole_number
+from granite_xai.base.wording import count, number, percent
 from granite_xai.compute import Resources, one_blas_thread
 from granite_xai.disagreement.disagreement import ResolvedQuestion, ScaledObjective, both_sides
 from granite_xai.engine.splits import Splits, signs
@@ -39,7 +44,7 @@ from granite_xai.trees.routes import Route
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Evaluation(Told):
+class Evaluation(Printable):
     """Disagreement on other rows, which serve both as explained rows and as reference, inside each region.
 
     What the regions leave (``disagreement``: the sum of each region's times its share of the rows) and what there is
@@ -66,7 +71,7 @@ class Evaluation(Told):
             return float("nan")
         return self.disagreement / self.global_disagreement
 
-    def _told(self) -> Any:
+    def _summary(self) -> TextSummary:
         """What is left, and a line a region."""
         lines = zip(
             range(len(self.rules)),
@@ -79,11 +84,8 @@ class Evaluation(Told):
             (*map(number, line), shortened(rule))
             for line, rule in zip(lines, self.rules, strict=True)
         ]
-        return (
-            [repr(self)[1:-1]],
-            [("region", "rows", "without regions", "with them", "rule"), *rows],
-            (4,),
-        )
+        headings = ("region", "rows", "without regions", "with them", "rule")
+        return TextSummary(sentences=[repr(self)[1:-1]], table=[headings, *rows], left=(4,))
 
     def __repr__(self) -> str:
         left = f"{number(self.global_disagreement)} → {number(self.disagreement)}, {percent(self.remaining)} left"
@@ -273,7 +275,7 @@ def evaluate_rows(
             for each in everywhere.outputs or (everywhere,)
         ]
         told = partial(_fidelities, new, regions, answers)
-        later = Later(told, now=fitted.additive.made)
+        later = Deferred(told, now=fitted.additive.is_computed)
         judged = _judged(fitted, everyone, samples, clusters, rows=kind, fidelities=later)
     rules = tuple(str(rule) for rule in fitted.partition.rules)
     figures = (regional, by_region, float(regional.sum()), total)
@@ -297,7 +299,9 @@ def fitting_estimate(found: FitRun, clusters: IntArray) -> Estimate:
         Sample(fitted.comparisons, evaluations.restrict(rows), rows) for _, rows in by_region
     ]
     known = fitted.additive
-    fidelities = Later(lambda: (known.value.fidelity, known.value.global_fidelity), now=known.made)
+    fidelities = Deferred(
+        lambda: (known.value.fidelity, known.value.global_fidelity), now=known.is_computed
+    )
     return _judged(fitted, everyone, regions, clusters, rows="fitting", fidelities=fidelities)
 
 

@@ -8,7 +8,8 @@ from typing import Any, TypedDict
 
 import numpy as np
 
-from granite_xai.base.errors import InputError, choose, real_number, unknown, whole_number
+from granite_xai.base.errors import InputError
+from granite_xai.base.validation import choose, real_number, unknown, whole_number
 from granite_xai.compute import Resources, require_supported
 from granite_xai.explanation.influence import Individual, Influence, Interactions, Joint
 from granite_xai.inference.replicates import Confidence, bar_position

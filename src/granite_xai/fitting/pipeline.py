@@ -12,9 +12,10 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 
 from granite_xai.base.coalitions import union
-from granite_xai.base.errors import Diagnostics
+from granite_xai.base.deferred import Deferred
+from granite_xai.base.diagnostics import Diagnostics
 from granite_xai.base.files import BY_ROW
-from granite_xai.base.typing import Coalition, FloatArray, IntArray, Later
+from granite_xai.base.typing import Coalition, FloatArray, IntArray
 from granite_xai.compute import Meter, Resources, one_blas_thread, resolve_jobs
 from granite_xai.compute.limits import MODEL_ROWS
 from granite_xai.disagreement.disagreement import Objective, ResolvedQuestion, shares
@@ -124,7 +125,7 @@ class FitResult:
     floors: FloatArray
     remaining: float
     centres: dict[int | None, int]
-    additive: Later[
+    additive: Deferred[
         SurrogateFit
     ]  # the surrogate; asks the model where a question about some columns did not
     missing: bool
@@ -170,7 +171,7 @@ class FitRun(NamedTuple):
     evaluations: Evaluations
     inputs: FitInputs
     error: float  # noise of one prediction
-    complete: Later[Evaluations]  # with all that the surrogate reads
+    complete: Deferred[Evaluations]  # with all that the surrogate reads
     outputs: Mapping[Any, FitRun] = MappingProxyType(
         {}
     )  # where all are explained: each, in the regions of all
@@ -246,7 +247,7 @@ def run(inputs: FitInputs, meter: Meter) -> FitRun:
     if inputs.confidence is not None:
         record.note("cause", causes(inputs.comparisons, evaluations, floors, inputs.table))
     figures = {"roots": roots, "floors": floors, "chance": chance, "path": path}
-    complete = Later(partial(_completed, inputs, evaluations))
+    complete = Deferred(partial(_completed, inputs, evaluations))
     result = _described(inputs, evaluations, reference, found, **figures, complete=complete)
     return by_output(FitRun(result, evaluations, inputs, error, complete))
 
@@ -278,7 +279,7 @@ def by_output(joint: FitRun) -> FitRun:
             found = search(
                 alone, evaluations, (figures["roots"], figures["floors"], joint.error), chance
             )
-        complete = Later(partial(_completed, alone, evaluations))
+        complete = Deferred(partial(_completed, alone, evaluations))
         told = _described(alone, evaluations, known.reference, found, **figures, complete=complete)
         runs[name] = FitRun(told, evaluations, alone, joint.error, complete)
     if not runs:
@@ -289,7 +290,7 @@ def by_output(joint: FitRun) -> FitRun:
         for one in outputs.values()
     ]
     both = dict(zip(("fidelity", "global_fidelity"), np.mean(shares, axis=0).tolist(), strict=True))
-    additive = Later(lambda: replace(known.additive.value, **both), now=True)
+    additive = Deferred(lambda: replace(known.additive.value, **both), now=True)
     return joint._replace(result=replace(known, outputs=outputs, additive=additive), outputs=runs)
 
 
@@ -361,7 +362,7 @@ def _described(
     def describe() -> SurrogateFit:
         return described(table, complete.value, players, order, rows, probability=probability)
 
-    later = Later(describe, now=_asks_all(inputs))
+    later = Deferred(describe, now=_asks_all(inputs))
     chosen = inputs.values.without_curves() if isinstance(inputs.values, LearnedValues) else None
     known |= {"additive": later, "values": chosen}
     remaining = float(sum(region.disagreement for region in partition))

@@ -13,8 +13,9 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.metrics import adjusted_rand_score
 
-from granite_xai.base.errors import GraniteWarning, InputError, choose, whole_number
+from granite_xai.base.errors import GraniteWarning, InputError
 from granite_xai.base.typing import IntArray
+from granite_xai.base.validation import choose, whole_number
 from granite_xai.disagreement.catalog import explanations
 from granite_xai.disagreement.disagreement import Disagreement
 from granite_xai.estimator import Granite

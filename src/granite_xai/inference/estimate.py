@@ -13,8 +13,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from granite_xai.base.typing import FloatArray, IntArray, Later
-from granite_xai.base.wording import ALL_ROWS, Told, count, percent
+from granite_xai.base.deferred import Deferred
+from granite_xai.base.printable import Printable
+from granite_xai.base.typing import FloatArray, IntArray
+from granite_xai.base.wording import ALL_ROWS, count, percent
 from granite_xai.disagreement.disagreement import ResolvedQuestion
 from granite_xai.engine.splits import PAIRS, STEP, Splits, signed_lines, signs, slopes
 from granite_xai.evaluations.evaluations import Evaluations
@@ -59,7 +61,7 @@ class EstimateLine:
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Estimate(Told):
+class Estimate(Printable):
     """What the regions leave of the disagreement, without what chance adds: the number to quote.
 
     Attributes
@@ -100,7 +102,7 @@ class Estimate(Told):
     chance: float
     rows: str
     n_rows: int
-    fidelities: Later[tuple[float, float]]
+    fidelities: Deferred[tuple[float, float]]
     confidence_level: float
     below_noise_floor: bool
     lines: tuple[EstimateLine, ...]
@@ -139,7 +141,9 @@ class Estimate(Told):
     @property
     def headline(self) -> str:
         """The estimate in a sentence; before it, where one curve a column tells most of the model, that it does."""
-        if not (self.fidelities.made and self.global_fidelity >= MATERIAL and self.regions > 1):
+        if not (
+            self.fidelities.is_computed and self.global_fidelity >= MATERIAL and self.regions > 1
+        ):
             return str(self)
         told, rest = (
             f"{100 * share:.0f} %" for share in (self.global_fidelity, 1.0 - self.global_fidelity)
@@ -213,7 +217,7 @@ def estimate(
     clusters: IntArray,
     rules: Sequence[str],
     rows: str,
-    fidelities: Later[tuple[float, float]],
+    fidelities: Deferred[tuple[float, float]],
 ) -> Estimate:
     """Measure a fixed partition on some rows, whose regions may be empty (None); ``weights`` are of the questions."""
     unknown, drawn = float("nan"), signs(clusters, confidence.seed)

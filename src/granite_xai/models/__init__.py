@@ -6,15 +6,9 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Any, NamedTuple
 
-from granite_xai.base.errors import (
-    Diagnostics,
-    GraniteError,
-    ModelError,
-    ModelWarning,
-    choose,
-    warn,
-    whole_number,
-)
+from granite_xai.base.diagnostics import Diagnostics, warn
+from granite_xai.base.errors import GraniteError, ModelError, ModelWarning
+from granite_xai.base.validation import choose, whole_number
 from granite_xai.models import estimators, networks
 from granite_xai.models.output import (
     ALL,

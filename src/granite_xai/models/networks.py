@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from granite_xai.base.errors import InputError, ModelError, column_text, listing
+from granite_xai.base.errors import InputError, ModelError
 from granite_xai.base.files import object_array
+from granite_xai.base.text import column_text, listing
 from granite_xai.models.output import (
     SCALES,
     Choice,

@@ -11,8 +11,10 @@ from typing import Any, Literal, NamedTuple, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from granite_xai.base.errors import InputError, ModelError, listing, unknown
+from granite_xai.base.errors import InputError, ModelError
+from granite_xai.base.text import listing
 from granite_xai.base.typing import BoolArray, FloatArray
+from granite_xai.base.validation import unknown
 
 Scale = Literal["predict", "probability", "raw"]
 Classes = tuple[Any, ...] | None

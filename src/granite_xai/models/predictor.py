@@ -14,7 +14,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.exceptions import NotFittedError
 
-from granite_xai.base.errors import ModelError, count_text, listing
+from granite_xai.base.errors import ModelError
+from granite_xai.base.text import count_text, listing
 from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.compute.primitives import ArrayNamespace
 from granite_xai.models.output import (

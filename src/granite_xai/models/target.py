@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from granite_xai.base.errors import InputError, ModelError, count_text, listing
+from granite_xai.base.errors import InputError, ModelError
+from granite_xai.base.text import count_text, listing
 from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.models import Predictor, accepts_missing
 from granite_xai.tables import Table, read_table

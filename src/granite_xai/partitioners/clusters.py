@@ -9,8 +9,8 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from granite_xai.base.errors import choose, real_number, whole_number
 from granite_xai.base.typing import BoolArray, FloatArray, IntArray
+from granite_xai.base.validation import choose, real_number, whole_number
 from granite_xai.compute import Resources
 from granite_xai.evaluations.steps import Vectors
 from granite_xai.explanation.explainer import Explainer

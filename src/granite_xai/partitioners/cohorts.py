@@ -8,8 +8,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from granite_xai.base.errors import choose, real_number, whole_number
 from granite_xai.base.typing import FloatArray, IntArray
+from granite_xai.base.validation import choose, real_number, whole_number
 from granite_xai.compute import Resources
 from granite_xai.disagreement.disagreement import Disagreement, ResolvedQuestion
 from granite_xai.engine.splits import Splits

@@ -8,8 +8,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from granite_xai.base.errors import choose, real_number, whole_number
 from granite_xai.base.typing import FloatArray
+from granite_xai.base.validation import choose, real_number, whole_number
 from granite_xai.compute import Resources
 from granite_xai.disagreement.catalog import question
 from granite_xai.engine.splits import Splits

@@ -13,8 +13,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from granite_xai.base.errors import InputError, choose
+from granite_xai.base.errors import InputError
 from granite_xai.base.typing import FloatArray, IntArray
+from granite_xai.base.validation import choose
 from granite_xai.disagreement.catalog import explanations
 from granite_xai.disagreement.disagreement import Measure, ScaledObjective
 from granite_xai.engine.splits import Splits

@@ -14,7 +14,8 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from granite_xai.base.errors import InputError, ModelError, ModelWarning, warn
+from granite_xai.base.diagnostics import warn
+from granite_xai.base.errors import InputError, ModelError, ModelWarning
 from granite_xai.base.files import require
 from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.models import Predictor, Usage

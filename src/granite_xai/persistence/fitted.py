@@ -14,12 +14,10 @@ from typing import Any, cast
 import numpy as np
 
 from granite_xai import partitioners
-from granite_xai.base.errors import (
-    FormatError,
-    GraniteError,
-)
+from granite_xai.base.deferred import Deferred
+from granite_xai.base.errors import FormatError, GraniteError
 from granite_xai.base.files import NAN_AS_NULL, Form, Structure, broken, entry, require
-from granite_xai.base.typing import AleColumn, Coalition, Later
+from granite_xai.base.typing import AleColumn, Coalition
 from granite_xai.compute import Resources
 from granite_xai.disagreement.disagreement import Disagreement, Objective, ResolvedQuestion
 from granite_xai.estimator import Granite, restore
@@ -69,9 +67,9 @@ def structure(table: Table | None = None, *, by_row: bool = True) -> Structure:
     plain = Structure(forms={float: NAN_AS_NULL})
     later = Form(
         lambda value, place: plain.write(value.value, pair, place),
-        lambda data, place: Later(partial(plain.read, data, pair, place), now=True),
+        lambda data, place: Deferred(partial(plain.read, data, pair, place), now=True),
     )
-    forms = {float: NAN_AS_NULL, Partition: partition, Later[tuple[float, float]]: later}
+    forms = {float: NAN_AS_NULL, Partition: partition, Deferred[tuple[float, float]]: later}
     forms |= {} if table is None else _forms(table)
     return Structure({kind.__name__: kind for kind in _classes()}, forms, by_row)
 
@@ -262,7 +260,14 @@ def granite_from_dict(data: dict[str, Any], model: Any, table: Table, place: str
         for described in (True, False)
     )
     additive: SurrogateFit = form.read(own, SurrogateFit, f"{place}.fitted")
-    given = (table, predictor, questions, fingerprint, outputs, Later(lambda: additive, now=True))
+    given = (
+        table,
+        predictor,
+        questions,
+        fingerprint,
+        outputs,
+        Deferred(lambda: additive, now=True),
+    )
     known = dict(zip(_KNOWN, given, strict=True))
     found: FitResult = form.read(rest, FitResult, f"{place}.fitted", **known)
     _check(found, f"{place}.fitted")

@@ -7,13 +7,14 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import astuple, dataclass
 from functools import partial
-from typing import Any
 
 import numpy as np
 
-from granite_xai.base.errors import InputError, column_text, count_text
+from granite_xai.base.errors import InputError
+from granite_xai.base.printable import Printable, TextSummary
+from granite_xai.base.text import aligned, column_text, count_text, quoted, shortened
 from granite_xai.base.typing import BoolArray, IntArray
-from granite_xai.base.wording import ALL_ROWS, Told, aligned, percent, quoted, rows_of, shortened
+from granite_xai.base.wording import ALL_ROWS, percent, rows_of
 from granite_xai.regions.conditions import Condition, complementary
 from granite_xai.regions.rule import Rule, find_column, satisfied
 from granite_xai.regions.words import is_missing
@@ -67,7 +68,7 @@ Node = Leaf | Split
 
 
 @dataclass(frozen=True, repr=False)
-class Region(Told):
+class Region(Printable):
     """One part of a partition.
 
     Parameters
@@ -106,10 +107,11 @@ class Region(Told):
         known = f"; {rows_of(self.n_samples)}, {_percent(self.disagreement)} of the disagreement"
         return f"<Region {self.index}: {self.rule}{'' if math.isnan(self.fraction) else known}>"
 
-    def _told(self) -> Any:
+    def _summary(self) -> TextSummary:
         """Its line of the table of regions."""
         headings = ("region", "rows", "of all rows", "disagreement", "rule", "not split because")
-        return (), [headings, (self.index, *_figures(self), self.rule, self.stop_reason)], (4, 5)
+        figures = (self.index, *_figures(self), self.rule, self.stop_reason)
+        return TextSummary(sentences=(), table=[headings, figures], left=(4, 5))
 
 
 def leaves(node: Node, rule: Rule = Rule()) -> Iterator[tuple[Rule, Leaf]]:  # noqa: B008

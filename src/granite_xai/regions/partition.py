@@ -9,10 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from granite_xai.base.errors import FormatError, InputError, count_text
+from granite_xai.base.errors import FormatError, InputError
 from granite_xai.base.files import NAN_AS_NULL, Structure, broken, entry
+from granite_xai.base.printable import Printable
+from granite_xai.base.text import count_text
 from granite_xai.base.typing import IntArray
-from granite_xai.base.wording import Told
 from granite_xai.regions.code import DIALECTS
 from granite_xai.regions.conditions import Condition
 from granite_xai.regions.nodes import (
@@ -39,7 +40,7 @@ _BELOW = ("left", "right", "children")
 
 
 @dataclass(frozen=True, repr=False)
-class Partition(Told):
+class Partition(Printable):
     """Disjoint regions that cover every possible row.
 
     Parameters

@@ -10,10 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from granite_xai.base.errors import InputError, choose, listing
+from granite_xai.base.errors import InputError
 from granite_xai.base.files import Structure, broken, entry
+from granite_xai.base.printable import Printable
+from granite_xai.base.text import listing
 from granite_xai.base.typing import BoolArray
-from granite_xai.base.wording import Told
+from granite_xai.base.validation import choose
 from granite_xai.regions.code import DIALECTS, PANDAS, PYTHON, ROW, Polars, written
 from granite_xai.regions.conditions import Condition, Interval, Levels
 from granite_xai.regions.words import KEYWORDS, SIZES, UNITS, Label, as_number, instant, unquoted
@@ -47,7 +49,7 @@ _CLAUSE = re.compile(
 
 
 @dataclass(frozen=True, repr=False)
-class Rule(Told):
+class Rule(Printable):
     """The rows that satisfy one condition on each of some columns.
 
     Membership, text and JSON derive from the same conditions; no rule is ever merged as text. Dates with a time zone

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from granite_xai.base.errors import InputError
+from granite_xai.base.text import quoted
 from granite_xai.base.typing import BoolArray
-from granite_xai.base.wording import quoted
 
 Label = str | int | float | bool
 Bound = Label | np.datetime64 | np.timedelta64

@@ -7,7 +7,8 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from granite_xai.base.wording import number, shortened, visible
+from granite_xai.base.text import shortened, visible
+from granite_xai.base.wording import number
 from granite_xai.display.axis import page_ticks, round_ticks
 from granite_xai.display.figures import REGIONS
 

@@ -12,9 +12,9 @@ from pathlib import Path
 from statistics import NormalDist
 from typing import Any
 
-from granite_xai.base import wording
 from granite_xai.base.files import write_text
-from granite_xai.base.wording import aligned, percent, plain, shortened, visible
+from granite_xai.base.text import LONGEST, aligned, plain, shortened, visible
+from granite_xai.base.wording import FEW_ROWS, brief, number, percent, value
 from granite_xai.display.decisions import ComparisonDisplay
 from granite_xai.display.effect import EffectDisplay
 from granite_xai.display.figures import EVERYONE, REGIONS
@@ -126,13 +126,11 @@ def environment() -> Any:
     loader = FileSystemLoader(_TEMPLATES, encoding="utf-8")
     strict: dict[str, Any] = {"autoescape": True, "undefined": StrictUndefined, "finalize": visible}
     made = Environment(loader=loader, trim_blocks=True, lstrip_blocks=True, **strict)
-    made.filters |= {
-        key: getattr(wording, key) for key in ("percent", "number", "value", "plain", "brief")
-    }
+    made.filters.update(percent=percent, number=number, value=value, plain=plain, brief=brief)
     made.filters.update(said=said, table=_table, name_text=name_text)
     wrap = partial(textwrap.fill, width=100, break_on_hyphens=False)
     made.filters["fill"] = lambda text, indent="": wrap(plain(text), subsequent_indent=indent)
-    made.filters["cut"] = lambda text, width=wording.LONGEST: shortened(str(visible(text)), width)
+    made.filters["cut"] = lambda text, width=LONGEST: shortened(str(visible(text)), width)
     made.filters.update(
         color=color, firm=firmness, drawn=Markup
     )  # figures are escaped where they are made
@@ -160,7 +158,7 @@ def sentences(
         "source": source,
         "amounts": Amounts.of(source),
         "by_chance": by_chance(source),
-        "few": wording.FEW_ROWS,
+        "few": FEW_ROWS,
     }
     told |= {
         "regions": regions,

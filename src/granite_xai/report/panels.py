@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from granite_xai.base.text import plain, shortened
 from granite_xai.base.typing import FloatArray, IntArray
-from granite_xai.base.wording import FEW_ROWS, plain, shortened
+from granite_xai.base.wording import FEW_ROWS
 from granite_xai.disagreement.catalog import title
 from granite_xai.disagreement.disagreement import ResolvedQuestion
 from granite_xai.display.axis import PageAxis, places_of

@@ -21,8 +21,9 @@ import numpy as np
 
 from granite_xai.base.errors import InputError
 from granite_xai.base.files import write_text
+from granite_xai.base.text import plain
 from granite_xai.base.typing import FloatArray, IntArray
-from granite_xai.base.wording import ALL_ROWS, brief, plain
+from granite_xai.base.wording import ALL_ROWS, brief
 from granite_xai.compute import Meter, one_blas_thread
 from granite_xai.display.figures import framed
 from granite_xai.estimator import Granite, fit_with_evaluations

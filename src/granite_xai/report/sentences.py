@@ -14,7 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from granite_xai.base.wording import brief, count, percent, plain, shortened, value as value_of
+from granite_xai.base.text import plain, shortened
+from granite_xai.base.wording import brief, count, percent, value as value_of
 from granite_xai.disagreement.catalog import meaning, title
 from granite_xai.disagreement.disagreement import Disagreement, ResolvedQuestion
 from granite_xai.estimator import Granite

@@ -10,9 +10,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from granite_xai.base.coalitions import union
-from granite_xai.base.errors import InputError, ModelError, column_text, listing
+from granite_xai.base.errors import InputError, ModelError
+from granite_xai.base.printable import Printable, TextSummary
+from granite_xai.base.text import column_text, listing, plain, shortened
 from granite_xai.base.typing import AleDifference, Coalition, FloatArray, IntArray, Term, Terms
-from granite_xai.base.wording import MISSING, Told, count, number, percent, plain, shortened, signed
+from granite_xai.base.wording import MISSING, count, number, percent, signed
 from granite_xai.compute import Resources, require_evaluations
 from granite_xai.disagreement.disagreement import both_sides
 from granite_xai.engine.splits import signs
@@ -231,7 +233,7 @@ class RuleChange(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class RowExplanation(Told):
+class RowExplanation(Printable):
     """Why the model says this about one row, told against the fitting rows of its region.
 
     ``contributions`` are what each column (or group) adds to the region's ``mean``, by the ``explanation`` named;
@@ -325,7 +327,7 @@ class RowExplanation(Told):
             )
         return told
 
-    def _told(self) -> Any:
+    def _summary(self) -> TextSummary:
         """Sentences; the strongest sets, what the others add, and what all do only together."""
         others, sizes = self.order[SHOWN:], self.contributions
         cells = [
@@ -339,11 +341,10 @@ class RowExplanation(Told):
         ]
         if len(others):
             cells.append((count(len(others), "other"), "", "", signed(sizes[others].sum())))
-        head = ("", "value", "percentile", f"contribution ({self.explanation})")
-        return (
-            self.sentences(),
-            [head, *cells, ("only together", "", "", signed(self.rest))],
-            (0, 1),
+        headings = ("", "value", "percentile", f"contribution ({self.explanation})")
+        last_line = ("only together", "", "", signed(self.rest))
+        return TextSummary(
+            sentences=self.sentences(), table=[headings, *cells, last_line], left=(0, 1)
         )
 
     def __repr__(self) -> str:

@@ -8,9 +8,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from granite_xai.base.errors import InputError, choose
+from granite_xai.base.errors import InputError
+from granite_xai.base.text import drawable
 from granite_xai.base.typing import AleColumn, FloatArray, IntArray
-from granite_xai.base.wording import ALL_ROWS, drawable
+from granite_xai.base.validation import choose
+from granite_xai.base.wording import ALL_ROWS
 from granite_xai.disagreement.catalog import explanations as named_explanations, title
 from granite_xai.disagreement.disagreement import ResolvedQuestion, ScaledObjective, both_sides
 from granite_xai.explanation.explainer import Explainer

@@ -9,7 +9,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from granite_xai.base.errors import Diagnostics, InputError, listing
+from granite_xai.base.diagnostics import Diagnostics
+from granite_xai.base.errors import InputError
+from granite_xai.base.text import listing
 from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.compute import Resources
 from granite_xai.disagreement.disagreement import ScaledObjective

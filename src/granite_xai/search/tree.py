@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from granite_xai.base.errors import InputError, real_number, unknown, whole_number
+from granite_xai.base.errors import InputError
+from granite_xai.base.validation import real_number, unknown, whole_number
 from granite_xai.compute.compiled import device_faults, primitives_on
 from granite_xai.regions.nodes import Node
 from granite_xai.regions.partition import Partition

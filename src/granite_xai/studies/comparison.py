@@ -14,8 +14,10 @@ from numpy.typing import NDArray
 from granite_xai.base.coalitions import union
 from granite_xai.base.errors import InputError
 from granite_xai.base.files import write_text
+from granite_xai.base.printable import Printable, TextSummary
+from granite_xai.base.text import plain, shortened
 from granite_xai.base.typing import FloatArray
-from granite_xai.base.wording import Told, count, number, percent, plain, shortened
+from granite_xai.base.wording import count, number, percent
 from granite_xai.compute import one_blas_thread
 from granite_xai.engine.splits import Splits, signed_lines, signs, slopes
 from granite_xai.estimator import Granite, fit_with_evaluations
@@ -79,7 +81,7 @@ class CaseCurve(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Comparison(Told):
+class Comparison(Printable):
     """What `compare` found.
 
     Attributes
@@ -223,8 +225,8 @@ class Comparison(Told):
         last = f"rule (* differs from {self.names[0]} by more than chance)"
         return [("region", "case", "rows", *MEASURES, last), *body]
 
-    def _told(self) -> Any:
-        return self.sentences(), self.lines(), (1, 7)
+    def _summary(self) -> TextSummary:
+        return TextSummary(sentences=self.sentences(), table=self.lines(), left=(1, 7))
 
     def __repr__(self) -> str:
         found = count(len(self.changed), "difference")

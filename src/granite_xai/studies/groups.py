@@ -9,8 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from granite_xai.base.errors import Diagnostics, InputError, choose, whole_number
+from granite_xai.base.diagnostics import Diagnostics
+from granite_xai.base.errors import InputError
 from granite_xai.base.typing import FloatArray
+from granite_xai.base.validation import choose, whole_number
 from granite_xai.base.wording import percent
 from granite_xai.compute import one_blas_thread
 from granite_xai.disagreement.catalog import questions

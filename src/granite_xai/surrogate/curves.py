@@ -11,9 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from granite_xai.base.coalitions import subsets, union
-from granite_xai.base.errors import InputError, choose, column_text, whole_number
+from granite_xai.base.errors import InputError
 from granite_xai.base.files import BY_ROW
+from granite_xai.base.text import column_text
 from granite_xai.base.typing import Coalition, FloatArray, IntArray, Terms
+from granite_xai.base.validation import choose, whole_number
 from granite_xai.compute import Resources, one_blas_thread, require_evaluations
 from granite_xai.compute.primitives import NUMPY
 from granite_xai.engine.splits import Splits

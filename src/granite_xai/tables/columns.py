@@ -14,8 +14,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from granite_xai.base.files import object_array
+from granite_xai.base.text import shortened
 from granite_xai.base.typing import BoolArray, FloatArray, IntArray
-from granite_xai.base.wording import shortened
 
 Kind = Literal["numeric", "ordinal", "nominal", "boolean", "date"]
 KINDS: dict[str, Kind] = {kind: kind for kind in get_args(Kind)}

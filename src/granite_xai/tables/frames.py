@@ -13,8 +13,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from granite_xai.base.errors import InputError, listing
+from granite_xai.base.errors import InputError
 from granite_xai.base.files import object_array
+from granite_xai.base.text import listing
 from granite_xai.base.typing import BoolArray, IntArray
 from granite_xai.tables.columns import (
     Cells,

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from granite_xai.base.errors import FormatError, InputError, column_text
+from granite_xai.base.errors import FormatError, InputError
 from granite_xai.base.files import Form, Structure, broken, object_array, require
 from granite_xai.base.files.structure import (
     UnwritableError,
@@ -21,6 +21,7 @@ from granite_xai.base.files.structure import (
     read_dtype,
     write_cells,
 )
+from granite_xai.base.text import column_text
 from granite_xai.tables.columns import LABELLED, Column, Kind, UnreadableError, as_kind
 from granite_xai.tables.containers import ArrayContainer, Container, Outline
 from granite_xai.tables.opening import open_table

@@ -12,20 +12,12 @@ from typing import Any, Literal
 import narwhals as nw
 import numpy as np
 
-from granite_xai.base.errors import (
-    CellError,
-    DataWarning,
-    InputError,
-    choose,
-    column_text,
-    count_text,
-    listing,
-    rows_text,
-    unknown,
-    warn,
-)
+from granite_xai.base.diagnostics import warn
+from granite_xai.base.errors import CellError, DataWarning, InputError
 from granite_xai.base.files import object_array
+from granite_xai.base.text import column_text, count_text, listing, rows_text
 from granite_xai.base.typing import Coalition, IntArray
+from granite_xai.base.validation import choose, unknown
 from granite_xai.tables.columns import (
     KINDS,
     Cells,

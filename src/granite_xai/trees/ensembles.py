@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from granite_xai.base.coalitions import others, subsets, union
+from granite_xai.base.coalitions import subsets, union, without
 from granite_xai.base.typing import Coalition, FloatArray, IntArray, Players
 from granite_xai.compute import BLOCK, slices
 from granite_xai.evaluations.evaluations import cut_out
@@ -301,7 +301,7 @@ class TermsOnTable:
             for place, player in (
                 (k, players[i]) for k, i in enumerate(wanted) if players[i] in own
             ):
-                for given in subsets(others(own, [player])):
+                for given in subsets(without(own, [player])):
                     before, weight = union(given), weights[len(given), len(own) - 1 - len(given)]
                     for part in slices(n, 24 * n, block):
                         gain = self._mixed(number, before | player, rows[part], rows)

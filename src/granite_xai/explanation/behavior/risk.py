@@ -7,8 +7,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from granite_xai.base.errors import unknown
 from granite_xai.base.typing import PairLoss, Term
+from granite_xai.base.validation import unknown
 from granite_xai.compute.primitives import MOMENTS, Array
 from granite_xai.engine.masked import HybridFunction
 from granite_xai.evaluations.evaluations import Evaluations

@@ -7,8 +7,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from granite_xai.base.errors import InputError, unknown
+from granite_xai.base.errors import InputError
 from granite_xai.base.typing import JansenTotal, Term, Terms
+from granite_xai.base.validation import unknown
 from granite_xai.compute.primitives import MOMENTS, Array
 from granite_xai.engine.splits import Splits
 from granite_xai.evaluations.evaluations import Evaluations

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from granite_xai.base.errors import InputError, whole_number
+from granite_xai.base.errors import InputError
 from granite_xai.base.typing import (
     AleColumn,
     AleDifference,
@@ -18,6 +18,7 @@ from granite_xai.base.typing import (
     Term,
     Terms,
 )
+from granite_xai.base.validation import whole_number
 from granite_xai.compute.primitives import as_part
 from granite_xai.engine.averages import Averages
 from granite_xai.engine.masked import Masked, RowValues

@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from granite_xai.base.errors import unknown
 from granite_xai.base.typing import Coalition, FloatArray
+from granite_xai.base.validation import unknown
 from granite_xai.engine.masked import AgainstCentres, AgainstReferences, Masked
 from granite_xai.engine.splits import Splits
 from granite_xai.evaluations.evaluations import Evaluations

@@ -6,8 +6,9 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
-from granite_xai.base.errors import InputError, choose
+from granite_xai.base.errors import InputError
 from granite_xai.base.typing import Coalition, FloatArray, IntArray, JansenTotal, Term
+from granite_xai.base.validation import choose
 from granite_xai.engine.averages import Averages
 from granite_xai.engine.masked import Masked
 from granite_xai.engine.splits import Splits

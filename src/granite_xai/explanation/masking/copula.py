@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtr, ndtri
 
-from granite_xai.base.errors import InputError, column_text
+from granite_xai.base.errors import InputError
+from granite_xai.base.text import column_text
 from granite_xai.base.typing import Coalition, FloatArray, IntArray
 from granite_xai.explanation.masking.bins import level_codes, ranks_among
 from granite_xai.models import Predictor, Rows

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from granite_xai.base.errors import InputError, choose, closest, real_number, whole_number
+from granite_xai.base.errors import InputError
+from granite_xai.base.validation import choose, closest, real_number, unknown, whole_number
 
 TABLE = {"ice-pdp": 1.5, "sobol": 2.5}
 
@@ -69,7 +70,7 @@ def test_open_ends_are_told_from_closed_ones():
 
 
 @pytest.mark.parametrize(
-    ("given", "meant"),
+    ("name", "meant"),
     [
         ("lime", None),
         ("prob", "probability"),
@@ -78,6 +79,13 @@ def test_open_ends_are_told_from_closed_ones():
         ("al", "ale"),
     ],
 )
-def test_P01_only_a_close_name_is_suggested(given, meant):
+def test_P01_only_a_close_name_is_suggested(name, meant):
     """Half of the letters in common is no likeness: nobody who writes lime means ale."""
-    assert closest(given, ["ale", "ice-pdp", "shap-pdp", "probability"]) == meant
+    assert closest(name, ["ale", "ice-pdp", "shap-pdp", "probability"]) == meant
+
+
+def test_P04_the_message_names_the_closest_column():
+    message = str(unknown("features", "tmp", ["temp", "hr"], code="P04", what="Columns"))
+    assert (
+        message == "P04: features='tmp' is not known. Columns: 'temp', 'hr'. Did you mean 'temp'?"
+    )

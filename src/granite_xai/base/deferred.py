@@ -1,0 +1,54 @@
+"""A value that is computed when it is first read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Generic, TypeVar, cast
+
+T = TypeVar("T")
+
+
+class Deferred(Generic[T]):
+    """A value that is computed now, or when it is first read; a pickle or a file reads it.
+
+    Parameters
+    ----------
+    compute : callable without arguments
+        Gives the value; called once.
+    now : bool, default=False
+        Whether to compute it at once.
+
+    Examples
+    --------
+    >>> answer = Deferred(lambda: 42)
+    >>> answer.is_computed
+    False
+    >>> answer.value, answer.is_computed
+    (42, True)
+    """
+
+    def __init__(self, compute: Callable[[], T], now: bool = False) -> None:
+        self._compute: Callable[[], T] | None = compute
+        self._value: T | None = None
+        if now:
+            self._compute_once()
+
+    @property
+    def is_computed(self) -> bool:
+        """Whether the value is there already."""
+        return self._compute is None
+
+    @property
+    def value(self) -> T:
+        """The value, computed if it is not there yet."""
+        self._compute_once()
+        return cast(T, self._value)
+
+    def _compute_once(self) -> None:
+        compute = self._compute  # another thread may compute it meanwhile: twice is no harm
+        if compute is not None:
+            self._value = compute()
+            self._compute = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"_compute": None, "_value": self.value}

@@ -1,0 +1,76 @@
+"""Objects whose text is a few sentences with a table below, in a terminal as in a notebook."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from html import escape
+from typing import Any, NamedTuple
+
+from granite_xai.base.text import aligned, plain
+
+LINES_SHOWN = 30
+"""Lines of a table that an object shows of itself."""
+
+
+class TextSummary(NamedTuple):
+    """What an object says about itself: sentences, and a table whose first row are headings."""
+
+    sentences: Sequence[str]
+    table: Sequence[Sequence[object]]
+    left: Collection[int] = ()  # positions of the table's columns that begin at the left
+
+    def __str__(self) -> str:
+        last_line = LINES_SHOWN + 1  # with the headings
+        cells = [[plain(cell) for cell in row] for row in self.table[:last_line]]
+        lines = [plain(sentence) for sentence in self.sentences]
+        if lines:
+            lines.append("")
+        lines.append(aligned(cells, self.left))
+        if len(self.table) > last_line:
+            lines.append(f"… and {len(self.table) - last_line:,} more")
+        return "\n".join(lines)
+
+
+class Printable:
+    """A mixin: ``str`` is the summary of the object, and a notebook shows the same text."""
+
+    __slots__ = ()
+
+    def _summary(self) -> TextSummary:
+        return TextSummary(sentences=[repr(self)], table=[()])
+
+    def __str__(self) -> str:
+        return str(self._summary())
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{escape(str(self))}</pre>"
+
+
+class PrintableDict(Printable, dict[str, Any]):
+    """A dictionary that shows itself as a table.
+
+    Parameters
+    ----------
+    entries : mapping of str to object
+        What the dictionary holds.
+    headings : sequence of str
+        Headings of the table; the first is that of the names.
+    cells : callable
+        The cells of an entry, behind its name.
+    """
+
+    def __init__(
+        self,
+        entries: Mapping[str, Any],
+        headings: Sequence[str],
+        cells: Callable[[Any], Sequence[object]],
+    ) -> None:
+        super().__init__(entries)
+        self._table: list[Sequence[object]] = [tuple(headings)]
+        for name, entry in entries.items():
+            self._table.append((name, *cells(entry)))
+
+    def _summary(self) -> TextSummary:
+        return TextSummary(sentences=(), table=self._table, left=range(len(self._table[0])))
+
+    __repr__ = Printable.__str__

@@ -1,0 +1,193 @@
+"""Text from users made harmless, cut to a width and laid out: names, labels, rows, tables."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Collection, Iterable, Sequence
+from typing import Any
+
+LONGEST = 60
+"""Characters of a name or rule that are shown (S07); frames and partitions have it in full."""
+
+LABELS_SHOWN = 5
+"""Row labels that an error names."""
+
+# Controls, bidirectional overrides, line separators and lone surrogates.
+_ACTING = re.compile(
+    "[\x00-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufeff]"
+)
+
+
+def quoted(text: str, mark: str) -> str:
+    """Put text between marks; what could act on a terminal or hide there becomes an escape."""
+    escaped = "".join(_escaped(character, mark) for character in text)
+    return mark + escaped + mark
+
+
+def _escaped(character: str, mark: str) -> str:
+    if character == mark:
+        return "\\" + character
+    if character == "\\" or not character.isprintable():
+        return character.encode("unicode_escape").decode()
+    return character
+
+
+def plain(text: object) -> str:
+    """Text in which nothing acts on a terminal or hides there."""
+    # A backslash of the user stays single: nobody reads this text back.
+    return quoted(str(text), "").replace("\\\\", "\\")
+
+
+def drawable(text: str) -> str:
+    """Write text so that matplotlib shows it as it is: no formula, line break or direction mark."""
+    visible_text = "".join(
+        character if character.isprintable() else quoted(character, "") for character in text
+    )
+    # matplotlib reads text between two bare dollars as a formula and shows "\$" as a dollar.
+    return visible_text.replace("$", r"\$")
+
+
+def visible(cell: Any) -> Any:
+    """What a page may show: controls, overrides and lone surrogates in text become escapes."""
+    is_markup = hasattr(cell, "__html__")  # written by us, or made of text that was checked
+    if not isinstance(cell, str) or is_markup:
+        return cell
+    return _ACTING.sub(lambda match: f"\\u{ord(match[0]):04x}", cell)
+
+
+def column_text(name: str, position: int) -> str:
+    """Name a column by its name and its index."""
+    return f"column {name!r} (index {position})"
+
+
+def rows_text(labels: Sequence[Any], total: int | None = None) -> str:
+    """Name the first five rows, and say by ``…`` that there are more.
+
+    Parameters
+    ----------
+    labels : sequence
+        Labels of the first rows.
+    total : int, optional
+        How many rows there are; without it, as many as labels.
+    """
+    total = len(labels) if total is None else total
+    noun = "row" if total == 1 else "rows"
+    names = ", ".join(repr(label) for label in labels[:LABELS_SHOWN])
+    return f"{noun} {names}, …" if total > LABELS_SHOWN else f"{noun} {names}"
+
+
+def count_text(count: int, what: str, labels: Sequence[Any]) -> str:
+    """Say how many there are and where."""
+    return f"{count} {what} ({rows_text(labels, count)})"
+
+
+def listing(names: Iterable[Any], limit: int = 20) -> str:
+    """List names in quotes, at most ``limit`` of them."""
+    names = list(names)
+    text = ", ".join(repr(name) for name in names[:limit])
+    return text if len(names) <= limit else f"{text}, … ({len(names)} in all)"
+
+
+def shortened(text: str, width: int = LONGEST, end: int = 0) -> str:
+    """Cut a long text.
+
+    Parameters
+    ----------
+    text : str
+        What is cut if it is too long.
+    width : int
+        Characters that it may have, with the ``…`` that stands for the cut.
+    end : int, default=0
+        Characters of the end that stay; 0 cuts the end off.
+    """
+    if len(text) <= width:
+        return text
+    beginning = text[: width - 1 - end]
+    ending = text[-end:] if end else ""
+    return f"{beginning}…{ending}"
+
+
+def distinct_labels(names: Sequence[str], width: int = LONGEST) -> list[str]:
+    """Cut names for a picture so that they stay distinct.
+
+    Names that would be equal once their ends are cut lose their middle instead; those that are
+    equal still are numbered.
+    """
+    without_end = [shortened(name, width) for name in names]
+    labels: list[str] = []
+    times_used: dict[str, int] = {}
+    for name, label in zip(names, without_end, strict=True):
+        if without_end.count(label) > 1:
+            label = shortened(name, width, end=width - 1 - width // 2)
+        times_used[label] = times_used.get(label, 0) + 1
+        number = f" ({times_used[label]})" if times_used[label] > 1 else ""
+        labels.append(drawable(label) + number)
+    return labels
+
+
+def wrapped(text: str, width: int, lines: int = 3) -> str:
+    """Break text into lines, at blanks and underscores where there are some; cut what does not fit.
+
+    Parameters
+    ----------
+    text : str
+        What is broken.
+    width : int
+        Characters of a line.
+    lines : int, default=3
+        Most lines.
+    """
+    remainder = text.strip()
+    broken: list[str] = []
+    while remainder and len(broken) < lines:
+        end = _end_of_line(remainder, width)
+        broken.append(remainder[:end].rstrip())
+        remainder = remainder[end:].lstrip()
+    if remainder and broken:
+        broken[-1] = broken[-1][: width - 1].rstrip("\\ ") + "…"
+    return "\n".join(broken)
+
+
+def _end_of_line(text: str, width: int) -> int:
+    """Where the first line ends: after the last mark that fits, otherwise at the width."""
+    if len(text) <= width:
+        return len(text)
+    for mark in (" and ", " "):
+        place = text.rfind(mark, width // 2, width + 1)
+        if place > 0:
+            return place
+    place = max(text.rfind(mark, width // 2, width) for mark in "_,-/.")
+    if place > 0:
+        return place + 1
+    # Never between a backslash and the dollar that it protects.
+    return width - 1 if text[width - 1] == "\\" else width
+
+
+def aligned(rows: Sequence[Sequence[str]], left: Collection[int] = (0,)) -> str:
+    """Lay out a table in columns of equal width.
+
+    Parameters
+    ----------
+    rows : sequence of sequences of str
+        The cells; every row has as many.
+    left : collection of int
+        Positions of the columns that begin at the left; all others end at the right.
+    """
+    widths = [max(_display_width(cell) for cell in column) for column in zip(*rows, strict=True)]
+    return "\n".join(_aligned_row(row, widths, left) for row in rows)
+
+
+def _aligned_row(row: Sequence[str], widths: Sequence[int], left: Collection[int]) -> str:
+    cells = []
+    for position, (cell, width) in enumerate(zip(row, widths, strict=True)):
+        blanks = " " * (width - _display_width(cell))
+        cells.append(cell + blanks if position in left else blanks + cell)
+    return "  ".join(cells).rstrip()
+
+
+def _display_width(text: str) -> int:
+    """Columns of a terminal that a text takes: wide characters take two, combining ones none."""
+    wide = sum(unicodedata.east_asian_width(character) in "WF" for character in text)
+    combining = sum(unicodedata.combining(character) > 0 for character in text)
+    return len(text) + wide - combining
