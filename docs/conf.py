@@ -22,8 +22,7 @@ html_static_path = ["_static"]
 html_css_files = ["manual.css"]
 html_show_sourcelink = False
 html_theme_options = {"show_toc_level": 2, "navigation_with_keys": False, "show_prev_next": False}
-_PAGES = ["algebra", "method", "reliability", "differences", "architecture", "extending"]
-html_sidebars: dict[str, list[str]] = {page: [] for page in _PAGES}
+html_sidebars: dict[str, list[str]] = {"**": []}  # no page has sub-pages that a sidebar could list
 
 autodoc_typehints = "none"  # the docstrings say it in words
 autosummary_generate = True
@@ -32,6 +31,11 @@ default_role = "autolink"  # `Granite` is a link, `x` is not
 
 # In the order in which a new reader asks.
 _EXAMPLES = [
+    "plot_1_one_curve_hides.py",
+    "plot_2_find_the_regions.py",
+    "plot_3_can_i_trust_them.py",
+    "plot_4_use_them.py",
+    "plot_5_other_questions.py",
     "plot_quickstart.py",
     "plot_bike.py",
     "plot_which_question.py",
@@ -45,10 +49,14 @@ _EXAMPLES = [
     "plot_groups.py",
     "plot_classification.py",
     "plot_own_objective.py",
+    "plot_clusters.py",
+    "plot_slow_model.py",
+    "plot_large_table.py",
 ]
 sphinx_gallery_conf = {
     "examples_dirs": "../examples",
     "gallery_dirs": "gallery",
+    "subsection_order": ExplicitOrder(["../examples/tutorial", "../examples/how_to"]),
     "within_subsection_order": ExplicitOrder(_EXAMPLES),
     "capture_repr": ("_repr_html_",),  # frames and reports; a display has shown its figure
     "abort_on_example_error": True,

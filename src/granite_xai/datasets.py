@@ -21,7 +21,7 @@ from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.base.validation import whole_number
 
 __all__ = ["PiecewiseLinear", "Toy", "load_bike_sharing", "load_diabetes", "load_kin8nm"]
-__all__ += ["make_order_two", "make_piecewise_linear", "make_toy"]
+__all__ += ["make_order_two", "make_piecewise_linear", "make_rentals", "make_toy"]
 
 Seed = int | np.random.Generator | None
 _BIKE_COLUMNS = [
@@ -241,6 +241,55 @@ def make_piecewise_linear(
     X = _frame(draw.normal(size=(whole_number("n", n, at_least=1), width)))
     splits = draw.integers(width, size=inner), draw.uniform(-1, 1, size=inner)
     return Toy(X, PiecewiseLinear(*splits, draw.normal(size=(inner + 1, width))))
+
+
+def make_rentals(n: int = 6000, random_state: Seed = 0) -> tuple[pd.DataFrame, pd.Series]:
+    """Simulated bike rentals by the hour, of which the mechanism is known.
+
+    On working days people ride to work and back, with peaks at 8 and 17 o'clock; on days off they ride around midday.
+    Warm weather multiplies both. Humidity takes a little away at any hour, and the windspeed does nothing.
+
+    Parameters
+    ----------
+    n, random_state
+        Number of hours, and where the random numbers come from: int, Generator or None.
+
+    Returns
+    -------
+    X : DataFrame of shape (n, 5)
+        ``hour`` (0 to 23), ``workingday`` (0 or 1), ``temperature`` in degrees Celsius, ``humidity`` and ``windspeed``.
+    y : Series of shape (n,)
+        Rentals in that hour, with noise.
+
+    Examples
+    --------
+    >>> X, y = make_rentals(n=1000)
+    >>> list(X), y.name
+    (['hour', 'workingday', 'temperature', 'humidity', 'windspeed'], 'rentals')
+    """
+    n_rows = whole_number("n", n, at_least=1)
+    draw = np.random.default_rng(random_state)
+    hour = draw.integers(24, size=n_rows)
+    workingday = (draw.random(n_rows) < 5 / 7).astype(int)
+    temperature = np.round(draw.normal(15.0, 8.0, size=n_rows), 1)
+    humidity = np.round(draw.uniform(20.0, 100.0, size=n_rows))
+    windspeed = np.round(draw.gamma(2.0, 6.0, size=n_rows), 1)
+    to_work_and_back = np.exp(-((hour - 8) ** 2) / 3.0) + 1.2 * np.exp(-((hour - 17) ** 2) / 6.0)
+    around_midday = np.exp(-((hour - 14) ** 2) / 30.0)
+    rhythm = np.where(workingday == 1, to_work_and_back, around_midday)
+    warmth = np.clip(0.4 + 0.04 * temperature, 0.2, 1.6)
+    expected = 20.0 + 300.0 * rhythm * warmth - 0.3 * (humidity - 60.0)
+    rentals = np.maximum(np.round(expected + draw.normal(0.0, 15.0, size=n_rows)), 0.0)
+    X = pd.DataFrame(
+        {
+            "hour": hour,
+            "workingday": workingday,
+            "temperature": temperature,
+            "humidity": humidity,
+            "windspeed": windspeed,
+        }
+    )
+    return X, pd.Series(rentals, name="rentals")
 
 
 @dataclass(frozen=True)

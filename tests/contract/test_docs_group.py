@@ -27,7 +27,7 @@ def test_the_group_docs_has_what_the_gallery_imports():
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     wanted = [*settings["project"]["dependencies"], *settings["dependency-groups"]["docs"]]
     installed = {re.match(r"[\w-]+", text)[0] for text in wanted} | {"granite-xai"}
-    programs = sorted((ROOT / "examples").glob("*.py"))
+    programs = sorted((ROOT / "examples").rglob("*.py"))
     assert len(programs) > 5
     for path in programs:
         names = {DISTRIBUTIONS.get(name, name) for name in imported(path)}

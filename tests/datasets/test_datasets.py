@@ -200,3 +200,15 @@ def test_toys_repeat_and_travel(make):
 def test_sizes_of_toys_are_checked(options):
     with pytest.raises(InputError, match=f"P02: {next(iter(options))}"):
         datasets.make_piecewise_linear(**options)
+
+
+def test_rentals_follow_the_mechanism_that_is_described():
+    """Working days peak at 8 and 17 o'clock, days off around midday, and warmth multiplies both."""
+    X, y = datasets.make_rentals(n=40_000)
+    by_hour = y.groupby([X["workingday"], X["hour"]]).mean()
+    assert sorted(by_hour[1].nlargest(2).index) in ([8, 17], [16, 17], [17, 18])
+    assert by_hour[1][8] > by_hour[1][11] < by_hour[1][17]
+    assert 12 <= by_hour[0].idxmax() <= 16
+    is_warm = X["temperature"] > 15
+    rush_hour = (X["workingday"] == 1) & (X["hour"] == 17)
+    assert y[is_warm & rush_hour].mean() > 1.3 * y[~is_warm & rush_hour].mean()
