@@ -23,32 +23,9 @@ Whatever is wrong with data or model ends in a `GraniteError` that names argumen
 
 from __future__ import annotations
 
-import ast
-from importlib import import_module, resources
-from typing import Any
+import lazy_loader
 
 __version__ = "0.1.0"
 
-_STUB = ast.parse(resources.files(__name__).joinpath("__init__.pyi").read_text(encoding="utf-8"))
-_IMPORTS = [node for node in _STUB.body if isinstance(node, ast.ImportFrom)]
-_ROOMS = {
-    one.name: (node.module or "").partition(".")[2] for node in _IMPORTS for one in node.names
-}
-"""The room of each public name; none for a namespace, which is a room itself."""
-
-__all__ = list(_ROOMS)
-
-
-def __getattr__(name: str) -> Any:
-    """Load the room of a public name when it is first used."""
-    if name not in _ROOMS:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    room = import_module(f"{__name__}.{_ROOMS[name] or name}")
-    value = getattr(room, name) if _ROOMS[name] else room
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    """List the public names, loaded or not."""
-    return sorted([*__all__, "__version__"])
+# The stub says where each public name is; its room is loaded when the name is first used.
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

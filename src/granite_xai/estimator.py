@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
-from importlib import import_module
 from typing import Any
 
 import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
+import granite_xai
 from granite_xai.base.diagnostics import Diagnostics, warn
 from granite_xai.base.errors import DataWarning
 from granite_xai.base.typing import FloatArray, IntArray
@@ -346,9 +346,8 @@ class Granite(GraniteBase):
         rows: Any = None,
     ) -> Any:
         """The `Report` of this fit, as `explain` tells it; with the rows of the fit or, if X is None, those it kept."""
-        return import_module("granite_xai.report").explain(
-            self, X, y, test=test, title=title, rows=rows
-        )
+        # The report stands above the estimator, so it is reached as users reach it.
+        return granite_xai.explain(self, X, y, test=test, title=title, rows=rows)
 
     def stability(
         self, n_resamples: int = 50, models: Sequence[tuple[Any, Any, Any]] | None = None
