@@ -13,8 +13,8 @@ from sklearn.preprocessing import StandardScaler
 
 import granite_xai as gx
 from cases import bike, fitted, timed
-from granite_xai.evaluations.agnostic import evaluate_matrix
-from granite_xai.evaluations.plan import plan
+from granite_xai.evaluations.model_matrix import evaluate_matrix
+from granite_xai.evaluations.request import request_matrices
 from granite_xai.models import as_predictor
 from granite_xai.tables import read_table
 from granite_xai.trees.ensembles import read_ensemble
@@ -36,7 +36,7 @@ def _ensemble(n: int, jobs: int) -> Iterator[dict[str, Any]]:
     """All matrices of the individual questions, by the model, by sparse products and by the compiled walk."""
     (case,) = bike(n=n)
     table, predictor = read_table(case.X, missing="error"), as_predictor(case.model)
-    planned = plan(table, {frozenset({i}) for i in range(table.n_columns)})
+    planned = request_matrices(table, {frozenset({i}) for i in range(table.n_columns)})
     trees = read_ensemble(predictor).on(table)
 
     def by_model() -> None:

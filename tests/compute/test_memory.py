@@ -14,9 +14,9 @@ from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostin
 import granite_xai as gx
 from granite_xai import tables
 from granite_xai.compute import slices
-from granite_xai.evaluations.agnostic import evaluate_matrix
+from granite_xai.evaluations.distinct_values import DistinctValues
 from granite_xai.evaluations.evaluations import Evaluations
-from granite_xai.evaluations.plan import Distinct
+from granite_xai.evaluations.model_matrix import evaluate_matrix
 from strategies import paper
 
 pytestmark = pytest.mark.filterwarnings("ignore::granite_xai.base.errors.BinWarning")
@@ -281,7 +281,7 @@ def test_blocks_of_evaluations_do_not_change_them(block, batch):
     """A block may hold several values, or only some rows of one."""
     table = tables.read_table(X[:60], missing="error")
     predictor = gx.models.as_predictor(model, batch_size=batch)
-    distinct = Distinct(*table.distinct([1]))
+    distinct = DistinctValues(*table.distinct([1]))
     plain = evaluate_matrix(predictor, table, frozenset({1}), distinct)
     parts = evaluate_matrix(predictor, table, frozenset({1}), distinct, block)
     np.testing.assert_array_equal(parts, plain)

@@ -31,7 +31,7 @@ from granite_xai.compute import (
     resolve_jobs,
 )
 from granite_xai.compute.jobs import _BlasPin
-from granite_xai.evaluations.noise_floor import PROBED_ROWS
+from granite_xai.evaluations.probe import PROBED_ROWS
 from strategies import paper
 
 

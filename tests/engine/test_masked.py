@@ -14,7 +14,7 @@ from granite_xai.compute import Resources, compiled as passes
 from granite_xai.compute.primitives import NUMPY
 from granite_xai.engine.masked import central_rows
 from granite_xai.engine.splits import Cut, Splits
-from granite_xai.evaluations.evaluations import Coordinates
+from granite_xai.evaluations.coordinates import Coordinates
 from granite_xai.explanation.behavior import Local, Risk, Sensitivity
 from granite_xai.explanation.behavior.behavior import Game
 from granite_xai.explanation.evaluation_plan import evaluate, request

@@ -12,7 +12,7 @@ from hypothesis import assume, given, strategies as st
 import granite_xai as gx
 import oracle as o
 from disagreement.test_disagreement import check as check_measure
-from granite_xai.evaluations.plan import Grid, nearest
+from granite_xai.evaluations.value_grid import ValueGrid, nearest_quantile
 from granite_xai.fitting.new_rows import fitted_view
 from granite_xai.tables import read_table
 from search.test_tree import check as check_tree, growth
@@ -38,7 +38,7 @@ def test_the_grid_is_that_of_the_definition(data):
     case = data.draw(cases(max_columns=2, min_columns=2, missing=None))
     size = data.draw(st.integers(2, 4))
     table, problem = read_table(case.X, missing="allow"), case.problem()
-    grid = Grid.of(table, size)
+    grid = ValueGrid.of(table, size)
     for j in range(case.d):
         wanted = [o.snap(problem, j, row[j], size) for row in case.rows]
         snapped = any(
@@ -54,8 +54,8 @@ def test_the_grid_is_that_of_the_definition(data):
 
 
 def test_a_grid_of_equal_shares_takes_the_middle_of_each():
-    assert nearest(np.ones(9, dtype=int), 3).tolist() == [1, 1, 1, 4, 4, 4, 7, 7, 7]
-    assert nearest(np.array([8, 1, 1]), 2).tolist() == [
+    assert nearest_quantile(np.ones(9, dtype=int), 3).tolist() == [1, 1, 1, 4, 4, 4, 7, 7, 7]
+    assert nearest_quantile(np.array([8, 1, 1]), 2).tolist() == [
         0,
         0,
         0,

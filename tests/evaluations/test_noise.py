@@ -15,15 +15,13 @@ import granite_xai as gx
 from granite_xai.base.diagnostics import Diagnostics
 from granite_xai.base.errors import ModelError, ModelWarning
 from granite_xai.evaluations.noise_floor import (
-    Probe,
-    delta,
     floor,
     is_float32,
-    probe,
     risk_error,
     sampling_floor,
     sensitivity_error,
 )
+from granite_xai.evaluations.probe import Probe, delta, probe
 from granite_xai.models import as_predictor
 from granite_xai.tables import read_table
 from strategies import paper

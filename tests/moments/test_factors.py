@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from granite_xai.evaluations.evaluations import Matrix
+from granite_xai.evaluations.matrix import Matrix
 from granite_xai.moments import factors as module
 from granite_xai.moments.factors import KEPT_BY_SEARCH, MOST_SEARCHED, NEARLY_EQUAL, factor
 from problems import problem_of

@@ -11,7 +11,7 @@ from hypothesis import given, strategies as st
 
 import granite_xai as gx
 from granite_xai.engine.splits import Splits
-from granite_xai.evaluations.steps import Vectors
+from granite_xai.evaluations.vectors import Vectors
 from granite_xai.explanation.influence import Individual
 from granite_xai.partitioners import Ice
 from granite_xai.partitioners.clusters import Clusters, OneCut, described, merged, one_cut

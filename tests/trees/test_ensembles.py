@@ -24,8 +24,9 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor, ExtraTreeRegressor
 
 from granite_xai.base.errors import ModelWarning
-from granite_xai.evaluations.agnostic import evaluate_matrix
-from granite_xai.evaluations.plan import Distinct, plan
+from granite_xai.evaluations.distinct_values import DistinctValues
+from granite_xai.evaluations.model_matrix import evaluate_matrix
+from granite_xai.evaluations.request import request_matrices
 from granite_xai.explanation.explainer import Explainer
 from granite_xai.explanation.influence import Joint
 from granite_xai.models import as_predictor
@@ -285,7 +286,7 @@ def test_M23_M24_M25_M26_M29_trees_give_what_the_model_predicts_on_recombined_ro
         assert all(cells.masks is None for cells in large.cells)
     tolerance = 3e-6 if predictor.native_float32 else 1e-12
     for columns in ({0}, {table.n_columns - 1}, {0, 1}, set(range(1, table.n_columns))):
-        distinct = Distinct(*table.distinct(sorted(columns)))
+        distinct = DistinctValues(*table.distinct(sorted(columns)))
         expected = evaluate_matrix(predictor, table, frozenset(columns), distinct)
         product = trees.matrix_of(frozenset(columns), distinct.representatives, fast=False)
         np.testing.assert_allclose(product, expected, rtol=tolerance, atol=tolerance)
@@ -308,9 +309,9 @@ def test_values_of_one_cell_are_evaluated_once_and_every_bit_is_the_same(name, m
         patched.setattr(forest, "MOST_WORDS", -1)
         assert all(cells.masks is None for cells in large.cells)
     for columns in map(frozenset, ({0}, {1}, {0, 1}, set(range(1, table.n_columns)))):
-        stores = plan(table, [columns], cells=trees.cell_numbers).stores
+        stores = request_matrices(table, [columns], cells=trees.cell_numbers).stores
         for side, joined in stores.items():
-            every = Distinct(*table.distinct(side))
+            every = DistinctValues(*table.distinct(side))
             assert len(joined) <= len(every)
             for way, fast in ((trees, True), (trees, False), (large, True)):
                 by_cell = way.matrix_of(side, joined.representatives, fast=fast)[joined.codes]
@@ -473,7 +474,7 @@ def test_M26_is_told_and_remembered_whatever_the_question(question):
 
 
 def test_without_the_compiler_deep_forests_stay_with_the_model(monkeypatch):
-    from granite_xai.evaluations.plan import plan
+    from granite_xai.evaluations.request import request_matrices
     from granite_xai.trees import routes
 
     monkeypatch.setattr(routes, "available", lambda: False)
@@ -481,8 +482,8 @@ def test_without_the_compiler_deep_forests_stay_with_the_model(monkeypatch):
     predictor = as_predictor(RandomForestRegressor(40, random_state=0).fit(data, Y))
     table = read_table(data, missing="allow")
     route = Route(predictor, table)
-    assert route.for_plans(plan(table, [frozenset({0})])).name(1) == "trees (numpy)"
-    few = route.for_plans(plan(table, [frozenset({3})]))
+    assert route.for_plans(request_matrices(table, [frozenset({0})])).name(1) == "trees (numpy)"
+    few = route.for_plans(request_matrices(table, [frozenset({3})]))
     assert few.name(1) == "model"
     assert "cheaper" in few.reason
 

@@ -12,8 +12,8 @@ import pytest
 
 import granite_xai as gx
 from granite_xai.base.errors import ModelWarning
-from granite_xai.evaluations.agnostic import evaluate_matrix
-from granite_xai.evaluations.plan import Distinct
+from granite_xai.evaluations.distinct_values import DistinctValues
+from granite_xai.evaluations.model_matrix import evaluate_matrix
 from granite_xai.models import as_predictor
 from granite_xai.tables import read_table
 from granite_xai.trees import ensembles
@@ -86,7 +86,7 @@ def test_every_recombined_row_is_what_the_model_says(name):
     table = route.table
     donors = np.arange(0, N, 7)
     for columns in subsets(range(table.n_columns))[1:-1]:
-        distinct = Distinct(np.zeros(N, dtype=np.intp), donors)
+        distinct = DistinctValues(np.zeros(N, dtype=np.intp), donors)
         expected = evaluate_matrix(route.predictor, table, columns, distinct)
         found = route.trees.matrix_of(columns, donors, fast=False)
         np.testing.assert_allclose(found, expected, rtol=1e-10, atol=1e-12)

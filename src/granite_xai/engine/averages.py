@@ -21,7 +21,9 @@ from granite_xai.base.typing import Coalition, IntArray, PairwiseShapley, Terms
 from granite_xai.compute.primitives import SPREAD, Array, ArrayNamespace, Pairs, Part
 from granite_xai.engine.masked import HybridFunction, Masked, Rows, RowValues, Tiles, joined
 from granite_xai.engine.splits import Splits
-from granite_xai.evaluations.evaluations import Bins, Evaluations, Matrix
+from granite_xai.evaluations.evaluations import Evaluations
+from granite_xai.evaluations.matrix import Matrix
+from granite_xai.evaluations.row_bins import Bins
 
 MOST_SHARES = 2**22  # entries of a table of shares by bin, value and split that is made at once
 FEW_CELLS = 2**16  # cells of replicates up to which bins are not worth a visit each

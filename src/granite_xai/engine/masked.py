@@ -12,7 +12,8 @@ import numpy as np
 from granite_xai.base.typing import Coalition, FloatArray, IntArray, Term, Terms
 from granite_xai.compute.primitives import Array, Part, as_part
 from granite_xai.engine.splits import Splits
-from granite_xai.evaluations.evaluations import Coordinates, Evaluations
+from granite_xai.evaluations.coordinates import Coordinates
+from granite_xai.evaluations.evaluations import Evaluations
 
 Rows = slice | IntArray
 Tiles = Iterable[tuple[Rows, Part]]  # some rows at a time, each row once, with a part of theirs

@@ -34,23 +34,19 @@ from granite_xai.compute import (
 from granite_xai.compute.compiled import available, primitives_on
 from granite_xai.compute.limits import require_free
 from granite_xai.compute.primitives import NUMPY, ArrayNamespace
-from granite_xai.evaluations.agnostic import (
-    EvaluationRange,
-    Resident,
-    SamplingErrors,
-    ShapleySums,
-    require_at_most,
-)
-from granite_xai.evaluations.evaluations import (
-    Bins,
-    Coordinates,
-    Evaluations,
-    GridColumn,
-    Matrix,
-    cells_of,
-)
-from granite_xai.evaluations.plan import Distinct, Grid, Plan, Values, ends, footprint, plan
+from granite_xai.evaluations.coordinates import Coordinates
+from granite_xai.evaluations.distinct_values import DistinctValues, lowest_and_highest
+from granite_xai.evaluations.evaluations import Evaluations, GridColumn
+from granite_xai.evaluations.matrix import Matrix, read_cells
+from granite_xai.evaluations.prediction_range import EvaluationRange, require_at_most
+from granite_xai.evaluations.request import MatrixRequest, request_matrices
+from granite_xai.evaluations.resident import Resident
+from granite_xai.evaluations.row_bins import Bins
+from granite_xai.evaluations.sampling_errors import SamplingErrors
+from granite_xai.evaluations.shapley_sums import ShapleySums
 from granite_xai.evaluations.steps import Steps
+from granite_xai.evaluations.table_memory import table_bytes
+from granite_xai.evaluations.value_grid import ValueGrid, Values
 from granite_xai.evaluations.values import ValueCells
 from granite_xai.explanation.masking import Masking
 from granite_xai.explanation.masking.accumulated import fit_steps
@@ -68,13 +64,13 @@ class EvaluationPlan:
     """What a list of effects asks of the model on one table."""
 
     effects: Sequence[ResolvedExplainer]
-    kept: Plan  # plan of the matrices the engine reads
-    streamed: Plan  # plan of the matrices that are only summed up into attributions
+    kept: MatrixRequest  # plan of the matrices the engine reads
+    streamed: MatrixRequest  # plan of the matrices that are only summed up into attributions
     against: set[Reading]  # readings against the reference rows of their masking
     readings: set[Reading]  # all masked models that are read
     binned: AbstractSet[Reading] = frozenset()  # those that put the rows into bins
     coordinates: bool = False  # whether the places of the rows in their columns are needed
-    sampled: Mapping[Reading, Distinct] = field(
+    sampled: Mapping[Reading, DistinctValues] = field(
         default_factory=dict
     )  # by a copula, with the distinct visible values
     outputs: int = 1  # that are evaluated, each with matrices of its own
@@ -117,7 +113,7 @@ class EvaluationPlan:
         return route if paths else route.for_plans(self.kept, self.streamed)
 
     @property
-    def snapped(self) -> dict[Coalition, Distinct]:
+    def snapped(self) -> dict[Coalition, DistinctValues]:
         """The columns on a grid."""
         return {
             columns: distinct
@@ -179,7 +175,7 @@ class EvaluationPlan:
         # Nodes of the tree cut their rows out of matrices with few values (`Matrix.restrict`): about half of these
         # is there twice while a tree grows, as measured by benchmarks/growth.py.
 
-        def values(distinct: Distinct) -> int:
+        def values(distinct: DistinctValues) -> int:
             """Values on ``n_rows`` rows; on fewer of them, a grid may have as many as it is allowed."""
             if distinct.levels is None or n_rows == table.n_rows:
                 return min(len(distinct), n_rows)
@@ -205,7 +201,7 @@ class EvaluationPlan:
         members = sum(
             len(visible) for plan in (self.kept, self.streamed) for visible in plan.stored_as
         )
-        fixed = footprint(n_rows, table.n_columns, members, vectors)
+        fixed = table_bytes(n_rows, table.n_columns, members, vectors)
         return MemoryNeeds(fixed, evaluations, -(-candidate * n_rows // table.n_rows))
 
     def _remedies(self, route: Route, resources: Resources, candidate: int) -> list[str]:
@@ -285,7 +281,7 @@ def request(
     """
     needed = [(effect.masking, effect.needed()) for effect in effects]
     copula_draws_all_values = any(each.sampled for _, each in needed)
-    grid = Grid.of(table, None if copula_draws_all_values else values)
+    grid = ValueGrid.of(table, None if copula_draws_all_values else values)
     for effect in effects:
         _require_own_values(effect, table, grid)
     readings: set[Reading] = set().union(*(effect.readings() for effect in effects))
@@ -299,9 +295,11 @@ def request(
     }
     apart = {columns for columns in compared if len(columns) > 1}
     binned = {(masking, T) for masking, each in needed for T in each.bins}
-    kept = plan(table, pairs | also, grid, apart, cells, {visible for _, visible in binned})
+    kept = request_matrices(
+        table, pairs | also, grid, apart, cells, {visible for _, visible in binned}
+    )
     pairwise = {c for effect in effects for terms in effect.attributions.values() for c in terms}
-    streamed = plan(
+    streamed = request_matrices(
         table,
         {c for c in pairwise if isinstance(c, frozenset) and c not in kept.stored_as},
         cells=cells,
@@ -310,7 +308,7 @@ def request(
     drawn = {
         (masking, T) for masking, each in needed for T in each.sampled if T and everything != T
     }
-    sampled = {(masking, T): Distinct(*table.distinct(sorted(T))) for masking, T in drawn}
+    sampled = {(masking, T): DistinctValues(*table.distinct(sorted(T))) for masking, T in drawn}
     return EvaluationPlan(
         effects=effects,
         kept=kept,
@@ -342,7 +340,7 @@ def takes_values(effect: ResolvedExplainer, table: Table) -> bool:
     return True
 
 
-def _require_own_values(effect: ResolvedExplainer, table: Table, grid: Grid) -> None:
+def _require_own_values(effect: ResolvedExplainer, table: Table, grid: ValueGrid) -> None:
     """Refuse a grid where the effect of a set reads more than the set and its complement (C22)."""
     everything = frozenset(range(table.n_columns))
     for members, terms in zip(effect.layout.sets, effect.terms, strict=True):
@@ -505,14 +503,14 @@ class _OutputEvaluator:
         if self.sampling_errors is not None:
             self.sampling_errors.add(store, matrix)
 
-    def _evaluated(self, store: Coalition, plan: Plan) -> Matrix:
+    def _evaluated(self, store: Coalition, plan: MatrixRequest) -> Matrix:
         """``E_S``, centred by the offset."""
         distinct = plan.stores[store]
         values = self.extent.see(self.matrix_of(store, distinct), self.primitives)
         values -= self.offset
         # A row with its own values is the row itself: the diagonal is compared with the predictions.
         carriers = np.arange(plan.n_rows) if distinct.levels is None else distinct.representatives
-        again = cells_of(values, distinct.codes[carriers], carriers, self.primitives)
+        again = read_cells(values, distinct.codes[carriers], carriers, self.primitives)
         self.extent.note_change(again, self.predictions[carriers])
         matrix = Matrix(values, distinct.codes, distinct.levels)
         on_grid = distinct.levels is not None
@@ -566,7 +564,7 @@ class _OutputEvaluator:
     def _snapped(
         self,
         columns: Coalition,
-        grid: Distinct,
+        grid: DistinctValues,
         bins: Mapping[Reading, IntArray],
         against: Mapping[Reading, FloatArray],
     ) -> GridColumn:
@@ -582,14 +580,14 @@ class _OutputEvaluator:
             moved_bins = {
                 key: Bins.of(numbers[carrier]) for key, numbers in bins.items() if key[1] == columns
             }
-            lowest_and_highest = ends(self.route.table, min(columns))
-            at_ends = (self.primitives or NUMPY).host(self.matrix_of(columns, lowest_and_highest))
+            end_values = lowest_and_highest(self.route.table, min(columns))
+            at_ends = (self.primitives or NUMPY).host(self.matrix_of(columns, end_values))
             self.extent.see(at_ends)
             at_ends = at_ends - self.offset
         elif cells.curves and self.route.table.columns[min(columns)] is cells.column:
             fine = cells.curves[self.asked.output]
         return GridColumn(
-            predictions=cells_of(
+            predictions=read_cells(
                 matrix.values, matrix.codes, np.arange(len(carrier)), self.primitives
             ),
             ends=at_ends,
@@ -600,7 +598,7 @@ class _OutputEvaluator:
             },
         )
 
-    def _drawn(self, masking: Masking, visible: Coalition, distinct: Distinct) -> Matrix:
+    def _drawn(self, masking: Masking, visible: Coalition, distinct: DistinctValues) -> Matrix:
         """``F`` at the visible values with hidden ones drawn by a copula, centred."""
         asked, places = (self.route.predictor, self.route.table), distinct.representatives
         values = self.reference.copulas[masking].predictions(*asked, visible, places)

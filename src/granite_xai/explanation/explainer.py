@@ -15,7 +15,8 @@ from granite_xai.base.typing import FloatArray, IntArray, Terms
 from granite_xai.base.validation import choose
 from granite_xai.compute import Resources, one_blas_thread, require_supported
 from granite_xai.engine.splits import Splits, signed_lines, signs, standard_errors
-from granite_xai.evaluations.evaluations import Coordinates, Evaluations
+from granite_xai.evaluations.coordinates import Coordinates
+from granite_xai.evaluations.evaluations import Evaluations
 from granite_xai.explanation.behavior import BEHAVIORS, Behavior, Sensitivity
 from granite_xai.explanation.behavior.behavior import Game
 from granite_xai.explanation.evaluation_plan import evaluate, request

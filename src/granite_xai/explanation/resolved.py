@@ -23,7 +23,7 @@ from granite_xai.base.typing import (
     Term,
     Terms,
 )
-from granite_xai.evaluations.plan import plan
+from granite_xai.evaluations.request import request_matrices
 from granite_xai.explanation.behavior import Behavior
 from granite_xai.explanation.influence import Influence, PlayersAndSets
 from granite_xai.explanation.interaction import Additive, Interaction, Partial, Whole, add_terms
@@ -176,7 +176,9 @@ def _rows(masking: Masking, table: Table, coalitions: set[Coalition]) -> int:
     """Recombined rows that some coalitions need."""
     needed = masking.evaluations(coalitions)
     against = sum(len(table.distinct(sorted(visible))[1]) for visible in needed.against if visible)
-    return plan(table, needed.pairs | needed.sampled).rows + masking.n_references * against
+    return (
+        request_matrices(table, needed.pairs | needed.sampled).rows + masking.n_references * against
+    )
 
 
 def _drawn(

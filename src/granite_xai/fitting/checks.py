@@ -16,16 +16,11 @@ from granite_xai.compute import Resources
 from granite_xai.compute.primitives import NUMPY
 from granite_xai.disagreement.disagreement import Disagreement, ResolvedQuestion
 from granite_xai.engine.splits import Splits
-from granite_xai.evaluations.agnostic import EvaluationRange, out_of_range
-from granite_xai.evaluations.evaluations import Evaluations, Matrix
-from granite_xai.evaluations.noise_floor import (
-    Probe,
-    delta,
-    floor,
-    inconstancy,
-    large_integers,
-    sampling_floor,
-)
+from granite_xai.evaluations.evaluations import Evaluations
+from granite_xai.evaluations.matrix import Matrix
+from granite_xai.evaluations.noise_floor import floor, inconstancy, large_integers, sampling_floor
+from granite_xai.evaluations.prediction_range import EvaluationRange, out_of_range
+from granite_xai.evaluations.probe import Probe, delta
 from granite_xai.explanation.behavior import Local
 from granite_xai.explanation.behavior.behavior import Game
 from granite_xai.explanation.evaluation_plan import evaluate, request

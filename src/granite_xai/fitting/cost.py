@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from granite_xai.disagreement.disagreement import both_sides
-from granite_xai.evaluations.noise_floor import PROBED_ROWS
+from granite_xai.evaluations.probe import PROBED_ROWS
 from granite_xai.evaluations.values import n_values, pilot_cost, pilot_size
 from granite_xai.explanation.evaluation_plan import EvaluationPlan
 from granite_xai.explanation.masking.accumulated import fit_steps

@@ -28,8 +28,9 @@ from granite_xai.disagreement.disagreement import (
     ResolvedQuestion,
     both_sides,
 )
-from granite_xai.evaluations.noise_floor import PROBED_ROWS, probe
-from granite_xai.evaluations.plan import Values, require_room
+from granite_xai.evaluations.probe import PROBED_ROWS, probe
+from granite_xai.evaluations.table_memory import require_room
+from granite_xai.evaluations.value_grid import Values
 from granite_xai.evaluations.values import CELLS
 from granite_xai.explanation.behavior import Behavior
 from granite_xai.explanation.evaluation_plan import takes_values

@@ -24,7 +24,7 @@ from granite_xai.compute import Resources, one_blas_thread
 from granite_xai.disagreement.disagreement import ResolvedQuestion, ScaledObjective, both_sides
 from granite_xai.engine.splits import Splits, signs
 from granite_xai.evaluations.evaluations import Evaluations
-from granite_xai.evaluations.plan import Values
+from granite_xai.evaluations.value_grid import Values
 from granite_xai.evaluations.values import LearnedValues
 from granite_xai.explanation.behavior import Behavior
 from granite_xai.explanation.evaluation_plan import evaluate, request, takes_values

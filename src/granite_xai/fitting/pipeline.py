@@ -22,8 +22,8 @@ from granite_xai.disagreement.disagreement import Objective, ResolvedQuestion, s
 from granite_xai.engine.masked import central_rows
 from granite_xai.engine.splits import CUT_BYTES, Splits, signs
 from granite_xai.evaluations.evaluations import Evaluations
-from granite_xai.evaluations.noise_floor import probe
-from granite_xai.evaluations.plan import Values
+from granite_xai.evaluations.probe import probe
+from granite_xai.evaluations.value_grid import Values
 from granite_xai.evaluations.values import LearnedValues, expected_values, learn_values
 from granite_xai.explanation.evaluation_plan import EvaluationPlan, evaluate, request
 from granite_xai.explanation.influence import PlayersAndSets

@@ -23,7 +23,7 @@ import numpy as np
 
 from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.compute.primitives import NUMPY, Array, ArrayNamespace
-from granite_xai.evaluations.evaluations import Matrix
+from granite_xai.evaluations.matrix import Matrix
 
 LOSSLESS = 1e-15  # share of the interaction's squares that factors called exact may lose
 ROUNDING = {

@@ -6,7 +6,8 @@ from granite_xai.base.coalitions import union
 from granite_xai.base.typing import Coalition, IntArray
 from granite_xai.compute.primitives import SQUARE
 from granite_xai.disagreement.disagreement import ResolvedQuestion
-from granite_xai.evaluations.evaluations import Evaluations, Matrix
+from granite_xai.evaluations.evaluations import Evaluations
+from granite_xai.evaluations.matrix import Matrix
 from granite_xai.explanation.behavior import Risk, Sensitivity
 from granite_xai.moments.factors import factor
 from granite_xai.moments.statistics import (

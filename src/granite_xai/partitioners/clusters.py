@@ -12,7 +12,7 @@ import numpy as np
 from granite_xai.base.typing import BoolArray, FloatArray, IntArray
 from granite_xai.base.validation import choose, real_number, whole_number
 from granite_xai.compute import Resources
-from granite_xai.evaluations.steps import Vectors
+from granite_xai.evaluations.vectors import Vectors
 from granite_xai.explanation.explainer import Explainer
 from granite_xai.explanation.masking.bins import interval_edges
 from granite_xai.explanation.resolved import ResolvedExplainer

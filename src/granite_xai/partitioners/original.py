@@ -15,7 +15,7 @@ from granite_xai.disagreement.catalog import question
 from granite_xai.engine.splits import Splits
 from granite_xai.evaluations.evaluations import Evaluations
 from granite_xai.evaluations.noise_floor import floor
-from granite_xai.evaluations.steps import Vectors, centred
+from granite_xai.evaluations.vectors import Vectors, centred
 from granite_xai.explanation.explainer import Explainer
 from granite_xai.explanation.influence import Individual
 from granite_xai.explanation.masking import Accumulated

@@ -20,7 +20,7 @@ from granite_xai.disagreement.catalog import explanations
 from granite_xai.disagreement.disagreement import Measure, ScaledObjective
 from granite_xai.engine.splits import Splits
 from granite_xai.evaluations.evaluations import Evaluations
-from granite_xai.evaluations.steps import Vectors, centred
+from granite_xai.evaluations.vectors import Vectors, centred
 from granite_xai.explanation.explainer import Explainer
 from granite_xai.regions.nodes import find_leaves
 from granite_xai.search.problem import PartitionResult, Problem, measured

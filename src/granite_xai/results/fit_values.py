@@ -16,8 +16,9 @@ from granite_xai.compute import Resources
 from granite_xai.disagreement.catalog import questions as named_questions
 from granite_xai.disagreement.disagreement import ResolvedQuestion
 from granite_xai.engine.splits import Splits
-from granite_xai.evaluations.evaluations import Bins, Evaluations
-from granite_xai.evaluations.plan import plan
+from granite_xai.evaluations.evaluations import Evaluations
+from granite_xai.evaluations.request import request_matrices
+from granite_xai.evaluations.row_bins import Bins
 from granite_xai.evaluations.values import FineCurve
 from granite_xai.explanation.behavior import Risk
 from granite_xai.explanation.behavior.losses import risk_loss
@@ -230,8 +231,8 @@ class FitValues(Routed):
         """What the joint effects of the strongest pairs explain, on top of the regions' own curves."""
         chosen = self.strongest_pairs()
         coalitions = {union(pair) for pair in chosen}
-        cost = plan(self.table, coalitions).rows
-        spent = plan(
+        cost = request_matrices(self.table, coalitions).rows
+        spent = request_matrices(
             self.table, self.evaluations.matrices
         ).rows  # of every value, also of those that were joined
         limit = min(

@@ -20,7 +20,7 @@ from granite_xai.compute import Resources, one_blas_thread, require_evaluations
 from granite_xai.compute.primitives import NUMPY
 from granite_xai.engine.splits import Splits
 from granite_xai.evaluations.evaluations import Evaluations
-from granite_xai.evaluations.steps import centred
+from granite_xai.evaluations.vectors import centred
 from granite_xai.explanation.behavior import Local
 from granite_xai.explanation.behavior.behavior import Game
 from granite_xai.explanation.interaction import Additive, Players

@@ -17,7 +17,7 @@ import numpy as np
 from granite_xai.base.coalitions import subsets, union, without
 from granite_xai.base.typing import Coalition, FloatArray, IntArray, Players
 from granite_xai.compute import BLOCK, slices
-from granite_xai.evaluations.evaluations import cut_out
+from granite_xai.evaluations.matrix import cut_out
 from granite_xai.models import Predictor
 from granite_xai.tables import Column, Table
 from granite_xai.tables.table import distinct_rows

@@ -14,8 +14,10 @@ from granite_xai.base.errors import GraniteError, ModelWarning
 from granite_xai.base.typing import Coalition, FloatArray, IntArray
 from granite_xai.compute.compiled import available
 from granite_xai.compute.primitives import ArrayNamespace
-from granite_xai.evaluations.agnostic import Resident, evaluate_matrix, resident
-from granite_xai.evaluations.plan import Distinct, Plan
+from granite_xai.evaluations.distinct_values import DistinctValues
+from granite_xai.evaluations.model_matrix import evaluate_matrix
+from granite_xai.evaluations.request import MatrixRequest
+from granite_xai.evaluations.resident import Resident, find_resident
 from granite_xai.models import Predictor
 from granite_xai.tables import Table, read_table, recombine
 from granite_xai.tables.table import distinct_rows
@@ -225,7 +227,7 @@ class Route:
             return False
         return self.table.n_rows**2 * self.trees.ensemble.n_leaves <= MOST_PAIRS
 
-    def for_plans(self, *plans: Plan) -> Route:
+    def for_plans(self, *plans: MatrixRequest) -> Route:
         """The same route, unless the model's own ``predict`` is cheaper for these plans."""
         if not isinstance(self.trees, TreesOnTable):
             return self
@@ -270,7 +272,10 @@ class Route:
     def resident(self, primitives: ArrayNamespace | None) -> Resident | None:
         """The model on a device; found once."""
         if primitives is not None and self._resident is None and not self._looked:
-            self._resident, self._looked = resident(self.predictor, self.table, primitives), True
+            self._resident, self._looked = (
+                find_resident(self.predictor, self.table, primitives),
+                True,
+            )
         return self._resident
 
     def predictions(self, fast: bool, block: int) -> FloatArray:
@@ -278,7 +283,9 @@ class Route:
         answers = self.predictor.on_rows(self.table)
         return answers if self.trees is None else self.trees.predictions(fast=fast, block=block)
 
-    def matrix(self, columns: Coalition, distinct: Distinct, block: int, **how: Any) -> FloatArray:
+    def matrix(
+        self, columns: Coalition, distinct: DistinctValues, block: int, **how: Any
+    ) -> FloatArray:
         """``E_S[u, n] = F(value u on S, row n elsewhere)``, shape (U, n); trees are told ``fast`` and ``n_jobs``."""
         if self.trees is None:
             return evaluate_matrix(self.predictor, self.table, columns, distinct, block)

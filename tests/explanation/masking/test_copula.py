@@ -8,7 +8,7 @@ import pytest
 from scipy.stats import norm, rankdata
 
 import granite_xai as gx
-from granite_xai.evaluations.noise_floor import PROBED_ROWS
+from granite_xai.evaluations.probe import PROBED_ROWS
 from granite_xai.explanation.masking import copula
 from granite_xai.explanation.masking.copula import Margin
 from granite_xai.tables import read_table

@@ -12,7 +12,8 @@ from granite_xai.base.validation import choose
 from granite_xai.engine.averages import Averages
 from granite_xai.engine.masked import Masked
 from granite_xai.engine.splits import Splits
-from granite_xai.evaluations.evaluations import Bins, Evaluations
+from granite_xai.evaluations.evaluations import Evaluations
+from granite_xai.evaluations.row_bins import Bins
 from granite_xai.explanation.masking.bins import fit_bins
 from granite_xai.explanation.masking.copula import fit_copula
 from granite_xai.explanation.masking.masking import Learned, Masking, Needed

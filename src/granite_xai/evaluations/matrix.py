@@ -1,0 +1,135 @@
+"""The matrix ``E_S``: predictions for every value of the columns S at every row."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from granite_xai.base.typing import FloatArray, IntArray
+from granite_xai.compute.primitives import ArrayNamespace, Pairs
+
+LONG_LINE = 512  # cells of a line from which cutting it out is worth a call of its own
+COMPARED_CELLS = 8  # of neighbouring lines, before the whole lines are compared
+
+
+@dataclass(frozen=True, eq=False)
+class Matrix:
+    """``E_S[u, n]`` on some rows: one line for each distinct value of S, one column for each row.
+
+    The rows of a node with few values are cut out of the matrix of all rows. With about as many values
+    as rows that would copy nearly everything: the node then reads ``values`` of all rows through
+    ``columns``, the places of its rows.
+
+    Parameters
+    ----------
+    values : array of shape (n_lines, n_columns)
+        Centred by the offset of the evaluations; on a device where the evaluations are there.
+    codes : array of shape (n,)
+        The line that holds the value of each row.
+    levels : array of shape (n_lines,), optional
+        Where the lines are a grid of one column, their levels; -1 is missing.
+    columns : array of shape (n,), optional
+        The column of ``values`` that holds each row; None: all columns, in their order.
+    """
+
+    values: Any
+    codes: IntArray
+    levels: IntArray | None = None
+    columns: IntArray | None = None
+
+    @cached_property
+    def present(self) -> tuple[IntArray, IntArray, IntArray]:
+        """The values that occur: their lines, the first row of each, and each row's number among them."""
+        lines, numbers = dense_numbers(self.codes, int(self.values.shape[0]))
+        first_rows = np.empty(len(lines), dtype=np.intp)
+        # Written backwards: of several rows with the same value the first one stays.
+        first_rows[numbers[::-1]] = np.arange(len(numbers) - 1, -1, -1)
+        return lines, first_rows, numbers
+
+    @property
+    def n_values(self) -> int:
+        """Values that are read."""
+        if self.columns is None:
+            return int(self.values.shape[0])
+        return len(self.present[0])
+
+    @property
+    def has_many(self) -> bool:
+        """Whether there are about as many values as rows: then pairs of rows are averaged, not values."""
+        return 4 * self.n_values >= len(self.codes)
+
+    @cached_property
+    def pairs(self) -> Pairs:
+        """The line and the column of each row."""
+        columns = np.arange(len(self.codes)) if self.columns is None else self.columns
+        return Pairs(self.codes, columns)
+
+    def restrict(self, rows: IntArray, primitives: ArrayNamespace | None = None) -> Matrix:
+        """Only these rows; cut out, with only the values that occur in them, where these are few."""
+        part = Matrix(
+            values=self.values,
+            codes=self.codes[rows],
+            levels=self.levels,
+            columns=self.pairs.columns[rows],
+        )
+        return part if part.has_many else part.compact(primitives)
+
+    def compact(self, primitives: ArrayNamespace | None = None) -> Matrix:
+        """The same with ``values`` of its own rows alone."""
+        if self.columns is None:
+            return self
+        lines, _, codes = self.present
+        if primitives is None:
+            values = cut_out(self.values, lines, self.columns)
+        else:
+            values = primitives.take(primitives.take(self.values, lines, 0), self.columns, 1)
+        levels = None if self.levels is None else self.levels[lines]
+        return Matrix(values=values, codes=codes, levels=levels)
+
+    def joined(self) -> Matrix:
+        """The same with equal neighbouring lines as one: values that the model does not tell apart."""
+        values = self.values
+        begins = values[1:, :COMPARED_CELLS] == values[:-1, :COMPARED_CELLS]
+        is_new = np.ones(len(values), dtype=np.bool_)
+        for line in 1 + np.flatnonzero(np.all(begins, axis=1)):
+            is_new[line] = not np.array_equal(values[line], values[line - 1])
+        if is_new.all():
+            return self
+        lines = np.flatnonzero(is_new)
+        line_of_value = np.cumsum(is_new) - 1
+        return Matrix(
+            values=cut_out(values, lines, np.arange(values.shape[1])),
+            codes=line_of_value[self.codes],
+        )
+
+
+def cut_out(values: FloatArray, lines: IntArray, columns: IntArray) -> FloatArray:
+    """Some lines and columns of an array: short lines in one call, long ones line by line."""
+    if len(columns) < LONG_LINE:
+        return np.asarray(values[np.ix_(lines, columns)])
+    result = np.empty((len(lines), len(columns)))
+    for number, line in enumerate(lines):
+        # "clip" writes into the result; the default mode would buffer it.
+        values[line].take(columns, out=result[number], mode="clip")
+    return result
+
+
+def read_cells(
+    values: Any, lines: IntArray, columns: IntArray, primitives: ArrayNamespace | None
+) -> FloatArray:
+    """The cells (lines[i], columns[i]) of an array, which may lie on a device."""
+    if primitives is None:
+        return np.asarray(values[lines, columns])
+    flat = primitives.xp.reshape(values, (-1,))
+    places = lines * values.shape[1] + columns
+    return primitives.host(primitives.take(flat, places, 0))
+
+
+def dense_numbers(codes: IntArray, count: int) -> tuple[IntArray, IntArray]:
+    """The codes below ``count`` that occur, ascending, and the place of each code among them."""
+    occurs = np.zeros(count, dtype=np.bool_)  # counting beats sorting
+    occurs[codes] = True
+    return np.flatnonzero(occurs), (np.cumsum(occurs) - 1)[codes]

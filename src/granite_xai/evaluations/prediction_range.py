@@ -1,0 +1,97 @@
+"""Sizes of predictions: which can be explained, and which the model gave."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from granite_xai.base.errors import InputError
+from granite_xai.base.typing import FloatArray
+from granite_xai.compute.primitives import ArrayNamespace
+
+# Disagreements are up to fourth powers of predictions: within these sizes they have all their digits.
+LARGEST_SIZE = 1e70
+SMALLEST_SIZE = 1e-70
+HOST_CELLS = 2**16  # evaluations looked at together
+DEVICE_CELLS = 2**26  # the same on a device
+
+
+def out_of_range(message: str) -> InputError:
+    """The refusal of predictions that cannot be squared, and squared again (N06)."""
+    return InputError(message, code="N06", argument="model", hint="Rescale the predictions.")
+
+
+def require_at_most(what: str, largest: float) -> None:
+    """Refuse predictions, or a target, of which the largest is too large (N06)."""
+    if largest > LARGEST_SIZE:
+        raise out_of_range(f"{what} {largest:.3g}; up to {LARGEST_SIZE:g} can be explained.")
+
+
+@dataclass(slots=True)
+class EvaluationRange:
+    """What the noise floor needs to know of all evaluations of an output.
+
+    Parameters
+    ----------
+    scale : float
+        Their largest size.
+    float32, integers : bool
+        Whether each is exactly a single-precision number, or a whole number.
+    changed : float
+        How much the model's answers for the same row differ.
+    others : tuple of EvaluationRange
+        Of further outputs.
+    """
+
+    scale: float = 0.0
+    float32: bool = True
+    integers: bool = True
+    changed: float = 0.0
+    others: tuple[EvaluationRange, ...] = ()
+
+    def see(self, values: Any, primitives: ArrayNamespace | None = None) -> Any:
+        """Take note of some evaluations and pass them on, unless they are too large (N06).
+
+        Parameters
+        ----------
+        values : array of any shape
+            On the host, or on the device of ``primitives``.
+        """
+        xp = np if primitives is None else primitives.xp
+        cells = HOST_CELLS if primitives is None else DEVICE_CELLS
+        flat = xp.reshape(values, (-1,))
+        for start in range(0, flat.shape[0], cells):
+            part = flat[start : min(start + cells, flat.shape[0])]
+            self.scale = max(self.scale, float(xp.max(xp.abs(part))))
+            require_at_most("predictions reach", self.scale)
+            self.float32 = self.float32 and bool(xp.all(_in_single_precision(part, xp) == part))
+            self.integers = self.integers and bool(xp.all(xp.round(part) == part))
+        return values
+
+    def require_sizeable(self) -> None:
+        """Refuse evaluations that are tiny in every output, though not all 0 (N06)."""
+        largest = max(self.scale, *(output.scale for output in self.others), 0.0)
+        if 0.0 < largest < SMALLEST_SIZE:
+            raise out_of_range(
+                f"no prediction is larger than {largest:.3g} in size; "
+                f"from {SMALLEST_SIZE:g} on they can be explained."
+            )
+
+    def note_change(self, answers: FloatArray, repeated: FloatArray) -> None:
+        """Take note of how much two answers for the same rows differ."""
+        self.changed = max(self.changed, float(np.max(np.abs(answers - repeated))))
+
+    @property
+    def single_precision(self) -> bool:
+        """Every value is exactly a float32, and not all are integers."""
+        return self.float32 and not self.integers
+
+
+def _in_single_precision(values: Any, xp: Any) -> Any:
+    """Values rounded to float32, as float64; what is beyond its range becomes infinite."""
+    if xp is not np:
+        return xp.astype(xp.astype(values, xp.float32), xp.float64)
+    with np.errstate(over="ignore"):
+        return values.astype(np.float32)

@@ -1,0 +1,183 @@
+"""Evaluations on a device: rows are recombined there, the model is asked there, its answers stay there."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from granite_xai.base.errors import GraniteError
+from granite_xai.base.typing import Coalition, IntArray
+from granite_xai.compute.compiled import device_faults
+from granite_xai.compute.primitives import Array, ArrayNamespace
+from granite_xai.evaluations.distinct_values import DistinctValues
+from granite_xai.models import DEFAULT_BATCH, Predictor
+from granite_xai.models.networks import number_matrix
+from granite_xai.models.predictor import Raised
+from granite_xai.tables import Table
+
+# Recombined rows asked about at a time, where the user sets no size: enough to keep a device busy.
+DEVICE_BATCH = 2**20
+COMPARED_ROWS = 64  # whose answers on the device and on the host are compared, at most
+# How far these may be apart, as a share of their size: beyond this the model is another one there.
+SAME_ANSWERS = 1e-5
+# Further libraries that a function may be written in; their arrays are shared, not copied.
+LIBRARIES = ("cupy", "jax.numpy")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ArrayExchange:
+    """How arrays reach the library in which a model is written, and come back."""
+
+    to_model: Callable[[Array], Any]
+    from_model: Callable[[Any], Array]
+
+
+def _as_it_is(values: Any) -> Any:
+    return values
+
+
+SAME_LIBRARY = ArrayExchange(to_model=_as_it_is, from_model=_as_it_is)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Resident:
+    """A table on a device, and a model that takes and returns arrays there.
+
+    Parameters
+    ----------
+    predictor : Predictor
+    table : Table
+    primitives : ArrayNamespace
+        Those of the device.
+    cells : array of shape (n_rows, n_columns)
+        The table's numbers on the device.
+    exchange : ArrayExchange
+    """
+
+    predictor: Predictor
+    table: Table
+    primitives: ArrayNamespace
+    cells: Array
+    exchange: ArrayExchange = SAME_LIBRARY
+
+    @property
+    def batch_size(self) -> int:
+        """Rows asked about at a time: more than on the host, unless the user sets a size."""
+        if self.predictor.batch_size == DEFAULT_BATCH:
+            return DEVICE_BATCH
+        return self.predictor.batch_size
+
+    def ask(self, rows: Array) -> Array | None:
+        """F of rows on the device, in double precision there; None where an answer is no number."""
+        return self.predictor.on_device(
+            self.exchange.to_model(rows),
+            rows.shape[0],
+            self.exchange.from_model,
+            self.primitives,
+        )
+
+    def predictions(self) -> Array:
+        """F of the table's own rows."""
+        no_value = np.zeros(self.table.n_rows, dtype=np.intp)
+        of_no_columns = DistinctValues(codes=no_value, representatives=no_value[:1])
+        return self.matrix(frozenset(), of_no_columns)[0, :]
+
+    def matrix(self, columns: Coalition, distinct: DistinctValues) -> Array:
+        """``E_S[u, n] = F(value u on S, row n elsewhere)``, shape (U, n), on the device."""
+        xp = self.primitives.xp
+        n_rows = self.table.n_rows
+        is_replaced = np.isin(np.arange(self.table.n_columns), sorted(columns))
+        replaced = self.primitives.flags(is_replaced)[None, None, :]
+        values_at_once = max(1, self.batch_size // n_rows)
+        parts = []
+        with device_faults(self.primitives):
+            for start in range(0, len(distinct), values_at_once):
+                donors = distinct.representatives[start : start + values_at_once]
+                donor_cells = self.primitives.take(self.cells, donors, 0)[:, None, :]
+                hybrids = xp.where(replaced, donor_cells, self.cells[None, :, :])
+                rows = xp.reshape(hybrids, (-1, hybrids.shape[2]))
+                answers = self._require_numbers(rows, donors, columns)
+                parts.append(xp.reshape(answers, (-1, n_rows)))
+            return parts[0] if len(parts) == 1 else xp.concat(parts, axis=0)
+
+    def _require_numbers(self, rows: Array, donors: IntArray, columns: Coalition) -> Array:
+        """The answers for recombined rows, if they are numbers.
+
+        Otherwise the host is asked about the same rows, and says which are at fault.
+        """
+        cause = None
+        answers = None
+        try:
+            answers = self.ask(rows)
+        except Raised as raised:
+            cause = raised.cause
+        if answers is not None:
+            return answers
+        base = np.tile(np.arange(self.table.n_rows), len(donors))
+        self.predictor.recombined(
+            self.table, base, self.table, np.repeat(donors, self.table.n_rows), sorted(columns)
+        )
+        raise cause or RuntimeError(
+            "the model's answers there are no numbers, those on the host are"
+        )
+
+
+def find_resident(
+    predictor: Predictor, table: Table, primitives: ArrayNamespace | None
+) -> Resident | None:
+    """The model on a device; None where it is asked on the host.
+
+    A module lives where its parameters are. A function is tried with a few rows of the device, in each
+    of the array libraries that are loaded: it is at home there if it answers with an array of the same
+    library and with the host's numbers.
+    """
+    if primitives is None:
+        return None
+    kind = predictor.model_output
+    if kind.is_module:
+        cells = kind.prepare(table.native)
+        if _device_type(cells) != _device_type(primitives):
+            return None
+        return Resident(predictor, table, primitives, cells)
+    if not kind.is_function:
+        return None
+    try:
+        cells = primitives.array(number_matrix(table.native, "the device"))
+    except GraniteError:  # text or dates: no matter for a device
+        return None
+    exchanges = [SAME_LIBRARY]
+    exchanges += [_shared_with(sys.modules[name]) for name in LIBRARIES if name in sys.modules]
+    for exchange in exchanges:
+        resident = Resident(predictor, table, primitives, cells, exchange)
+        if _answers_as_on_host(resident):
+            return resident
+    return None
+
+
+def _device_type(holder: Any) -> str | None:
+    return getattr(holder.device, "type", None)
+
+
+def _answers_as_on_host(resident: Resident) -> bool:
+    """Whether a function answers there as on the host; whatever it raises says that it does not."""
+    few = resident.table.take(np.arange(min(COMPARED_ROWS, resident.table.n_rows)))
+    try:
+        on_device = resident.ask(resident.cells[: few.n_rows, :])
+    except Exception:  # a function of frames or of NumPy can fail in any way
+        return False
+    if on_device is None:
+        return False
+    on_host = resident.predictor.on_rows(few)
+    differences = np.abs(resident.primitives.host(on_device) - on_host)
+    return bool(np.all(differences <= SAME_ANSWERS * np.max(np.abs(on_host))))
+
+
+def _shared_with(library: Any) -> ArrayExchange:
+    """Arrays of another library in the same memory."""
+    from torch.utils.dlpack import from_dlpack
+
+    return ArrayExchange(to_model=library.from_dlpack, from_model=from_dlpack)

@@ -1,0 +1,46 @@
+"""The bin of each row of a node."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from granite_xai.base.typing import IntArray
+from granite_xai.evaluations.matrix import dense_numbers
+
+
+@dataclass(frozen=True, eq=False)
+class Bins:
+    """The bin of each row: numbers from 0, each of which occurs.
+
+    Parameters
+    ----------
+    numbers : array of shape (n,)
+    """
+
+    numbers: IntArray
+
+    @classmethod
+    def of(cls, bins: IntArray) -> Bins:
+        """Bins from any numbers."""
+        return cls(np.unique(bins, return_inverse=True)[1].reshape(-1))
+
+    @cached_property
+    def single(self) -> bool:
+        """Whether all rows share one bin."""
+        return not self.numbers.any()
+
+    @cached_property
+    def blocks(self) -> list[IntArray]:
+        """The rows of each bin, ascending."""
+        counts = np.bincount(self.numbers)
+        keys = self.numbers
+        if len(counts) <= 2**16:
+            keys = keys.astype(np.uint16)  # NumPy sorts these by radix
+        return np.split(np.argsort(keys, kind="stable"), np.cumsum(counts)[:-1])
+
+    def restrict(self, rows: IntArray) -> Bins:
+        """Only these rows."""
+        return Bins(dense_numbers(self.numbers[rows], int(self.numbers.max()) + 1)[1])
