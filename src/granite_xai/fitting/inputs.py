@@ -40,9 +40,11 @@ from granite_xai.explanation.resolved import ResolvedExplainer
 from granite_xai.fitting import options
 from granite_xai.fitting.cost import Price, plan_facts, price
 from granite_xai.fitting.new_rows import (
+    Judgement,
     NewRows,
     evaluate_rows,
-    fitting_estimate,
+    judge_by_held_out_rows,
+    judge_by_search_rows,
     rows_by_region,
     without_clusters,
 )
@@ -66,7 +68,7 @@ from granite_xai.fitting.rows import (
     held_out_share,
     numbered_by_first_row,
 )
-from granite_xai.inference.estimate import LEAST_HELD_OUT, Estimate, drawn
+from granite_xai.inference.estimate import LEAST_HELD_OUT, drawn
 from granite_xai.inference.path import Path
 from granite_xai.inference.replicates import Confidence
 from granite_xai.inference.stability import (
@@ -613,27 +615,47 @@ def _within_seconds(
 
 
 def _judged(opened: OpenInputs, found: FitRun, choice: RowChoice) -> FitRun:
-    """With what the held-out rows say, or without any the fitting rows; as it is without a confidence level."""
-    if opened.confidence is None:
-        return found
-    others = opened.given if len(choice.held_out) == 0 else opened.everyone.take(choice.held_out)
-    runs, seen = {None: found, **found.outputs}, None
+    """With what the held-out rows say of the regions, or without any the rows that searched."""
+    others = opened.given
+    if len(choice.held_out):
+        others = opened.everyone.take(choice.held_out)
     with found.inputs.diagnostics.stage("estimate"):
-        for k, (name, run) in enumerate(runs.items(), -1):
-            known, asked = run.result, run.inputs
-            if others is None:
-                judged: Estimate | None = fitting_estimate(run, asked.clusters)
-            else:
-                y = others.y if k < 0 or others.y is None else others.y[:, k]
-                new = NewRows(
-                    known, Route(asked.predictor, others.table), y, asked.resources, others.weights
-                )
-                seen = seen or new.observe(both_sides(known.comparisons))  # the model is asked once
-                told = (known.partition.apply(others.table), others.clusters, "held-out")
-                judged = evaluate_rows(new, *told, seen if k < 0 else seen.of_output(k)).estimate
-            runs[name] = run._replace(result=replace(known, estimate=judged))
-    joint, results = runs.pop(None), {name: run.result for name, run in runs.items()}
+        if others is None or opened.confidence is None:
+            joint = _with_judgement(found, judge_by_search_rows(found))
+            runs = {
+                name: _with_judgement(run, judge_by_search_rows(run))
+                for name, run in found.outputs.items()
+            }
+        else:
+            new = _held_out(found, others, others.y)
+            observed = new.observe(both_sides(found.result.comparisons))  # the model is asked once
+            regions = found.result.partition.apply(others.table)
+            judgement = judge_by_held_out_rows(new, regions, others.clusters, observed)
+            joint = _with_judgement(found, judgement)
+            runs = {}
+            for k, (name, run) in enumerate(found.outputs.items()):
+                new = _held_out(run, others, None if others.y is None else others.y[:, k])
+                of_output = observed.of_output(k)
+                judgement = judge_by_held_out_rows(new, regions, others.clusters, of_output)
+                runs[name] = _with_judgement(run, judgement)
+    results = {name: run.result for name, run in runs.items()}
     return joint._replace(result=replace(joint.result, outputs=results), outputs=runs)
+
+
+def _held_out(run: FitRun, others: Rows, y: FloatArray | None) -> NewRows:
+    """Held-out rows as a fit is asked about them."""
+    return NewRows(
+        fitted=run.result,
+        route=Route(run.inputs.predictor, others.table),
+        y=y,
+        resources=run.inputs.resources,
+        weights=others.weights,
+    )
+
+
+def _with_judgement(run: FitRun, judgement: Judgement) -> FitRun:
+    result = replace(run.result, estimate=judgement.estimate, nodes=judgement.nodes)
+    return run._replace(result=result)
 
 
 def kept_run(g: Any, what: str, argument: str, hint: str) -> FitRun:

@@ -33,7 +33,16 @@ from granite_xai.explanation.masking.fitted import FittedMaskings
 from granite_xai.explanation.resolved import ResolvedExplainer
 from granite_xai.explanation.result import Explanation, Part
 from granite_xai.fitting.pipeline import FitResult, FitRun
-from granite_xai.inference.estimate import Estimate, Sample, drawn, estimate, rows_needed
+from granite_xai.inference.estimate import (
+    Estimate,
+    MeasuredQuestion,
+    Sample,
+    drawn,
+    estimate,
+    measure_regions,
+    rows_needed,
+)
+from granite_xai.inference.node_figures import NodeFigures, node_figures
 from granite_xai.inference.replicates import Confidence
 from granite_xai.models.target import read_clusters, read_weights
 from granite_xai.surrogate.curves import in_unit_interval
@@ -240,47 +249,203 @@ def rows_by_region(regions: IntArray) -> Iterator[tuple[int, IntArray]]:
     )
 
 
-def evaluate_rows(
-    new: NewRows,
-    regions: IntArray,
-    clusters: IntArray | None = None,
-    kind: str = "given",
-    seen: Any = None,
-) -> Evaluation:
-    """Measure the regions on other rows (C17); with a confidence level, also corrected for chance and its interval."""
-    fitted, table = new.fitted, new.route.table
+class JudgingRows(NamedTuple):
+    """Rows that judge a partition: all of them, and those of each region."""
+
+    everywhere: Sample
+    by_region: list[Sample | None]  # None: no row is there
+    regions: IntArray  # (n_rows,) region of each row
+    clusters: IntArray  # (n_rows,) number of the cluster of each row
+
+    def measured(self, seed: int) -> list[MeasuredQuestion]:
+        """Every question on all rows and in every region, under signed pairs of weights."""
+        drawn = signs(self.clusters, seed)
+        return measure_regions(self.everywhere, self.by_region, drawn)
+
+
+class Judgement(NamedTuple):
+    """What some rows say of a partition."""
+
+    estimate: Estimate | None  # None: there is no confidence level
+    nodes: tuple[NodeFigures, ...]  # one for each question
+
+
+def observe_regions(
+    new: NewRows, regions: IntArray, clusters: IntArray | None, observed: Observation
+) -> JudgingRows:
+    """Other rows and those of each region.
+
+    Parameters
+    ----------
+    new : NewRows
+    regions : array of shape (n_rows,)
+        Region of each row.
+    clusters : array of shape (n_rows,), optional
+        Number of the cluster of each row; None: every row is one.
+    observed : Observation
+        What is known of all rows.
+    """
+    fitted = new.fitted
     sides = both_sides(fitted.comparisons)
-    observed: Observation = seen or new.observe(sides)  # what is known already
-    everywhere, questions = observed.evaluations, observed.questions(fitted.comparisons)
-    with one_blas_thread():
-        objective = _scaled(fitted, questions, everywhere)
-        total, losses = objective.on(everywhere), _losses_by_row(questions, objective, everywhere)
-    counts = np.bincount(regions, minlength=len(fitted.partition))
-    regional, by_region = np.zeros(len(counts)), np.full(len(counts), np.nan)
-    if losses is not None:
-        by_region[:] = np.bincount(regions, weights=losses, minlength=len(counts))
-    samples: list[Sample | None] = [None] * len(counts)
+    everyone = np.arange(len(regions))
+    by_region: list[Sample | None] = [None] * len(fitted.partition)
     for region, rows in rows_by_region(regions):
         inside = new.inside(region, rows, sides, observed)
-        samples[region] = here = Sample(
-            inside.questions(fitted.comparisons), inside.evaluations, rows
+        by_region[region] = Sample(
+            questions=inside.questions(fitted.comparisons),
+            evaluations=inside.evaluations,
+            rows=rows,
         )
-        with one_blas_thread():
-            regional[region] = replace(objective, comparisons=here.questions).on(here.evaluations)
+    return JudgingRows(
+        everywhere=Sample(
+            questions=observed.questions(fitted.comparisons),
+            evaluations=observed.evaluations,
+            rows=everyone,
+        ),
+        by_region=by_region,
+        regions=regions,
+        clusters=everyone if clusters is None else clusters,
+    )
+
+
+def evaluate_rows(
+    new: NewRows, regions: IntArray, clusters: IntArray | None = None, kind: str = "given"
+) -> Evaluation:
+    """Measure the regions on other rows (C17); with a confidence level, also corrected for chance.
+
+    Parameters
+    ----------
+    new : NewRows
+    regions : array of shape (n_rows,)
+        Region of each row.
+    clusters : array of shape (n_rows,), optional
+        Number of the cluster of each row; None: every row is one.
+    kind : "given" or "fitting"
+        Whether these are other rows, or those that chose the regions.
+    """
+    fitted = new.fitted
+    table = new.route.table
+    observed = new.observe(both_sides(fitted.comparisons))
+    judging = observe_regions(new, regions, clusters, observed)
+    everywhere, questions = judging.everywhere.evaluations, judging.everywhere.questions
+    counts = np.bincount(regions, minlength=len(fitted.partition))
+    regional = np.zeros(len(counts))
+    by_region = np.full(len(counts), np.nan)
+    with one_blas_thread():
+        objective = _scaled(fitted, questions, everywhere)
+        total = objective.on(everywhere)
+        losses = _losses_by_row(questions, objective, everywhere)
+        if losses is not None:
+            by_region[:] = np.bincount(regions, weights=losses, minlength=len(counts))
+        for region, sample in enumerate(judging.by_region):
+            if sample is not None:
+                inside = replace(objective, comparisons=sample.questions)
+                regional[region] = inside.on(sample.evaluations)
     judged = None
     if fitted.confidence is not None:
-        everyone = Sample(questions, everywhere, np.arange(table.n_rows))
-        answers = [
-            (each.predictions + each.offset, each.weights)
-            for each in everywhere.outputs or (everywhere,)
-        ]
-        told = partial(_fidelities, new, regions, answers)
-        later = Deferred(told, now=fitted.additive.is_computed)
-        judged = _judged(fitted, everyone, samples, clusters, rows=kind, fidelities=later)
-    rules = tuple(str(rule) for rule in fitted.partition.rules)
-    figures = (regional, by_region, float(regional.sum()), total)
+        fidelities = _fidelities_later(new, judging)
+        with one_blas_thread():
+            measured = judging.measured(fitted.confidence.seed)
+            judged = _estimate(fitted, judging, measured, kind, fidelities)
     return Evaluation(
-        rules, tuple(counts.tolist()), *figures, table, not objective.factors.any(), judged
+        rules=tuple(str(rule) for rule in fitted.partition.rules),
+        counts=tuple(counts.tolist()),
+        regional=regional,
+        by_region=by_region,
+        disagreement=float(regional.sum()),
+        global_disagreement=total,
+        table=table,
+        below_noise_floor=not objective.factors.any(),
+        estimate=judged,
+    )
+
+
+def judge_by_held_out_rows(
+    new: NewRows, regions: IntArray, clusters: IntArray, observed: Observation
+) -> Judgement:
+    """What held-out rows say of the regions, and of every node above them.
+
+    Parameters are those of `observe_regions`; the fit has a confidence level.
+    """
+    judging = observe_regions(new, regions, clusters, observed)
+    return _judgement(new.fitted, judging, "held-out", _fidelities_later(new, judging))
+
+
+def judge_by_search_rows(run: FitRun) -> Judgement:
+    """What the rows that searched say, without chance; no interval, since they chose the regions."""
+    fitted = run.result
+    evaluations = run.evaluations
+    by_region: list[Sample | None] = [None] * len(fitted.partition)
+    for region, rows in rows_by_region(fitted.regions):
+        by_region[region] = Sample(
+            questions=fitted.comparisons, evaluations=evaluations.restrict(rows), rows=rows
+        )
+    judging = JudgingRows(
+        everywhere=Sample(
+            questions=fitted.comparisons,
+            evaluations=evaluations,
+            rows=np.arange(evaluations.n_rows),
+        ),
+        by_region=by_region,
+        regions=fitted.regions,
+        clusters=run.inputs.clusters,
+    )
+    additive = fitted.additive
+    fidelities = Deferred(
+        lambda: (additive.value.fidelity, additive.value.global_fidelity), now=additive.is_computed
+    )
+    return _judgement(fitted, judging, "fitting", fidelities)
+
+
+def _judgement(
+    fitted: FitResult,
+    judging: JudgingRows,
+    kind: str,
+    fidelities: Deferred[tuple[float, float]],
+) -> Judgement:
+    """The estimate and the figures of all nodes; what chance adds is told by the same signed pairs."""
+    drawn = None
+    measured: list[MeasuredQuestion] = []
+    judged = None
+    with one_blas_thread():
+        if fitted.confidence is not None:
+            drawn = signs(judging.clusters, fitted.confidence.seed)
+            measured = judging.measured(fitted.confidence.seed)
+            judged = _estimate(fitted, judging, measured, kind, fidelities)
+        nodes = node_figures(
+            fitted.partition,
+            judging.regions,
+            judging.everywhere,
+            judging.by_region,
+            rows="search" if kind == "fitting" else kind,
+            drawn=drawn,
+            measured=measured,
+            # The baseline of a region is one of its search rows: nodes above regions have none.
+            measures_inner=kind == "fitting" or not fitted.centres,
+        )
+    return Judgement(estimate=judged, nodes=nodes)
+
+
+def _estimate(
+    fitted: FitResult,
+    judging: JudgingRows,
+    measured: Sequence[MeasuredQuestion],
+    kind: str,
+    fidelities: Deferred[tuple[float, float]],
+) -> Estimate:
+    if fitted.confidence is None:
+        raise ValueError("there is no confidence level")
+    return estimate(
+        judging.everywhere,
+        judging.by_region,
+        measured,
+        weights=fitted.question_weights,
+        floors=fitted.floors,
+        confidence=fitted.confidence,
+        clusters=judging.clusters,
+        rules=[str(rule) for rule in fitted.partition.rules],
+        rows=kind,
+        fidelities=fidelities,
     )
 
 
@@ -290,40 +455,14 @@ def without_clusters(remedy: str) -> str:
     return text + f"the interval is too narrow where rows belong together. Pass {remedy}."
 
 
-def fitting_estimate(found: FitRun, clusters: IntArray) -> Estimate:
-    """What the fitting rows say, corrected for chance; without an interval, since they chose the regions."""
-    fitted, evaluations = found.result, found.evaluations
-    everyone = Sample(fitted.comparisons, evaluations, np.arange(evaluations.n_rows))
-    by_region = rows_by_region(fitted.regions)
-    regions = [
-        Sample(fitted.comparisons, evaluations.restrict(rows), rows) for _, rows in by_region
+def _fidelities_later(new: NewRows, judging: JudgingRows) -> Deferred[tuple[float, float]]:
+    """Share described on other rows: now where the surrogate is known, otherwise when it is read."""
+    evaluations = judging.everywhere.evaluations
+    answers = [
+        (output.predictions + output.offset, output.weights) for output in evaluations.outputs
     ]
-    known = fitted.additive
-    fidelities = Deferred(
-        lambda: (known.value.fidelity, known.value.global_fidelity), now=known.is_computed
-    )
-    return _judged(fitted, everyone, regions, clusters, rows="fitting", fidelities=fidelities)
-
-
-def _judged(
-    fitted: FitResult,
-    everyone: Sample,
-    regions: Sequence[Sample | None],
-    clusters: IntArray | None,
-    **told: Any,
-) -> Estimate:
-    if fitted.confidence is None:
-        raise ValueError("there is no confidence level")
-    together = np.arange(len(everyone.rows)) if clusters is None else clusters
-    how = {
-        "weights": fitted.question_weights,
-        "floors": fitted.floors,
-        "confidence": fitted.confidence,
-        **told,
-    }
-    with one_blas_thread():
-        rules = [str(rule) for rule in fitted.partition.rules]
-        return estimate(everyone, regions, clusters=together, rules=rules, **how)
+    compute = partial(_fidelities, new, judging.regions, answers)
+    return Deferred(compute, now=new.fitted.additive.is_computed)
 
 
 def _fidelities(new: NewRows, regions: IntArray, answers: Sequence[Any]) -> tuple[float, float]:

@@ -39,6 +39,7 @@ from granite_xai.fitting.checks import (
     order_of,
 )
 from granite_xai.inference.estimate import Estimate
+from granite_xai.inference.node_figures import NodeFigures
 from granite_xai.inference.path import Path, path_of
 from granite_xai.inference.replicates import Chance, ChanceRule, Confidence, Replicates
 from granite_xai.inference.stability import Stability
@@ -138,6 +139,7 @@ class FitResult:
     )
     learned: Mapping[str, Any] = field(default_factory=dict)
     values: LearnedValues | None = None  # that stood for a column; None: no pilot chose any
+    nodes: tuple[NodeFigures, ...] = ()  # of each question; older files do not hold them
     fingerprint: object = None
     outputs: Mapping[Any, FitResult] = field(
         default_factory=dict

@@ -7,7 +7,8 @@ their sum how far it is biased. No model is asked.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -18,13 +19,12 @@ from granite_xai.base.printable import Printable
 from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.base.wording import ALL_ROWS, count, percent
 from granite_xai.disagreement.disagreement import ResolvedQuestion
-from granite_xai.engine.splits import PAIRS, STEP, Splits, signed_lines, signs, slopes
+from granite_xai.engine.splits import STEP, Splits, signed_lines, slopes
 from granite_xai.evaluations.evaluations import Evaluations
 from granite_xai.inference.replicates import FEWEST_CLUSTERS, Confidence, mean_excess
 from granite_xai.tables import frame
 
 MATERIAL = 0.9  # share of the model from which one curve a column is said to tell most of it
-_FIGURES = ("plug_in", "chance", "corrected", "low", "high")
 
 
 class Sample(NamedTuple):
@@ -36,13 +36,33 @@ class Sample(NamedTuple):
 
 
 class Perturbed(NamedTuple):
-    """A question on some rows: its figures, and how they move with the weights."""
+    """A question on the rows of a region: its figures, and how they move with the weights.
 
-    plug_in: float
+    Sets are the features (or groups, or pairs) whose gaps the question adds up; pairs are the P
+    signed pairs of weights.
+    """
+
+    plug_in_by_set: FloatArray  # (S,) R as measured
     level: float  # what chance adds where the true gaps are 0
-    corrected: float
-    moved: FloatArray  # (2, P) float: R under both weights of every pair
-    mass: FloatArray  # (2, P) float: weight of the rows under both
+    corrected_by_set: FloatArray  # (S,) R without what chance adds; may be negative
+    moved: FloatArray  # (2, P) R under both weights of every pair
+    mass: FloatArray  # (2, P) weight of the rows under both
+
+    @property
+    def plug_in(self) -> float:
+        """R as measured, all sets together."""
+        return float(self.plug_in_by_set.sum())
+
+    @property
+    def corrected(self) -> float:
+        """R without what chance adds, all sets together; may be negative."""
+        return float(self.corrected_by_set.sum())
+
+    @property
+    def standard_error(self) -> float:
+        """How far R varies with the sample."""
+        slopes_of_pairs = (self.moved[0] - self.moved[1]) / (2 * STEP)
+        return float(np.sqrt(np.mean(np.square(slopes_of_pairs))))
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,32 +204,117 @@ class Estimate(Printable):
 
 
 def perturbed(question: ResolvedQuestion, evaluations: Evaluations, drawn: FloatArray) -> Perturbed:
-    """One question on the rows of a region, under the signs of these rows."""
-    lines, loss, half = signed_lines(drawn, evaluations.weights), question.loss, 1 + len(drawn)
-    gaps = question.gap_values(
-        evaluations, Splits.weighted(lines, evaluations.weights, evaluations.primitives)
-    )
-    mass = lines.sum(axis=1)
-    moved, level, corrected, shares = np.zeros(len(lines)), 0.0, 0.0, lines[0] / mass[0]
+    """One question on the rows of a region, under signed pairs of weights (page 7.2).
+
+    Parameters
+    ----------
+    question : ResolvedQuestion
+    evaluations : Evaluations
+        Of the rows of the region.
+    drawn : array of shape (n_pairs, n_rows)
+        Signs of these rows.
+    """
+    lines = signed_lines(drawn, evaluations.weights)  # (1 + 2 P, n)
+    splits = Splits.weighted(lines, evaluations.weights, evaluations.primitives)
+    gaps = question.gap_values(evaluations, splits)
     if question.first.behavior.per_row:
-        for gap, cells in zip(gaps, question.cell_sizes(evaluations), strict=True):
-            moved += np.einsum("kn,kn->k", loss(gap), lines) / mass
-            away = slopes(gap, cells)
-            level += float(loss(away).mean(axis=0) @ shares)
-            corrected += float((loss(gap[0]) - mean_excess(loss, gap[0], away)) @ shares)
-    else:
-        found = np.stack([gap[:, 0] for gap in gaps], axis=1)
-        moved, away = loss(found).sum(axis=1), slopes(found, evaluations.n_rows)
-        bias = (found[1:half] + found[half:] - 2 * found[0]).mean(axis=0) / (2 * STEP**2)
-        level = float(loss(away).sum(axis=1).mean())
-        corrected = float((loss(found[0] - bias) - mean_excess(loss, found[0] - bias, away)).sum())
-    both = (np.stack([each[1:half], each[half:]]) for each in (moved, mass))
-    return Perturbed(float(moved[0]), level, corrected, *both)
+        return _perturbed_rows(question, evaluations, lines, gaps)
+    by_set = np.stack([gap[:, 0] for gap in gaps], axis=1)  # (1 + 2 P, S)
+    return _perturbed_regions(question, evaluations.n_rows, lines, by_set)
+
+
+def _perturbed_rows(
+    question: ResolvedQuestion,
+    evaluations: Evaluations,
+    lines: FloatArray,
+    gaps: Iterable[FloatArray],
+) -> Perturbed:
+    """Of a question with a gap at every row."""
+    loss = question.loss
+    mass = lines.sum(axis=1)
+    shares = lines[0] / mass[0]
+    moved = np.zeros(len(lines))
+    level = 0.0
+    plug_in_by_set = list[float]()
+    corrected_by_set = list[float]()
+    for gap, cells in zip(gaps, question.cell_sizes(evaluations), strict=True):
+        by_line = np.einsum("kn,kn->k", loss(gap), lines) / mass
+        moved += by_line
+        away = slopes(gap, cells)  # (P, n)
+        level += float(loss(away).mean(axis=0) @ shares)
+        without_chance = loss(gap[0]) - mean_excess(loss, gap[0], away)
+        plug_in_by_set.append(float(by_line[0]))
+        corrected_by_set.append(float(without_chance @ shares))
+    return Perturbed(
+        plug_in_by_set=np.array(plug_in_by_set),
+        level=level,
+        corrected_by_set=np.array(corrected_by_set),
+        moved=_pairs(moved),
+        mass=_pairs(mass),
+    )
+
+
+def _perturbed_regions(
+    question: ResolvedQuestion, n_rows: int, lines: FloatArray, gaps: FloatArray
+) -> Perturbed:
+    """Of a question with one gap a region and set, (1 + 2 P, S); their bias is taken off first."""
+    loss = question.loss
+    with_signs, against_signs = _pairs(gaps)
+    bias = (with_signs + against_signs - 2 * gaps[0]).mean(axis=0) / (2 * STEP**2)
+    unbiased = gaps[0] - bias
+    away = slopes(gaps, n_rows)  # (P, S)
+    return Perturbed(
+        plug_in_by_set=loss(gaps[0]),
+        level=float(loss(away).sum(axis=1).mean()),
+        corrected_by_set=loss(unbiased) - mean_excess(loss, unbiased, away),
+        moved=_pairs(loss(gaps).sum(axis=1)),
+        mass=_pairs(lines.sum(axis=1)),
+    )
+
+
+def _pairs(values: FloatArray) -> FloatArray:
+    """Values under every signed pair of weights, (2, P, ...), from those of all lines, (1 + 2 P, ...)."""
+    half = 1 + (len(values) - 1) // 2
+    return np.stack([values[1:half], values[half:]])
+
+
+class MeasuredQuestion(NamedTuple):
+    """One question on all rows and in every region; None for a region without rows."""
+
+    whole: Perturbed
+    regions: list[Perturbed | None]
+
+
+def measure_regions(
+    everywhere: Sample, regions: Sequence[Sample | None], drawn: FloatArray
+) -> list[MeasuredQuestion]:
+    """Every question on all rows and in every region.
+
+    Parameters
+    ----------
+    everywhere, regions : Sample
+        All rows, and those of each region; None where it has none.
+    drawn : array of shape (n_pairs, n_rows)
+        Signs of all rows.
+    """
+    measured = []
+    for number, question in enumerate(everywhere.questions):
+        whole = perturbed(question, everywhere.evaluations, drawn[:, everywhere.rows])
+        parts = list[Perturbed | None]()
+        for sample in regions:
+            part = None
+            if sample is not None:
+                signs_here = drawn[:, sample.rows]
+                part = perturbed(sample.questions[number], sample.evaluations, signs_here)
+            parts.append(part)
+        measured.append(MeasuredQuestion(whole=whole, regions=parts))
+    return measured
 
 
 def estimate(
     everywhere: Sample,
     regions: Sequence[Sample | None],
+    measured: Sequence[MeasuredQuestion],
     *,
     weights: Sequence[float],
     floors: FloatArray,
@@ -219,89 +324,199 @@ def estimate(
     rows: str,
     fidelities: Deferred[tuple[float, float]],
 ) -> Estimate:
-    """Measure a fixed partition on some rows, whose regions may be empty (None); ``weights`` are of the questions."""
-    unknown, drawn = float("nan"), signs(clusters, confidence.seed)
+    """What a fixed partition leaves on some rows.
+
+    Parameters
+    ----------
+    everywhere, regions : Sample
+        All rows, and those of each region; None where it has none.
+    measured : sequence of MeasuredQuestion
+        What `measure_regions` says of them.
+    weights, floors : sequences of n_questions numbers
+        Weight and noise floor of each question.
+    confidence : Confidence
+    clusters : array of shape (n_rows,)
+        Number of the cluster of each row.
+    rules : sequence of str
+        Of the regions.
+    rows : "held-out", "given" or "fitting"
+        Which rows these are; those that chose the regions ("fitting") give no interval.
+    fidelities : Deferred
+        Share that curves describe, with regions and without.
+    """
     n_clusters = len(np.unique(clusters))
+    quantile = math.nan if rows == "fitting" else confidence.quantile(n_clusters)
     root = confidence.replicates(clusters).chance(*everywhere)
-    counts = np.where(root.exceeded(floors), np.asarray(weights, dtype=np.float64), 0.0)
-    counts = counts / (counts.sum() or 1.0)
-    share, slope, chance, lines = 0.0, np.zeros(PAIRS), 0.0, list[EstimateLine]()
-    quantile = unknown if rows == "fitting" else confidence.quantile(n_clusters)
-    for q, question in enumerate(everywhere.questions):
-        whole = perturbed(question, everywhere.evaluations, drawn[:, everywhere.rows])
-        parts = [
-            each and perturbed(each.questions[q], each.evaluations, drawn[:, each.rows])
-            for each in regions
-        ]
-        named = zip([whole, *parts], [everywhere, *regions], [ALL_ROWS, *rules], strict=True)
-        for at, (part, sample, rule) in enumerate(named, start=-1):
-            figures = (unknown,) * 5
-            if part and sample:
+    below_noise_floor = bool(np.all(root.plug_in <= floors))
+    question_shares = np.where(root.exceeded(floors), np.asarray(weights, dtype=np.float64), 0.0)
+    question_shares = question_shares / (question_shares.sum() or 1.0)
+    lines = list[EstimateLine]()
+    for question, figures in zip(everywhere.questions, measured, strict=True):
+        label = question.question.label
+        parts = zip(
+            [everywhere, *regions],
+            [figures.whole, *figures.regions],
+            [ALL_ROWS, *rules],
+            strict=True,
+        )
+        for region, (sample, part, rule) in enumerate(parts, start=-1):
+            inside = math.nan
+            if sample is not None and not math.isnan(quantile):
                 inside = confidence.quantile(len(np.unique(clusters[sample.rows])))
-                figures = _figures(part, unknown if np.isnan(quantile) else inside)
-            lines.append(
-                EstimateLine(
-                    question.question.label, at, rule, len(sample.rows) if sample else 0, *figures
-                )
-            )
-        if counts[q]:
-            own, moves = _share(whole, [part for part in parts if part])
-            share, slope = share + counts[q] * own, slope + counts[q] * moves
-            chance += counts[q] * whole.level / whole.plug_in
-    shown, below = bool(counts.any()), bool(np.all(root.plug_in <= floors))
-    disagreement = (float(shown),) * 3
-    if len(everywhere.questions) == 1:
-        disagreement = (lines[0].corrected, lines[0].low, lines[0].high)
-        chance = lines[0].chance / lines[0].plug_in if lines[0].plug_in > 0 else 0.0
-    error = float(np.sqrt(np.mean(slope**2))) if shown else unknown
-    remaining = max(share, 0.0) if shown else 0.0 if below else unknown
-    interval = interval_around(remaining, error, quantile) if shown else (unknown, unknown)
-    shares = (remaining, *interval, unknown if np.isnan(quantile) else error)
-    sizes = (0.0 if below else max(disagreement[0], 0.0), *disagreement[1:], chance)
+            lines.append(_line(label, region, rule, sample, part, inside))
+    left = _left(measured, question_shares, quantile, below_noise_floor)
+    total = _total(measured, question_shares, lines, below_noise_floor)
     return Estimate(
-        *shares,
-        *sizes,
-        rows,
-        len(everywhere.rows),
-        fidelities,
-        confidence.level,
-        below,
-        tuple(lines),
-        n_clusters,
+        remaining=left.remaining,
+        low=left.low,
+        high=left.high,
+        standard_error=left.standard_error,
+        disagreement=total.disagreement,
+        disagreement_low=total.low,
+        disagreement_high=total.high,
+        chance=total.chance,
+        rows=rows,
+        n_rows=len(everywhere.rows),
+        fidelities=fidelities,
+        confidence_level=confidence.level,
+        below_noise_floor=below_noise_floor,
+        lines=tuple(lines),
+        n_clusters=n_clusters,
     )
 
 
-def _share(whole: Perturbed, regions: Sequence[Perturbed]) -> tuple[float, FloatArray]:
-    """The share that the regions hold, and how it moves with each pair of weights."""
-    total = np.sum([each.mass for each in regions], axis=0)
-    share = sum(each.corrected * each.mass.mean() for each in regions) / (
-        np.mean(total) * whole.corrected
+class _Left(NamedTuple):
+    """Share of the disagreement that regions leave."""
+
+    remaining: float
+    low: float
+    high: float
+    standard_error: float
+
+
+class _Total(NamedTuple):
+    """The disagreement on all rows, and the part of it that chance would show."""
+
+    disagreement: float
+    low: float
+    high: float
+    chance: float
+
+
+def _left(
+    measured: Sequence[MeasuredQuestion],
+    question_shares: FloatArray,
+    quantile: float,
+    below_noise_floor: bool,
+) -> _Left:
+    """What all questions that show more than chance leave, by their shares."""
+    if not question_shares.any():
+        remaining = 0.0 if below_noise_floor else math.nan
+        return _Left(remaining=remaining, low=math.nan, high=math.nan, standard_error=math.nan)
+    share = 0.0
+    moves = np.zeros(measured[0].whole.moved.shape[1])  # (P,)
+    for counts, figures in zip(question_shares, measured, strict=True):
+        if counts:
+            of_question, moves_of_question = _share_left(figures)
+            share += counts * of_question
+            moves += counts * moves_of_question
+    remaining = max(share, 0.0)
+    error = float(np.sqrt(np.mean(np.square(moves))))
+    low, high = interval_around(remaining, error, quantile)
+    return _Left(
+        remaining=remaining,
+        low=low,
+        high=high,
+        standard_error=math.nan if math.isnan(quantile) else error,
     )
-    both = np.sum(
-        [each.mass / total * (each.moved - each.plug_in + each.corrected) for each in regions],
+
+
+def _share_left(figures: MeasuredQuestion) -> tuple[float, FloatArray]:
+    """The share that the regions hold, and how it moves with each pair of weights (page 7.2)."""
+    whole = figures.whole
+    regions = [part for part in figures.regions if part is not None]
+    mass = np.sum([part.mass for part in regions], axis=0)  # (2, P)
+    held = sum(part.corrected * part.mass.mean() for part in regions) / np.mean(mass)
+    share = held / whole.corrected
+    # What chance adds to a region stays as it is while the weights move.
+    moved = np.sum(
+        [part.mass / mass * (part.moved - part.plug_in + part.corrected) for part in regions],
         axis=0,
     )
-    moves = (both[0] - both[1] - share * (whole.moved[0] - whole.moved[1])) / (
-        2 * STEP * whole.corrected
-    )
+    moved_whole = whole.moved[0] - whole.moved[1]
+    moves = (moved[0] - moved[1] - share * moved_whole) / (2 * STEP * whole.corrected)
     return float(share), moves
 
 
-def _figures(each: Perturbed, normal: float) -> tuple[float, float, float, float, float]:
-    """Plug-in, chance, corrected, low and high."""
-    error = float(np.sqrt(np.mean(np.square((each.moved[0] - each.moved[1]) / (2 * STEP)))))
-    return each.plug_in, each.level, each.corrected, *interval_around(each.corrected, error, normal)
+def _total(
+    measured: Sequence[MeasuredQuestion],
+    question_shares: FloatArray,
+    lines: Sequence[EstimateLine],
+    below_noise_floor: bool,
+) -> _Total:
+    """In the units of a single question; in shares, 1.0, for several."""
+    if len(measured) == 1:
+        disagreement = lines[0].corrected
+        low = lines[0].low
+        high = lines[0].high
+        chance = lines[0].chance / lines[0].plug_in if lines[0].plug_in > 0 else 0.0
+    else:
+        disagreement = low = high = float(question_shares.any())
+        chance = 0.0
+        for counts, figures in zip(question_shares, measured, strict=True):
+            if counts:
+                chance += counts * figures.whole.level / figures.whole.plug_in
+    if below_noise_floor:
+        disagreement = 0.0
+    return _Total(disagreement=max(disagreement, 0.0), low=low, high=high, chance=float(chance))
 
 
-def interval_around(value: float, error: float, normal: float) -> tuple[float, float]:
-    """On a logarithmic scale where the value is more than two standard errors away from 0; never below 0."""
-    if value > 2 * error:
-        return float(value * np.exp(-normal * error / value)), float(
-            value * np.exp(normal * error / value)
+def _line(
+    question: str,
+    region: int,
+    rule: str,
+    sample: Sample | None,
+    part: Perturbed | None,
+    quantile: float,
+) -> EstimateLine:
+    """One question in one region, or on all rows; nothing is known where there are no rows."""
+    if sample is None or part is None:
+        return EstimateLine(
+            question=question,
+            region=region,
+            rule=rule,
+            n_samples=0,
+            plug_in=math.nan,
+            chance=math.nan,
+            corrected=math.nan,
+            low=math.nan,
+            high=math.nan,
         )
-    return max(0.0, value - normal * error) if not np.isnan(
-        normal
-    ) else normal, value + normal * error
+    low, high = interval_around(part.corrected, part.standard_error, quantile)
+    return EstimateLine(
+        question=question,
+        region=region,
+        rule=rule,
+        n_samples=len(sample.rows),
+        plug_in=part.plug_in,
+        chance=part.level,
+        corrected=part.corrected,
+        low=low,
+        high=high,
+    )
+
+
+def interval_around(value: float, error: float, quantile: float) -> tuple[float, float]:
+    """So many standard errors on both sides of a value that is never below 0.
+
+    On a logarithmic scale where the value is more than two standard errors away from 0.
+    """
+    if math.isnan(quantile):
+        return math.nan, math.nan
+    if value > 2 * error:
+        factor = float(np.exp(quantile * error / value))
+        return value / factor, value * factor
+    return max(0.0, value - quantile * error), value + quantile * error
 
 
 LEAST_HELD_OUT = 30  # rows that can judge regions: fewer are never held out
