@@ -204,7 +204,7 @@ class Estimate(Printable):
 
 
 def perturbed(question: ResolvedQuestion, evaluations: Evaluations, drawn: FloatArray) -> Perturbed:
-    """One question on the rows of a region, under signed pairs of weights (page 7.2).
+    """One question on the rows of a region, under signed pairs of weights.
 
     Parameters
     ----------
@@ -432,7 +432,7 @@ def _left(
 
 
 def _share_left(figures: MeasuredQuestion) -> tuple[float, FloatArray]:
-    """The share that the regions hold, and how it moves with each pair of weights (page 7.2)."""
+    """The share that the regions hold, and how it moves with each pair of weights."""
     whole = figures.whole
     regions = [part for part in figures.regions if part is not None]
     mass = np.sum([part.mass for part in regions], axis=0)  # (2, P)

@@ -1,6 +1,6 @@
 """NodeFigures: what every node of a tree says about its rows, feature by feature.
 
-Page 12 prints these beside the tree ("rows stray") and takes its first sentence from them: whose
+These stand beside the printed tree ("rows stray"), and its first sentence comes from them: whose
 heterogeneity a split removes. The rows are held out where any are; the model is not asked.
 """
 
@@ -50,7 +50,7 @@ class NodeFigure:
         Mean and standard deviation of the predictions of these rows; nan where there are none.
     heterogeneity : float
         How far rows stray from one curve per feature at this node: the root of the mean squared gap,
-        summed over features, without what chance adds (page 12), in units of the prediction. Of an
+        summed over features, without what chance adds, in units of the prediction. Of an
         importance question the root of the summed squared differences, in units of the importance.
         Losses other than the squared one: their mean. nan where no row is here.
     by_set : tuple of float
