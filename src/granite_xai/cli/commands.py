@@ -29,7 +29,7 @@ from granite_xai.cli.files import (
 )
 from granite_xai.compute.limits import size
 from granite_xai.disagreement.catalog import meaning
-from granite_xai.fitting.checks import cause
+from granite_xai.fitting.causes import cause
 
 _STORY = files("granite_xai.cli").joinpath("story.txt").read_text(encoding="utf-8").rstrip()
 

@@ -30,14 +30,10 @@ from granite_xai.explanation.influence import PlayersAndSets
 from granite_xai.explanation.interaction import Additive
 from granite_xai.explanation.masking.fitted import FittedMaskings, fit_reference
 from granite_xai.explanation.resolved import ResolvedExplainer
-from granite_xai.fitting.checks import (
-    causes,
-    grid_check,
-    in_words,
-    measure,
-    note_bins,
-    order_of,
-)
+from granite_xai.fitting.causes import causes
+from granite_xai.fitting.grid_check import grid_check, in_words
+from granite_xai.fitting.measuring import measure, order_of
+from granite_xai.fitting.thin_bins import note_bins
 from granite_xai.inference.estimate import Estimate
 from granite_xai.inference.node_figures import NodeFigures
 from granite_xai.inference.path import Path, path_of
@@ -208,19 +204,27 @@ def run(inputs: FitInputs, meter: Meter) -> FitRun:
         )
         extent.require_sizeable()
     if evaluations.snapped and inputs.cells is None:
-        limits = inputs.resources, asked.checked, inputs.seed
         note = grid_check(
-            inputs.comparisons, inputs.route, evaluations, reference, limits, inputs.y
+            inputs.comparisons,
+            inputs.route,
+            evaluations,
+            reference,
+            resources=inputs.resources,
+            n_rows=asked.checked,
+            seed=inputs.seed,
+            y=inputs.y,
         )
         record.note("max_grid", note)
         record.remember(in_words(note))
     with record.stage("search"), one_blas_thread():
-        single, jobs = (
-            inputs.predictor.native_float32,
-            1 if evaluations.primitives else resolve_jobs(inputs.n_jobs),
-        )
         roots, floors, error = measure(
-            inputs.comparisons, evaluations, extent, probed, single, jobs, record
+            inputs.comparisons,
+            evaluations,
+            extent,
+            probed,
+            is_single_precision=inputs.predictor.native_float32,
+            n_jobs=1 if evaluations.primitives else resolve_jobs(inputs.n_jobs),
+            record=record,
         )
         chance = _chance(inputs, evaluations, roots)
         measured, path = (roots, floors, error), None
@@ -351,7 +355,12 @@ def _described(
     players, order = inputs.comparisons[0].first.layout.explained, order_of(inputs.comparisons)
     regions = partition.apply(table)
     rows = [np.flatnonzero(regions == k) for k in range(len(partition))]
-    note_bins(inputs.diagnostics, evaluations, rows, beyond_chance=inputs.confidence is not None)
+    note_bins(
+        inputs.diagnostics,
+        evaluations,
+        rows,
+        single_bins_are_meant=inputs.confidence is not None,
+    )
     complete, known = measured.pop("complete"), handed_on(inputs, *_OF_RESULTS) | measured
     known |= {
         "reference": reference,

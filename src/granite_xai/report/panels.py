@@ -17,7 +17,7 @@ from granite_xai.disagreement.disagreement import ResolvedQuestion
 from granite_xai.display.axis import PageAxis, places_of
 from granite_xai.display.tree import boxes_of
 from granite_xai.explanation.influence import Interactions
-from granite_xai.fitting.checks import cause
+from granite_xai.fitting.causes import cause
 from granite_xai.report import sentences
 from granite_xai.report.sentences import (
     Amounts,

@@ -20,12 +20,12 @@ from granite_xai.disagreement.catalog import meaning, title
 from granite_xai.disagreement.disagreement import Disagreement, ResolvedQuestion
 from granite_xai.estimator import Granite
 from granite_xai.explanation.influence import Interactions
-from granite_xai.fitting.checks import cause
+from granite_xai.fitting.causes import cause
 from granite_xai.fitting.new_rows import fitted_view
 from granite_xai.fitting.pipeline import FitResult
 from granite_xai.regions.conditions import Condition, Interval
 from granite_xai.regions.rule import Rule
-from granite_xai.regions.values import name_text
+from granite_xai.regions.words import name_text
 from granite_xai.results.fit_values import FitValues
 from granite_xai.tables import Table
 

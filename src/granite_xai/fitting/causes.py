@@ -1,0 +1,182 @@
+"""Why two explanations differ: because features interact, or because they depend on each other.
+
+Variances and risks under marginal masking mix both, so it is measured: how much of the disagreement would the additive
+model keep, the sum of one curve per feature? Its evaluations follow from those of the model without asking it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from granite_xai.base.coalitions import union
+from granite_xai.base.typing import Coalition, FloatArray, IntArray
+from granite_xai.compute.primitives import NUMPY
+from granite_xai.disagreement.disagreement import Disagreement, ResolvedQuestion
+from granite_xai.engine.splits import Splits
+from granite_xai.evaluations.evaluations import Evaluations
+from granite_xai.evaluations.matrix import Matrix
+from granite_xai.explanation.behavior import Local
+from granite_xai.explanation.behavior.behavior import Game
+from granite_xai.explanation.masking import Marginal
+from granite_xai.surrogate.curves import between_values
+from granite_xai.tables import Table
+
+MOST_ROWS = 500  # that the additive model is looked at on: its matrices are made in memory
+BYTES_OF_NUMBER = 8
+INTERACT = "columns interact"
+DEPEND = "columns depend on each other"
+EITHER = f"{INTERACT} or depend on each other"
+
+
+def cause(question: Disagreement) -> str:
+    """What makes the two explanations of a question differ; covariances count in variances and risks."""
+    first = question.first
+    second = question.second
+    if first.masking.key != second.masking.key:
+        if first.interaction == second.interaction:
+            return DEPEND
+        return EITHER
+    if question.behavior.key == "local" and first.masking.key != "conditional":
+        return INTERACT
+    return EITHER
+
+
+def causes(
+    questions: Sequence[ResolvedQuestion],
+    evaluations: Evaluations,
+    floors: FloatArray,
+    table: Table,
+) -> dict[str, Any]:
+    """The cause of each question's disagreement, and the share of it that is left without interactions.
+
+    Parameters
+    ----------
+    questions : sequence of Q questions
+    evaluations : Evaluations
+    floors : array of shape (Q,)
+        Their noise floors.
+    table : Table
+        The rows that search.
+
+    Returns
+    -------
+    dict
+        By the label of a question: ``cause``, and ``without_interactions``, the share of the disagreement that a sum of
+        the model's curves keeps; None where that cannot be read.
+    """
+    rows = _rows_looked_at(evaluations)
+    causes_by_label = {}
+    for question, noise_floor in zip(questions, floors.tolist(), strict=True):
+        reason = cause(question.question)
+        share: float | None = 0.0
+        if reason != INTERACT:
+            output = evaluations.outputs[question.output]
+            share = _share_without_interactions(question.about(0), output, noise_floor, table, rows)
+        causes_by_label[question.question.label] = {
+            "cause": reason,
+            "without_interactions": share,
+        }
+    return causes_by_label
+
+
+def _rows_looked_at(evaluations: Evaluations) -> IntArray:
+    """Positions of rows, evenly spread: as many as matrices of all pairs of them fit into a block of memory."""
+    n_matrices = 1 + len(evaluations.matrices)
+    n_that_fit = int((evaluations.block / BYTES_OF_NUMBER / n_matrices) ** 0.5)
+    n_rows = min(evaluations.n_rows, MOST_ROWS, n_that_fit)
+    return np.linspace(0, evaluations.n_rows - 1, n_rows).astype(np.intp)
+
+
+def _share_without_interactions(
+    question: ResolvedQuestion,
+    evaluations: Evaluations,
+    noise_floor: float,
+    table: Table,
+    rows: IntArray,
+) -> float | None:
+    """Share of the disagreement of some rows that the additive model keeps; None where it cannot be read."""
+    part = evaluations
+    if len(rows) < evaluations.n_rows:
+        part = evaluations.restrict(rows)
+    shares = (evaluations.weights / evaluations.weights.sum())[None]
+    between = {
+        column: between_values(table, evaluations, column, shares)[0, rows]
+        for column in evaluations.snapped
+    }
+    additive = additive_evaluations(question, part, between)
+    all_rows = Splits.whole(part.weights, part.primitives)
+    total = float(question.regional(part, all_rows)[0, 0])
+    if additive is None or total <= noise_floor:
+        return None
+    return float(question.regional(additive, all_rows)[0, 0]) / total
+
+
+def additive_evaluations(
+    question: ResolvedQuestion, evaluations: Evaluations, between: Mapping[Coalition, FloatArray]
+) -> Evaluations | None:
+    """The evaluations of the additive model on the same rows.
+
+    With the curve ``c_i`` of each player and the mean prediction ``c_0``, the additive model's answer about row x in
+    the columns S and row x' in the others is ``c_0 + sum over S of c_i(x) + sum over the others of c_i(x')``.
+
+    Parameters
+    ----------
+    question : ResolvedQuestion
+        Its players are those of the additive model.
+    evaluations : Evaluations
+    between : mapping
+        For each column on a grid how far its curve is at each row from the value that stands there.
+
+    Returns
+    -------
+    Evaluations or None
+        None where the curves cannot be read from those of the model.
+    """
+    players = question.first.layout.players
+    if evaluations.against or not all(player in evaluations.stored_as for player in players):
+        return None
+    all_rows = Splits.whole(evaluations.weights, evaluations.primitives)
+    game = Game.of(Local(), Marginal(), evaluations, all_rows)
+    curves = {player: game.values({player: 1.0, frozenset(): -1.0})[0] for player in players}
+    curves_at_rows = {player: curve + between.get(player, 0.0) for player, curve in curves.items()}
+    sum_of_curves: FloatArray = np.sum(list(curves_at_rows.values()), axis=0)  # (rows,)
+    mean = float(np.average(evaluations.predictions, weights=evaluations.weights))
+    primitives = evaluations.primitives or NUMPY
+
+    def sum_inside(columns: Coalition, by_player: Mapping[Coalition, FloatArray]) -> FloatArray:
+        inside = [curve for player, curve in by_player.items() if player <= columns]
+        if not inside:
+            return np.zeros_like(sum_of_curves)
+        return np.asarray(np.sum(inside, axis=0))
+
+    def pairs(matrix: Matrix, visible: FloatArray, hidden: FloatArray) -> Matrix:
+        _, carriers, index = matrix.present
+        visible_part = primitives.array(visible[carriers])[:, None]
+        hidden_part = primitives.array(hidden)[None, :]
+        return Matrix(visible_part + hidden_part, index)
+
+    matrices = {}
+    for columns, matrix in evaluations.matrices.items():
+        hidden = mean + sum_of_curves - sum_inside(columns, curves_at_rows)
+        matrices[columns] = pairs(matrix, sum_inside(columns, curves), hidden)
+    snapped = {
+        columns: replace(grid, predictions=mean + sum_of_curves - between[columns])
+        for columns, grid in evaluations.snapped.items()
+    }
+    attributions = {}
+    for term, matrix in evaluations.attributions.items():
+        effect = np.zeros_like(sum_of_curves)
+        if len(term.members) == 1:  # interactions of an additive model are 0
+            effect = sum_inside(union(term.members), curves)
+        attributions[term] = pairs(matrix, effect, -effect)
+    return replace(
+        evaluations,
+        predictions=mean + sum_of_curves,
+        matrices=matrices,
+        snapped=snapped,
+        attributions=attributions,
+    )

@@ -1,0 +1,166 @@
+"""The disagreement of each question on all rows, beside its noise floor (method page, C4)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from granite_xai.base.diagnostics import Diagnostics
+from granite_xai.base.errors import DataWarning, ModelWarning
+from granite_xai.base.typing import FloatArray
+from granite_xai.disagreement.disagreement import ResolvedQuestion
+from granite_xai.engine.splits import Splits
+from granite_xai.evaluations.evaluations import Evaluations
+from granite_xai.evaluations.noise_floor import floor, inconstancy, large_integers, sampling_floor
+from granite_xai.evaluations.prediction_range import EvaluationRange, out_of_range
+from granite_xai.evaluations.probe import Probe, delta
+from granite_xai.explanation.explainer import regional_part
+from granite_xai.explanation.influence import Interactions
+
+MORE_THAN_ROUNDING = 0.05
+"""Share of the floor from which a disagreement is hardly rounding alone, which makes a thousandth."""
+EQUAL_PREDICTIONS = 2.0**-49
+"""Share of their size by which equal predictions differ from their mean, at most."""
+CODES_OF_HIGH_FLOORS = ("M09", "N01", "D20: the model")
+"""Warnings that already say that the floor is high, and why."""
+
+
+def order_of(questions: Sequence[ResolvedQuestion]) -> int:
+    """Order of the effects in the surrogate: that of the compared interactions, otherwise 1."""
+    influence = questions[0].question.first.influence
+    if isinstance(influence, Interactions):
+        return influence.order
+    return 1
+
+
+def measure(
+    questions: Sequence[ResolvedQuestion],
+    evaluations: Evaluations,
+    extent: EvaluationRange,
+    probe: Probe,
+    *,
+    is_single_precision: bool,
+    n_jobs: int,
+    record: Diagnostics,
+) -> tuple[FloatArray, FloatArray, float]:
+    """Measure every question on all rows.
+
+    Parameters
+    ----------
+    questions : sequence of Q questions
+    evaluations : Evaluations
+        Of all rows that search; of all outputs, where there are several.
+    extent : EvaluationRange
+        How large the predictions are, and how far they changed between two calls.
+    probe : Probe
+        What the model answered about a few rows, asked twice.
+    is_single_precision : bool
+        Whether the model's table or its answers are float32.
+    n_jobs : int
+    record : Diagnostics
+        Gets the floors, the disagreements, and warnings of models that are noisy.
+
+    Returns
+    -------
+    roots : array of shape (Q,)
+        The disagreement of each question.
+    floors : array of shape (Q,)
+        What rounding and sampling alone can produce of it.
+    error : float
+        The noise of one prediction.
+
+    Raises
+    ------
+    ModelError
+        N06, where a disagreement is too large to be a number.
+    """
+    outputs = evaluations.outputs
+    extents = (extent, *extent.others)
+    probes = (probe, *probe.others)
+    errors = []
+    for output, output_extent, output_probe in zip(outputs, extents, probes, strict=True):
+        is_single = is_single_precision or output_extent.single_precision
+        errors.append(_prediction_noise(output, output_extent, output_probe, is_single, record))
+    all_rows = Splits.whole(evaluations.weights, evaluations.primitives)
+    with np.errstate(over="ignore", invalid="ignore"):  # an overflow is named below (N06)
+        roots = np.array(
+            [question.regional(evaluations, all_rows, n_jobs)[0, 0] for question in questions]
+        )
+        floors = np.array(
+            [
+                _noise_floor(question, outputs[question.output], errors[question.output])
+                for question in questions
+            ]
+        )
+        is_number = np.isfinite(roots * evaluations.n_rows) & np.isfinite(floors)
+    labels = [question.question.label for question in questions]
+    record.note("noise_floor", dict(zip(labels, floors.tolist(), strict=True)))
+    record.note("measured_disagreement", dict(zip(labels, roots.tolist(), strict=True)))
+    if not np.all(is_number):
+        largest = max(output_extent.scale for output_extent in extents)
+        raise out_of_range(
+            f"the disagreement is too large to be a number; predictions reach {largest:.3g}."
+        )
+    for question, noise_floor, root in zip(questions, floors.tolist(), roots.tolist(), strict=True):
+        scale = extents[question.output].scale
+        largest_deviation = float(np.max(np.abs(outputs[question.output].predictions)))
+        if largest_deviation > EQUAL_PREDICTIONS * scale:  # of a constant model nothing is hidden
+            _warn_of_high_floor(question, noise_floor, root, scale, record)
+    return roots, floors, max(errors)
+
+
+def _prediction_noise(
+    evaluations: Evaluations,
+    extent: EvaluationRange,
+    probe: Probe,
+    is_single_precision: bool,
+    record: Diagnostics,
+) -> float:
+    """The noise of one prediction of an output: rounding, or how far repeated answers differ."""
+    error = delta(probe, extent.scale, is_single_precision)
+    all_rows = Splits.whole(evaluations.weights, evaluations.primitives)
+    spread = float(np.sqrt(all_rows.variances(evaluations.predictions[None])[0, 0]))
+    warning = inconstancy(error, extent.changed, spread, is_single_precision)
+    if warning is None:
+        return error
+    if any(text.startswith("D20") for text in record.warnings):
+        record.warn(large_integers(extent.changed), DataWarning)
+    else:
+        record.warn(warning, ModelWarning)
+    return max(error, extent.changed)
+
+
+def _noise_floor(question: ResolvedQuestion, evaluations: Evaluations, error: float) -> float:
+    """The disagreement that rounding (and sampling) alone can produce (C4)."""
+    error_of_value = question.first.behavior.error(error, evaluations)
+    n_sets = len(question.first.layout.sets)
+    total = floor(n_sets, question.loss, order_of([question]), error_of_value)
+    for effect in (question.first, question.second):
+        if effect.draws:
+            every_row = np.arange(evaluations.n_rows)
+            errors = regional_part(0, "", effect, evaluations, every_row).errors
+            weights = evaluations.weights if effect.behavior.per_row else None
+            total += sampling_floor(question.loss, np.atleast_2d(errors), weights)
+    return total
+
+
+def _warn_of_high_floor(
+    question: ResolvedQuestion,
+    noise_floor: float,
+    root: float,
+    scale: float,
+    record: Diagnostics,
+) -> None:
+    """Say where the noise floor hides more than rounding mostly makes (N10)."""
+    if any(text.startswith(CODES_OF_HIGH_FLOORS) for text in record.warnings):
+        return
+    if question.first.draws or question.second.draws:
+        return
+    if MORE_THAN_ROUNDING * noise_floor < root <= noise_floor:
+        record.warn(
+            f"N10: {question.question.label}: the measured disagreement {root:.3g} is below its noise floor "
+            f"{noise_floor:.3g}, but no mere rounding; it is reported as 0. The predictions reach {scale:.3g}: "
+            "explain them minus a constant, or in double precision.",
+            ModelWarning,
+        )
