@@ -28,7 +28,7 @@ from sklearn.tree import DecisionTreeRegressor
 import granite_xai as gx
 from granite_xai.base.errors import FormatError, InputError, ModelError, ModelWarning
 from granite_xai.base.files import parse_json
-from granite_xai.base.files.structure import read_cells, write_cells
+from granite_xai.base.files.cells import read_cells, write_cells
 from granite_xai.base.typing import BoolArray, Coalition, FloatArray
 from granite_xai.compute import Resources
 from granite_xai.explanation.influence import Interactions, Joint

@@ -196,7 +196,7 @@ def granite_from_dict(data: dict[str, Any], model: Any, table: Table, place: str
     form = structure(table, by_row=has_rows(table))
 
     def part(name: str, hint: Any, kind: type = dict, **known: Any) -> Any:
-        return form.read(entry(data, name, kind, place), hint, f"{place}.{name}", **known)
+        return form.read(entry(data, name, kind, place), hint, f"{place}.{name}", known)
 
     parameters = part("parameters", dict[str, Any])
     parameters.setdefault(
@@ -269,7 +269,7 @@ def granite_from_dict(data: dict[str, Any], model: Any, table: Table, place: str
         Deferred(lambda: additive, now=True),
     )
     known = dict(zip(_KNOWN, given, strict=True))
-    found: FitResult = form.read(rest, FitResult, f"{place}.fitted", **known)
+    found: FitResult = form.read(rest, FitResult, f"{place}.fitted", known)
     _check(found, f"{place}.fitted")
     restore(granite, found, findings)
     return granite

@@ -267,7 +267,7 @@ def _read(
 ) -> Any:
     """Read a node, but for what stands apart; its figures must be possible."""
     own = {key: value for key, value in data.items() if key not in apart} if apart else data
-    node = structure.read(own, kind, place, **known)
+    node = structure.read(own, kind, place, known)
     if node.n_samples < 0 or node.fraction < 0 or node.fraction > 1:
         raise broken(place, "has a number of rows, or a share of them, that cannot be")
     return node

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from granite_xai.base.errors import FormatError, InputError
 from granite_xai.base.files import Form, Structure, broken, object_array, require
-from granite_xai.base.files.structure import (
+from granite_xai.base.files.cells import (
     UnwritableError,
     dtype_name,
     read_cells,

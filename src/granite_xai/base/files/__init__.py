@@ -1,22 +1,10 @@
-"""Files: atomic UTF-8 writing, careful reading of JSON that someone else wrote, and dataclasses in its types."""
+"""Files: text written at once, JSON of others read with care, arrays and dataclasses in its types."""
 
-from granite_xai.base.files.bounded import (
-    check_size,
-    parse_json,
-    read_json,
-    require_writable,
-    write_text,
-)
-from granite_xai.base.files.structure import (
-    BY_ROW,
-    NAN_AS_NULL,
-    Form,
-    Structure,
-    broken,
-    entry,
-    object_array,
-    require,
-)
+from granite_xai.base.files.cells import object_array
+from granite_xai.base.files.checks import broken, entry, require
+from granite_xai.base.files.reading import check_size, parse_json, read_json
+from granite_xai.base.files.structure import BY_ROW, NAN_AS_NULL, Form, Structure
+from granite_xai.base.files.writing import require_writable, write_text
 
 __all__ = [
     "BY_ROW",
@@ -27,5 +15,9 @@ __all__ = [
     "check_size",
     "entry",
     "object_array",
+    "parse_json",
+    "read_json",
+    "require",
+    "require_writable",
+    "write_text",
 ]
-__all__ += ["parse_json", "read_json", "require", "require_writable", "write_text"]

@@ -1,0 +1,115 @@
+"""Writing is all or nothing: F01 to F03 and F10."""
+
+from __future__ import annotations
+
+import errno
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from granite_xai.base.errors import InputError, ResourceError
+from granite_xai.base.files.writing import Disk, require_writable, write_text
+
+
+def names(folder):
+    return sorted(path.name for path in folder.iterdir())
+
+
+@pytest.mark.parametrize("code", [errno.ENOSPC, errno.EDQUOT, errno.EFBIG])
+@pytest.mark.parametrize("step", ["flush", "rename"])
+def test_F01_a_full_disk_leaves_the_old_file_and_nothing_else(tmp_path, code, step):
+    target = tmp_path / "report.html"
+    target.write_bytes(b"old")
+
+    def fail(*_):
+        raise OSError(code, os.strerror(code))
+
+    with pytest.raises(ResourceError, match=r"report\.html.*4 bytes") as caught:
+        write_text(target, "ä\n\n", Disk(**{step: fail}))
+    assert (caught.value.code, caught.value.argument) == ("F01", "path")
+    assert caught.value.__cause__.errno == code
+    assert target.read_bytes() == b"old"
+    assert names(tmp_path) == ["report.html"]
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full")
+def test_F01_the_real_error_of_a_full_device_is_the_one_that_is_simulated():
+    with (
+        pytest.raises(OSError, match="No space left") as caught,
+        Path("/dev/full").open("wb", buffering=0) as file,
+    ):
+        file.write(b"x")
+    assert caught.value.errno == errno.ENOSPC
+
+
+@pytest.mark.parametrize("kind", [KeyboardInterrupt, MemoryError, RuntimeError])
+def test_F01_no_partial_file_after_any_exception(tmp_path, kind):
+    def stop(*_):
+        raise kind
+
+    with pytest.raises(kind):
+        write_text(tmp_path / "a.json", "text", Disk(flush=stop))
+    assert names(tmp_path) == []
+
+
+def test_F02_a_target_that_cannot_be_written_is_named(tmp_path):
+    for target in (tmp_path / "no folder" / "a.json", tmp_path):
+        with pytest.raises(InputError, match="cannot be written") as caught:
+            write_text(target, "text")
+        assert caught.value.code == "F02"
+        assert str(target) in str(caught.value)
+        with pytest.raises(InputError, match="cannot be written"):
+            require_writable(target)
+    assert names(tmp_path) == []
+
+
+def test_F02_trying_leaves_nothing_behind(tmp_path):
+    require_writable(tmp_path / "a.json")
+    assert names(tmp_path) == []
+
+
+def test_F03_an_existing_file_is_replaced_and_keeps_its_rights(tmp_path):
+    target = tmp_path / "a.json"
+    target.write_bytes(b"a much longer old file")
+    target.chmod(0o640)
+    assert write_text(target, "new") == target
+    assert target.read_bytes() == b"new"
+    assert target.stat().st_mode & 0o777 == 0o640
+
+
+def test_F03_a_link_stays_a_link(tmp_path):
+    target, link = tmp_path / "a.json", tmp_path / "link.json"
+    target.write_bytes(b"old")
+    link.symlink_to(target)
+    write_text(link, "new")
+    assert link.is_symlink()
+    assert target.read_bytes() == b"new"
+
+
+def test_F03_a_reader_never_sees_a_part(tmp_path):
+    """Whoever opened the old file keeps reading the old file."""
+    target = tmp_path / "a.json"
+    write_text(target, "old" * 1000)
+    with target.open("rb") as before:
+        write_text(target, "new" * 1000)
+        assert before.read() == b"old" * 1000
+    assert target.read_bytes() == b"new" * 1000
+
+
+def test_F10_the_bytes_do_not_depend_on_the_locale(tmp_path):
+    code = (
+        "import sys; from granite_xai.base.files import write_text; "
+        "write_text(sys.argv[1], 'x1 \\u2264 0 \\U0001f600\\nsecond\\r\\n\\udc80')"
+    )
+    written = set()
+    for i, variables in enumerate(
+        ({"LC_ALL": "C", "PYTHONUTF8": "0"}, {"LC_ALL": "C.UTF-8"}, {"PYTHONUTF8": "1"})
+    ):
+        target = tmp_path / str(i)
+        environment = {**os.environ, "PYTHONCOERCECLOCALE": "0", **variables}
+        subprocess.run([sys.executable, "-c", code, str(target)], check=True, env=environment)
+        written.add(target.read_bytes())
+    assert written == {"x1 ≤ 0 😀\nsecond\r\n\\udc80".encode()}
