@@ -20,7 +20,7 @@ import numpy as np
 
 from granite_xai.base.errors import InputError
 from granite_xai.regions.conditions import Condition, Levels
-from granite_xai.regions.words import (
+from granite_xai.regions.values import (
     SIZES,
     Bound,
     Label,

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from granite_xai.base.errors import InputError
 from granite_xai.base.typing import BoolArray
-from granite_xai.regions import words
-from granite_xai.regions.words import (
+from granite_xai.regions import values as rule_values
+from granite_xai.regions.values import (
     Bound,
     Label,
     as_label,
@@ -44,8 +44,8 @@ class Interval:
 
     def __post_init__(self) -> None:
         order = None if self.order is None else tuple(as_label(v) for v in self.order)
-        low, high = words.end(self.low, order), words.end(self.high, order)
-        if low is not None and high is not None and words.at_or_above(low, high, order):
+        low, high = rule_values.end(self.low, order), rule_values.end(self.high, order)
+        if low is not None and high is not None and rule_values.at_or_above(low, high, order):
             if self.others and order:  # no label of the order, but all that are not in it
                 low = high = order[0]
             else:  # one form for all empty intervals, whatever the kind of column
@@ -79,7 +79,7 @@ class Interval:
             inside = ~missing
         else:
             order = self.order if self.order is not None else order
-            inside = words.between(values, self.low, self.high, order, self.others) & ~missing
+            inside = rule_values.between(values, self.low, self.high, order, self.others) & ~missing
         return inside | missing if self.missing else inside
 
     def intersect(self, other: Condition) -> Condition:
@@ -93,8 +93,8 @@ class Interval:
         if not (self.has_values and other.has_values):
             both = order[0] if others and order else 0.0
             return Interval(both, both, order if others else None, missing, others=others)
-        low = words.tighter(self.low, other.low, order, upper=False)
-        high = words.tighter(self.high, other.high, order, upper=True)
+        low = rule_values.tighter(self.low, other.low, order, upper=False)
+        high = rule_values.tighter(self.high, other.high, order, upper=True)
         return Interval(low, high, order, missing, others=others)
 
     def text(self, name: str) -> str:
@@ -137,7 +137,7 @@ class Levels:
     def contains(self, values: NDArray[Any], order: Sequence[Label] | None = None) -> BoolArray:
         """Tell which values belong; levels are matched by label."""
         missing = is_missing(values)
-        inside = ((words.ranks(values, self.levels) >= 0) ^ self.others) & ~missing
+        inside = ((rule_values.ranks(values, self.levels) >= 0) ^ self.others) & ~missing
         return inside | missing if self.missing else inside
 
     def intersect(self, other: Condition) -> Condition:

@@ -17,7 +17,7 @@ from granite_xai.base.typing import BoolArray, IntArray
 from granite_xai.base.wording import ALL_ROWS, percent, rows_of
 from granite_xai.regions.conditions import Condition, complementary
 from granite_xai.regions.rule import Rule, find_column, satisfied
-from granite_xai.regions.words import is_missing
+from granite_xai.regions.values import is_missing
 from granite_xai.tables import Table
 
 Line = tuple[str, ...]

@@ -18,7 +18,7 @@ from granite_xai.base.typing import BoolArray
 from granite_xai.base.validation import choose
 from granite_xai.regions.code import DIALECTS, PANDAS, PYTHON, ROW, Polars, written
 from granite_xai.regions.conditions import Condition, Interval, Levels
-from granite_xai.regions.words import KEYWORDS, SIZES, UNITS, Label, as_number, instant, unquoted
+from granite_xai.regions.values import KEYWORDS, SIZES, UNITS, Label, as_number, instant, unquoted
 from granite_xai.tables import Column, Table, read_table
 
 __all__ = ["Condition", "Interval", "Levels", "Rule", "as_table", "find_column", "satisfied"]

@@ -1,241 +1,338 @@
-"""Values in a rule: labels, numbers, dates and durations (as exact counts); how they are stored, read and compared."""
+"""Rules in words: `workingday = 0`, `hr 0–6`, `education: Masters or PhD`.
+
+The text of a rule is exact and can be read back; its words are for people. They
+need to know which values a feature has: `ColumnWords` keeps what they need of them, so that a
+partition can be printed without its table.
+"""
 
 from __future__ import annotations
 
 import math
-import re
-from collections.abc import Callable, Iterable, Sequence
-from datetime import date, datetime, timedelta
-from typing import Any, TypeVar, cast
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from granite_xai.base.errors import InputError
-from granite_xai.base.text import quoted
-from granite_xai.base.typing import BoolArray
+from granite_xai.base.formats import with_minus
+from granite_xai.base.text import plain, shortened
+from granite_xai.base.wording import ALL_ROWS
+from granite_xai.regions.conditions import Condition, Interval, Levels
+from granite_xai.regions.rule import Rule
+from granite_xai.regions.values import label_order, value_text
+from granite_xai.tables import Column, Table
 
-Label = str | int | float | bool
-Bound = Label | np.datetime64 | np.timedelta64
-End = Bound | None  # of an interval; None: open
-Instant = TypeVar("Instant", np.datetime64, np.timedelta64)
-
-KEYWORDS = frozenset(
-    {"and", "or", "in", "is", "not", "missing", "present", "impossible", "True", "False"}
-)
-# Python integers of attoseconds hold every NumPy date exactly.
-SIZES = {"D": 86_400 * 10**18, "h": 3_600 * 10**18, "m": 60 * 10**18}
-SIZES |= {
-    unit: 10 ** (18 - 3 * i) for i, unit in enumerate(["s", "ms", "us", "ns", "ps", "fs", "as"])
-}
-_FINE = [f"{prefix}seconds" for prefix in ("", "milli", "micro", "nano", "pico", "femto", "atto")]
-UNITS = dict(zip(["days", "hours", "minutes", *_FINE], SIZES, strict=True))
-_LONG = {"n": "\n", "r": "\r", "t": "\t"}
+MOST_WHOLE_VALUES = 31  # whole numbers that are written as ranges: hours, weekdays, days of a month
+MOST_LABELS = 4  # labels that a condition lists
+LONGEST_LABEL = 30  # characters of a label
 
 
-def as_label(value: object) -> Label:
-    """Return a level as the label that rules store: text, number or truth value; anything else by its text."""
-    if isinstance(value, (bool, np.bool_)):
-        return bool(value)
-    if isinstance(value, (int, np.integer)):
-        return int(value)
-    return as_number(value) if isinstance(value, (float, np.floating)) else str(value)
+class ConditionWords(NamedTuple):
+    """A condition in words: the feature, and what is said of it.
+
+    Examples
+    --------
+    >>> night = ConditionWords("hr", "0–6")
+    >>> night.text, night.in_sentence
+    ('hr 0–6', 'hr is 0–6')
+    >>> ConditionWords("temp", "> 20").in_sentence
+    'temp > 20'
+    """
+
+    feature: str
+    predicate: str  # "0–6", "> 20", "= Married", ": Masters or PhD", "missing"
+    bounds_before: str = ""  # "20 <", where the feature stands between its bounds
+
+    @property
+    def text(self) -> str:
+        """As in a table or tree."""
+        joined = "" if self.predicate.startswith(":") else " "
+        words = f"{self.feature}{joined}{self.predicate}"
+        return f"{self.bounds_before} {words}" if self.bounds_before else words
+
+    @property
+    def in_sentence(self) -> str:
+        """As in running text."""
+        if self.predicate.startswith(":"):
+            return f"{self.feature} is{self.predicate.removeprefix(':')}"
+        if self.predicate[0] in "=≠<>≤" or self.bounds_before:
+            return self.text
+        return f"{self.feature} is {self.predicate}"
 
 
-def as_number(value: object) -> float:
-    """Return a finite float, ``-0.0`` as ``0.0``; anything else is an error."""
-    try:
-        number = float(value)  # type: ignore[arg-type]
-    except (TypeError, ValueError, OverflowError):
-        number = math.nan
-    if not math.isfinite(number):
-        raise InputError(f"{value!r} is not a finite number.", code="P02", argument="value")
-    return number + 0.0
+@dataclass(frozen=True)
+class ColumnWords:
+    """What the words of a condition need to know about a feature.
+
+    Parameters
+    ----------
+    whole : tuple of int
+        All values of a feature with few whole numbers, which is written as ranges of them.
+    pair : tuple of str
+        Texts of both values of a feature that has only two.
+    labels : tuple
+        All labels of a feature without numbers, in their order.
+    cuts : mapping of number to text
+        Bounds, rounded as far as they still separate the values of the data.
+    """
+
+    whole: tuple[int, ...] = ()
+    pair: tuple[float, ...] = ()
+    labels: tuple[Any, ...] = ()
+    cuts: Mapping[float, str] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, column: Column, bounds: Iterable[float] = ()) -> ColumnWords:
+        """Those of a column.
+
+        Parameters
+        ----------
+        column : Column
+        bounds : iterable of float
+            At which rules cut a numeric column.
+        """
+        if column.kind == "date":
+            return cls()
+        if column.kind != "numeric":
+            labels = column.order if column.order is not None else column.levels.tolist()
+            return cls(labels=tuple(labels))
+        values = column.levels.astype(np.float64)
+        cuts = {float(bound): separating_text(float(bound), values) for bound in bounds}
+        if len(values) == 2:
+            return cls(pair=(float(values[0]), float(values[1])), cuts=cuts)
+        is_whole = len(values) > 0 and bool(np.all(values % 1 == 0)) and values[0] >= 0
+        if is_whole and len(values) <= MOST_WHOLE_VALUES:
+            return cls(whole=tuple(int(value) for value in values), cuts=cuts)
+        return cls(cuts=cuts)
 
 
-def label_order(label: Label) -> tuple[bool, float, str]:
-    """Sort numbers by size, then text by letters."""
-    return (True, 0.0, label) if isinstance(label, str) else (False, label, "")
+Vocabulary = Mapping[str, ColumnWords]
 
 
-def unquoted(text: str) -> str:
-    """Undo `quoted`."""
-    return re.sub(r"\\(x..|u.{4}|U.{8}|.)", _unescaped, text[1:-1], flags=re.DOTALL)
+def vocabulary(rules: Sequence[Rule], table: Table) -> dict[str, ColumnWords]:
+    """What the words of some rules need to know about the table that they divide.
+
+    Parameters
+    ----------
+    rules : sequence of Rule
+    table : Table
+        Rows among which bounds are rounded; those that searched.
+
+    Returns
+    -------
+    dict of feature to ColumnWords
+        Of the features in the rules.
+    """
+    bounds: dict[str, set[float]] = {}
+    for rule in rules:
+        for name, condition in rule.conditions:
+            bounds.setdefault(name, set()).update(_numeric_ends(condition))
+    columns = {column.name: column for column in table.columns}
+    return {
+        name: ColumnWords.of(columns[name], sorted(ends))
+        for name, ends in bounds.items()
+        if name in columns
+    }
 
 
-def _unescaped(match: re.Match[str]) -> str:
-    body = match.group(1)
-    try:
-        return chr(int(body[1:], 16)) if len(body) > 1 else _LONG.get(body, body)
-    except (ValueError, OverflowError):
-        raise InputError(
-            f"{match.group(0)!r} is not an escape.", code="P02", argument="text"
-        ) from None
+def _numeric_ends(condition: Condition) -> list[float]:
+    if not isinstance(condition, Interval) or condition.order is not None:
+        return []
+    ends = (condition.low, condition.high)
+    return [float(end) for end in ends if isinstance(end, int | float)]
 
 
-def is_plain(text: str) -> bool:
-    """Tell whether text can stand in a rule without quotes."""
-    return (
-        re.fullmatch(r"[^\W\d]\w*", text) is not None
-        and text.isprintable()
-        and text not in KEYWORDS
-    )
+def separating_text(bound: float, values: Any) -> str:
+    """Write a bound with as few digits as still put every value on its side.
+
+    Parameters
+    ----------
+    bound : float
+        Values up to it belong to one side, larger ones to the other.
+    values : array of float
+        The values of the data, ascending.
+
+    Examples
+    --------
+    >>> separating_text(25.832, [25.74, 25.82, 25.9])
+    '25.83'
+    >>> separating_text(20.09, [19.68, 20.5])
+    '20'
+    """
+    values = np.asarray(values, dtype=np.float64)
+    place = int(np.searchsorted(values, bound, side="right"))
+    lowest = values[place - 1] if place > 0 else -math.inf
+    above = values[place] if place < len(values) else math.inf
+    if not (math.isfinite(lowest) and math.isfinite(above)):
+        return _number_text(bound)
+    magnitude = math.floor(math.log10(max(abs(lowest), abs(above)))) if bound else 0
+    for digits in range(-magnitude, 17):
+        rounded = round(bound, digits)
+        if lowest <= rounded < above:
+            return _number_text(rounded)
+    return _number_text(bound)
 
 
-def name_text(name: str) -> str:
-    """Write a column's name, in backticks unless it is a plain word."""
-    return name if is_plain(name) else quoted(name, "`")
+def _number_text(value: float) -> str:
+    """A value of a feature: no separators, which would turn the year 2011 into 2,011."""
+    return with_minus(value_text(value + 0.0))
 
 
-def value_text(value: Bound) -> str:
-    """Write a label, number, date or duration so that reading it gives the same value."""
-    if isinstance(value, str):
-        return value if is_plain(value) else quoted(value, '"')
-    if isinstance(value, np.datetime64):
-        return str(np.datetime_as_string(value)).replace("T", " ")
-    if isinstance(value, np.timedelta64):
-        unit = np.datetime_data(value.dtype)[0]
-        return f"{int(value.astype(np.int64))} " + next(
-            word for word, u in UNITS.items() if u == unit
-        )
-    return repr(value).removesuffix(".0")  # the shortest text that reads back as the same float
+def condition_words(
+    name: str, condition: Condition, known: ColumnWords | None = None
+) -> ConditionWords:
+    """A condition on one feature in words.
+
+    Parameters
+    ----------
+    name : str
+        The feature.
+    condition : Interval or Levels
+    known : ColumnWords, optional
+        What is known of the values of the feature.
+
+    Examples
+    --------
+    >>> hours = ColumnWords(whole=tuple(range(24)))
+    >>> condition_words("hr", Interval(None, 6), hours).text
+    'hr 0–6'
+    >>> condition_words("marital", Levels({"Married"}, others=True)).text
+    'marital ≠ Married'
+    >>> condition_words("age", Interval.only_missing()).text
+    'age missing'
+    """
+    known = known or ColumnWords()
+    feature = shortened(plain(name))
+    if not condition.has_values:
+        return ConditionWords(feature, "missing" if condition.missing else "impossible")
+    if isinstance(condition, Levels):
+        words = _of_labels(feature, _listed(condition, known.labels))
+    elif condition.low is None and condition.high is None:
+        words = ConditionWords(feature, "present")
+    elif condition.order is not None or isinstance(condition.low or condition.high, str):
+        words = _of_ordered_labels(feature, condition, known)
+    else:
+        words = _of_bounds(feature, condition, known)
+    if condition.missing:
+        return words._replace(predicate=f"{words.predicate} or missing")
+    return words
 
 
-def attoseconds(value: np.datetime64 | np.timedelta64) -> int:
-    """Count the attoseconds since 1970, or of a duration, exactly."""
-    unit, kind = np.datetime_data(value.dtype)[0], type(value).__name__
-    if np.isnat(value) or unit == "generic" or (kind == "timedelta64" and unit in "YM"):
-        raise InputError(
-            f"{value!r} is not a date or duration of known length.", code="P02", argument="value"
-        )
-    unit = unit if unit in SIZES else "D"
-    return int(value.astype(f"{kind}[{unit}]").astype(np.int64)) * SIZES[unit]
+class _Listing(NamedTuple):
+    """Labels that a condition lists, or all labels but these."""
+
+    labels: list[str]
+    negated: bool
 
 
-def settled(value: Instant) -> Instant:
-    """Return the same date or duration in the unit its text has: whole days, minutes, or finer."""
-    days = isinstance(value, np.timedelta64) or np.datetime_data(value.dtype)[0] in "YMWD"
-    return instant(type(value), attoseconds(value), "D" if days else "m")
+def _listed(condition: Levels, all_labels: Sequence[Any]) -> _Listing:
+    """The shorter of both ways to say which labels belong; of two labels the one that does."""
+    listed = sorted(condition.levels, key=label_order)
+    known = [label for label in all_labels if label is not None]
+    belongs = [label for label in known if (label in condition.levels) != condition.others]
+    excluded = [label for label in known if label not in belongs]
+    complete = condition.levels <= set(known)
+    if not complete or not belongs or not excluded:
+        return _Listing([_label_text(label) for label in listed], condition.others)
+    if len(belongs) <= len(excluded):
+        return _Listing([_label_text(label) for label in belongs], negated=False)
+    return _Listing([_label_text(label) for label in excluded], negated=True)
 
 
-def instant(kind: type[Instant], count: int, coarsest: str = "D") -> Instant:
-    """Return a date or duration of that many attoseconds, in the coarsest unit that holds it but none above one."""
-    units = list(SIZES)
-    unit = next(u for u in units[units.index(coarsest) :] if count % SIZES[u] == 0)
-    made: Any = np.array(count // SIZES[unit], dtype=np.int64).astype(f"{kind.__name__}[{unit}]")[
-        ()
+def _of_labels(feature: str, listing: _Listing) -> ConditionWords:
+    if len(listing.labels) == 1:
+        sign = "≠" if listing.negated else "="
+        return ConditionWords(feature, f"{sign} {listing.labels[0]}")
+    negation = "not " if listing.negated else ""
+    return ConditionWords(feature, f": {negation}{_alternatives(listing.labels)}")
+
+
+def _alternatives(labels: Sequence[str]) -> str:
+    """``a, b or c``; long lists are cut."""
+    if len(labels) > MOST_LABELS:
+        kept = labels[: MOST_LABELS - 1]
+        return f"{', '.join(kept)} or {len(labels) - len(kept)} more"
+    *first, last = labels
+    return f"{', '.join(first)} or {last}" if first else last
+
+
+def _label_text(label: Any) -> str:
+    return shortened(plain(label), LONGEST_LABEL)
+
+
+def _of_ordered_labels(feature: str, condition: Interval, known: ColumnWords) -> ConditionWords:
+    order = list(condition.order if condition.order is not None else known.labels)
+    low, high = condition.low, condition.high
+    if not order:
+        return _of_bounds(feature, condition, known)
+    first = 0 if low is None else order.index(low) + 1
+    last = len(order) - 1 if high is None else order.index(high)
+    inside = [_label_text(label) for label in order[first : last + 1]]
+    if len(inside) > 2:
+        return ConditionWords(feature, f": {inside[0]} to {inside[-1]}")
+    return _of_labels(feature, _Listing(inside, negated=False))
+
+
+def _of_bounds(feature: str, condition: Interval, known: ColumnWords) -> ConditionWords:
+    inside = _values_inside(condition, known.pair or known.whole)
+    if known.pair and len(inside) == 1:
+        return ConditionWords(feature, f"= {_number_text(inside[0])}")
+    if known.whole and inside:
+        lowest, highest = _number_text(inside[0]), _number_text(inside[-1])
+        predicate = f"= {lowest}" if len(inside) == 1 else f"{lowest}–{highest}"
+        return ConditionWords(feature, predicate)
+    low = None if condition.low is None else _bound_text(condition.low, known)
+    high = None if condition.high is None else _bound_text(condition.high, known)
+    if high is None:
+        return ConditionWords(feature, f"> {low}")
+    if low is None:
+        return ConditionWords(feature, f"≤ {high}")
+    return ConditionWords(feature, f"≤ {high}", bounds_before=f"{low} <")
+
+
+def _values_inside(condition: Interval, values: Sequence[float]) -> list[float]:
+    if not values:
+        return []
+    array = np.array(values, dtype=np.float64)
+    return [float(value) for value in array[condition.contains(array)]]
+
+
+def _bound_text(bound: Any, known: ColumnWords) -> str:
+    if isinstance(bound, float) and bound in known.cuts:
+        return known.cuts[bound]
+    text = value_text(bound)
+    return shortened(plain(text.strip('"')) if isinstance(bound, str) else with_minus(text))
+
+
+def rule_conditions(rule: Rule, known: Vocabulary | None = None) -> list[ConditionWords]:
+    """The conditions of a rule in words, one for each feature."""
+    known = known or {}
+    return [
+        condition_words(name, condition, known.get(name)) for name, condition in rule.conditions
     ]
-    return cast(Instant, made)
 
 
-def is_missing(values: NDArray[Any]) -> BoolArray:
-    """Tell which values are missing: NaN, NaT or None."""
-    if values.dtype.kind in "fmM":
-        return np.asarray(values != values)
-    if values.dtype.kind != "O":
-        return np.zeros(len(values), dtype=np.bool_)
-    return np.array(
-        [v is None or (isinstance(v, float) and v != v) for v in values], dtype=np.bool_
-    )
+def rule_words(rule: Rule, known: Vocabulary | None = None) -> str:
+    """A rule in words, as in a table or heading.
+
+    Examples
+    --------
+    >>> rule_words(Rule.parse("hr > 6 and workingday ≤ 0"), {"workingday": ColumnWords(pair=(0.0, 1.0))})
+    'hr > 6, workingday = 0'
+    >>> rule_words(Rule())
+    'all rows'
+    """
+    return ", ".join(words.text for words in rule_conditions(rule, known)) or ALL_ROWS
 
 
-def end(value: End, order: tuple[Label, ...] | None) -> End:
-    """Return the stored form of an end: a number, date or duration, or one of the ordered labels."""
-    if value is None:
-        return None
-    if order is not None:
-        return order[place_of(as_label(value), order, "P02")]
-    if isinstance(value, timedelta | np.timedelta64):
-        return settled(np.timedelta64(value))
-    if isinstance(value, datetime | date | np.datetime64):
-        return settled(np.datetime64(value))
-    return str(value) if isinstance(value, str) else as_number(value)
+def rule_in_sentence(rule: Rule, known: Vocabulary | None = None) -> str:
+    """A rule in words, as in running text.
 
-
-def place_of(value: Any, order: Sequence[Label], code: str = "P03") -> int:
-    """Return the place of an end among the ordered labels."""
-    if value not in order:
-        raise InputError(
-            f"{value_text(value)} is not one of the ordered labels.", code=code, argument="order"
-        )
-    return order.index(value)
-
-
-def at_or_above(low: Bound, high: Bound, order: Sequence[Label] | None) -> bool:
-    """Tell whether ``low >= high``; text of unknown order is only compared for equality."""
-    if order is not None:
-        return place_of(low, order) >= place_of(high, order)
-    if _kind(low) != _kind(high):
-        words = f"{value_text(low)} and {value_text(high)}"
-        raise InputError(f"{words} cannot bound one interval.", code="P03", argument="low")
-    count: Any = attoseconds if _kind(low) in "mM" else float  # NumPy overflows between units
-    return low == high if isinstance(low, str) else bool(count(low) >= count(high))
-
-
-def _kind(value: Bound) -> str:
-    return np.asarray(value).dtype.kind if isinstance(value, np.generic | str) else "f"
-
-
-def tighter(one: End, two: End, order: Sequence[Label] | None, *, upper: bool) -> End:
-    """Return the tighter of two upper, or two lower, ends."""
-    if one is None or two is None or repr(one) == repr(two):
-        return two if one is None else one
-    if order is None and isinstance(one, str) and isinstance(two, str):
-        raise InputError(
-            f"the order of {value_text(one)} and {value_text(two)} is not known.", code="P03"
-        )
-    return two if at_or_above(one, two, order) == upper else one
-
-
-def between(
-    values: NDArray[Any], low: End, high: End, order: Sequence[Label] | None, others: bool
-) -> BoolArray:
-    """Tell which values satisfy ``low < x <= high`` (None is open); labels outside the order do if `others` is set."""
-    if order is not None:
-        places = ranks(values, order)
-        return np.where(
-            places < 0, others, _within(places, low, high, lambda end: place_of(end, order))
-        )
-    ends = [v for v in (low, high) if v is not None]
-    if isinstance(ends[0], np.datetime64 | np.timedelta64):
-        if any(values.dtype.kind != _kind(v) for v in ends):
-            words = f"{value_text(ends[0])} cannot be compared with {values.dtype}."
-            raise InputError(words, code="P03", argument="X")
-        if np.datetime_data(values.dtype)[0] in "YMW":
-            values = values.astype(f"{values.dtype.kind}8[D]")
-        return _within(
-            values.astype(np.int64), low, high, lambda end: _floor_ticks(end, values.dtype)
-        )
-    if isinstance(ends[0], str):
-        words = f"the order of the labels is not known for an interval that ends at {value_text(ends[0])}."
-        hint = "Give the column an ordered categorical type."
-        raise InputError(words, code="P03", argument="order", hint=hint)
-    # Truth values and numbers kept as objects count as numbers.
-    objects = values if values.dtype.kind == "O" else ()
-    numeric = (int, float, np.number, np.bool_, type(None))
-    if values.dtype.kind not in "fiubO" or not all(isinstance(v, numeric) for v in objects):
-        raise InputError(
-            "the rule compares with numbers, but the column has others.", code="P03", argument="X"
-        )
-    return _within(values.astype(np.float64), low, high, float)
-
-
-def _within(values: NDArray[Any], low: Any, high: Any, number: Callable[[Any], float]) -> BoolArray:
-    above = np.ones(len(values), dtype=np.bool_) if low is None else values > number(low)
-    return above if high is None else above & (values <= number(high))
-
-
-def _floor_ticks(value: Any, dtype: Any) -> int:
-    """Return the last tick of a unit at or before a date, within 64 bits: every tick compares with it as with that."""
-    (unit, count), limits = np.datetime_data(dtype), np.iinfo(np.int64)
-    return min(max(attoseconds(value) // (SIZES[unit] * count), int(limits.min)), int(limits.max))
-
-
-def ranks(values: NDArray[Any], labels: Iterable[Label]) -> NDArray[np.int64]:
-    """Return the place of every value among some labels; -1 for one outside them and for a missing one."""
-    # Equal numbers are one label (1, 1.0, True): a level may be an integer here and a float in another table.
-    place, missing = {as_label(v): i for i, v in enumerate(labels)}, is_missing(values)
-    found = [
-        -1 if gone else place.get(as_label(v), -1) for v, gone in zip(values, missing, strict=True)
-    ]
-    return np.array(found, dtype=np.int64)
+    Examples
+    --------
+    >>> rule_in_sentence(Rule.parse("hr ≤ 6 and temp > 20"), {"hr": ColumnWords(whole=tuple(range(24)))})
+    'hr is 0–6 and temp > 20'
+    """
+    texts = [words.in_sentence for words in rule_conditions(rule, known)]
+    *first, last = texts or [ALL_ROWS]
+    return f"{', '.join(first)} and {last}" if first else last

@@ -22,7 +22,7 @@ from granite_xai.display.importance import ImportanceDisplay
 from granite_xai.display.tree import PartitionDisplay
 from granite_xai.fitting.new_rows import fitted_view
 from granite_xai.regions.nodes import Split
-from granite_xai.regions.words import name_text
+from granite_xai.regions.values import name_text
 from granite_xai.report.drawing import NARROW, as_drawn, color, limits_of, overlay, scatter, small
 from granite_xai.report.panels import MOST_DRAWN, MOST_LISTED
 from granite_xai.report.sentences import (

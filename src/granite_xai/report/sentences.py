@@ -25,7 +25,7 @@ from granite_xai.fitting.new_rows import fitted_view
 from granite_xai.fitting.pipeline import FitResult
 from granite_xai.regions.conditions import Condition, Interval
 from granite_xai.regions.rule import Rule
-from granite_xai.regions.words import name_text
+from granite_xai.regions.values import name_text
 from granite_xai.results.fit_values import FitValues
 from granite_xai.tables import Table
 

@@ -23,7 +23,7 @@ from granite_xai.base.typing import BoolArray, FloatArray, IntArray
 from granite_xai.engine.splits import Cut
 from granite_xai.evaluations.evaluations import Evaluations
 from granite_xai.regions.conditions import Condition, Side, cut, grouping, missing_or_present
-from granite_xai.regions.words import SIZES, Instant, attoseconds, instant
+from granite_xai.regions.values import SIZES, Instant, attoseconds, instant
 from granite_xai.tables import Column, Table
 
 MOST_LEVELS = 100  # levels of a nominal column that splits tell apart; the rarer ones share a group

@@ -1,0 +1,159 @@
+"""Numbers as people read them: shares, amounts, probabilities.
+
+Two significant digits, whole numbers from 10 on, a true minus sign, no blank before a percent sign.
+Exact numbers are for frames and files.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+UNKNOWN = "–"
+MINUS = "−"
+ROUNDING = 1e-12  # share that differs from 0 or 1 by rounding alone
+WHOLE_FROM = 9.95  # from here on two significant digits are a whole number
+LEAST_DECIMAL = 1e-6  # smaller amounts are written with an exponent
+LEAST_POINTS = 0.05  # percentage points that are not shown as 0.0
+
+
+def share(value: float | None) -> str:
+    """Write a share as a whole percentage.
+
+    Parameters
+    ----------
+    value : float or None
+        1.0 is everything; None and NaN are unknown.
+
+    Returns
+    -------
+    str
+        Never 0% or 100% for what is only close to them.
+
+    Examples
+    --------
+    >>> share(0.924), share(0.004), share(0.9996), share(-0.1), share(0.0), share(None)
+    ('92%', '< 1%', '> 99%', '−10%', '0%', '–')
+    """
+    if value is None or math.isnan(value):
+        return UNKNOWN
+    if ROUNDING < abs(value) < 0.01:
+        return "< 1%" if value > 0 else f"> {MINUS}1%"
+    if 0.99 < value < 1 - ROUNDING:
+        return "> 99%"
+    return with_minus(f"{100 * value:.0f}%")
+
+
+def share_interval(low: float, high: float) -> str:
+    """Write an interval of shares, with one decimal where whole numbers would not tell its ends apart.
+
+    Examples
+    --------
+    >>> share_interval(0.912, 0.934), share_interval(0.9181, 0.9224), share_interval(0.0, 0.021)
+    ('91–93%', '91.8–92.2%', '0–2%')
+    """
+    digits = 0 if f"{100 * low:.0f}" != f"{100 * high:.0f}" else 1
+    join = "–" if low >= 0 else " to "
+    ends = (with_minus(f"{100 * end + 0.0:.{digits}f}") for end in (low, high))
+    return join.join(ends) + "%"
+
+
+def amount(value: float | None) -> str:
+    """Write an amount: two significant digits, or as many as stand before the decimal point.
+
+    Examples
+    --------
+    >>> amount(4.83), amount(121.4), amount(1027000.0), amount(-0.0342), amount(0.0), amount(9.99)
+    ('4.8', '121', '1,027,000', '−0.034', '0', '10')
+    """
+    if value is None or not math.isfinite(value):
+        return UNKNOWN
+    size = abs(value)
+    if size >= 1e15 or 0 < size < LEAST_DECIMAL:
+        return with_minus(f"{value:.1e}")
+    if size >= WHOLE_FROM or size == 0:
+        return with_minus(f"{value + 0.0:,.0f}")
+    digits = 1 - math.floor(math.log10(size))
+    if round(size, digits) >= 10.0 ** (2 - digits):  # 0.0999 is 0.10
+        digits -= 1
+    return with_minus(f"{value:.{digits}f}")
+
+
+def signed(value: float) -> str:
+    """Write an amount with its sign.
+
+    Examples
+    --------
+    >>> signed(51.3), signed(-0.006), signed(0.0)
+    ('+51', '−0.0060', '0')
+    """
+    return "+" + amount(value) if value > 0 else amount(value)
+
+
+def with_minus(text: str) -> str:
+    """Text of a number with a true minus sign."""
+    return text.replace("-", MINUS, 1) if text.startswith("-") else text
+
+
+@dataclass(frozen=True)
+class OutputUnit:
+    """How the explained output is written: its values, and differences of them.
+
+    Parameters
+    ----------
+    probability : bool
+        Values are percentages, differences are percentage points.
+    unit : str
+        Of an output that is no probability, if the user gave one.
+
+    Examples
+    --------
+    >>> rentals, chance = OutputUnit(unit="rentals"), OutputUnit(probability=True)
+    >>> rentals.level(188.4), rentals.effect(121.0), rentals.spread(121.0)
+    ('188 rentals', '121 rentals', '±121 rentals')
+    >>> chance.level(0.333), chance.effect(0.8674), chance.signed_effect(-0.006686)
+    ('33%', '87 points', '−0.7 points')
+    """
+
+    probability: bool = False
+    unit: str = ""
+
+    @property
+    def noun(self) -> str:
+        """What a difference is counted in: points, the user's unit, or nothing."""
+        return "points" if self.probability else self.unit
+
+    def level(self, value: float, bare: bool = False) -> str:
+        """A value of the output."""
+        if self.probability:
+            return share(value)
+        return amount(value) if bare else self._with_noun(amount(value))
+
+    def effect(self, value: float, bare: bool = False) -> str:
+        """A difference of two values; ``bare``: without its unit, which is said nearby."""
+        text = _points(value) if self.probability else amount(value)
+        return text if bare else self._with_noun(text)
+
+    def signed_effect(self, value: float, bare: bool = False) -> str:
+        """A difference with its sign."""
+        text = self.effect(value, bare)
+        return "+" + text if value > 0 and not text.startswith("<") else text
+
+    def spread(self, value: float, bare: bool = False) -> str:
+        """How far values typically lie from their centre."""
+        return UNKNOWN if math.isnan(value) else "±" + self.effect(value, bare)
+
+    def _with_noun(self, text: str) -> str:
+        return f"{text} {self.noun}".rstrip() if text != UNKNOWN else text
+
+
+def _points(value: float) -> str:
+    """A difference of probabilities in percentage points: one decimal below 10."""
+    if not math.isfinite(value):
+        return UNKNOWN
+    points = 100 * value
+    if ROUNDING < abs(points) < LEAST_POINTS:
+        return "< 0.1"
+    if abs(points) >= WHOLE_FROM or points == 0:
+        return with_minus(f"{points + 0.0:,.0f}")
+    return with_minus(f"{points:.1f}")

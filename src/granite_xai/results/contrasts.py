@@ -1,0 +1,217 @@
+"""What sets a region apart: its features by how much their curves differ from those of all rows.
+
+The strongest contrast is the heading of the region. There is one comparison only:
+with all rows, at the values that occur in the region.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from granite_xai.base.formats import amount
+from granite_xai.base.text import plain, shortened
+from granite_xai.results.feature_curves import CurvePair
+from granite_xai.results.shapes import FeatureCurve, Shape, shape_of, shapes_differ
+
+STRONGER = 1.3  # ratio of ranges from which a feature is said to matter more
+WEAKER = 0.77  # ratio below which it is said to matter less
+HARDLY = 0.1  # ratio below which it hardly matters
+WEAK = 0.02  # share of the largest range below which a contrast is none
+QUIET = 0.25  # share of the spread of all predictions below which predictions hardly vary
+SMALLEST_LOGARITHM = 1e-6  # keeps the logarithm of a ratio finite where a curve is constant
+MOST_NAMED = 3  # features that the line below a heading names, of each sort
+
+
+class Contrast(NamedTuple):
+    """One feature in a region against all rows.
+
+    Attributes
+    ----------
+    feature : str
+    here, overall : FeatureCurve
+        At the same values.
+    here_shape, overall_shape : Shape
+    ratio : float
+        Range here, as a multiple of the range overall.
+    kinds_differ : bool
+        Whether both curves do different things.
+    strength : float
+        Distance of both curves around their means, times how unlike they are: the logarithm of the
+        ratio, or 1 where the kinds of shape differ.
+    """
+
+    feature: str
+    here: FeatureCurve
+    overall: FeatureCurve
+    here_shape: Shape
+    overall_shape: Shape
+    ratio: float
+    kinds_differ: bool
+    strength: float
+
+    @property
+    def matters_only_here(self) -> bool:
+        """Whether the curve is flat overall, but not here."""
+        return self.overall_shape.kind == "flat" and self.here_shape.kind != "flat"
+
+    @property
+    def hardly_matters(self) -> bool:
+        """Whether the curve is flat here, or has less than a tenth of its range."""
+        return self.here_shape.kind == "flat" or self.ratio < HARDLY
+
+
+class Heading(NamedTuple):
+    """The heading of a region, and the feature that it is about; empty: no curve is known."""
+
+    text: str
+    feature: str
+
+
+def is_quiet(spread: float, overall_spread: float) -> bool:
+    """Whether predictions of a region hardly vary.
+
+    Parameters
+    ----------
+    spread, overall_spread : float
+        Standard deviation of the predictions in the region, and of all predictions.
+    """
+    return spread < QUIET * overall_spread
+
+
+def contrasts(curves: Mapping[str, CurvePair]) -> list[Contrast]:
+    """All features of a region, the strongest contrast first.
+
+    Parameters
+    ----------
+    curves : mapping of feature to CurvePair
+        As `region_curves` returns them.
+
+    Returns
+    -------
+    list of Contrast
+        Without features that have one value only in the region.
+    """
+    varying = {name: pair for name, pair in curves.items() if len(pair.here.labels) > 1}
+    largest = largest_range(varying.values())
+    found = [_contrast(name, pair, largest) for name, pair in varying.items()]
+    return sorted(found, key=lambda contrast: -contrast.strength)
+
+
+def largest_range(curves: Iterable[CurvePair]) -> float:
+    """The largest range of some curves, here or overall."""
+    return max((max(pair.here.range, pair.overall.range) for pair in curves), default=0.0)
+
+
+def _contrast(feature: str, pair: CurvePair, largest: float) -> Contrast:
+    here_shape = shape_of(pair.here, largest)
+    overall_shape = shape_of(pair.overall, largest)
+    kinds_differ = shapes_differ(here_shape, pair.here, overall_shape, pair.overall)
+    floor = SMALLEST_LOGARITHM * largest or 1.0
+    ratio = max(pair.here.range, floor) / max(pair.overall.range, floor)
+    unlikeness = max(abs(math.log(ratio)), 1.0 if kinds_differ else 0.0)
+    return Contrast(
+        feature=feature,
+        here=pair.here,
+        overall=pair.overall,
+        here_shape=here_shape,
+        overall_shape=overall_shape,
+        ratio=ratio,
+        kinds_differ=kinds_differ,
+        strength=_distance(pair) * unlikeness,
+    )
+
+
+def _distance(pair: CurvePair) -> float:
+    """Root mean square distance of both curves, each around its mean over the region's rows."""
+    weights = pair.here.weights
+    gap = pair.here.predictions - pair.overall.predictions
+    centred = gap - weights @ gap
+    return float(np.sqrt(weights @ np.square(centred)))
+
+
+def heading(ranked: Sequence[Contrast], *, quiet: bool, main_feature: str = "") -> Heading:
+    """The strongest contrast of a region in words.
+
+    Parameters
+    ----------
+    ranked : sequence of Contrast
+        The strongest first.
+    quiet : bool
+        Whether predictions hardly vary in the region.
+    main_feature : str
+        The feature that the finding is about: named where there is no contrast.
+
+    Returns
+    -------
+    Heading
+    """
+    if quiet:
+        return Heading("Predictions hardly vary here", "")
+    if not ranked:
+        return Heading("", "")
+    largest = max(max(contrast.here.range, contrast.overall.range) for contrast in ranked)
+    strongest = ranked[0]
+    if strongest.strength < WEAK * largest:
+        shown = _most_telling(ranked, main_feature)
+        return Heading(f"Much as overall: {_named(shown)} {shown.here_shape.words}", shown.feature)
+    return Heading(_contrast_words(strongest), strongest.feature)
+
+
+def _most_telling(ranked: Sequence[Contrast], main_feature: str) -> Contrast:
+    """The contrast of the main feature, or that with the largest range."""
+    named = [contrast for contrast in ranked if contrast.feature == main_feature]
+    return named[0] if named else max(ranked, key=lambda contrast: contrast.here.range)
+
+
+def _contrast_words(contrast: Contrast) -> str:
+    name = _named(contrast)
+    shape = contrast.here_shape.words
+    if contrast.hardly_matters:
+        return f"{name} hardly matters here"
+    if contrast.matters_only_here:
+        return f"{name} matters here, unlike overall ({shape.removeprefix('is ')})"
+    if contrast.kinds_differ:
+        return f"{name} {shape}; overall it {contrast.overall_shape.words}"
+    if contrast.ratio >= STRONGER:
+        return f"{name} {shape}, {amount(contrast.ratio)} times as strongly as overall"
+    if contrast.ratio <= WEAKER:
+        return f"{name} {shape}, less strongly than overall"
+    return f"{name} {shape}, much as overall"
+
+
+def further_contrasts(ranked: Sequence[Contrast], *, without: str = "") -> str:
+    """The next contrasts of a region in a line; empty where there are none.
+
+    Parameters
+    ----------
+    ranked : sequence of Contrast
+        The strongest first.
+    without : str
+        The feature of the heading.
+    """
+    largest = max((max(each.here.range, each.overall.range) for each in ranked), default=0.0)
+    told = [each for each in ranked if each.feature != without and each.strength > WEAK * largest]
+    flat = [each for each in told if each.hardly_matters]
+    others = [each for each in told if not each.hardly_matters]
+    unlike = [each for each in others if each.kinds_differ]
+    stronger = [each for each in others if not each.kinds_differ and each.ratio >= STRONGER]
+    weaker = [each for each in others if not each.kinds_differ and each.ratio <= WEAKER]
+    sentences = [f"Overall {_named(each)} {each.overall_shape.words}." for each in unlike[:1]]
+    if stronger:
+        texts = [f"{_named(each)} ({amount(each.ratio)} times)" for each in stronger]
+        sentences.append(f"Stronger than overall: {', '.join(texts[:MOST_NAMED])}.")
+    if weaker:
+        texts = [_named(each) for each in weaker]
+        sentences.append(f"Weaker than overall: {', '.join(texts[:MOST_NAMED])}.")
+    if flat:
+        texts = [_named(each) for each in flat]
+        sentences.append(f"Nearly flat: {', '.join(texts[:MOST_NAMED])}.")
+    return " ".join(sentences)
+
+
+def _named(contrast: Contrast) -> str:
+    return shortened(plain(contrast.feature))

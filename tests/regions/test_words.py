@@ -1,0 +1,134 @@
+"""Rules in words, of tables with values of all kinds."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from granite_xai.regions.conditions import Interval, Levels
+from granite_xai.regions.rule import Rule
+from granite_xai.regions.words import (
+    rule_conditions,
+    rule_in_sentence,
+    rule_words,
+    separating_text,
+    vocabulary,
+)
+from granite_xai.tables import read_table
+
+rng = np.random.default_rng(0)
+N = 300
+FRAME = pd.DataFrame(
+    {
+        "workingday": rng.integers(0, 2, N),
+        "hr": np.arange(N) % 24,
+        "year": 2011 + np.arange(N) % 3,
+        "temp": np.round(rng.normal(20, 8, N), 2),
+        "worst texture": rng.uniform(12, 50, N),
+        "shift": np.arange(N) % 40 - 5,
+        "hours": np.where(np.arange(N) % 7, np.arange(N) % 90, np.nan),
+        "marital": np.array(["Married", "Single", "Divorced"])[np.arange(N) % 3],
+        "sex": np.array(["Female", "Male"])[np.arange(N) % 2],
+        "member": np.arange(N) % 2 == 0,
+        "education": pd.Categorical(
+            np.array(["HS", "Bachelors", "Masters", "PhD"])[np.arange(N) % 4],
+            categories=["HS", "Bachelors", "Masters", "PhD"],
+            ordered=True,
+        ),
+        "day": pd.date_range("2024-01-01", periods=N),
+    }
+)
+TABLE = read_table(FRAME, missing="allow")
+
+
+def words(rule):
+    rule = Rule.parse(rule) if isinstance(rule, str) else rule
+    return rule_words(rule, vocabulary([rule], TABLE))
+
+
+@pytest.mark.parametrize(
+    ("rule", "said"),
+    [
+        ("workingday ≤ 0", "workingday = 0"),
+        ("workingday > 0", "workingday = 1"),
+        ("hr ≤ 6", "hr 0–6"),
+        ("hr > 6", "hr 7–23"),
+        ("6 < hr ≤ 9", "hr 7–9"),
+        ("6 < hr ≤ 7", "hr = 7"),
+        ("year > 2011", "year 2012–2013"),
+        ("shift ≤ 3", "shift ≤ 3"),
+        ("shift ≤ -2", "shift ≤ −2"),
+        ("hours > 54", "hours > 54"),
+        ("hours > 54 or missing", "hours > 54 or missing"),
+        ("20 < hours ≤ 54", "20 < hours ≤ 54"),
+        ("hours is missing", "hours missing"),
+        ("hours is present", "hours present"),
+        ("marital is Married", "marital = Married"),
+        ("marital is not Married", "marital ≠ Married"),
+        ("marital in {Single, Divorced}", "marital ≠ Married"),
+        ("sex is not Female", "sex = Male"),
+        ("sex is Female or missing", "sex = Female or missing"),
+        ("member is True", "member = True"),
+        ("day > 2024-02-01", "day > 2024-02-01"),
+        ("hr > 6 and workingday ≤ 0", "hr 7–23, workingday = 0"),
+        ("all rows", "all rows"),
+    ],
+)
+def test_rules(rule, said):
+    assert words(rule) == said
+
+
+def test_ordered_labels():
+    order = ("HS", "Bachelors", "Masters", "PhD")
+    assert words(Rule((("education", Interval("Bachelors", None, order)),))) == (
+        "education: Masters or PhD"
+    )
+    assert words(Rule((("education", Interval("HS", None, order)),))) == (
+        "education: Bachelors to PhD"
+    )
+    assert words(Rule((("education", Interval(None, "HS", order)),))) == "education = HS"
+
+
+def test_long_lists_are_cut():
+    labels = Levels({f"l{i}" for i in range(9)})
+    assert rule_words(Rule((("city", labels),))) == "city: l0, l1, l2 or 6 more"
+    others = Levels({"a", "b"}, others=True)
+    assert rule_words(Rule((("city", others),))) == "city: not a or b"
+
+
+def test_bounds_are_rounded_as_far_as_they_separate():
+    values = np.unique(FRAME["worst texture"].to_numpy())
+    for place in range(0, len(values) - 1, 7):
+        bound = (values[place] + values[place + 1]) / 2
+        text = separating_text(float(bound), values)
+        assert values[place] <= float(text) < values[place + 1]
+        digits = len(text.partition(".")[2])
+        if digits:  # one digit less would put a value on the wrong side
+            shorter = round(float(bound), digits - 1)
+            assert not values[place] <= shorter < values[place + 1]
+
+
+def test_in_sentences():
+    rule = Rule.parse("hr ≤ 6 and temp > 20 and workingday ≤ 0")
+    assert rule_in_sentence(rule, vocabulary([rule], TABLE)) == (
+        "hr is 0–6, temp > 20 and workingday = 0"
+    )
+    masters = Rule((("education", Levels({"Masters", "PhD"})),))
+    assert rule_in_sentence(masters) == "education is Masters or PhD"
+    assert rule_in_sentence(Rule.parse("hours is missing")) == "hours is missing"
+
+
+def test_without_a_table_the_rule_is_said_as_it_stands():
+    assert rule_words(Rule.parse("hr ≤ 6.5 and sex is not Female")) == "hr ≤ 6.5, sex ≠ Female"
+
+
+def test_nothing_in_a_name_acts_on_a_terminal():
+    rule = Rule((("a\x1b[31m", Interval(None, 1.0)), ("b", Levels({"x\ny"}))))
+    assert "\x1b" not in rule_words(rule)
+    assert "\n" not in rule_words(rule)
+
+
+def test_conditions_by_feature():
+    assert rule_conditions(Rule.parse("20 < t ≤ 30"))[0].text == "20 < t ≤ 30"
+    assert rule_conditions(Rule.parse("t > -0.5"))[0].text == "t > −0.5"
