@@ -122,13 +122,20 @@ class Shape(NamedTuple):
         Curves of one kind differ in strength, of two kinds in what they do.
     words : str
         A predicate, to be read after the name of the feature.
+    of_output : str
+        A predicate with ``{feature}`` in it, to be read after the name of the output.
     span : (int, int)
         First and last value (by index) where the curve is highest (or lowest); (-1, -1): no such place.
     """
 
     kind: Kind
     words: str
+    of_output: str = ""
     span: tuple[int, int] = (-1, -1)
+
+    def naming(self, feature: str) -> str:
+        """What the output does along the feature: ``peaks at hr 8 and 17``."""
+        return self.of_output.replace("{feature}", feature)
 
 
 def shape_of(curve: FeatureCurve, largest_range: float = 0.0) -> Shape:
@@ -157,11 +164,12 @@ def shape_of(curve: FeatureCurve, largest_range: float = 0.0) -> Shape:
     """
     count = len(curve.predictions)
     if count == 0:
-        return Shape("unknown", "has no known value")
+        return Shape("unknown", "has no known value", "is not known along {feature}")
     if count == 1:
-        return Shape("constant", f"is always {curve.labels[0]}")
+        only = curve.labels[0]
+        return Shape("constant", f"is always {only}", f"is that of {{feature}} = {only}")
     if curve.range <= FLAT * largest_range or curve.range == 0.0:
-        return Shape("flat", "is nearly flat")
+        return Shape("flat", "is nearly flat", "hardly depends on {feature}")
     if count == 2:
         return _of_two_values(curve)
     if not curve.ordered:
@@ -175,17 +183,26 @@ def shape_of(curve: FeatureCurve, largest_range: float = 0.0) -> Shape:
 def _of_two_values(curve: FeatureCurve) -> Shape:
     rises = bool(curve.predictions[1] > curve.predictions[0])
     preposition = "at" if curve.ordered else "for"
-    higher, lower = (1, 0) if rises else (0, 1)
-    words = f"is higher {preposition} {curve.labels[higher]}"
-    words += f" than {preposition} {curve.labels[lower]}"
-    return Shape("rises" if rises else "falls", words)
+    higher = curve.labels[1 if rises else 0]
+    lower = curve.labels[0 if rises else 1]
+    return Shape(
+        kind="rises" if rises else "falls",
+        words=f"is higher {preposition} {higher} than {preposition} {lower}",
+        of_output=f"is higher for {{feature}} = {higher} than for {{feature}} = {lower}",
+    )
 
 
 def _of_labels(curve: FeatureCurve) -> Shape:
     highest = int(np.argmax(curve.predictions))
     lowest = int(np.argmin(curve.predictions))
-    words = f"is highest for {curve.labels[highest]}, lowest for {curve.labels[lowest]}"
-    return Shape("labels", words, (highest, highest))
+    highest_label = curve.labels[highest]
+    lowest_label = curve.labels[lowest]
+    return Shape(
+        kind="labels",
+        words=f"is highest for {highest_label}, lowest for {lowest_label}",
+        of_output=f"is highest for {{feature}} = {highest_label}, lowest for {lowest_label}",
+        span=(highest, highest),
+    )
 
 
 def isotonic(values: FloatArray, weights: FloatArray) -> FloatArray:
@@ -261,14 +278,15 @@ def _monotone(curve: FeatureCurve, direction: int) -> Shape:
     level_before = axis[starts] >= LONG and curve.weights[:starts].sum() >= FEW
     level_after = 1 - axis[ends] >= LONG and curve.weights[ends + 1 :].sum() >= FEW
     if level_before and level_after:
-        words = f"{verb} between {curve.place(starts)} and {curve.end_place(ends)}"
-    elif level_after:
-        words = f"{verb} to {curve.place(ends)}, then levels off"
-    elif level_before:
-        words = f"is level to {curve.place(starts)}, then {verb}"
-    else:
-        words = f"{verb} throughout"
-    return Shape(verb, words)
+        where = f"{curve.place(starts)} and {curve.end_place(ends)}"
+        return Shape(verb, f"{verb} between {where}", f"{verb} between {{feature}} {where}")
+    if level_after:
+        rest = f"to {curve.place(ends)}, then levels off"
+        return Shape(verb, f"{verb} {rest}", f"{verb} with {{feature}} {rest}")
+    if level_before:
+        rest = f"{curve.place(starts)}, then {verb}"
+        return Shape(verb, f"is level to {rest}", f"is level to {{feature}} {rest}")
+    return Shape(verb, f"{verb} throughout", f"{verb} with {{feature}}")
 
 
 def _with_extremes(curve: FeatureCurve) -> Shape:
@@ -277,17 +295,19 @@ def _with_extremes(curve: FeatureCurve) -> Shape:
     valleys = _prominent_peaks(-curve.predictions, _needed_prominence(curve))
     ends = (0, len(curve.predictions) - 1)
     has_inner_peak = any(peak not in ends for peak in peaks)
+    up_and_down = Shape("wavy", "goes up and down", "goes up and down along {feature}")
     if len(peaks) > MOST_PEAKS:
-        return Shape("wavy", "goes up and down")
+        return up_and_down
     if len(peaks) > 1 and has_inner_peak:
         first, *others = peaks
         places = [curve.place(first), *(curve.end_place(peak) for peak in others)]
-        return Shape("peaks", f"peaks at {_joined(places)}")
+        where = _joined(places)
+        return Shape("peaks", f"peaks at {where}", f"peaks at {{feature}} {where}")
     if len(peaks) == 1:
         return _around_extreme(curve, int(np.argmax(curve.predictions)), 1)
     if len(valleys) == 1:
         return _around_extreme(curve, int(np.argmin(curve.predictions)), -1)
-    return Shape("wavy", "goes up and down")
+    return up_and_down
 
 
 def _needed_prominence(curve: FeatureCurve) -> FloatArray:
@@ -336,15 +356,20 @@ def _around_extreme(curve: FeatureCurve, extreme: int, sign: int) -> Shape:
     last = extreme
     while last < len(near) - 1 and near[last + 1]:
         last += 1
-    superlative = "highest" if sign > 0 else "lowest"
     kind: Kind = "hump" if sign > 0 else "valley"
+    superlative = "highest" if sign > 0 else "lowest"
     if first == last:
-        words = (
-            f"peaks at {curve.place(first)}" if sign > 0 else f"is lowest at {curve.place(first)}"
-        )
+        opening = "peaks at" if sign > 0 else "is lowest at"
+        where = curve.place(first)
     else:
-        words = f"is {superlative} from {curve.place(first)} to {curve.end_place(last)}"
-    return Shape(kind, words, (first, last))
+        opening = f"is {superlative} from"
+        where = f"{curve.place(first)} to {curve.end_place(last)}"
+    return Shape(
+        kind=kind,
+        words=f"{opening} {where}",
+        of_output=f"{opening} {{feature}} {where}",
+        span=(first, last),
+    )
 
 
 def _joined(texts: Sequence[str]) -> str:

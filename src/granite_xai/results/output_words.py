@@ -1,0 +1,70 @@
+"""What the explained output is called: `predicted cnt`, `the probability of income = 1`."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from granite_xai.base.formats import OutputUnit
+from granite_xai.base.text import plain, shortened
+
+
+class OutputWords(NamedTuple):
+    """Names of the explained output, and its unit.
+
+    Attributes
+    ----------
+    name : str
+        As the subject of a sentence.
+    target : str
+        What the effects are on, said in the first sentence of a classifier; otherwise empty.
+    unit : OutputUnit
+    """
+
+    name: str
+    target: str
+    unit: OutputUnit
+
+
+def output_words(predictor: Any, target: str = "", unit: str = "") -> OutputWords:
+    """How an output is called.
+
+    Parameters
+    ----------
+    predictor : Predictor
+        Of the fit; that of a fit loaded without its model knows enough.
+    target : str
+        Name of the target, where the fit was given one.
+    unit : str
+        Of the target, where the user gave one.
+
+    Examples
+    --------
+    >>> from types import SimpleNamespace
+    >>> rentals = SimpleNamespace(is_probability=False, explained_class=None)
+    >>> output_words(rentals, "cnt").name
+    'predicted cnt'
+    >>> income = SimpleNamespace(is_probability=True, explained_class=1)
+    >>> output_words(income, "income").name
+    'the probability of income = 1'
+    """
+    shown = shortened(plain(target))
+    label = predictor.explained_class
+    if predictor.is_probability:
+        name = _probability(shown, label)
+        return OutputWords(name=name, target=name, unit=OutputUnit(probability=True))
+    if label is not None:
+        name = f"the score of {_class_words(shown, label)}"
+        return OutputWords(name=name, target=name, unit=OutputUnit(unit=unit))
+    name = f"predicted {shown}" if shown else "the prediction"
+    return OutputWords(name=name, target="", unit=OutputUnit(unit=unit))
+
+
+def _probability(target: str, label: Any) -> str:
+    if label is None:
+        return "the predicted probability"
+    return f"the probability of {_class_words(target, label)}"
+
+
+def _class_words(target: str, label: Any) -> str:
+    shown = shortened(plain(label))
+    return f"{target} = {shown}" if target else f"class {shown}"

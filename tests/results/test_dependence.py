@@ -1,0 +1,120 @@
+"""Whose effects depend on whom, from constructed figures of nodes."""
+
+from __future__ import annotations
+
+import pytest
+
+from granite_xai.inference.node_figures import NO_NODE, NodeFigure, NodeFigures
+from granite_xai.results.dependence import dependence
+
+
+def figures(sets, *nodes):
+    """Nodes as (parent, region, column, share, gaps by set), parents first."""
+    made = [
+        NodeFigure(
+            node=number,
+            parent=parent,
+            region=region,
+            column=column,
+            n_samples=int(1000 * share),
+            share=share,
+            mean=0.0,
+            spread=1.0,
+            heterogeneity=sum(gaps) ** 0.5,
+            by_set=tuple(gaps),
+        )
+        for number, (parent, region, column, share, gaps) in enumerate(nodes)
+    ]
+    return NodeFigures("ice-pdp", "held-out", 1000, tuple((s,) for s in sets), True, tuple(made))
+
+
+def test_bikes():
+    # hr is split first, but workingday takes most of the heterogeneity of hr.
+    found = dependence(
+        figures(
+            ("hr", "workingday", "temp"),
+            (NO_NODE, NO_NODE, "hr", 1.0, (80.0, 36.0, 18.0)),
+            (0, 0, "", 0.3, (5.0, 1.0, 2.0)),
+            (0, NO_NODE, "workingday", 0.7, (90.0, 45.0, 20.0)),
+            (2, 1, "", 0.3, (20.0, 1.0, 12.0)),
+            (2, NO_NODE, "temp", 0.4, (40.0, 1.0, 11.0)),
+            (4, 2, "", 0.2, (10.0, 1.0, 4.0)),
+            (4, 3, "", 0.2, (11.0, 1.0, 4.0)),
+        )
+    )
+    assert found.features == ("hr",)
+    assert found.moderators == ("workingday",)
+    assert not found.is_mutual
+
+
+def test_a_split_that_takes_a_fifth_is_a_moderator():
+    def with_temp(gap):
+        return dependence(
+            figures(
+                ("hr", "workingday"),
+                (NO_NODE, NO_NODE, "workingday", 1.0, (100.0, 30.0)),
+                (0, 0, "", 0.5, (0.0, 0.0)),
+                (0, NO_NODE, "temp", 0.5, (80.0, 0.0)),
+                (2, 1, "", 0.25, (gap, 0.0)),
+                (2, 2, "", 0.25, (gap, 0.0)),
+            )
+        )
+
+    assert with_temp(30.0).moderators == ("workingday", "temp")
+    assert with_temp(70.0).moderators == ("workingday",)
+
+
+def test_a_second_feature_needs_half_the_fall():
+    def second(gap):
+        return dependence(
+            figures(
+                ("education", "sex", "marital"),
+                (NO_NODE, NO_NODE, "marital", 1.0, (10.0, gap, 12.0)),
+                (0, 0, "", 0.5, (0.0, 0.0, 0.0)),
+                (0, 1, "", 0.5, (0.0, 0.0, 0.0)),
+            )
+        ).features
+
+    assert second(6.0) == ("education", "sex")
+    assert second(4.0) == ("education",)
+
+
+@pytest.mark.parametrize(("count", "mutual"), [(3, False), (4, True), (7, True)])
+def test_four_features_depend_on_each_other(count, mutual):
+    names = tuple(f"f{i}" for i in range(count))
+    found = dependence(
+        figures(
+            names,
+            (NO_NODE, NO_NODE, "g", 1.0, (9.0,) * count),
+            (0, 0, "", 0.5, (1.0,) * count),
+            (0, 1, "", 0.5, (1.0,) * count),
+        )
+    )
+    assert found.is_mutual == mutual
+    assert len(found.features) == count
+
+
+def test_where_nothing_falls_no_feature_is_named():
+    found = dependence(
+        figures(
+            ("a", "b"),
+            (NO_NODE, NO_NODE, "a", 1.0, (1.0, 1.0)),
+            (0, 0, "", 0.5, (1.0, 1.0)),
+            (0, 1, "", 0.5, (1.2, 1.0)),
+        )
+    )
+    assert found.features == ()
+    assert found.moderators == ("a",)
+
+
+def test_a_feature_that_is_split_alone_is_its_own_finding():
+    found = dependence(
+        figures(
+            ("a",),
+            (NO_NODE, NO_NODE, "a", 1.0, (4.0,)),
+            (0, 0, "", 0.5, (1.0,)),
+            (0, 1, "", 0.5, (1.0,)),
+        )
+    )
+    assert found.features == ("a",)
+    assert found.moderators == ()
