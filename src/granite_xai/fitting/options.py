@@ -44,69 +44,109 @@ class GraniteOptions(TypedDict, total=False):
     resources: Resources | None
 
 
+INFLUENCES = ("individual", "joint", "interaction")
+PAIRS = 2  # the order of interactions where none is given
+SEEDS = 2**31  # seeds that are drawn lie below
+
+
 def chosen_partitioner(partitioner: Any, tree: Tree) -> Partitioner:
-    """The given one, which needs no more than a method partition; None: the tree."""
-    if partitioner is None or isinstance(partitioner, Partitioner):
-        return tree if partitioner is None else partitioner
+    """The partitioner of a fit.
+
+    Parameters
+    ----------
+    partitioner : None, Partitioner, or any object with a method ``partition``
+    tree : Tree
+        What None stands for.
+    """
+    if partitioner is None:
+        return tree
+    if isinstance(partitioner, Partitioner):
+        return partitioner
     if hasattr(partitioner, "partition"):
         return OwnPartitioner(partitioner)
-    text, hint = (
+    raise InputError(
         f"partitioner={partitioner!r} has no method partition.",
-        "Pass None or an object of gx.partitioners.",
+        code="P01",
+        argument="partitioner",
+        hint="Pass None or an object of gx.partitioners.",
     )
-    raise InputError(text, code="P01", argument="partitioner", hint=hint)
 
 
 def chosen_influence(
-    kind: Any, groups: Mapping[str, Any] | None, features: Sequence[Any] | None
+    influence: Any, groups: Mapping[str, Any] | None, features: Sequence[Any] | None
 ) -> Influence:
-    """Whose effects questions given by name compare."""
-    if isinstance(kind, Individual | Joint | Interactions):
-        return kind
-    named = isinstance(kind, tuple | list) and len(kind) == 2 and kind[0] == "interaction"
-    kind, order = kind if named else (kind, 2)
-    if kind not in ("individual", "joint", "interaction"):
-        raise unknown("influence", kind, ("individual", "joint", "interaction"))
-    if (kind == "joint") != (groups is not None):
-        text = f"influence={kind!r} {'needs groups' if groups is None else 'takes no groups'}."
-        hint = 'Pass influence="joint" together with groups={name: [columns]}.'
-        raise InputError(text, code="P03", argument="groups", hint=hint)
+    """Whose effects are compared by questions that are given by name.
+
+    Parameters
+    ----------
+    influence : str, ("interaction", order), or an object of the room ``influence``
+    groups : mapping, optional
+        For ``"joint"``, and only there: the features of each group, by its name.
+    features : sequence, optional
+        The sets that are compared; None: all.
+    """
+    if isinstance(influence, Individual | Joint | Interactions):
+        return influence
+    kind = influence
+    order = PAIRS
+    if (
+        isinstance(influence, tuple | list)
+        and len(influence) == 2
+        and influence[0] == "interaction"
+    ):
+        kind, order = influence
+    if kind not in INFLUENCES:
+        raise unknown("influence", kind, INFLUENCES)
+    if kind == "joint" and groups is None:
+        raise _wrong_groups('influence="joint" needs groups.')
+    if kind != "joint" and groups is not None:
+        raise _wrong_groups(f"influence={kind!r} takes no groups.")
     if kind == "joint":
         return Joint(groups or {}, features)
-    return Interactions(order, features) if kind == "interaction" else Individual(features)
+    if kind == "interaction":
+        return Interactions(order, features)
+    return Individual(features)
+
+
+def _wrong_groups(text: str) -> InputError:
+    hint = 'Pass influence="joint" together with groups={name: [columns]}.'
+    return InputError(text, code="P03", argument="groups", hint=hint)
 
 
 def named_columns(*options: Any) -> list[Any]:
     """Every column that some options name: in sequences, tuples of sequences, and the values of mappings."""
-    found: list[Any] = []
+    names: list[Any] = []
     for option in options:
         if isinstance(option, Mapping):
-            found += named_columns(*option.values())
+            names += named_columns(*option.values())
         elif isinstance(option, tuple | list):
-            found += named_columns(*option)
+            names += named_columns(*option)
         elif isinstance(option, str | int):
-            found.append(option)
-    return found
+            names.append(option)
+    return names
 
 
 def chosen_limits(resources: Any) -> Resources:
-    """The limits; None: those of ``Resources()``."""
-    if resources is None or isinstance(resources, Resources):
-        limits = resources or Resources()
-        require_supported(limits)
-        return limits
-    text = f"resources is a {type(resources).__name__}, not a gx.Resources."
-    raise InputError(
-        text, code="P01", argument="resources", hint="Pass gx.Resources(memory_limit=…) or None."
-    )
+    """The limits of a fit; None: those of ``Resources()``."""
+    if resources is None:
+        resources = Resources()
+    if not isinstance(resources, Resources):
+        raise InputError(
+            f"resources is a {type(resources).__name__}, not a gx.Resources.",
+            code="P01",
+            argument="resources",
+            hint="Pass gx.Resources(memory_limit=…) or None.",
+        )
+    require_supported(resources)
+    return resources
 
 
 def chosen_seed(random_state: Any) -> int:
     """A seed, drawn anew where there is none; never from NumPy's global stream."""
     if random_state is None:
-        return int(np.random.default_rng().integers(2**31))
+        return int(np.random.default_rng().integers(SEEDS))
     if isinstance(random_state, np.random.RandomState):
-        return int(random_state.randint(2**31 - 1))
+        return int(random_state.randint(SEEDS - 1))
     return whole_number("random_state", random_state, at_least=0, at_most=2**32 - 1)
 
 
@@ -116,44 +156,56 @@ def chosen_confidence(g: Any, seed: int) -> Confidence | None:
         return None
     level = real_number("confidence_level", g.confidence_level, above=0)
     if level >= 1:
-        text = f"confidence_level={g.confidence_level!r} is not below 1."
         raise InputError(
-            text,
+            f"confidence_level={g.confidence_level!r} is not below 1.",
             code="P02",
             argument="confidence_level",
             hint="Pass 0.95, or None for the paper's way.",
         )
-    count = whole_number("n_resamples", g.n_resamples, at_least=1)
-    bar_position(count, level)
-    return Confidence(level, count, seed)
+    n_resamples = whole_number("n_resamples", g.n_resamples, at_least=1)
+    bar_position(n_resamples, level)  # raises where so few resamples have no such quantile
+    return Confidence(level, n_resamples, seed)
 
 
 def chosen_holdout(g: Any) -> Any:
-    """Which rows are held out: "auto" (False without a confidence level), a share, False, or rows of the user's own."""
-    holdout, hint = (
-        g.holdout,
-        'Pass "auto", False, a share of the rows such as 0.3, or other rows: (X, y) or (X, y, clusters).',
-    )
+    """Which rows are held out.
+
+    Returns
+    -------
+    "auto", False, float or tuple
+        "auto" becomes False without a confidence level. A share of the rows, or rows of the user's own: ``(X, y)`` or
+        ``(X, y, clusters)``.
+    """
+    holdout = g.holdout
     if isinstance(holdout, str):
         choose("holdout", holdout, {"auto": "auto"})
-        return "auto" if g.confidence_level is not None else False
-    pair = isinstance(holdout, tuple | list)
-    if holdout is False or (pair and len(holdout) in (2, 3)):
-        return holdout
-    if (
-        pair
-        or isinstance(holdout, bool)
-        or not isinstance(holdout, Real)
-        or not 0 < float(holdout) < 1
-    ):
-        text = f" has {len(holdout)} parts." if pair else f"={holdout!r} is no choice."
-        raise InputError(f"holdout{text}", code="P01", argument="holdout", hint=hint)
+        if g.confidence_level is None:
+            return False
+        return "auto"
+    if holdout is False:
+        return False
+    if isinstance(holdout, tuple | list):
+        if len(holdout) in (2, 3):
+            return holdout
+        raise _wrong_holdout(f"holdout has {len(holdout)} parts.")
+    is_number = isinstance(holdout, Real) and not isinstance(holdout, bool)
+    if not is_number or not 0 < float(holdout) < 1:
+        raise _wrong_holdout(f"holdout={holdout!r} is no choice.")
     return float(holdout)
 
 
+def _wrong_holdout(text: str) -> InputError:
+    hint = 'Pass "auto", False, a share of the rows such as 0.3, or other rows: (X, y) or (X, y, clusters).'
+    return InputError(text, code="P01", argument="holdout", hint=hint)
+
+
 def chosen_samples(g: Any) -> int | str | None:
-    """How many rows search; "auto" is all of them without a confidence level."""
+    """How many rows search; None: all of them, which "auto" means without a confidence level."""
     if isinstance(g.max_samples, str):
         choose("max_samples", g.max_samples, {"auto": "auto"})
-        return "auto" if g.confidence_level is not None else None
-    return None if g.max_samples is None else whole_number("max_samples", g.max_samples, at_least=1)
+        if g.confidence_level is None:
+            return None
+        return "auto"
+    if g.max_samples is None:
+        return None
+    return whole_number("max_samples", g.max_samples, at_least=1)
