@@ -9,14 +9,23 @@ import weakref
 
 import numpy as np
 import pytest
+from hypothesis import given, strategies as st
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 
 import granite_xai as gx
 from granite_xai import tables
-from granite_xai.compute import slices
+from granite_xai.compute.memory import (
+    MemoryNeeds,
+    bytes_text,
+    require_budget,
+    require_free,
+    slices,
+)
+from granite_xai.compute.resources import Resources
 from granite_xai.evaluations.distinct_values import DistinctValues
 from granite_xai.evaluations.evaluations import Evaluations
 from granite_xai.evaluations.model_matrix import evaluate_matrix
+from granite_xai.evaluations.probe import PROBED_ROWS
 from strategies import paper
 
 pytestmark = pytest.mark.filterwarnings("ignore::granite_xai.base.errors.BinWarning")
@@ -290,3 +299,67 @@ def test_blocks_of_evaluations_do_not_change_them(block, batch):
 def test_slices_hold_a_line_at_least():
     assert list(slices(5, 50, block=100)) == [slice(0, 2), slice(2, 4), slice(4, 5)]
     assert len(list(slices(3, 50, block=10))) == 3
+
+
+def test_D33_what_does_not_fit_is_refused_with_numbers_and_remedies():
+    limits = Resources(memory_limit=2**20)
+    needs = MemoryNeeds(table=3 * 2**20, evaluations=11 * 2**20, candidate=2**20)
+    with pytest.raises(gx.ResourceError) as caught:
+        require_budget(limits, needs, 1234, ["fewer rows (max_samples=7)"])
+    assert caught.value.code == "D33"
+    assert caught.value.message.startswith(
+        "1,234 rows need 24.0 MiB; memory_limit allows 1.0 MiB. Evaluations of the model take 11.0 MiB, "
+        "the table and the plan 4.0 MiB, the search 1.0 MiB for each candidate."
+    )
+    enough = needs.least_limit
+    higher = f"a higher limit (Resources(memory_limit={enough}))"
+    assert caught.value.hint == f"fewer rows (max_samples=7), or {higher}"
+    with pytest.raises(gx.ResourceError) as caught:
+        require_budget(limits, needs, 1234)
+    assert caught.value.hint == higher
+
+
+@given(
+    table=st.integers(0, 2**28),
+    evaluations=st.integers(0, 2**31),
+    candidate=st.integers(0, 2**26),
+)
+def test_D33_the_least_limit_is_enough_and_no_smaller_one_is(table, evaluations, candidate):
+    needs = MemoryNeeds(table, evaluations, candidate)
+    least = Resources(memory_limit=needs.least_limit)
+    require_budget(least, needs, 1)
+    staying = 2**20 + table + evaluations
+    assert staying + least.memory_limit // 4 + least.block <= least.memory_limit + 8
+    assert candidate <= least.memory_limit // 4
+    with pytest.raises(gx.ResourceError, match="D33"):
+        require_budget(Resources(memory_limit=needs.least_limit - 1), needs, 1)
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"influence": "interaction"}, {"resources": gx.Resources(max_grid=8)}]
+)
+def test_the_plan_is_what_the_fit_then_does(options):
+    """Bytes that are kept and rows that are sent, those of the probe included."""
+    X = np.random.default_rng(0).normal(size=(40, 3))
+    granite = paper(lambda X: X[:, 0] * X[:, 1] * X[:, 2], max_depth=1, **options)
+    found = granite.plan(X)
+    fitted = granite.fit(X).diagnostics_
+    assert found["bytes"] == fitted["bytes"]
+    assert found["model_rows"] == fitted["plan"]["evaluations"]["rows"] + PROBED_ROWS
+    # Of 40 rows the probe sends fewer; the check of a grid of quantiles asks about some rows again.
+    sent = fitted["model"]["rows"] + PROBED_ROWS - (4 * 40 + 7)
+    assert 0 <= sent - found["model_rows"] <= (20 if "resources" in options else 0)
+
+
+def test_D33_a_device_keeps_a_fifth_for_the_search():
+    require_free(None, 10**12)
+    require_free(1000, 800)
+    with pytest.raises(gx.ResourceError, match="need 801 bytes on the device, which has 1,000"):
+        require_free(1000, 801)
+
+
+@pytest.mark.parametrize(
+    ("count", "text"), [(1000, "1,000 bytes"), (2**20, "1.0 MiB"), (2**31, "2,048.0 MiB")]
+)
+def test_bytes_are_written_as_a_person_reads_them(count, text):
+    assert bytes_text(count) == text

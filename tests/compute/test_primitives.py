@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 
 import granite_xai as gx
-from granite_xai.compute import compiled
-from granite_xai.compute.compiled import Compiled, available
+from granite_xai.compute import selection
+from granite_xai.compute.compiled import available
+from granite_xai.compute.compiled_primitives import Compiled
 from granite_xai.compute.primitives import (
     ABSOLUTE,
     MOMENTS,
@@ -182,7 +183,7 @@ def test_trees_are_the_same_with_and_without_the_compiler(monkeypatch, question,
     """The same rules, and shares equal to 1e-12, with weights."""
     found = []
     for cells in (0, math.inf):
-        monkeypatch.setattr(compiled, "WORTHWHILE", cells)
+        monkeypatch.setattr(selection, "WORTHWHILE", cells)
         found.append(fitted(question, rounded))
     same(*found)
 

@@ -10,7 +10,7 @@ from hypothesis import given, strategies as st
 
 import oracle as o
 from granite_xai.base.typing import JansenTotal
-from granite_xai.compute import Resources, compiled as passes
+from granite_xai.compute import Resources, compiled_primitives, selection as passes
 from granite_xai.compute.primitives import NUMPY
 from granite_xai.engine.masked import central_rows
 from granite_xai.engine.splits import Cut, Splits
@@ -293,24 +293,13 @@ def test_small_tables_and_machines_without_the_compiler_never_call_it(monkeypatc
         raise AssertionError(f"{kernel} was to be compiled")
 
     monkeypatch.setattr(passes, "WORTHWHILE", math.inf)
-    monkeypatch.setattr(passes, "compiled", refuse)
+    monkeypatch.setattr(compiled_primitives, "compiled", refuse)
     X = np.round(np.random.default_rng(3).normal(size=(60, 3)), 1)
     X[:, 2] += X[:, 0]
     toy = lambda X: X[:, 0] * (X[:, 1] > 0) + X[:, 1] * X[:, 2]  # noqa: E731
     with quiet():
         granite = paper(toy, question, min_samples_leaf=5, alpha=0.01)
         assert len(granite.fit(X, X[:, 0]).partition_) > 1
-
-
-def test_compiled_passes_begin_where_they_are_worth_it(monkeypatch):
-    monkeypatch.setattr(passes, "available", lambda: True)
-    found = [
-        passes.primitives_for(cells) is NUMPY
-        for cells in (passes.WORTHWHILE - 1, passes.WORTHWHILE)
-    ]
-    assert found == [True, False]
-    monkeypatch.setattr(passes, "available", lambda: False)
-    assert passes.primitives_for(passes.WORTHWHILE) is NUMPY
 
 
 @given(data=st.data())

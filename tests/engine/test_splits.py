@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import granite_xai as gx
-from granite_xai.compute import Resources, compiled
+from granite_xai.compute import Resources, selection
 from granite_xai.compute.primitives import NUMPY, ArrayNamespace
 from granite_xai.engine import averages
 from granite_xai.engine.splits import STEP, Cut, Splits, slopes
@@ -59,7 +59,7 @@ def test_lines_of_weights_are_the_region_under_these_weights(
     monkeypatch, question, rounded, primitives
 ):
     """Gaps of every set under B lines of real weights at once are those of B nodes with such weights, one by one."""
-    monkeypatch.setattr(compiled, "WORTHWHILE", 0)
+    monkeypatch.setattr(selection, "WORTHWHILE", 0)
     chance = np.random.default_rng(3)
     X = np.round(chance.normal(size=(25, 3)), 0 if rounded else 6)
     lines = chance.exponential(size=(4, 25))
@@ -108,7 +108,7 @@ def test_many_bins_give_the_same_tree_as_few(question, name, value, monkeypatch)
 @pytest.mark.parametrize("cells", [0, math.inf], ids=["compiled", "plain"])
 def test_a_side_that_agrees_is_exactly_at_its_floor(monkeypatch, cells):
     """Sums of one side are not the difference of large numbers: a side without interaction stays at rounding."""
-    monkeypatch.setattr(compiled, "WORTHWHILE", cells)
+    monkeypatch.setattr(selection, "WORTHWHILE", cells)
     chance = np.random.default_rng(1)
     X = np.column_stack([chance.integers(0, 2, 400), chance.normal(size=(400, 2))]).astype(float)
     model = lambda X: X[:, 1] + 1e3 * X[:, 0] * X[:, 1] * X[:, 2]  # noqa: E731

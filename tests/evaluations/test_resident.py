@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import granite_xai as gx
-from granite_xai.compute import limits
+from granite_xai.compute import resources as resources_module
 from granite_xai.compute.primitives import ArrayNamespace
 from granite_xai.explanation import evaluation_plan
 from granite_xai.search import tree
@@ -32,7 +32,7 @@ def device(monkeypatch):
             monkeypatch.setattr(
                 module, "primitives_on", lambda name: None if name == "cpu" else place
             )
-        monkeypatch.setattr(limits, "_missing_for_cuda", lambda: None)
+        monkeypatch.setattr(resources_module, "_missing_for_cuda", lambda: None)
 
     return stand_in
 

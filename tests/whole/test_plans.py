@@ -12,7 +12,7 @@ from sklearn.base import clone
 from sklearn.ensemble import HistGradientBoostingRegressor
 
 import granite_xai as gx
-from granite_xai.compute import Meter, progress
+from granite_xai.compute import Meter
 
 X = np.random.default_rng(0).normal(size=(700, 4))
 MANY = np.random.default_rng(1).normal(size=(3000, 4))
@@ -398,16 +398,3 @@ def test_resamples_are_told_one_by_one(monkeypatch):
     )
     g.stability(3)
     assert seen == [("resamples", 3)]
-
-
-def test_a_bar_is_there_soon_although_its_first_item_takes_long(monkeypatch, capsys):
-    monkeypatch.setattr("granite_xai.compute.jobs.SOON", 0.05)
-    for _ in progress(range(1), gx.Resources(progress=True), "resamples", 1):
-        time.sleep(0.3)
-        assert "resamples" in capsys.readouterr().err
-    for _ in progress(range(1), gx.Resources(progress=False), "resamples", 1):
-        time.sleep(0.1)
-    for _ in progress(range(1), gx.Resources(progress=True), "short", 1):
-        pass
-    time.sleep(0.2)  # a bar that is closed does not come back
-    assert "short" not in capsys.readouterr().err

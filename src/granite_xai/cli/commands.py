@@ -27,7 +27,7 @@ from granite_xai.cli.files import (
     read_parts,
     read_table,
 )
-from granite_xai.compute.limits import size
+from granite_xai.compute.memory import bytes_text
 from granite_xai.disagreement.catalog import meaning
 from granite_xai.fitting.causes import cause
 
@@ -109,7 +109,7 @@ def _plan(granite: gx.Granite, case: Case, options: argparse.Namespace) -> None:
         f"{found['rows']:,} rows search and {found['held_out']:,} are held out, of {found['available']:,} rows "
         f"with {found['columns']:,} columns.\n"
         f"{found['model_rows']:,} rows are sent to the model, {found['pilot_rows']:,} of them by the pilot: about "
-        f"{duration(found['seconds'])} of its time. Predictions take {size(found['bytes'])}."
+        f"{duration(found['seconds'])} of its time. Predictions take {bytes_text(found['bytes'])}."
     )
     if values:
         say(escaped(f"Values of each column: {values}."))

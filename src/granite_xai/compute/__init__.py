@@ -1,24 +1,10 @@
 """What a run may cost, and the work in blocks that keeps to it."""
 
-from __future__ import annotations
-
-from granite_xai.compute.jobs import (
-    Meter,
-    in_threads,
-    map_blocks,
-    one_blas_thread,
-    progress,
-    resolve_jobs,
-)
-from granite_xai.compute.limits import (
-    BLOCK,
-    MemoryNeeds,
-    Resources,
-    require_budget,
-    require_evaluations,
-    require_supported,
-    slices,
-)
+from granite_xai.compute.blas import one_blas_thread
+from granite_xai.compute.memory import BLOCK, MemoryNeeds, require_budget, slices
+from granite_xai.compute.progress_bar import Meter, progress
+from granite_xai.compute.resources import Resources, require_evaluations, require_supported
+from granite_xai.compute.threads import in_threads, map_blocks, resolve_jobs
 
 __all__ = [
     "BLOCK",

@@ -1,9 +1,12 @@
 """The primitives of the engine: what a batch of regions asks of an array library, and nothing else.
 
-K splits of n rows; G segments of all columns that are cut; c rows of a tile; U values of a set of columns. Splits come
-last everywhere, so that a row reads neighbouring numbers, and rows are added one after the other. `ArrayNamespace` says
-each primitive in the words of the array API standard (torch on a device, array-api-strict in tests), `Numpy` and
-`compute.compiled.Compiled` where there is a faster way.
+K splits of n rows; G segments of all columns that are cut; c rows of a tile; U values of a set of
+columns. Splits come last everywhere, so that a row reads neighbouring numbers, and rows are added
+one after the other.
+
+`ArrayNamespace` says each primitive in the words of the array API standard (torch on a device,
+array-api-strict in tests). `Numpy`, and `Compiled` in `compute.compiled_primitives`, say it where
+there is a faster way.
 """
 
 from __future__ import annotations
@@ -17,102 +20,167 @@ from scipy.linalg import block_diag
 
 from granite_xai.base.typing import BoolArray, FloatArray, IntArray
 
-Array = Any  # an array of the library at hand
+Array = Any
+"""An array of the library at hand."""
 
-# What `side_sums` adds up: squares, sizes, values and their squares, or each row's mean square minus its squared mean
-SQUARE, ABSOLUTE, MOMENTS, SPREAD = range(4)
+SQUARE = 0
+"""`side_sums` adds up squares of what each row has."""
+ABSOLUTE = 1
+"""It adds up absolute values."""
+MOMENTS = 2
+"""It adds up values, and their squares beside them."""
+SPREAD = 3
+"""It adds up each row's mean square minus its squared mean."""
 
 
 class Part(NamedTuple):
-    """A mean over each row's own side: ``left * scale`` on the left, ``(total - left) * scale`` on the right."""
+    """A mean over each row's own side of every split.
+
+    It is ``left * scale`` for rows on the left and ``(total - left) * scale`` for those on the
+    right.
+    """
 
     left: Array  # (w, K): sums over the left rows
     total: Array  # (w,): sums over all rows
-    scale: Array  # (B, 2, K): one over the mass of both sides in each bin, times a coefficient
-    index: Array | None = None  # type: ignore[assignment]  # (c,) int: which entry each row reads; None: its own
-    bins: Array | None = None  # (c,) int: which bin each row reads; None: the only one
+    scale: Array  # (B, 2, K): a coefficient over the mass of each side in each bin
+    index: Array | None = None  # type: ignore[assignment]  # (c,) int: entry of each row; None: its own
+    bins: Array | None = None  # (c,) int: bin of each row; None: the only one
+
+
+def as_part(primitives: ArrayNamespace, values: Array) -> Part:
+    """A number of each row and split, (c, K), as a part that has it on either side."""
+    # On the right it is (0 - left) * -1.
+    signs = primitives.array([[[1.0], [-1.0]]])
+    return Part(
+        left=values,
+        total=primitives.array(np.zeros(values.shape[0])),
+        scale=primitives.xp.broadcast_to(signs, (1, 2, values.shape[1])),
+    )
 
 
 class Pairs(NamedTuple):
-    """Where some rows are found in a matrix of all rows: the line of each row's value, and its column."""
+    """Where rows are found in a matrix of predictions: the line of each row's value, its column."""
 
     lines: IntArray
     columns: IntArray
 
     def at(self, rows: Any) -> Pairs:
         """Only these rows; itself, where these are all."""
-        every = isinstance(rows, slice) and rows == slice(0, len(self.lines))
-        return self if every else Pairs(self.lines[rows], self.columns[rows])
+        if isinstance(rows, slice) and rows == slice(0, len(self.lines)):
+            return self
+        return Pairs(lines=self.lines[rows], columns=self.columns[rows])
+
+
+class Additions(NamedTuple):
+    """How the left side of each of K candidates is made from the one before it."""
+
+    begins_again: BoolArray  # (K,): from nothing, not from the one before
+    ends: IntArray  # (K,): up to where in `segments` those stand that it adds
+    segments: IntArray  # (steps,): candidate by candidate
 
 
 class Families:
-    """The candidates of several columns: which of its segments each sends left, one (k, size) table a column."""
+    """The candidates of several columns: which segments each sends left.
+
+    Parameters
+    ----------
+    left : sequence of (candidates, segments) bool
+        One table a column.
+
+    Attributes
+    ----------
+    sizes : tuple of int
+        Segments of each column.
+    starts : (columns + 1,)
+        The first segment of each column when those of all are numbered through; last, their number.
+    """
 
     def __init__(self, left: Sequence[BoolArray]) -> None:
-        self.left, self.sizes = (
-            left,
-            tuple(table.shape[1] for table in left),
-        )  # sizes: segments of each column
-        self.starts: IntArray = np.cumsum(
-            (0, *self.sizes)
-        )  # where the segments of each column begin, and all end
-        self.moved: tuple[Any, Any] | None = (
-            None  # the table of all, with the primitives of the device it is on
-        )
+        self.left = left
+        self.sizes = tuple(table.shape[1] for table in left)
+        self.starts: IntArray = np.cumsum((0, *self.sizes))
+        self._on_device: tuple[ArrayNamespace, Array] | None = None
 
     @cached_property
     def table(self) -> BoolArray:
         """Which segments of all columns each candidate of all columns sends left, (K, G)."""
         return np.asarray(block_diag(*self.left), dtype=np.bool_)
 
+    def table_on(self, primitives: ArrayNamespace) -> Array:
+        """`table` as an array of the library, moved once."""
+        if self._on_device is None or self._on_device[0] is not primitives:
+            self._on_device = (primitives, primitives.array(self.table))
+        return self._on_device[1]
+
     @cached_property
-    def additions(self) -> tuple[BoolArray, IntArray, IntArray]:
-        """How candidates follow each other: which begin again, and up to where the list of segments they add goes."""
-        fresh, counts, added = [], [], []
+    def additions(self) -> Additions:
+        """How candidates follow each other: nested ones add a few segments to the one before."""
+        begins_again = []
+        counts = []
+        segments = []
         for table, start in zip(self.left, self.starts, strict=False):
             before = np.concatenate([np.zeros_like(table[:1]), table[:-1]])
-            again = np.any(before & ~table, axis=1)
-            again[:1] = True
-            new = table & ~(before & ~again[:, None])
-            fresh.append(again)
-            counts.append(new.sum(axis=1))
-            added.append(np.nonzero(new)[1] + start)
-        return np.concatenate(fresh), np.cumsum(np.concatenate(counts)), np.concatenate(added)
+            fresh = np.any(before & ~table, axis=1)  # it lacks something that the one before has
+            fresh[:1] = True
+            added = table & ~(before & ~fresh[:, None])
+            begins_again.append(fresh)
+            counts.append(added.sum(axis=1))
+            segments.append(np.nonzero(added)[1] + start)
+        return Additions(
+            begins_again=np.concatenate(begins_again),
+            ends=np.cumsum(np.concatenate(counts)),
+            segments=np.concatenate(segments),
+        )
 
 
 class ArrayNamespace:
-    """The primitives in any array namespace of the standard, with arrays on a device."""
+    """The primitives in any array namespace of the standard, with arrays on a device.
 
-    cells = (
-        2**24
-    )  # cells of a tile, rows times references or splits, worked on at once: enough to keep a device busy
+    Parameters
+    ----------
+    xp : module
+        The namespace.
+    device : object, optional
+        A device of that library; None: its default.
+    """
+
+    cells = 2**24
+    """Cells of a tile, rows times references or splits, worked on at once: they keep a device busy."""
 
     def __init__(self, xp: Any = np, device: Any = None) -> None:
-        self.xp, self.device = xp, device
-        self.concat = (
-            getattr(xp, "concat", None) or xp.concatenate
-        )  # NumPy before 2.1 knows neither
+        self.xp = xp
+        self.device = device
+        # NumPy before 2.1 knows neither under the standard's name.
+        self.concat = getattr(xp, "concat", None) or xp.concatenate
         self.astype = getattr(xp, "astype", None) or np.ndarray.astype
+
+    # Arrays to and from the library
 
     def array(self, values: Any) -> Array:
         """Numbers as an array of the library."""
-        if hasattr(values, "device") and not isinstance(values, np.ndarray):
-            return values  # it is one already
-        return self.xp.asarray(
-            np.asarray(values, dtype=np.float64), dtype=self.xp.float64, device=self.device
-        )
+        is_array_of_library = hasattr(values, "device") and not isinstance(values, np.ndarray)
+        if is_array_of_library:
+            return values
+        numbers = np.asarray(values, dtype=np.float64)
+        return self.xp.asarray(numbers, dtype=self.xp.float64, device=self.device)
 
     def numbers(self, values: IntArray) -> Array:
         """Whole numbers as an array of the library."""
-        return self.xp.asarray(
-            np.asarray(values, dtype=np.int64), dtype=self.xp.int64, device=self.device
-        )
+        whole_numbers = np.asarray(values, dtype=np.int64)
+        return self.xp.asarray(whole_numbers, dtype=self.xp.int64, device=self.device)
 
     def flags(self, values: BoolArray) -> Array:
         """Truth values as an array of the library."""
-        return self.xp.asarray(
-            np.asarray(values, dtype=np.bool_), dtype=self.xp.bool, device=self.device
-        )
+        truth_values = np.asarray(values, dtype=np.bool_)
+        return self.xp.asarray(truth_values, dtype=self.xp.bool, device=self.device)
+
+    def host(self, values: Array) -> FloatArray:
+        """An array of the library as one of NumPy."""
+        if isinstance(values, np.ndarray):
+            return values
+        if hasattr(values, "cpu"):
+            return np.asarray(values.cpu(), dtype=np.float64)
+        return np.asarray(np.from_dlpack(values), dtype=np.float64)
 
     @property
     def free(self) -> int | None:
@@ -124,42 +192,36 @@ class ArrayNamespace:
         torch.cuda.empty_cache()  # what our own arrays have given back
         return int(torch.cuda.mem_get_info(self.device)[0])
 
-    def host(self, values: Array) -> FloatArray:
-        """An array of the library as one of NumPy."""
-        if isinstance(values, np.ndarray):
-            return values
-        return np.asarray(
-            values.cpu() if hasattr(values, "cpu") else np.from_dlpack(values), dtype=np.float64
-        )
+    # Lines and products
 
     def take(self, values: Array, index: Any, axis: int) -> Array:
-        """Gather some lines of an array, given by a slice or by their numbers."""
-        near = (
-            isinstance(index, np.ndarray) and len(index) and index[-1] - index[0] == len(index) - 1
-        )
-        if near and np.all(np.diff(index) == 1):  # neighbours need no copy
+        """Gather lines of an array, given by a slice or by their numbers."""
+        if isinstance(index, np.ndarray) and _are_neighbours(index):  # they need no copy
             index = slice(int(index[0]), int(index[-1]) + 1)
         if isinstance(index, slice):
             return values[index, ...] if axis == 0 else values[:, index]
-        return self.xp.take(
-            values, self.numbers(index) if isinstance(index, np.ndarray) else index, axis=axis
-        )
+        if isinstance(index, np.ndarray):
+            index = self.numbers(index)
+        return self.xp.take(values, index, axis=axis)
 
     def product(self, a: Array, b: Array) -> Array:
         """Matrix product."""
         return a @ b
 
-    def order(self, segments: IntArray, families: Families) -> Any:
-        """What `segment_sum` wants to know of the segments (J, n), made once for many blocks: their one-hot matrix."""
-        column = np.repeat(np.arange(len(families.sizes)), families.sizes)
-        return self._equal(
-            self.take(self.numbers(segments), column, 0),
-            self.numbers(np.arange(len(column)))[:, None],
-        )
+    # Sums over segments and over the left side
 
-    def _equal(self, one: Array, other: Array) -> Array:
+    def order(self, segments: IntArray, families: Families) -> Any:
+        """What `segment_sum` wants to know of the segments (J, n), made once for many blocks.
+
+        Here: their one-hot matrix, (G, n).
+        """
+        column = np.repeat(np.arange(len(families.sizes)), families.sizes)
+        of_each_row = self.take(self.numbers(segments), column, 0)
+        return self._equal(of_each_row, self.numbers(np.arange(len(column)))[:, None])
+
+    def _equal(self, a: Array, b: Array) -> Array:
         """Where two arrays of whole numbers agree: 1, elsewhere 0; made where they are."""
-        return self.astype(one == other, self.xp.float64)
+        return self.astype(a == b, self.xp.float64)
 
     def segment_sum(self, block: Array, order: Any) -> Array:
         """Sums of the lines of a block (n, c) by segment, those of all columns at once, (G, c)."""
@@ -169,28 +231,31 @@ class ArrayNamespace:
         self, mass: Array, codes: IntArray, count: int, segments: IntArray, families: Families
     ) -> Array:
         """Weight of the rows of each segment that carry each of ``count`` codes, (G, count)."""
-        carried = self._equal(self.numbers(codes)[:, None], self.numbers(np.arange(count))[None, :])
+        all_codes = self.numbers(np.arange(count))[None, :]
+        carried = self._equal(self.numbers(codes)[:, None], all_codes)
         return self.segment_sum(mass[:, None] * carried, self.order(segments, families))
 
     def line_share(self, lines: Array, codes: IntArray, count: int) -> Array:
-        """Weight of the rows that carry each of ``count`` codes under each line of weights, (n, K) to (count, K)."""
-        return self.segment_sum(
-            lines, self.order(codes[None, :], Families([np.zeros((0, count), dtype=np.bool_)]))
-        )
+        """Weight of the rows that carry each code under each line of weights.
+
+        From ``lines`` (n, K) and ``codes`` (n,) to (count, K).
+        """
+        one_column = Families([np.zeros((0, count), dtype=np.bool_)])
+        return self.segment_sum(lines, self.order(codes[None, :], one_column))
 
     def left_sums(self, by_segment: Array, families: Families) -> Array:
         """Sums over the left side of each candidate from sums over segments, (G, c) to (c, K)."""
-        if families.moved is None or families.moved[0] is not self:
-            families.moved = self, self.array(families.table)
-        return self.product(families.moved[1], by_segment).T
+        return self.product(families.table_on(self), by_segment).T
+
+    # Pairs of rows
 
     def pair_block(
         self, E: Array, references: Pairs, rows: Pairs, hidden: float, shown: float
     ) -> Array:
         """``hidden * E[line(m), i] + shown * E[line(i), m]`` of references m and rows i, (n, c)."""
         if rows is references:  # all rows: one orientation is the other, turned
-            every = self.take(self.take(E, rows.columns, 1), rows.lines, 0)
-            return hidden * every + shown * every.T
+            square = self.take(self.take(E, rows.columns, 1), rows.lines, 0)
+            return hidden * square + shown * square.T
         parts = []
         if hidden:  # the few rows first: all that is read of the matrix
             parts.append(hidden * self.take(self.take(E, rows.columns, 1), references.lines, 0))
@@ -198,14 +263,21 @@ class ArrayNamespace:
             parts.append(shown * self.take(self.take(E, rows.lines, 0), references.columns, 1).T)
         return sum(parts[1:], parts[0])
 
+    # What each row has on its own side of a split
+
     def own_side(self, part: Part, inside: Array) -> Array:
-        """The mean of each row's own side, (c, K)."""
-        left, total, scale = part.left, part.total[:, None], part.scale
+        """The mean of each row's own side, (c, K); ``inside`` (c, K): rows on the left."""
+        left = part.left
+        total = part.total[:, None]
+        scale = part.scale
         if part.index is not None:
-            left, total = self.take(left, part.index, 0), self.take(total, part.index, 0)
+            left = self.take(left, part.index, 0)
+            total = self.take(total, part.index, 0)
         if part.bins is not None:
             scale = self.take(scale, part.bins, 0)
-        return self.xp.where(inside, left * scale[:, 0, :], (total - left) * scale[:, 1, :])
+        on_left = left * scale[:, 0, :]
+        on_right = (total - left) * scale[:, 1, :]
+        return self.xp.where(inside, on_left, on_right)
 
     def row_values(
         self, own: Array, at: Array | None, parts: Sequence[Part], inside: Array
@@ -228,32 +300,70 @@ class ArrayNamespace:
         weights: Array,
         out: Array,
     ) -> Array:
-        """Weighted sums over both sides of what each row has: a number of its own, one of its side, and its parts."""
-        # Of ``own`` (c,), ``at`` (2, K), ``inside`` (c, K) and ``weights`` (c, 1) or (c, K); added to ``out`` (2, 2,
-        # K): sums of losses (or values) on the left and on the right, and of squares (MOMENTS).
+        """Weighted sums over both sides of what each row has.
+
+        Parameters
+        ----------
+        mode : SQUARE, ABSOLUTE, MOMENTS or SPREAD
+            What is added up of the numbers that rows have. For SPREAD there are two parts, the mean
+            square and the mean.
+        own : (c,)
+            A number of each row.
+        at : (2, K), optional
+            A number of each side of each split.
+        parts : sequence of Part
+            Means of each row's own side.
+        inside : (c, K) bool
+            Which rows are on the left of each split.
+        weights : (c, 1) or (c, K)
+            Weights of the rows.
+        out : (2, 2, K)
+            What the sums are added to.
+
+        Returns
+        -------
+        (2, 2, K)
+            Sums of losses or values, and of squares (MOMENTS), on the left and on the right.
+        """
         xp = self.xp
         if mode == SPREAD:
-            square, mean = (self.own_side(part, inside) for part in parts)
-            first = xp.where(square > mean**2, square - mean**2, xp.zeros_like(square))
+            mean_square, mean = (self.own_side(part, inside) for part in parts)
+            spread = mean_square - mean**2
+            summands = xp.where(mean_square > mean**2, spread, xp.zeros_like(mean_square))
         else:
             values = self.row_values(own, at, parts, inside)
-            first = values**2 if mode == SQUARE else xp.abs(values) if mode == ABSOLUTE else values
-        sums = self._sides(first * weights, inside)
-        squares = (
-            self._sides(values**2 * weights, inside) if mode == MOMENTS else xp.zeros_like(sums)
-        )
+            if mode == SQUARE:
+                summands = values**2
+            elif mode == ABSOLUTE:
+                summands = xp.abs(values)
+            else:
+                summands = values
+        sums = self._by_side(summands * weights, inside)
+        if mode == MOMENTS:
+            squares = self._by_side(values**2 * weights, inside)
+        else:
+            squares = xp.zeros_like(sums)
         return out + xp.stack([sums, squares])
 
-    def _sides(self, values: Array, inside: Array) -> Array:
+    def _by_side(self, values: Array, inside: Array) -> Array:
+        """Sums of values (c, K) over the rows on the left and on the right, (2, K)."""
         zero = self.xp.zeros_like(values)
-        sides = (self.xp.where(inside, values, zero), self.xp.where(inside, zero, values))
-        return self.xp.stack([self.xp.sum(side, axis=0) for side in sides])
+        on_left = self.xp.where(inside, values, zero)
+        on_right = self.xp.where(inside, zero, values)
+        return self.xp.stack([self.xp.sum(on_left, axis=0), self.xp.sum(on_right, axis=0)])
+
+
+def _are_neighbours(index: IntArray) -> bool:
+    if not len(index) or index[-1] - index[0] != len(index) - 1:
+        return False
+    return bool(np.all(np.diff(index) == 1))
 
 
 class Numpy(ArrayNamespace):
     """The same in NumPy."""
 
-    cells = 2**18  # few enough for the cache, and enough for one call
+    cells = 2**18
+    """Few enough for the cache, and enough for one call."""
 
     def array(self, values: Any) -> Array:
         """Numbers as they are."""
@@ -263,37 +373,34 @@ class Numpy(ArrayNamespace):
         """The array itself."""
         return np.asarray(values)
 
-    flags = host = numbers
+    flags = numbers
+    host = numbers
 
     def segment_share(
         self, mass: Array, codes: IntArray, count: int, segments: IntArray, families: Families
     ) -> Array:
         """Weight of the rows of each segment that carry each of ``count`` codes, (G, count)."""
-        cells, total = (segments * count + codes).ravel(), int(families.starts[-1]) * count
-        lines = np.broadcast_to(mass, segments.shape).ravel()
-        return (
-            np.bincount(cells, weights=lines, minlength=total)
-            .astype(np.float64, copy=False)
-            .reshape(-1, count)
-        )
+        cells = (segments * count + codes).ravel()
+        weights = np.broadcast_to(mass, segments.shape).ravel()
+        n_cells = int(families.starts[-1]) * count
+        shares = np.bincount(cells, weights=weights, minlength=n_cells)
+        return shares.astype(np.float64, copy=False).reshape(-1, count)
 
     def line_share(self, lines: Array, codes: IntArray, count: int) -> Array:
-        """Weight of the rows that carry each of ``count`` codes under each line of weights, (n, K) to (count, K)."""
-        cells = codes[:, None] * lines.shape[1] + np.arange(lines.shape[1])
-        return np.bincount(
-            cells.ravel(), weights=lines.ravel(), minlength=count * lines.shape[1]
-        ).reshape(count, -1)
+        """Weight of the rows that carry each code under each line of weights, (count, K)."""
+        n_lines = lines.shape[1]
+        cells = codes[:, None] * n_lines + np.arange(n_lines)
+        shares = np.bincount(cells.ravel(), weights=lines.ravel(), minlength=count * n_lines)
+        return shares.reshape(count, -1)
 
     def left_sums(self, by_segment: Array, families: Families) -> Array:
         """Sums over the left side of each candidate from sums over segments, (G, c) to (c, K)."""
-        own = zip(families.left, np.split(by_segment, families.starts[1:-1]), strict=True)
-        return np.concatenate([part.T @ table.T.astype(np.float64) for table, part in own], axis=1)
+        of_each_column = np.split(by_segment, families.starts[1:-1])
+        sums = [
+            segments.T @ table.T.astype(np.float64)
+            for table, segments in zip(families.left, of_each_column, strict=True)
+        ]
+        return np.concatenate(sums, axis=1)
 
 
 NUMPY = Numpy()
-
-
-def as_part(primitives: ArrayNamespace, values: Array) -> Part:
-    """A number of each row and split, whatever the row's side, as a part: on the right it is minus minus itself."""
-    signs, zeros = primitives.array([[[1.0], [-1.0]]]), primitives.array(np.zeros(values.shape[0]))
-    return Part(values, zeros, primitives.xp.broadcast_to(signs, (1, 2, values.shape[1])))

@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 
 from granite_xai.base.typing import BoolArray, FloatArray, IntArray
-from granite_xai.compute.compiled import primitives_for
 from granite_xai.compute.primitives import NUMPY, Array, ArrayNamespace, Families
+from granite_xai.compute.selection import primitives_for
 
 CUT_BYTES = 32  # a row, of each cut beside its splits: classes, their numbers through all cuts, and the sorted rows
 STEP = 0.1  # how far the weights of signed pairs move

@@ -11,8 +11,8 @@ import numpy as np
 
 from granite_xai.base.errors import GraniteError
 from granite_xai.base.typing import Coalition, IntArray
-from granite_xai.compute.compiled import device_faults
 from granite_xai.compute.primitives import Array, ArrayNamespace
+from granite_xai.compute.selection import device_faults
 from granite_xai.evaluations.distinct_values import DistinctValues
 from granite_xai.models import DEFAULT_BATCH, Predictor
 from granite_xai.models.networks import number_matrix

@@ -31,9 +31,10 @@ from granite_xai.compute import (
     require_budget,
     require_evaluations,
 )
-from granite_xai.compute.compiled import available, primitives_on
-from granite_xai.compute.limits import require_free
+from granite_xai.compute.compiled import available
+from granite_xai.compute.memory import require_free
 from granite_xai.compute.primitives import NUMPY, ArrayNamespace
+from granite_xai.compute.selection import primitives_on
 from granite_xai.evaluations.coordinates import Coordinates
 from granite_xai.evaluations.distinct_values import DistinctValues, lowest_and_highest
 from granite_xai.evaluations.evaluations import Evaluations, GridColumn

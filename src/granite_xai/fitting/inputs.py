@@ -20,8 +20,8 @@ from granite_xai.base.errors import DataWarning, InputError, ModelWarning, Resou
 from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.base.validation import choose
 from granite_xai.compute import Meter, Resources, progress, require_evaluations, resolve_jobs
-from granite_xai.compute.compiled import compiled_loops
-from granite_xai.compute.limits import model_row_budget
+from granite_xai.compute.resources import model_row_budget
+from granite_xai.compute.selection import compiled_loops
 from granite_xai.disagreement.disagreement import (
     Disagreement,
     Objective,

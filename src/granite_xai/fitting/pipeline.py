@@ -17,7 +17,7 @@ from granite_xai.base.diagnostics import Diagnostics
 from granite_xai.base.files import BY_ROW
 from granite_xai.base.typing import Coalition, FloatArray, IntArray
 from granite_xai.compute import Meter, Resources, one_blas_thread, resolve_jobs
-from granite_xai.compute.limits import MODEL_ROWS
+from granite_xai.compute.resources import MODEL_ROWS
 from granite_xai.disagreement.disagreement import Objective, ResolvedQuestion, shares
 from granite_xai.engine.masked import central_rows
 from granite_xai.engine.splits import CUT_BYTES, Splits, signs

@@ -10,8 +10,8 @@ from typing import Any, cast
 import numpy as np
 
 from granite_xai.base.typing import FloatArray, IntArray
-from granite_xai.compute.compiled import primitives_for
-from granite_xai.compute.jobs import map_blocks, resolve_jobs
+from granite_xai.compute import map_blocks, resolve_jobs
+from granite_xai.compute.selection import primitives_for
 from granite_xai.disagreement.disagreement import ResolvedQuestion, ScaledObjective
 from granite_xai.engine.splits import CUT_BYTES, Splits
 from granite_xai.evaluations.evaluations import Evaluations

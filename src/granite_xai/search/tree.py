@@ -9,7 +9,7 @@ import numpy as np
 
 from granite_xai.base.errors import InputError
 from granite_xai.base.validation import real_number, unknown, whole_number
-from granite_xai.compute.compiled import device_faults, primitives_on
+from granite_xai.compute.selection import device_faults, primitives_on
 from granite_xai.regions.nodes import Node
 from granite_xai.regions.partition import Partition
 from granite_xai.search.candidates import CUTS

@@ -1,0 +1,62 @@
+"""Linear algebra on one thread, so that sums are formed in one fixed order."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+
+class _BlasPin:
+    """Holds BLAS at one thread while anyone needs it.
+
+    The threads of BLAS belong to the process: of several fits, the first to end must not give the
+    others their threads back.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._holders: Counter[int] = Counter()  # threads of ours, and how often each holds it
+        self._blas: Any = None
+        self._limit: Any = None
+        self._modules_seen = 0  # when libraries were last looked for, which takes milliseconds
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Run the enclosed products on one BLAS thread."""
+        thread = threading.get_ident()
+        with self._lock:
+            if not self._holders:
+                self._limit = self._libraries().limit(limits=1)
+            self._holders[thread] += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._release(thread)
+
+    def _libraries(self) -> Any:
+        from threadpoolctl import ThreadpoolController
+
+        if self._modules_seen != len(sys.modules):
+            self._modules_seen = len(sys.modules)
+            self._blas = ThreadpoolController().select(user_api="blas")
+        return self._blas
+
+    def _release(self, thread: int) -> None:
+        self._holders[thread] -= 1
+        if self._holders[thread]:
+            return
+        del self._holders[thread]
+        if not self._holders:
+            self._limit.restore_original_limits()
+        # threadpoolctl (from 3.7 on) lets only one thread change OpenBLAS, until it says so.
+        for library in self._blas.lib_controllers:
+            if hasattr(library, "clear_controlling_thread"):
+                library.clear_controlling_thread()
+
+
+one_blas_thread = _BlasPin().held

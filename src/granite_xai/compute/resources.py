@@ -1,0 +1,164 @@
+"""The limits of a run: memory, model rows, time, device."""
+
+from __future__ import annotations
+
+import importlib.util
+from dataclasses import dataclass
+from typing import Literal
+
+from granite_xai.base.errors import ResourceError
+from granite_xai.base.validation import choose, real_number, whole_number
+
+MODEL_ROWS = 1_000_000
+"""Rows that a fit sends to the model where nobody says how many."""
+
+_SMALLER_WORK = (
+    "fewer rows (max_samples=), fewer columns (features=), fewer values (Resources(max_grid=8))"
+)
+
+
+@dataclass(frozen=True)
+class Resources:
+    """The limits of a run; fixed numbers, so that a repeat is equal bit by bit.
+
+    Parameters
+    ----------
+    memory_limit : int
+        Bytes that our own arrays may take. A plan that needs more is refused before the model is asked, with what
+        would fit.
+    max_seconds : float, optional
+        Time that a fit may take, about. The fit begins with 250 rows and doubles them while there is time; the last
+        complete step is the answer, and the first note says so. None: any time; the result never depends on the clock.
+    max_evaluations : int, optional
+        Rows that may be sent to the model: fewer of the table's rows are used where more would be needed. None: a
+        million, which explicit ``max_samples`` or ``max_grid`` may exceed.
+    max_grid : int, "auto" or None
+        Values of a column at which the model is asked, chosen by what it does for a few rows; one of them stands for
+        each of the others in every term of the column's own gap, and the cost is linear in the rows. For pure and full
+        effects of single columns. "auto": 16. None: all values, as in the paper.
+    batch_size : int, optional
+        Rows of one call of the model; the last batch is shorter. None: a fixed default.
+    dtype : "float64"
+        Numbers in which the split search decides, on the processor and on a device. Single precision is refused: on the
+        processor it was never faster, and it cannot decide.
+    device : {"cpu", "cuda"}
+        Where sums are formed; ``"cuda"`` needs the extra ``gpu``. The regions are the same. A torch module with its
+        parameters there, or a function that takes and returns arrays of torch, CuPy or JAX there, is also asked there:
+        recombined rows are made on the device, and their predictions stay on it. Any other model is asked on the host.
+    progress : {"auto", True, False}
+        Show progress of work longer than a second: in terminals and notebooks, always, never.
+
+    Examples
+    --------
+    >>> Resources(batch_size=32).memory_limit == 2**29
+    True
+    """
+
+    memory_limit: int = 2**29
+    max_seconds: float | None = None
+    max_evaluations: int | None = None
+    max_grid: int | Literal["auto"] | None = "auto"
+    batch_size: int | None = None
+    dtype: Literal["float64"] = "float64"
+    device: Literal["cpu", "cuda"] = "cpu"
+    progress: bool | Literal["auto"] = "auto"
+
+    def __post_init__(self) -> None:
+        whole_number("memory_limit", self.memory_limit, at_least=1)
+        if self.max_seconds is not None:
+            real_number("max_seconds", self.max_seconds, above=0)
+        if self.max_evaluations is not None:
+            whole_number("max_evaluations", self.max_evaluations, at_least=1)
+        if self.max_grid is not None and self.max_grid != "auto":
+            whole_number("max_grid", self.max_grid, at_least=2)
+        if self.batch_size is not None:
+            whole_number("batch_size", self.batch_size, at_least=1)
+        choose("dtype", self.dtype, {"float64": "float64"})
+        choose("device", self.device, {"cpu": "cpu", "cuda": "cuda"})
+        choose("progress", self.progress, {"auto": "auto"}, accept=bool)
+
+    @property
+    def grid(self) -> int | None:
+        """Values of a grid; None: exact, as "auto" is until a plan says otherwise."""
+        return None if isinstance(self.max_grid, str) else self.max_grid
+
+    @property
+    def block(self) -> int:
+        """Bytes of what is computed at a time on the way to evaluations and sums."""
+        return self.memory_limit // 8
+
+
+def model_row_budget(resources: Resources) -> int:
+    """Rows that a fit may send to the model."""
+    return MODEL_ROWS if resources.max_evaluations is None else resources.max_evaluations
+
+
+def require_evaluations(resources: Resources, rows: int) -> None:
+    """Refuse a plan that sends more rows to the model than allowed.
+
+    Parameters
+    ----------
+    resources : Resources
+        What is allowed.
+    rows : int
+        Rows that would be sent.
+
+    Raises
+    ------
+    ResourceError
+        M13, with the numbers and the remedies.
+    """
+    limit = resources.max_evaluations
+    if limit is not None and rows > limit:
+        message = f"the plan sends {rows:,} rows to the model; max_evaluations allows {limit:,}."
+        raise too_much_work(message, f"max_evaluations={rows}", code="M13")
+
+
+def too_much_work(message: str, higher_limit: str, code: str = "D33") -> ResourceError:
+    """Phrase the refusal of work for which there is no room, with the remedies.
+
+    Parameters
+    ----------
+    message : str
+        What is too much.
+    higher_limit : str
+        Option of `Resources` that would allow it.
+    code : str, default="D33"
+        Code of the error.
+    """
+    hint = f"{_SMALLER_WORK}, or a higher limit (Resources({higher_limit}))"
+    return ResourceError(f"{message} Remedies: {hint}.", code=code, argument="resources", hint=hint)
+
+
+def require_supported(resources: Resources) -> None:
+    """Refuse a device that is not there, before the model is asked.
+
+    Raises
+    ------
+    ResourceError
+        R08, with what is missing.
+    """
+    if resources.device == "cpu":
+        return
+    missing = _missing_for_cuda()
+    if missing is not None:
+        raise ResourceError(
+            f"Resources(device={resources.device!r}): {missing}.",
+            code="R08",
+            argument="device",
+            hint='Install granite-xai[gpu] on a machine with a CUDA device, or leave device="cpu".',
+        )
+
+
+def _missing_for_cuda() -> str | None:
+    """What work on a CUDA device lacks here; None: nothing."""
+    for package in ("torch", "array_api_compat"):
+        if importlib.util.find_spec(package) is None:
+            return f"{package.replace('_', '-')} is not installed"
+    import torch
+
+    if torch.cuda.is_available():
+        return None
+    if torch.version.cuda is None:
+        return "this torch was built without CUDA"
+    return "torch finds no CUDA device"
