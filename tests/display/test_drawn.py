@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import granite_xai as gx
+from granite_xai.base.wording import coarse
 
 
 def of_region(lines, region):
@@ -102,8 +103,13 @@ def test_a_share_of_next_to_nothing_is_not_drawn_to_the_last_percent(toy, grown)
             for panel, share in zip(shown, (1.0, 0.25, 337.29), strict=True)
         ),
     )
-    texts = [ax.texts[-1].get_text() for ax in display.plot().axes_[0]]
-    assert texts == [f"disagreement per row {share}" for share in ("100 %", "25 %", "over 1,000 %")]
+    everyone, *inside = display.plot().axes_[0]
+    assert not everyone.texts
+    texts = [ax.texts[-1].get_text() for ax in inside]
+    assert texts == [
+        f"heterogeneity {coarse(0.25)} of overall",
+        f"heterogeneity over {coarse(10)} of overall",
+    ]
     assert 337.29 in display.frame()["value"].to_numpy()
 
 

@@ -117,9 +117,9 @@ def test_a_path_asks_the_model_nothing_and_is_kept():
     display = gx.PathDisplay.from_estimator(g).plot()
     assert display.frame().equals(path)
     assert [line.get_label() for line in display.ax_.lines][:3] == [
-        "fitting rows",
+        "search rows",
         "left-out rows",
-        "keeps 90 %",
+        "keeps 90%",
     ]
 
 

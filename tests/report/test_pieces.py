@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from granite_xai.display.axis import page_ticks, round_ticks
+from granite_xai.display.axis import round_ticks
 from granite_xai.display.figures import grid_of
 from granite_xai.display.network import cell_edges, cell_text
+from granite_xai.display.page_axis import page_ticks
 from granite_xai.regions.rule import Rule
 from granite_xai.report.drawing import path, tag
 from granite_xai.report.sentences import firmness, spoken

@@ -1,4 +1,4 @@
-"""ImportanceDisplay: how much each column matters, by both explanations of a question, everywhere and by region."""
+"""ImportanceDisplay: how much each feature matters, by both explanations of a question."""
 
 from __future__ import annotations
 
@@ -15,17 +15,16 @@ from granite_xai.base.validation import choose, whole_number
 from granite_xai.base.wording import count
 from granite_xai.disagreement.catalog import title
 from granite_xai.display.figures import (
-    PALE,
-    SIDES,
     SMALL,
     Drawn,
     framed,
     grid_of,
-    region_style,
+    scope_label,
     set_title,
     sheet,
     tidy,
 )
+from granite_xai.display.palette import PALE, SIDES, region_style
 from granite_xai.explanation.explainer import Explainer
 from granite_xai.explanation.influence import Individual
 from granite_xai.results.scopes import (
@@ -48,12 +47,14 @@ THICK = 0.76  # share of a line that its bars fill
 
 @dataclass(eq=False)
 class ImportanceDisplay(Drawn):
-    """Importance of columns, groups or pairs, by each explanation of a question, on all rows and in each region.
+    """Importance of features, groups or pairs, by each explanation of a question.
 
-    For sensitivity and risk the value itself; for local effects the mean of its size over the rows. Where the two bars
-    of a column are equally long, the explanations agree. Make it with `from_estimator`.
+    For sensitivity and risk the value itself; for local effects the mean of its size over the
+    rows. Where the two bars of a feature are equally long, the explanations agree. Make it with
+    `from_estimator`.
 
-    Attributes are those of `EffectDisplay`; ``axes_`` holds all rows first, then each region (or all in one).
+    Attributes are those of `EffectDisplay`; ``axes_`` holds all rows first, then each region (or
+    all in one).
 
     Examples
     --------
@@ -71,8 +72,8 @@ class ImportanceDisplay(Drawn):
     scopes: tuple[Scope, ...] = field(repr=False)
     sets: tuple[tuple[str, ...], ...]
     names: tuple[str, ...]
-    values: FloatArray = field(repr=False)
-    errors: FloatArray = field(repr=False)
+    values: FloatArray = field(repr=False)  # (scopes, explanations, sets)
+    errors: FloatArray = field(repr=False)  # nan: not known
     measure: str
     table: Table = field(repr=False)
 
@@ -105,108 +106,117 @@ class ImportanceDisplay(Drawn):
         max_features : int
             Bars a panel, at most.
         """
-        own = chosen_question(g, question).question
         whole_number("max_features", max_features, at_least=1)
+        own = chosen_question(g, question).question
         sides = sides_shown(
             (own.first, own.second), explanations, lambda side: side.interaction.key in EFFECTS
         )
-        behaviors = sorted({side.behavior.key for side in sides})
-        if len(behaviors) > 1 or any(side.interaction.key not in EFFECTS for side in sides):
-            kinds = " and ".join(behaviors)
-            text = f"these explanations have no common scale: they measure {kinds}, or whole predictions."
-            hint = "Choose explanations of the same behavior, such as 'pfi' and 'cfi'."
-            raise InputError(text, code="P03", argument="explanations", hint=hint)
+        behavior = _common_behavior(sides)
         if features is not None:
             sides = tuple(side.with_influence(Individual(list(features))) for side in sides)
         shown = RowsToShow.of(g, X, y, sides, max_samples, sample_weight)
         found = shown.values(sides)
-        values, errors = (
-            np.stack([getattr(r, key) for r in found.regions]) for key in ("sizes", "errors")
-        )
+        values = np.stack([region.sizes for region in found.regions])
+        errors = np.stack([region.errors for region in found.regions])
         order = np.argsort(-np.abs(values[0]).max(axis=0), kind="stable")[:max_features]
-        measure = MEASURES[behaviors[0]] + (
-            " by knowing the column" if behaviors[0] == "risk" else ""
-        )
-        bars = values[:, :, order], errors[:, :, order]
+        measure = MEASURES[behavior]
+        if behavior == "risk":
+            measure += " by knowing the feature"
         return cls(
-            shown.scopes,
-            tuple(found.sets[i] for i in order),
-            found.names,
-            *bars,
-            measure,
-            shown.table,
+            scopes=shown.scopes,
+            sets=tuple(found.sets[i] for i in order),
+            names=found.names,
+            values=values[:, :, order],
+            errors=errors[:, :, order],
+            measure=measure,
+            table=shown.table,
         )
 
     def plot(self, ax: Any = None, *, kind: str = "paired") -> ImportanceDisplay:
-        """Draw the bars (``ax`` as in `EffectDisplay.plot`): "paired", a panel for each region, or "layered".
+        """Draw the bars.
 
-        That is the paper's ranking: the bars of all regions start at zero and shorter ones lie before longer ones.
+        Parameters
+        ----------
+        ax : Axes or array of Axes, optional
+            As in `EffectDisplay.plot`.
+        kind : "paired" or "layered"
+            A panel for each region, or the paper's ranking: the bars of all regions start at zero
+            and shorter ones lie before longer ones.
         """
         layered = choose("kind", kind, KINDS) == "layered" and len(self.scopes) > 1
         panels = 2 if layered else len(self.scopes)
-        grid, taller = (
-            grid_of(panels),
-            0.08 * max(label.count("\n") for label in set_labels(self.sets)),
-        )
-        height = max(2.2, (0.36 + taller) * len(self.sets) + 1.3)
-        size = (max(6.0, (4.2 if layered else 2.5) * grid[1] + 1.6), height * grid[0] + 0.8)
-        drawn = sheet(ax, range(panels), grid, size)
+        grid = grid_of(panels)
+        drawn = sheet(ax, range(panels), grid, self._size(grid, layered))
         regions = [scope for scope in self.scopes if scope.region is not None] if layered else []
-        known = np.nan_to_num(self.errors)  # one scale for all panels; names only on the left
-        low, high = (
-            min(0.0, float((self.values - known).min())),
-            max(0.0, float((self.values + known).max())),
-        )
-        span = high - low or 1.0
-        for i, each in enumerate(drawn.axes):
-            _dress(each, self.sets)
-            each.set_xlim(low - (0.05 * span if low < 0 else 0.0), high + 0.05 * span)
-            each.tick_params(labelleft=i % drawn.columns == 0)
+        low, high = self._limits()
+        for i, panel in enumerate(drawn.axes):
+            _dress(panel, self.sets)
+            panel.set_xlim(low, high)
+            panel.tick_params(labelleft=i % drawn.columns == 0)  # names only on the left
             if i >= panels - drawn.columns:
-                each.set_xlabel(self.measure, fontsize=SMALL + 1)
+                panel.set_xlabel(self.measure, fontsize=SMALL + 1)
             if layered and i:
-                draw_layers(each, self.values[1:], regions)
-                each.set_title(
-                    f"{count(len(regions), 'region')}, one color each",
-                    fontsize=SMALL + 1,
-                    loc="left",
-                )
+                _draw_layers(panel, self.values[1:], regions)
+                heading = f"{count(len(regions), 'region')}, one color each"
+                panel.set_title(heading, fontsize=SMALL + 1, loc="left")
             else:
-                draw_pairs(each, self.values[i], self.errors[i])
-                set_title(each, self.scopes[i], 34)
+                _draw_pairs(panel, self.values[i], self.errors[i])
+                set_title(panel, self.scopes[i], 34)
         where = f" and in {count(len(self.scopes) - 1, 'region')}" if len(self.scopes) > 1 else ""
         moral = ": bars of equal length mean agreement" if len(self.names) > 1 else ""
         headline = f"Importance by {shown_names(self.names)}, on all rows{where}{moral}"
-        return self._keep(drawn, ax, headline, handles(self.names, regions))
+        return self._keep(drawn, ax, headline, _handles(self.names, regions))
+
+    def _size(self, grid: tuple[int, int], layered: bool) -> tuple[float, float]:
+        """Inches of the figure."""
+        broken_lines = max(label.count("\n") for label in set_labels(self.sets))
+        line = 0.36 + 0.08 * broken_lines
+        height = max(2.2, line * len(self.sets) + 1.3)
+        width = 4.2 if layered else 2.5
+        return max(6.0, width * grid[1] + 1.6), height * grid[0] + 0.8
+
+    def _limits(self) -> tuple[float, float]:
+        """One scale for all panels."""
+        errors = np.nan_to_num(self.errors)
+        low = min(0.0, float((self.values - errors).min()))
+        high = max(0.0, float((self.values + errors).max()))
+        span = high - low or 1.0
+        return low - (0.05 * span if low < 0 else 0.0), high + 0.05 * span
 
     def frame(self) -> Any:
         """Everything drawn, one line a bar: in the library of X.
 
-        Columns: region (null: all rows), rule, set, explanation, value, standard_error (null where it is not known).
+        Columns: region (null: all rows), rule, set, explanation, value, standard_error (null where
+        it is not known).
         """
-        scopes = [(scope.region, scope.rule) for scope in self.scopes]
-        errors = np.where(np.isnan(self.errors), None, self.errors)  # type: ignore[call-overload]
-        every, sets = np.ndenumerate(self.values), [":".join(names) for names in self.sets]
-        lines = (
-            (*scopes[k], sets[i], self.names[s], float(value), errors[k, s, i])
-            for (k, s, i), value in every
-        )
+        lines = []
+        for (k, side, i), bar in np.ndenumerate(self.values):
+            scope = self.scopes[k]
+            error = float(self.errors[k, side, i])
+            known = None if np.isnan(error) else error
+            name = ":".join(self.sets[i])
+            lines.append((scope.region, scope.rule, name, self.names[side], float(bar), known))
         return framed("region rule set explanation value standard_error", lines, self.table)
 
 
-def _positions(sides: int, count: int) -> tuple[FloatArray, float]:
-    """Middle of each explanation's bar in each line, the first explanation on top, and a bar's height."""
-    height = THICK / sides
-    return np.add.outer(
-        (np.arange(sides) - (sides - 1) / 2) * height, np.arange(count, dtype=np.float64)
-    ), height
+def _common_behavior(sides: Sequence[Explainer]) -> str:
+    """What all explanations measure; an error where they have no common scale."""
+    behaviors = sorted({side.behavior.key for side in sides})
+    if len(behaviors) == 1 and all(side.interaction.key in EFFECTS for side in sides):
+        return behaviors[0]
+    kinds = " and ".join(behaviors)
+    raise InputError(
+        f"these explanations have no common scale: they measure {kinds}, or whole predictions.",
+        code="P03",
+        argument="explanations",
+        hint="Choose explanations of the same behavior, such as 'pfi' and 'cfi'.",
+    )
 
 
 def set_labels(sets: Sequence[tuple[str, ...]], width: int = 26) -> list[str]:
     """Names of sets as labels of a vertical axis."""
-    return [
-        wrapped(name, width, 3) for name in distinct_labels([" × ".join(names) for names in sets])
-    ]
+    names = [" × ".join(members) for members in sets]
+    return [wrapped(name, width, 3) for name in distinct_labels(names)]
 
 
 def _dress(ax: Axes, sets: Sequence[tuple[str, ...]]) -> None:
@@ -221,47 +231,61 @@ def _dress(ax: Axes, sets: Sequence[tuple[str, ...]]) -> None:
         ax.axhline(line - 0.5, color=PALE, linewidth=0.5, zorder=0)
 
 
-def draw_pairs(ax: Axes, values: FloatArray, errors: FloatArray) -> None:
+def _positions(sides: int, sets: int) -> tuple[FloatArray, float]:
+    """Middle of each bar, (sides, sets), the first explanation on top, and a bar's height."""
+    height = THICK / sides
+    away = (np.arange(sides) - (sides - 1) / 2) * height
+    return np.add.outer(away, np.arange(sets, dtype=np.float64)), height
+
+
+def _draw_pairs(ax: Axes, values: FloatArray, errors: FloatArray) -> None:
     """One bar for each explanation and set; ``values`` has shape (explanations, sets)."""
     middles, height = _positions(*values.shape)
-    look: dict[str, Any] = {
-        "height": height,
-        "error_kw": {"elinewidth": 0.8, "capsize": 2},
-        "zorder": 3,
-    }
-    for side, (places, lengths, error) in enumerate(
-        zip(middles, values, np.nan_to_num(errors), strict=True)
-    ):
+    for side, lengths in enumerate(values):
+        error = np.nan_to_num(errors[side])
         ax.barh(
-            places,
+            middles[side],
             lengths,
+            height=height,
             color=SIDES[side % len(SIDES)],
             xerr=error if error.any() else None,
-            **look,
+            error_kw={"elinewidth": 0.8, "capsize": 2},
+            zorder=3,
         )
 
 
-def draw_layers(ax: Axes, values: FloatArray, regions: Sequence[Scope]) -> None:
-    """Bars of all regions from zero, shorter ones before longer ones; ``values``: (regions, explanations, sets)."""
+def _draw_layers(ax: Axes, values: FloatArray, regions: Sequence[Scope]) -> None:
+    """Bars of all regions from zero, shorter ones before longer ones.
+
+    ``values`` has shape (regions, explanations, sets).
+    """
     middles, height = _positions(*values.shape[1:])
     for side, i in np.ndindex(*values.shape[1:]):
         lengths = values[:, side, i]
-        for rank, k in enumerate(np.argsort(-np.abs(lengths), kind="stable").tolist()):
-            look = {"edgecolor": "white", "linewidth": 0.6, **region_style(regions[k].region or 0)}
-            order = 3 + rank / (len(regions) + 1)
-            ax.barh(middles[side, i], lengths[k], height=height * 0.92, zorder=order, **look)
+        longest_first = np.argsort(-np.abs(lengths), kind="stable").tolist()
+        for rank, k in enumerate(longest_first):
+            ax.barh(
+                middles[side, i],
+                lengths[k],
+                height=height * 0.92,
+                zorder=3 + rank / (len(regions) + 1),
+                edgecolor="white",
+                linewidth=0.6,
+                **region_style(regions[k].region or 0),
+            )
 
 
-def handles(names: Sequence[str], regions: Sequence[Scope]) -> list[Any]:
-    """What the legend says about the explanations, and about regions that have colors."""
+def _handles(names: Sequence[str], regions: Sequence[Scope]) -> list[Any]:
+    """What the legend says about the explanations, and about regions that have colours."""
     from matplotlib.patches import Patch
 
-    where = (" (upper bar)", " (lower bar)") if len(names) == 2 else ("",) * len(names)
-    labels = [drawable(title(name)) + place for name, place in zip(names, where, strict=True)]
-    found = [Patch(facecolor=SIDES[i % len(SIDES)], label=label) for i, label in enumerate(labels)]
-    rules = [f"region {scope.region}: {wrapped(drawable(scope.rule), 40, 2)}" for scope in regions]
-    styles = [
-        {"edgecolor": SIDES[1], "linewidth": 0.4, **region_style(scope.region or 0)}
-        for scope in regions
-    ]
-    return found + [Patch(label=rule, **style) for rule, style in zip(rules, styles, strict=True)]
+    places = (" (upper bar)", " (lower bar)") if len(names) == 2 else ("",) * len(names)
+    handles = []
+    for i, (name, place) in enumerate(zip(names, places, strict=True)):
+        color = SIDES[i % len(SIDES)]
+        handles.append(Patch(facecolor=color, label=drawable(title(name)) + place))
+    for scope in regions:
+        style = region_style(scope.region or 0)
+        label = wrapped(scope_label(scope), 44, 2)
+        handles.append(Patch(edgecolor=SIDES[1], linewidth=0.4, label=label, **style))
+    return handles

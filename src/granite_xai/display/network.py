@@ -18,18 +18,8 @@ from granite_xai.base.typing import FloatArray
 from granite_xai.base.validation import choose, whole_number
 from granite_xai.compute import require_evaluations
 from granite_xai.display.axis import Axis, shown_levels
-from granite_xai.display.figures import (
-    BLACK,
-    BLUE,
-    GREY,
-    ORANGE,
-    SMALL,
-    Drawn,
-    framed,
-    grid_of,
-    set_title,
-    sheet,
-)
+from granite_xai.display.figures import SMALL, Drawn, framed, grid_of, set_title, sheet
+from granite_xai.display.palette import BLACK, BLUE, GREY, ORANGE
 from granite_xai.explanation.behavior import Behavior, Local, Sensitivity
 from granite_xai.explanation.explainer import Explainer
 from granite_xai.explanation.influence import Individual, Interactions

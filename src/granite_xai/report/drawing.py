@@ -9,8 +9,9 @@ from typing import Any
 
 from granite_xai.base.text import shortened, visible
 from granite_xai.base.wording import number
-from granite_xai.display.axis import page_ticks, round_ticks
-from granite_xai.display.figures import REGIONS
+from granite_xai.display.axis import round_ticks
+from granite_xai.display.page_axis import page_ticks
+from granite_xai.display.palette import REGIONS
 
 Limits = tuple[float, float]
 Point = tuple[float, float]

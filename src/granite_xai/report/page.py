@@ -15,10 +15,10 @@ from typing import Any
 from granite_xai.base.files import write_text
 from granite_xai.base.text import LONGEST, aligned, plain, shortened, visible
 from granite_xai.base.wording import FEW_ROWS, brief, number, percent, value
-from granite_xai.display.decisions import ComparisonDisplay
+from granite_xai.display.comparison import ComparisonDisplay
 from granite_xai.display.effect import EffectDisplay
-from granite_xai.display.figures import EVERYONE, REGIONS
 from granite_xai.display.importance import ImportanceDisplay
+from granite_xai.display.palette import EVERYONE, REGIONS
 from granite_xai.display.tree import PartitionDisplay
 from granite_xai.fitting.new_rows import fitted_view
 from granite_xai.regions.nodes import Split

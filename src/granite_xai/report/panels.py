@@ -14,7 +14,8 @@ from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.base.wording import FEW_ROWS
 from granite_xai.disagreement.catalog import title
 from granite_xai.disagreement.disagreement import ResolvedQuestion
-from granite_xai.display.axis import PageAxis, places_of
+from granite_xai.display.axis import places_of
+from granite_xai.display.page_axis import PageAxis
 from granite_xai.display.tree import boxes_of
 from granite_xai.explanation.influence import Interactions
 from granite_xai.fitting.causes import cause
@@ -286,7 +287,11 @@ def _effect(source: ReportSource, scopes: Scopes, position: int, others: Any) ->
             "centre": float(part.mean),
             "values": int(np.count_nonzero(own)),
         }
-        panel |= {"curve": listed(whole), "rows": axis.bars(own)[1], **dict.fromkeys(Band._fields)}
+        panel |= {
+            "curve": listed(whole),
+            "rows": axis.bars(own).rows,
+            **dict.fromkeys(Band._fields),
+        }
         for key, each in {"mean": whole, **(bands[k]._asdict() if bands else {})}.items():
             panel[key] = listed(np.where(inside, each, np.nan))
         lines = others.get(column.name, ())
@@ -298,12 +303,16 @@ def _effect(source: ReportSource, scopes: Scopes, position: int, others: Any) ->
         "texts": [plain(text) for text in axis.texts],
         "log": axis.log,
     }
-    told |= {"gone": axis.gone, "note": axis.note, "named": column.kind not in ("numeric", "date")}
+    told |= {
+        "gone": axis.has_missing,
+        "note": axis.note,
+        "named": column.kind not in ("numeric", "date"),
+    }
     return {
         "set": column.name,
         "kind": column.kind,
         **told,
-        "bars": axis.bars(counts)[0],
+        "bars": axis.bars(counts).middles,
         "panels": panels,
     }
 

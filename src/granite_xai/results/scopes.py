@@ -20,7 +20,7 @@ from granite_xai.explanation.masking.accumulated import AleIntervals
 from granite_xai.explanation.masking.fitted import FittedMaskings, fit_reference
 from granite_xai.explanation.resolved import ResolvedExplainer
 from granite_xai.explanation.result import Part
-from granite_xai.fitting.new_rows import NewRows, fitted_view
+from granite_xai.fitting.new_rows import FittedGranite, NewRows, fitted_view
 from granite_xai.fitting.pipeline import FitResult
 from granite_xai.models.target import read_weights
 from granite_xai.regions.partition import Partition
@@ -62,6 +62,18 @@ def region_scopes(partition: Partition, regions: IntArray) -> list[Scope]:
         Scope(k, np.flatnonzero(regions == k), str(rule)) for k, rule in enumerate(partition.rules)
     )
     return [scope for scope in found if len(scope.rows)]
+
+
+def search_rows(view: FittedGranite, everyone: Table, weights: FloatArray) -> IntArray | None:
+    """Positions of the search rows where a table has the size of the one that was fitted.
+
+    They are a random part of it; of another table of that size they are one just as well.
+    None: of tables of another size, with rows of weight 0, or where the file does not say it.
+    """
+    noted = view.diagnostics.get("rows", {})
+    search = np.asarray(noted.get("search", ()), dtype=np.intp)
+    same_size = len(search) > 0 and noted.get("available") == everyone.n_rows
+    return np.sort(search) if same_size and bool(np.all(weights > 0)) else None
 
 
 def chosen_question(g: Any, question: str | None) -> ResolvedQuestion:
@@ -184,6 +196,9 @@ class RowsToShow:
         target = view.target(y, everyone, *(side.behavior for side in sides)) if sides else None
         weights = read_weights(sample_weight, everyone)
         rows = view.drawn(weights, max_samples)
+        searched = search_rows(view, everyone, weights) if max_samples is None else None
+        if searched is not None:
+            rows = searched
         route = Route(view.result.predictor, everyone.take(rows))
         shown = NewRows(
             view.result,

@@ -1,0 +1,43 @@
+"""Which explanations a display of local effects shows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from granite_xai.base.errors import InputError
+from granite_xai.explanation.explainer import Explainer
+from granite_xai.results.scopes import EFFECTS, sides_shown
+
+
+def local_sides(own: tuple[Explainer, Explainer], wanted: Any) -> tuple[Explainer, ...]:
+    """Explanations that are effects of single features on single predictions.
+
+    Parameters
+    ----------
+    own : pair of Explainer
+        The sides of the question.
+    wanted : name, Explainer, sequence of these, or None
+        None: the sides of the question where they are such effects, otherwise ICE and PDP.
+
+    Raises
+    ------
+    InputError
+        P03: one that was asked for is something else.
+    """
+    sides = sides_shown(
+        own, wanted, lambda side: side.influence.key == "individual" and _fits(side)
+    )
+    for side in sides:
+        if not _fits(side):
+            name = side.name or "an explanation"
+            raise InputError(
+                f"{name!r} is no effect of single features on single predictions.",
+                code="P03",
+                argument="explanations",
+                hint="Choose local ones such as 'ice', 'pdp', 'mplot', 'ale' or 'shap'.",
+            )
+    return sides
+
+
+def _fits(side: Explainer) -> bool:
+    return side.behavior.key == "local" and side.interaction.key in EFFECTS

@@ -1,0 +1,106 @@
+"""StabilityDisplay: how often each split and each region comes back."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from granite_xai.base.text import drawable, shortened
+from granite_xai.base.wording import percent, value
+from granite_xai.display.figures import SMALL, Axes, Drawn, sheet, tidy
+from granite_xai.display.palette import BLUE, GREY, ORANGE
+from granite_xai.fitting.new_rows import fitted_view
+from granite_xai.inference.stability import RELIABLE, SplitStability, Stability
+
+RESAMPLES = 10  # random halves that are searched where none were searched before
+
+
+class Bar(NamedTuple):
+    """One line of a panel."""
+
+    label: str
+    share: float
+    note: str
+
+
+@dataclass(eq=False)
+class StabilityDisplay(Drawn):
+    """Two panels: how many searches split the same feature, and how far each region is found again.
+
+    Regions below 60% are drawn in orange: other rows would have given other regions. Make it with
+    `from_estimator`.
+
+    Examples
+    --------
+    >>> import granite_xai as gx
+    >>> toy = gx.datasets.make_toy(n=100)
+    >>> g = gx.Granite(toy.model, "ice-pdp").fit(toy.X)
+    >>> found = g.stability(n_resamples=3)
+    >>> StabilityDisplay.from_estimator(g).frame()["kind"].tolist()
+    ['split', 'region', 'region']
+    """
+
+    stability: Stability = field(repr=False)
+
+    @classmethod
+    def from_estimator(cls, g: Any, *, n_resamples: int = RESAMPLES) -> StabilityDisplay:
+        """Read the last ``g.stability()`` of a fitted Granite.
+
+        Parameters
+        ----------
+        g : Granite
+            Fitted.
+        n_resamples : int
+            Where there is none yet: random halves of the rows that are searched, each with its
+            complement. That takes ``2 * n_resamples`` searches of half the rows, with a progress
+            bar, and no further call of the model.
+        """
+        known = fitted_view(g).result.stability
+        return cls(g.stability(n_resamples) if known is None else known)
+
+    def plot(self, ax: Any = None) -> StabilityDisplay:
+        """Draw both panels; ``ax`` as in `EffectDisplay.plot`."""
+        found = self.stability
+        splits = [
+            Bar(label=f"{split.rule}: {split.cut}", share=split.share, note=_cuts(split))
+            for split in found.splits
+        ]
+        regions = [
+            Bar(label=rule, share=overlap, note="")
+            for rule, overlap in zip(found.rules, found.overlaps, strict=True)
+        ]
+        lines = max(len(splits), len(regions))
+        drawn = sheet(ax, [0, 1], (1, 2), (9.0, 0.42 * lines + 1.6))
+        _draw_bars(drawn.axes[0], splits, "Same feature split there, share of searches")
+        _draw_bars(drawn.axes[1], regions, "Region found again (mean overlap)")
+        score = f"{found.score:.2f} ({found.low:.2f}–{found.high:.2f}); 1 is the same regions"
+        return self._keep(drawn, ax, f"The regions of {found.searches} searches agree by {score}")
+
+    def frame(self) -> Any:
+        """What is drawn: see `Stability.frame`."""
+        return self.stability.frame()
+
+
+def _cuts(split: SplitStability) -> str:
+    """Between which values nine of ten searches cut."""
+    if np.isnan(split.low):
+        return ""
+    return f"  cut {value(split.low)}–{value(split.high)}"
+
+
+def _draw_bars(ax: Axes, bars: Sequence[Bar], heading: str) -> None:
+    tidy(ax)
+    for place, bar in enumerate(bars):
+        color = ORANGE if bar.share < RELIABLE else BLUE
+        ax.barh(place, bar.share, color=color, height=0.6)
+        text = f" {percent(bar.share)}{bar.note}"
+        ax.text(min(bar.share, 0.98), place, text, va="center", fontsize=SMALL)
+    labels = [drawable(shortened(bar.label, 44)) for bar in bars]
+    ax.set_yticks(range(len(bars)), labels, fontsize=SMALL)
+    ax.axvline(RELIABLE, color=GREY, linewidth=0.8, linestyle=":")
+    ax.set(xlim=(0.0, 1.35), xticks=[0.0, 0.2, 0.4, 0.6, 0.8, 1.0])
+    ax.invert_yaxis()
+    ax.set_title(heading, fontsize=SMALL + 1, loc="left")
