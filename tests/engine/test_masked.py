@@ -12,7 +12,7 @@ import oracle as o
 from granite_xai.base.typing import JansenTotal
 from granite_xai.compute import Resources, compiled_primitives, selection as passes
 from granite_xai.compute.primitives import NUMPY
-from granite_xai.engine.masked import central_rows
+from granite_xai.engine.centres import central_rows
 from granite_xai.engine.splits import Cut, Splits
 from granite_xai.evaluations.coordinates import Coordinates
 from granite_xai.explanation.behavior import Local, Risk, Sensitivity

@@ -14,7 +14,8 @@ import granite_xai as gx
 from granite_xai.compute import Resources, selection
 from granite_xai.compute.primitives import NUMPY, ArrayNamespace
 from granite_xai.engine import averages
-from granite_xai.engine.splits import STEP, Cut, Splits, slopes
+from granite_xai.engine.signed_weights import STEP, slopes
+from granite_xai.engine.splits import Cut, Splits
 from granite_xai.explanation.evaluation_plan import evaluate, request
 from granite_xai.explanation.masking.fitted import fit_reference
 from granite_xai.models import as_predictor
@@ -84,7 +85,7 @@ def test_lines_of_weights_are_the_region_under_these_weights(
 
 
 @pytest.mark.parametrize("question", ["mplot-pdp", "cfi-pfi", "csobol-sobol", "cice-mplot"])
-@pytest.mark.parametrize(("name", "value"), [("MOST_SHARES", 0), ("MOST_BINS", 0)])
+@pytest.mark.parametrize(("name", "value"), [("MOST_SHARES", 0)])
 def test_many_bins_give_the_same_tree_as_few(question, name, value, monkeypatch):
     """Shares of all bins at once or pairs of rows bin by bin, bins one by one or all pairs: the same numbers."""
     X = np.round(np.random.default_rng(3).normal(size=(120, 3)), 1)

@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import binom
 
 import granite_xai as gx
-from granite_xai.engine.splits import signed_lines, signs, standard_errors
+from granite_xai.engine.signed_weights import signed_lines, signs, standard_errors
 from granite_xai.inference.estimate import interval_around, rows_needed
 from strategies import quiet
 

@@ -18,7 +18,7 @@ from granite_xai.base.validation import choose, real_number, unknown
 from granite_xai.compute import Resources, in_threads
 from granite_xai.compute.compiled import available
 from granite_xai.compute.primitives import MOMENTS, Array
-from granite_xai.engine.masked import joined
+from granite_xai.engine.row_values import joined
 from granite_xai.engine.splits import Splits
 from granite_xai.evaluations.evaluations import Evaluations
 from granite_xai.explanation.behavior import Behavior

@@ -1,11 +1,16 @@
-"""``F_T`` as a mean over the rows of the region, all of them or those of the row's bin, for a batch of splits.
+"""``F_T`` as a mean over the rows of the region, all of them or those of the row's bin.
 
-Marginal and conditional masking are one computation: hidden columns are averaged over the rows of the region that
-share the bin of the visible ones, and marginal masking has one bin. With ``E_S`` of U values,
+Marginal and conditional masking are one computation: hidden columns are averaged over the rows of the region
+that share the bin of the visible ones, and marginal masking has one bin. With ``E_S`` of U values, and with
+sums over one side of a split (method page, "What the model is asked"):
 
-    shown S    a table with one entry a value: sums of E_S[u, m] over the rows m of a side
-    hidden S   sums of E_S[u, n] over the values u, weighted by their share of a side; with about as many values as
-               rows, sums of E_S[code(m), n] over the rows m
+    S shown    F_S(x_n)             = mean over rows m of E_S[u(n), m]: a table with one entry a value
+    S hidden   F_{D without S}(x_n) = mean over rows m of E_S[u(m), n]: values u by their share of a side
+
+With about as many values as rows, tables and shares save nothing. Then both means are taken over pairs of
+rows (m, n), and one pass over the pairs serves all cuts: a fit of 1,000 × 10 continuous columns takes 1.4
+times as long without it, one of few values grows with the square of the rows with nothing else
+(``benchmarks/scalability.py``, ``benchmarks/growth.py``).
 """
 
 from __future__ import annotations
@@ -13,284 +18,393 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 
 from granite_xai.base.typing import Coalition, IntArray, PairwiseShapley, Terms
-from granite_xai.compute.primitives import SPREAD, Array, ArrayNamespace, Pairs, Part
-from granite_xai.engine.masked import HybridFunction, Masked, Rows, RowValues, Tiles, joined
+from granite_xai.compute.primitives import SPREAD, Array, ArrayNamespace, Part
+from granite_xai.engine.masked import Masked
+from granite_xai.engine.row_values import HybridFunction, RowIndex, RowValues, Tiles, joined
 from granite_xai.engine.splits import Splits
 from granite_xai.evaluations.evaluations import Evaluations
 from granite_xai.evaluations.matrix import Matrix
 from granite_xai.evaluations.row_bins import Bins
 
 MOST_SHARES = 2**22  # entries of a table of shares by bin, value and split that is made at once
-FEW_CELLS = 2**16  # cells of replicates up to which bins are not worth a visit each
-MOST_BINS = 64  # bins that are visited one by one; with more of them, all pairs of rows are looked at instead
-Merged = dict[
-    Matrix, tuple[float, float]
-]  # coefficients of the complement's and of the set's own masked model
-Alike = (
-    tuple[IntArray, IntArray] | None
-)  # bins of references and of entries, within which sums are formed; None: one
-Summed = Callable[
-    [Array], tuple[Array, Array]
-]  # from a block, one line a reference, to sums over the left and all
-# some rows, their predictions with hidden columns taken from references, and how to average over these: sums and scale
-Hybrids = tuple[Rows, Array, Summed, Array]
+
+# From a block, one line a reference, (references, c), to sums over the left, (c, K), and over all, (c,).
+SumOverReferences = Callable[[Array], tuple[Array, Array]]
+
+
+class HybridBlock(NamedTuple):
+    """Predictions of some rows with their hidden columns taken from references.
+
+    Parameters
+    ----------
+    rows : slice or array
+        The c rows.
+    predictions : array of shape (references, c)
+    sums : callable
+        Sums over the references on each side.
+    scale : array of shape (1, 2, K)
+        One over the mass of the references on each side.
+    """
+
+    rows: RowIndex
+    predictions: Array
+    sums: SumOverReferences
+    scale: Array
+
+
+@dataclass(slots=True, eq=False)
+class MatrixTerms:
+    """The two masked models that are read from one matrix ``E_S``, with their coefficients."""
+
+    matrix: Matrix
+    hidden: float = 0.0  # of ``F_{D without S}``
+    shown: float = 0.0  # of ``F_S``
 
 
 @dataclass(frozen=True, eq=False)
 class Averages(Masked):
-    """The masked model of a node."""
+    """The masked model of a node.
+
+    Parameters
+    ----------
+    evaluations : Evaluations
+    splits : Splits
+    bins : callable
+        From the visible columns to the bins of the rows; None: all rows share one.
+    """
 
     evaluations: Evaluations
     splits: Splits
-    bins: Callable[[Coalition], Bins | None] = lambda visible: (
-        None
-    )  # of the rows, by visible columns; None: one
+    bins: Callable[[Coalition], Bins | None] = lambda visible: None
 
     def combined(self, terms: Terms) -> RowValues:
         """A linear combination of masked models and pairwise attributions."""
-        evaluations = self.evaluations
-        own, at = self.splits.zeros, None
-        merged, parts, binned = Merged(), list[Part](), list[Tiles]()
+        own = self.splits.zeros
+        at = None
+        by_matrix: dict[Matrix, MatrixTerms] = {}
+        conditional_tables = []
+        conditional_tiles = []
         for term, coefficient in terms.items():
             if not isinstance(term, frozenset | PairwiseShapley):
                 raise TypeError(f"{term} is no masked model")
-            if term == evaluations.everything:
+            if term == self.evaluations.everything:
                 own = own + coefficient * self.predictions
-            elif not term:
+                continue
+            if not term:
                 at = coefficient * self.mean
-            elif isinstance(term, frozenset) and (bins := self.bins(term)) is not None:
-                matrix, shown = evaluations.stored(term)
-                if shown:
-                    parts.append(self._table(matrix, bins, coefficient))
-                else:
-                    binned.append(self._means_by_row(term, coefficient))
+                continue
+            matrix, shown = self.evaluations.stored(term)
+            bins = self.bins(term) if isinstance(term, frozenset) else None
+            if bins is not None and shown:
+                conditional_tables.append(self._table_by_bin(matrix, bins, coefficient))
+            elif bins is not None and isinstance(term, frozenset):
+                conditional_tiles.append(self._means_by_row(term, coefficient))
             else:
-                matrix, shown = evaluations.stored(term)
-                hidden, visible = merged.get(matrix, (0.0, 0.0))
-                merged[matrix] = (hidden, coefficient) if shown else (coefficient, visible)
-        return self._with_tiles(RowValues(own, at, tuple(parts)), merged, binned)
-
-    def _with_tiles(self, values: RowValues, merged: Merged, binned: list[Tiles]) -> RowValues:
-        """Terms of one mass are added before they are averaged: pairs of rows as one block, the others as sums."""
-        # One pass over the pairs serves all cuts; sums of whole lines and columns are products already.
-        paired = {
-            m
-            for m in merged
-            if m.has_many and (self.splits.families is not None or m.columns is not None)
-        }
-        pairs, few = (
-            [(m, *both) for m, both in merged.items() if (m in paired) is many]
-            for many in (True, False)
-        )
-        tables = [(self._table(matrix, None, 1.0), shown) for matrix, _, shown in few if shown]
-        products = {matrix: hidden for matrix, hidden, _ in few if hidden}
-        if len(tables) == 1 or not (pairs or products):
-            own = (part._replace(scale=shown * part.scale) for part, shown in tables)
-            values, tables = values._replace(parts=(*values.parts, *own)), []
-        tilings: list[Tiles] = [self._tiles(pairs, products, tables)] if pairs or products else []
-        tiled = (RowValues(self.splits.zeros, tiled=tiling) for tiling in (*tilings, *binned))
+                read = by_matrix.setdefault(matrix, MatrixTerms(matrix))
+                if shown:
+                    read.shown = coefficient
+                else:
+                    read.hidden = coefficient
+        tables, tiles = self._marginal_means(list(by_matrix.values()))
+        values = RowValues(own=own, at=at, parts=(*conditional_tables, *tables))
+        tiled = [
+            RowValues(self.splits.zeros, tiled=tiling) for tiling in (*tiles, *conditional_tiles)
+        ]
         return joined([values, *tiled], self.splits)
 
     def pair_block(self, terms: Terms, references: IntArray, rows: IntArray) -> Array:
         """A combination of some rows against every reference, (references, rows), where rows have no bins."""
-        known, P = self.evaluations, self.splits.primitives
-        at, own = terms.get(frozenset(), 0.0), terms.get(known.everything, 0.0)
-        total = P.array(
-            at * known.predictions[references][:, None] + own * known.predictions[rows][None, :]
-        )
+        P = self.splits.primitives
+        predictions = self.evaluations.predictions
+        everything = self.evaluations.everything
+        of_references = terms.get(frozenset(), 0.0) * predictions[references]
+        of_rows = terms.get(everything, 0.0) * predictions[rows]
+        total = P.array(of_references[:, None] + of_rows[None, :])
         for term, coefficient in terms.items():
-            if term and term != known.everything:
-                matrix, shown = known.stored(term)
-                pairs, both = matrix.pairs, (0.0, coefficient) if shown else (coefficient, 0.0)
+            if term and term != everything:
+                matrix, shown = self.evaluations.stored(term)
                 total = total + P.pair_block(
-                    matrix.values, pairs.at(references), pairs.at(rows), *both
+                    matrix.values,
+                    matrix.pairs.at(references),
+                    matrix.pairs.at(rows),
+                    hidden=0.0 if shown else coefficient,
+                    shown=coefficient if shown else 0.0,
                 )
         return total
 
     def averaged(self, coalition: Coalition, function: HybridFunction) -> RowValues:
-        """The mean over the references of a function of the hybrid predictions (m, c) of some rows."""
+        """The mean over the references of a function of the hybrid predictions (references, c) of some rows."""
         return RowValues(self.splits.zeros, tiled=self._means_by_row(coalition, 1.0, function))
 
     def total_variance(self, hidden: Coalition) -> Array:
         """Mean over the rows of each side of the variance when the hidden columns are redrawn, (2, K)."""
-        P, splits = self.splits.primitives, self.splits
+        P = self.splits.primitives
+        splits = self.splits
         total = P.array(np.zeros((2, 2, splits.count)))
-        for rows, block, summed, scale in self._hybrids(self.evaluations.everything - hidden):
+        for block in self._hybrids(self.evaluations.everything - hidden):
             # Centred by the row's own prediction: a column that is constant in the region has variance exactly 0.
-            deviations = block - P.take(self.predictions, rows, 0)[None, :]
-            inside, weights = P.take(splits.flags, rows, 0), P.take(splits.row_weights, rows, 0)
-            both = tuple(Part(*summed(moment), scale) for moment in (deviations**2, deviations))
+            deviations = block.predictions - P.take(self.predictions, block.rows, 0)[None, :]
+            mean_square = Part(*block.sums(deviations**2), block.scale)
+            mean = Part(*block.sums(deviations), block.scale)
             total = P.side_sums(
-                SPREAD, P.take(splits.zeros, rows, 0), None, both, inside, weights, total
+                SPREAD,
+                P.take(splits.zeros, block.rows, 0),
+                None,
+                (mean_square, mean),
+                P.take(splits.flags, block.rows, 0),
+                P.take(splits.row_weights, block.rows, 0),
+                total,
             )
         return total[0, :, :] * splits.scale[0, :, :]
 
     @cached_property
     def predictions(self) -> Array:
-        """``F`` of every row, where sums are formed."""
+        """``F`` of every row, where sums are formed, (n,)."""
         return self.splits.primitives.array(self.evaluations.predictions)
 
     @cached_property
     def mean(self) -> Array:
         """``F`` of nothing: the mean prediction of both sides, (2, K)."""
         left, total = self.splits.sums(self.predictions[:, None])
-        return (
-            self.splits.primitives.concat([left, total[:, None] - left], axis=0)
-            * self.splits.scale[0, :, :]
-        )
+        sums = self.splits.primitives.concat([left, total[:, None] - left], axis=0)
+        return sums * self.splits.scale[0, :, :]
 
-    def _table(self, matrix: Matrix, bins: Bins | None, coefficient: float) -> Part:
-        """``F_S`` of columns that are shown: one entry a value and bin, from the references in it."""
-        splits, P, (_, carriers, index) = self.splits, self.splits.primitives, matrix.present
-        if bins is None:
-            sums = self._entries(matrix, splits, matrix.pairs, carriers)
-            return Part(*sums, coefficient * splits.scale, P.numbers(index))
-        # Bins may tell values apart that are one line: the model does not, or one stands for the others.
-        both = index * len(bins.blocks) + bins.numbers
-        _, carriers, index = np.unique(both, return_index=True, return_inverse=True)
-        by_value = bins.numbers[carriers]
-        few = splits.lines is not None and splits.n_rows * len(carriers) <= FEW_CELLS
-        if few or len(bins.blocks) > MOST_BINS:
-            left, total = self._entries(
-                matrix, splits, matrix.pairs, carriers, (bins.numbers, by_value)
-            )
-        else:
-            entries = [np.flatnonzero(by_value == number) for number in range(len(bins.blocks))]
-            used = [
-                (rows, carriers[chosen])
-                for rows, chosen in zip(bins.blocks, entries, strict=True)
-                if len(chosen)
-            ]
-            found = [
-                self._entries(matrix, splits.at(rows), matrix.pairs.at(rows), some)
-                for rows, some in used
-            ]
-            left, total = (P.concat([each[k] for each in found], axis=0) for k in (0, 1))
-            index = np.argsort(np.concatenate(entries))[index]
-        scale = coefficient * splits.scales(bins.numbers, len(bins.blocks))
-        return Part(left, total, scale, P.numbers(index), P.numbers(bins.numbers))
+    def _marginal_means(self, terms: list[MatrixTerms]) -> tuple[list[Part], list[Tiles]]:
+        """Means over all rows of a side: tables that every row reads, and what is made in tiles.
 
-    def _entries(
-        self,
-        matrix: Matrix,
-        splits: Splits,
-        references: Pairs,
-        carriers: IntArray,
-        alike: Alike = None,
-    ) -> tuple[Array, Array]:
-        """Sums of the lines of some rows over references, (rows, K) and (rows,); only within equal bins."""
-        P, found = splits.primitives, []
-        for some in splits.tiles(len(carriers), splits.n_rows, self.evaluations.block):
-            if matrix.columns is None and references is matrix.pairs:  # all rows, in their order
-                block = P.take(matrix.values, matrix.codes[carriers[some]], 0).T
-            else:
-                block = P.pair_block(
-                    matrix.values, references, matrix.pairs.at(carriers[some]), 0.0, 1.0
-                )
-            if alike is not None:
-                block = block * P.array(alike[0][:, None] == alike[1][some][None, :])
-            found.append(splits.sums(block))
-        return (
-            found[0]
-            if len(found) == 1
-            else tuple(P.concat([each[k] for each in found], axis=0) for k in (0, 1))
-        )
+        What is made in tiles has one mass, that of the side, so all of it is added before it is averaged.
+        """
+        # Sums of whole lines and columns are products already; only cuts of columns gain from pairs.
+        for_cuts = self.splits.families is not None
+        pairs = []
+        shown = []
+        hidden = []
+        for read in terms:
+            if read.matrix.has_many and (for_cuts or read.matrix.columns is not None):
+                pairs.append(read)
+                continue
+            if read.shown:
+                shown.append(read)
+            if read.hidden:
+                hidden.append(read)
+        tables = [self._table(read.matrix) for read in shown]
+        in_tiles = bool(pairs or hidden)
+        if in_tiles and len(tables) != 1:
+            return [], [self._tiles(pairs, hidden, shown, tables)]
+        scaled = [
+            table._replace(scale=read.shown * table.scale)
+            for read, table in zip(shown, tables, strict=True)
+        ]
+        return scaled, [self._tiles(pairs, hidden, [], [])] if in_tiles else []
 
     def _tiles(
         self,
-        pairs: list[tuple[Matrix, float, float]],
-        products: dict[Matrix, float],
-        tables: list[tuple[Part, float]],
-    ) -> Iterator[tuple[Rows, Part]]:
-        """Means over all rows of a side: of pairs of rows, of values by their share, and of tables."""
-        P, splits = self.splits.primitives, self.splits
-        shares = [
-            [hidden * sums for sums in splits.shares(m.codes, m.n_values)]
-            for m, hidden in products.items()
-        ]
-        width = max(
-            [splits.count, splits.n_rows if pairs else 0, *(matrix.n_values for matrix in products)]
-        )
-        for rows in splits.tiles(splits.n_rows, width, self.evaluations.block):
-            found: list[tuple[Array, Array]] = []
+        pairs: list[MatrixTerms],
+        hidden: list[MatrixTerms],
+        shown: list[MatrixTerms],
+        tables: list[Part],
+    ) -> Iterator[tuple[RowIndex, Part]]:
+        """Some rows at a time, the sum of marginal means.
+
+        Parameters
+        ----------
+        pairs : list of MatrixTerms
+            Averaged over pairs of rows.
+        hidden : list of MatrixTerms
+            Complements, averaged over values by their share of a side.
+        shown : list of MatrixTerms
+            Sets that are read from the ``tables`` of their values.
+        """
+        P = self.splits.primitives
+        splits = self.splits
+        shares = [self._shares(read) for read in hidden]
+        widths = [splits.count, *(read.matrix.n_values for read in hidden)]
+        if pairs:
+            widths.append(splits.n_rows)
+        for rows in splits.tiles(splits.n_rows, max(widths), self.evaluations.block):
+            lefts = []
+            totals = []
             if pairs:
-                blocks = [
-                    P.pair_block(m.values, m.pairs, m.pairs.at(rows), hide, show)
-                    for m, hide, show in pairs
-                ]
-                found.append(splits.sums(sum(blocks[1:], blocks[0])))
-            for matrix, (left, total) in zip(products, shares, strict=True):
-                found.append(splits.by_share(left, total, matrix.values[:, rows]))
-            for table, coefficient in tables:
-                index = P.take(table.index, rows, 0)
-                found.append(
-                    tuple(
-                        coefficient * P.take(sums, index, 0) for sums in (table.left, table.total)
-                    )
-                )
-            lefts, totals = zip(*found, strict=True)
-            yield rows, Part(sum(lefts[1:], lefts[0]), sum(totals[1:], totals[0]), splits.scale)
+                blocks = [self._pairs_of(read, rows) for read in pairs]
+                left, total = splits.sums(sum(blocks[1:], blocks[0]))
+                lefts.append(left)
+                totals.append(total)
+            for read, (left_share, share) in zip(hidden, shares, strict=True):
+                left, total = splits.by_share(left_share, share, read.matrix.values[:, rows])
+                lefts.append(left)
+                totals.append(total)
+            for read, table in zip(shown, tables, strict=True):
+                entries = P.take(table.index, rows, 0)
+                lefts.append(read.shown * P.take(table.left, entries, 0))
+                totals.append(read.shown * P.take(table.total, entries, 0))
+            left = sum(lefts[1:], lefts[0])
+            total = sum(totals[1:], totals[0])
+            yield rows, Part(left=left, total=total, scale=splits.scale)
+
+    def _pairs_of(self, read: MatrixTerms, rows: slice) -> Array:
+        """Both masked models of a matrix for some rows against all rows, (n, c)."""
+        pairs = read.matrix.pairs
+        return self.splits.primitives.pair_block(
+            read.matrix.values, pairs, pairs.at(rows), read.hidden, read.shown
+        )
+
+    def _shares(self, read: MatrixTerms) -> tuple[Array, Array]:
+        """The share of each value on the left, (U, K), and in all, (U,), times its coefficient."""
+        left, total = self.splits.shares(read.matrix.codes, read.matrix.n_values)
+        return read.hidden * left, read.hidden * total
+
+    def _table(self, matrix: Matrix) -> Part:
+        """``F_S``: one entry a value."""
+        _, first_rows, numbers = matrix.present
+        blocks = []
+        for chosen in self._tiles_of_entries(first_rows):
+            left, total = self.splits.sums(self._lines_of(matrix, first_rows[chosen]))
+            blocks.append((left, total))
+        left, total = _concatenated(blocks, self.splits.primitives)
+        return Part(
+            left=left,
+            total=total,
+            scale=self.splits.scale,
+            index=self.splits.primitives.numbers(numbers),
+        )
+
+    def _table_by_bin(self, matrix: Matrix, bins: Bins, coefficient: float) -> Part:
+        """``F_S`` under conditional masking: one entry a value and bin, from the references in the bin."""
+        P = self.splits.primitives
+        _, _, numbers = matrix.present
+        n_bins = len(bins.blocks)
+        # Bins may tell values apart that are one line: the model does not, or one stands for the others.
+        value_and_bin = numbers * n_bins + bins.numbers
+        _, first_rows, entries = np.unique(value_and_bin, return_index=True, return_inverse=True)
+        bin_of_entry = bins.numbers[first_rows]
+        blocks = []
+        for chosen in self._tiles_of_entries(first_rows):
+            lines = self._lines_of(matrix, first_rows[chosen])
+            in_bin = bins.numbers[:, None] == bin_of_entry[chosen][None, :]
+            blocks.append(self.splits.sums(lines * P.array(in_bin)))
+        left, total = _concatenated(blocks, P)
+        return Part(
+            left=left,
+            total=total,
+            scale=coefficient * self.splits.scales(bins.numbers, n_bins),
+            index=P.numbers(entries.reshape(-1)),
+            bins=P.numbers(bins.numbers),
+        )
+
+    def _tiles_of_entries(self, first_rows: IntArray) -> Iterator[slice]:
+        return self.splits.tiles(len(first_rows), self.splits.n_rows, self.evaluations.block)
+
+    def _lines_of(self, matrix: Matrix, carriers: IntArray) -> Array:
+        """The lines of the values that some rows carry, at all rows, (n, carriers)."""
+        P = self.splits.primitives
+        if matrix.columns is None:  # all rows, in their order
+            return P.take(matrix.values, matrix.codes[carriers], 0).T
+        pairs = matrix.pairs
+        return P.pair_block(matrix.values, pairs, pairs.at(carriers), hidden=0.0, shown=1.0)
 
     def _means_by_row(
         self, coalition: Coalition, coefficient: float, function: HybridFunction | None = None
     ) -> Tiles:
         """Means over the references of each row's bin, of hybrid predictions or of a function of them."""
-        P, held, size = self.splits.primitives, list[Any](), 0
-        most = min(P.cells, self.evaluations.block // 32) // self.splits.count
-        for rows, block, summed, scale in self._hybrids(coalition):
-            values = block if function is None else P.array(function(P.host(block), rows))
-            held.append((rows, *summed(values), coefficient * scale))
-            size += block.shape[1] + 2  # lines of each split: sums of the rows, and both scales
-            if isinstance(rows, slice) or size >= most:
-                yield _together(held, P)
-                held, size = [], 0
-        yield from [_together(held, P)] if held else []
+        P = self.splits.primitives
+        most_lines = min(P.cells, self.evaluations.block // 32) // self.splits.count
+        waiting: list[tuple[RowIndex, Part]] = []  # small bins, which are handed on together
+        n_lines = 0
+        for block in self._hybrids(coalition):
+            values = block.predictions
+            if function is not None:
+                values = P.array(function(P.host(values), block.rows))
+            left, total = block.sums(values)
+            part = Part(left=left, total=total, scale=coefficient * block.scale)
+            waiting.append((block.rows, part))
+            n_lines += block.predictions.shape[1] + 2  # sums of the rows, and both scales
+            if isinstance(block.rows, slice) or n_lines >= most_lines:
+                yield _together(waiting, P)
+                waiting = []
+                n_lines = 0
+        if waiting:
+            yield _together(waiting, P)
 
-    def _hybrids(self, coalition: Coalition) -> Iterator[Hybrids]:
+    def _hybrids(self, coalition: Coalition) -> Iterator[HybridBlock]:
         """Every row against the references of its bin, some rows at a time."""
-        splits, P = self.splits, self.splits.primitives
-        everyone, bins = np.zeros(splits.n_rows, dtype=np.intp), self.bins(coalition)
-        alone = (
-            Matrix(P.array(self.evaluations.predictions[None]), everyone),
-            True,
-        )  # the reference's own prediction
-        matrix, shown = self.evaluations.stored(coalition) if coalition else alone
-        groups, numbers = (
-            ([np.arange(splits.n_rows)], everyone) if bins is None else (bins.blocks, bins.numbers)
-        )
-        scale, count = splits.scales(numbers, len(groups)), matrix.n_values
-        by_pair = shown or matrix.has_many or len(groups) * count * splits.count > MOST_SHARES
+        splits = self.splits
+        bins = self.bins(coalition)
+        if bins is None:
+            bin_numbers = np.zeros(splits.n_rows, dtype=np.intp)
+            members_of_bin = [np.arange(splits.n_rows)]
+        else:
+            bin_numbers = bins.numbers
+            members_of_bin = bins.blocks
+        n_bins = len(members_of_bin)
+        scale = splits.scales(bin_numbers, n_bins)  # (bins, 2, K)
+        matrix, shown = self._stored(coalition)
+        n_values = matrix.n_values
+        by_pair = shown or matrix.has_many or n_bins * n_values * splits.count > MOST_SHARES
         if not by_pair:
-            left, every = splits.shares(numbers * count + matrix.codes, len(groups) * count)
-        for number, members in enumerate(groups):
+            value_and_bin = bin_numbers * n_values + matrix.codes
+            left_share, share = splits.shares(value_and_bin, n_bins * n_values)
+        for number, members in enumerate(members_of_bin):
             if by_pair:
-                references, both = matrix.pairs.at(members), (0.0, 1.0) if shown else (1.0, 0.0)
-                summed: Summed = splits.sums if bins is None else splits.at(members).sums
+                in_bin = splits if bins is None else splits.at(members)
+                sums: SumOverReferences = in_bin.sums
+                references = matrix.pairs.at(members)
+                n_references = len(members)
             else:
-                part = slice(number * count, (number + 1) * count)
-                summed = partial(splits.by_share, left[part, :], every[part])
-            width = max(len(members) if by_pair else count, splits.count)
+                own = slice(number * n_values, (number + 1) * n_values)
+                sums = partial(splits.by_share, left_share[own, :], share[own])
+                n_references = n_values
+            width = max(n_references, splits.count)
             for some in splits.tiles(len(members), width, self.evaluations.block):
-                rows: Rows = some if bins is None else members[some]
+                rows: RowIndex = some if bins is None else members[some]
                 if by_pair:
-                    block = P.pair_block(matrix.values, references, matrix.pairs.at(rows), *both)
+                    predictions = splits.primitives.pair_block(
+                        matrix.values,
+                        references,
+                        matrix.pairs.at(rows),
+                        hidden=0.0 if shown else 1.0,
+                        shown=1.0 if shown else 0.0,
+                    )
                 else:
-                    block = P.take(matrix.values, rows, 1)
-                yield rows, block, summed, scale[number : number + 1, :, :]
+                    predictions = splits.primitives.take(matrix.values, rows, 1)
+                yield HybridBlock(
+                    rows=rows,
+                    predictions=predictions,
+                    sums=sums,
+                    scale=scale[number : number + 1, :, :],
+                )
+
+    def _stored(self, coalition: Coalition) -> tuple[Matrix, bool]:
+        """Where a coalition is read; the empty one shows the reference's own prediction."""
+        if coalition:
+            return self.evaluations.stored(coalition)
+        values = self.splits.primitives.array(self.evaluations.predictions[None])
+        return Matrix(values=values, codes=np.zeros(self.splits.n_rows, dtype=np.intp)), True
 
 
-def _together(
-    parts: list[tuple[Rows, Array, Array, Array]], P: ArrayNamespace
-) -> tuple[Rows, Part]:
+def _concatenated(blocks: list[tuple[Array, Array]], P: ArrayNamespace) -> tuple[Array, Array]:
+    """Sums over the left and over all, of several blocks."""
+    if len(blocks) == 1:
+        return blocks[0]
+    left = P.concat([left for left, _ in blocks], axis=0)
+    total = P.concat([total for _, total in blocks], axis=0)
+    return left, total
+
+
+def _together(parts: list[tuple[RowIndex, Part]], P: ArrayNamespace) -> tuple[RowIndex, Part]:
     """The rows of several bins, which are few each, with their sums and scales as one part."""
     if len(parts) == 1:
-        return parts[0][0], Part(*parts[0][1:])
-    rows, *sums = zip(*parts, strict=True)
-    left, total, scale = (P.concat(each, axis=0) for each in sums)
-    bins = np.repeat(np.arange(len(rows)), list(map(len, rows)))
-    return np.concatenate(rows), Part(left, total, scale, bins=P.numbers(bins))
+        return parts[0]
+    rows = [np.asarray(some_rows) for some_rows, _ in parts]
+    bins = np.repeat(np.arange(len(rows)), [len(some_rows) for some_rows in rows])
+    part = Part(
+        left=P.concat([part.left for _, part in parts], axis=0),
+        total=P.concat([part.total for _, part in parts], axis=0),
+        scale=P.concat([part.scale for _, part in parts], axis=0),
+        bins=P.numbers(bins),
+    )
+    return np.concatenate(rows), part

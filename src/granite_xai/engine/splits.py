@@ -1,10 +1,8 @@
 """Splits: a batch of ways to divide the rows of a node into two sides, or to weigh them.
 
-Sums over a side are asked for in two ways only: of the lines of a block, one line a row, and of the weight of the rows
-that carry each of some codes. Cuts of columns answer with running sums over a few segments, any other membership and
-lines of real weights (replicates) with a product.
-
-Signed pairs of lines, weights ``1 + a s`` and ``1 - a s`` for random signs s, tell how figures vary with the sample.
+Sums over a side are asked for in two ways only: of the lines of a block, one line a row (`Splits.sums`), and
+of the weight of the rows that carry each of some codes (`Splits.shares`). Cuts of columns answer with
+running sums over a few segments; any other membership, and lines of real weights, with a product.
 """
 
 from __future__ import annotations
@@ -20,72 +18,105 @@ from granite_xai.base.typing import BoolArray, FloatArray, IntArray
 from granite_xai.compute.primitives import NUMPY, Array, ArrayNamespace, Families
 from granite_xai.compute.selection import primitives_for
 
-CUT_BYTES = 32  # a row, of each cut beside its splits: classes, their numbers through all cuts, and the sorted rows
-STEP = 0.1  # how far the weights of signed pairs move
-PAIRS = 50  # vectors of signs
+# Of each cut, beside its splits, a row takes so many bytes: classes, their numbers through all cuts, and
+# the sorted rows.
+CUT_BYTES = 32
+WORD = 64  # lines of a table of truth values that are read as one number
+CELLS_ALIVE = 32  # bytes of a cell of a tile: about four arrays of its size exist at once
+FEWEST_ROWS = 16  # of a tile, where bytes allow them: fewer are not worth a call
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Cut:
-    """Splits along one column: rows fall into a few classes, and each split sends some classes left."""
+    """Splits along one column: rows fall into a few classes, and each split sends some classes left.
 
-    column: int  # position of the column
-    classes: IntArray  # (n,) int: class of each row
-    left: BoolArray  # (k, classes) bool: whether a split sends the class left
+    Parameters
+    ----------
+    column : int
+        Position of the column.
+    classes : array of shape (n,)
+        Class of each row.
+    left : array of shape (n_splits, n_classes)
+        Whether a split sends the class left.
+    """
+
+    column: int
+    classes: IntArray
+    left: BoolArray
 
     @classmethod
     def of(cls, column: int, left: BoolArray, places: IntArray) -> Cut:
-        """The cut by tables over places and the place of each row; places that always go together are one class."""
-        first, classes = _distinct_columns(left)
-        return cls(column, classes[places], left[:, first])
+        """The cut by a table over places; places that always go together are one class.
 
-    def at(self, lines: IntArray) -> Cut:
+        Parameters
+        ----------
+        column : int
+        left : array of shape (n_splits, n_places)
+            Whether a split sends the place left.
+        places : array of shape (n,)
+            Place of each row.
+        """
+        first_of_class, class_of_place = _distinct_columns(left)
+        return cls(column=column, classes=class_of_place[places], left=left[:, first_of_class])
+
+    def at(self, splits: IntArray) -> Cut:
         """Only some of its splits."""
-        return (
-            self
-            if len(lines) == len(self.left)
-            else Cut.of(self.column, self.left[lines], self.classes)
-        )
+        if len(splits) == len(self.left):
+            return self
+        return Cut.of(self.column, self.left[splits], self.classes)
 
 
 def _distinct_columns(table: BoolArray) -> tuple[IntArray, IntArray]:
-    """A column of each kind, and the kind of every column; 64 lines at a time are read as one number."""
-    nested = bool(
-        np.all(table[:-1] <= table[1:])
-    )  # each line holds the one before: how often a column is out says all
-    kinds = np.sum(~table, axis=0) if nested else np.zeros(table.shape[1], dtype=np.intp)
-    for start in range(0, 0 if nested else len(table), 64):
-        bits = table[start : start + 64].astype(np.uint64)
-        words = bits.T @ (np.uint64(1) << np.arange(len(bits), dtype=np.uint64))
-        _, numbers = np.unique(words, return_inverse=True)
-        kinds = kinds * (int(numbers.max()) + 1) + numbers.reshape(-1)
-        kinds = np.unique(kinds, return_inverse=True)[1].reshape(
-            -1
-        )  # small again: the next product must not overflow
+    """The first column of each kind, and the kind of every column."""
+    is_nested = bool(np.all(table[:-1] <= table[1:]))  # each line holds the one before
+    if is_nested:
+        kinds = np.sum(~table, axis=0)  # how many lines leave a column out says all
+    else:
+        kinds = np.zeros(table.shape[1], dtype=np.intp)
+        for start in range(0, len(table), WORD):
+            bits = table[start : start + WORD].astype(np.uint64)
+            words = bits.T @ (np.uint64(1) << np.arange(len(bits), dtype=np.uint64))
+            _, numbers = np.unique(words, return_inverse=True)
+            pairs = kinds * (int(numbers.max()) + 1) + numbers.reshape(-1)
+            # Numbered again from 0: the next product must not overflow.
+            kinds = np.unique(pairs, return_inverse=True)[1].reshape(-1)
     _, first, classes = np.unique(kinds, return_index=True, return_inverse=True)
     return first, classes.reshape(-1)
 
 
 @dataclass(frozen=True, eq=False)
 class Splits:
-    """K ways to split n weighted rows into a left and a right side."""
+    """K ways to split n weighted rows into a left and a right side.
 
-    # Every row lies on exactly one side of each split, so that "the value in the row's own region" is one array of
-    # shape (n, K) for both sides together. A single region is the split with an empty right side, and so are the lines
-    # of real weights of a node's replicates.
-    members: BoolArray  # (n, K) bool: whether a row is on the left
-    weights: FloatArray  # (n,) float, all positive
-    lines: FloatArray | None = (
-        None  # (K, n) float: weights that differ by split; every row is then on the left
-    )
-    primitives: ArrayNamespace = NUMPY  # where the sums are formed
-    families: Families | None = (
-        None  # the segments that each cut of a column sends left; first comes the whole node
-    )
-    segments: IntArray | None = (
-        None  # (J, n) int: the segment of each row in each column, numbered through all columns
-    )
-    columns: IntArray | None = None  # (K,) int: position of the column that each split cuts
+    Every row lies on exactly one side of each split, so that "the value in the row's own region" is one
+    array of shape (n, K) for both sides together. A single region is the split with an empty right side,
+    and so are the lines of real weights of a node's replicates.
+
+    Parameters
+    ----------
+    members : array of shape (n, K)
+        Whether a row is on the left.
+    weights : array of shape (n,)
+        All positive.
+    lines : array of shape (K, n), optional
+        Weights that differ by split; every row is then on the left.
+    primitives : ArrayNamespace
+        Where the sums are formed.
+    families : Families, optional
+        Of cuts of columns, the segments that each sends left; the first family is the whole node.
+    segments : array of shape (n_families, n), optional
+        The segment of each row in each family, numbered through all families.
+    columns : array of shape (K,), optional
+        Position of the column that each split cuts.
+    """
+
+    members: BoolArray
+    weights: FloatArray
+    lines: FloatArray | None = None
+    primitives: ArrayNamespace = NUMPY
+    families: Families | None = None
+    segments: IntArray | None = None
+    columns: IntArray | None = None
 
     @classmethod
     def of(
@@ -93,7 +124,7 @@ class Splits:
     ) -> Splits:
         """The batch of splits given by the (K, n) membership of the left side."""
         members = np.ascontiguousarray(inside.T)
-        return cls(members, weights, primitives=primitives or _primitives(members))
+        return cls(members, weights, primitives=primitives or _worthwhile_primitives(members))
 
     @classmethod
     def along(
@@ -102,12 +133,17 @@ class Splits:
         """The batch of splits given by cuts of columns."""
         members = np.concatenate([cut.left.T.take(cut.classes, axis=0) for cut in cuts], axis=1)
         # First the whole node as one segment without a candidate: totals are then added in one order, always.
-        families = Families([np.zeros((0, 1), dtype=np.bool_), *(cut.left for cut in cuts)])
-        lines = [np.zeros(len(weights), dtype=np.intp), *(cut.classes for cut in cuts)]
-        segments = np.ascontiguousarray(np.stack(lines) + families.starts[:-1, None])
-        columns = np.repeat([cut.column for cut in cuts], [len(cut.left) for cut in cuts])
+        no_candidate = np.zeros((0, 1), dtype=np.bool_)
+        families = Families([no_candidate, *(cut.left for cut in cuts)])
+        one_class = np.zeros(len(weights), dtype=np.intp)
+        classes = np.stack([one_class, *(cut.classes for cut in cuts)])
         return cls(
-            members, weights, None, primitives or _primitives(members), families, segments, columns
+            members=members,
+            weights=weights,
+            primitives=primitives or _worthwhile_primitives(members),
+            families=families,
+            segments=np.ascontiguousarray(classes + families.starts[:-1, None]),
+            columns=np.repeat([cut.column for cut in cuts], [len(cut.left) for cut in cuts]),
         )
 
     @classmethod
@@ -119,20 +155,26 @@ class Splits:
     def weighted(
         cls, lines: FloatArray, weights: FloatArray, primitives: ArrayNamespace | None = None
     ) -> Splits:
-        """All rows as one region, again and again under other weights: the replicates of a node."""
+        """All rows as one region, again and again under other weights: the replicates of a node.
+
+        Parameters
+        ----------
+        lines : array of shape (K, n)
+            The weights of each replicate.
+        weights : array of shape (n,)
+            The weights of the rows themselves.
+        """
         members = np.ones(lines.shape[::-1], dtype=np.bool_)
-        return cls(members, weights, lines, primitives or _primitives(members))
+        return cls(members, weights, lines, primitives or _worthwhile_primitives(members))
 
     def at(self, rows: IntArray) -> Splits:
         """The same splits of some of the rows."""
-        lines = None if self.lines is None else self.lines[:, rows]
-        segments = None if self.segments is None else self.segments[:, rows]
         return replace(
             self,
             members=self.members[rows],
             weights=self.weights[rows],
-            lines=lines,
-            segments=segments,
+            lines=None if self.lines is None else self.lines[:, rows],
+            segments=None if self.segments is None else self.segments[:, rows],
         )
 
     @property
@@ -168,13 +210,16 @@ class Splits:
     @cached_property
     def row_weights(self) -> Array:
         """Weight of each row, (n, 1), or of each row in each split, (n, K)."""
-        found = self.weights[:, None] if self.lines is None else np.ascontiguousarray(self.lines.T)
-        return self.primitives.array(found)
+        if self.lines is None:
+            return self.primitives.array(self.weights[:, None])
+        return self.primitives.array(np.ascontiguousarray(self.lines.T))
 
     @cached_property
     def left(self) -> FloatArray:
         """Weights of the left rows, 0 elsewhere, (K, n)."""
-        return np.where(self.inside, self.weights, 0.0) if self.lines is None else self.lines
+        if self.lines is not None:
+            return self.lines
+        return np.where(self.inside, self.weights, 0.0)
 
     @cached_property
     def right(self) -> FloatArray:
@@ -184,125 +229,142 @@ class Splits:
     @cached_property
     def mass(self) -> FloatArray:
         """Weight of both sides, (K, 2)."""
-        return self.primitives.host(
-            self._sides(*self.shares(np.zeros(self.n_rows, dtype=np.intp), 1))[0, :, :]
-        ).T
+        left, total = self.shares(self._one_code, 1)
+        return self.primitives.host(self._both_sides(left, total)[0, :, :]).T
 
     @cached_property
     def scale(self) -> Array:
         """One over the mass of both sides, (1, 2, K); 1 where a side is empty: it is never read."""
-        return self.scales(np.zeros(self.n_rows, dtype=np.intp), 1)
+        return self.scales(self._one_code, 1)
 
     def scales(self, bins: IntArray, count: int) -> Array:
-        """One over the mass of both sides in each bin, (B, 2, K); 1 where a side has no row there."""
-        xp, mass = self.primitives.xp, self._sides(*self.shares(bins, count))
-        return 1.0 / xp.where(mass > 0, mass, xp.ones_like(mass))
+        """One over the mass of both sides in each bin, (B, 2, K); 1 where a side has no row there.
 
-    def _sides(self, left: Array, total: Array) -> Array:
-        """Weights of both sides from those of the left one and of all, (B, 2, K)."""
-        xp, zero = self.primitives.xp, self.primitives.xp.zeros_like(left)
-        if self.lines is not None:
-            return xp.stack([left, zero], axis=1)
-        right = total[:, None] - left
-        # What is left after subtracting may be round-off: less than the lightest row is nothing.
-        return xp.stack(
-            [left, xp.where(right < 0.5 * float(self.weights.min()), zero, right)], axis=1
-        )
+        Parameters
+        ----------
+        bins : array of shape (n,)
+            Bin of each row.
+        count : int
+            B.
+        """
+        xp = self.primitives.xp
+        left, total = self.shares(bins, count)
+        mass = self._both_sides(left, total)
+        return 1.0 / xp.where(mass > 0, mass, xp.ones_like(mass))
 
     def sums(self, block: Array) -> tuple[Array, Array]:
         """Weighted sums of the lines of a block (n, c) over the left rows, (c, K), and over all rows, (c,)."""
-        P = self.primitives
         if self.families is None:
-            return self.by_share(self._left_by_row, P.array(self.weights), block)
-        even = bool(np.all(self.weights == 1.0))
-        by_segment = P.segment_sum(
-            block if even else block * P.array(self.weights)[:, None], self._order
-        )
-        return P.left_sums(by_segment, self.families), by_segment[0, :]
+            return self.by_share(self._left_by_row, self.primitives.array(self.weights), block)
+        if np.any(self.weights != 1.0):
+            block = block * self.primitives.array(self.weights)[:, None]
+        by_segment = self.primitives.segment_sum(block, self._order)
+        return self.primitives.left_sums(by_segment, self.families), by_segment[0, :]
 
     def shares(self, codes: IntArray, count: int) -> tuple[Array, Array]:
-        """Weight of the left rows that carry each of ``count`` codes, (count, K), and of all rows, (count,)."""
-        P, weights = self.primitives, self.primitives.array(self.weights)
+        """Weight of the left rows that carry each code, (count, K), and of all rows, (count,).
+
+        Parameters
+        ----------
+        codes : array of shape (n,)
+            Code of each row, below ``count``.
+        count : int
+        """
+        weights = self.primitives.array(self.weights)
         if self.families is None or self.segments is None:
-            return P.line_share(self._left_by_row, codes, count), P.line_share(
-                weights[:, None], codes, count
-            )[:, 0]
-        by_segment = P.segment_share(weights, codes, count, self.segments, self.families)
-        return P.left_sums(by_segment, self.families), by_segment[0, :]
+            left = self.primitives.line_share(self._left_by_row, codes, count)
+            total = self.primitives.line_share(weights[:, None], codes, count)[:, 0]
+            return left, total
+        by_segment = self.primitives.segment_share(
+            weights, codes, count, self.segments, self.families
+        )
+        return self.primitives.left_sums(by_segment, self.families), by_segment[0, :]
 
     def by_share(self, left: Array, total: Array, block: Array) -> tuple[Array, Array]:
-        """Sums of the lines of a block (count, c), by their weights on the left, (count, K), and in all, (count,)."""
-        P, found = self.primitives, self.primitives.product(block.T, left)
-        return found, found[:, 0] if self.one_sided else P.product(total[None, :], block)[0, :]
+        """Sums of the lines of a block by their weight on the left, (c, K), and in all, (c,).
+
+        Parameters
+        ----------
+        left : array of shape (count, K)
+            Weight of each line on the left.
+        total : array of shape (count,)
+            Weight of each line on both sides.
+        block : array of shape (count, c)
+        """
+        left_sums = self.primitives.product(block.T, left)
+        if self.one_sided:
+            return left_sums, left_sums[:, 0]
+        return left_sums, self.primitives.product(total[None, :], block)[0, :]
 
     def means(self, values: FloatArray) -> FloatArray:
         """Weighted mean of (K, n) values on each side, shape (K, 2); 0 on an empty side."""
-        sides = [
-            np.einsum("kn,kn->k", side, np.broadcast_to(values, side.shape))
-            for side in (self.left, self.right)
-        ]
-        return np.stack(sides, axis=1) / np.where(self.mass > 0, self.mass, 1.0)
+        left_sums = self._weighted_sums(self.left, values)
+        right_sums = self._weighted_sums(self.right, values)
+        return np.stack([left_sums, right_sums], axis=1) / np.where(self.mass > 0, self.mass, 1.0)
 
     def variances(self, values: FloatArray) -> FloatArray:
         """Weighted variance (divisor n) of (K, n) values on each side, shape (K, 2), in two passes."""
         centre = self.means(values)
-        return self.means(np.square(values - np.where(self.inside, centre[:, :1], centre[:, 1:])))
+        own_centre = np.where(self.inside, centre[:, :1], centre[:, 1:])
+        return self.means(np.square(values - own_centre))
 
-    def tiles(self, count: int, width: int, most: int) -> Iterator[slice]:
-        """Slices of so many rows, each so many cells wide, that fit the cache and, four of them, so many bytes."""
-        step = max(
-            1, min(max(self.primitives.cells // max(width, 1), 16), most // (32 * max(width, 1)))
-        )
-        yield from (slice(start, min(start + step, count)) for start in range(0, count, step))
+    def tiles(self, count: int, width: int, most_bytes: int) -> Iterator[slice]:
+        """Slices of ``count`` rows, as many at a time as fit the cache and a number of bytes.
+
+        Parameters
+        ----------
+        count : int
+            Rows.
+        width : int
+            Cells of a row.
+        most_bytes : int
+            Of the about four arrays of such cells that are alive at once.
+        """
+        width = max(width, 1)
+        rows_in_cache = max(self.primitives.cells // width, FEWEST_ROWS)
+        rows_in_memory = most_bytes // (CELLS_ALIVE * width)
+        step = max(1, min(rows_in_cache, rows_in_memory))
+        for start in range(0, count, step):
+            yield slice(start, min(start + step, count))
+
+    @staticmethod
+    def _weighted_sums(weights: FloatArray, values: FloatArray) -> FloatArray:
+        """Sums over the rows, (K,)."""
+        return np.asarray(np.einsum("kn,kn->k", weights, np.broadcast_to(values, weights.shape)))
+
+    def _both_sides(self, left: Array, total: Array) -> Array:
+        """Weights of both sides, (B, 2, K), from those of the left one, (B, K), and of all, (B,)."""
+        xp = self.primitives.xp
+        zero = xp.zeros_like(left)
+        if self.lines is not None:
+            return xp.stack([left, zero], axis=1)
+        right = total[:, None] - left
+        # What is left after subtracting may be round-off: less than the lightest row is nothing.
+        is_empty = right < 0.5 * float(self.weights.min())
+        return xp.stack([left, xp.where(is_empty, zero, right)], axis=1)
+
+    @property
+    def _one_code(self) -> IntArray:
+        return np.zeros(self.n_rows, dtype=np.intp)
 
     @cached_property
     def _left_by_row(self) -> Array:
-        """Weights of the left rows, (n, K)."""
+        """Weights of the left rows, 0 elsewhere, (n, K)."""
         if self.lines is not None:
             return self.row_weights
         return self.primitives.array(np.where(self.members, self.weights[:, None], 0.0))
 
     @cached_property
     def _order(self) -> Any:
+        """The rows as `segment_sum` wants them."""
         if self.families is None or self.segments is None:
             raise ValueError("these splits are not cuts of columns")
         return self.primitives.order(np.ascontiguousarray(self.segments), self.families)
 
 
-def _primitives(members: BoolArray) -> ArrayNamespace:
-    """Those that are worth it for so many rows and splits: every row is averaged over every other, for every split."""
+def _worthwhile_primitives(members: BoolArray) -> ArrayNamespace:
+    """Compiled loops or NumPy, by the number of cells (n, K).
+
+    Every row is averaged over every other, for every split.
+    """
     return primitives_for(len(members) * max(members.shape))
-
-
-def signs(clusters: IntArray, seed: int) -> FloatArray:
-    """Vectors of random signs, one sign for each cluster of rows, (P, n)."""
-    drawn = np.random.default_rng([seed, 11]).integers(
-        0, 2, size=(PAIRS, int(clusters.max(initial=-1)) + 1)
-    )
-    return np.asarray((2.0 * drawn.astype(np.float64) - 1.0)[:, clusters])
-
-
-def signed_lines(drawn: FloatArray, weights: FloatArray) -> FloatArray:
-    """The weights of the rows, then with the signs, then against them, (1 + 2 P, n)."""
-    return np.asarray(
-        np.vstack([np.ones(len(weights)), 1.0 + STEP * drawn, 1.0 - STEP * drawn]) * weights
-    )
-
-
-def slopes(values: FloatArray, cells: IntArray | int) -> FloatArray:
-    """How far values (1 + 2 P, ...) lie from their limits, one move a pair; they average over cells of so many rows."""
-    # A cell of one row does not move: it borrows the variance of the others.
-    half, counts = 1 + (len(values) - 1) // 2, np.asarray(cells)
-    found: FloatArray = (
-        (values[1:half] - values[half:]) / (2 * STEP) * np.sqrt(counts / np.maximum(counts - 1, 1))
-    )
-    if (alone := counts == 1).any() and not alone.all():
-        found[:, alone] = np.sqrt(
-            np.mean(counts[~alone] * np.square(found[:, ~alone]).mean(axis=0))
-        )
-    return found
-
-
-def standard_errors(values: FloatArray, cells: IntArray | int) -> FloatArray:
-    """Standard errors of values under signed pairs of weights."""
-    return np.asarray(np.sqrt(np.mean(np.square(slopes(values, cells)), axis=0)))

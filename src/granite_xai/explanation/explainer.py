@@ -14,7 +14,8 @@ from granite_xai.base.printable import PrintableDict
 from granite_xai.base.typing import FloatArray, IntArray, Terms
 from granite_xai.base.validation import choose
 from granite_xai.compute import Resources, one_blas_thread, require_supported
-from granite_xai.engine.splits import Splits, signed_lines, signs, standard_errors
+from granite_xai.engine.signed_weights import signed_lines, signs, standard_errors
+from granite_xai.engine.splits import Splits
 from granite_xai.evaluations.coordinates import Coordinates
 from granite_xai.evaluations.evaluations import Evaluations
 from granite_xai.explanation.behavior import BEHAVIORS, Behavior, Sensitivity

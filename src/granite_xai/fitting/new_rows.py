@@ -22,7 +22,8 @@ from granite_xai.base.validation import unknown, whole_number
 from granite_xai.base.wording import count, number, percent
 from granite_xai.compute import Resources, one_blas_thread
 from granite_xai.disagreement.disagreement import ResolvedQuestion, ScaledObjective, both_sides
-from granite_xai.engine.splits import Splits, signs
+from granite_xai.engine.signed_weights import signs
+from granite_xai.engine.splits import Splits
 from granite_xai.evaluations.evaluations import Evaluations
 from granite_xai.evaluations.value_grid import Values
 from granite_xai.evaluations.values import LearnedValues

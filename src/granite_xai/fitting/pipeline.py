@@ -19,8 +19,9 @@ from granite_xai.base.typing import Coalition, FloatArray, IntArray
 from granite_xai.compute import Meter, Resources, one_blas_thread, resolve_jobs
 from granite_xai.compute.resources import MODEL_ROWS
 from granite_xai.disagreement.disagreement import Objective, ResolvedQuestion, shares
-from granite_xai.engine.masked import central_rows
-from granite_xai.engine.splits import CUT_BYTES, Splits, signs
+from granite_xai.engine.centres import central_rows
+from granite_xai.engine.signed_weights import signs
+from granite_xai.engine.splits import CUT_BYTES, Splits
 from granite_xai.evaluations.evaluations import Evaluations
 from granite_xai.evaluations.probe import probe
 from granite_xai.evaluations.value_grid import Values

@@ -19,7 +19,8 @@ from granite_xai.base.printable import Printable
 from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.base.wording import ALL_ROWS, count, percent
 from granite_xai.disagreement.disagreement import ResolvedQuestion
-from granite_xai.engine.splits import STEP, Splits, signed_lines, slopes
+from granite_xai.engine.signed_weights import STEP, signed_lines, slopes
+from granite_xai.engine.splits import Splits
 from granite_xai.evaluations.evaluations import Evaluations
 from granite_xai.inference.replicates import FEWEST_CLUSTERS, Confidence, mean_excess
 from granite_xai.tables import frame

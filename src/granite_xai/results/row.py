@@ -17,7 +17,7 @@ from granite_xai.base.typing import AleDifference, Coalition, FloatArray, IntArr
 from granite_xai.base.wording import MISSING, count, number, percent, signed
 from granite_xai.compute import Resources, require_evaluations
 from granite_xai.disagreement.disagreement import both_sides
-from granite_xai.engine.splits import signs
+from granite_xai.engine.signed_weights import signs
 from granite_xai.evaluations.prediction_range import EvaluationRange
 from granite_xai.explanation.behavior import Local
 from granite_xai.explanation.explainer import Explainer

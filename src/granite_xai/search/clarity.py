@@ -10,7 +10,8 @@ import numpy as np
 from granite_xai.base.coalitions import union
 from granite_xai.base.typing import BoolArray, FloatArray, IntArray
 from granite_xai.disagreement.disagreement import ResolvedQuestion
-from granite_xai.engine.splits import STEP, Cut, Splits
+from granite_xai.engine.signed_weights import STEP
+from granite_xai.engine.splits import Cut, Splits
 from granite_xai.evaluations.evaluations import Evaluations
 from granite_xai.inference.estimate import perturbed
 from granite_xai.moments.statistics import FullAgainstPure, swapped

@@ -19,7 +19,8 @@ from granite_xai.base.text import plain, shortened
 from granite_xai.base.typing import FloatArray
 from granite_xai.base.wording import count, number, percent
 from granite_xai.compute import one_blas_thread
-from granite_xai.engine.splits import Splits, signed_lines, signs, slopes
+from granite_xai.engine.signed_weights import signed_lines, signs, slopes
+from granite_xai.engine.splits import Splits
 from granite_xai.estimator import Granite, fit_with_evaluations
 from granite_xai.explanation.behavior.behavior import Game
 from granite_xai.explanation.masking import Marginal

@@ -17,7 +17,7 @@ from granite_xai.base.wording import percent
 from granite_xai.compute import one_blas_thread
 from granite_xai.disagreement.catalog import questions
 from granite_xai.disagreement.disagreement import Disagreement, both_sides
-from granite_xai.engine.splits import STEP, signs
+from granite_xai.engine.signed_weights import STEP, signs
 from granite_xai.estimator import Granite
 from granite_xai.explanation.influence import Joint
 from granite_xai.explanation.masking.fitted import fit_reference

@@ -13,7 +13,8 @@ import numpy as np
 
 from granite_xai.base.typing import FloatArray, Term, Terms
 from granite_xai.compute.primitives import Array, as_part
-from granite_xai.engine.masked import Masked, RowValues, joined
+from granite_xai.engine.masked import Masked
+from granite_xai.engine.row_values import RowValues, joined
 from granite_xai.engine.splits import Splits
 from granite_xai.evaluations.evaluations import Evaluations
 from granite_xai.explanation.influence import PlayersAndSets

@@ -10,7 +10,7 @@ import numpy as np
 from granite_xai.base.typing import PairLoss, Term
 from granite_xai.base.validation import unknown
 from granite_xai.compute.primitives import MOMENTS, Array
-from granite_xai.engine.masked import HybridFunction
+from granite_xai.engine.row_values import HybridFunction
 from granite_xai.evaluations.evaluations import Evaluations
 from granite_xai.evaluations.noise_floor import risk_error
 from granite_xai.explanation.behavior.behavior import Behavior, Game

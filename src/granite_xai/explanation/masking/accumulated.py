@@ -21,7 +21,8 @@ from granite_xai.base.typing import (
 from granite_xai.base.validation import whole_number
 from granite_xai.compute.primitives import as_part
 from granite_xai.engine.averages import Averages
-from granite_xai.engine.masked import Masked, RowValues
+from granite_xai.engine.masked import Masked
+from granite_xai.engine.row_values import RowValues
 from granite_xai.engine.splits import Splits
 from granite_xai.evaluations.evaluations import Evaluations
 from granite_xai.evaluations.steps import intervals_of

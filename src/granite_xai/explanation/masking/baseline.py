@@ -10,7 +10,9 @@ import numpy as np
 
 from granite_xai.base.typing import Coalition, FloatArray
 from granite_xai.base.validation import unknown
-from granite_xai.engine.masked import AgainstCentres, AgainstReferences, Masked
+from granite_xai.engine.centres import AgainstCentres
+from granite_xai.engine.masked import Masked
+from granite_xai.engine.references import AgainstReferences
 from granite_xai.engine.splits import Splits
 from granite_xai.evaluations.evaluations import Evaluations
 from granite_xai.explanation.masking.masking import Learned, Masking, Needed

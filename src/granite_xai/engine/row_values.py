@@ -1,0 +1,122 @@
+"""A number of each row in its own region, for every split: summed up, never stored."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from granite_xai.base.typing import FloatArray, IntArray
+from granite_xai.compute.primitives import Array, Part, as_part
+from granite_xai.engine.splits import Splits
+
+RowIndex = slice | IntArray  # some rows of a node
+# Some rows at a time, each row once, with the means over their sides.
+Tiles = Iterable[tuple[RowIndex, Part]]
+# From the predictions of some rows (against their references, or in each split) and the rows to as many numbers.
+HybridFunction = Callable[[FloatArray, RowIndex], FloatArray]
+UNTILED_BYTES = 2**30  # of a tile of rows whose values are there already
+
+
+class RowValues(NamedTuple):
+    """The sum of a number of the row, one of its side, and means over its side.
+
+    Parameters
+    ----------
+    own : array of shape (n,)
+        What does not depend on the region.
+    at : array of shape (2, K), optional
+        What all rows of a side share.
+    parts : tuple of Part
+        Means over the row's side that every row reads.
+    tiled : iterable of rows and their Part, optional
+        A mean that is made for some rows at a time, and read once.
+    """
+
+    own: Array
+    at: Array | None = None
+    parts: tuple[Part, ...] = ()
+    tiled: Tiles | None = None
+
+    def tiles(self, splits: Splits) -> Iterator[tuple[RowIndex, RowValues]]:
+        """The values of some rows at a time; each row once."""
+        if self.tiled is None:
+            for rows in splits.tiles(splits.n_rows, splits.count, UNTILED_BYTES):
+                yield rows, self._of_rows(rows, splits)
+        else:
+            for some_rows, part in self.tiled:
+                values = self._of_rows(some_rows, splits)
+                yield some_rows, values._replace(parts=(part, *values.parts))
+
+    def _of_rows(self, rows: RowIndex, splits: Splits) -> RowValues:
+        """Without what is tiled."""
+
+        def take(values: Array | None) -> Array | None:
+            return None if values is None else splits.primitives.take(values, rows, 0)
+
+        parts = []
+        for part in self.parts:
+            if part.index is None:  # each row has an entry of its own
+                part = part._replace(left=take(part.left), total=take(part.total))
+            parts.append(part._replace(index=take(part.index), bins=take(part.bins)))
+        return RowValues(own=take(self.own), at=self.at, parts=tuple(parts))
+
+    def array(self, splits: Splits) -> Array:
+        """The values themselves, (n, K)."""
+        P = splits.primitives
+        blocks = []
+        order = []
+        for rows, values in self.tiles(splits):
+            inside = P.take(splits.flags, rows, 0)
+            blocks.append(P.row_values(values.own, values.at, values.parts, inside))
+            order.append(np.arange(splits.n_rows)[rows])
+        if len(blocks) == 1 and isinstance(rows, slice):
+            return blocks[0]
+        return P.take(P.concat(blocks, axis=0), np.argsort(np.concatenate(order)), 0)
+
+    def sums(self, mode: int, splits: Splits, function: HybridFunction | None = None) -> Array:
+        """Weighted sums over both sides, (2, 2, K): first of losses or values, then of squares.
+
+        Parameters
+        ----------
+        mode : int
+            What is added up, by `compute.primitives`: ``SQUARE``, ``ABSOLUTE`` or ``MOMENTS``.
+        splits : Splits
+        function : callable, optional
+            Applied to the values before they are added up.
+        """
+        P = splits.primitives
+        total = P.array(np.zeros((2, 2, splits.count)))
+        for rows, values in self.tiles(splits):
+            inside = P.take(splits.flags, rows, 0)
+            weights = P.take(splits.row_weights, rows, 0)
+            if function is not None:
+                written = P.host(P.row_values(values.own, values.at, values.parts, inside))
+                results = P.array(function(written, rows))
+                zeros = P.array(np.zeros(results.shape[0]))
+                values = RowValues(own=zeros, parts=(as_part(P, results),))
+            total = P.side_sums(mode, values.own, values.at, values.parts, inside, weights, total)
+        return total
+
+
+def joined(values: Sequence[RowValues], splits: Splits) -> RowValues:
+    """The sum of several values; at most one of them stays in tiles, the others are written out."""
+    first = values[0]
+    own = first.own
+    at = first.at
+    parts = list(first.parts)
+    tiled = first.tiled
+    for added in values[1:]:
+        own = own + added.own
+        if at is None:
+            at = added.at
+        elif added.at is not None:
+            at = at + added.at
+        parts += added.parts
+        if tiled is None:
+            tiled = added.tiled
+        elif added.tiled is not None:
+            written = RowValues(splits.zeros, tiled=added.tiled).array(splits)
+            parts.append(as_part(splits.primitives, written))
+    return RowValues(own=own, at=at, parts=tuple(parts), tiled=tiled)
