@@ -24,4 +24,5 @@ NAMES = (
     "chance",
     "trees",
     "rows",
+    "conditional",
 )

@@ -13,6 +13,7 @@ from experiments.results import plain
 import granite_xai as gx
 from experiments import (
     beyond,
+    conditional,
     depth_table,
     frameworks,
     kin8nm,
@@ -116,6 +117,22 @@ def test_on_the_authors_example_every_form_of_gadget_cuts_once():
     assert max(data["banzhaf"].values()) < 1e-12
     assert data["terms"]["same_regions"]
     assert data["terms"]["largest_difference"] < 1e-9 * data["terms"]["spread"]
+
+
+@pytest.mark.slow
+def test_a_copula_is_chosen_for_strong_monotone_dependence_and_mends_what_bins_overstate():
+    data = complete(conditional.run(quick=True)).data
+    for line in data["normal"][-3:]:
+        true = line["true CFI"]
+        assert line["copula chosen"] == 1
+        assert abs(line["CFI, chosen"] - true) < 0.4 * abs(line["CFI, bins"] - true)
+    taken = {line["features"]: line["chosen"] for line in data["shapes"]}
+    assert {name for name, sampler in taken.items() if sampler == "copula"} == {
+        "skewed, ρ = 0.95",
+        "six ordered levels",
+        "a boolean",
+    }
+    assert data["independent"]["copula"] == 0
 
 
 def test_random_numbers_are_those_of_r():

@@ -20,6 +20,7 @@ from granite_xai.base.typing import (
 from granite_xai.compute import BLOCK, slices
 from granite_xai.compute.primitives import ArrayNamespace
 from granite_xai.evaluations.coordinates import Coordinates
+from granite_xai.evaluations.densities import DensityRatios
 from granite_xai.evaluations.matrix import Matrix
 from granite_xai.evaluations.row_bins import Bins
 from granite_xai.evaluations.steps import Steps
@@ -104,6 +105,8 @@ class Evaluations:
         What a column on a grid changes in its gap.
     sampled : mapping of (masking, coalition T) to Matrix
         ``F`` at T of a row with hidden columns drawn by the residuals of another.
+    densities : mapping of (masking, coalition T) to DensityRatios
+        Weights of the rows, for the one column that T shows or hides.
     primitives : ArrayNamespace, optional
         Those of the device that holds the matrices; None: the processor.
     others : tuple of Evaluations
@@ -127,6 +130,7 @@ class Evaluations:
     vectors: tuple[Vectors, ...] = ()
     snapped: Mapping[Coalition, GridColumn] = field(default_factory=dict)
     sampled: Mapping[Reading, Matrix] = field(default_factory=dict)
+    densities: Mapping[Reading, DensityRatios] = field(default_factory=dict)
     primitives: ArrayNamespace | None = None
     others: tuple[Evaluations, ...] = ()
 
@@ -212,6 +216,7 @@ class Evaluations:
             vectors=tuple(vectors.restrict(rows) for vectors in self.vectors),
             snapped=_restrict_all(self.snapped, rows),
             sampled=self._restrict_matrices(self.sampled, rows),
+            densities=_restrict_all(self.densities, rows),
             primitives=self.primitives,
             others=tuple(output.restrict(rows) for output in self.others),
         )

@@ -32,6 +32,11 @@ class Bins:
         """Whether all rows share one bin."""
         return not self.numbers.any()
 
+    @property
+    def sizes(self) -> IntArray:
+        """Rows of each row's bin, (n,)."""
+        return np.bincount(self.numbers)[self.numbers]
+
     @cached_property
     def blocks(self) -> list[IntArray]:
         """The rows of each bin, ascending."""

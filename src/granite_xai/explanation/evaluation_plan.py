@@ -523,11 +523,7 @@ class _OutputEvaluator:
         """Ask for all that is read besides the stores."""
         asked = self.asked
         table = self.route.table
-        bins = {
-            key: self.reference.bins[key](table)
-            for key in asked.readings
-            if key in self.reference.bins
-        }
+        bins = self.reference.bins_of(asked.readings, table)
         against = {key: self._against(*key) for key in asked.against}
         attributions = self.shapley_sums.values | self._by_paths(asked.attributions)
         errors = {}
@@ -544,7 +540,8 @@ class _OutputEvaluator:
             y=self.y,
             stored_as=asked.kept.stored_as,
             matrices=self.matrices,
-            bins={key: Bins.of(numbers) for key, numbers in bins.items()},
+            bins=bins,
+            densities=self.reference.densities_of(asked.readings, table),
             against=against,
             snapped={
                 columns: self._snapped(columns, grid, bins, against)
@@ -566,7 +563,7 @@ class _OutputEvaluator:
         self,
         columns: Coalition,
         grid: DistinctValues,
-        bins: Mapping[Reading, IntArray],
+        bins: Mapping[Reading, Bins],
         against: Mapping[Reading, FloatArray],
     ) -> GridColumn:
         """A column on its grid: every row is given what the row that carries its grid value has."""
@@ -579,7 +576,7 @@ class _OutputEvaluator:
         moved_bins = {}
         if cells is None:
             moved_bins = {
-                key: Bins.of(numbers[carrier]) for key, numbers in bins.items() if key[1] == columns
+                key: Bins.of(own.numbers[carrier]) for key, own in bins.items() if key[1] == columns
             }
             end_values = lowest_and_highest(self.route.table, min(columns))
             at_ends = (self.primitives or NUMPY).host(self.matrix_of(columns, end_values))

@@ -316,9 +316,11 @@ class OpenInputs:
         record.note(
             "candidates", dict.fromkeys(some.table.names, 0)
         )  # stays so where no split is tried
-        comparisons = tuple(
-            each if self.confidence is None else each.beyond_chance() for each in every or asked
-        )
+        comparisons = tuple(every or asked)
+        if self.confidence is not None:
+            comparisons = tuple(each.beyond_chance() for each in comparisons)
+        if self.tree.search == "optimal":
+            comparisons = tuple(each.by_sums() for each in comparisons)
         values, cells = self._values(some.table, comparisons, extra_effects)
         if self.is_counted:  # the budget has decided on the rows
             resources = replace(resources, max_evaluations=None)

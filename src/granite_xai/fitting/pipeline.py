@@ -187,7 +187,7 @@ def run(inputs: FitInputs, meter: Meter) -> FitRun:
             inputs = replace(inputs, values=learned_values(inputs, singles_compared(inputs)))
     asked = requested(inputs)
     reference = fit_reference(
-        asked.readings, asked.changes, inputs.table, inputs.weights, inputs.seed
+        asked.readings, asked.changes, inputs.table, inputs.weights, inputs.seed, record
     )
     record.note("bytes", asked.bytes)
     stages = asked.stages(inputs.route, inputs.resources, candidate_bytes(inputs))

@@ -85,6 +85,8 @@ def question_statistics(
     if kind is None:
         return None
     evaluations = evaluations.outputs[question.output]
+    if any(masking == question.first.masking for masking, _ in evaluations.densities):
+        return None  # weights of rows differ from row to row
     target = None if evaluations.y is None else evaluations.y - evaluations.offset
     found = []
     for members in question.first.layout.sets:

@@ -25,6 +25,7 @@ from granite_xai.explanation.behavior import BEHAVIORS
 from granite_xai.explanation.explainer import INFLUENCES, Explainer
 from granite_xai.explanation.interaction import INTERACTIONS, Partial
 from granite_xai.explanation.masking import MASKINGS, bins
+from granite_xai.explanation.masking.fitted import FittedMaskings
 from granite_xai.explanation.resolved import MAX_PAIRS
 from granite_xai.fitting.new_rows import fitted_view
 from granite_xai.fitting.options import chosen_influence
@@ -270,6 +271,8 @@ def granite_from_dict(data: dict[str, Any], model: Any, table: Table, place: str
     )
     known = dict(zip(_KNOWN, given, strict=True))
     found: FitResult = form.read(rest, FitResult, f"{place}.fitted", known)
+    comparisons = tuple(_as_learned(each, found.reference) for each in found.comparisons)
+    found = replace(found, comparisons=comparisons)
     _check(found, f"{place}.fitted")
     restore(granite, found, findings)
     return granite
@@ -311,6 +314,16 @@ def _without_rows(learned: Any, table: Table) -> Any:
                 recombine(synthetic_rows(table), first, rows, every, [column.position]), table
             )
     return replace(learned, **parts)
+
+
+def _as_learned(question: ResolvedQuestion, reference: FittedMaskings) -> ResolvedQuestion:
+    """The question with the masking of the file: bins alone for optimal trees, and before there was a choice."""
+    learned = {masking for masking, _ in reference.bins}
+    by_bins = question.by_sums()
+    for chosen, binned in ((question.first, by_bins.first), (question.second, by_bins.second)):
+        if chosen.masking not in learned and binned.masking in learned:
+            return by_bins
+    return question
 
 
 def _questions(
@@ -433,7 +446,9 @@ def _check(found: FitResult, place: str) -> None:
         side for question in found.comparisons for side in (question.first, question.second)
     ):
         needed, masking = side.needed(), side.masking
-        known = all((masking, visible) in reference.bins for visible in needed.bins)
+        known = masking in reference.copulas or all(
+            (masking, visible) in reference.bins for visible in needed.bins
+        )
         learned = known and (not needed.against or masking in reference.baselines)
         require(learned, f"{place}.reference", "does not hold what a question reads")
     right = all(

@@ -18,7 +18,6 @@ from granite_xai.disagreement.disagreement import ResolvedQuestion
 from granite_xai.engine.splits import Splits
 from granite_xai.evaluations.evaluations import Evaluations
 from granite_xai.evaluations.request import request_matrices
-from granite_xai.evaluations.row_bins import Bins
 from granite_xai.evaluations.values import FineCurve
 from granite_xai.explanation.behavior import Risk
 from granite_xai.explanation.behavior.losses import risk_loss
@@ -136,12 +135,14 @@ class FitValues(Routed):
         """Disagreement of each set on all rows and inside the regions; None where it cannot be read."""
         try:
             known = self.evaluations
-            wanted = (question.first.readings() | question.second.readings()) - known.bins.keys()
-            learned = fit_reference(wanted, (), self.table, known.weights, self.seed).bins
-            bins = {key: Bins.of(function(self.table)) for key, function in learned.items()}
-            evaluations = replace(
-                known, bins={**known.bins, **bins}
-            )  # as conditional masking reads them
+            readings = question.first.readings() | question.second.readings()
+            wanted = readings - known.bins.keys() - known.densities.keys()
+            learned = fit_reference(wanted, (), self.table, known.weights, self.seed)
+            evaluations = replace(  # as conditional masking reads them
+                known,
+                bins={**known.bins, **learned.bins_of(wanted, self.table)},
+                densities={**known.densities, **learned.densities_of(wanted, self.table)},
+            )
             before = _question_values(question, evaluations).gaps
             after = np.zeros_like(before)
             for scope in self.regions:

@@ -18,6 +18,7 @@ from granite_xai.base.wording import MISSING, count, number, percent, signed
 from granite_xai.compute import Resources, require_evaluations
 from granite_xai.disagreement.disagreement import both_sides
 from granite_xai.engine.signed_weights import signs
+from granite_xai.engine.weighted import weights_of_rows
 from granite_xai.evaluations.prediction_range import EvaluationRange
 from granite_xai.explanation.behavior import Local
 from granite_xai.explanation.explainer import Explainer
@@ -133,6 +134,15 @@ class AgainstFit:
             )
             same = own[donors][:, None] == theirs[rows]
             shares = np.where(same | ~same.any(axis=1, keepdims=True), shares, 0.0)
+        reading = (effect.masking, visible)
+        densities = fitted.reference.densities_of([reading], table).get(reading)
+        if densities is not None:  # rows are weighted by a copula
+            of_references = fitted.reference.densities_of([reading], fitted.table)[reading]
+            shares = shares * weights_of_rows(
+                visible == {densities.column},
+                densities.restrict(donors),
+                of_references.restrict(rows),
+            )
         shares /= shares.sum(axis=1, keepdims=True)
         means, step = np.empty((len(donors), 1 + len(self.signs))), max(1, BLOCK // len(rows))
         for block in (slice(start, start + step) for start in range(0, len(donors), step)):

@@ -82,10 +82,12 @@ class Accumulated(Masking):
         """None of coalitions: changes are evaluated by themselves."""
         return Needed()
 
-    def cells(self, evaluations: Evaluations, term: Term) -> IntArray | None:
-        """The interval of each row, where changes are averaged."""
-        averaged = isinstance(term, AleDifference) and term.averaged
-        return evaluations.changes[term.column].cells if averaged else None  # type: ignore[union-attr]
+    def cell_sizes(self, evaluations: Evaluations, term: Term) -> IntArray | None:
+        """Rows in the interval of each row, where changes are averaged."""
+        if not isinstance(term, AleDifference) or not term.averaged:
+            return None
+        intervals = evaluations.changes[term.column].cells
+        return np.bincount(intervals)[intervals]
 
     def masked(self, evaluations: Evaluations, splits: Splits) -> Masked:
         """The changes of each row, and their means."""

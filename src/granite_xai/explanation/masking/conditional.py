@@ -12,12 +12,17 @@ from granite_xai.base.validation import choose
 from granite_xai.engine.averages import Averages
 from granite_xai.engine.masked import Masked
 from granite_xai.engine.splits import Splits
+from granite_xai.engine.weighted import WeightedAverages
+from granite_xai.evaluations.densities import DensityRatios
 from granite_xai.evaluations.evaluations import Evaluations
 from granite_xai.evaluations.row_bins import Bins
 from granite_xai.explanation.masking.bins import fit_bins
+from granite_xai.explanation.masking.choice import choose_sampler
 from granite_xai.explanation.masking.copula import fit_copula
 from granite_xai.explanation.masking.masking import Learned, Masking, Needed
 from granite_xai.tables import Table
+
+SAMPLERS = ("auto", "bins", "copula")
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,36 +35,40 @@ class Conditional(Masking):
         ``"tree"``: ten quantile bins for one column, the leaves of one regression tree for several.
         ``"exact"``: one bin for each distinct row of the visible columns. Otherwise an object with
         ``fit(X_T, X_rest)`` and ``apply(X_T)`` that returns a bin number for each row.
-    sampler : "bins" or "copula"
+    sampler : "auto", "bins" or "copula"
         ``"bins"``: over the rows that share the bin of the visible columns. ``"copula"``: over all rows of the region,
         each giving what is left of its hidden columns when a Gaussian copula of the ranks has predicted them; for
         columns that depend strongly on each other, where ten bins are too wide. Columns need an order, and every
-        coalition costs a model call for each pair of rows.
+        coalition costs a model call for each pair of rows. ``"auto"``: bins, as in the paper. A fit with a
+        ``confidence_level`` and ``bins="tree"`` chooses by its rows: where a Gaussian copula predicts columns better
+        than bins do, effects of single columns weigh the rows by it, without further model calls.
+        ``diagnostics_["conditional"]`` has the choice and its reason.
 
     Examples
     --------
     >>> Conditional(bins="exact")
-    Conditional(bins='exact', sampler='bins')
+    Conditional(bins='exact', sampler='auto')
     """
 
     bins: Any = "tree"
-    sampler: str = "bins"
+    sampler: str = "auto"
     guarded: bool = field(
         default=False, repr=False
-    )  # whether the tree that makes the bins may not split on noise
+    )  # whether no more is learned than what the fitting rows show beyond chance
     key: ClassVar[str] = "conditional"
     redraws: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        choose("sampler", self.sampler, {"bins": "bins", "copula": "copula"})
-        named = isinstance(self.bins, str) and self.bins in ("tree", "exact")
-        if not named and not (hasattr(self.bins, "fit") and hasattr(self.bins, "apply")):
-            wanted, hint = (
-                "fit(X_T, X_rest) and apply(X_T)",
-                "Pass bins='tree', bins='exact' or such an object.",
+        choose("sampler", self.sampler, {name: name for name in SAMPLERS})
+        is_named = isinstance(self.bins, str) and self.bins in ("tree", "exact")
+        if not is_named and not (hasattr(self.bins, "fit") and hasattr(self.bins, "apply")):
+            methods = "fit(X_T, X_rest) and apply(X_T)"
+            raise InputError(
+                f"bins={self.bins!r} is neither 'tree' nor 'exact' nor an object with {methods}.",
+                code="P01",
+                argument="bins",
+                hint="Pass bins='tree', bins='exact' or such an object.",
             )
-            text = f"bins={self.bins!r} is neither 'tree' nor 'exact' nor an object with {wanted}."
-            raise InputError(text, code="P01", argument="bins", hint=hint)
 
     def learn(
         self, table: Table, coalitions: AbstractSet[Coalition], weights: FloatArray, seed: int
@@ -67,44 +76,67 @@ class Conditional(Masking):
         """The bins of the visible columns, or the copula of all."""
         if self.sampler == "copula":
             return Learned(copula=fit_copula(table, weights))
-        options = (seed, weights, self.guarded)
-        return Learned(
-            {visible: fit_bins(self.bins, table, visible, *options) for visible in coalitions}
-        )
+        choice = None
+        if self.guarded and self.sampler == "auto":
+            choice = choose_sampler(table, coalitions, weights, seed)
+            if choice.sampler == "copula":
+                return Learned(copula=fit_copula(table, weights), choice=choice)
+        bins = {
+            visible: fit_bins(self.bins, table, visible, seed, weights, self.guarded)
+            for visible in coalitions
+        }
+        return Learned(bins=bins, choice=choice)
 
     def evaluations(self, coalitions: AbstractSet[Coalition]) -> Needed:
-        """Pairs of rows, and the bins of the rows; or pairs of rows and residuals."""
-        return (
-            Needed(sampled=coalitions)
-            if self.sampler == "copula"
-            else Needed(pairs=coalitions, bins=coalitions)
-        )
+        """Pairs of rows, and how the rows are weighted; or pairs of rows and residuals."""
+        if self.sampler == "copula":
+            return Needed(sampled=coalitions)
+        return Needed(pairs=coalitions, bins=coalitions)
 
-    def cells(self, evaluations: Evaluations, term: Term) -> IntArray | None:
-        """The bin of each row."""
+    def cell_sizes(self, evaluations: Evaluations, term: Term) -> IntArray | None:
+        """Rows of each row's bin, or the effective number of rows that are weighted."""
         if isinstance(term, JansenTotal):
             term = evaluations.everything - term.hidden
-        found = self._bins(evaluations, term) if isinstance(term, frozenset) else None
-        return None if found is None else found.numbers
+        if not isinstance(term, frozenset):
+            return None
+        densities = evaluations.densities.get((self, term))
+        if densities is not None:
+            return densities.effective_rows(shown=term == {densities.column})
+        bins = self._bins(evaluations, term)
+        return None if bins is None else bins.sizes
 
     def beyond_chance(self) -> Conditional:
-        """The same with bins that do not split on noise (C9)."""
-        return replace(self, guarded=self.bins == "tree" and self.sampler == "bins")
+        """The same with bins that do not split on noise (C9), or with a copula where that is better."""
+        return replace(self, guarded=self.bins == "tree" and self.sampler != "copula")
+
+    def by_sums(self) -> Conditional:
+        """The same by bins, within which sums over rows are formed."""
+        return replace(self, sampler="bins") if self.sampler == "auto" else self
 
     def masked(self, evaluations: Evaluations, splits: Splits) -> Masked:
-        """Means over the rows of a side that share a bin, or over the residuals of all."""
+        """Means over the rows of a side: of the same bin, weighted by density ratios, or over the residuals of all."""
         if self.sampler == "copula":
-            own = {
+            drawn = {
                 visible: matrix
                 for (masking, visible), matrix in evaluations.sampled.items()
                 if masking == self
             }
-            stored = {visible: (visible, True) for visible in own}
+            stored = {visible: (visible, True) for visible in drawn}
             return Averages(
-                replace(evaluations, matrices=own, stored_as=stored, snapped={}), splits
+                replace(evaluations, matrices=drawn, stored_as=stored, snapped={}), splits
             )
+        densities = self._densities(evaluations)
+        if densities:
+            return WeightedAverages(evaluations, splits, densities)
         return Averages(evaluations, splits, lambda visible: self._bins(evaluations, visible))
 
     def _bins(self, evaluations: Evaluations, visible: Coalition) -> Bins | None:
-        found = evaluations.bins.get((self, visible))
-        return None if found is None or found.single else found
+        bins = evaluations.bins.get((self, visible))
+        return None if bins is None or bins.single else bins
+
+    def _densities(self, evaluations: Evaluations) -> dict[Coalition, DensityRatios]:
+        return {
+            visible: densities
+            for (masking, visible), densities in evaluations.densities.items()
+            if masking == self
+        }

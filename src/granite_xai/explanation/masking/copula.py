@@ -1,13 +1,16 @@
-"""A Gaussian copula on ranks: hidden columns drawn given the visible ones, smoothly, where bins are too coarse.
+"""A Gaussian copula of the ranks: how hidden columns depend on visible ones, smoothly, where bins are too coarse.
 
-Every column becomes normal scores of its ranks. Given the visible scores, the hidden ones are a linear prediction plus
-the residuals of a donor row; scores are turned back into values of the fitting rows.
+Every column becomes normal scores of its ranks, and the scores are taken for jointly normal. Given the visible scores,
+the hidden ones are then a linear prediction plus a residual (docs/method.rst, "Bins or a copula"). Two things are read
+from that:
+
+- values of hidden columns drawn with the residuals of donor rows, for any coalition (`Copula.predictions`);
+- density ratios of one column, which weigh rows that the model was asked about anyway (`Copula.density_ratios`).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,11 +19,16 @@ from scipy.special import ndtr, ndtri
 from granite_xai.base.errors import InputError
 from granite_xai.base.text import column_text
 from granite_xai.base.typing import Coalition, FloatArray, IntArray
+from granite_xai.evaluations.densities import DensityRatios
 from granite_xai.explanation.masking.bins import level_codes, ranks_among
 from granite_xai.models import Predictor, Rows
 from granite_xai.tables import Column, Table
 
 CELLS = 2**18  # pairs of rows whose hidden values are made at once
+SINGULAR = 1e-10  # singular values of correlations below this share of the largest count as 0
+INTERVALS = 128  # of a column, at most, within which density ratios are constant
+LEAST_SPREAD = 0.01  # standard deviation of a score that others determine: ratios stay finite
+MARGINAL_SHARE = 1e-4  # of the marginal density in the conditional one: no ratio is 0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -30,16 +38,45 @@ class Margin:
     fitted: Column
     shares: FloatArray  # (levels,) float: share of the rows at or below each level
 
+    @property
+    def middles(self) -> FloatArray:
+        """Normal score of the middle of each level's ranks, (levels,)."""
+        below = np.append(0.0, self.shares[:-1])
+        return np.asarray(ndtri((below + self.shares) / 2))
+
+    @property
+    def spread(self) -> float:
+        """Standard deviation of the scores of the fitting rows; 1 for a constant."""
+        by_level = np.diff(self.shares, prepend=0.0)
+        mean = by_level @ self.middles
+        variance = float(by_level @ np.square(self.middles - mean))
+        return variance**0.5 if variance > 0.0 else 1.0
+
+    @property
+    def interval_ends(self) -> IntArray:
+        """The last level of each of the intervals, at most 128 with about as many rows each."""
+        if len(self.shares) <= INTERVALS:
+            return np.arange(len(self.shares), dtype=np.intp)
+        wanted = np.arange(1, INTERVALS + 1) / INTERVALS
+        ends = np.searchsorted(self.shares, wanted - 1e-12)  # shares are sums of rounded numbers
+        return np.unique(np.minimum(ends, len(self.shares) - 1)).astype(np.intp)
+
+    def levels_of(self, column: Column) -> IntArray:
+        """Number of the fitting level of each row: the largest at or below its value."""
+        if self.fitted.kind == "boolean":
+            numbers = level_codes(column, self.fitted)
+        else:
+            numbers = ranks_among(column, self.fitted, side="right")
+        return np.clip(numbers, 0, len(self.shares) - 1)
+
     def scores(self, column: Column) -> FloatArray:
-        """Normal score of the middle of each row's rank."""
-        known = level_codes if self.fitted.kind == "boolean" else partial(ranks_among, side="right")
-        middles = ndtri((np.append(0.0, self.shares[:-1]) + self.shares) / 2)
-        return np.asarray(middles[np.clip(known(column, self.fitted), 0, len(middles) - 1)])
+        """Normal score of each row."""
+        return np.asarray(self.middles[self.levels_of(column)])
 
     def values(self, scores: FloatArray) -> Any:
         """The fitting value at each score."""
-        codes = np.searchsorted(self.shares, ndtr(scores), side="left")
-        return self.fitted.levels[np.minimum(codes, len(self.shares) - 1)]
+        levels = np.searchsorted(self.shares, ndtr(scores), side="left")
+        return self.fitted.levels[np.minimum(levels, len(self.shares) - 1)]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -47,7 +84,7 @@ class Copula:
     """Margins by position, and the correlations of their scores."""
 
     margins: dict[int, Margin]
-    correlations: FloatArray
+    correlations: FloatArray  # (columns, columns)
 
     def __post_init__(self) -> None:
         if self.correlations.shape != (len(self.margins),) * 2:
@@ -55,18 +92,66 @@ class Copula:
 
     def scores(self, table: Table) -> FloatArray:
         """Normal scores of all cells, (n, d); columns without order, and missing values, are refused."""
-        for column in table.columns:
-            if column.kind == "nominal" or column.missing.any():
-                fault = "has missing values" if column.missing.any() else "has no order"
-                words = (
-                    f"X {column_text(column.name, column.position)} {fault}; a copula needs ranks."
-                )
-                hint = "Use Conditional() with bins, which take any column."
-                raise InputError(
-                    words, code="P03", argument="masking", columns=[column.name], hint=hint
-                )
+        fault = why_no_copula(table)
+        if fault is not None:
+            column, reason = fault
+            raise InputError(
+                f"X {column_text(column.name, column.position)} {reason}; a copula needs ranks.",
+                code="P03",
+                argument="masking",
+                columns=[column.name],
+                hint='Use Conditional(sampler="bins"), which takes any column.',
+            )
         return np.column_stack(
             [margin.scores(table.columns[j]) for j, margin in sorted(self.margins.items())]
+        )
+
+    def slopes(self, visible: list[int], hidden: list[int]) -> FloatArray:
+        """Coefficients that predict hidden scores from visible ones, (visible, hidden)."""
+        among_visible = self.correlations[np.ix_(visible, visible)]
+        inverse = np.linalg.pinv(among_visible, rcond=SINGULAR, hermitian=True)
+        return np.asarray(inverse @ self.correlations[np.ix_(visible, hidden)])
+
+    def density_ratios(self, table: Table, position: int) -> DensityRatios:
+        """How much likelier the values of a column are beside the other columns of each row than anywhere.
+
+        Parameters
+        ----------
+        table : Table
+            Rows whose columns were those of the fit. A missing value, which the fitting rows did not have, counts as
+            a score of 0.
+        position : int
+            Of the column.
+
+        Returns
+        -------
+        DensityRatios
+        """
+        # Beside the others a score is normal with mean ``mu`` and standard deviation ``sigma``; an interval of scores
+        # has the probability ``Phi((b - mu) / sigma) - Phi((a - mu) / sigma)``.
+        visible = [j for j in self.margins if j != position]
+        slopes = self.slopes(visible, [position])[:, 0]
+        mu = np.zeros(table.n_rows)
+        for j, slope in zip(visible, slopes, strict=True):
+            column = table.columns[j]
+            standardized = self.margins[j].scores(column) / self.margins[j].spread
+            mu += slope * np.where(column.codes < 0, 0.0, standardized)
+        explained = float(self.correlations[position, visible] @ slopes)
+        sigma = max(1.0 - explained, LEAST_SPREAD**2) ** 0.5
+        margin = self.margins[position]
+        ends = margin.interval_ends
+        upper = margin.shares[ends]
+        upper[-1] = 1.0
+        bounds = ndtri(np.append(0.0, upper))
+        probabilities = np.diff(ndtr((bounds[:, None] - mu) / sigma), axis=0)  # (intervals, rows)
+        ratios = probabilities / np.diff(upper, prepend=0.0)[:, None]
+        column = table.columns[position]
+        middle = int(np.searchsorted(margin.shares, 0.5))
+        levels = np.where(column.codes < 0, middle, margin.levels_of(column))
+        return DensityRatios(
+            column=position,
+            intervals=np.searchsorted(ends, levels).astype(np.intp),
+            ratios=(1.0 - MARGINAL_SHARE) * ratios + MARGINAL_SHARE,
         )
 
     def predictions(
@@ -76,48 +161,78 @@ class Copula:
         visible: Coalition,
         carriers: IntArray,
     ) -> FloatArray:
-        """F of the visible values of each carrier with hidden ones by every row's residuals, (carriers, n)."""
-        shown, hidden = sorted(visible), [j for j in range(table.n_columns) if j not in visible]
-        slopes = np.linalg.pinv(
-            self.correlations[np.ix_(shown, shown)], rcond=1e-10, hermitian=True
-        )
-        slopes = slopes @ self.correlations[np.ix_(shown, hidden)]
-        scores, n = self.scores(table), table.n_rows
-        expected = scores[:, shown] @ slopes
+        """F of the visible values of some rows, with hidden ones drawn by the residuals of every row.
+
+        Parameters
+        ----------
+        predictor : Predictor
+        table : Table
+            The donors of residuals.
+        visible : coalition
+        carriers : array of shape (c,)
+            Rows of the table that carry the visible values.
+
+        Returns
+        -------
+        array of shape (c, n)
+        """
+        shown = sorted(visible)
+        hidden = [j for j in range(table.n_columns) if j not in visible]
+        scores = self.scores(table)
+        expected = scores[:, shown] @ self.slopes(shown, hidden)
         residuals = scores[:, hidden] - expected
+        n = table.n_rows
         result = np.empty((len(carriers), n))
         step = max(1, CELLS // n)
         for start in range(0, len(carriers), step):
             rows = carriers[start : start + step]
-            base, donors = np.repeat(rows, n), np.tile(np.arange(n), len(rows))
+            base = np.repeat(rows, n)
+            donors = np.tile(np.arange(n), len(rows))
 
             def build(
-                at: slice | IntArray, base: IntArray = base, donors: IntArray = donors
+                part: slice | IntArray, base: IntArray = base, donors: IntArray = donors
             ) -> Any:
-                drawn = expected[base[at]] + residuals[donors[at]]
-                made = [column.take(base[at]) for column in table.columns]
+                drawn = expected[base[part]] + residuals[donors[part]]
+                columns = [column.take(base[part]) for column in table.columns]
                 for place, j in enumerate(hidden):
-                    made[j] = replace(made[j], values=self.margins[j].values(drawn[:, place]))
-                own = np.arange(len(drawn))
+                    values = self.margins[j].values(drawn[:, place])
+                    columns[j] = replace(columns[j], values=values)
+                every_row = np.arange(len(drawn))
                 return table.container.recombined(
-                    base[at], table.container.adopt(made), own, hidden
+                    base[part], table.container.adopt(columns), every_row, hidden
                 )
 
-            asked = Rows(len(base), table, base, table, donors, tuple(hidden))
-            result[start : start + step] = predictor.evaluate(build, asked).reshape(len(rows), n)
+            sent = Rows(len(base), table, base, table, donors, tuple(hidden))
+            result[start : start + step] = predictor.evaluate(build, sent).reshape(len(rows), n)
         return result
 
 
+def why_no_copula(table: Table) -> tuple[Column, str] | None:
+    """The first column that has no ranks, and why; None: all have them."""
+    for column in table.columns:
+        if column.missing.any():
+            return column, "has missing values"
+        if column.kind == "nominal":
+            return column, "has no order"
+    return None
+
+
 def fit_copula(table: Table, weights: FloatArray) -> Copula:
-    """Learn margins and correlations, by the weight of the rows."""
-    codes = [np.maximum(column.codes, 0) for column in table.columns]
-    shares = [np.cumsum(np.bincount(own, weights=weights)) / weights.sum() for own in codes]
-    margins = {
-        j: Margin(column, share)
-        for j, (column, share) in enumerate(zip(table.columns, shares, strict=True))
-    }
-    scores = Copula(margins, np.eye(len(margins))).scores(table)
+    """Learn margins and correlations.
+
+    Parameters
+    ----------
+    table : Table
+    weights : array of shape (n,)
+        Of the rows.
+    """
+    margins = {}
+    for j, column in enumerate(table.columns):
+        by_level = np.bincount(np.maximum(column.codes, 0), weights=weights)
+        margins[j] = Margin(fitted=column, shares=np.cumsum(by_level) / weights.sum())
+    scores = Copula(margins=margins, correlations=np.eye(len(margins))).scores(table)
     centred = scores - np.average(scores, axis=0, weights=weights)
     spread = np.sqrt(np.average(np.square(centred), axis=0, weights=weights))
     scaled = centred / np.where(spread > 0, spread, 1.0)
-    return Copula(margins, (scaled * weights[:, None]).T @ scaled / weights.sum())
+    correlations = (scaled * weights[:, None]).T @ scaled / weights.sum()
+    return Copula(margins=margins, correlations=correlations)

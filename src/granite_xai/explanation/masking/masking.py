@@ -19,6 +19,7 @@ from granite_xai.engine.splits import Splits
 from granite_xai.evaluations.evaluations import Evaluations
 from granite_xai.explanation.influence import PlayersAndSets
 from granite_xai.explanation.masking.bins import BinFunction
+from granite_xai.explanation.masking.choice import SamplerChoice
 from granite_xai.explanation.masking.copula import Copula
 from granite_xai.tables import Table
 
@@ -46,6 +47,7 @@ class Learned:
     bins: Mapping[Coalition, BinFunction] = field(default_factory=dict)
     references: Table | None = None
     copula: Copula | None = None
+    choice: SamplerChoice | None = None  # between bins and a copula, where the rows made it
 
 
 class Masking(ABC):
@@ -81,9 +83,13 @@ class Masking(ABC):
     def masked(self, evaluations: Evaluations, splits: Splits) -> Masked:
         """``F_T`` in every region of a batch."""
 
-    def cells(self, evaluations: Evaluations, term: Term) -> IntArray | None:
-        """Number of the cell of rows that each row's masked model averages over; None: all rows of the region."""
+    def cell_sizes(self, evaluations: Evaluations, term: Term) -> IntArray | None:
+        """Rows that each row's masked model averages over, (n,); None: all rows of the region."""
         return None
+
+    def by_sums(self) -> Masking:
+        """The masking in a form whose means are sums over rows within fixed cells, where it has the choice."""
+        return self
 
     def beyond_chance(self) -> Masking:
         """The masking that learns no more than what the fitting rows show beyond chance."""
@@ -100,6 +106,10 @@ class Masking(ABC):
 
 def smallest_cells(read: Mapping[Masking, Terms], evaluations: Evaluations) -> IntArray:
     """Rows of the smallest cell that some terms of masked models average over, at every row."""
-    cells = [masking.cells(evaluations, term) for masking, terms in read.items() for term in terms]
-    counts = [np.bincount(numbers)[numbers] for numbers in cells if numbers is not None]
-    return np.asarray(np.min([np.full(evaluations.n_rows, evaluations.n_rows), *counts], axis=0))
+    smallest = np.full(evaluations.n_rows, evaluations.n_rows)
+    for masking, terms in read.items():
+        for term in terms:
+            sizes = masking.cell_sizes(evaluations, term)
+            if sizes is not None:
+                smallest = np.minimum(smallest, sizes)
+    return smallest

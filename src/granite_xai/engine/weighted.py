@@ -1,0 +1,211 @@
+"""``F_T`` as a weighted mean over the rows of the region: conditional masking by density ratios.
+
+With ``E_i`` of one column and ``W[q, n] = p(x_i in q | other columns of row n) / p(x_i in q)`` (`DensityRatios`), the
+rows m of a region stand for draws from its marginal distribution, and ratios turn their mean into a conditional one:
+
+    shown i    F_i(x_n)      = sum_m W[q(n), m] E_i[code(n), m] / sum_m W[q(n), m]
+    hidden i   F_{D-i}(x_n)  = sum_m W[q(m), n] E_i[code(m), n] / sum_m W[q(m), n]
+
+Rows with the same code and interval are one entry, so that sums run over entries instead of rows. Bins are the case
+of weights that are 0 or 1 (`Averages`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import NamedTuple
+
+import numpy as np
+
+from granite_xai.base.typing import Coalition, FloatArray, IntArray, Terms
+from granite_xai.compute.primitives import SPREAD, Array, Part
+from granite_xai.engine.averages import Averages
+from granite_xai.engine.masked import HybridFunction, Masked, RowValues, Tiles, joined
+from granite_xai.engine.splits import Splits
+from granite_xai.evaluations.densities import DensityRatios
+from granite_xai.evaluations.evaluations import Evaluations
+from granite_xai.evaluations.matrix import Matrix
+
+
+class Entries(NamedTuple):
+    """The distinct pairs of a value of ``E_i`` and an interval of the column, in one node."""
+
+    predictions: Array  # (entries, n): lines of E_i
+    ratios: Array  # (entries, n): lines of W
+    of_row: IntArray  # (n,): entry of each row
+
+
+class WeightedBlock(NamedTuple):
+    """Some rows against all that their means are taken over: entries, or rows of the node."""
+
+    rows: slice
+    predictions: Array  # (references, rows)
+    ratios: Array  # (references, rows)
+    sums: Callable[[Array], tuple[Array, Array]]  # of a block over the left rows, and over all rows
+
+
+@dataclass(frozen=True, eq=False)
+class WeightedAverages(Masked):
+    """The masked model of a node, where single columns are shown or hidden."""
+
+    evaluations: Evaluations
+    splits: Splits
+    densities: Mapping[Coalition, DensityRatios]  # by visible columns
+
+    def combined(self, terms: Terms) -> RowValues:
+        """A linear combination of masked models."""
+        plain: Terms = {term: value for term, value in terms.items() if not self._is_weighted(term)}
+        values = [self._averages.combined(plain)]
+        for term, coefficient in terms.items():
+            if not isinstance(term, frozenset) or not self._is_weighted(term):
+                continue
+            if self._is_shown(term):
+                part = self._table(term, coefficient)
+                values.append(RowValues(self.splits.zeros, parts=(part,)))
+            else:
+                tiles = self._means(term, coefficient)
+                values.append(RowValues(self.splits.zeros, tiled=tiles))
+        return joined(values, self.splits)
+
+    def averaged(self, coalition: Coalition, function: HybridFunction) -> RowValues:
+        """The weighted mean of a function of the hybrid predictions of some rows."""
+        if not self._is_weighted(coalition):
+            return self._averages.averaged(coalition, function)
+        return RowValues(self.splits.zeros, tiled=self._means(coalition, 1.0, function))
+
+    def total_variance(self, hidden: Coalition) -> Array:
+        """Mean over the rows of each side of the variance when the hidden column is redrawn, (2, K)."""
+        visible = self.evaluations.everything - hidden
+        if not self._is_weighted(visible):
+            return self._averages.total_variance(hidden)
+        P = self.splits.primitives
+        splits = self.splits
+        total = P.array(np.zeros((2, 2, splits.count)))
+        for block in self._blocks(visible):
+            own = P.take(self._averages.predictions, block.rows, 0)
+            deviations = block.predictions - own[None, :]
+            scale = self._scale(*block.sums(block.ratios))
+            n_rows = deviations.shape[1]
+            parts = []
+            for moment in (deviations**2, deviations):
+                left, every = block.sums(moment * block.ratios)
+                parts.append(Part(left, every, scale, bins=P.numbers(np.arange(n_rows))))
+            total = P.side_sums(
+                SPREAD,
+                P.take(splits.zeros, block.rows, 0),
+                None,
+                tuple(parts),
+                P.take(splits.flags, block.rows, 0),
+                P.take(splits.row_weights, block.rows, 0),
+                total,
+            )
+        return total[0, :, :] * splits.scale[0, :, :]
+
+    @cached_property
+    def _averages(self) -> Averages:
+        """What is not weighted: the model itself, and its mean over all rows."""
+        return Averages(self.evaluations, self.splits)
+
+    def _is_weighted(self, term: object) -> bool:
+        return term in self.densities
+
+    def _is_shown(self, visible: Coalition) -> bool:
+        """Whether the column of the ratios is the visible one."""
+        return visible == {self.densities[visible].column}
+
+    def _entries(self, visible: Coalition) -> Entries:
+        densities = self.densities[visible]
+        matrix = self._matrix(frozenset({densities.column}))
+        P = self.splits.primitives
+        _, _, values = matrix.present  # values: (n,) number of each row's value
+        pairs = values * len(densities.ratios) + densities.intervals
+        _, carriers, of_row = np.unique(pairs, return_index=True, return_inverse=True)
+        lines = matrix.codes[carriers]
+        return Entries(
+            predictions=P.take(P.array(matrix.values), lines, 0),
+            ratios=P.array(densities.ratios[densities.intervals[carriers]]),
+            of_row=of_row.reshape(-1),
+        )
+
+    def _matrix(self, column: Coalition) -> Matrix:
+        """``E_i`` with one line a value and one column a row of the node."""
+        matrix, is_own = self.evaluations.stored(column)
+        if is_own:
+            return matrix.compact(self.evaluations.primitives)
+        return self.evaluations.matrix(column)
+
+    def _scale(self, left: Array, total: Array, coefficient: float = 1.0) -> Array:
+        """A coefficient over the weights of both sides, (rows, 2, K); the coefficient itself where a side is empty."""
+        xp = self.splits.primitives.xp
+        right = total[:, None] - left
+        mass = xp.stack([left, right], axis=1)
+        inhabited = self.splits.primitives.array(self.splits.mass.T > 0)[None, :, :]
+        return coefficient / xp.where(inhabited, mass, xp.ones_like(mass))
+
+    def _table(self, visible: Coalition, coefficient: float) -> Part:
+        """``F_i`` of a column that is shown: one mean for each entry."""
+        entries = self._entries(visible)
+        P = self.splits.primitives
+        left, total = self.splits.sums((entries.predictions * entries.ratios).T)
+        scale = self._scale(*self.splits.sums(entries.ratios.T), coefficient)
+        of_row = P.numbers(entries.of_row)
+        return Part(left, total, scale, index=of_row, bins=of_row)
+
+    def _means(
+        self, visible: Coalition, coefficient: float, function: HybridFunction | None = None
+    ) -> Tiles:
+        """Means of each row's hybrid predictions, or of a function of them, some rows at a time."""
+        P = self.splits.primitives
+        for block in self._blocks(visible):
+            values = block.predictions
+            if function is not None:
+                values = P.array(function(P.host(values), block.rows))
+            left, total = block.sums(values * block.ratios)
+            scale = self._scale(*block.sums(block.ratios), coefficient)
+            numbers = P.numbers(np.arange(values.shape[1]))
+            yield block.rows, Part(left, total, scale, bins=numbers)
+
+    def _blocks(self, visible: Coalition) -> Iterator[WeightedBlock]:
+        """Every row against the references of its mean."""
+        entries = self._entries(visible)
+        splits = self.splits
+        P = splits.primitives
+        n_entries = entries.ratios.shape[0]
+        if self._is_shown(visible):
+            width = max(splits.n_rows, splits.count)
+        else:
+            left, total = splits.shares(entries.of_row, n_entries)
+            width = max(n_entries, splits.count)
+        for rows in splits.tiles(splits.n_rows, width, self.evaluations.block):
+            if self._is_shown(visible):
+                of_row = entries.of_row[rows]
+                yield WeightedBlock(
+                    rows=rows,
+                    predictions=P.take(entries.predictions, of_row, 0).T,
+                    ratios=P.take(entries.ratios, of_row, 0).T,
+                    sums=splits.sums,
+                )
+            else:
+                yield WeightedBlock(
+                    rows=rows,
+                    predictions=P.take(entries.predictions, rows, 1),
+                    ratios=P.take(entries.ratios, rows, 1),
+                    sums=partial(splits.by_share, left, total),
+                )
+
+
+def weights_of_rows(shown: bool, densities: DensityRatios, references: DensityRatios) -> FloatArray:
+    """Weights of some reference rows in the means at other rows, (rows, references).
+
+    Parameters
+    ----------
+    shown : bool
+        Whether the column of the ratios is visible.
+    densities, references : DensityRatios
+        Of the explained rows, and of the reference rows.
+    """
+    if shown:
+        return references.ratios[densities.intervals]
+    return densities.ratios[references.intervals].T

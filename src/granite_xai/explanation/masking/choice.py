@@ -1,0 +1,191 @@
+"""Bins or a copula: which of the two describes better how the columns of a table depend on each other.
+
+A way to condition gives every row weights over other rows: those of its bin, or all of them by density ratios. With
+these weights each hidden column, and its square, is predicted for rows that neither way has seen. The errors of the
+two ways, and of no conditioning at all, decide; the model is not asked. (Columns are normal scores of their ranks, so
+that units and monotone transforms do not matter; squares tell where the spread depends on the visible columns.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from granite_xai.base.typing import Coalition, FloatArray, IntArray
+from granite_xai.engine.weighted import weights_of_rows
+from granite_xai.explanation.masking.bins import common_bins, fit_bins
+from granite_xai.explanation.masking.copula import Copula, fit_copula, why_no_copula
+from granite_xai.tables import Table
+
+FOLDS = 4  # parts of the rows, each predicted from the others
+MOST_ROWS = 1000  # that are compared
+FEWEST_ROWS = 100
+MOST_COALITIONS = 20  # that are compared
+# Sum over coalitions of the logarithm of two errors from which they differ: as if one error were 5% smaller. The
+# errors are conditional variances, and importances of hidden columns are overstated by as much.
+MATERIAL = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class SamplerChoice:
+    """Which way conditional masking takes, and why.
+
+    Parameters
+    ----------
+    sampler : "bins" or "copula"
+    reason : str
+        A sentence for people.
+    errors : dict
+        Mean squared error of hidden columns by way, as a share of their variance; empty where nothing was compared.
+    """
+
+    sampler: str
+    reason: str
+    errors: dict[str, float]
+
+
+def choose_sampler(
+    table: Table, coalitions: Iterable[Coalition], weights: FloatArray, seed: int
+) -> SamplerChoice:
+    """Choose between bins and a copula.
+
+    Parameters
+    ----------
+    table : Table
+        The fitting rows.
+    coalitions : iterable of coalitions
+        Sets of visible columns that are read; nothing and everything need no choice.
+    weights : array of shape (n,)
+        Of the rows.
+    seed : int
+        For the trees that make bins.
+
+    Returns
+    -------
+    SamplerChoice
+    """
+    everything = frozenset(range(table.n_columns))
+    partial = [visible for visible in coalitions if visible and visible != everything]
+    partial.sort(key=sorted)
+    obstacle = _obstacle(table, partial)
+    if obstacle is not None:
+        return SamplerChoice(sampler="bins", reason=obstacle, errors={})
+    evenly = np.linspace(0, len(partial) - 1, min(len(partial), MOST_COALITIONS))
+    compared = [partial[i] for i in np.unique(evenly.astype(np.intp))]
+    errors = _errors(table, compared, weights, seed)  # (coalitions, ways)
+    by_way = dict(zip(WAYS, errors.mean(axis=0).tolist(), strict=True))
+    logarithms = np.log(np.maximum(errors, 1e-12)).sum(axis=0)
+    unconditional, bins, copula = logarithms
+    if unconditional - min(bins, copula) < MATERIAL:
+        return SamplerChoice("bins", "features hardly depend on each other", by_way)
+    if bins - copula < MATERIAL:
+        return SamplerChoice("bins", "a copula predicts features no better", by_way)
+    return SamplerChoice("copula", "it predicts features better than bins", by_way)
+
+
+WAYS = ("unconditional", "bins", "copula")
+
+
+def _obstacle(table: Table, coalitions: list[Coalition]) -> str | None:
+    """Why there is nothing to choose; None: there is."""
+    if not coalitions:
+        return "nothing is conditioned on"
+    if table.passing:
+        return "some features are not explained"
+    if any(1 < len(visible) < table.n_columns - 1 for visible in coalitions):
+        return "several features are shown and several hidden at once"
+    if table.n_rows < FEWEST_ROWS:
+        return f"fewer than {FEWEST_ROWS} rows"
+    fault = why_no_copula(table)
+    if fault is not None:
+        column, reason = fault
+        return f"feature {column.name} {reason}"
+    return None
+
+
+def _errors(
+    table: Table, coalitions: list[Coalition], weights: FloatArray, seed: int
+) -> FloatArray:
+    """Error of hidden columns in rows that were left out, (coalitions, ways)."""
+    chosen = np.arange(table.n_rows)
+    if table.n_rows > MOST_ROWS:
+        chosen = np.unique(np.linspace(0, table.n_rows - 1, MOST_ROWS).astype(np.intp))
+    table = table.take(chosen)
+    weights = weights[chosen]
+    scores = fit_copula(table, weights).scores(table)
+    fold_of_row = np.arange(table.n_rows) % FOLDS
+    errors = np.zeros((len(coalitions), len(WAYS)))
+    for fold in range(FOLDS):
+        comparison = _Fold(
+            train=np.flatnonzero(fold_of_row != fold),
+            test=np.flatnonzero(fold_of_row == fold),
+            table=table,
+            weights=weights,
+            scores=scores,
+            seed=seed,
+        )
+        for number, visible in enumerate(coalitions):
+            errors[number] += comparison.errors(visible) * comparison.test.n_rows / table.n_rows
+    return errors
+
+
+class _Fold:
+    """Rows that are left out, and those that predict them."""
+
+    def __init__(
+        self,
+        train: IntArray,
+        test: IntArray,
+        table: Table,
+        weights: FloatArray,
+        scores: FloatArray,
+        seed: int,
+    ) -> None:
+        self.train = table.take(train)
+        self.test = table.take(test)
+        self.weights = weights[train]
+        self.test_weights = weights[test]
+        self.seed = seed
+        self.copula: Copula = fit_copula(self.train, self.weights)
+        targets = np.stack([scores, np.square(scores)], axis=2)  # (rows, columns, 2)
+        centred = targets - np.average(targets, axis=0, weights=weights)
+        variance = np.average(np.square(centred), axis=0, weights=weights)
+        targets = centred / np.sqrt(np.where(variance > 0.0, variance, 1.0))
+        self.train_targets = targets[train]
+        self.test_targets = targets[test]
+
+    def errors(self, visible: Coalition) -> FloatArray:
+        """Squared error of the hidden columns and of their squares, by way."""
+        hidden = [j for j in range(self.test.n_columns) if j not in visible]
+        seen = self.train_targets[:, hidden].reshape(len(self.train_targets), -1)
+        wanted = self.test_targets[:, hidden].reshape(len(self.test_targets), -1)
+        found = []
+        for weights in (self._everyone(), self._same_bin(visible), self._by_density(visible)):
+            weighted = weights * self.weights
+            total = weighted.sum(axis=1, keepdims=True)
+            predicted = weighted @ seen / total
+            squares = np.square(predicted - wanted).mean(axis=1)
+            found.append(float(np.average(squares, weights=self.test_weights)))
+        return np.array(found)
+
+    def _everyone(self) -> FloatArray:
+        return np.ones((self.test.n_rows, self.train.n_rows))
+
+    def _same_bin(self, visible: Coalition) -> FloatArray:
+        """1 for rows of the same bin, as conditional masking makes it; all rows where a bin is empty."""
+        bins = fit_bins("tree", self.train, visible, self.seed, self.weights, guarded=True)
+        of_test, of_train = common_bins(bins, self.test, self.train)
+        same = of_test[:, None] == of_train
+        empty = ~same.any(axis=1, keepdims=True)
+        return np.asarray(same | empty, dtype=np.float64)
+
+    def _by_density(self, visible: Coalition) -> FloatArray:
+        shown = len(visible) == 1
+        (column,) = visible if shown else frozenset(range(self.test.n_columns)) - visible
+        return weights_of_rows(
+            shown,
+            self.copula.density_ratios(self.test, column),
+            self.copula.density_ratios(self.train, column),
+        )
