@@ -22,7 +22,8 @@ import numpy as np
 from granite_xai.base.typing import Coalition, FloatArray, IntArray, Terms
 from granite_xai.compute.primitives import SPREAD, Array, Part
 from granite_xai.engine.averages import Averages
-from granite_xai.engine.masked import HybridFunction, Masked, RowValues, Tiles, joined
+from granite_xai.engine.masked import Masked
+from granite_xai.engine.row_values import HybridFunction, RowValues, Tiles, joined
 from granite_xai.engine.splits import Splits
 from granite_xai.evaluations.densities import DensityRatios
 from granite_xai.evaluations.evaluations import Evaluations
