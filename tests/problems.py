@@ -66,12 +66,17 @@ def goes_left(problem: Problem, cut: Candidate, rows: Any) -> np.ndarray:
 
 
 def looped_sums(statistics: Statistics, rows: Sequence[int]) -> np.ndarray:
-    """Sums of the products of some rows, bin by bin: (n_bins, n_products)."""
+    """Sums of the products of some rows, bin by bin: (n_products, n_bins)."""
     products = statistics.products()
-    sums = np.zeros((statistics.n_bins, products.shape[1]))
+    sums = np.zeros((products.shape[1], statistics.n_bins))
     for row in rows:
-        sums[statistics.bin_numbers[row]] += products[row]
+        sums[:, statistics.bin_numbers[row]] += products[row]
     return sums
+
+
+def gap_or_mean_square(statistics: Statistics, sums: np.ndarray) -> np.ndarray:
+    """The gap of regions, or the mean squared gap of their rows."""
+    return statistics.disagreement(sums, lambda gap: gap)
 
 
 def random_table(rng: np.random.Generator, n: int = 60) -> np.ndarray:

@@ -69,7 +69,7 @@ def test_replicates_of_regional_gaps_are_those_of_the_predictions(name, grid):
     for rows in (np.arange(50), np.arange(3, 40, 2)):
         question, evaluations, statistics = of_rows(problem, rows)
         wanted = replicates._engine_gaps(question, evaluations, rows, None)
-        found = regional_gaps(statistics, replicates.factors[:, rows])
+        found = regional_gaps(statistics, replicates.multipliers[:, rows])
         assert found.shape == wanted.shape == (71, 4)
         np.testing.assert_allclose(found, wanted, rtol=1e-8, atol=1e-10 * np.abs(wanted).max())
         np.testing.assert_allclose(
@@ -147,7 +147,7 @@ def test_sums_under_weights_are_those_of_a_loop(name):
     for own in [each.take(rows) for each in problem.statistics[0]]:
         lines = generator.exponential(size=(3, len(rows)))
         found = weighted_sums(own, lines)
-        for line, sums in zip(lines, found, strict=True):
+        for line, sums in zip(lines, np.moveaxis(found, -1, 0), strict=True):
             again = type(own)(own.factors, own.weights * line, own.target, own.bins)
             np.testing.assert_allclose(sums, looped_sums(again, range(len(rows))), atol=1e-12)
 

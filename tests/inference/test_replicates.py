@@ -70,7 +70,7 @@ def test_chance_is_what_explicit_loops_over_reweighted_rows_give(name, weighted)
     ):  # in a part of the rows, intervals end with it: cells are those of all rows here
         rows = np.arange(24)
         found = replicated(drawn, run, rows)
-    wanted = o.chance(asked, problem, drawn.factors.tolist(), rows.tolist())
+    wanted = o.chance(asked, problem, drawn.multipliers.tolist(), rows.tolist())
     scale = max(abs(found.plug_in[0]), 1e-9)
     assert found.level[0] == pytest.approx(
         np.mean(wanted["replicates"]), rel=1e-9, abs=1e-9 * scale
@@ -128,7 +128,7 @@ def test_other_losses_are_corrected_by_how_much_moving_the_gaps_raises_them(name
     wanted = o.chance(
         o.question(name, loss=loss),
         in_order_of_fit(run, X, y),
-        drawn.factors.tolist(),
+        drawn.multipliers.tolist(),
         list(range(20)),
     )
     assert found.corrected[0] == pytest.approx(wanted["corrected"], rel=1e-8)

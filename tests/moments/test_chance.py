@@ -16,7 +16,6 @@ from granite_xai.moments.chance import (
     chance_level,
     mean_covariance,
     squares_quantile,
-    swapped_moments,
 )
 from granite_xai.moments.factors import Factors
 from granite_xai.moments.statistics import FullAgainstPure
@@ -84,7 +83,7 @@ def test_of_unweighted_rows_every_region_has_the_same_level_by_its_sums(seed, we
     statistics = drawn_statistics(generator, 20, rank=int(generator.integers(0, 4)))
     statistics = FullAgainstPure(statistics.factors, np.full(20, weight))
     regions = [np.arange(20), np.sort(generator.choice(20, size=7, replace=False)), np.array([3])]
-    sums = np.array([looped_sums(statistics, rows) for rows in [*regions, []]])
+    sums = np.stack([looped_sums(statistics, rows) for rows in [*regions, []]], axis=-1)
     counts = np.array([len(rows) for rows in regions] + [0])
     found = chance_by_region(statistics, sums, counts)
     wanted = [chance_level(statistics.take(rows), None) for rows in regions]
@@ -95,7 +94,7 @@ def test_what_rounding_leaves_of_the_sums_of_no_rows_is_nothing():
     """Sums of empty parts are differences of large ones; they must not overflow, nor warn."""
     statistics = drawn_statistics(np.random.default_rng(0))
     sums = 1e-15 * looped_sums(statistics, range(30))
-    sums[:, -1] = 0.0
+    sums[-1] = 0.0
     with np.errstate(all="raise"):
         assert chance_by_region(statistics, sums, np.array(0.0)) == 0.0
 
@@ -167,7 +166,7 @@ def test_corrected_disagreement_is_right_on_average_over_samples(kind):
         factors = Factors(nothing, nothing, X[:, 0] * X[:, 1], X[:, 1:], X[:, :1], search_rank=1)
         statistics = FullAgainstPure(factors, weights)
         level = chance_level(statistics, clusters)
-        errors.append(statistics.mean_squared_gap() - level - (1.0 - 2.0 / n))
+        errors.append(statistics.mean_squared_gap_of_rows() - level - (1.0 - 2.0 / n))
         levels.append(level)
     error = np.std(errors) / np.sqrt(len(errors))
     assert abs(np.mean(errors)) < 3 * error + (0.02 if kind == "weighted" else 0.0)
@@ -203,7 +202,7 @@ def test_the_bar_is_a_quantile_of_sums_of_squares(n_sets, clustered):
     total = np.zeros(40_000)
     for number, own in enumerate(sets):
         moved = drawn[:, 6 * number : 6 * number + 6]
-        total += np.einsum("bi,ij,bj->b", moved, swapped_moments(own), moved)
+        total += np.einsum("bi,ij,bj->b", moved, own.turned_moments(), moved)
     levels = [0.5, 0.9, 0.95, 0.99]
     found = chance_bar(sets, clusters, levels)
     np.testing.assert_allclose(found, np.quantile(total, levels), rtol=0.05)
@@ -254,7 +253,7 @@ def test_noise_exceeds_its_bar_as_often_as_the_level_says():
         statistics = FullAgainstPure(
             Factors(nothing, nothing, nothing, U, w, search_rank=1), np.ones(80)
         )
-        above += statistics.mean_squared_gap() > chance_bar([statistics], None, [0.8])[0]
+        above += statistics.mean_squared_gap_of_rows() > chance_bar([statistics], None, [0.8])[0]
     assert 42 <= above <= 78  # 60 expected, 7 a standard deviation
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 import pytest
 from hypothesis import given, strategies as st
@@ -12,17 +10,9 @@ import granite_xai as gx
 import oracle as o
 from granite_xai.base.coalitions import union
 from granite_xai.explanation.masking import Conditional
-from granite_xai.moments.statistics import (
-    covariance,
-    last_of_packed,
-    packed,
-    quadratic_form,
-    swapped,
-    trace_of_product,
-    triangle_size,
-    unpacked,
-)
-from problems import looped_sums, problem_of
+from granite_xai.moments.factors import Factors
+from granite_xai.moments.statistics import FullAgainstPure
+from problems import gap_or_mean_square, looped_sums, problem_of
 from strategies import asked_by_name, cases, examples, influences, regions
 
 SERVED = (
@@ -103,16 +93,16 @@ def test_the_sums_of_any_rows_say_what_the_definition_says(name, data):
     some = [row for row in data.draw(regions(case)) if row in kept]
     allowed = tolerance(case, oracle_problem)
     for members, own in zip(resolved.first.layout.sets, statistics, strict=True):
-        assert own.gap_or_loss(looped_sums(own, [])) == 0.0
+        assert gap_or_mean_square(own, looped_sums(own, [])) == 0.0
         for rows in (kept, some):
             if rows:
                 places = [kept.index(row) for row in rows]
-                found = float(own.gap_or_loss(looped_sums(own, places)))
+                found = float(gap_or_mean_square(own, looped_sums(own, places)))
                 wanted = wanted_of(asked, oracle_problem, union(members), rows)
                 assert found == pytest.approx(wanted, rel=1e-8, abs=allowed)
                 again = own.take(np.array(places))
                 sums = looped_sums(again, range(len(places)))
-                assert again.gap_or_loss(sums) == pytest.approx(found, abs=1e-12 + allowed)
+                assert gap_or_mean_square(again, sums) == pytest.approx(found, abs=1e-12 + allowed)
 
 
 @pytest.mark.parametrize("name", CONDITIONAL)
@@ -130,7 +120,7 @@ def test_bins_that_part_the_rows_count(name):
     largest = 0.0
     for rows in (list(range(45)), list(range(5, 40, 2))):
         for column, own in enumerate(statistics):
-            found = float(own.gap_or_loss(looped_sums(own, rows)))
+            found = float(gap_or_mean_square(own, looped_sums(own, rows)))
             wanted = wanted_of(o.question(name), oracle_problem, frozenset({column}), rows)
             assert found == pytest.approx(wanted, rel=1e-8, abs=1e-12)
             largest = max(largest, abs(wanted))
@@ -168,14 +158,14 @@ def test_each_output_has_sums_of_its_own(name):
             asked = o.question(name, max_grid=grid)
             rows = list(range(2, 17))
             for column, own in enumerate(statistics):
-                found = float(own.gap_or_loss(looped_sums(own, rows)))
+                found = float(gap_or_mean_square(own, looped_sums(own, rows)))
                 wanted = wanted_of(asked, oracle_problem, frozenset({column}), rows)
                 assert found == pytest.approx(wanted, rel=1e-8, abs=1e-10 * 10 ** (6 * output))
 
 
 @pytest.mark.parametrize("name", SERVED)
 def test_sums_of_many_regions_are_read_at_once(name):
-    """Leading axes are regions: the same numbers as one by one."""
+    """The last axes are regions: the same numbers as one by one."""
     generator = np.random.default_rng(1)
     X = generator.integers(-2, 3, size=(30, 3)) / 2.0
     problem = problem_of(
@@ -183,8 +173,8 @@ def test_sums_of_many_regions_are_read_at_once(name):
     )
     for own in problem.statistics[0]:
         parts = [looped_sums(own, range(start, 30, 4)) for start in range(6)]
-        together = own.gap_or_loss(np.array(parts).reshape(2, 3, *parts[0].shape))
-        alone = [float(own.gap_or_loss(part)) for part in parts]
+        together = gap_or_mean_square(own, np.stack(parts, axis=-1).reshape(*parts[0].shape, 2, 3))
+        alone = [float(gap_or_mean_square(own, part)) for part in parts]
         np.testing.assert_allclose(together.reshape(-1), alone, rtol=0, atol=1e-12)
 
 
@@ -200,37 +190,10 @@ def test_what_a_search_reads_is_near_what_all_directions_say(name):
         short = own.shortened()
         assert type(short) is type(own)
         assert short.rank == own.factors.search_rank <= own.rank
-        exact = float(own.gap_or_loss(looped_sums(own, range(60))))
-        near = float(short.gap_or_loss(looped_sums(short, range(60))))
+        exact = float(gap_or_mean_square(own, looped_sums(own, range(60))))
+        near = float(gap_or_mean_square(short, looped_sums(short, range(60))))
         scale = max(float(np.mean(own.factors.interaction**2)), abs(exact))
         assert near == pytest.approx(exact, abs=0.1 * scale)
-
-
-@given(st.integers(1, 6), st.integers(0, 2**32 - 1))
-@examples(40)
-def test_packed_products_are_those_of_matrices(size, seed):
-    """Products, quadratic forms, traces and covariances against plain matrices."""
-    generator = np.random.default_rng(seed)
-    vectors = generator.normal(size=(4, size))
-    weights = generator.uniform(0.5, 2.0, size=4)
-    triangles = packed(vectors)
-    matrices = unpacked(triangles, size)
-    np.testing.assert_allclose(matrices, vectors[:, :, None] * vectors[:, None, :])
-    assert triangles.shape == (4, triangle_size(size))
-    others = generator.normal(size=(4, size))
-    wanted = [v @ m @ v for v, m in zip(others, matrices, strict=True)]
-    np.testing.assert_allclose(quadratic_form(triangles, others), wanted, rtol=1e-10)
-    np.testing.assert_allclose(
-        trace_of_product(matrices, matrices), [np.trace(m @ m) for m in matrices], rtol=1e-10
-    )
-    with_one = np.column_stack([vectors, np.ones(4)])
-    means = weights @ packed(with_one) / weights.sum()
-    np.testing.assert_allclose(
-        covariance(means, size),
-        np.cov(vectors.T, aweights=weights, ddof=0).reshape(size, size),
-        atol=1e-12,
-    )
-    np.testing.assert_allclose(packed(with_one)[:, last_of_packed(size + 1)], with_one)
 
 
 def test_the_gap_of_two_rows_is_a_product_with_the_exchange():
@@ -239,8 +202,16 @@ def test_the_gap_of_two_rows_is_a_product_with_the_exchange():
     e, one = generator.normal(size=5), np.ones(5)
     U, w = generator.normal(size=(2, 5, 3))
     z = np.column_stack([e, U, w, one])
-    np.testing.assert_array_equal(swapped(swapped(z, 3), 3), z)
+    factors = Factors(one, one, e, U, w, search_rank=3)
+    statistics = FullAgainstPure(factors, one)
+    np.testing.assert_array_equal(statistics.vectors(), z)
+    np.testing.assert_array_equal(statistics.times_k(statistics.times_k(z.T)), z.T)
+    gaps = np.zeros((5, 5))
     for n in range(5):
         for m in range(5):
-            wanted = e[n] - U[n] @ w[m] - U[m] @ w[n] + e[m]
-            assert math.isclose(z[n] @ swapped(z[m], 3), wanted, abs_tol=1e-12)
+            gaps[n, m] = e[n] - U[n] @ w[m] - U[m] @ w[n] + e[m]
+    np.testing.assert_allclose(z @ statistics.times_k(z.T), gaps, atol=1e-12)
+    mean_square = np.mean(gaps.mean(axis=1) ** 2)
+    assert statistics.mean_squared_gap_of_rows() == pytest.approx(mean_square)
+    sums = looped_sums(statistics, range(5))
+    assert statistics.mean_squared_pair_gap(sums) == pytest.approx(np.mean(gaps**2))

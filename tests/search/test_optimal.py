@@ -160,7 +160,7 @@ def corrected_shares(problem, members):
     shares = []
     for inside in members:
         part = np.flatnonzero(inside)
-        corrected = sum(closed_form([own.take(part)], None, 0.95)[3] for own in statistics)
+        corrected = sum(closed_form([own.take(part)], None, 0.95).corrected for own in statistics)
         share = max(corrected, 0.0) * problem.chance.factors[0] * len(part) / problem.table.n_rows
         shares.append(share)
     return np.array(shares)

@@ -11,9 +11,10 @@ from granite_xai.inference.by_sums import closed_form
 from granite_xai.moments import factors
 from granite_xai.search import tables as module
 from granite_xai.search.candidates import cuts_of
-from granite_xai.search.tables import CellLayout, region_tables, sums_by_cell
+from granite_xai.search.tables import region_tables
 from problems import (
     MixedModel,
+    gap_or_mean_square,
     goes_left,
     looped_sums,
     mixed_table,
@@ -176,7 +177,9 @@ def test_a_set_that_shows_nothing_in_a_node_may_show_much_in_its_parts(name, cas
     problem = problem_of(model, X, name, y=np.zeros(len(X)))
     rows = np.arange(len(X))
     (statistics,) = problem.statistics
-    gaps = [float(np.squeeze(own.gap_or_loss(looped_sums(own, rows)))) for own in statistics]
+    gaps = [
+        float(np.squeeze(gap_or_mean_square(own, looped_sums(own, rows)))) for own in statistics
+    ]
     assert abs(gaps[0]) < 1e-4 * max(map(abs, gaps))
     groups = by_position(options_of(problem, rows, 10, 1, columns=[0, 1]))
     members, found = parts_of(problem, region_tables(problem, 1), rows, groups)
@@ -202,34 +205,42 @@ def test_corrected_parts_are_what_growth_counts():
         if len(part) < 3:
             assert share == np.inf
             continue
-        corrected = [closed_form([own.take(part)], None, 0.95)[3] for own in statistics]
+        corrected = [closed_form([own.take(part)], None, 0.95).corrected for own in statistics]
         counted = max(sum(corrected), 0.0) * problem.chance.factors[0] * len(part) / 90
         assert share == pytest.approx(counted, rel=1e-8, abs=1e-12)
         has_both_signs |= min(corrected) < 0.0 < sum(corrected)
     assert has_both_signs
 
 
-def test_cells_are_summed_for_several_ways_at_once():
-    generator = np.random.default_rng(0)
-    products = generator.normal(size=(30, 4))
-    cells = [generator.integers(0, size, 30) for size in (3, 7, 1)]
-    found = sums_by_cell(products, cells, [3, 7, 1])
-    for own, size, sums in zip(cells, (3, 7, 1), found, strict=True):
-        wanted = np.array([products[own == cell].sum(axis=0) for cell in range(size)])
-        np.testing.assert_allclose(sums, wanted, atol=1e-12)
-
-
-def test_parts_of_a_layout_are_disjoint_and_together_everything():
-    """Sums of ones are counts: of both sides, and of the four quarters in their order."""
-    generator = np.random.default_rng(0)
+@pytest.mark.usefixtures("exact")
+def test_a_divided_side_is_both_of_its_quarters():
+    """One side of every upper cut divided by every lower one, against the table of all quarters."""
+    generator = np.random.default_rng(2)
     problem = problem_of(MixedModel(generator), mixed_table(generator), "ice-pdp")
-    rows = np.arange(60)
-    first, second = (cuts_of(g, problem.table, rows)[0] for g in options_of(problem, rows)[:2])
-    layout = CellLayout((first, second))
-    counts = layout.parts(np.bincount(layout.cells(), minlength=np.prod(layout.shape))[:, None])
-    left = [cut.left[:, cut.classes] for cut in (first, second)]
-    np.testing.assert_array_equal(counts.sum(axis=0)[..., 0], 60)
-    np.testing.assert_array_equal(counts[1, ..., 0], left[0].astype(int) @ (~left[1]).T.astype(int))
+    rows = np.arange(3, 60)
+    upper, lower = (cuts_of(g, problem.table, rows)[0] for g in options_of(problem, rows)[:2])
+    node = region_tables(problem, 4).of_node(rows)
+    (quarters,) = node.quarters([(upper, lower)])
+    left, right = node.divided_sides([(upper, lower, 0), (upper, lower, 1)])
+    assert np.isfinite(left).any()
+    np.testing.assert_allclose(left, quarters[0] + quarters[1], rtol=1e-12)
+    np.testing.assert_allclose(right, quarters[2] + quarters[3], rtol=1e-12)
+
+
+@pytest.mark.parametrize("width", [1, 40, 10_000])
+def test_sets_are_divided_into_blocks_without_a_difference(monkeypatch, width):
+    """Few sets in a block or all: the same tables, also where some sets are left out."""
+    generator = np.random.default_rng(2)
+    X = random_table(generator)
+    problem = problem_of(random_model(generator), X, ["ice-pdp", "mplot-pdp"])
+    rows = np.flatnonzero(X[:, 0] > -1)
+    cuts = [cuts_of(group, problem.table, rows)[0] for group in options_of(problem, rows)]
+    wanted = region_tables(problem, 3).of_node(rows).sides(cuts)
+    monkeypatch.setattr(module, "BLOCK_WIDTH", width)
+    monkeypatch.setattr(module, "PARTS_AT_ONCE", width)
+    found = region_tables(problem, 3).of_node(rows).sides(cuts)
+    for one, two in zip(found, wanted, strict=True):
+        np.testing.assert_allclose(one, two, rtol=1e-12)
 
 
 def test_a_question_without_sums_has_no_tables_unless_it_does_not_count():

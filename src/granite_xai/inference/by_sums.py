@@ -1,12 +1,14 @@
 """What chance says of questions that follow from sums over rows; the predictions are not read.
 
 "ICE against PDP" has a closed form (`moments.chance`). The others are computed again under the
-random weights of replicates, from sums of the same products under these weights.
+random weights of replicates, from sums of the same products under these weights (method page,
+"Chance").
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -15,85 +17,103 @@ from granite_xai.moments.chance import chance_bar, chance_level
 from granite_xai.moments.statistics import (
     ConditionalAgainstMarginalMean,
     FullAgainstPure,
+    RegionalStatistics,
     Statistics,
-    quadratic_form,
-    split_last_axis,
-    triangle_size,
 )
+from granite_xai.moments.triangles import quadratic_form
 
 
-def weighted_sums(statistics: Statistics, lines: FloatArray) -> FloatArray:
-    """Sums of the products under several lines of factors of the weights.
+class ChanceFigures(NamedTuple):
+    """What chance says of one question on the rows of a region."""
+
+    plug_in: float  # disagreement as measured
+    level: float  # what it would be on average if every true gap were 0
+    bar: float  # what it would hardly exceed if every true gap were 0
+    corrected: float  # the disagreement without what chance adds; may be negative
+
+
+def weighted_sums(statistics: Statistics, multipliers: FloatArray) -> FloatArray:
+    """Sums of the products with the weights multiplied by several lines of numbers.
 
     Parameters
     ----------
     statistics : Statistics
         Of n rows.
-    lines : array of shape (n_lines, n_rows)
+    multipliers : array of shape (n_lines, n_rows)
 
     Returns
     -------
-    array of shape (n_lines, n_bins, n_products)
+    array of shape (n_products, n_bins, n_lines)
     """
-    products = statistics.products()
+    products = statistics.products().T
     if statistics.bins is None:
-        return np.asarray((lines @ products)[:, None, :])
-    found = np.zeros((len(lines), statistics.n_bins, products.shape[1]))
+        return np.asarray((products @ multipliers.T)[:, None, :])
+    sums = np.zeros((len(products), statistics.n_bins, len(multipliers)))
     for number in np.unique(statistics.bins):
         inside = np.flatnonzero(statistics.bins == number)
-        found[:, number] = lines[:, inside] @ products[inside]
-    return found
+        sums[:, number] = products[:, inside] @ multipliers[:, inside].T
+    return sums
 
 
 def closed_form(
     sets: Sequence[FullAgainstPure], clusters: IntArray | None, level: float
-) -> tuple[float, float, float, float]:
-    """Disagreement of "ICE against PDP", its chance level, its chance bar, and it corrected."""
-    shown = sum(each.mean_squared_gap() for each in sets)
+) -> ChanceFigures:
+    """What chance says of "ICE against PDP".
+
+    Parameters
+    ----------
+    sets : sequence of FullAgainstPure
+        All sets of the question, on the rows of the region.
+    clusters : array of shape (n_rows,), optional
+        Number of the cluster of each row; None: every row stands for itself.
+    level : float
+        Level of the chance bar.
+    """
+    plug_in = sum(own.mean_squared_gap_of_rows() for own in sets)
     # Sampling noise is a small part of what is shown: the directions that a search reads tell it.
     interacting = [
-        FullAgainstPure(each.factors.shortened(), each.weights) for each in sets if each.rank > 0
+        FullAgainstPure(own.factors.shortened(), own.weights) for own in sets if own.rank > 0
     ]
-    by_chance = sum(chance_level(each, clusters) for each in interacting)
+    by_chance = sum(chance_level(own, clusters) for own in interacting)
     bar = 0.0
     if interacting:
         (bar,) = chance_bar(interacting, clusters, [level])
-    return shown, by_chance, bar, shown - by_chance
+    return ChanceFigures(plug_in=plug_in, level=by_chance, bar=bar, corrected=plug_in - by_chance)
 
 
 def replicated_means(
-    sets: Sequence[ConditionalAgainstMarginalMean], factors: FloatArray
+    sets: Sequence[ConditionalAgainstMarginalMean], multipliers: FloatArray
 ) -> tuple[float, FloatArray]:
-    """Disagreement of "M-plot against PDP", and what each replicate moves it by if nothing is true.
+    """Disagreement of "M-plot against PDP", and what each replicate shows if every true gap is 0.
 
     Parameters
     ----------
     sets : sequence of ConditionalAgainstMarginalMean
-    factors : array of shape (n_replicates, n_rows)
-        Random factors of the weights.
+    multipliers : array of shape (n_replicates, n_rows)
+        Random numbers that the weights are multiplied by.
     """
-    shown = 0.0
-    by_chance = np.zeros(len(factors))
-    lines = np.vstack([np.ones(factors.shape[1]), factors])
-    for each in sets:
-        if each.bins is None:  # conditional on nothing: equal to marginal
+    plug_in = 0.0
+    by_chance = np.zeros(len(multipliers))
+    lines = np.vstack([np.ones(multipliers.shape[1]), multipliers])
+    for own in sets:
+        if own.bins is None:  # conditional on nothing: equal to marginal
             continue
-        sums = weighted_sums(each, lines)
-        shown += float(each.gap_or_loss(sums[:1])[0])
-        by_row, by_value = split_last_axis(sums, each.rank + 1, triangle_size(each.rank + 1))
-        mass = by_value[..., -1]
-        differences = each.differences(by_row, mass)
-        counts = np.bincount(each.bins, minlength=each.n_bins)
-        moves = (differences[1:] - differences[0]) * np.sqrt(small_cells(counts))[:, None]
-        squares = quadratic_form(by_value[0], moves)  # (replicates, bins)
-        by_chance += squares[:, counts > 0].sum(axis=1) / mass[0].sum()
-    return shown, by_chance
+        sums = weighted_sums(own, lines)
+        plug_in += float(own.mean_squared_gap(sums[..., 0]))
+        differences = own.differences(sums)  # (rank + 1, bins, 1 + replicates)
+        counts = np.bincount(own.bins, minlength=own.n_bins)
+        stretch = np.sqrt(small_cells(counts))[:, None]
+        moves = (differences[..., 1:] - differences[..., :1]) * stretch
+        _, by_value = own.parts(sums[..., :1])
+        squares = quadratic_form(by_value, moves)  # (bins, replicates)
+        by_chance += squares[counts > 0].sum(axis=0) / sums[-1, :, 0].sum()
+    return plug_in, by_chance
 
 
-def regional_gaps(sets: Sequence[Statistics], factors: FloatArray) -> FloatArray:
+def regional_gaps(sets: Sequence[RegionalStatistics], multipliers: FloatArray) -> FloatArray:
     """The gap of each set as it is, then under each replicate: (1 + n_replicates, n_sets)."""
-    lines = np.vstack([np.ones(factors.shape[1]), factors])
-    return np.stack([each.gap_or_loss(weighted_sums(each, lines)) for each in sets], axis=1)
+    lines = np.vstack([np.ones(multipliers.shape[1]), multipliers])
+    return np.stack([own.gap(weighted_sums(own, lines)) for own in sets], axis=1)
 
 
 def small_cells(count: IntArray) -> FloatArray:

@@ -29,6 +29,7 @@ from granite_xai.disagreement.disagreement import ResolvedQuestion
 from granite_xai.engine.splits import Splits
 from granite_xai.evaluations.evaluations import Evaluations
 from granite_xai.inference.by_sums import (
+    ChanceFigures,
     closed_form,
     regional_gaps,
     replicated_means,
@@ -38,13 +39,12 @@ from granite_xai.moments.questions import question_statistics
 from granite_xai.moments.statistics import (
     ConditionalAgainstMarginalMean,
     FullAgainstPure,
+    RegionalStatistics,
     Statistics,
 )
 
 LINES = 50  # replicates that are computed together, whatever the number of jobs
-FEWEST_CLUSTERS = (
-    5  # below it the spread between clusters is hardly known, and there is no interval
-)
+FEWEST_CLUSTERS = 5  # below it their spread is hardly known, and there is no interval
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +88,7 @@ class Confidence:
         numbers = generator.exponential(size=(self.n_resamples, n_clusters))
         rows_stand_alone = n_clusters == len(clusters)
         return Replicates(
-            factors=numbers[:, clusters],
+            multipliers=numbers[:, clusters],
             position=bar_position(self.n_resamples, self.bar_level),
             level=self.bar_level,
             clusters=None if rows_stand_alone else clusters,
@@ -134,8 +134,8 @@ class Replicates:
 
     Parameters
     ----------
-    factors : array of shape (n_replicates, n_rows)
-        Exponential numbers, the same for all rows of a cluster.
+    multipliers : array of shape (n_replicates, n_rows)
+        Exponential numbers that the weights are multiplied by, the same for all rows of a cluster.
     position : int
         Place of the chance bar among the sorted replicates.
     level : float
@@ -144,7 +144,7 @@ class Replicates:
         Number of the cluster of each row; None: every row stands for itself.
     """
 
-    factors: FloatArray
+    multipliers: FloatArray
     position: int
     level: float
     clusters: IntArray | None = None
@@ -182,21 +182,33 @@ class Replicates:
             else:
                 gaps = self._engine_gaps(question, evaluations, rows, n_jobs)
                 figures.append(self._of_gaps(question, gaps, len(rows)))
-        return Chance(*(np.array(column) for column in zip(*figures, strict=True)))
+        return Chance(
+            plug_in=np.array([each.plug_in for each in figures]),
+            level=np.array([each.level for each in figures]),
+            bar=np.array([each.bar for each in figures]),
+            corrected=np.array([each.corrected for each in figures]),
+        )
 
     def _by_sums(
         self, question: ResolvedQuestion, sets: Sequence[Statistics], rows: IntArray
-    ) -> tuple[float, float, float, float]:
-        """Plug-in, chance level, chance bar and corrected of a question, from sums over rows."""
+    ) -> ChanceFigures:
+        """What chance says of one question, from sums over rows."""
         clusters = None if self.clusters is None else self.clusters[rows]
         if isinstance(sets[0], FullAgainstPure):
             return closed_form(cast("Sequence[FullAgainstPure]", sets), clusters, self.level)
         if isinstance(sets[0], ConditionalAgainstMarginalMean):
             means = cast("Sequence[ConditionalAgainstMarginalMean]", sets)
-            shown, by_chance = replicated_means(means, self.factors[:, rows])
+            plug_in, by_chance = replicated_means(means, self.multipliers[:, rows])
             level = float(by_chance.mean())
-            return shown, level, self._bar(by_chance), shown - level
-        return self._of_gaps(question, regional_gaps(sets, self.factors[:, rows]), len(rows))
+            return ChanceFigures(
+                plug_in=plug_in,
+                level=level,
+                bar=self._bar(by_chance),
+                corrected=plug_in - level,
+            )
+        regional = cast("Sequence[RegionalStatistics]", sets)
+        gaps = regional_gaps(regional, self.multipliers[:, rows])
+        return self._of_gaps(question, gaps, len(rows))
 
     def _of_rows(
         self,
@@ -204,18 +216,18 @@ class Replicates:
         evaluations: Evaluations,
         rows: IntArray,
         n_jobs: int | None,
-    ) -> tuple[float, float, float, float]:
+    ) -> ChanceFigures:
         """The same of a question with a gap at every row, from the predictions."""
         losses = partial(_row_losses, question, evaluations)
         parts = map_blocks(losses, self._blocks(rows), n_jobs)
         by_chance = np.concatenate([part[0] for part in parts])
         excess = np.concatenate([part[1] for part in parts])
-        shown = parts[0][2]
-        return (
-            shown,
-            float(by_chance.mean()),
-            self._bar(by_chance),
-            shown - float(excess.mean()),
+        plug_in = parts[0][2]
+        return ChanceFigures(
+            plug_in=plug_in,
+            level=float(by_chance.mean()),
+            bar=self._bar(by_chance),
+            corrected=plug_in - float(excess.mean()),
         )
 
     def _engine_gaps(
@@ -230,9 +242,7 @@ class Replicates:
         parts = map_blocks(gaps, self._blocks(rows), n_jobs)
         return np.concatenate([parts[0][:1], *(part[1:] for part in parts)])
 
-    def _of_gaps(
-        self, question: ResolvedQuestion, gaps: FloatArray, n_rows: int
-    ) -> tuple[float, float, float, float]:
+    def _of_gaps(self, question: ResolvedQuestion, gaps: FloatArray, n_rows: int) -> ChanceFigures:
         """The same of a question with one gap a region and set, (1 + B, S); bias is taken off first."""
         loss = question.loss
         shown = gaps[0]
@@ -242,11 +252,11 @@ class Replicates:
         unbiased = shown - moved.mean(axis=0)
         spread = again - again.mean(axis=0)
         corrected = float(loss(unbiased).sum() - mean_excess(loss, unbiased, spread).sum())
-        return (
-            float(loss(shown).sum()),
-            float(by_chance.mean()),
-            self._bar(by_chance),
-            corrected,
+        return ChanceFigures(
+            plug_in=float(loss(shown).sum()),
+            level=float(by_chance.mean()),
+            bar=self._bar(by_chance),
+            corrected=corrected,
         )
 
     def _bar(self, by_chance: FloatArray) -> float:
@@ -254,8 +264,9 @@ class Replicates:
 
     def _blocks(self, rows: IntArray) -> list[FloatArray]:
         """Replicates that are computed together."""
-        factors = self.factors[:, rows]
-        return [factors[start : start + LINES] for start in range(0, len(factors), LINES)]
+        multipliers = self.multipliers[:, rows]
+        starts = range(0, len(multipliers), LINES)
+        return [multipliers[start : start + LINES] for start in starts]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -288,7 +299,7 @@ class ChanceRule:
 
     def of(self, evaluations: Evaluations, rows: IntArray, n_jobs: int | None) -> Chance:
         """What chance says of a region: its evaluations and the positions of its rows."""
-        if len(rows) == self.replicates.factors.shape[1]:
+        if len(rows) == self.replicates.multipliers.shape[1]:
             return self.root
         statistics = [
             None if sets is None else [each.take(rows) for each in sets] for sets in self.statistics
@@ -317,37 +328,39 @@ def mean_excess(loss: Elementwise, gaps: FloatArray, moved: FloatArray) -> Float
     return np.asarray(((loss(gaps + moved) + loss(gaps - moved)) / 2 - loss(gaps)).mean(axis=0))
 
 
-def _weighted(evaluations: Evaluations, factors: FloatArray) -> Splits:
+def _weighted(evaluations: Evaluations, multipliers: FloatArray) -> Splits:
     """The rows under their own weights, and under those of some replicates."""
-    lines = np.vstack([np.ones(evaluations.n_rows), factors]) * evaluations.weights
+    lines = np.vstack([np.ones(evaluations.n_rows), multipliers]) * evaluations.weights
     return Splits.weighted(lines, evaluations.weights, evaluations.primitives)
 
 
 def _regional_gaps(
-    question: ResolvedQuestion, evaluations: Evaluations, factors: FloatArray
+    question: ResolvedQuestion, evaluations: Evaluations, multipliers: FloatArray
 ) -> FloatArray:
     """The gap of each set, (1 + B, S)."""
-    return np.stack(
-        [gap[:, 0] for gap in question.gap_values(evaluations, _weighted(evaluations, factors))],
-        axis=1,
-    )
+    by_set = question.gap_values(evaluations, _weighted(evaluations, multipliers))
+    return np.stack([gap[:, 0] for gap in by_set], axis=1)
 
 
 def _row_losses(
-    asked: ResolvedQuestion, known: Evaluations, lines: FloatArray
+    question: ResolvedQuestion, evaluations: Evaluations, multipliers: FloatArray
 ) -> tuple[FloatArray, FloatArray, float]:
     """By replicate: ``R`` of the moves, and how much they raise R; and R itself."""
-    shares, loss, plug_in = known.weights / known.weights.sum(), asked.loss, 0.0
-    by_chance, excess = np.zeros((2, len(lines)))
-    for gap, cells in zip(
-        asked.gap_values(known, _weighted(known, lines)), asked.cell_sizes(known), strict=True
-    ):
-        moved = (gap[1:] - gap[0]) * np.sqrt(small_cells(cells))
-        own, level = loss(moved) @ shares, loss(gap[0])
-        squared = asked.measure.mode == SQUARE  # then moves raise R by their own loss
-        excess += (
-            own if squared else ((loss(gap[0] + moved) + loss(gap[0] - moved)) / 2 - level) @ shares
-        )
-        by_chance += own
-        plug_in += float(level @ shares)
+    loss = question.loss
+    shares = evaluations.weights / evaluations.weights.sum()
+    by_chance = np.zeros(len(multipliers))
+    excess = np.zeros(len(multipliers))
+    plug_in = 0.0
+    by_set = question.gap_values(evaluations, _weighted(evaluations, multipliers))
+    for gap, cells in zip(by_set, question.cell_sizes(evaluations), strict=True):
+        shown = gap[0]
+        moves = (gap[1:] - shown) * np.sqrt(small_cells(cells))
+        losses = loss(shown)
+        of_moves = loss(moves) @ shares
+        if question.measure.mode == SQUARE:  # then moves raise R by their own loss
+            excess += of_moves
+        else:
+            excess += ((loss(shown + moves) + loss(shown - moves)) / 2 - losses) @ shares
+        by_chance += of_moves
+        plug_in += float(losses @ shares)
     return by_chance, excess, plug_in

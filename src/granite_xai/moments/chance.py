@@ -1,9 +1,9 @@
 """What sampling noise adds to a disagreement, in closed form (method page, "Sums over rows").
 
-In the question "ICE against PDP" the gap of row n is ``z[n]' K mean(z)`` (see `statistics`). If the
-mean of z over the rows of a region is off by ``d``, gaps are off by ``z[n]' K d``, and the
-disagreement grows by ``d' K S K d`` on average, S the mean of ``z z'``. With the covariance V of the
-mean of z over samples of rows this is
+In the question "ICE against PDP" the gap of row n is ``z[n]' K mean(z)``, K as in
+`FullAgainstPure`. If the mean of z over the rows of a region is off by ``d``, gaps are off by
+``z[n]' K d``, and the disagreement grows by ``d' K S K d`` on average, S the mean of ``z z'``. With
+the covariance V of the mean of z over samples of rows this is
 
     chance = trace(K S K V),
 
@@ -20,13 +20,9 @@ import numpy as np
 from scipy import stats
 
 from granite_xai.base.typing import FloatArray, IntArray
-from granite_xai.moments.statistics import (
-    FullAgainstPure,
-    divided,
-    swapped,
-    trace_of_product,
-    unpacked,
-)
+from granite_xai.moments.statistics import FullAgainstPure
+
+NEGLIGIBLE_VARIANCE = 1e-12  # share of the largest eigenvalue below which a direction is rounding
 
 
 def mean_covariance(
@@ -54,17 +50,10 @@ def mean_covariance(
     return np.asarray(moves.T @ moves * count / max(count - 1, 1))
 
 
-def swapped_moments(statistics: FullAgainstPure) -> FloatArray:
-    """``K S K`` of the rows of a region."""
-    vectors = swapped(statistics.vectors(), statistics.rank)
-    shares = statistics.weights / statistics.weights.sum()
-    return np.asarray((vectors * shares[:, None]).T @ vectors)
-
-
 def chance_level(statistics: FullAgainstPure, clusters: IntArray | None) -> float:
     """What sampling noise adds to the mean squared gap of one set, on average."""
     covariance = mean_covariance(statistics.vectors(), statistics.weights, clusters)
-    return float(np.sum(swapped_moments(statistics) * covariance))
+    return float(np.sum(statistics.turned_moments() * covariance))
 
 
 def chance_bar(
@@ -90,7 +79,7 @@ def chance_bar(
     covariance = mean_covariance(stacked, sets[0].weights, clusters)
     # K S K = A A' by blocks: the eigenvalues of A' V A are those of K S K V, and it is symmetric.
     ends = np.cumsum([2 * each.rank + 2 for each in sets])
-    roots = [_root(swapped_moments(each)) for each in sets]
+    roots = [_root(each.turned_moments()) for each in sets]
     widths = np.cumsum([root.shape[1] for root in roots])
     stretched = np.zeros((int(ends[-1]), int(widths[-1])))
     for root, end, width in zip(roots, ends, widths, strict=True):
@@ -116,7 +105,7 @@ def _in_unit(statistics: FullAgainstPure, unit: float) -> FullAgainstPure:
 def _root(matrix: FloatArray) -> FloatArray:
     """A matrix A with ``A A'`` as given, of as few columns as that needs."""
     strengths, directions = np.linalg.eigh(matrix)
-    kept = strengths > 1e-12 * max(float(strengths[-1]), np.finfo(float).tiny)
+    kept = strengths > NEGLIGIBLE_VARIANCE * max(float(strengths[-1]), np.finfo(float).tiny)
     return np.asarray(directions[:, kept] * np.sqrt(strengths[kept]))
 
 
@@ -145,13 +134,10 @@ def chance_by_region(
     ----------
     statistics : FullAgainstPure
         Only its rank is read.
-    sums : array of shape (..., 1, n_products)
+    sums : array of shape (n_products, 1, ...)
         Sums of the rows of each region.
     counts : array of shape (...)
         Rows of each region.
     """
-    size = 2 * statistics.rank + 2
-    moments = unpacked(divided(sums[..., 0, :], sums[..., 0, -1]), size)
-    turned = swapped(moments, statistics.rank)  # S K
-    trace = trace_of_product(turned, turned)
-    return np.asarray((trace - statistics.gap_or_loss(sums)) / np.maximum(counts - 1.0, 1.0))
+    excess = statistics.mean_squared_pair_gap(sums) - statistics.mean_squared_gap(sums)
+    return np.asarray(excess / np.maximum(counts - 1.0, 1.0))

@@ -5,84 +5,30 @@ up, and how the disagreement, or the gap between both explanations, is read off 
 up over rows: those of the cells of a grid of cuts tell the disagreement of every region that is made
 of cells (method page, "Sums over rows"). The letters a, b, e, U, w are those of `factors`.
 
-Sums have the shape (..., n_bins, n_products); questions without conditional masking have one bin.
-The last product is the row's weight, so that the last sum is the mass.
+Sums have the shape (n_products, n_bins, ...), any regions along the axes that follow; questions
+without conditional masking have one bin. The last product is the row's weight, so that the last sum
+is the mass.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from functools import cache
 from typing import Self
 
 import numpy as np
 
-from granite_xai.base.typing import FloatArray, IntArray
+from granite_xai.base.typing import Elementwise, FloatArray, IntArray
 from granite_xai.moments.factors import Factors
-
-
-def packed(vectors: FloatArray) -> FloatArray:
-    """Products of all pairs of coordinates, the upper triangle in rows: (n, size) to (n, pairs)."""
-    n_rows, size = vectors.shape
-    products = np.empty((n_rows, triangle_size(size)))
-    start = 0
-    for place in range(size):
-        end = start + size - place
-        np.multiply(vectors[:, place, None], vectors[:, place:], out=products[:, start:end])
-        start = end
-    return products
-
-
-def unpacked(triangles: FloatArray, size: int) -> FloatArray:
-    """Symmetric matrices from their upper triangles: (..., pairs) to (..., size, size)."""
-    first, second = np.triu_indices(size)
-    matrices = np.empty((*triangles.shape[:-1], size, size))
-    matrices[..., first, second] = triangles
-    matrices[..., second, first] = triangles
-    return matrices
-
-
-@cache
-def _triangle(size: int) -> tuple[IntArray, IntArray, FloatArray]:
-    """Places of the entries of an upper triangle, and how often each stands in the whole matrix."""
-    first, second = np.triu_indices(size)
-    return first, second, np.where(first == second, 1.0, 2.0)
-
-
-def quadratic_form(triangles: FloatArray, vectors: FloatArray) -> FloatArray:
-    """``v' M v`` of many symmetric matrices given by their upper triangles."""
-    first, second, twice_off_diagonal = _triangle(vectors.shape[-1])
-    return np.asarray(
-        np.einsum(
-            "...p,...p->...",
-            triangles,
-            vectors[..., first] * vectors[..., second] * twice_off_diagonal,
-        )
-    )
-
-
-def trace_of_product(first: FloatArray, second: FloatArray) -> FloatArray:
-    """``trace(A B)`` of many matrices."""
-    return np.asarray(np.einsum("...ij,...ji->...", first, second))
-
-
-def triangle_size(size: int) -> int:
-    """Entries of the upper triangle of a square matrix."""
-    return size * (size + 1) // 2
-
-
-def divided(sums: FloatArray, mass: FloatArray) -> FloatArray:
-    """Means from sums (..., n) and mass (...); 0 where there are no rows."""
-    safe = np.where(mass > 0.0, mass, 1.0)
-    return np.where(mass[..., None] > 0.0, sums / safe[..., None], 0.0)
-
-
-def covariance(mean_products: FloatArray, size: int) -> FloatArray:
-    """Covariances of ``size`` numbers from the mean packed products of these numbers and 1."""
-    second_moments = unpacked(mean_products, size + 1)
-    means = second_moments[..., :-1, -1]
-    return second_moments[..., :-1, :-1] - means[..., :, None] * means[..., None, :]
+from granite_xai.moments.triangles import (
+    covariance,
+    packed_products,
+    quadratic_form,
+    trace_of_product,
+    triangle_size,
+    unpacked,
+    with_last,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,10 +78,10 @@ class Statistics(ABC):
     def take(self, rows: IntArray) -> Self:
         """The same for some of the rows; bins keep their numbers."""
         return type(self)(
-            self.factors.take(rows),
-            self.weights[rows],
-            None if self.target is None else self.target[rows],
-            None if self.bins is None else self.bins[rows],
+            factors=self.factors.take(rows),
+            weights=self.weights[rows],
+            target=None if self.target is None else self.target[rows],
+            bins=None if self.bins is None else self.bins[rows],
         )
 
     def products(self) -> FloatArray:
@@ -147,178 +93,60 @@ class Statistics(ABC):
 
     @abstractmethod
     def unweighted_products(self) -> FloatArray:
-        """What is summed up of each row, the last of them 1."""
+        """What is summed up of each row, the last of them 1: (n_rows, n_products)."""
 
     @abstractmethod
-    def gap_or_loss(self, sums: FloatArray) -> FloatArray:
-        """From sums (..., n_bins, n_products) to one number a region.
+    def disagreement(self, sums: FloatArray, loss: Elementwise) -> FloatArray:
+        """The disagreement of regions.
 
-        The mean squared gap of the rows, for a local question; otherwise the region's gap.
+        Only the rank of these statistics is read, so that sums of several sets of the same rank may
+        stand side by side.
+
+        Parameters
+        ----------
+        sums : array of shape (n_products, n_bins, ...)
+        loss : callable
+            Loss of the question.
+
+        Returns
+        -------
+        array of shape (...)
         """
 
 
 class LocalStatistics(Statistics):
     """Questions with a gap at every row, and a squared loss."""
 
+    @abstractmethod
+    def mean_squared_gap(self, sums: FloatArray) -> FloatArray:
+        """Mean over the rows of regions, from sums (n_products, n_bins, ...)."""
+
+    def disagreement(self, sums: FloatArray, loss: Elementwise) -> FloatArray:
+        """The mean squared gap: the loss is the square."""
+        return self.mean_squared_gap(sums)
+
 
 class RegionalStatistics(Statistics):
     """Questions with one gap a region, and any loss."""
 
+    @abstractmethod
+    def gap(self, sums: FloatArray) -> FloatArray:
+        """The gap of regions, from sums (n_products, n_bins, ...)."""
 
-class FullAgainstPure(LocalStatistics):
-    """ICE against PDP: ``gap[n] = e[n] - U[n] · mean(w) - mean(U) · w[n] + mean(e)``.
-
-    With ``z = (e, U, w, 1)`` the gap is ``t · z[n]``, ``t = (1, -mean(w), -mean(U), mean(e))``, and
-    the mean square is ``t' S t`` with the mean S of ``z z'``.
-    """
-
-    def vectors(self) -> FloatArray:
-        """``z`` of every row, of shape (n_rows, 2 * rank + 2)."""
-        factors = self.factors
-        ones = np.ones(self.n_rows)
-        return np.column_stack(
-            [factors.interaction, factors.row_factors, factors.value_factors, ones]
-        )
-
-    def mean_squared_gap(self) -> float:
-        """The disagreement of all rows as one region, without forming products."""
-        vectors = self.vectors()
-        shares = self.weights / self.weights.sum()
-        gaps = vectors @ swapped(shares @ vectors, self.rank)
-        return float(shares @ gaps**2)
-
-    def unweighted_products(self) -> FloatArray:
-        """What is summed up of each row."""
-        return packed(self.vectors())
-
-    def gap_or_loss(self, sums: FloatArray) -> FloatArray:
-        """What the sums of a region tell."""
-        size = 2 * self.rank + 2
-        means = divided(sums[..., 0, :], sums[..., 0, -1])
-        of_z = means[..., last_of_packed(size)]
-        return quadratic_form(means, swapped(of_z, self.rank))
+    def disagreement(self, sums: FloatArray, loss: Elementwise) -> FloatArray:
+        """The loss of the gap."""
+        return loss(self.gap(sums))
 
 
-@cache
-def last_of_packed(size: int) -> IntArray:
-    """Where the products of each coordinate with the last one, which is 1, stand when packed."""
-    _, second = np.triu_indices(size)
-    return np.flatnonzero(second == size - 1)
+def means(sums: FloatArray, mass: FloatArray) -> FloatArray:
+    """Sums (n, ...) over mass (...); 0 where there are no rows."""
+    has_rows = mass > 0.0
+    return np.where(has_rows, sums / np.where(has_rows, mass, 1.0), 0.0)
 
 
-@cache
-def _swap(rank: int) -> tuple[IntArray, FloatArray]:
-    """Where each coordinate goes when multiplied by K, and its sign."""
-    order = np.concatenate([[2 * rank + 1], np.arange(rank) + 1 + rank, np.arange(rank) + 1, [0]])
-    signs = np.concatenate([[1.0], -np.ones(2 * rank), [1.0]])
-    return order, signs
-
-
-def swapped(vectors: FloatArray, rank: int) -> FloatArray:
-    """Multiply by K: exchange e with 1, and U with w under a minus sign (last axis)."""
-    order, signs = _swap(rank)
-    return np.asarray(signs * vectors[..., order])
-
-
-class VarianceDifference(RegionalStatistics):
-    """Sensitivity by difference: ``Var F - Var F_{S hidden} - Var F_{S shown}`` (C5).
-
-    ``F_{S hidden}`` is ``(a, U) · (1, mean(w))`` up to a constant, ``F_{S shown}`` is
-    ``(b, w) · (1, mean(U))``.
-    """
-
-    def unweighted_products(self) -> FloatArray:
-        """What is summed up of each row."""
-        factors = self.factors
-        ones = np.ones(self.n_rows)
-        hidden = np.column_stack([factors.row_part, factors.row_factors, ones])
-        shown = np.column_stack([factors.value_part, factors.value_factors, ones])
-        prediction = factors.row_part + factors.value_part + factors.interaction
-        own = np.column_stack([prediction, ones])
-        return np.column_stack([packed(own), packed(hidden), packed(shown)])
-
-    def gap_or_loss(self, sums: FloatArray) -> FloatArray:
-        """What the sums of a region tell."""
-        size = self.rank + 1
-        means = divided(sums[..., 0, :], sums[..., 0, -1])
-        own, hidden, shown = split_last_axis(
-            means, triangle_size(2), triangle_size(size + 1), triangle_size(size + 1)
-        )
-        row_means = unpacked(hidden, size + 1)[..., 1:-1, -1]  # mean of U
-        value_means = unpacked(shown, size + 1)[..., 1:-1, -1]  # mean of w
-        variance = covariance(own, 1)[..., 0, 0]
-        variance_hidden = variance_along(covariance(hidden, size), value_means)
-        variance_shown = variance_along(covariance(shown, size), row_means)
-        return variance - variance_hidden - variance_shown
-
-
-def split_last_axis(values: FloatArray, *sizes: int) -> list[FloatArray]:
-    """Neighbouring parts of the last axis, of the given sizes."""
-    return np.split(values, np.cumsum(sizes)[:-1], axis=-1)
-
-
-def variance_along(covariances: FloatArray, coefficients: FloatArray) -> FloatArray:
-    """Variance of the first number plus a combination of the others."""
-    ones = np.ones((*coefficients.shape[:-1], 1))
-    combination = np.concatenate([ones, coefficients], axis=-1)
-    return np.asarray(np.einsum("...i,...ij,...j->...", combination, covariances, combination))
-
-
-class TotalAgainstFirstOrder(RegionalStatistics):
-    """Jansen's total variance against the first order index: ``trace(Cov w · Cov U)`` (C5)."""
-
-    def unweighted_products(self) -> FloatArray:
-        """What is summed up of each row."""
-        factors = self.factors
-        ones = np.ones(self.n_rows)
-        by_row = np.column_stack([factors.row_factors, ones])
-        by_value = np.column_stack([factors.value_factors, ones])
-        return np.column_stack([packed(by_row), packed(by_value)])
-
-    def gap_or_loss(self, sums: FloatArray) -> FloatArray:
-        """What the sums of a region tell."""
-        size = triangle_size(self.rank + 1)
-        means = divided(sums[..., 0, :], sums[..., 0, -1])
-        by_row, by_value = split_last_axis(means, size, size)
-        return trace_of_product(covariance(by_row, self.rank), covariance(by_value, self.rank))
-
-
-class SquaredRisk(RegionalStatistics):
-    """Permutation importance against pure importance, squared error.
-
-    ``[mean (F_{S hidden} - y)² - mean (F - y)²] - [mean (mean F - y)² - mean (F_{S shown} - y)²]``
-    """
-
-    def unweighted_products(self) -> FloatArray:
-        """What is summed up of each row."""
-        factors = self.factors
-        target = required(self.target)
-        ones = np.ones(self.n_rows)
-        prediction = factors.row_part + factors.value_part + factors.interaction
-        hidden = np.column_stack([factors.row_part - target, factors.row_factors, ones])
-        shown = np.column_stack([factors.value_part - target, factors.value_factors, ones])
-        own = np.column_stack([(prediction - target) ** 2, prediction, target**2, target])
-        return np.column_stack([own, packed(hidden), packed(shown)])
-
-    def gap_or_loss(self, sums: FloatArray) -> FloatArray:
-        """What the sums of a region tell."""
-        size = self.rank + 2
-        means = divided(sums[..., 0, :], sums[..., 0, -1])
-        own, hidden, shown = split_last_axis(means, 4, triangle_size(size), triangle_size(size))
-        error, prediction, target_square, target = np.moveaxis(own, -1, 0)
-        last = last_of_packed(size)
-        row_part = hidden[..., last[0]] + target  # mean of a
-        value_part = shown[..., last[0]] + target  # mean of b
-        hidden_error = quadratic_form(
-            hidden,
-            with_ends(shown[..., last[1:-1]], value_part),  # (1, mean w, mean b)
-        )
-        shown_error = quadratic_form(
-            shown,
-            with_ends(hidden[..., last[1:-1]], row_part),  # (1, mean U, mean a)
-        )
-        constant_error = prediction**2 - 2.0 * prediction * target + target_square
-        return np.asarray((hidden_error - error) - (constant_error - shown_error))
+def split_products(sums: FloatArray, *sizes: int) -> list[FloatArray]:
+    """Neighbouring parts of the first axis, of the given sizes."""
+    return np.split(sums, np.cumsum(sizes)[:-1], axis=0)
 
 
 def required(target: FloatArray | None) -> FloatArray:
@@ -329,40 +157,203 @@ def required(target: FloatArray | None) -> FloatArray:
 
 
 def with_ends(coefficients: FloatArray, constant: FloatArray) -> FloatArray:
-    """Coefficients with a 1 before them and a constant behind."""
-    ones = np.ones((*coefficients.shape[:-1], 1))
-    return np.concatenate([ones, coefficients, constant[..., None]], axis=-1)
+    """Coefficients (n, ...) with a 1 before them and a constant (...) behind."""
+    ones = np.ones((1, *coefficients.shape[1:]))
+    return np.concatenate([ones, coefficients, constant[None]])
 
 
-class ConditionalAgainstMarginalMean(LocalStatistics):
-    """M-plot against PDP: ``gap[n] = d[bin of n] · (1, w[n])``.
+class FullAgainstPure(LocalStatistics):
+    """ICE against PDP: ``gap[n] = e[n] - U[n] · mean(w) - mean(U) · w[n] + mean(e)``.
 
-    ``d`` is how far the mean of ``(a, U)`` over the rows of a bin is from that over the region. The
-    mean square is the sum over bins of ``d' (sum of (1, w)(1, w)') d`` over the mass.
+    With ``z = (e, U, w, 1)`` the gap is ``z[n]' K mean(z)``, where K exchanges e with 1, and U with w
+    under a minus sign: ``K mean(z) = (1, -mean(w), -mean(U), mean(e))``. The mean square is
+    ``mean(z)' K S K mean(z)`` with the mean S of ``z z'``.
+    """
+
+    def vectors(self) -> FloatArray:
+        """``z`` of every row, of shape (n_rows, 2 * rank + 2)."""
+        factors = self.factors
+        ones = np.ones(self.n_rows)
+        return np.column_stack(
+            [factors.interaction, factors.row_factors, factors.value_factors, ones]
+        )
+
+    def times_k(self, vectors: FloatArray) -> FloatArray:
+        """``K v`` of many vectors, along the first axis: (2 * rank + 2, ...)."""
+        rank = self.rank
+        turned = np.empty_like(vectors)
+        turned[0] = vectors[-1]
+        turned[1 : 1 + rank] = -vectors[1 + rank : -1]
+        turned[1 + rank : -1] = -vectors[1 : 1 + rank]
+        turned[-1] = vectors[0]
+        return turned
+
+    def mean_squared_gap_of_rows(self) -> float:
+        """The disagreement of all rows as one region, without forming products."""
+        vectors = self.vectors()
+        shares = self.weights / self.weights.sum()
+        gaps = vectors @ self.times_k(shares @ vectors)
+        return float(shares @ gaps**2)
+
+    def turned_moments(self) -> FloatArray:
+        """``K S K`` of all rows, (2 * rank + 2, 2 * rank + 2)."""
+        turned = self.times_k(self.vectors().T)
+        shares = self.weights / self.weights.sum()
+        return np.asarray((turned * shares) @ turned.T)
+
+    def unweighted_products(self) -> FloatArray:
+        """All pairs of ``z``."""
+        return packed_products(self.vectors())
+
+    def mean_squared_gap(self, sums: FloatArray) -> FloatArray:
+        """``mean(z)' K S K mean(z)``."""
+        sums = sums[:, 0]
+        mass = sums[-1]
+        mean_vectors = means(sums[with_last(2 * self.rank + 2)], mass)
+        return means(quadratic_form(sums, self.times_k(mean_vectors)), mass)
+
+    def mean_squared_pair_gap(self, sums: FloatArray) -> FloatArray:
+        """Mean square of the gap of one row of a region against another: ``trace(K S K S)``.
+
+        The gap of a row in a region is a mean of its gaps against the rows there, so that these
+        limit what any part of the region shows.
+        """
+        moments = unpacked(means(sums[:, 0], sums[-1, 0]), 2 * self.rank + 2)
+        turned = self.times_k(moments)  # K S
+        return trace_of_product(turned, turned)
+
+
+class VarianceDifference(RegionalStatistics):
+    """Sensitivity by difference: ``Var F - Var F_{S hidden} - Var F_{S shown}`` (C5).
+
+    ``F_{S hidden}`` is ``(a, U) · (1, mean(w))`` up to a constant, ``F_{S shown}`` is
+    ``(b, w) · (1, mean(U))``.
     """
 
     def unweighted_products(self) -> FloatArray:
-        """What is summed up of each row."""
+        """Pairs of (F, 1), of (a, U, 1) and of (b, w, 1)."""
+        factors = self.factors
+        ones = np.ones(self.n_rows)
+        hidden = np.column_stack([factors.row_part, factors.row_factors, ones])
+        shown = np.column_stack([factors.value_part, factors.value_factors, ones])
+        prediction = factors.row_part + factors.value_part + factors.interaction
+        unmasked = np.column_stack([prediction, ones])
+        return np.column_stack(
+            [packed_products(unmasked), packed_products(hidden), packed_products(shown)]
+        )
+
+    def gap(self, sums: FloatArray) -> FloatArray:
+        """What the sums of a region tell."""
+        size = self.rank + 2
+        unmasked, hidden, shown = split_products(
+            means(sums[:, 0], sums[-1, 0]),
+            triangle_size(2),
+            triangle_size(size),
+            triangle_size(size),
+        )
+        row_means = hidden[with_last(size)][1:-1]  # mean of U
+        value_means = shown[with_last(size)][1:-1]  # mean of w
+        variance = covariance(unmasked, 1)[0, 0]
+        variance_hidden = variance_along(covariance(hidden, size - 1), value_means)
+        variance_shown = variance_along(covariance(shown, size - 1), row_means)
+        return np.asarray(variance - variance_hidden - variance_shown)
+
+
+def variance_along(covariances: FloatArray, coefficients: FloatArray) -> FloatArray:
+    """Variance of the first number plus a combination of the others.
+
+    Covariances (size, size, ...), coefficients (size - 1, ...).
+    """
+    ones = np.ones((1, *coefficients.shape[1:]))
+    combination = np.concatenate([ones, coefficients])
+    projected = np.einsum("ij...,j...->i...", covariances, combination)
+    return np.asarray(np.einsum("i...,i...->...", projected, combination))
+
+
+class TotalAgainstFirstOrder(RegionalStatistics):
+    """Jansen's total variance against the first order index: ``trace(Cov w · Cov U)`` (C5)."""
+
+    def unweighted_products(self) -> FloatArray:
+        """Pairs of (U, 1) and of (w, 1)."""
+        factors = self.factors
+        ones = np.ones(self.n_rows)
+        by_row = np.column_stack([factors.row_factors, ones])
+        by_value = np.column_stack([factors.value_factors, ones])
+        return np.column_stack([packed_products(by_row), packed_products(by_value)])
+
+    def gap(self, sums: FloatArray) -> FloatArray:
+        """What the sums of a region tell."""
+        size = triangle_size(self.rank + 1)
+        by_row, by_value = split_products(means(sums[:, 0], sums[-1, 0]), size, size)
+        return trace_of_product(covariance(by_row, self.rank), covariance(by_value, self.rank))
+
+
+class SquaredRisk(RegionalStatistics):
+    """Permutation importance against pure importance, squared error.
+
+    ``[mean (F_{S hidden} - y)² - mean (F - y)²] - [mean (mean F - y)² - mean (F_{S shown} - y)²]``
+    """
+
+    def unweighted_products(self) -> FloatArray:
+        """Errors of F, F, y², y; pairs of (a - y, U, 1) and of (b - y, w, 1)."""
+        factors = self.factors
+        target = required(self.target)
+        ones = np.ones(self.n_rows)
+        prediction = factors.row_part + factors.value_part + factors.interaction
+        hidden = np.column_stack([factors.row_part - target, factors.row_factors, ones])
+        shown = np.column_stack([factors.value_part - target, factors.value_factors, ones])
+        unmasked = np.column_stack([(prediction - target) ** 2, prediction, target**2, target])
+        return np.column_stack([unmasked, packed_products(hidden), packed_products(shown)])
+
+    def gap(self, sums: FloatArray) -> FloatArray:
+        """What the sums of a region tell."""
+        size = self.rank + 2
+        unmasked, hidden, shown = split_products(
+            means(sums[:, 0], sums[-1, 0]), 4, triangle_size(size), triangle_size(size)
+        )
+        error, prediction, target_square, target = unmasked
+        hidden_means = hidden[with_last(size)]  # of (a - y, U, 1)
+        shown_means = shown[with_last(size)]  # of (b - y, w, 1)
+        row_part = hidden_means[0] + target  # mean of a
+        value_part = shown_means[0] + target  # mean of b
+        hidden_error = quadratic_form(hidden, with_ends(shown_means[1:-1], value_part))
+        shown_error = quadratic_form(shown, with_ends(hidden_means[1:-1], row_part))
+        constant_error = prediction**2 - 2.0 * prediction * target + target_square
+        return np.asarray((hidden_error - error) - (constant_error - shown_error))
+
+
+class ConditionalAgainstMarginalMean(LocalStatistics):
+    """M-plot against PDP: ``gap[n] = d[bin of n] · (w[n], 1)``.
+
+    ``d`` is how far the mean of ``(U, a)`` over the rows of a bin is from that over the region. The
+    mean square is the sum over bins of ``d' (sum of (w, 1)(w, 1)') d`` over the mass.
+    """
+
+    def unweighted_products(self) -> FloatArray:
+        """U, a; pairs of (w, 1)."""
         factors = self.factors
         ones = np.ones(self.n_rows)
         by_value = np.column_stack([factors.value_factors, ones])
-        return np.column_stack([factors.row_part, factors.row_factors, packed(by_value)])
+        return np.column_stack([factors.row_factors, factors.row_part, packed_products(by_value)])
 
-    def gap_or_loss(self, sums: FloatArray) -> FloatArray:
+    def parts(self, sums: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Sums of (U, a), (rank + 1, n_bins, ...), and of the pairs of (w, 1)."""
+        by_row, by_value = split_products(sums, self.rank + 1, triangle_size(self.rank + 1))
+        return by_row, by_value
+
+    def mean_squared_gap(self, sums: FloatArray) -> FloatArray:
         """What the sums of a region tell."""
-        by_row, by_value = split_last_axis(sums, self.rank + 1, triangle_size(self.rank + 1))
-        mass = by_value[..., -1]  # (..., bins)
-        differences = self.differences(by_row, mass)
-        squares = quadratic_form(by_value, differences).sum(axis=-1)
-        total = mass.sum(axis=-1)
-        return np.where(total > 0.0, squares / np.where(total > 0.0, total, 1.0), 0.0)
+        _, by_value = self.parts(sums)
+        squares = quadratic_form(by_value, self.differences(sums)).sum(axis=0)
+        return means(squares, sums[-1].sum(axis=0))
 
-    def differences(self, by_row: FloatArray, mass: FloatArray) -> FloatArray:
-        """``d`` of each bin in the order (U, a) that fits ``(w, 1)``, (..., bins, rank + 1)."""
-        in_bin = divided(by_row, mass)
-        in_region = divided(by_row.sum(axis=-2), mass.sum(axis=-1))[..., None, :]
-        far = in_bin - in_region
-        return np.concatenate([far[..., 1:], far[..., :1]], axis=-1)
+    def differences(self, sums: FloatArray) -> FloatArray:
+        """``d`` of each bin, (rank + 1, n_bins, ...)."""
+        by_row, _ = self.parts(sums)
+        mass = sums[-1]  # (n_bins, ...)
+        in_bin = means(by_row, mass)
+        in_region = means(by_row.sum(axis=1), mass.sum(axis=0))
+        return in_bin - in_region[:, None]
 
 
 class ConditionalAgainstMarginalRisk(RegionalStatistics):
@@ -373,26 +364,24 @@ class ConditionalAgainstMarginalRisk(RegionalStatistics):
     """
 
     def unweighted_products(self) -> FloatArray:
-        """What is summed up of each row."""
+        """w, b; pairs of (a - y, U, 1)."""
         factors = self.factors
         target = required(self.target)
         ones = np.ones(self.n_rows)
         hidden = np.column_stack([factors.row_part - target, factors.row_factors, ones])
-        return np.column_stack([factors.value_factors, factors.value_part, packed(hidden)])
+        return np.column_stack([factors.value_factors, factors.value_part, packed_products(hidden)])
 
-    def gap_or_loss(self, sums: FloatArray) -> FloatArray:
+    def gap(self, sums: FloatArray) -> FloatArray:
         """What the sums of a region tell."""
         size = self.rank + 2
-        by_value, hidden = split_last_axis(sums, self.rank + 1, triangle_size(size))
-        mass = hidden[..., -1]
-        total = mass.sum(axis=-1)
-        in_bin = divided(by_value, mass)
-        in_region = divided(by_value.sum(axis=-2), total)
-        by_bin = quadratic_form(hidden, with_ends(in_bin[..., :-1], in_bin[..., -1])).sum(axis=-1)
-        marginal = quadratic_form(
-            hidden.sum(axis=-2), with_ends(in_region[..., :-1], in_region[..., -1])
-        )
-        return np.where(total > 0.0, (by_bin - marginal) / np.where(total > 0.0, total, 1.0), 0.0)
+        by_value, hidden = split_products(sums, self.rank + 1, triangle_size(size))
+        mass = sums[-1]  # (n_bins, ...)
+        total = mass.sum(axis=0)
+        in_bin = means(by_value, mass)
+        in_region = means(by_value.sum(axis=1), total)
+        conditional = quadratic_form(hidden, with_ends(in_bin[:-1], in_bin[-1])).sum(axis=0)
+        marginal = quadratic_form(hidden.sum(axis=1), with_ends(in_region[:-1], in_region[-1]))
+        return means(conditional - marginal, total)
 
 
 class ConditionalAgainstMarginalTotal(RegionalStatistics):
@@ -402,31 +391,29 @@ class ConditionalAgainstMarginalTotal(RegionalStatistics):
     """
 
     def unweighted_products(self) -> FloatArray:
-        """What is summed up of each row."""
+        """Pairs of (b, w, 1) and of (U, 1)."""
         factors = self.factors
         ones = np.ones(self.n_rows)
         by_value = np.column_stack([factors.value_part, factors.value_factors, ones])
         by_row = np.column_stack([factors.row_factors, ones])
-        return np.column_stack([packed(by_value), packed(by_row)])
+        return np.column_stack([packed_products(by_value), packed_products(by_row)])
 
-    def gap_or_loss(self, sums: FloatArray) -> FloatArray:
+    def gap(self, sums: FloatArray) -> FloatArray:
         """What the sums of a region tell."""
-        mass = sums[..., -1]
-        total = mass.sum(axis=-1)
-        in_bins = (self._total_variance(sums) * mass).sum(axis=-1)
-        conditional = np.where(total > 0.0, in_bins / np.where(total > 0.0, total, 1.0), 0.0)
-        return conditional - self._total_variance(sums.sum(axis=-2))
+        mass = sums[-1]  # (n_bins, ...)
+        in_bins = (self._total_variance(sums) * mass).sum(axis=0)
+        marginal = self._total_variance(sums.sum(axis=1))
+        return np.asarray(means(in_bins, mass.sum(axis=0)) - marginal)
 
     def _total_variance(self, sums: FloatArray) -> FloatArray:
-        means = divided(sums, sums[..., -1])
-        by_value, by_row = split_last_axis(
-            means, triangle_size(self.rank + 2), triangle_size(self.rank + 1)
+        """Of rows that share a bin, from sums (n_products, ...)."""
+        by_value, by_row = split_products(
+            means(sums, sums[-1]), triangle_size(self.rank + 2), triangle_size(self.rank + 1)
         )
         of_values = covariance(by_value, self.rank + 1)
         of_rows = unpacked(by_row, self.rank + 1)
-        row_means = of_rows[..., :-1, -1]
-        covariances = of_values[..., 1:, 1:]
-        own_variance = of_values[..., 0, 0]
-        mixed = np.sum(row_means * of_values[..., 0, 1:], axis=-1)
-        interaction = trace_of_product(covariances, of_rows[..., :-1, :-1])
-        return np.asarray(own_variance + 2.0 * mixed + interaction)
+        row_means = of_rows[:-1, -1]
+        value_variance = of_values[0, 0]
+        mixed = np.sum(row_means * of_values[0, 1:], axis=0)
+        interaction = trace_of_product(of_values[1:, 1:], of_rows[:-1, :-1])
+        return np.asarray(value_variance + 2.0 * mixed + interaction)

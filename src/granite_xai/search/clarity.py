@@ -14,7 +14,7 @@ from granite_xai.engine.signed_weights import STEP
 from granite_xai.engine.splits import Cut, Splits
 from granite_xai.evaluations.evaluations import Evaluations
 from granite_xai.inference.estimate import perturbed
-from granite_xai.moments.statistics import FullAgainstPure, swapped
+from granite_xai.moments.statistics import FullAgainstPure
 from granite_xai.regions.nodes import Node, Split
 from granite_xai.regions.rule import find_column, satisfied
 from granite_xai.search.candidates import Candidate, candidates, conditions, cuts_of
@@ -227,8 +227,8 @@ class _Node(NamedTuple):
         else:
             own = statistics[number].take(self.rows)
             vectors = own.vectors()
-            along = swapped(regression.T @ vectors, own.rank)  # (degree + 1, size)
-            gaps = np.einsum("rz,rz->r", vectors, basis @ along)
+            along = own.times_k((regression.T @ vectors).T)  # (size, degree + 1)
+            gaps = np.einsum("rz,rz->r", vectors, basis @ along.T)
         return float(known.weights @ question.loss(gaps))
 
     def _statistics(self, question: ResolvedQuestion) -> list[FullAgainstPure] | None:

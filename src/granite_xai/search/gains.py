@@ -18,9 +18,9 @@ from granite_xai.inference.by_sums import regional_gaps, replicated_means, small
 from granite_xai.moments.statistics import (
     ConditionalAgainstMarginalMean,
     FullAgainstPure,
-    quadratic_form,
-    swapped,
+    RegionalStatistics,
 )
+from granite_xai.moments.triangles import quadratic_form
 from granite_xai.search.candidates import Candidate, cuts_of
 from granite_xai.search.problem import Problem
 from granite_xai.search.tables import RegionTables, SetShare
@@ -84,12 +84,12 @@ def _gains(
     numbers = np.unique(problem.clusters[test_rows], return_inverse=True)[1].reshape(-1)
     generator = np.random.default_rng([problem.seed, REPLICATES_STREAM])
     by_cluster = generator.exponential(size=(REPLICATES, int(numbers.max()) + 1))
-    factors = by_cluster[:, numbers]
+    multipliers = by_cluster[:, numbers]
     selections = (np.ones_like(goes_left), goes_left, ~goes_left)
     gain = 0.0
     by_chance = np.zeros(REPLICATES)
     for sign, part, selection in zip((1.0, -1.0, -1.0), parts, selections, strict=True):
-        shown, moved = _replicated_share(tables, part, factors[:, selection])
+        shown, moved = _replicated_share(tables, part, multipliers[:, selection])
         gain += sign * shown
         by_chance += sign * moved
     place = min(ceil((1.0 - error) * (REPLICATES + 1)), REPLICATES) - 1
@@ -97,36 +97,39 @@ def _gains(
 
 
 def _replicated_share(
-    tables: RegionTables, rows: IntArray, factors: FloatArray
+    tables: RegionTables, rows: IntArray, multipliers: FloatArray
 ) -> tuple[float, FloatArray]:
     """Share that some rows show as one region, and what replicates show if every true gap is 0."""
     shown = 0.0
-    by_chance = np.zeros(len(factors))
-    for each in tables.sets:
-        own = each.take(rows)
-        mass = own.statistics.weights.sum() / tables.total_mass if tables.by_mass else 1.0
-        own_share, own_moves = _replicated(own, factors)
-        shown += each.factor * mass * own_share
-        by_chance += each.factor * mass * own_moves
+    by_chance = np.zeros(len(multipliers))
+    for set_share in tables.sets:
+        in_part = set_share.take(rows)
+        mass = 1.0
+        if tables.by_mass:
+            mass = in_part.statistics.weights.sum() / tables.total_mass
+        disagreement, moves = _replicated(in_part, multipliers)
+        shown += set_share.factor * mass * disagreement
+        by_chance += set_share.factor * mass * moves
     return shown, by_chance
 
 
-def _replicated(each: SetShare, factors: FloatArray) -> tuple[float, FloatArray]:
+def _replicated(set_share: SetShare, multipliers: FloatArray) -> tuple[float, FloatArray]:
     """Disagreement of one set, and that of the moves of its gaps under each replicate."""
-    statistics = each.statistics
+    statistics = set_share.statistics
     if isinstance(statistics, FullAgainstPure):
         vectors = statistics.vectors()
         weights = statistics.weights
-        lines = factors * weights
+        lines = multipliers * weights
         means = (lines @ vectors) / lines.sum(axis=1, keepdims=True)
-        moves = swapped(means - weights @ vectors / weights.sum(), statistics.rank)
-        moments = (statistics.products().sum(axis=0) / weights.sum())[None, :]
+        moves = statistics.times_k((means - weights @ vectors / weights.sum()).T)
+        moments = (statistics.products().sum(axis=0) / weights.sum())[:, None]
         stretch = float(small_cells(np.array(len(vectors))))
-        return statistics.mean_squared_gap(), stretch * quadratic_form(moments, moves)
+        squares = quadratic_form(moments, moves)  # (replicates,)
+        return statistics.mean_squared_gap_of_rows(), stretch * squares
     if isinstance(statistics, ConditionalAgainstMarginalMean):
-        return replicated_means([statistics], factors)
-    gaps = regional_gaps([statistics], factors)[:, 0]
+        return replicated_means([statistics], multipliers)
+    if not isinstance(statistics, RegionalStatistics):
+        raise TypeError(f"{type(statistics).__name__} has neither gaps of rows nor of regions")
+    gaps = regional_gaps([statistics], multipliers)[:, 0]
     moves = np.sqrt(small_cells(np.array(statistics.n_rows))) * (gaps[1:] - gaps[0])
-    if each.loss is None:
-        raise TypeError("a question with one gap a region has a loss of it")
-    return float(each.loss(gaps[:1])[0]), each.loss(moves)
+    return float(set_share.loss(gaps[:1])[0]), set_share.loss(moves)

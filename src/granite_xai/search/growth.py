@@ -20,6 +20,7 @@ from granite_xai.disagreement.disagreement import ResolvedQuestion
 from granite_xai.engine.splits import Splits
 from granite_xai.evaluations.evaluations import Evaluations
 from granite_xai.inference.replicates import Chance, ChanceRule
+from granite_xai.moments.statistics import FullAgainstPure
 from granite_xai.regions.nodes import Leaf, Node, Split
 from granite_xai.search.candidates import Candidate, best_of, candidates, conditions, cuts_of
 from granite_xai.search.finer import SHARPENED_COLUMNS, FinerCuts, by_column, thinned
@@ -216,7 +217,7 @@ class Growth:
         problem = self.problem
         if problem.chance is None or np.ptp(problem.evaluations.weights) > 0:
             return False
-        if not all(each.loss is None and each.statistics.bins is None for each in tables.sets):
+        if not all(isinstance(each.statistics, FullAgainstPure) for each in tables.sets):
             return False
         return problem.chance.rows_stand_alone
 
@@ -506,12 +507,7 @@ class Growth:
             rows = rows[::step]
             min_samples = max(1, settings.min_samples_leaf // step)
             finer = replace(finer, min_samples=min_samples)
-            tables = replace(
-                tables,
-                min_samples=min_samples,
-                total_mass=tables.total_mass / step,
-                recent={},
-            )
+            tables = tables.for_every(step)
             of_node = tables.of_node(rows)
         levels = TwoLevels(
             tables=of_node,
@@ -656,9 +652,8 @@ def gains_of_questions(
         question = problem.shares.comparisons[number]
         if statistics is None or not isinstance(question, ResolvedQuestion) or not options:
             continue
-        loss = None if question.first.behavior.per_row else question.loss
         tables = RegionTables(
-            sets=tuple(SetShare(own.shortened(), loss, 1.0, number) for own in statistics),
+            sets=tuple(SetShare(own.shortened(), question.loss, 1.0, number) for own in statistics),
             total_mass=problem.shares.total,
             by_mass=problem.shares.by_mass,
             min_samples=settings.min_samples_leaf // 2,

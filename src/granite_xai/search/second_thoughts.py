@@ -14,7 +14,7 @@ import numpy as np
 from granite_xai.base.typing import IntArray
 from granite_xai.search.candidates import Candidate, best_of, cuts_of
 from granite_xai.search.finer import FinerCuts, thinned
-from granite_xai.search.lookahead import LEFT, RIGHT, CutTree, one_side
+from granite_xai.search.lookahead import LEFT, RIGHT, CutTree
 from granite_xai.search.tables import RegionTables
 
 FINE_CUTS, COARSE_CUTS = 19, 9  # cuts of a column that are tried at a time
@@ -130,9 +130,9 @@ class SecondThoughts:
         costs = node.sides([top])[0] + self.alpha
         followed = np.full(costs.shape, -1)
         sides = [side for side in (LEFT, RIGHT) if side_options[side]]
-        pairs = [(top, cuts_of(side_options[side], table, rows)[0]) for side in sides]
-        for side, quarters in zip(sides, node.quarters(pairs), strict=True):
-            both = one_side(quarters, side, first_on_top=True) + 2 * self.alpha
+        requests = [(top, cuts_of(side_options[side], table, rows)[0], side) for side in sides]
+        for side, leaves in zip(sides, node.divided_sides(requests), strict=True):
+            both = leaves + 2 * self.alpha
             better = both.min(axis=1) < costs[side] - 1e-12
             followed[side] = np.where(better, both.argmin(axis=1), -1)
             costs[side] = np.minimum(costs[side], both.min(axis=1))

@@ -1,28 +1,28 @@
 """What the parts of a node would leave if it were cut once, or along two columns at once.
 
-Sums over the rows of a region tell its disagreement (room ``moments``), and sums add up: those of the
-cells that the classes of one column make, or of two, give the sums of both sides of every cut, and of
-the four parts of every pair of cuts. The cost grows with the rows, not with the number of cuts.
+Sums over the rows of a region tell its disagreement (room ``moments``), and sums over the parts of
+all cuts are cheap (`cells`). Sets of a question whose sums have the same form are worked on together.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-from functools import partial
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
-from scipy import sparse
 
-from granite_xai.base.typing import Elementwise, FloatArray, IntArray
+from granite_xai.base.typing import BoolArray, Elementwise, FloatArray, IntArray
 from granite_xai.compute import in_threads, resolve_jobs
 from granite_xai.disagreement.disagreement import ResolvedQuestion
 from granite_xai.engine.splits import Cut
-from granite_xai.moments.chance import chance_by_region, swapped_moments
+from granite_xai.moments.chance import chance_by_region
 from granite_xai.moments.statistics import FullAgainstPure, Statistics
+from granite_xai.search.cells import CellLayout, CellMembership
 from granite_xai.search.problem import Problem
 
-CACHED = 2**15  # sums that are worked on together, few enough for the cache
+BLOCK_WIDTH = 640  # products of the sets that are worked on together, at most
+PARTS_AT_ONCE = 700  # parts that are worked on together: with their sums few enough for the cache
 NODES_KEPT = 4  # tables of nodes that are kept for the next question about the same rows
 NEGLIGIBLE = 1e-3  # share of all squared gaps between two rows below which a set decides nothing
 
@@ -32,55 +32,179 @@ class SetShare:
     """One set of one question: its statistics, the loss of its gap, and its factor in the objective."""
 
     statistics: Statistics
-    loss: Elementwise | None  # of the gap of a region; None: the statistics give a mean squared gap
+    loss: Elementwise
     factor: float
     question: int  # number of the question
 
     def take(self, rows: IntArray) -> SetShare:
         """Only some of the rows."""
-        return SetShare(self.statistics.take(rows), self.loss, self.factor, self.question)
-
-    def disagreement(self, sums: FloatArray) -> FloatArray:
-        """Its weighted disagreement in regions, from their sums (..., n_bins, n_products)."""
-        found = self.statistics.gap_or_loss(sums)
-        return self.factor * (found if self.loss is None else self.loss(found))
+        return replace(self, statistics=self.statistics.take(rows))
 
 
 @dataclass(frozen=True, eq=False)
-class CellLayout:
-    """The cells that one cut, or two, make of the rows of a node."""
+class SetStack:
+    """Sets of one question whose sums have the same form, side by side.
 
-    cuts: tuple[Cut, ...]
+    Parameters
+    ----------
+    form : SetShare
+        One of them; of its statistics only the kind, the rank and the number of bins are read.
+    n_sets : int
+    n_products : int
+        Of each set.
+    n_bins : int
+        A set with bins stands alone.
+    """
+
+    form: SetShare
+    n_sets: int
+    n_products: int
+    n_bins: int
 
     @property
-    def shape(self) -> tuple[int, ...]:
-        """Classes of each cut."""
-        return tuple(cut.left.shape[1] for cut in self.cuts)
+    def width(self) -> int:
+        """Numbers of a row that are summed up."""
+        return self.n_sets * self.n_products
 
-    def cells(self) -> IntArray:
-        """Cell of each row."""
-        return np.ravel_multi_index(tuple(cut.classes for cut in self.cuts), self.shape)
+    def pair_gaps(self, sums: FloatArray) -> FloatArray:
+        """Of each set its factor times the mean square of gaps between two rows, from sums (width,).
 
-    def parts(self, by_cell: FloatArray) -> FloatArray:
-        """Sums of the parts that every cut, or pair of cuts, makes, from those of the cells.
-
-        From (cells, n) to (2, k, 1, n) for one cut: left, right; to (4, k, l, n) for two: left and
-        left, left and right, right and left, right and right.
+        These limit what the set shows in any part. The disagreement of the node itself does not:
+        gaps may cancel there, and not in its parts. Infinite: the question has no such gaps.
         """
-        width = by_cell.shape[-1]
-        left_of_first = self.cuts[0].left.astype(np.float64)  # (k, classes)
-        everything = by_cell.sum(axis=0)
-        if len(self.cuts) == 1:
-            left = left_of_first @ by_cell
-            return np.stack([left, everything - left])[:, :, None, :]
-        first_classes, second_classes = self.shape
-        left_of_second = self.cuts[1].left.astype(np.float64)  # (l, classes)
-        by_second = left_of_first @ by_cell.reshape(first_classes, second_classes * width)
-        by_second = by_second.reshape(-1, second_classes, width)
-        both = left_of_second @ by_second  # (k, l, n)
-        first = by_second.sum(axis=1)[:, None, :]
-        second = left_of_second @ by_cell.reshape(first_classes, second_classes, width).sum(axis=0)
-        return np.stack([both, first - both, second - both, everything - first - second + both])
+        statistics = self.form.statistics
+        if not isinstance(statistics, FullAgainstPure):
+            return np.full(self.n_sets, np.inf)
+        by_set = sums.reshape(self.n_sets, self.n_products).T[:, None]  # (n_products, 1, n_sets)
+        return self.form.factor * statistics.mean_squared_pair_gap(by_set)
+
+    def leaves(self, sums: FloatArray, counts: FloatArray, corrected: bool) -> FloatArray:
+        """What the sets leave together in parts of a node.
+
+        Parameters
+        ----------
+        sums : array of shape (n_bins * width, n_parts)
+        counts : array of shape (n_parts,)
+            Rows of each part.
+        corrected : bool
+            Whether what sampling noise adds is taken off.
+        """
+        statistics = self.form.statistics
+        by_product = sums.reshape(self.n_sets * self.n_bins, self.n_products, len(counts))
+        by_product = np.moveaxis(by_product, 1, 0)
+        if statistics.bins is None:
+            by_product = by_product[:, None]  # (n_products, 1, n_sets, n_parts)
+        disagreement = statistics.disagreement(by_product, self.form.loss)
+        if corrected and isinstance(statistics, FullAgainstPure):
+            disagreement = disagreement - chance_by_region(statistics, by_product, counts)
+        if statistics.bins is None:
+            disagreement = disagreement.sum(axis=0)
+        return np.asarray(self.form.factor * disagreement)
+
+
+@dataclass(frozen=True, eq=False)
+class ProductBlock:
+    """What is summed up of each row for some stacks: few enough numbers that sums stay in the cache.
+
+    Parameters
+    ----------
+    stacks : tuple of SetStack
+    products : array of shape (n_rows, width)
+        The products of all stacks side by side.
+    bins : array of shape (n_rows,), optional
+        Bin of each row; a block with bins holds one set.
+    """
+
+    stacks: tuple[SetStack, ...]
+    products: FloatArray
+    bins: IntArray | None
+
+    def take(self, rows: IntArray) -> ProductBlock:
+        """Only some of the rows."""
+        bins = None if self.bins is None else self.bins[rows]
+        return replace(self, products=self.products[rows], bins=bins)
+
+    def pair_gaps(self) -> list[FloatArray]:
+        """Mean squares of the gaps between two rows: for each stack one number a set."""
+        sums = self.products.sum(axis=0)
+        ends = np.cumsum([stack.width for stack in self.stacks])
+        return [
+            stack.pair_gaps(of_stack)
+            for stack, of_stack in zip(self.stacks, np.split(sums, ends[:-1]), strict=True)
+        ]
+
+    def only(self, kept: Sequence[BoolArray]) -> ProductBlock | None:
+        """Only some of the sets, given for each stack; None: none of them."""
+        if all(of_stack.all() for of_stack in kept):
+            return self
+        stacks = []
+        columns = []
+        for stack, of_stack in zip(self.stacks, kept, strict=True):
+            columns.append(np.repeat(of_stack, stack.n_products))
+            if of_stack.any():
+                stacks.append(replace(stack, n_sets=int(np.count_nonzero(of_stack))))
+        if not stacks:
+            return None
+        products = self.products[:, np.concatenate(columns)]
+        return replace(self, stacks=tuple(stacks), products=products)
+
+    def leaves(
+        self, membership: CellMembership, is_enough: BoolArray, counts: FloatArray, corrected: bool
+    ) -> Iterator[tuple[int, FloatArray]]:
+        """For each stack the number of its question, and what its sets leave in parts.
+
+        Parameters
+        ----------
+        membership : CellMembership
+        is_enough : array of shape (n_parts,)
+            Parts that are looked at.
+        counts : array of shape (n_looked_at,)
+            Their rows.
+        corrected : bool
+            Whether what sampling noise adds is taken off.
+        """
+        sums = membership.sums(self.products, self.bins, self.stacks[0].n_bins)
+        if not is_enough.all():
+            sums = sums[is_enough]
+        sums = np.ascontiguousarray(sums.T)  # parts last: numbers of a kind lie side by side
+        start = 0
+        for stack in self.stacks:
+            end = start + stack.n_bins * stack.width
+            yield stack.form.question, stack.leaves(sums[start:end], counts, corrected)
+            start = end
+
+
+def product_blocks(sets: Sequence[SetShare]) -> list[ProductBlock]:
+    """Sets by question and form, few enough in each block."""
+    groups: dict[object, list[SetShare]] = {}
+    for number, each in enumerate(sets):
+        statistics = each.statistics
+        form = (type(statistics), statistics.rank, each.question)
+        alone = number if statistics.bins is not None else None
+        groups.setdefault((form, alone), []).append(each)
+    blocks = []
+    stacks: list[SetStack] = []
+    products: list[FloatArray] = []
+    for group in groups.values():
+        form = group[0]
+        of_group = [each.statistics.products() for each in group]
+        n_products = of_group[0].shape[1]
+        most = max(1, BLOCK_WIDTH // n_products)
+        for start in range(0, len(group), most):
+            some = of_group[start : start + most]
+            stack = SetStack(form, len(some), n_products, form.statistics.n_bins)
+            if form.statistics.bins is not None:
+                blocks.append(ProductBlock((stack,), some[0], form.statistics.bins))
+                continue
+            if stacks and sum(one.width for one in stacks) + stack.width > BLOCK_WIDTH:
+                blocks.append(ProductBlock(tuple(stacks), np.hstack(products), None))
+                stacks = []
+                products = []
+            stacks.append(stack)
+            products.extend(some)
+    if stacks:
+        blocks.append(ProductBlock(tuple(stacks), np.hstack(products), None))
+    return blocks
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,13 +222,11 @@ class RegionTables:
     min_samples : int
         Rows of a region, at least; smaller parts are infinitely bad.
     n_jobs : int, optional
-        Threads, over the sets.
+        Threads, over the parts.
     corrected : bool
         Whether what sampling noise adds is taken off.
     all_directions : bool
         Whether the sets have all directions of their interactions, so that tables are exact.
-    recent : dict
-        Tables of the nodes that were asked for last, by their rows.
     """
 
     sets: tuple[SetShare, ...]
@@ -114,184 +236,156 @@ class RegionTables:
     n_jobs: int | None = None
     corrected: bool = False
     all_directions: bool = True
-    recent: dict[bytes, NodeTables] = field(default_factory=dict)
+    _recent: dict[bytes, NodeTables] = field(default_factory=dict, init=False, repr=False)
+
+    @cached_property
+    def blocks(self) -> list[ProductBlock]:
+        """What is summed up, on all rows."""
+        return product_blocks(self.sets)
+
+    @property
+    def weights(self) -> FloatArray:
+        """Weights of all rows."""
+        return self.sets[0].statistics.weights
+
+    def for_every(self, step: int) -> RegionTables:
+        """The same for nodes of which only every so manieth row is read."""
+        thinner = replace(
+            self,
+            min_samples=max(1, self.min_samples // step),
+            total_mass=self.total_mass / step,
+        )
+        vars(thinner)["blocks"] = self.blocks
+        return thinner
 
     def of_node(self, rows: IntArray) -> NodeTables:
         """The tables of the rows of a node; sets that show next to nothing in any part are left out."""
         key = rows.tobytes()
-        if key not in self.recent:
-            sets = [each.take(rows) for each in self.sets]
-            sizes = np.array([_squared_pair_gaps(each) for each in sets])
-            total = sizes[np.isfinite(sizes)].sum()
-            chosen = sizes > NEGLIGIBLE * total
-            kept = tuple(
-                NodeSet(each, each.statistics.products())
-                for each, counts in zip(sets, chosen, strict=True)
-                if counts
-            )
-            while len(self.recent) >= NODES_KEPT:
-                del self.recent[next(iter(self.recent))]
-            self.recent[key] = NodeTables(self, kept, len(rows))
-        return self.recent[key]
+        if key not in self._recent:
+            while len(self._recent) >= NODES_KEPT:
+                del self._recent[next(iter(self._recent))]
+            self._recent[key] = self._new_tables(rows)
+        return self._recent[key]
 
-
-@dataclass(frozen=True, eq=False)
-class NodeSet:
-    """One set in the rows of a node.
-
-    Parameters
-    ----------
-    share : SetShare
-        Of these rows.
-    products : array of shape (n_rows, n_products)
-        What is summed up.
-    """
-
-    share: SetShare
-    products: FloatArray
-
-
-def _squared_pair_gaps(each: SetShare) -> float:
-    """Mean square of the gaps of one row against another; infinite: the question has no such gaps.
-
-    The gap of a row in a part is a mean of its gaps against rows, so that these limit what any part
-    shows. The disagreement of the node itself does not: gaps may cancel there, and not in its parts.
-    With ``gap[n, m] = z[n]' K z[m]`` the mean square is ``trace(K S K S)``.
-    """
-    statistics = each.statistics
-    if not isinstance(statistics, FullAgainstPure):
-        return np.inf
-    vectors = statistics.vectors()
-    shares = statistics.weights / statistics.weights.sum()
-    moments = (vectors * shares[:, None]).T @ vectors
-    return each.factor * float(np.sum(swapped_moments(statistics) * moments))
+    def _new_tables(self, rows: IntArray) -> NodeTables:
+        if not self.sets:
+            return NodeTables(self, (), np.ones(len(rows)))
+        blocks = self.blocks
+        if len(rows) < len(self.weights):
+            blocks = [block.take(rows) for block in blocks]
+        pair_gaps = [block.pair_gaps() for block in blocks]
+        all_gaps = np.concatenate([of_stack for of_block in pair_gaps for of_stack in of_block])
+        least = NEGLIGIBLE * all_gaps[np.isfinite(all_gaps)].sum()
+        kept = []
+        for block, of_block in zip(blocks, pair_gaps, strict=True):
+            smaller = block.only([of_stack > least for of_stack in of_block])
+            if smaller is not None:
+                kept.append(smaller)
+        return NodeTables(self, tuple(kept), self.weights[rows])
 
 
 @dataclass(frozen=True, eq=False)
 class NodeTables:
-    """What the parts of one node leave, in shares of the disagreement on all rows."""
+    """What the parts of one node leave, in shares of the disagreement on all rows.
+
+    Parameters
+    ----------
+    settings : RegionTables
+    blocks : tuple of ProductBlock
+        Of the rows of the node.
+    weights : array of shape (n_rows,)
+    """
 
     settings: RegionTables
-    sets: tuple[NodeSet, ...]
-    n_rows: int
+    blocks: tuple[ProductBlock, ...]
+    weights: FloatArray
 
     def sides(self, cuts: Sequence[Cut]) -> list[FloatArray]:
-        """What both sides of the cuts of each column leave: (2, k) a column."""
-        tables = self._tables([CellLayout((cut,)) for cut in cuts])
-        return [table[:, :, 0] for table in tables]
+        """What both sides of the cuts of each column leave: (2, n_cuts) a column."""
+        return self._tables([CellLayout((cut,)) for cut in cuts])
 
     def quarters(self, pairs: Sequence[tuple[Cut, Cut]]) -> list[FloatArray]:
         """What the four parts of every pair of cuts leave: (4, k, l) for each pair of columns."""
         return self._tables([CellLayout(pair) for pair in pairs])
 
+    def divided_sides(self, requests: Sequence[tuple[Cut, Cut, int]]) -> list[FloatArray]:
+        """What one side of every upper cut leaves if it is divided by every lower cut.
+
+        Parameters
+        ----------
+        requests : sequence of tuples
+            Upper cuts, lower cuts, and the side of the upper ones that is divided.
+
+        Returns
+        -------
+        list of arrays of shape (n_upper, n_lower)
+        """
+        layouts = [CellLayout((upper, lower), side) for upper, lower, side in requests]
+        return [table.sum(axis=0) for table in self._tables(layouts)]
+
     def _tables(self, layouts: Sequence[CellLayout]) -> list[FloatArray]:
-        if not layouts:
-            return []
-        cells = [layout.cells() for layout in layouts]
-        sizes = [int(np.prod(layout.shape)) for layout in layouts]
-        ones = np.ones((self.n_rows, 1))
-        counts = [
-            layout.parts(by_cell)[..., 0]
-            for layout, by_cell in zip(layouts, sums_by_cell(ones, cells, sizes), strict=True)
-        ]
-        leaves = partial(self._set_tables, layouts, cells, sizes, counts)
-        by_set = in_threads(leaves, self.sets, resolve_jobs(self.settings.n_jobs))
+        groups = list(_cache_sized(layouts))
+        by_group = in_threads(self._leaves, groups, resolve_jobs(self.settings.n_jobs))
         tables = []
-        for number, count in enumerate(counts):
-            total = np.zeros(count.shape)
-            for of_question in self._by_question([leaves[number] for leaves in by_set]):
-                total = total + of_question
-            tables.append(np.where(count < self.settings.min_samples, np.inf, total))
+        for group, leaves in zip(groups, by_group, strict=True):
+            start = 0
+            for layout in group:
+                tables.append(layout.table(leaves[start : start + layout.n_parts]))
+                start += layout.n_parts
         return tables
 
-    def _by_question(self, by_set: Sequence[FloatArray]) -> list[FloatArray]:
-        """What each question leaves, from what its sets leave; corrected for noise never less than 0."""
-        sums: dict[int, FloatArray] = {}
-        for each, leaves in zip(self.sets, by_set, strict=True):
-            question = each.share.question
-            sums[question] = sums.get(question, 0.0) + leaves
-        if self.settings.corrected:
-            return [np.maximum(leaves, 0.0) for leaves in sums.values()]
-        return list(sums.values())
-
-    def _set_tables(
-        self,
-        layouts: Sequence[CellLayout],
-        cells: Sequence[IntArray],
-        sizes: Sequence[int],
-        counts: Sequence[FloatArray],
-        each: NodeSet,
-    ) -> list[FloatArray]:
-        """What one set leaves in all parts of all layouts."""
-        statistics = each.share.statistics
-        n_bins = statistics.n_bins
-        binned = list(cells)
-        if n_bins > 1:
-            binned = [place * n_bins + statistics.bin_numbers for place in cells]
-        by_layout = sums_by_cell(each.products, binned, [size * n_bins for size in sizes])
-        found: list[FloatArray] = []
-        waiting: list[FloatArray] = []
-        size = 0
-        for number, (layout, by_cell) in enumerate(zip(layouts, by_layout, strict=True)):
-            waiting.append(layout.parts(by_cell.reshape(by_cell.shape[0] // n_bins, -1)))
-            size += waiting[-1].size
-            # Small parts go together, few enough for the cache.
-            if size >= CACHED or number == len(layouts) - 1:
-                found += self._leaves(each, waiting, counts[len(found) :])
-                waiting = []
-                size = 0
-        return found
-
-    def _leaves(
-        self, each: NodeSet, parts: Sequence[FloatArray], counts: Sequence[FloatArray]
-    ) -> list[FloatArray]:
-        """What one set leaves in the parts of some layouts, from their sums."""
-        statistics = each.share.statistics
-        n_products = each.products.shape[1]
-        sums = np.concatenate([own.reshape(-1, statistics.n_bins, n_products) for own in parts])
-        leaves = each.share.disagreement(sums)
-        counts = counts[: len(parts)]
-        if self.settings.corrected and isinstance(statistics, FullAgainstPure):
-            rows_of_parts = np.concatenate([count.reshape(-1) for count in counts])
-            leaves = leaves - each.share.factor * chance_by_region(statistics, sums, rows_of_parts)
-        if self.settings.by_mass:
-            leaves = leaves * sums[..., -1].sum(axis=-1) / self.settings.total_mass
-        ends = np.cumsum([count.size for count in counts])[:-1]
-        by_layout = np.split(leaves, ends)
-        return [own.reshape(count.shape) for own, count in zip(by_layout, counts, strict=True)]
+    def _leaves(self, layouts: Sequence[CellLayout]) -> FloatArray:
+        """What all parts of some layouts leave; infinite where they have too few rows."""
+        settings = self.settings
+        membership = CellMembership(layouts)
+        ones_and_weights = np.column_stack([np.ones(len(self.weights)), self.weights])
+        counts, mass = membership.sums(ones_and_weights).T
+        is_enough = counts >= settings.min_samples
+        by_question: dict[int, FloatArray] = {}
+        enough_counts = counts[is_enough]
+        for block in self.blocks:
+            by_stack = block.leaves(membership, is_enough, enough_counts, settings.corrected)
+            for question, leaves in by_stack:
+                by_question[question] = by_question.get(question, 0.0) + leaves
+        total = np.zeros(len(enough_counts))
+        for leaves in by_question.values():
+            # Corrected for noise a question leaves never less than nothing.
+            total += np.maximum(leaves, 0.0) if settings.corrected else leaves
+        if settings.by_mass:
+            total *= mass[is_enough] / settings.total_mass
+        every_part = np.full(len(counts), np.inf)
+        every_part[is_enough] = total
+        return every_part
 
 
-def sums_by_cell(
-    products: FloatArray, cells: Sequence[IntArray], sizes: Sequence[int]
-) -> list[FloatArray]:
-    """Sums of rows over cells, for several ways to put the rows into cells at once.
-
-    Parameters
-    ----------
-    products : array of shape (n_rows, n_products)
-    cells : sequence of arrays of shape (n_rows,)
-        Cell of each row, for each way.
-    sizes : sequence of int
-        Number of cells of each way.
-    """
-    n_rows = len(products)
-    starts = np.concatenate([[0], np.cumsum(sizes)])
-    places = np.stack([own + start for own, start in zip(cells, starts, strict=False)], axis=1)
-    membership = sparse.csc_matrix(
-        (
-            np.ones(places.size),
-            places.reshape(-1),
-            np.arange(n_rows + 1) * len(cells),
-        ),
-        shape=(int(starts[-1]), n_rows),
-    )
-    return np.split(np.asarray(membership @ products), starts[1:-1])
+def _cache_sized(layouts: Sequence[CellLayout]) -> Iterator[list[CellLayout]]:
+    """Neighbouring layouts that are worked on together."""
+    group: list[CellLayout] = []
+    n_parts = 0
+    for layout in layouts:
+        if group and n_parts + layout.n_parts > PARTS_AT_ONCE:
+            yield group
+            group = []
+            n_parts = 0
+        group.append(layout)
+        n_parts += layout.n_parts
+    if group:
+        yield group
 
 
 def region_tables(
     problem: Problem, min_samples: int, corrected: bool = False
 ) -> RegionTables | None:
-    """The tables of a problem; None where a question that counts does not follow from sums."""
+    """The tables of a problem; None where a question that counts does not follow from sums.
+
+    Parameters
+    ----------
+    problem : Problem
+    min_samples : int
+        Rows of a region, at least.
+    corrected : bool
+        Whether what sampling noise adds is taken off.
+    """
     if len(problem.statistics) != len(problem.shares.comparisons):
         return None  # measures of a partitioner of its own
     sets: list[SetShare] = []
@@ -306,9 +400,8 @@ def region_tables(
             continue
         if statistics is None or not isinstance(question, ResolvedQuestion):
             return None
-        loss = None if question.first.behavior.per_row else question.loss
         for own in statistics:
-            sets.append(SetShare(own.shortened(), loss, factor, number))
+            sets.append(SetShare(own.shortened(), question.loss, factor, number))
             all_directions &= own.rank == own.factors.search_rank
     return RegionTables(
         sets=tuple(sets),
