@@ -179,9 +179,9 @@ def product_blocks(sets: Sequence[SetShare]) -> list[ProductBlock]:
     groups: dict[object, list[SetShare]] = {}
     for number, each in enumerate(sets):
         statistics = each.statistics
-        form = (type(statistics), statistics.rank, each.question)
         alone = number if statistics.bins is not None else None
-        groups.setdefault((form, alone), []).append(each)
+        key = (type(statistics), statistics.rank, each.question, alone)
+        groups.setdefault(key, []).append(each)
     blocks = []
     stacks: list[SetStack] = []
     products: list[FloatArray] = []
