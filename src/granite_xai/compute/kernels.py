@@ -272,6 +272,7 @@ def side_sums(
     left_2, total_2, scale_2, index_2, bins_2 = second
     c, count = inside.shape
     values = np.empty(count)
+    summands = np.empty(count)
     one_weight = np.empty(count)
     sums_left = out[0, 0]
     sums_right = out[0, 1]
@@ -303,25 +304,24 @@ def side_sums(
                 on_left = left_sum[k] * left_scale[k]
                 on_right = (whole_sum - left_sum[k]) * right_scale[k]
                 mean = on_left if is_left[k] else on_right
-                if mode == 3:  # mean square minus squared mean
-                    values[k] = max(values[k] - mean * mean, 0.0)
-                else:
-                    values[k] += mean
+                spread = max(values[k] - mean * mean, 0.0)  # mean square minus squared mean
+                values[k] = spread if mode == 3 else values[k] + mean
         row_weights = weights[i]
         if len(row_weights) < count:
             one_weight[:] = row_weights[0]
             row_weights = one_weight
+        if mode == 0:
+            for k in range(count):
+                summands[k] = row_weights[k] * values[k] * values[k]
+        elif mode == 1:
+            for k in range(count):
+                summands[k] = row_weights[k] * abs(values[k])
+        else:
+            for k in range(count):
+                summands[k] = row_weights[k] * values[k]
         for k in range(count):
-            value = values[k]
-            weight = row_weights[k]
-            if mode == 0:
-                loss = weight * value * value
-            elif mode == 1:
-                loss = weight * abs(value)
-            else:
-                loss = weight * value
-            sums_left[k] += loss if is_left[k] else 0.0
-            sums_right[k] += 0.0 if is_left[k] else loss
+            sums_left[k] += summands[k] if is_left[k] else 0.0
+            sums_right[k] += 0.0 if is_left[k] else summands[k]
         if mode == 2:
             for k in range(count):
                 square = row_weights[k] * values[k] * values[k]
