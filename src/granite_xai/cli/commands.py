@@ -1,37 +1,101 @@
-"""The commands: demo, explain, frameworks compare; evaluate, apply, show; questions, explanations, frameworks."""
+"""The commands: each a function of the options that were read."""
 
 from __future__ import annotations
 
 import argparse
 import os
 from collections.abc import Iterable, Sequence
-from functools import partial
-from importlib.resources import files
-from itertools import chain, count
+from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pandas as pd
 
 import granite_xai as gx
 from granite_xai.base.text import aligned
 from granite_xai.base.wording import duration
-from granite_xai.cli import escaped, remark, remarks_instead_of_warnings, say, say_json
-from granite_xai.cli.files import (
-    Case,
-    check_outputs,
+from granite_xai.cli.models import load_model
+from granite_xai.cli.output import escaped, remark, remarks_instead_of_warnings, say, say_json
+from granite_xai.cli.outputs import check_outputs
+from granite_xai.cli.tables import (
+    Columns,
     features_and_target,
     hint_at_categories,
-    load_model,
-    opened,
     read_parts,
     read_table,
 )
+from granite_xai.cli.training import train, with_categories
 from granite_xai.compute.memory import bytes_text
 from granite_xai.disagreement.catalog import meaning
 from granite_xai.fitting.causes import cause
 
-_STORY = files("granite_xai.cli").joinpath("story.txt").read_text(encoding="utf-8").rstrip()
+STORY = """\
+HistGradientBoostingRegressor on the {data} data, {n_rows:,} rows and {n_columns} columns.
+Where do a row's own curves (ICE) and the average curves (PDP) tell the same story?
+
+{partition}
+
+disagreement_     {disagreement:<10.4g} mean squared gap between ICE and PDP over all rows
+remaining_        {remaining:<10.1%} of it is left inside the regions
+global_fidelity_  {global_fidelity:<10.1%} of the model's variance is explained by one curve per column
+fidelity_         {fidelity:<10.1%} by one curve per column and region"""
+"""What ``granite demo`` prints."""
+
+
+class Case(NamedTuple):
+    """A model, its rows, and others."""
+
+    model: Any
+    X: Any
+    y: Any
+    test: tuple[Any, Any] | None
+    weights: Any
+
+
+# Finding regions
+
+
+def demo(options: argparse.Namespace) -> None:
+    """Fit a model on known data, find its regions, print them."""
+    from sklearn.ensemble import HistGradientBoostingRegressor
+
+    check_outputs(options)
+    path = options.report or _default_report(options)
+    load = {"diabetes": gx.datasets.load_diabetes, "bike": gx.datasets.load_bike_sharing}
+    X, y = load[options.data]()
+    model = HistGradientBoostingRegressor(random_state=0).fit(X, y)
+    if path:
+        title = f"Where ICE and PDP agree on the {options.data} data"
+        report = gx.explain(model, X, y, question="ice-pdp", title=title)
+        report.html(path)
+        granite = report.granite
+    else:
+        granite = gx.Granite(model, "ice-pdp").fit(X, y)
+    facts = {
+        "data": options.data,
+        "n_rows": len(granite.diagnostics_["rows"]["search"]),
+        "n_columns": X.shape[1],
+        "question": "ice-pdp",
+        "disagreement": float(granite.disagreement_),
+        "remaining": float(granite.remaining_),
+        "fidelity": float(granite.fidelity_),
+        "global_fidelity": float(granite.global_fidelity_),
+    }
+    if options.json:
+        facts["estimate"] = granite.estimate_.facts()
+        facts["partition"] = granite.partition_.to_dict()
+        say_json(facts)
+    else:
+        say(STORY.format(partition=granite.partition_, **facts))
+    if path:
+        remark(f"The whole story, with figures: {path}")
+
+
+def _default_report(options: argparse.Namespace) -> str | None:
+    """The file that the demo writes unasked: nothing is replaced, and nothing goes with JSON."""
+    if options.json or Path("report.html").exists() or not os.access(".", os.W_OK):
+        return None
+    return "report.html"
 
 
 def explain(options: argparse.Namespace) -> None:
@@ -43,76 +107,243 @@ def explain(options: argparse.Namespace) -> None:
         model=options.model,
         predictor=options.predictor,
     )
-    case, settings = opened(options), _settings(options)
+    case = _open_case(options)
+    settings = _settings(options)
     with remarks_instead_of_warnings(options), hint_at_categories(case.X):
         if options.plan:
-            _plan(gx.Granite(case.model, options.question, **settings), case, options)
+            granite = gx.Granite(case.model, options.question, **settings)
+            _say_plan(granite.plan(case.X, case.y, case.weights), options)
             return
-        told: dict[str, Any] = {
-            "sample_weight": case.weights,
-            "test": case.test,
-            "title": options.title,
-        }
         report = gx.explain(
-            case.model, case.X, case.y, question=options.question, **told, **settings
+            case.model,
+            case.X,
+            case.y,
+            question=options.question,
+            sample_weight=case.weights,
+            test=case.test,
+            title=options.title,
+            **settings,
         )
     if options.save:
         gx.save(report.granite, options.save)
-    _say_report(report, options, options.save)
+    _say_report(report, options)
+    if options.save:
+        remark(f"Written: {options.save}")
 
 
-def _say_report(report: gx.Report, options: argparse.Namespace, also: str | None = None) -> None:
-    ways: dict[str, Any] = {"report": report.html, "markdown": report.markdown}
-    ways["figures"] = partial(report.figures, formats=("png", "svg"))
-    paths = {way: path for way in ways if (path := getattr(options, way, None))}
-    for way, path in paths.items():
-        ways[way](path)
-    say(report.json().rstrip("\n") if options.json else str(report))
-    for path in filter(None, (*paths.values(), also)):
-        remark(f"Written: {path}")
+def _open_case(options: argparse.Namespace) -> Case:
+    """Read the table, then load or fit the model."""
+    columns = features_and_target(read_table(options.data, options), options)
+    test = None
+    if options.test:
+        others = features_and_target(read_table(options.test), options)
+        test = (others.X, others.y)
+    if options.train_on:
+        return _train_case(columns, test, options.seed)
+    return Case(
+        model=load_model(options), X=columns.X, y=columns.y, test=test, weights=columns.weights
+    )
+
+
+def _train_case(columns: Columns, test: tuple[Any, Any] | None, seed: int) -> Case:
+    trained = train(columns.X, columns.y, seed)
+    if test is not None:
+        dtypes = trained.X.dtypes
+        categories = {name: dtype for name, dtype in dtypes.items() if str(dtype) == "category"}
+        test = (with_categories(test[0]).astype(categories), test[1])
+    weights = columns.weights
+    return Case(
+        model=trained.model,
+        X=trained.X,
+        y=trained.y,
+        test=trained.test if test is None else test,
+        weights=None if weights is None else weights.loc[trained.X.index],
+    )
 
 
 def _settings(options: argparse.Namespace) -> dict[str, Any]:
-    names = (
-        "features",
-        "split_features",
-        "response",
-        "missing",
-        "max_depth",
-        "min_samples_leaf",
-        "alpha",
-    )
-    output = options.output
-    output = int(output) if output is not None and output.lstrip("-").isdigit() else output
-    others = {"output": output, "n_jobs": options.jobs, "random_state": options.seed}
-    return {name: getattr(options, name) for name in names} | others | _limits(options)
+    """The options of `Granite`."""
+    return {
+        "features": options.features,
+        "split_features": options.split_features,
+        "response": options.response,
+        "missing": options.missing,
+        "max_depth": options.max_depth,
+        "min_samples_leaf": options.min_samples_leaf,
+        "alpha": options.alpha,
+        "output": _output(options.output),
+        "n_jobs": options.jobs,
+        "random_state": options.seed,
+        **_limits(options),
+    }
+
+
+def _output(text: str | None) -> str | int | None:
+    """The name of a class, or the number of an output."""
+    is_number = text is not None and text.lstrip("-").isdigit()
+    return int(text) if text is not None and is_number else text
 
 
 def _limits(options: argparse.Namespace) -> dict[str, Any]:
-    """Rows to draw, where 0 was the word for all, and the rest of what it may cost."""
-    names = ("max_seconds", "max_evaluations", "batch_size")
-    limits = {name: getattr(options, name) for name in names} | {
-        "memory_limit": options.memory * 2**20
-    }
-    grid = None if options.max_grid == "exact" else options.max_grid
-    samples = None if options.max_samples in ("all", 0) else options.max_samples
-    return {"max_samples": samples, "resources": gx.Resources(max_grid=grid, **limits)}
-
-
-def _plan(granite: gx.Granite, case: Case, options: argparse.Namespace) -> None:
-    found = granite.plan(case.X, case.y, case.weights)
-    if options.json:
-        say_json(found)
-        return
-    values = ", ".join(f"{name} {count:,}" for name, count in found["values"].items())
-    say(
-        f"{found['rows']:,} rows search and {found['held_out']:,} are held out, of {found['available']:,} rows "
-        f"with {found['columns']:,} columns.\n"
-        f"{found['model_rows']:,} rows are sent to the model, {found['pilot_rows']:,} of them by the pilot: about "
-        f"{duration(found['seconds'])} of its time. Predictions take {bytes_text(found['bytes'])}."
+    """Rows to draw (0 means all of them, too), and the rest of what it may cost."""
+    resources = gx.Resources(
+        max_grid=None if options.max_grid == "exact" else options.max_grid,
+        max_seconds=options.max_seconds,
+        max_evaluations=options.max_evaluations,
+        batch_size=options.batch_size,
+        memory_limit=options.memory * 2**20,
     )
+    max_samples = None if options.max_samples in ("all", 0) else options.max_samples
+    return {"max_samples": max_samples, "resources": resources}
+
+
+def _say_plan(plan: dict[str, Any], options: argparse.Namespace) -> None:
+    if options.json:
+        say_json(plan)
+        return
+    say(
+        f"{plan['rows']:,} rows search and {plan['held_out']:,} are held out, "
+        f"of {plan['available']:,} rows with {plan['columns']:,} columns.\n"
+        f"{plan['model_rows']:,} rows are sent to the model, "
+        f"{plan['pilot_rows']:,} of them by the pilot: "
+        f"about {duration(plan['seconds'])} of its time. "
+        f"Predictions take {bytes_text(plan['bytes'])}."
+    )
+    values = ", ".join(f"{name} {count:,}" for name, count in plan["values"].items())
     if values:
         say(escaped(f"Values of each column: {values}."))
+
+
+def _say_report(report: gx.Report, options: argparse.Namespace) -> None:
+    """Write what the options ask for, print the story, and say what was written."""
+    page = options.report
+    markdown = getattr(options, "markdown", None)
+    figures = getattr(options, "figures", None)
+    if page:
+        report.html(page)
+    if markdown:
+        report.markdown(markdown)
+    if figures:
+        report.figures(figures, formats=("png", "svg"))
+    say(report.json().rstrip("\n") if options.json else str(report))
+    for path in (page, markdown, figures):
+        if path:
+            remark(f"Written: {path}")
+
+
+# With saved regions
+
+
+class FitAndRows(NamedTuple):
+    """A saved fit with its model, and other rows with their target and weights."""
+
+    granite: gx.Granite
+    X: Any  # with columns that are no features of the fit
+    y: Any
+    weights: Any
+
+    @property
+    def features(self) -> Any:
+        """The rows as the fit takes them."""
+        return _features_of_fit(self.granite, self.X)
+
+
+def _load(path: str, model: Any = None) -> Any:
+    try:
+        return gx.load(path, model=model)
+    except OSError as error:
+        message = f"{path} cannot be read ({error.strerror or error})."
+        raise gx.FormatError(message, code="F04", argument="saved") from error
+
+
+def _fit_and_rows(options: argparse.Namespace) -> FitAndRows:
+    draws_rows = hasattr(options, "max_samples")
+    table = read_table(options.data, options if draws_rows else None)
+    columns = features_and_target(table, options)
+    model = load_model(options)
+    with hint_at_categories(columns.X):
+        granite = _load(options.saved, model)
+    if not isinstance(granite, gx.Granite):
+        raise gx.FormatError(
+            f"{options.saved} holds a {type(granite).__name__}, which is no fit.",
+            code="F04",
+            argument="saved",
+            hint="Save with granite explain --save.",
+        )
+    return FitAndRows(granite=granite, X=columns.X, y=columns.y, weights=columns.weights)
+
+
+def _features_of_fit(granite: gx.Granite, X: Any) -> Any:
+    """The columns of the fit, where the table has them all; others are no features."""
+    names = list(getattr(granite, "feature_names_in_", []))
+    return X[names] if names and set(names) <= set(X) else X
+
+
+def evaluate(options: argparse.Namespace) -> None:
+    """Disagreement on other rows, with and without the saved regions."""
+    fit = _fit_and_rows(options)
+    with remarks_instead_of_warnings(options), hint_at_categories(fit.X):
+        evaluation = fit.granite.evaluate(fit.features, fit.y, fit.weights, **_limits(options))
+    if options.json:
+        say_json(_evaluation_facts(evaluation))
+        return
+    if evaluation.estimate is not None:
+        say(str(evaluation.estimate))
+    say(
+        f"Disagreement on {sum(evaluation.counts):,} rows: "
+        f"{evaluation.global_disagreement:.4g} without regions, "
+        f"{evaluation.disagreement:.4g} with them; {evaluation.remaining:.1%} is left.\n"
+    )
+    table = evaluation.frame()
+    say(escaped(table.to_string(index=False, float_format="{:.4g}".format, na_rep="–")))
+
+
+def _evaluation_facts(evaluation: Any) -> dict[str, Any]:
+    estimate = evaluation.estimate
+    lines = evaluation.frame().to_dict(orient="records")
+    return {
+        "remaining": _null_if_nan(evaluation.remaining),
+        "disagreement": _null_if_nan(evaluation.disagreement),
+        "global_disagreement": _null_if_nan(evaluation.global_disagreement),
+        "estimate": None if estimate is None else estimate.facts(),
+        "regions": [{name: _null_if_nan(value) for name, value in line.items()} for line in lines],
+    }
+
+
+def _null_if_nan(value: Any) -> Any:
+    return None if value != value else value
+
+
+def row(options: argparse.Namespace) -> None:
+    """Rows one by one: one of them in full, several as a table."""
+    fit = _fit_and_rows(options)
+    positions = _positions_of_rows(fit.X, options)
+    with remarks_instead_of_warnings(options), hint_at_categories(fit.X):
+        features = fit.features
+        explained = [fit.granite.explain_row(features.iloc[[position]]) for position in positions]
+    if len(explained) == 1 and not options.json:
+        say(str(explained[0]))
+    else:
+        _say_frame(pd.concat([one.frame() for one in explained]), options.json)
+
+
+def _positions_of_rows(X: Any, options: argparse.Namespace) -> list[int]:
+    """The rows that ``--row`` or ``--key`` names."""
+    if options.key:
+        column, _, value = options.key.partition("=")
+        if column not in X:
+            message = f"the table has no column {column!r}."
+            raise gx.InputError(message, code="P04", argument="key", columns=[column])
+        cells = X[column].astype(str)
+        positions = [position for position, cell in enumerate(cells) if cell == value]
+        named = f"--key {options.key}"
+    else:
+        positions = options.row
+        named = f"--row {' '.join(map(str, positions))}"
+    if not positions or not all(0 <= position < len(X) for position in positions):
+        message = f"{named}: no such row among {len(X):,}."
+        raise gx.InputError(message, code="P04", argument="row")
+    return positions
 
 
 def compare(options: argparse.Namespace) -> None:
@@ -124,232 +355,104 @@ def compare(options: argparse.Namespace) -> None:
         model=options.model,
         saved=options.saved,
     )
-    granite, X, y, _ = _fit_and_rows(options)
-    models: dict[str, Any] = {"first": granite}
-    tables: Any = _fitting_columns(granite, X)
+    fit = _fit_and_rows(options)
+    models: dict[str, Any] = {"first": fit.granite}
     if options.other_data:
-        there = features_and_target(read_table(options.other_data), options)
-        tables = {
-            options.data: (tables, y),
-            options.other_data: (_fitting_columns(granite, there[0]), there[1]),
+        other = features_and_target(read_table(options.other_data), options)
+        X: Any = {
+            options.data: (fit.features, fit.y),
+            options.other_data: (_features_of_fit(fit.granite, other.X), other.y),
         }
+        y = None
     else:
-        named = {"model": options.other_model, "predictor": options.other_predictor}
-        models["second"] = load_model(argparse.Namespace(**{**vars(options), **named}))
+        models["second"] = _load_other_model(options)
+        X = fit.features
+        y = fit.y
     with remarks_instead_of_warnings(options):
-        found = gx.compare(
-            models,
-            tables,
-            None if options.other_data else y,
-            max_samples=options.max_samples or None,
-        )
+        comparison = gx.compare(models, X, y, max_samples=options.max_samples or None)
     if options.report:
-        found.html(options.report)
+        comparison.html(options.report)
         remark(f"Written: {options.report}")
-    _say_frame(found.frame(), True) if options.json else say(str(found))
-
-
-def compare_frameworks(options: argparse.Namespace) -> None:
-    """Fit every framework and measure its regions on other rows."""
-    case = opened(options)
-    X, y, test = case.X, case.y, case.test
-    if test is None:
-        held_out = [i % 4 == 3 for i in range(len(X))]
-        kept = [not held for held in held_out]
-        (X, y), test = ((X[rows], None if y is None else y[rows]) for rows in (kept, held_out))
-    settings = {
-        k: v
-        for k, v in _settings(options).items()
-        if k not in ("features", "split_features", "random_state")
-    }
-    with remarks_instead_of_warnings(options), hint_at_categories(X):
-        asked = {
-            "questions": (options.question,),
-            "frameworks": options.frameworks,
-            "random_state": options.seed,
-        }
-        found = gx.frameworks.compare(case.model, X, y, test=test, **asked, **settings)
     if options.json:
-        say(found.to_json(orient="records", force_ascii=False))
+        _say_frame(comparison.frame(), as_json=True)
     else:
-        say(found.drop(columns="rules").to_string(index=False, float_format="{:.3f}".format))
+        say(str(comparison))
 
 
-def demo(options: argparse.Namespace) -> None:
-    """Fit a model on known data, find its regions, print them."""
-    from sklearn.ensemble import HistGradientBoostingRegressor
-
-    there = (
-        Path("report.html").exists() or options.json or not os.access(".", os.W_OK)
-    )  # nothing unasked
-    path = options.report or (None if there else "report.html")
-    check_outputs(options)
-    X, y = (
-        gx.datasets.load_diabetes()
-        if options.data == "diabetes"
-        else gx.datasets.load_bike_sharing()
-    )
-    model = HistGradientBoostingRegressor(random_state=0).fit(X, y)
-    if path:
-        title = f"Where ICE and PDP agree on the {options.data} data"
-        report = gx.explain(model, X, y, question="ice-pdp", title=title)
-        report.html(path)
-        granite = report.granite
-    else:
-        granite = gx.Granite(model, "ice-pdp").fit(X, y)
-    rows = len(granite.diagnostics_["rows"]["search"])
-    facts: dict[str, Any] = {
-        "data": options.data,
-        "n_rows": rows,
-        "n_columns": X.shape[1],
-        "question": "ice-pdp",
-    }
-    for name in ("disagreement", "remaining", "fidelity", "global_fidelity"):
-        facts[name] = float(getattr(granite, f"{name}_"))
-    if options.json:
-        say_json(
-            facts
-            | {"estimate": granite.estimate_.facts(), "partition": granite.partition_.to_dict()}
-        )
-    else:
-        say(_STORY.format(partition=granite.partition_, **facts))
-    if path:
-        remark(f"The whole story, with figures: {path}")
-
-
-def _loaded(path: str, model: Any = None) -> Any:
-    try:
-        return gx.load(path, model=model)
-    except OSError as error:
-        message = f"{path} cannot be read ({error.strerror or error})."
-        raise gx.FormatError(message, code="F04", argument="saved") from error
-
-
-def _fit_and_rows(options: argparse.Namespace) -> tuple[gx.Granite, Any, Any, Any]:
-    """A saved fit with its model, and other rows with their target and weights."""
-    sampled = options if hasattr(options, "max_samples") else None
-    X, y, weights = features_and_target(read_table(options.data, sampled), options)
-    model = load_model(options)
-    with hint_at_categories(X):
-        granite = _loaded(options.saved, model)
-    if not isinstance(granite, gx.Granite):
-        message = f"{options.saved} holds a {type(granite).__name__}, which is no fit."
-        raise gx.FormatError(
-            message, code="F04", argument="saved", hint="Save with granite explain --save."
-        )
-    return granite, X, y, weights
-
-
-def row(options: argparse.Namespace) -> None:
-    """Rows one by one: one of them in full, several as a table."""
-    granite, X, *_ = _fit_and_rows(options)
-    column, _, wanted = (options.key or "").partition("=")
-    if options.key and column not in X:
-        raise gx.InputError(
-            f"the table has no column {column!r}.", code="P04", argument="key", columns=[column]
-        )
-    chosen = (
-        [i for i, cell in enumerate(X[column].astype(str)) if cell == wanted]
-        if options.key
-        else options.row
-    )
-    if not chosen or not all(0 <= i < len(X) for i in chosen):
-        asked = f"--key {options.key}" if options.key else f"--row {' '.join(map(str, chosen))}"
-        raise gx.InputError(f"{asked}: no such row among {len(X):,}.", code="P04", argument="row")
-    with remarks_instead_of_warnings(options), hint_at_categories(X):
-        found = [granite.explain_row(_fitting_columns(granite, X).iloc[[i]]) for i in chosen]
-    if len(found) == 1 and not options.json:
-        say(str(found[0]))
-    else:
-        _say_frame(pd.concat([each.frame() for each in found]), options.json)
-
-
-def evaluate(options: argparse.Namespace) -> None:
-    """Disagreement on other rows, with and without the saved regions."""
-    granite, X, y, weights = _fit_and_rows(options)
-    with remarks_instead_of_warnings(options), hint_at_categories(X):
-        found = granite.evaluate(_fitting_columns(granite, X), y, weights, **_limits(options))
-    if options.json:
-        lines = found.frame().to_dict(orient="records")
-        facts = {
-            name: getattr(found, name)
-            for name in ("remaining", "disagreement", "global_disagreement")
-        }
-        facts = {name: value if value == value else None for name, value in facts.items()}
-        facts["estimate"] = None if found.estimate is None else found.estimate.facts()
-        say_json(
-            {
-                **facts,
-                "regions": [{k: v if v == v else None for k, v in line.items()} for line in lines],
-            }
-        )
-        return
-    say(
-        (f"{found.estimate}\n" if found.estimate is not None else "")
-        + f"Disagreement on {sum(found.counts):,} rows: {found.global_disagreement:.4g} without regions, "
-        f"{found.disagreement:.4g} with them; {found.remaining:.1%} is left.\n\n"
-        + escaped(found.frame().to_string(index=False, float_format="{:.4g}".format, na_rep="–"))
-    )
-
-
-def _fitting_columns(granite: gx.Granite, X: Any) -> Any:
-    """The columns of the fit, where the table has them all; others are no features."""
-    names = list(getattr(granite, "feature_names_in_", []))
-    return X[names] if names and set(names) <= set(X) else X
+def _load_other_model(options: argparse.Namespace) -> Any:
+    other = argparse.Namespace(**vars(options))
+    other.model = options.other_model
+    other.predictor = options.other_predictor
+    return load_model(other)
 
 
 def apply(options: argparse.Namespace) -> None:
     """The region of each row."""
-    saved, row = _loaded(options.saved), count()
+    saved = _load(options.saved)
     if not isinstance(saved, gx.Granite | gx.Partition):
         raise gx.FormatError(f"{options.saved} holds no regions.", code="F04", argument="saved")
-    known: Any = partial(_fitting_columns, saved) if isinstance(saved, gx.Granite) else lambda X: X
+
+    def regions_of(X: Any) -> list[int]:
+        features = _features_of_fit(saved, X) if isinstance(saved, gx.Granite) else X
+        regions: list[int] = saved.apply(features).tolist()
+        return regions
+
     with remarks_instead_of_warnings(options):
-        parts = (saved.apply(known(X)).tolist() for X in read_parts(options.data))
+        parts = (regions_of(X) for X in read_parts(options.data))
         if options.json:
-            say_json({"regions": [*chain.from_iterable(parts)]})
-            return
-        for number, part in enumerate(parts):  # the head stands above the first
-            say(
-                "\n".join([*["row,region"][number:], *(f"{next(row)},{region}" for region in part)])
-            )
+            say_json({"regions": list(chain.from_iterable(parts))})
+        else:
+            _say_regions(parts)
+
+
+def _say_regions(parts: Iterable[list[int]]) -> None:
+    """Print CSV part by part; the head stands above the first."""
+    head = ["row,region"]
+    first_row = 0
+    for part in parts:
+        lines = [f"{row},{region}" for row, region in enumerate(part, start=first_row)]
+        say("\n".join([*head, *lines]))
+        head = []
+        first_row += len(part)
 
 
 def show(options: argparse.Namespace) -> None:
     """What a saved file holds."""
     check_outputs(options, saved=options.saved)
-    saved = _loaded(options.saved)
+    saved = _load(options.saved)
     if isinstance(saved, gx.Granite):
         _say_report(gx.Report(saved), options)
     elif options.report:
-        raise gx.InputError(
-            f"{options.saved} holds no fit to report on.", code="P03", argument="report"
-        )
-    elif isinstance(saved, gx.Partition):
-        say_json(saved.to_dict()) if options.json else say(str(saved))
-    else:
+        message = f"{options.saved} holds no fit to report on."
+        raise gx.InputError(message, code="P03", argument="report")
+    elif not isinstance(saved, gx.Partition):
         _say_frame(saved.frame(), options.json)
+    elif options.json:
+        say_json(saved.to_dict())
+    else:
+        say(str(saved))
+
+
+# Lists
 
 
 def questions(options: argparse.Namespace) -> None:
     """The questions with a name."""
     lines = [
-        (key, q.first.name, q.second.name, q.behavior.key, cause(q))
-        for key, q in gx.questions().items()
+        (name, question.first.name, question.second.name, question.behavior.key, cause(question))
+        for name, question in gx.questions().items()
     ]
     _say_table(("question", "first", "second", "about", "differ where"), lines, options.json)
 
 
 def explanations(options: argparse.Namespace) -> None:
     """The explanations with a name."""
-    known = gx.explanations().items()
     lines = [
-        (key, one.masking.key, one.behavior.key, one.interaction.key, meaning(key))
-        for key, one in known
+        (name, one.masking.key, one.behavior.key, one.interaction.key, meaning(name))
+        for name, one in gx.explanations().items()
     ]
-    _say_table(
-        ("explanation", "masking", "behavior", "interaction", "meaning"), lines, options.json
-    )
+    headings = ("explanation", "masking", "behavior", "interaction", "meaning")
+    _say_table(headings, lines, options.json)
 
 
 def frameworks(options: argparse.Namespace) -> None:
@@ -358,21 +461,58 @@ def frameworks(options: argparse.Namespace) -> None:
     _say_table(list(table), table.itertuples(index=False), options.json)
     if not options.json:
         say(
-            "\n✓ addressed, ✗ not, * all choices, – not defined. m, c, b: marginal, conditional, baseline masking."
+            "\n✓ addressed, ✗ not, * all choices, – not defined. "
+            "m, c, b: marginal, conditional, baseline masking."
         )
+
+
+def compare_frameworks(options: argparse.Namespace) -> None:
+    """Fit every framework and measure its regions on other rows."""
+    case = _open_case(options)
+    if case.test is None:
+        case = _hold_out_every_fourth_row(case)
+    settings = _settings(options)
+    for name in ("features", "split_features", "random_state"):
+        del settings[name]
+    with remarks_instead_of_warnings(options), hint_at_categories(case.X):
+        table = gx.frameworks.compare(
+            case.model,
+            case.X,
+            case.y,
+            test=case.test,
+            questions=(options.question,),
+            frameworks=options.frameworks,
+            random_state=options.seed,
+            **settings,
+        )
+    if options.json:
+        say(table.to_json(orient="records", force_ascii=False))
+    else:
+        table = table.drop(columns="rules")
+        say(table.to_string(index=False, float_format="{:.3f}".format))
+
+
+def _hold_out_every_fourth_row(case: Case) -> Case:
+    held_out = [position % 4 == 3 for position in range(len(case.X))]
+    kept = [not is_held_out for is_held_out in held_out]
+    y = case.y
+    return case._replace(
+        X=case.X[kept],
+        y=None if y is None else y[kept],
+        test=(case.X[held_out], None if y is None else y[held_out]),
+    )
 
 
 def _say_frame(table: Any, as_json: bool) -> None:
-    records = table.to_json(orient="records", force_ascii=False)
-    say(records if as_json else escaped(table.to_string(index=False, na_rep="–")))
-
-
-def _say_table(names: Sequence[str], lines: Iterable[Iterable[object]], as_json: bool) -> None:
     if as_json:
-        say_json([dict(zip(names, line, strict=True)) for line in lines])
+        say(table.to_json(orient="records", force_ascii=False))
     else:
-        say(
-            aligned(
-                [list(names), *(list(map(str, line)) for line in lines)], left=range(len(names))
-            )
-        )
+        say(escaped(table.to_string(index=False, na_rep="–")))
+
+
+def _say_table(headings: Sequence[str], lines: Iterable[Iterable[object]], as_json: bool) -> None:
+    if as_json:
+        say_json([dict(zip(headings, line, strict=True)) for line in lines])
+        return
+    cells = [[str(cell) for cell in line] for line in lines]
+    say(aligned([list(headings), *cells], left=range(len(headings))))

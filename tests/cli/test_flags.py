@@ -1,0 +1,56 @@
+"""Messages name flags, not options of the library."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from cli.running import run
+from granite_xai import cli
+
+
+def test_a_fit_that_time_ended_is_repeated_by_the_flags_that_it_names(folder, capsys):
+    rng = np.random.default_rng(0)
+    pd.DataFrame(rng.normal(size=(3000, 3)), columns=["a", "b", "c"]).to_csv(
+        "long.csv", index=False
+    )
+    command = ["explain", "long.csv", "--predictor", "own_model:predict", "--json"]
+    code, out, err = run(capsys, *command, "--max-seconds", "0.001")
+    assert code == 0
+    assert "M13: stopped at --max-seconds 0.001 after 250 of 3,000 rows" in err
+    flags = re.search(r"\((--max-samples \d+) with (--max-grid.+) repeats this\)", err)
+    first = json.loads(out)
+    named = flags[2].replace(",", "").split()
+    assert named[2] == "--max-evaluations"
+    code, out, err = run(capsys, *command, *flags[1].split(), *named)
+    assert (code, err) == (0, "")
+    again = json.loads(out)
+    assert first["figures"] == again["figures"]
+    assert first["regions"] == again["regions"]
+
+
+def test_T01_a_question_about_risk_asks_for_the_flag_of_the_target(folder, capsys):
+    asked = ("explain", "table.csv", "--predictor", "own_model:predict", "--drop", "y")
+    code, _, err = run(capsys, *asked, "--question", "pfi-risk")
+    assert code == 3
+    assert "T01: pfi-risk needs y" in err
+    assert "Name the column of the target: --target." in err
+
+
+@pytest.mark.parametrize(
+    ("text", "with_flags"),
+    [
+        ("pass max_samples=500", "pass --max-samples 500"),
+        ("gx.Resources(memory_limit=1048577)", "--memory 2"),
+        ("pass n_jobs=2", "pass --jobs 2"),
+        ("pass groups={...}", "pass groups={...} (in Python)"),
+        ('missing="allow"', "--missing allow"),
+    ],
+)
+def test_options_of_the_library_become_flags_or_are_marked(text, with_flags):
+    arguments = ["explain", "d.csv", "--model", "m.json"]
+    assert cli.with_flags(text, cli.parser().parse_args(arguments)) == with_flags
