@@ -13,15 +13,9 @@ from .base.errors import (
     ResourceError as ResourceError,
 )
 from .compute import Resources as Resources
-from .disagreement.catalog import (
-    explanations as explanations,
-    question as question,
-    questions as questions,
-)
-from .disagreement.disagreement import (
-    Disagreement as Disagreement,
-    Objective as Objective,
-)
+from .disagreement.catalog import question as question, questions as questions
+from .disagreement.disagreement import Disagreement as Disagreement
+from .disagreement.objective import Objective as Objective
 from .display.comparison import ComparisonDisplay as ComparisonDisplay
 from .display.effect import EffectDisplay as EffectDisplay
 from .display.groups import GroupsDisplay as GroupsDisplay
@@ -38,6 +32,7 @@ from .explanation.behavior import (
     Risk as Risk,
     Sensitivity as Sensitivity,
 )
+from .explanation.catalog import explanations as explanations
 from .explanation.explainer import Explainer as Explainer
 from .explanation.influence import (
     Individual as Individual,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from granite_xai.base import wording
-from granite_xai.disagreement.catalog import TITLES, explanations, title
+from granite_xai.explanation.catalog import CATALOG, explanations, title
 
 EXAMPLES = [
     (wording.percent, (0.3071,), "30.7 %"),
@@ -44,7 +44,7 @@ def test_each_function_writes_its_example(write, arguments, expected):
 
 
 def test_every_named_explanation_has_a_title():
-    assert set(explanations()) == set(TITLES)
+    assert set(explanations()) == set(CATALOG)
 
 
 def test_amounts_for_headlines_and_signs():

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 import granite_xai as gx
-from granite_xai.disagreement.disagreement import Objective, ScaledObjective, shares
+from granite_xai.disagreement.objective import Objective, ScaledObjective, shares
 from strategies import paper
 
 ROWS = SimpleNamespace(weights=np.array([1.0, 1.0, 2.0]), predictions=np.array([0.0, 4.0, 2.0]))
@@ -19,8 +19,9 @@ levels = st.lists(st.sampled_from([0.0, 0.25, 0.5, 2.0]), min_size=3, max_size=3
 
 
 def scaled(roots, floors, weights=(1.0, 1.0, 1.0), **options):
+    asked = [SimpleNamespace(output=0)] * len(roots)
     return shares(
-        [], weights, np.array(roots), np.array(floors), Objective("ice-pdp", **options), ROWS
+        asked, weights, np.array(roots), np.array(floors), Objective("ice-pdp", **options), ROWS
     )
 
 

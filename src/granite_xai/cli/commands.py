@@ -26,7 +26,7 @@ from granite_xai.cli.tables import (
 )
 from granite_xai.cli.training import train, with_categories
 from granite_xai.compute.memory import bytes_text
-from granite_xai.disagreement.catalog import meaning
+from granite_xai.explanation.catalog import meaning
 from granite_xai.fitting.causes import cause
 
 STORY = """\

@@ -1,30 +1,61 @@
-"""The catalog: explanations and questions that have a name, with their titles."""
+"""Questions with a name: which two explanations each compares."""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
 
 from granite_xai.base.errors import InputError
+from granite_xai.base.printable import PrintableDict
 from granite_xai.base.typing import Elementwise, PairLoss
 from granite_xai.base.validation import choose
-from granite_xai.disagreement.disagreement import Disagreement, questions
+from granite_xai.disagreement.disagreement import Disagreement
 from granite_xai.explanation.behavior import Risk, Sensitivity
-from granite_xai.explanation.explainer import CATALOG, explanations
-from granite_xai.explanation.masking import Accumulated, Conditional
+from granite_xai.explanation.catalog import explanations
+from granite_xai.explanation.masking import Accumulated, Conditional, Masking
 
-__all__ = ["TITLES", "explanations", "meaning", "question", "questions", "title"]
+# From the name of a question to the names of its first and second explanation.
+CATALOG: dict[str, tuple[str, str]] = {
+    "ice-pdp": ("ice", "pdp"),
+    "shap-pdp": ("shap", "pdp"),
+    "ice-shap": ("ice", "shap"),
+    "mplot-pdp": ("mplot", "pdp"),
+    "cice-mplot": ("cice", "mplot"),
+    "cshap-shap": ("cshap", "shap"),
+    "sobol": ("sobol-total", "sobol-closed"),
+    "variance": ("variance-full", "variance-pure"),
+    "csobol-sobol": ("csobol-total", "sobol-total"),
+    "pfi-risk": ("pfi", "pure-risk"),
+    "sage-risk": ("sage", "pure-risk"),
+    "cfi-pfi": ("cfi", "pfi"),
+    "coe": ("prediction", "additive"),
+    "ale": ("local-change", "ale"),
+}
 
-TITLES = {name: (called, what) for name, *_, called, what in CATALOG}  # of an explanation
+
+def questions() -> dict[str, Disagreement]:
+    """The questions with a name: pairs of explanations that share behavior and influence.
+
+    Examples
+    --------
+    >>> questions()["ice-pdp"].first.name
+    'ice'
+    """
+    headings = ("question", "first", "second", "about")
+    return PrintableDict(_disagreements(), headings, _sides_of)
 
 
-def title(name: str | None, place: str = "") -> str:
-    """How an explanation is called."""
-    return TITLES[name][0] if name in TITLES else name or f"the {place} explanation"
+def _sides_of(question: Disagreement) -> tuple[str, str, str]:
+    return question.first.name or "", question.second.name or "", question.behavior.key
 
 
-def meaning(name: str | None) -> str:
-    """What an explanation is, in a few words."""
-    return TITLES[name][1] if name in TITLES else "an explanation without a familiar name"
+@cache
+def _disagreements() -> dict[str, Disagreement]:
+    named = explanations()
+    return {
+        name: Disagreement(named[first], named[second], name=name)
+        for name, (first, second) in CATALOG.items()
+    }
 
 
 def question(
@@ -51,7 +82,7 @@ def question(
     total
         Sensitivity only: how a full effect is measured, as in `Sensitivity`.
     conditional : Conditional, optional
-        Conditional masking only: its bins.
+        Conditional masking only: its bins or copula.
     intervals : int, optional
         ALE only: of each column; 10 if not told.
 
@@ -60,34 +91,42 @@ def question(
     >>> question("pfi-risk", risk_loss="absolute").behavior.loss
     'absolute'
     """
-    base = choose("question", name, questions())
-    behavior, risk = base.first.behavior, isinstance(base.first.behavior, Risk)
-    keys = {side.masking.key for side in (base.first, base.second)}
-    for option, given, fits, owners in (
-        ("total", total is not None, isinstance(behavior, Sensitivity), "sensitivity questions"),
-        ("risk_loss", risk_loss is not None, risk, "risk questions"),
-        ("average", average != "prediction", risk, "risk questions"),
-        ("pointwise", pointwise, risk, "risk questions"),
-        (
-            "conditional",
-            conditional is not None,
-            "conditional" in keys,
-            "questions with conditional masking",
-        ),
-        ("intervals", intervals is not None, "accumulated" in keys, "questions about ALE"),
-    ):
-        if given and not fits:
-            words = f"{option} is an option of {owners}; {name!r} is none."
-            raise InputError(words, code="P03", argument=option, hint="Leave it out.")
-    if risk:
+    named = choose("question", name, questions())
+    behavior = named.behavior
+    is_risk = isinstance(behavior, Risk)
+    maskings = {named.first.masking.key, named.second.masking.key}
+
+    def require(option: str, is_given: bool, fits: bool, owners: str) -> None:
+        """Refuse an option that the question has no use for."""
+        if is_given and not fits:
+            raise InputError(
+                f"{option} is an option of {owners}; {name!r} is none.",
+                code="P03",
+                argument=option,
+                hint="Leave it out.",
+            )
+
+    require("total", total is not None, isinstance(behavior, Sensitivity), "sensitivity questions")
+    require("risk_loss", risk_loss is not None, is_risk, "risk questions")
+    require("average", average != "prediction", is_risk, "risk questions")
+    require("pointwise", pointwise, is_risk, "risk questions")
+    require(
+        "conditional",
+        conditional is not None,
+        "conditional" in maskings,
+        "questions with conditional masking",
+    )
+    require("intervals", intervals is not None, "accumulated" in maskings, "questions about ALE")
+    if is_risk:
         behavior = Risk(risk_loss, average, pointwise)
     elif total is not None:
         behavior = Sensitivity(total)
-    sides = [replace(side, behavior=behavior) for side in (base.first, base.second)]
-    for own in (conditional, None if intervals is None else Accumulated(intervals)):
-        if own is not None:
-            sides = [
-                replace(side, masking=own) if side.masking.key == own.key else side
-                for side in sides
-            ]
-    return Disagreement(sides[0], sides[1], loss, name)
+    masking: Masking | None = conditional
+    if intervals is not None:
+        masking = Accumulated(intervals)
+    sides = []
+    for side in (named.first, named.second):
+        if masking is not None and side.masking.key == masking.key:
+            side = replace(side, masking=masking)
+        sides.append(replace(side, behavior=behavior))
+    return Disagreement(first=sides[0], second=sides[1], loss=loss, name=name)

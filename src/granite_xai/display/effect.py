@@ -12,7 +12,6 @@ from granite_xai.base.text import distinct_labels, drawable, shortened
 from granite_xai.base.typing import Elementwise, FloatArray
 from granite_xai.base.validation import whole_number
 from granite_xai.base.wording import MISSING, coarse
-from granite_xai.disagreement.catalog import title
 from granite_xai.display.axis import Axis, Line, Panel
 from granite_xai.display.effect_lines import MOST_CURVES, Strip, lines_of
 from granite_xai.display.figures import (
@@ -27,6 +26,7 @@ from granite_xai.display.figures import (
 )
 from granite_xai.display.palette import BLACK, GREY, PALE, region_color
 from granite_xai.display.sides import local_sides
+from granite_xai.explanation.catalog import title
 from granite_xai.explanation.explainer import Explainer
 from granite_xai.explanation.influence import Individual
 from granite_xai.results.scopes import RowsToShow, ShownValues, chosen_question, shown_names

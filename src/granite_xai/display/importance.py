@@ -13,7 +13,6 @@ from granite_xai.base.text import distinct_labels, drawable, wrapped
 from granite_xai.base.typing import FloatArray
 from granite_xai.base.validation import choose, whole_number
 from granite_xai.base.wording import count
-from granite_xai.disagreement.catalog import title
 from granite_xai.display.figures import (
     SMALL,
     Drawn,
@@ -25,6 +24,7 @@ from granite_xai.display.figures import (
     tidy,
 )
 from granite_xai.display.palette import PALE, SIDES, region_style
+from granite_xai.explanation.catalog import title
 from granite_xai.explanation.explainer import Explainer
 from granite_xai.explanation.influence import Individual
 from granite_xai.results.scopes import (

@@ -12,10 +12,10 @@ from granite_xai.base.text import distinct_labels, drawable, wrapped
 from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.base.validation import whole_number
 from granite_xai.base.wording import count
-from granite_xai.disagreement.catalog import title
 from granite_xai.display.figures import SMALL, Axes, Drawn, framed, scope_label, sheet, tidy
 from granite_xai.display.palette import BLACK, GREY, PALE, region_color
 from granite_xai.display.sides import local_sides
+from granite_xai.explanation.catalog import title
 from granite_xai.explanation.explainer import Explainer
 from granite_xai.explanation.influence import Individual
 from granite_xai.results.scopes import RowsToShow, Scope, chosen_question

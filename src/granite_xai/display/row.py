@@ -10,10 +10,10 @@ import numpy as np
 from granite_xai.base.text import distinct_labels, drawable, shortened, wrapped
 from granite_xai.base.validation import whole_number
 from granite_xai.base.wording import count, number, percent, signed
-from granite_xai.disagreement.catalog import title
 from granite_xai.display.axis import Axis
 from granite_xai.display.figures import SMALL, Axes, Drawn, grid_of, sheet, tidy
 from granite_xai.display.palette import BLUE, GREY, ORANGE
+from granite_xai.explanation.catalog import title
 from granite_xai.results.row import RowExplanation
 from granite_xai.surrogate.curves import Curve
 

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from importlib.resources import files
 from typing import Any
 
 import numpy as np
 
 from granite_xai.base.coalitions import union
-from granite_xai.base.printable import PrintableDict
 from granite_xai.base.typing import FloatArray, IntArray, Terms
 from granite_xai.base.validation import choose
 from granite_xai.compute import Resources, one_blas_thread, require_supported
@@ -18,11 +16,11 @@ from granite_xai.engine.signed_weights import signed_lines, signs, standard_erro
 from granite_xai.engine.splits import Splits
 from granite_xai.evaluations.coordinates import Coordinates
 from granite_xai.evaluations.evaluations import Evaluations
-from granite_xai.explanation.behavior import BEHAVIORS, Behavior, Sensitivity
+from granite_xai.explanation.behavior import BEHAVIORS, Behavior
 from granite_xai.explanation.behavior.behavior import Game
 from granite_xai.explanation.evaluation_plan import evaluate, request
-from granite_xai.explanation.influence import Individual, Influence, Interactions, Joint
-from granite_xai.explanation.interaction import INTERACTIONS, Additive, Interaction, Partial, Whole
+from granite_xai.explanation.influence import Individual, Influence, Interactions
+from granite_xai.explanation.interaction import INTERACTIONS, Interaction, Partial
 from granite_xai.explanation.masking import MASKINGS, Masking
 from granite_xai.explanation.masking.fitted import fit_reference
 from granite_xai.explanation.masking.masking import smallest_cells
@@ -185,42 +183,6 @@ class Explainer:
             drawn = signs(np.arange(len(chosen)), random_state)
             part = regional_part(0, self.name or "first", effect, evaluations, chosen, drawn)
         return Explanation(effect.layout.labels, (part,), everyone)
-
-
-CATALOG = [
-    line.split(" | ")
-    for line in files("granite_xai.explanation")
-    .joinpath("catalog.txt")
-    .read_text("utf-8")
-    .splitlines()
-]
-"""Explanations with a familiar name: that, masking, behavior, interaction, how it is called, and what it is."""
-_SPECIAL: dict[str, Any] = {
-    "jansen": Sensitivity(total="jansen"),
-    "whole": Whole(),
-    "additive": Additive(),
-}
-_CHOSEN = {
-    name: Explainer(*(_SPECIAL.get(axis, axis) for axis in axes)) for name, *axes, _, _ in CATALOG
-}
-_NAMED = {name: replace(chosen, name=name) for name, chosen in _CHOSEN.items()}
-_NAMED["grouped-pfi"] = _NAMED["grouped-pfi"].with_influence(Joint(()))
-
-
-def explanations() -> dict[str, Explainer]:
-    """The explanations with a familiar name.
-
-    ``grouped-pfi`` has no groups yet: ``explanations()["grouped-pfi"].with_influence(Joint({name: columns}))``.
-
-    Examples
-    --------
-    >>> explanations()["pdp"].interaction.key
-    'pure'
-    """
-    headings = ("explanation", "masking", "behavior", "interaction")
-    return PrintableDict(
-        _NAMED, headings, lambda one: (one.masking.key, one.behavior.key, one.interaction.key)
-    )
 
 
 def target_for(

@@ -22,12 +22,8 @@ from granite_xai.base.validation import choose
 from granite_xai.compute import Meter, Resources, progress, require_evaluations, resolve_jobs
 from granite_xai.compute.resources import model_row_budget
 from granite_xai.compute.selection import compiled_loops
-from granite_xai.disagreement.disagreement import (
-    Disagreement,
-    Objective,
-    ResolvedQuestion,
-    both_sides,
-)
+from granite_xai.disagreement.disagreement import Disagreement, ResolvedQuestion, both_sides
+from granite_xai.disagreement.objective import Objective
 from granite_xai.evaluations.probe import PROBED_ROWS, probe
 from granite_xai.evaluations.table_memory import require_room
 from granite_xai.evaluations.value_grid import Values

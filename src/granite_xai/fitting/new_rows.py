@@ -21,7 +21,8 @@ from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.base.validation import unknown, whole_number
 from granite_xai.base.wording import count, number, percent
 from granite_xai.compute import Resources, one_blas_thread
-from granite_xai.disagreement.disagreement import ResolvedQuestion, ScaledObjective, both_sides
+from granite_xai.disagreement.disagreement import ResolvedQuestion, both_sides
+from granite_xai.disagreement.objective import ScaledObjective
 from granite_xai.engine.signed_weights import signs
 from granite_xai.engine.splits import Splits
 from granite_xai.evaluations.evaluations import Evaluations

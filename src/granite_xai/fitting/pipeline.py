@@ -18,7 +18,8 @@ from granite_xai.base.files import BY_ROW
 from granite_xai.base.typing import Coalition, FloatArray, IntArray
 from granite_xai.compute import Meter, Resources, one_blas_thread, resolve_jobs
 from granite_xai.compute.resources import MODEL_ROWS
-from granite_xai.disagreement.disagreement import Objective, ResolvedQuestion, shares
+from granite_xai.disagreement.disagreement import ResolvedQuestion
+from granite_xai.disagreement.objective import Objective, shares
 from granite_xai.engine.centres import central_rows
 from granite_xai.engine.signed_weights import signs
 from granite_xai.engine.splits import CUT_BYTES, Splits

@@ -16,9 +16,9 @@ from sklearn.metrics import adjusted_rand_score
 from granite_xai.base.errors import GraniteWarning, InputError
 from granite_xai.base.typing import IntArray
 from granite_xai.base.validation import choose, whole_number
-from granite_xai.disagreement.catalog import explanations
 from granite_xai.disagreement.disagreement import Disagreement
 from granite_xai.estimator import Granite
+from granite_xai.explanation.catalog import explanations
 from granite_xai.explanation.explainer import Explainer
 from granite_xai.fitting.new_rows import evaluate_rows, fitted_view
 from granite_xai.frameworks import published

@@ -15,7 +15,8 @@ import numpy as np  # noqa: F401  # for the examples
 from granite_xai.base.validation import choose
 from granite_xai.compute import Resources
 from granite_xai.disagreement.catalog import question as named_question
-from granite_xai.disagreement.disagreement import Disagreement, Objective
+from granite_xai.disagreement.disagreement import Disagreement
+from granite_xai.disagreement.objective import Objective
 from granite_xai.estimator import Granite
 from granite_xai.explanation.influence import Individual
 from granite_xai.partitioners import AllExcept, Clusters, Cohorts, Ice, RepidTree, Subgroups

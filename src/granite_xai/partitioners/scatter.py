@@ -16,11 +16,11 @@ import numpy as np
 from granite_xai.base.errors import InputError
 from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.base.validation import choose
-from granite_xai.disagreement.catalog import explanations
-from granite_xai.disagreement.disagreement import Measure, ScaledObjective
+from granite_xai.disagreement.objective import Measure, ScaledObjective
 from granite_xai.engine.splits import Splits
 from granite_xai.evaluations.evaluations import Evaluations
 from granite_xai.evaluations.vectors import Vectors, centred
+from granite_xai.explanation.catalog import explanations
 from granite_xai.explanation.explainer import Explainer
 from granite_xai.regions.nodes import find_leaves
 from granite_xai.search.problem import PartitionResult, Problem, measured

@@ -19,7 +19,8 @@ from granite_xai.base.errors import FormatError, GraniteError
 from granite_xai.base.files import NAN_AS_NULL, Form, Structure, broken, entry, require
 from granite_xai.base.typing import AleColumn, Coalition
 from granite_xai.compute import Resources
-from granite_xai.disagreement.disagreement import Disagreement, Objective, ResolvedQuestion
+from granite_xai.disagreement.disagreement import Disagreement, ResolvedQuestion
+from granite_xai.disagreement.objective import Objective
 from granite_xai.estimator import Granite, restore
 from granite_xai.explanation.behavior import BEHAVIORS
 from granite_xai.explanation.explainer import INFLUENCES, Explainer

@@ -12,11 +12,11 @@ import numpy as np
 from granite_xai.base.text import plain, shortened
 from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.base.wording import FEW_ROWS
-from granite_xai.disagreement.catalog import title
 from granite_xai.disagreement.disagreement import ResolvedQuestion
 from granite_xai.display.axis import places_of
 from granite_xai.display.page_axis import PageAxis
 from granite_xai.display.tree import boxes_of
+from granite_xai.explanation.catalog import title
 from granite_xai.explanation.influence import Interactions
 from granite_xai.fitting.causes import cause
 from granite_xai.report import sentences

@@ -16,9 +16,9 @@ import numpy as np
 
 from granite_xai.base.text import plain, shortened
 from granite_xai.base.wording import brief, count, percent, value as value_of
-from granite_xai.disagreement.catalog import meaning, title
 from granite_xai.disagreement.disagreement import Disagreement, ResolvedQuestion
 from granite_xai.estimator import Granite
+from granite_xai.explanation.catalog import meaning, title
 from granite_xai.explanation.influence import Interactions
 from granite_xai.fitting.causes import cause
 from granite_xai.fitting.new_rows import fitted_view

@@ -13,8 +13,8 @@ from typing import Any, Literal, NamedTuple
 
 from granite_xai.base.formats import OutputUnit, amount, share, share_interval
 from granite_xai.base.text import plain, shortened
-from granite_xai.disagreement.catalog import title
 from granite_xai.disagreement.disagreement import Disagreement
+from granite_xai.explanation.catalog import title
 from granite_xai.explanation.influence import Interactions
 from granite_xai.fitting.causes import DEPEND, EITHER, INTERACT, cause
 from granite_xai.fitting.pipeline import FitResult

@@ -13,8 +13,9 @@ from granite_xai.base.text import drawable
 from granite_xai.base.typing import AleColumn, FloatArray, IntArray
 from granite_xai.base.validation import choose
 from granite_xai.base.wording import ALL_ROWS
-from granite_xai.disagreement.catalog import explanations as named_explanations, title
-from granite_xai.disagreement.disagreement import ResolvedQuestion, ScaledObjective, both_sides
+from granite_xai.disagreement.disagreement import ResolvedQuestion, both_sides
+from granite_xai.disagreement.objective import ScaledObjective
+from granite_xai.explanation.catalog import explanations as named_explanations, title
 from granite_xai.explanation.explainer import Explainer
 from granite_xai.explanation.masking.accumulated import AleIntervals
 from granite_xai.explanation.masking.fitted import FittedMaskings, fit_reference

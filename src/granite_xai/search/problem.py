@@ -14,7 +14,7 @@ from granite_xai.base.errors import InputError
 from granite_xai.base.text import listing
 from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.compute import Resources
-from granite_xai.disagreement.disagreement import ScaledObjective
+from granite_xai.disagreement.objective import ScaledObjective
 from granite_xai.engine.splits import Splits
 from granite_xai.evaluations.evaluations import Evaluations
 from granite_xai.explanation.behavior.behavior import Game

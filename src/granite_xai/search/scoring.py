@@ -12,7 +12,8 @@ import numpy as np
 from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.compute import map_blocks, resolve_jobs
 from granite_xai.compute.selection import primitives_for
-from granite_xai.disagreement.disagreement import ResolvedQuestion, ScaledObjective
+from granite_xai.disagreement.disagreement import ResolvedQuestion
+from granite_xai.disagreement.objective import ScaledObjective
 from granite_xai.engine.splits import CUT_BYTES, Splits
 from granite_xai.evaluations.evaluations import Evaluations
 from granite_xai.search.candidates import Candidate, cuts_of

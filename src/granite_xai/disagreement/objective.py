@@ -1,0 +1,230 @@
+"""Objective: what a partition shall reduce, one disagreement or several (docs/method.rst, C1)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from granite_xai.base.errors import InputError
+from granite_xai.base.typing import BoolArray, FloatArray
+from granite_xai.base.validation import choose, real_number, unknown
+from granite_xai.disagreement.catalog import questions
+from granite_xai.disagreement.disagreement import Disagreement, ResolvedQuestion
+from granite_xai.engine.splits import Splits
+from granite_xai.evaluations.evaluations import Evaluations
+from granite_xai.explanation.influence import Influence
+
+WEIGHTINGS = ("mass", "uniform")
+NORMALIZATIONS = ("root", "variance")
+LARGEST_WEIGHT = 1e100  # of a question: sums of weights stay finite
+
+Questions = (
+    str | Disagreement | Sequence["str | Disagreement"] | Mapping["str | Disagreement", float]
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Objective:
+    """What a partition shall reduce: one question, or several with weights.
+
+    Parameters
+    ----------
+    questions : str, Disagreement, list or mapping of these to weights
+    weighting : "mass" or "uniform"
+        Whether a region counts by its share of the rows.
+    normalize : "root" or "variance"
+        Each question's disagreement is divided by its own on all rows, or by the variance of the prediction.
+
+    Examples
+    --------
+    >>> objective = Objective({"ice-pdp": 3, "pfi-risk": 1})
+    >>> [(question.name, weight) for question, weight in objective.weighted()]
+    [('ice-pdp', 3.0), ('pfi-risk', 1.0)]
+    """
+
+    questions: Questions
+    weighting: str = "mass"
+    normalize: str = "root"
+
+    def __post_init__(self) -> None:
+        if self.weighting not in WEIGHTINGS:
+            raise unknown("weighting", self.weighting, WEIGHTINGS)
+        if self.normalize not in NORMALIZATIONS:
+            raise unknown("normalize", self.normalize, NORMALIZATIONS)
+        if isinstance(self.questions, str | Disagreement):
+            return
+        if isinstance(self.questions, Mapping):
+            object.__setattr__(self, "questions", tuple(self.questions.items()))
+        elif isinstance(self.questions, Sequence):
+            object.__setattr__(self, "questions", tuple(self.questions))
+        else:
+            raise unknown("question", self.questions, questions())
+
+    def weighted(
+        self, influence: Influence | None = None
+    ) -> tuple[tuple[Disagreement, float], ...]:
+        """The questions as objects with their weights; those given by name get this influence."""
+        if isinstance(self.questions, str | Disagreement):
+            return (_weighted(self.questions, influence),)
+        if not self.questions:
+            raise InputError(
+                "there is no question.",
+                code="P01",
+                argument="question",
+                hint="Name at least one question.",
+            )
+        return tuple(_weighted(entry, influence) for entry in self.questions)
+
+
+def _weighted(entry: Any, influence: Influence | None) -> tuple[Disagreement, float]:
+    """A question with its weight, which is 1 where the entry has none."""
+    asked = entry
+    weight = 1.0
+    is_pair = isinstance(entry, tuple) and len(entry) == 2
+    if is_pair and not isinstance(entry[1], str | Disagreement):
+        asked = entry[0]
+        weight = real_number("question", entry[1], above=0, at_most=LARGEST_WEIGHT)
+    question = choose("question", asked, questions())
+    if influence is not None and isinstance(asked, str):
+        question = question.with_influence(influence)
+    return question, weight
+
+
+class Measure(Protocol):
+    """What a region has too much of: the disagreement of a question, or the scatter of some vectors."""
+
+    def regional(self, evaluations: Evaluations, splits: Splits, jobs: int = 1) -> FloatArray:
+        """``R`` of both sides of every split, shape (K, 2)."""
+
+    def split_bytes(self, n_rows: int, n_values: int) -> int:
+        """Bytes that scoring takes for each split of so many rows, where sets have at most so many values."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ScaledObjective:
+    """Every region's share of the disagreement on all rows: ``sum over q of w_q * mass * R_q(region) / R_q(all rows)``.
+
+    Parameters
+    ----------
+    comparisons : tuple
+        The questions, resolved (or other measures of a region).
+    factors : array of shape (Q,)
+        ``w_q / R_q(all rows)``; 0 for a question at its noise floor.
+    floors : array of shape (Q,)
+        Noise floor of each question.
+    total : float
+        Mass of all rows.
+    by_mass : bool
+        Whether regions count by their mass.
+    roots : array of shape (Q,), optional
+        ``w_q / R_q(all rows)``, where the objective has other factors.
+    """
+
+    comparisons: tuple[Measure, ...]
+    factors: FloatArray
+    floors: FloatArray
+    total: float
+    by_mass: bool = True
+    roots: FloatArray | None = None
+
+    def disagreements(self, evaluations: Evaluations, splits: Splits, jobs: int = 1) -> FloatArray:
+        """``R_q`` of both sides of every split, shape (K, 2, Q); so many sets at a time."""
+        by_question = [
+            comparison.regional(evaluations, splits, jobs) for comparison in self.comparisons
+        ]
+        return np.stack(by_question, axis=-1)
+
+    def of(self, disagreements: FloatArray, mass: FloatArray) -> FloatArray:
+        """Shares from disagreements (..., Q) and the mass (...) of the regions."""
+        shares: FloatArray = disagreements @ self.factors
+        return shares * mass / self.total if self.by_mass else shares
+
+    def on(self, evaluations: Evaluations) -> float:
+        """The share that all rows of some evaluations hold as one region."""
+        whole = Splits.whole(evaluations.weights, evaluations.primitives)
+        return float(self.of(self.disagreements(evaluations, whole), whole.mass)[0, 0])
+
+    def left(self, disagreements: FloatArray, mass: FloatArray) -> FloatArray:
+        """Share of the disagreement on all rows that regions hold, whatever the objective counts."""
+        by_root = self.factors if self.roots is None else self.roots
+        shares: FloatArray = disagreements @ by_root
+        return shares * mass / self.total
+
+    def silent(self, disagreements: FloatArray) -> bool:
+        """Whether every question is at its noise floor here."""
+        return bool(np.all((disagreements <= self.floors) | (self.factors == 0.0)))
+
+    def split_bytes(self, evaluations: Evaluations) -> int:
+        """Bytes that scoring takes for each split of the rows of a node."""
+        n_values = max((matrix.n_values for matrix in evaluations.matrices.values()), default=0)
+        return max(
+            comparison.split_bytes(evaluations.n_rows, n_values) for comparison in self.comparisons
+        )
+
+
+def shares(
+    comparisons: Sequence[ResolvedQuestion],
+    weights: Sequence[float],
+    roots: FloatArray,
+    floors: FloatArray,
+    objective: Objective,
+    evaluations: Evaluations,
+    exceeded: BoolArray | bool = True,
+) -> ScaledObjective:
+    """Scale each question by its disagreement on all rows (or the variance), unless it is rounding or chance.
+
+    Parameters
+    ----------
+    comparisons : sequence of ResolvedQuestion
+    weights : sequence of float
+        Of the questions.
+    roots, floors : arrays of shape (Q,)
+        Disagreement of each question on all rows, and its noise floor.
+    objective : Objective
+    evaluations : Evaluations
+        Of all rows.
+    exceeded : array of shape (Q,) or bool
+        Whether a question shows more than chance.
+
+    Returns
+    -------
+    ScaledObjective
+    """
+    # One over less than tiny is infinite.
+    is_measurable = (roots > floors) & (roots >= np.finfo(np.float64).tiny) & exceeded
+    question_weights = np.where(is_measurable, np.asarray(weights, dtype=np.float64), 0.0)
+    question_weights = question_weights / (question_weights.sum() or 1.0)
+    whole = Splits.whole(evaluations.weights)
+    by_root = np.divide(
+        question_weights, roots, out=np.zeros_like(question_weights), where=is_measurable
+    )
+    factors = by_root
+    if objective.normalize == "variance":
+        variances = _variances(comparisons, evaluations, whole)
+        factors = np.divide(
+            question_weights,
+            variances,
+            out=np.zeros_like(question_weights),
+            where=variances > 0,
+        )
+    return ScaledObjective(
+        comparisons=tuple(comparisons),
+        factors=factors,
+        floors=floors,
+        total=float(whole.mass[0, 0]),
+        by_mass=objective.weighting == "mass",
+        roots=by_root,
+    )
+
+
+def _variances(
+    comparisons: Sequence[ResolvedQuestion], evaluations: Evaluations, whole: Splits
+) -> FloatArray:
+    """Variance of the output that each question is about."""
+    by_output = [
+        float(whole.variances(output.predictions[None])[0, 0]) for output in evaluations.outputs
+    ]
+    return np.array([by_output[question.output] for question in comparisons])

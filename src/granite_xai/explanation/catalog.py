@@ -1,0 +1,261 @@
+"""Explanations with a familiar name: what each is called, what it says, and its choice on the axes of the algebra."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from granite_xai.base.printable import PrintableDict
+from granite_xai.explanation.behavior import Behavior, Sensitivity
+from granite_xai.explanation.explainer import Explainer
+from granite_xai.explanation.influence import Joint
+from granite_xai.explanation.interaction import Additive, Interaction, Whole
+
+JANSEN = Sensitivity(total="jansen")
+
+
+@dataclass(frozen=True, slots=True)
+class NamedExplanation:
+    """An entry of the catalog.
+
+    Parameters
+    ----------
+    masking, behavior, interaction : str or operator
+        The choice on three axes; influence is that of single columns.
+    title : str
+        What it is called.
+    meaning : str
+        What it says, in a few words.
+    """
+
+    masking: str
+    behavior: str | Behavior
+    interaction: str | Interaction
+    title: str
+    meaning: str
+
+
+CATALOG: dict[str, NamedExplanation] = {
+    "ice": NamedExplanation(
+        masking="marginal",
+        behavior="local",
+        interaction="full",
+        title="ICE",
+        meaning="how the prediction of each single row moves with a column",
+    ),
+    "pdp": NamedExplanation(
+        masking="marginal",
+        behavior="local",
+        interaction="pure",
+        title="PDP",
+        meaning="how the prediction moves with a column on average",
+    ),
+    "shap": NamedExplanation(
+        masking="marginal",
+        behavior="local",
+        interaction="partial",
+        title="SHAP",
+        meaning="each row's prediction shared out fairly among the columns",
+    ),
+    "baseline-shap": NamedExplanation(
+        masking="baseline",
+        behavior="local",
+        interaction="partial",
+        title="baseline SHAP",
+        meaning="each row's prediction shared out, counted from one baseline row",
+    ),
+    "cice": NamedExplanation(
+        masking="conditional",
+        behavior="local",
+        interaction="full",
+        title="conditional ICE",
+        meaning="what a row's prediction loses when a column is hidden, among similar rows",
+    ),
+    "preddiff": NamedExplanation(
+        masking="conditional",
+        behavior="local",
+        interaction="full",
+        title="PredDiff",
+        meaning="conditional ICE by another name",
+    ),
+    "mplot": NamedExplanation(
+        masking="conditional",
+        behavior="local",
+        interaction="pure",
+        title="M-plot",
+        meaning="the mean prediction of rows with similar values of a column",
+    ),
+    "cshap": NamedExplanation(
+        masking="conditional",
+        behavior="local",
+        interaction="partial",
+        title="conditional SHAP",
+        meaning="SHAP that compares with similar rows only",
+    ),
+    "local-change": NamedExplanation(
+        masking="accumulated",
+        behavior="local",
+        interaction="full",
+        title="local changes",
+        meaning="how each row's prediction changes across its interval of a column",
+    ),
+    "ale": NamedExplanation(
+        masking="accumulated",
+        behavior="local",
+        interaction="pure",
+        title="ALE",
+        meaning="the mean change across each interval of a column, added up",
+    ),
+    "sobol-total": NamedExplanation(
+        masking="marginal",
+        behavior=JANSEN,
+        interaction="full",
+        title="total Sobol indices",
+        meaning="variance that is lost when a column is unknown, interactions included",
+    ),
+    "sobol-closed": NamedExplanation(
+        masking="marginal",
+        behavior=JANSEN,
+        interaction="pure",
+        title="first-order Sobol indices",
+        meaning="variance that a column explains alone",
+    ),
+    "shapley-effects": NamedExplanation(
+        masking="conditional",
+        behavior="sensitivity",
+        interaction="partial",
+        title="Shapley effects",
+        meaning="variance shared out fairly among the columns",
+    ),
+    "csobol-total": NamedExplanation(
+        masking="conditional",
+        behavior=JANSEN,
+        interaction="full",
+        title="conditional total Sobol indices",
+        meaning="variance lost when a column is unknown, the others known",
+    ),
+    "variance-full": NamedExplanation(
+        masking="marginal",
+        behavior="sensitivity",
+        interaction="full",
+        title="full variance importance",
+        meaning="variance that is lost when a column is averaged out",
+    ),
+    "variance-pure": NamedExplanation(
+        masking="marginal",
+        behavior="sensitivity",
+        interaction="pure",
+        title="pure variance importance",
+        meaning="variance that a column explains alone",
+    ),
+    "pfi": NamedExplanation(
+        masking="marginal",
+        behavior="risk",
+        interaction="full",
+        title="PFI",
+        meaning="permutation importance: what the model's error gains when a column is shuffled",
+    ),
+    "grouped-pfi": NamedExplanation(
+        masking="marginal",
+        behavior="risk",
+        interaction="full",
+        title="grouped PFI",
+        meaning="what the error gains when the columns of a group are shuffled together",
+    ),
+    "pure-risk": NamedExplanation(
+        masking="marginal",
+        behavior="risk",
+        interaction="pure",
+        title="pure risk importance",
+        meaning="error that a column saves alone",
+    ),
+    "sage": NamedExplanation(
+        masking="marginal",
+        behavior="risk",
+        interaction="partial",
+        title="SAGE",
+        meaning="saved error shared out fairly among the columns",
+    ),
+    "cfi": NamedExplanation(
+        masking="conditional",
+        behavior="risk",
+        interaction="full",
+        title="CFI",
+        meaning="what the error gains when a column is shuffled among similar rows",
+    ),
+    "csage": NamedExplanation(
+        masking="conditional",
+        behavior="risk",
+        interaction="partial",
+        title="conditional SAGE",
+        meaning="SAGE that compares with similar rows only",
+    ),
+    "prediction": NamedExplanation(
+        masking="marginal",
+        behavior="local",
+        interaction=Whole(),
+        title="the model",
+        meaning="the prediction itself",
+    ),
+    "additive": NamedExplanation(
+        masking="marginal",
+        behavior="local",
+        interaction=Additive(),
+        title="its additive surrogate",
+        meaning="the sum of one average curve per column",
+    ),
+}
+
+
+def _explainers() -> dict[str, Explainer]:
+    found = {}
+    for name, entry in CATALOG.items():
+        explainer = Explainer(
+            masking=entry.masking, behavior=entry.behavior, interaction=entry.interaction
+        )
+        found[name] = replace(explainer, name=name)
+    # Its groups are still to be told.
+    found["grouped-pfi"] = found["grouped-pfi"].with_influence(Joint(()))
+    return found
+
+
+_EXPLAINERS = _explainers()
+
+
+def explanations() -> dict[str, Explainer]:
+    """The explanations with a familiar name.
+
+    ``grouped-pfi`` has no groups yet: ``explanations()["grouped-pfi"].with_influence(Joint({name: columns}))``.
+
+    Examples
+    --------
+    >>> explanations()["pdp"].interaction.key
+    'pure'
+    """
+    headings = ("explanation", "masking", "behavior", "interaction")
+    return PrintableDict(_EXPLAINERS, headings, _axes_of)
+
+
+def _axes_of(explainer: Explainer) -> tuple[str, str, str]:
+    return explainer.masking.key, explainer.behavior.key, explainer.interaction.key
+
+
+def title(name: str | None, place: str = "") -> str:
+    """What an explanation is called.
+
+    Parameters
+    ----------
+    name : str or None
+        Its familiar name, if it has one.
+    place : str
+        "first" or "second", for one without a name.
+    """
+    if name in CATALOG:
+        return CATALOG[name].title
+    return name or f"the {place} explanation"
+
+
+def meaning(name: str | None) -> str:
+    """What an explanation says, in a few words."""
+    if name in CATALOG:
+        return CATALOG[name].meaning
+    return "an explanation without a familiar name"

@@ -1,0 +1,48 @@
+"""The explanations with a familiar name."""
+
+from __future__ import annotations
+
+import pytest
+
+from granite_xai.explanation.catalog import CATALOG, explanations, meaning, title
+
+
+def test_every_entry_is_an_explainer_of_its_name():
+    named = explanations()
+    assert named.keys() == CATALOG.keys()
+    for name, explainer in named.items():
+        assert explainer.name == name
+        assert explainer.masking.key == CATALOG[name].masking
+
+
+@pytest.mark.parametrize(
+    ("name", "axes"),
+    [
+        ("pdp", ("marginal", "local", "pure")),
+        ("cfi", ("conditional", "risk", "full")),
+        ("shapley-effects", ("conditional", "sensitivity", "partial")),
+        ("ale", ("accumulated", "local", "pure")),
+        ("additive", ("marginal", "local", "additive")),
+    ],
+)
+def test_names_stand_for_the_choices_of_the_paper(name, axes):
+    explainer = explanations()[name]
+    assert (explainer.masking.key, explainer.behavior.key, explainer.interaction.key) == axes
+
+
+def test_total_indices_are_jansens():
+    named = explanations()
+    assert named["sobol-total"].behavior.total == "jansen"
+    assert named["variance-full"].behavior.total == "difference"
+
+
+def test_groups_are_still_to_be_told():
+    assert explanations()["grouped-pfi"].influence.key == "joint"
+
+
+def test_titles_and_meanings():
+    assert title("pdp") == "PDP"
+    assert title("mine") == "mine"
+    assert title(None, "second") == "the second explanation"
+    assert "on average" in meaning("pdp")
+    assert meaning("mine") == "an explanation without a familiar name"
