@@ -16,7 +16,9 @@ from granite_xai.evaluations.values import _fine_curve
 from granite_xai.fitting.new_rows import rows_by_region
 from granite_xai.models import as_predictor
 from granite_xai.results.fit_values import known_values
-from granite_xai.surrogate.curves import Ice, dependence_bins, described, make_grid
+from granite_xai.surrogate.additive import described
+from granite_xai.surrogate.grids import dependence_bins, make_grid
+from granite_xai.surrogate.ice import Ice
 from granite_xai.tables import read_table
 
 rows = st.lists(

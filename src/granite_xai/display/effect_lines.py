@@ -13,7 +13,8 @@ from granite_xai.explanation.explainer import Explainer
 from granite_xai.explanation.masking.accumulated import AleIntervals
 from granite_xai.explanation.result import Part
 from granite_xai.results.scopes import RegionValues, RowsToShow, ShownValues
-from granite_xai.surrogate.curves import dependence_bins, ice_curves
+from granite_xai.surrogate.grids import dependence_bins
+from granite_xai.surrogate.ice import ice_curves
 from granite_xai.tables import Column, Table
 
 MOST_CURVES = 50  # of single rows in a panel (S15)

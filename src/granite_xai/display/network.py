@@ -26,7 +26,7 @@ from granite_xai.explanation.influence import Individual, Interactions
 from granite_xai.explanation.interaction import INTERACTIONS, Interaction
 from granite_xai.explanation.masking import Marginal, Masking
 from granite_xai.results.scopes import MEASURES, RowsToShow, Scope, chosen_question
-from granite_xai.surrogate.curves import ice_curves
+from granite_xai.surrogate.ice import ice_curves
 from granite_xai.tables import Table, read_table, recombine
 
 if TYPE_CHECKING:

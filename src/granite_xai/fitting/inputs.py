@@ -80,7 +80,8 @@ from granite_xai.moments.questions import statistics_kind
 from granite_xai.search.optimal import refused
 from granite_xai.search.problem import GivenRules, OwnPartitioner, Partitioner
 from granite_xai.search.tree import Tree
-from granite_xai.surrogate.curves import fit_surrogate, grid_codes
+from granite_xai.surrogate.additive import fit_surrogate
+from granite_xai.surrogate.grids import grid_codes
 from granite_xai.tables import Column, Table, read_table
 from granite_xai.tables.fixed_order import row_order, same_rows_in_any_order
 from granite_xai.tables.opening import collected, is_lazy

@@ -47,7 +47,7 @@ from granite_xai.inference.estimate import (
 from granite_xai.inference.node_figures import NodeFigures, node_figures
 from granite_xai.inference.replicates import Confidence
 from granite_xai.models.target import read_clusters, read_weights
-from granite_xai.surrogate.curves import in_unit_interval
+from granite_xai.surrogate.additive import in_unit_interval
 from granite_xai.tables import Table, frame, read_table
 from granite_xai.tables.opening import collected, is_lazy
 from granite_xai.tables.row_order import order_notice

@@ -50,7 +50,7 @@ from granite_xai.search.clarity import split_clarity
 from granite_xai.search.growth import gains_of_questions
 from granite_xai.search.problem import GivenRules, Partitioner, PartitionResult, Problem
 from granite_xai.search.tree import Tree
-from granite_xai.surrogate.curves import SurrogateFit, described
+from granite_xai.surrogate.additive import SurrogateFit, described
 from granite_xai.tables import Table, recombine
 from granite_xai.trees.routes import Route, Routed
 

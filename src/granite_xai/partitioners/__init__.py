@@ -24,7 +24,7 @@ from granite_xai.partitioners.cohorts import Cohorts
 from granite_xai.partitioners.original import RepidTree
 from granite_xai.search.problem import GivenRules, Partitioner, PartitionResult, Problem
 from granite_xai.search.tree import AllExcept, Tree
-from granite_xai.surrogate.curves import Ice
+from granite_xai.surrogate.ice import Ice
 
 __all__ = [
     "AllExcept",

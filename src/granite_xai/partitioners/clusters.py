@@ -18,7 +18,8 @@ from granite_xai.explanation.masking.bins import interval_edges
 from granite_xai.explanation.resolved import ResolvedExplainer
 from granite_xai.partitioners.scatter import FLOOR, describe, local_explainer, scattered
 from granite_xai.search.problem import Partitioner, PartitionResult, Problem, local_values, measured
-from granite_xai.surrogate.curves import Ice, require_numeric
+from granite_xai.surrogate.grids import require_numeric
+from granite_xai.surrogate.ice import Ice
 from granite_xai.tables import Column, Table
 from granite_xai.trees.routes import Route
 

@@ -23,7 +23,8 @@ from granite_xai.explanation.resolved import ResolvedExplainer
 from granite_xai.partitioners.scatter import rescaled, scattered
 from granite_xai.regions.nodes import leaves
 from granite_xai.search.problem import Partitioner, PartitionResult, Problem, local_values, measured
-from granite_xai.surrogate.curves import ice_curves, make_grid, require_numeric
+from granite_xai.surrogate.grids import make_grid, require_numeric
+from granite_xai.surrogate.ice import ice_curves
 from granite_xai.tables import Column, Table
 from granite_xai.trees.routes import Route
 

@@ -43,7 +43,7 @@ from granite_xai.persistence.fingerprint import (
 )
 from granite_xai.persistence.times import without_times
 from granite_xai.regions.partition import Partition
-from granite_xai.surrogate.curves import SurrogateFit
+from granite_xai.surrogate.additive import SurrogateFit
 from granite_xai.tables import (
     Column,
     Table,

@@ -31,7 +31,8 @@ from granite_xai.report.sentences import (
 )
 from granite_xai.results.fit_values import Band, FitValues
 from granite_xai.results.profile import profiles
-from granite_xai.surrogate.curves import RegionSurrogate, dependence_bins
+from granite_xai.surrogate.additive import RegionSurrogate
+from granite_xai.surrogate.grids import dependence_bins
 from granite_xai.tables import Column
 
 LEADING, MOST_DRAWN, MOST_LISTED = (

@@ -11,7 +11,8 @@ from granite_xai.fitting.pipeline import FitResult
 from granite_xai.regions.rule import Rule
 from granite_xai.results.profile import level_text
 from granite_xai.results.shapes import FeatureCurve
-from granite_xai.surrogate.curves import Curve, RegionSurrogate
+from granite_xai.surrogate.additive import RegionSurrogate
+from granite_xai.surrogate.curves import Curve
 from granite_xai.tables import Column
 
 

@@ -30,13 +30,9 @@ from granite_xai.fitting.inputs import read_rows_of
 from granite_xai.fitting.new_rows import GraniteBase, fitted_view
 from granite_xai.fitting.pipeline import FitResult, FitRun
 from granite_xai.results.scopes import Scope, region_scopes, scopes_of
-from granite_xai.surrogate.curves import (
-    additive,
-    between_cells,
-    dependence_bins,
-    fit_surrogate,
-    in_unit_interval,
-)
+from granite_xai.surrogate.additive import additive, fit_surrogate, in_unit_interval
+from granite_xai.surrogate.curves import between_cells
+from granite_xai.surrogate.grids import dependence_bins
 from granite_xai.tables import Column
 from granite_xai.trees.routes import Route, Routed
 

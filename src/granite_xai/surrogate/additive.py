@@ -1,0 +1,279 @@
+"""The additive surrogate: in every region the sum of one curve per column (docs/method.rst, "The surrogate")."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from itertools import combinations
+
+import numpy as np
+
+from granite_xai.base.coalitions import subsets, union
+from granite_xai.base.files import BY_ROW
+from granite_xai.base.typing import Coalition, FloatArray, IntArray
+from granite_xai.compute import one_blas_thread
+from granite_xai.engine.splits import Splits
+from granite_xai.evaluations.evaluations import Evaluations
+from granite_xai.explanation.behavior import Local
+from granite_xai.explanation.behavior.behavior import Game
+from granite_xai.explanation.interaction import Additive, Players
+from granite_xai.explanation.masking import Marginal
+from granite_xai.models import Predictor
+from granite_xai.surrogate.curves import Curve, between_values, region_curves
+from granite_xai.tables import Outline, Table, require_rows
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RegionSurrogate:
+    """G in one region.
+
+    Parameters
+    ----------
+    mean : float
+        Mean prediction.
+    curves : tuple of Curve
+        For each column that is a player of its own.
+    rows : array of int
+        The region's fitting rows, the reference of effects of several columns.
+    """
+
+    mean: float
+    curves: tuple[Curve, ...]
+    rows: IntArray = field(metadata=BY_ROW)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Surrogate:
+    """G in every region of a partition.
+
+    Parameters
+    ----------
+    effects : tuple of tuples of coalitions
+        Sets L of players whose pure effects ``Delta(L, nothing)`` are added up.
+    regions : tuple of RegionSurrogate
+    table : Table
+        The fitting rows.
+    weights : array of shape (n,)
+        Of the fitting rows.
+    """
+
+    effects: tuple[tuple[Coalition, ...], ...]
+    regions: tuple[RegionSurrogate, ...]
+    table: Table
+    weights: FloatArray = field(metadata=BY_ROW)
+
+    @property
+    def needs_model(self) -> bool:
+        """Whether some effects are of several columns, which no curve tells."""
+        return any(len(union(members)) > 1 for members in self.effects)
+
+    @property
+    def lacks_rows(self) -> bool:
+        """Whether it cannot predict, because effects of several columns need rows that a file did not hold."""
+        return self.needs_model and isinstance(self.table.container, Outline)
+
+    def predict(
+        self,
+        table: Table,
+        regions: IntArray,
+        predictor: Predictor | None = None,
+        exact: bool = False,
+    ) -> FloatArray:
+        """G at the rows of a table.
+
+        Parameters
+        ----------
+        table : Table
+        regions : array of shape (n,)
+            Number of the region of each row.
+        predictor : Predictor, optional
+            The model, which effects of several columns need.
+        exact : bool
+            Whether the model is asked instead of curves.
+        """
+        if exact:
+            require_rows(self.table, "predict(exact=True)")
+        elif self.needs_model:
+            require_rows(self.table, "a prediction from effects of several features")
+        result = np.empty(table.n_rows)
+        for k, region in enumerate(self.regions):
+            rows = np.flatnonzero(regions == k)
+            if len(rows):
+                result[rows] = self._predict_in_region(region, table.take(rows), predictor, exact)
+        return result
+
+    def _predict_in_region(
+        self, region: RegionSurrogate, table: Table, predictor: Predictor | None, exact: bool
+    ) -> FloatArray:
+        curves = {}
+        if not exact:
+            curves = {frozenset({curve.column.position}): curve for curve in region.curves}
+        total = np.full(table.n_rows, region.mean)
+        masked: dict[Coalition, FloatArray] = {frozenset(): total.copy()}
+        for members in self.effects:
+            columns = union(members)
+            if columns in curves:
+                total += curves[columns].at(table.columns[min(columns)])
+                continue
+            # Delta(L, nothing) = sum over T in L of (-1)^(|L| - |T|) F_T
+            for part in subsets(members):
+                coalition = union(part)
+                sign = (-1.0) ** (len(members) - len(part))
+                if coalition not in masked:
+                    masked[coalition] = self._masked(region.rows, table, coalition, predictor)
+                total += sign * masked[coalition]
+        return total
+
+    def _masked(
+        self, rows: IntArray, table: Table, visible: Coalition, predictor: Predictor | None
+    ) -> FloatArray:
+        """``F_T`` at new rows: the model's mean over the region's fitting rows with the visible columns replaced."""
+        if predictor is None:
+            raise ValueError("effects of several columns need the model")
+        codes, donors = table.distinct(visible)
+        shares = self.weights[rows] / self.weights[rows].sum()
+        means = []
+        for donor in donors:
+            donor_of_row = np.full(len(rows), donor, dtype=np.intp)
+            predictions = predictor.recombined(
+                self.table, rows, table, donor_of_row, sorted(visible)
+            )
+            means.append(predictions @ shares)
+        return np.array(means)[codes]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SurrogateFit:
+    """G with regions and without.
+
+    Parameters
+    ----------
+    surrogate : Surrogate
+        With regions.
+    fidelity, global_fidelity : float
+        Share of the prediction's variance that G explains, with regions and without.
+    everywhere : RegionSurrogate, optional
+        G without regions; in older files not known.
+    """
+
+    surrogate: Surrogate
+    fidelity: float
+    global_fidelity: float
+    everywhere: RegionSurrogate | None = None
+
+
+def in_unit_interval(values: FloatArray, offset: float = 0.0) -> FloatArray:
+    """Probabilities that curves add up to, counted from an offset: a sum may leave [0, 1], a probability does not."""
+    return np.clip(values, 0.0 - offset, 1.0 - offset)
+
+
+def described(
+    table: Table,
+    evaluations: Evaluations,
+    players: Players,
+    order: int,
+    regions: Sequence[IntArray],
+    *,
+    probability: bool,
+) -> SurrogateFit:
+    """G of some regions and of all rows, from the evaluations of the fitting rows.
+
+    Parameters
+    ----------
+    table, evaluations, players, order, regions
+        As in `fit_surrogate`.
+    probability : bool
+        Whether the explained output is a probability: G is then judged as it predicts, inside [0, 1].
+    """
+    scopes = [*regions, np.arange(table.n_rows)]
+    with one_blas_thread():
+        surrogate = fit_surrogate(table, evaluations, players, order, scopes)
+        predictions = additive(table, evaluations, players, order, *scopes)
+        if probability:
+            predictions = [in_unit_interval(values, evaluations.offset) for values in predictions]
+        return SurrogateFit(
+            surrogate=replace(surrogate, regions=surrogate.regions[:-1]),
+            fidelity=_fidelity(evaluations, scopes[:-1], predictions[:-1]),
+            global_fidelity=_fidelity(evaluations, scopes[-1:], predictions[-1:]),
+            everywhere=surrogate.regions[-1],
+        )
+
+
+def fit_surrogate(
+    table: Table,
+    evaluations: Evaluations,
+    players: Players,
+    order: int,
+    regions: Sequence[IntArray],
+) -> Surrogate:
+    """Learn G from the evaluations of the fitting rows.
+
+    Parameters
+    ----------
+    table : Table
+        The fitting rows.
+    evaluations : Evaluations
+    players : sequence of coalitions
+    order : int
+        Effects of all sets of up to so many players are added up.
+    regions : sequence of arrays of int
+        Rows of each region.
+    """
+    effects: list[tuple[Coalition, ...]] = []
+    for size in range(1, order + 1):
+        effects += combinations(players, size)
+    single = [min(own[0]) for own in effects if len(own) == 1 and len(own[0]) == 1]
+    # Rows of other regions count nothing: no matrix has to be cut out.
+    shares = np.zeros((len(regions), evaluations.n_rows))
+    for share, rows in zip(shares, regions, strict=True):
+        share[rows] = evaluations.weights[rows] / evaluations.weights[rows].sum()
+    means = shares @ evaluations.predictions
+    effects_by_region = {
+        position: region_curves(table.columns[position], evaluations, shares, means)
+        for position in single
+    }
+    surrogates = []
+    for k, rows in enumerate(regions):
+        curves = tuple(
+            Curve(column=table.columns[position], effects=own[k])
+            for position, own in effects_by_region.items()
+        )
+        mean = float(means[k] + evaluations.offset)
+        surrogates.append(RegionSurrogate(mean=mean, curves=curves, rows=rows))
+    return Surrogate(
+        effects=tuple(effects),
+        regions=tuple(surrogates),
+        table=table,
+        weights=evaluations.weights,
+    )
+
+
+def _fidelity(
+    evaluations: Evaluations, regions: Sequence[IntArray], predictions: Sequence[FloatArray]
+) -> float:
+    """``1 - mean (F - G)^2 / Var F`` on the fitting rows, given G in each region; 1 for a constant model."""
+    whole = Splits.whole(evaluations.weights)
+    variance = float(whole.variances(evaluations.predictions[None])[0, 0])
+    if variance == 0.0:
+        return 1.0
+    total = 0.0
+    for rows, values in zip(regions, predictions, strict=True):
+        gaps = evaluations.predictions[rows] - values
+        total += float(evaluations.weights[rows] @ np.square(gaps))
+    return 1.0 - total / float(whole.mass[0, 0]) / variance
+
+
+def additive(
+    table: Table, evaluations: Evaluations, players: Players, order: int, *regions: IntArray
+) -> list[FloatArray]:
+    """G at the rows of each region, centred as the predictions are; all regions at once."""
+    inside = np.array(
+        [np.bincount(rows, minlength=evaluations.n_rows) for rows in regions], dtype=np.bool_
+    )
+    splits = Splits.of(inside, evaluations.weights, evaluations.primitives)
+    game = Game.of(Local(), Marginal(), evaluations, splits)
+    values = game.values(Additive(order).terms(players, ()))
+    shares = splits.left / splits.mass[:, :1]
+    for columns in evaluations.snapped.keys() & set(players):
+        values = values + between_values(table, evaluations, columns, shares)
+    return [values[k, rows] for k, rows in enumerate(regions)]
