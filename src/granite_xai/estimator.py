@@ -350,7 +350,7 @@ class Granite(GraniteBase):
         return granite_xai.explain(self, X, y, test=test, title=title, rows=rows)
 
     def stability(
-        self, n_resamples: int = 50, models: Sequence[tuple[Any, Any, Any]] | None = None
+        self, n_resamples: int | None = None, models: Sequence[tuple[Any, Any, Any]] | None = None
     ) -> Stability:
         """Which splits and regions come back: on random halves of the fitting rows, or for refits of the learner.
 
@@ -358,17 +358,20 @@ class Granite(GraniteBase):
 
         Parameters
         ----------
-        n_resamples : int
-            Random halves, each searched together with its complement.
+        n_resamples : int, optional
+            Random halves, each searched together with its complement. None: as many as cost no more than the fit, which
+            is counted in model rows: from 4 (8 searches) to 25 (50 searches).
         models : list of (model, X, y), optional
             Other fits of the same learner, each with rows that it has not seen: the same question is asked of each, and
             what the regions of this fit leave gets the learner's interval. Intervals over rows hold for one model.
         """
-        view, count = (
-            fitted_view(self, several=models is None),
-            whole_number("n_resamples", n_resamples, at_least=1),
-        )
-        found = refits(self, models) if models is not None else half_samples(self, count)
+        view = fitted_view(self, several=models is None)
+        if n_resamples is not None:
+            n_resamples = whole_number("n_resamples", n_resamples, at_least=1)
+        if models is not None:
+            found = refits(self, models)
+        else:
+            found = half_samples(self, n_resamples)
         restore(self, replace(view.result, stability=found), self.diagnostics_)
         return found
 

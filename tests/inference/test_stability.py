@@ -10,7 +10,15 @@ import pytest
 from sklearn.base import clone
 
 import granite_xai as gx
-from granite_xai.inference.stability import SplitStability, halves, refit_interval, stability_of
+from granite_xai.inference.stability import (
+    SplitStability,
+    Stability,
+    affordable_pairs,
+    halves,
+    refit_interval,
+    stability_of,
+    wilson_interval,
+)
 from granite_xai.tables import read_table
 from strategies import quiet
 
@@ -168,17 +176,20 @@ def test_a_category_that_a_refit_never_saw_has_no_curve_there():
     assert gx.Granite(model, max_depth=0).fit(X).stability(n_resamples=2).curves().empty
 
 
-def test_a_split_names_the_other_column_only_where_there_is_one():
-    told = {
-        (0.8, "temp"): "hr ≤ 6 (5–7 in 80.0 % of half samples; otherwise mostly temp)",
-        (
-            0.8,
-            None,
-        ): "hr ≤ 6 (5–7 in 80.0 % of half samples)",  # the other searches did not split here
-        (1.0, "temp"): "hr ≤ 6 (5–7 in 100.0 % of half samples)",
-    }
-    for (share, instead), text in told.items():
-        assert str(SplitStability("all rows", "hr", "hr ≤ 6", share, instead, 5.0, 7.0)) == text
+@pytest.mark.parametrize(
+    ("share", "instead", "text"),
+    [
+        (0.75, "temp", "6 split on hr (otherwise temp) again"),
+        (0.75, None, "6 split on hr again"),  # the other searches did not split here
+        (1.0, "temp", "8 split on hr again"),
+    ],
+)
+def test_a_split_names_the_other_column_only_where_there_is_one(share, instead, text):
+    split = SplitStability("all rows", "hr", "hr ≤ 6", share, instead, 5.0, 7.0, 8)
+    rules = ("hr ≤ 6", "hr > 6")
+    found = Stability(0.9, 0.8, 1.0, (split,), rules, (1.0, 1.0), 8, matches=(8, 8))
+    assert str(found).startswith(f"Of 8 searches on half the rows, {text}.")
+    assert f"hr ≤ 6: {round(8 * share)} of 8, cut between 5 and 7" in str(found)
 
 
 def test_D30_one_row_or_one_cluster_has_no_halves():
@@ -187,4 +198,66 @@ def test_D30_one_row_or_one_cluster_has_no_halves():
         gx.Granite(lambda X: X[:, 0] * X[:, 1]).fit(X[:1]).stability(3)
     with pytest.raises(gx.InputError, match="D30: .* there is one cluster of rows"):
         gx.Granite(lambda X: X[:, 0] * X[:, 1]).fit(X, clusters=np.zeros(40)).stability(3)
-    assert gx.Granite(lambda X: X[:, 0] * X[:, 1]).fit(X[:2]).stability(3).searches == 6
+    assert gx.Granite(lambda X: X[:, 0] * X[:, 1]).fit(X[:2]).stability(3).searches == 0
+
+
+@pytest.mark.parametrize(
+    ("count", "trials", "low", "high"),
+    [(41, 50, 0.6920, 0.9023), (0, 10, 0.0, 0.2775), (6, 8, 0.4093, 0.9285)],
+)
+def test_the_interval_of_a_count_is_wilson_s(count, trials, low, high):
+    """Against published values of the score interval."""
+    assert wilson_interval(count, trials) == pytest.approx((low, high), abs=5e-4)
+
+
+@pytest.mark.parametrize(("count", "verdict"), [(41, "stable"), (20, "unstable"), (33, "")])
+def test_a_verdict_needs_an_interval_on_one_side_of_60_percent(count, verdict):
+    split = SplitStability("all rows", "a", "a ≤ 1", count / 50, None, 1.0, 2.0, 50)
+    assert split.count == count
+    assert split.verdict == verdict
+
+
+def test_eight_searches_of_eight_are_stable_and_six_are_no_verdict():
+    seven, six = (
+        SplitStability("all rows", "a", "a ≤ 1", k / 8, None, 1.0, 2.0, 8) for k in (8, 6)
+    )
+    assert (seven.verdict, six.verdict) == ("stable", "")
+
+
+def test_the_number_of_searches_follows_from_prices():
+    """As many as cost no more than the fit: two a pair, from 8 to 50 searches."""
+    assert affordable_pairs(1.0, 1e6) == 25
+    assert affordable_pairs(100.0, 2000.0) == 10
+    assert affordable_pairs(100.0, 10.0) == 4
+
+
+def test_the_text_counts_searches():
+    found = stability_of(
+        tree(0.0),
+        read_table(np.random.default_rng(1).normal(size=(200, 2)), missing="error"),
+        [(tree(0.0), tree(0.0)), (tree(0.0), gx.Partition.from_rules(["x0 ≤ 0", "x0 > 0"]))],
+    )
+    assert str(found).startswith("Of 4 searches on half the rows, 3 split on x1 again.")
+    assert found.matches == (3, 3)
+    assert "found again in 3 of 4" in str(found)
+    lines = found.frame()
+    assert lines["count"].tolist() == [3, 3, 3]
+    assert lines["searches"].tolist() == [4, 4, 4]
+
+
+def test_of_few_rows_nothing_is_measured_and_nothing_said():
+    """Halves of ten rows cannot be split: no score, no interval, no verdict."""
+    X = np.random.default_rng(0).normal(size=(10, 2))
+    with quiet():
+        found = gx.Granite(step).fit(X).stability()
+    assert found.searches == 0
+    assert np.isnan([found.score, found.low, found.high]).all()
+    assert "not measured" in str(found)
+    assert "1.00" not in str(found)
+
+
+def test_one_region_is_compared_by_counts():
+    X = np.random.default_rng(0).normal(size=(200, 2))
+    with quiet():
+        found = gx.Granite(lambda X: X[:, 0] + X[:, 1]).fit(X).stability(2)
+    assert str(found) == "Of 4 searches on half the rows, 4 found no regions either."

@@ -68,8 +68,10 @@ from granite_xai.inference.estimate import LEAST_HELD_OUT, drawn
 from granite_xai.inference.path import Path
 from granite_xai.inference.replicates import Confidence
 from granite_xai.inference.stability import (
+    REFITS,
     RefitCurve,
     Stability,
+    affordable_pairs,
     halves,
     refit_interval,
     stability_of,
@@ -78,6 +80,7 @@ from granite_xai.models import Predictor, for_table
 from granite_xai.models.target import allows_missing, read_clusters, read_input, read_weights
 from granite_xai.moments.questions import statistics_kind
 from granite_xai.search.optimal import refused
+from granite_xai.search.price import search_price
 from granite_xai.search.problem import GivenRules, OwnPartitioner, Partitioner
 from granite_xai.search.tree import Tree
 from granite_xai.surrogate.additive import fit_surrogate
@@ -685,8 +688,15 @@ def path_of(g: Any) -> Path:
     return path
 
 
-def half_samples(g: Any, count: int) -> Stability:
-    """The search on random halves of the fitting rows and on their complements."""
+def half_samples(g: Any, count: int | None) -> Stability:
+    """The search on random halves of the fitting rows and on their complements.
+
+    Parameters
+    ----------
+    g : Granite
+    count : int, optional
+        Halves; None: as many as cost no more than the fit, between 4 and 25.
+    """
     found = kept_run(g, "stability()", "models", "Fit again, or read stability_ of a saved fit.")
     inputs = found.inputs
     if isinstance(inputs.partitioner, GivenRules):
@@ -700,6 +710,14 @@ def half_samples(g: Any, count: int) -> Stability:
         what = "one row" if len(inputs.clusters) == 1 else "one cluster of rows"
         text = f"stability() searches halves of the fitting rows, and there is {what}."
         raise InputError(text, code="D30", argument="X", hint="Fit on more rows.")
+    if isinstance(inputs.partitioner, Tree):
+        fewest_rows = 4 * inputs.partitioner.min_samples_leaf
+        if inputs.table.n_rows < fewest_rows:
+            return Stability.unmeasured(found.result.partition)
+    if count is None:
+        n_sets = sum(len(question.first.layout.sets) for question in inputs.comparisons)
+        half = search_price(inputs.table.n_rows // 2, n_sets, len(inputs.table.explained))
+        count = affordable_pairs(half, g.diagnostics_["plan"]["model_rows"])
     parts = halves(inputs.clusters, count, inputs.seed)
     known = (inputs, found.evaluations, found.result.floors, found.error)
     shown = progress(parts, inputs.resources, "resamples", count)
@@ -744,7 +762,9 @@ def refits(g: Any, models: Sequence[tuple[Any, Any, Any]]) -> Stability:
                 found, [np.flatnonzero(regions == k) for k in range(len(result.partition))], places
             )
         )
-    again = stability_of(result.partition, result.table, list(combinations(trees, 2)))
+    again = stability_of(
+        result.partition, result.table, list(combinations(trees, 2)), trees, source=REFITS
+    )
     tested = round(float(np.mean([table.n_rows for table in tables])))
     # Rows that other refits were tested on are those that each was trained with, or as many as it was tested on.
     trained = len(set().union(*map(_cells, tables))) - tested
@@ -755,7 +775,7 @@ def refits(g: Any, models: Sequence[tuple[Any, Any, Any]]) -> Stability:
         for (k, at), values in both
     )
     mean, low, high = map(float, refit_interval(left, *rest))
-    again = replace(again, searches=len(trees), refit_curves=tuple(curves))
+    again = replace(again, refit_curves=tuple(curves))
     return replace(again, remaining=mean, remaining_low=low, remaining_high=high)
 
 

@@ -1,16 +1,17 @@
-"""Stability: which splits and regions come back when the search sees other rows, or other fits of the same learner."""
+"""Which splits and regions come back when the search sees other rows, or other fits of the same learner."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
+from math import nan, sqrt
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from granite_xai.base.typing import FloatArray, IntArray
+from granite_xai.base.typing import BoolArray, FloatArray, IntArray
 from granite_xai.base.wording import ALL_ROWS, number, percent
 from granite_xai.regions.conditions import Interval
 from granite_xai.regions.nodes import Leaf, Node, Split
@@ -18,8 +19,35 @@ from granite_xai.regions.partition import Partition
 from granite_xai.regions.rule import Rule
 from granite_xai.tables import Table, frame
 
-RELIABLE = 0.6  # mean overlap with its best match below which nobody should rely on a region (Hennig's rule)
+RELIABLE = (
+    0.6  # share of searches, or overlap of regions, that counts as coming back (Hennig's rule)
+)
 SPREAD = (0.05, 0.95)  # quantiles of the thresholds that are told
+NORMAL_95 = 1.959963984540054  # standard errors on both sides of a 95% interval
+MOST_PAIRS, FEWEST_PAIRS = 25, 4  # halves with their complements: 50 searches, and 8
+HALF_SAMPLES = "searches on half the rows"
+REFITS = "refits of the learner"
+
+
+def wilson_interval(count: int, trials: int) -> tuple[float, float]:
+    """The 95% interval of a share that was seen in some of so many trials (Wilson); nan without trials."""
+    if trials == 0:
+        return nan, nan
+    share = count / trials
+    squared = NORMAL_95**2
+    centre = (share + squared / (2 * trials)) / (1 + squared / trials)
+    spread = sqrt(share * (1 - share) / trials + squared / (4 * trials**2))
+    half = NORMAL_95 * spread / (1 + squared / trials)
+    return max(centre - half, 0.0), min(centre + half, 1.0)
+
+
+def affordable_pairs(search_price: float, fit_price: float) -> int:
+    """Halves with their complements that are searched: 50 searches where they cost no more than the fit.
+
+    Otherwise as many as that buys, at least eight searches. Prices are counts, never seconds.
+    """
+    affordable = int(fit_price / (2.0 * search_price))
+    return min(max(affordable, FEWEST_PAIRS), MOST_PAIRS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,11 +61,31 @@ class SplitStability:
     instead: str | None  # the column that is split here most often otherwise
     low: float  # where nine of ten of their thresholds lie; nan where a split has no threshold
     high: float
+    searches: int = 0  # that the share is about
+
+    @property
+    def count(self) -> int:
+        """Searches that split the same column here."""
+        return round(self.share * self.searches)
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """The 95% interval of the share."""
+        return wilson_interval(self.count, self.searches)
+
+    @property
+    def verdict(self) -> str:
+        """``"stable"`` or ``"unstable"`` where the interval lies on one side of 60%; otherwise empty."""
+        low, high = self.interval
+        if low > RELIABLE:
+            return "stable"
+        return "unstable" if high < RELIABLE else ""
 
     def __str__(self) -> str:
-        between = "" if np.isnan(self.low) else f"{number(self.low)}–{number(self.high)} in "
-        other = f"; otherwise mostly {self.instead}" if self.instead and self.share < 1 else ""
-        return f"{self.cut} ({between}{percent(self.share)} of half samples{other})"
+        text = f"{self.cut}: {self.count} of {self.searches}"
+        if not np.isnan(self.low):
+            text += f", cut between {number(self.low)} and {number(self.high)}"
+        return f"{text} ({self.verdict})" if self.verdict else text
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -62,11 +110,14 @@ class Stability:
         Mean adjusted Rand index between trees that were found on rows without overlap, and where nine of ten lie: 1 the
         same regions, 0 no more alike than by chance. Trees of half as many rows: slightly pessimistic.
     splits : tuple
-        For every split of the fit how often it comes back, what comes instead, and between which thresholds.
+        For every split of the fit in how many searches it comes back, with the interval of that count; what comes
+        instead, and between which thresholds.
     overlaps : tuple of float
-        For every region the mean overlap (Jaccard) with the region that matches it best; below 0.6 do not rely on it.
+        For every region the mean overlap (Jaccard) with the region that matches it best.
+    matches : tuple of int
+        For every region the searches in which a region overlaps it by 60% or more.
     searches : int
-        How many searches this is about.
+        How many searches this is about; 0: the rows are too few, and nothing was measured.
     remaining, remaining_low, remaining_high : float
         With ``models=``: share left in the regions of this fit, over fits of the learner, and its interval; else nan.
     refit_curves : tuple
@@ -77,8 +128,8 @@ class Stability:
     >>> from granite_xai import Granite
     >>> X = np.random.default_rng(0).normal(size=(200, 2))
     >>> found = Granite(lambda X: X[:, 0] * np.sign(X[:, 1]), max_depth=1).fit(X).stability(n_resamples=3)
-    >>> found.searches, found.splits[0].column, found.splits[0].share
-    (6, 'x1', 1.0)
+    >>> found.searches, found.splits[0].column, found.splits[0].count
+    (6, 'x1', 6)
     """
 
     score: float
@@ -92,87 +143,172 @@ class Stability:
     remaining_low: float = float("nan")
     remaining_high: float = float("nan")
     refit_curves: tuple[RefitCurve, ...] = ()
+    matches: tuple[int, ...] = ()
+    source: str = HALF_SAMPLES  # what the searches are
+
+    @classmethod
+    def unmeasured(cls, partition: Partition) -> Stability:
+        """Of a fit whose halves have too few rows to be split."""
+        rules = tuple(map(str, partition.rules))
+        return cls(
+            score=nan,
+            low=nan,
+            high=nan,
+            splits=(),
+            rules=rules,
+            overlaps=(nan,) * len(rules),
+            searches=0,
+            matches=(0,) * len(rules),
+        )
 
     def curves(self) -> Any:
         """With ``models=``, one line a value: region, rule, column, value, and the effect over refits: mean, low, high.
 
         The effect is the regional PDP around its mean; nan where a refit has no row in the region, or of a category.
         """
+        lines = []
+        for curve in self.refit_curves:
+            points = zip(curve.values.tolist(), curve.mean, curve.low, curve.high, strict=True)
+            for value, mean, low, high in points:
+                rule = self.rules[curve.region]
+                lines.append((curve.region, rule, curve.column, value, mean, low, high))
         keys = ("region", "rule", "column", "value", "mean", "low", "high")
-        told = (
-            (c, zip(c.values.tolist(), c.mean, c.low, c.high, strict=True))
-            for c in self.refit_curves
-        )
-        lines = [
-            (c.region, self.rules[c.region], c.column, *cells) for c, own in told for cells in own
-        ]
         return frame({key: [line[i] for line in lines] for i, key in enumerate(keys)})
 
     def frame(self) -> Any:
-        """One line for each split and each region: kind, rule, column, share (or overlap), instead, low, high."""
-        keys = ("kind", *SplitStability.__dataclass_fields__)
-        lines: list[tuple[Any, ...]] = [("split", *astuple(each)) for each in self.splits]
-        rest, regions = (
-            (None, float("nan"), float("nan")),
-            zip(self.rules, self.overlaps, strict=True),
-        )
-        lines += [("region", rule, None, None, overlap, *rest) for rule, overlap in regions]
-        return frame({key: [line[i] for line in lines] for i, key in enumerate(keys)})
+        """One line for each split and each region.
+
+        Columns: kind, rule, column, cut, share (of a region its overlap), instead, low, high, count, searches.
+        """
+        lines: list[dict[str, Any]] = []
+        for split in self.splits:
+            line = {key: getattr(split, key) for key in SplitStability.__dataclass_fields__}
+            lines.append({"kind": "split", **line, "count": split.count})
+        for rule, overlap, matches in zip(self.rules, self.overlaps, self._matches, strict=True):
+            lines.append(
+                {"kind": "region", "rule": rule, "share": overlap, "low": nan, "high": nan}
+                | {"count": matches, "searches": self.searches}
+            )
+        keys = ("kind", *SplitStability.__dataclass_fields__, "count")
+        return frame({key: [line.get(key) for line in lines] for key in keys})
+
+    @property
+    def _matches(self) -> Sequence[int | None]:
+        """The matches of each region; None in files that have none."""
+        return self.matches or (None,) * len(self.rules)
 
     def __str__(self) -> str:
-        head = f"Stability {self.score:.2f} ({self.low:.2f}–{self.high:.2f})"
-        lines = [
-            f"{head}: adjusted Rand index of the regions from {self.searches} searches; 1 is the same regions."
-        ]
-        lines += [f"  {each}" for each in self.splits]
-        weak = [
-            rule
-            for rule, overlap in zip(self.rules, self.overlaps, strict=True)
-            if overlap < RELIABLE
-        ]
-        lines += [f"  Do not rely on the region {rule}." for rule in weak]
+        if self.searches == 0:
+            return "Stability was not measured: halves of so few rows cannot be split."
+        lines = [f"Of {self.searches} {self.source}, {self._again()}."]
+        lines += [f"  {split}" for split in self.splits]
+        if len(self.rules) > 1:
+            for rule, matches in zip(self.rules, self._matches, strict=True):
+                if matches is not None:
+                    lines.append(f"  Region {rule}: found again in {matches} of {self.searches}.")
+            lines.append(
+                "Regions found on rows without overlap agree by "
+                f"{self.score:.2f} (adjusted Rand index, {self.low:.2f}–{self.high:.2f}; "
+                "1: the same regions)."
+            )
         if not np.isnan(self.remaining):
             interval = f"{percent(self.remaining_low)} to {percent(self.remaining_high)}"
             lines.append(
-                f"  Over fits of the learner these regions leave {percent(self.remaining)} ({interval})."
+                f"Over fits of the learner these regions leave {percent(self.remaining)} ({interval})."
             )
         return "\n".join(lines)
+
+    def _again(self) -> str:
+        """How many searches split on the same features again, the most first."""
+        if not self.splits:
+            return "all are compared with one region" if len(self.rules) > 1 else self._unsplit()
+        columns = [split.column for split in self.splits]
+        phrases: dict[int, list[str]] = {}
+        for split in self.splits:
+            name = split.column
+            if columns.count(name) > 1 and split.rule != ALL_ROWS:
+                name += f" where {split.rule}"
+            if split.instead and split.count < split.searches:
+                name += f" (otherwise {split.instead})"
+            phrases.setdefault(split.count, []).append(name)
+        parts = []
+        for count in sorted(phrases, reverse=True):
+            names = " and ".join(phrases[count])
+            parts.append(f"{count} on {names}" if parts else f"{count} split on {names} again")
+        return ", ".join(parts)
+
+    def _unsplit(self) -> str:
+        """How many searches found one region, too."""
+        (matches,) = self._matches
+        return f"{matches} found no regions either"
 
 
 def halves(clusters: IntArray, count: int, seed: int) -> Iterator[tuple[IntArray, IntArray]]:
     """Random halves of the clusters, each with its complement: positions of their rows."""
-    generator, names = np.random.default_rng([seed, 13]), int(clusters.max()) + 1
+    generator = np.random.default_rng([seed, 13])
+    n_clusters = int(clusters.max()) + 1
     for _ in range(count):
-        chosen = np.zeros(names, dtype=np.bool_)
-        chosen[generator.permutation(names)[: names // 2]] = True
-        yield np.flatnonzero(chosen[clusters]), np.flatnonzero(~chosen[clusters])
+        is_chosen = np.zeros(n_clusters, dtype=np.bool_)
+        is_chosen[generator.permutation(n_clusters)[: n_clusters // 2]] = True
+        yield np.flatnonzero(is_chosen[clusters]), np.flatnonzero(~is_chosen[clusters])
 
 
 def stability_of(
-    partition: Partition, table: Table, pairs: Sequence[tuple[Partition, Partition]]
+    partition: Partition,
+    table: Table,
+    pairs: Sequence[tuple[Partition, Partition]],
+    trees: Sequence[Partition] | None = None,
+    source: str = HALF_SAMPLES,
 ) -> Stability:
-    """Compare a partition with those of some pairs of searches that saw different rows, on the rows of a table."""
+    """Compare a partition with those of searches that saw other rows.
+
+    Parameters
+    ----------
+    partition : Partition
+    table : Table
+        Rows on which regions are compared.
+    pairs : sequence of pairs of Partition
+        Searches whose rows do not overlap.
+    trees : sequence of Partition, optional
+        The searches, each once; None: those of the pairs.
+    source : str
+        What the searches are.
+    """
     from sklearn.metrics import adjusted_rand_score
 
-    found = [(one.apply(table), two.apply(table)) for one, two in pairs]
-    scores = np.array([adjusted_rand_score(one, two) for one, two in found])
-    low, high = np.quantile(scores, SPREAD).tolist()
-    own, others = partition.apply(table), [labels for both in found for labels in both]
-    overlaps = [
-        float(np.mean([_overlap(own == k, labels) for labels in others]))
-        for k in range(len(partition))
-    ]
-    roots = [each.root for both in pairs for each in both]
-    splits = (
-        () if partition.root is None else tuple(_splits(partition.root, roots, Rule(), len(roots)))
+    if trees is None:
+        trees = [tree for pair in pairs for tree in pair]
+    scores = np.array(
+        [adjusted_rand_score(one.apply(table), two.apply(table)) for one, two in pairs]
     )
-    rules = tuple(map(str, partition.rules))
-    return Stability(float(scores.mean()), low, high, splits, rules, tuple(overlaps), len(roots))
+    low, high = np.quantile(scores, SPREAD).tolist()
+    labels = partition.apply(table)
+    tree_labels = [tree.apply(table) for tree in trees]
+    # (regions, searches)
+    overlaps = np.array(
+        [[_overlap(labels == k, other) for other in tree_labels] for k in range(len(partition))]
+    )
+    splits: tuple[SplitStability, ...] = ()
+    if partition.root is not None:
+        roots = [tree.root for tree in trees]
+        splits = tuple(_splits(partition.root, roots, Rule(), len(roots)))
+    return Stability(
+        score=float(scores.mean()),
+        low=low,
+        high=high,
+        splits=splits,
+        rules=tuple(map(str, partition.rules)),
+        overlaps=tuple(overlaps.mean(axis=1).tolist()),
+        searches=len(trees),
+        matches=tuple(np.count_nonzero(overlaps >= RELIABLE, axis=1).tolist()),
+        source=source,
+    )
 
 
-def _overlap(members: Any, labels: IntArray) -> float:
+def _overlap(members: BoolArray, labels: IntArray) -> float:
     """Largest share of common rows among all rows of a region and one of some regions."""
-    common, sizes = np.bincount(labels[members], minlength=labels.max() + 1), np.bincount(labels)
+    common = np.bincount(labels[members], minlength=labels.max() + 1)
+    sizes = np.bincount(labels)
     return float(np.max(common / (sizes + members.sum() - common)))
 
 
@@ -182,17 +318,24 @@ def _splits(
     """Every split below a node; ``others`` are what stands there in the searches that came the same way."""
     if isinstance(node, Leaf):
         return
-    here = [other for other in others if isinstance(other, Split)]
-    same = [other for other in here if other.column == node.column]
-    instead = Counter(other.column for other in here if other.column != node.column).most_common(1)
-    cuts = [value for other in same if (value := threshold(other)) is not None]
-    low, high = (
-        np.quantile(cuts, SPREAD).tolist()
-        if cuts and threshold(node) is not None
-        else (float("nan"),) * 2
+    splits = [other for other in others if isinstance(other, Split)]
+    same = [other for other in splits if other.column == node.column]
+    different = Counter(other.column for other in splits if other.column != node.column)
+    most_frequent = different.most_common(1)
+    thresholds = [value for other in same if (value := threshold(other)) is not None]
+    low = high = nan
+    if thresholds and threshold(node) is not None:
+        low, high = np.quantile(thresholds, SPREAD).tolist()
+    yield SplitStability(
+        rule=str(rule) or ALL_ROWS,
+        column=node.column,
+        cut=node.left.text(node.column),
+        share=len(same) / searches,
+        instead=most_frequent[0][0] if most_frequent else None,
+        low=low,
+        high=high,
+        searches=searches,
     )
-    place, most = (str(rule) or ALL_ROWS, node.column), instead[0][0] if instead else None
-    yield SplitStability(*place, node.left.text(node.column), len(same) / searches, most, low, high)
     for k, condition in enumerate((node.left, node.right)):
         below = [other.children[k] for other in same]
         yield from _splits(node.children[k], below, rule.and_(node.column, condition), searches)
