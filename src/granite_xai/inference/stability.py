@@ -231,7 +231,7 @@ class Stability:
             if split.instead and split.count < split.searches:
                 name += f" (otherwise {split.instead})"
             phrases.setdefault(split.count, []).append(name)
-        parts = []
+        parts: list[str] = []
         for count in sorted(phrases, reverse=True):
             names = " and ".join(phrases[count])
             parts.append(f"{count} on {names}" if parts else f"{count} split on {names} again")
