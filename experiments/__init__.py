@@ -25,4 +25,5 @@ NAMES = (
     "trees",
     "rows",
     "conditional",
+    "peers",
 )

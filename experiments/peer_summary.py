@@ -1,0 +1,409 @@
+"""Tables and figures of the comparison with other packages, from its records."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from matplotlib.figure import Figure
+from matplotlib.ticker import NullFormatter
+
+from experiments.peer_methods import METHODS
+from experiments.results import table as markdown_table
+
+Line = dict[str, Any]
+OURS = "granite-xai"
+AUTO = 'granite-xai, alpha="auto"'
+SHORT = {
+    OURS: "ours",
+    AUTO: "ours, auto",
+    "effector PDP": "effector PDP",
+    "effector RHALE": "effector RHALE",
+    "one curve per feature": "one curve",
+    "decision tree": "tree",
+    "linear model tree": "linear tree",
+    "FIGS": "FIGS",
+    "EBM": "EBM",
+}
+COLORS = dict(zip(METHODS, ["C0", "C9", "C1", "C8", "0.4", "C2", "C3", "C4", "C5"], strict=True))
+POINT = 0.01  # one percentage point of the variance: less is no difference
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What was measured, arranged to be read.
+
+    Parameters
+    ----------
+    records : list of dict
+        As `experiments.peers.measure` writes them.
+    sizes : dict
+        Rows and features by table.
+    machine : dict
+        Cores and versions.
+    """
+
+    records: list[Line]
+    sizes: dict[str, Line]
+    machine: Line
+
+    # -- lines of tables ---------------------------------------------------------------------------
+
+    @property
+    def pairs(self) -> list[tuple[str, str]]:
+        """Tables with their models, in the order in which they were measured."""
+        from experiments.peer_tables import PAIRS
+
+        measured = {(record["table"], record["model"]) for record in self.records}
+        return [pair for pair in PAIRS if pair in measured]
+
+    @property
+    def methods(self) -> list[str]:
+        measured = {record.get("method") for record in self.records}
+        return [name for name in METHODS if name in measured]
+
+    def setup(self) -> list[Line]:
+        """Rows, features, model and seeds of each line."""
+        lines = []
+        for table, model in self.pairs:
+            mine = [r for r in self.records if (r["table"], r["model"]) == (table, model)]
+            size = self.sizes[table]
+            lines.append(
+                {
+                    "table": table,
+                    "rows": f"{size['rows']:,}",
+                    "features": size["features"],
+                    "model": model,
+                    "fitted on": f"{size['train']:,}",
+                    "sample": f"{size['sample']:,}",
+                    "unseen": f"{size['test']:,}",
+                    "seeds": len({r["seed"] for r in mine}),
+                }
+            )
+        return lines
+
+    def described(self) -> list[Line]:
+        """Share of the model's variance on unseen rows, at what each method chose."""
+        return self._by_pair("described", lambda value: f"{100 * value:.1f}")
+
+    def pieces(self) -> list[Line]:
+        """How many things there are to read."""
+        return self._by_pair("pieces", lambda value: f"{value:,.0f}")
+
+    def seconds(self) -> list[Line]:
+        return self._by_pair("seconds", lambda value: f"{value:.2g}")
+
+    def model_rows(self) -> list[Line]:
+        return self._by_pair("model_rows", lambda value: f"{value / 1000:,.0f}")
+
+    def agreement(self) -> list[Line]:
+        """Does it come back on another sample: the means over all tables that a method can do."""
+        lines = []
+        for name in self.methods:
+            chosen = self._chosen(name)
+            claimed = [r for r in chosen if r.get("claimed") is not None]
+            lines.append(
+                {
+                    "method": name,
+                    "same predictions": _percent(_mean(chosen, "agreement")),
+                    "same regions": _number(_mean(chosen, "same_regions")),
+                    "own figure minus unseen": _points(
+                        _mean(claimed, "claimed") - _mean(claimed, "described")
+                    ),
+                }
+            )
+        return lines
+
+    def limited(self) -> list[Line]:
+        """Share described at 2, 4 and 8 regions, over the tables that every such method can do."""
+        names = [name for name in self.methods if METHODS[name].limited]
+        common = [pair for pair in self.pairs if all(self._at(n, pair, 8) for n in names)]
+        lines = []
+        for name in names:
+            line: Line = {"method": name}
+            for limit in (2, 4, 8):
+                found = [r for pair in common for r in self._at(name, pair, limit)]
+                line[f"{limit} regions"] = _percent(_mean(found, "described"))
+                line[f"to read ({limit})"] = f"{_mean(found, 'pieces'):,.0f}"
+            lines.append(line)
+        return lines
+
+    def known_answers(self) -> list[Line]:
+        """Whether the true columns and thresholds are found, at what each method chose."""
+        lines = []
+        for table, _ in self.pairs:
+            for name in self.methods:
+                mine = [r for r in self._chosen(name) if r["table"] == table and r.get("cuts")]
+                if mine:
+                    lines.append(
+                        {
+                            "table": table,
+                            "method": name,
+                            "right features": _percent(_mean(mine, "right_columns")),
+                            "right thresholds": _percent(_mean(mine, "right_thresholds")),
+                            "cuts": f"{_mean(mine, 'cuts'):.1f}",
+                            "described": _percent(_mean(mine, "described")),
+                        }
+                    )
+        return lines
+
+    def importance(self) -> list[Line]:
+        """Kendall's tau between two rankings of features, on all unseen rows and inside regions."""
+        lines = []
+        asked = [r for r in self.records if "question" in r]
+        for table, model in self.pairs:
+            for question in dict.fromkeys(r["question"] for r in asked):
+                mine = [
+                    r
+                    for r in asked
+                    if (r["table"], r["model"], r["question"]) == (table, model, question)
+                ]
+                done = [r for r in mine if "error" not in r]
+                if done:
+                    lines.append(
+                        {
+                            "table": table,
+                            "model": model,
+                            "question": question,
+                            "regions": f"{_mean(done, 'regions'):.1f}",
+                            "tau, all rows": _number(_mean(done, "tau_outside")),
+                            "tau, inside regions": _number(_mean(done, "tau_inside")),
+                        }
+                    )
+        return lines
+
+    def cannot(self) -> list[Line]:
+        """What a method could not do, in its own words."""
+        lines: dict[tuple[str, str], Line] = {}
+        for record in self.records:
+            name = record.get("method", record.get("question"))
+            for key in ("error", "error_of_the_other_sample"):
+                if key in record:
+                    entry = lines.setdefault(
+                        (str(name), record[key]), {"method": name, "tables": set()}
+                    )
+                    entry["tables"].add(record["table"])
+        return [
+            {"method": name, "tables": ", ".join(sorted(entry["tables"])), "its words": words}
+            for (name, words), entry in sorted(lines.items())
+        ]
+
+    def better(self) -> list[Line]:
+        """Where another method describes at least one point more than our default."""
+        lines = []
+        for pair in self.pairs:
+            ours = self._at(OURS, pair, None)
+            if not ours:
+                continue
+            for name in self.methods:
+                theirs = [] if name in (OURS, AUTO) else self._at(name, pair, None)
+                gain = _mean(theirs, "described") - _mean(ours, "described")
+                if theirs and gain >= POINT:
+                    lines.append(
+                        {
+                            "table": pair[0],
+                            "model": pair[1],
+                            "method": name,
+                            "described": _percent(_mean(theirs, "described")),
+                            "to read": f"{_mean(theirs, 'pieces'):,.0f} {_unit(theirs)}",
+                            "seconds": f"{_mean(theirs, 'seconds'):.2g}",
+                            "ours": _percent(_mean(ours, "described")),
+                            "ours to read": f"{_mean(ours, 'pieces'):,.0f} curves",
+                            "our seconds": f"{_mean(ours, 'seconds'):.2g}",
+                        }
+                    )
+        return lines
+
+    # -- figures -----------------------------------------------------------------------------------
+
+    def figures(self) -> dict[str, Figure]:
+        """Variance described against what there is to read, and against model rows."""
+        return {
+            "pieces": self._panels("pieces", "curves, surfaces or numbers to read"),
+            "model_rows": self._panels("model_rows", "rows asked of the model"),
+        }
+
+    def _panels(self, key: str, label: str) -> Figure:
+        columns = min(6, len(self.pairs))
+        rows = -(-len(self.pairs) // columns)
+        figure = Figure(figsize=(2.3 * columns, 2.1 * rows + 0.9), layout="constrained")
+        axes = np.atleast_1d(figure.subplots(rows, columns, sharey=True)).ravel()
+        for ax, pair in zip(axes, self.pairs, strict=False):
+            for name in self.methods:
+                self._draw(ax, name, pair, key)
+            ax.set_xscale("log")
+            ax.xaxis.set_minor_formatter(NullFormatter())
+            ax.set_ylim(0.0, 1.02)
+            ax.set_title(f"{pair[0]}, {pair[1]}", fontsize=8)
+            ax.tick_params(labelsize=7)
+        for ax in axes[len(self.pairs) :]:
+            ax.set_axis_off()
+        figure.supxlabel(label, fontsize=9)
+        figure.supylabel("share of the model's variance, unseen rows", fontsize=9)
+        handles, labels = _legend(axes[: len(self.pairs)])
+        figure.legend(
+            handles, labels, loc="outside upper center", ncols=5, fontsize=8, frameon=False
+        )
+        return figure
+
+    def _draw(self, ax: Any, name: str, pair: tuple[str, str], key: str) -> None:
+        """The method's path over 2, 4, 8 regions as a line, what it chose as a point."""
+        path = [self._at(name, pair, limit) for limit in (2, 4, 8)]
+        steps = [(_mean(r, key), _mean(r, "described")) for r in path if r]
+        if steps and key == "pieces":
+            ax.plot(*zip(*steps, strict=True), "-", color=COLORS[name], linewidth=1.0, alpha=0.7)
+        chosen = self._at(name, pair, None)
+        if chosen:
+            at = (_mean(chosen, key), max(_mean(chosen, "described"), 0.0))
+            ours = name in (OURS, AUTO)
+            ax.plot(
+                *at,
+                "o" if ours else "s",
+                color=COLORS[name],
+                markersize=6 if ours else 4.5,
+                label=name,
+            )
+
+    # -- words -------------------------------------------------------------------------------------
+
+    def markdown(self) -> str:
+        """The section of RESULTS.md."""
+        parts = []
+        for heading, lines in self.tables().values():
+            if lines:
+                parts.append(f"{heading}\n\n{markdown_table(lines)}")
+        parts.append("![against what there is to read](pieces)")
+        parts.append("![against rows asked of the model](model_rows)")
+        parts.append(f"**What a practitioner learns.** {self.lesson()}")
+        return "\n\n".join(parts)
+
+    def tables(self) -> dict[str, tuple[str, list[Line]]]:
+        """Every table with the sentence above it."""
+        lines = {
+            "setup": self.setup(),
+            "described": self.described(),
+            "pieces": self.pieces(),
+            "limited": self.limited(),
+            "seconds": self.seconds(),
+            "model_rows": self.model_rows(),
+            "agreement": self.agreement(),
+            "known": self.known_answers(),
+            "importance": self.importance(),
+            "better": self.better(),
+            "cannot": self.cannot(),
+        }
+        return {name: (HEADINGS[name], lines[name]) for name in lines}
+
+    def lesson(self) -> str:
+        """One paragraph, computed from the records."""
+        sentences = []
+        for name in (OURS, "effector PDP", "EBM", "linear model tree", "decision tree"):
+            if name in self.methods:
+                common = [pair for pair in self.pairs if self._at(name, pair, None)]
+                mine = [_mean(self._at(name, p, None), "described") for p in common]
+                read = [_mean(self._at(name, p, None), "pieces") for p in common]
+                unit = _unit(self._chosen(name))
+                sentences.append(
+                    f"{name}: {_percent(float(np.median(mine)))} of the variance with "
+                    f"{np.median(read):.0f} {unit} (medians of {len(common)} models)"
+                )
+        return "; ".join(sentences) + "."
+
+    # -- records -----------------------------------------------------------------------------------
+
+    def _chosen(self, name: str) -> list[Line]:
+        return [
+            r
+            for r in self.records
+            if r.get("method") == name and r["limit"] is None and "error" not in r
+        ]
+
+    def _at(self, name: str, pair: tuple[str, str], limit: int | None) -> list[Line]:
+        return [
+            r
+            for r in self.records
+            if r.get("method") == name
+            and (r["table"], r["model"]) == pair
+            and r["limit"] == limit
+            and "error" not in r
+        ]
+
+    def _by_pair(self, key: str, shown: Callable[[float], str]) -> list[Line]:
+        lines = []
+        for pair in self.pairs:
+            line: Line = {"table": pair[0], "model": pair[1]}
+            for name in self.methods:
+                line[SHORT[name]] = self._cell(name, pair, key, shown)
+            lines.append(line)
+        return lines
+
+    def _cell(
+        self, name: str, pair: tuple[str, str], key: str, shown: Callable[[float], str]
+    ) -> str:
+        chosen = self._at(name, pair, None)
+        if chosen:
+            return shown(_mean(chosen, key))
+        tried = [
+            r for r in self.records if r.get("method") == name and (r["table"], r["model"]) == pair
+        ]
+        return "cannot" if tried else "–"
+
+
+HEADINGS = {
+    "setup": "**Tables and models.** Rows of the table, features, rows that the model was fitted on, rows of one "
+    "sample (what a method sees), and rows that neither model nor method has seen, which judge.",
+    "described": "**Described.** Percent of the model's variance on unseen rows, at what each method chose; means over "
+    "the seeds.",
+    "pieces": "**To read.** Curves (ours, effector, one curve), curves and surfaces (EBM), numbers in leaves (tree, "
+    "FIGS), coefficients (linear tree).",
+    "limited": "**At the same number of regions.** Percent described when a method is told to make 2, 4 or 8 regions "
+    "(effector: in each feature; FIGS: as many rules), and what there is to read then; means over the tables that all "
+    "of them can do, three seeds.",
+    "seconds": "**Processor seconds** of one description, one thread, from the sample to what is read.",
+    "model_rows": "**Model rows**, in thousands: rows that the model was asked for.",
+    "agreement": "**Does it come back?** Both descriptions of two disjoint samples on the same unseen rows: one minus "
+    "the variance of their difference, in percent of the model's variance; adjusted Rand index of their regions; and "
+    "by how many points a method's own figure of what it describes exceeds that on unseen rows.",
+    "known": "**Where the answer is known.** Percent of the true cuts whose feature, and whose threshold within 1% of "
+    "a standard deviation, is among the cuts; how many cuts there are; percent described.",
+    "importance": "**Importance.** Kendall's tau between both rankings of the features, on unseen rows: over all rows, "
+    "and inside regions that were found for the question (weighted by rows).",
+    "better": "**Where another method describes more** than our default, by at least one point.",
+    "cannot": "**What could not be done**, in the words of the package.",
+}
+
+
+def summarize(data: dict[str, Any]) -> Summary:
+    """Arrange what `experiments.peers.collect` found."""
+    return Summary(records=data["records"], sizes=data["sizes"], machine=data["machine"])
+
+
+def _mean(records: Iterable[Line], key: str) -> float:
+    values = [r[key] for r in records if r.get(key) is not None]
+    return float(np.mean(values)) if values else float("nan")
+
+
+def _unit(records: list[Line]) -> str:
+    return str(records[0]["unit"]).partition(" (")[0] if records else ""
+
+
+def _percent(share: float) -> str:
+    return "–" if np.isnan(share) else f"{100 * share:.1f}"
+
+
+def _points(share: float) -> str:
+    return "–" if np.isnan(share) else f"{100 * share:+.1f}"
+
+
+def _number(value: float) -> str:
+    return "–" if np.isnan(value) else f"{value:.2f}"
+
+
+def _legend(axes: Iterable[Any]) -> tuple[list[Any], list[str]]:
+    handles: dict[str, Any] = {}
+    for ax in axes:
+        for handle, label in zip(*ax.get_legend_handles_labels(), strict=True):
+            handles.setdefault(label, handle)
+    return list(handles.values()), list(handles)
