@@ -101,7 +101,7 @@ def test_the_disagreement_of_all_outputs_is_the_mean_of_their_own_shares(network
     assert g.remaining_ == pytest.approx(np.mean([one.remaining_ for one in single]), rel=1e-12)
     assert g.fidelity_ == pytest.approx(np.mean([one.fidelity_ for one in single]), rel=1e-12)
     assert g.disagreement_ == 1.0
-    assert "Left of the disagreement of each output, on the same rows: setosa " in str(g.partition_)
+    assert "setosa: regions remove " in str(g.partition_)
     for name, one in zip(NAMES, single, strict=True):
         assert g.disagreements_[f"ice-pdp of {name}"] == pytest.approx(one.disagreement_, rel=1e-12)
 

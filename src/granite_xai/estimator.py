@@ -15,7 +15,6 @@ from granite_xai.base.diagnostics import Diagnostics, warn
 from granite_xai.base.errors import DataWarning
 from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.base.validation import choose, real_number, whole_number
-from granite_xai.base.wording import percent
 from granite_xai.compute import Resources
 from granite_xai.explanation.result import Explanation
 from granite_xai.fitting.inputs import (
@@ -38,6 +37,9 @@ from granite_xai.fitting.options import chosen_limits
 from granite_xai.fitting.pipeline import FitResult, FitRun
 from granite_xai.inference.stability import Stability
 from granite_xai.models import Usage, accepts_missing
+from granite_xai.regions.words import vocabulary
+from granite_xai.results.output_words import target_name
+from granite_xai.results.printed import ResultText
 from granite_xai.results.row import (
     RowExplanation,
     explain_against_fit,
@@ -46,11 +48,8 @@ from granite_xai.results.row import (
     one_row,
     told_of_new_levels,
 )
-from granite_xai.search.clarity import smooth_changes
 from granite_xai.tables.fixed_order import same_rows_in_any_order
 from granite_xai.tables.opening import is_lazy, region_numbers
-
-_SHOWN = ("partition", "remaining", "estimate", "stability")  # as fitted attributes
 
 
 class Granite(GraniteBase):
@@ -203,6 +202,24 @@ class Granite(GraniteBase):
         """Without the evaluations, which only this object in this process keeps."""
         return {name: value for name, value in super().__getstate__().items() if name != "_run"}
 
+    def __str__(self) -> str:
+        """What the fit found; of an object that is not fitted, its options."""
+        text: ResultText | None = vars(self).get("_text")
+        if text is None:
+            return repr(self)
+        return text.printed.text(self.partition_.region_names, with_finding=True)
+
+    def _repr_mimebundle_(self, **options: Any) -> dict[str, str]:
+        """What a notebook shows: the finding, or scikit-learn's diagram of what is not fitted."""
+        text: ResultText | None = vars(self).get("_text")
+        if text is None:
+            diagram: dict[str, str] = super()._repr_mimebundle_(**options)
+            return diagram
+        html = text.printed.html(
+            self.partition_.region_names, with_finding=True, settings=repr(self)
+        )
+        return {"text/plain": str(self), "text/html": html}
+
     def fit(
         self, X: Any, y: Any = None, sample_weight: Any = None, clusters: Any = None
     ) -> Granite:
@@ -258,6 +275,7 @@ class Granite(GraniteBase):
         """One of several outputs, as a fit of this output alone that was given the regions of all."""
         view = fitted_view(self, name)
         found: Granite = clone(self).set_params(output=name)
+        view.result.partition.rename(self.partition_.region_names)
         restore(found, view.result, dict(view.diagnostics))
         found.__dict__["_run"] = view.run
         return found
@@ -402,6 +420,20 @@ class Granite(GraniteBase):
         )
 
 
+def result_text(g: Granite, next_step: str) -> str:
+    """What a fitted object prints, with another next step.
+
+    Parameters
+    ----------
+    g : Granite
+    next_step : str
+        What to do next, for users who do not write Python.
+    """
+    check_is_fitted(g)
+    text: ResultText = vars(g)["_text"]
+    return text.printed.text(g.partition_.region_names, with_finding=True, next_step=next_step)
+
+
 def fit_with_evaluations(
     g: Granite, X: Any, y: Any = None, sample_weight: Any = None, clusters: Any = None
 ) -> FitRun:
@@ -411,6 +443,7 @@ def fit_with_evaluations(
         collected = collected_for(g, X, y, sample_weight, clusters, record)
         opened = open_inputs(g, *collected, record)
         found = searched(opened, record)
+    record.note("target", target_name(y))
     record.note("stop_reasons", [region.stop_reason for region in found.result.partition])
     asked = (opened.predictor.usage, *(each.usage for each in opened.predictor.outputs.values()))
     record.note("model", Usage(*map(sum, zip(*asked, strict=True)))._asdict())
@@ -420,36 +453,38 @@ def fit_with_evaluations(
 
 
 def restore(g: Granite, result: FitResult, diagnostics: dict[str, Any]) -> None:
-    """Set all fitted attributes at once: a fit that fails leaves the previous one as it was."""
+    """Set all fitted attributes at once: a fit that fails leaves the previous one as it was.
+
+    Parameters
+    ----------
+    g : Granite
+    result : FitResult
+        What the fit found, or what a file holds of it.
+    diagnostics : dict
+        Of the same fit.
+    """
+    attributes = g.__dict__
+    learned_before = attributes["_fitted"].learned if "_fitted" in attributes else ()
+    for name in ("feature_names_in_", *learned_before):  # also what another partitioner learned
+        attributes.pop(name, None)
+    text = ResultText(result, diagnostics)
+    result.partition.described(vocabulary(result.partition.rules, result.table), text)
     labels = [comparison.question.label for comparison in result.comparisons]
     measured = np.where(result.roots > result.floors, result.roots, 0.0)
-    told = [] if result.estimate is None else [result.estimate.headline]
-    if by_output := [
-        f"{name} {percent((each.estimate or each).remaining)}"
-        for name, each in result.outputs.items()
-    ]:
-        where = "the fitting rows" if result.estimate is None else "the same rows"
-        told.append(f"Left of the disagreement of each output, on {where}: {', '.join(by_output)}.")
-    told += [diagnostics["alpha"]["text"]] if "alpha" in diagnostics else []
-    if told := told + smooth_changes(diagnostics.get("splits", ())):
-        result = replace(result, partition=replace(result.partition, headline="\n".join(told)))
-    state: dict[str, Any] = {f"{name}_": getattr(result, name) for name in _SHOWN}
-    state |= {
-        "_fitted": result,
-        "diagnostics_": diagnostics,
-        "n_features_in_": result.table.n_columns,
-    }
-    state["disagreement_"] = (
-        float(measured[0]) if len(labels) == 1 else float(not result.below_noise_floor)
-    )
-    state["outputs_"] = tuple(result.outputs)
-    state["disagreements_"] = dict(zip(labels, measured.tolist(), strict=True))
+    is_one_question = len(labels) == 1
+    attributes["_fitted"] = result
+    attributes["_text"] = text
+    attributes["diagnostics_"] = diagnostics
+    attributes["partition_"] = result.partition
+    attributes["remaining_"] = result.remaining
+    attributes["estimate_"] = result.estimate
+    attributes["stability_"] = result.stability
+    attributes["n_features_in_"] = result.table.n_columns
+    attributes["outputs_"] = tuple(result.outputs)
+    attributes["disagreements_"] = dict(zip(labels, measured.tolist(), strict=True))
+    attributes["disagreement_"] = float(not result.below_noise_floor)
+    if is_one_question:
+        attributes["disagreement_"] = float(measured[0])
     if result.table.container.named:
-        state["feature_names_in_"] = np.array(result.table.names, dtype=object)
-    attributes = g.__dict__
-    for name in (
-        "feature_names_in_",
-        *(attributes["_fitted"].learned if "_fitted" in attributes else ()),
-    ):
-        attributes.pop(name, None)  # also what another partitioner learned
-    attributes.update(state | dict(result.learned))
+        attributes["feature_names_in_"] = np.array(result.table.names, dtype=object)
+    attributes.update(result.learned)

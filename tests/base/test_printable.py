@@ -28,8 +28,17 @@ def test_a_table_is_cut_after_a_screen():
     assert str(Report(LINES_SHOWN + 1200)).endswith("\n… and 1,200 more")
 
 
-def test_S01_a_notebook_shows_the_same_text_without_markup():
-    assert Report(1)._repr_html_() == "<pre>Two\\x1b lines.\n\nname  n\n&lt;0&gt;   0</pre>"
+def test_S01_a_notebook_shows_the_same_as_a_table_and_no_markup_of_the_user():
+    html = Report(1)._repr_html_()
+    assert '<p class="">Two\\x1b lines.</p>' in html
+    assert '<th class="left">name</th><th>n</th>' in html
+    assert '<td class="left">&lt;0&gt;</td><td>0</td>' in html
+
+
+def test_a_notebook_cuts_a_long_table_too():
+    html = Report(LINES_SHOWN + 1200)._repr_html_()
+    assert html.count("<tr>") == LINES_SHOWN + 1
+    assert "… and 1,200 more" in html
 
 
 def test_an_object_without_a_summary_prints_its_repr():

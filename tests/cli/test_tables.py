@@ -99,7 +99,7 @@ def test_of_a_large_parquet_file_a_sample_is_read(large, not_collected, folder, 
     code, out, err = run(capsys, *asked, "--max-samples", "300")
     assert code == 0, err
     assert "600 of the 150,000 rows of large.parquet are read." in err
-    assert "b ≤ 0" in out
+    assert "b = 0" in out
     again = gx.load("g.json")
     assert again.diagnostics_["rows"]["steps"][0]["search"] == 300
 
@@ -164,4 +164,4 @@ def test_M07_text_for_a_model_of_categories_names_the_flag(folder, capsys):
     )
     code, out, err = run(capsys, *asked, "--categories", "c")
     assert code == 0, err
-    assert "c is" in out
+    assert "c = x" in out

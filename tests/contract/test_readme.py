@@ -16,7 +16,7 @@ def block(language):
 
 def rules(text):
     """The rules at the nodes; the figures beside them depend on the version of the model's library."""
-    return re.findall(r"─ (.+?) {2,}", text)
+    return re.findall(r"─ (?:\d+ {2})?(.+?) {2,}", text)
 
 
 def test_the_six_lines_print_the_tree_that_is_shown(data_folder, capsys):

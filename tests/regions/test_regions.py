@@ -123,10 +123,10 @@ def test_regions_are_the_leaves_from_left_to_right(partition):
     assert [region.index for region in partition] == list(range(len(partition)))
     assert partition[0] == next(iter(partition))
     assert partition[-1].index == len(partition) - 1
-    shown = [line for line in str(partition).splitlines() if line.endswith(("small", "deep"))]
-    assert len(shown) == len(partition)
-    for region, line in zip(partition, shown, strict=True):
-        assert re.search(rf"  {region.index} +{region.n_samples}  ", line)
+    lines = str(partition).splitlines()
+    for region in partition:
+        (line,) = [line for line in lines if re.match(rf"[├└│─ ]*{region.index}  ", line)]
+        assert re.search(rf" {region.n_samples:,}  ", line)
 
 
 def test_infinite_values_have_a_region():
@@ -150,35 +150,65 @@ def bike() -> Partition:
     )
 
 
-_HEAD = " " * 30 + "region  rows  of all rows  disagreement  left after splits  not split because"
-
-
 def test_the_printed_tree():
     assert str(bike()) == "\n".join(
         [
-            _HEAD,
-            "all rows                              1000      100.0 %       100.0 %              7.4 %",
-            "├─ workingday ≤ 0                      312       31.2 %        41.0 %              7.3 %",
-            "│  ├─ hr ≤ 6                       0    98        9.8 %         1.2 %                     below alpha",
-            "│  └─ hr > 6                       1   214       21.4 %         6.2 %                     maximal depth",
-            "└─ workingday > 0 or missing       2   688       68.8 %       < 0.1 %                     below alpha",
-            "",
-            "3 regions keep 7.4 % of the disagreement between the explanations.",
-            "Disagreement is given as a share of that over all rows.",
+            "                                  rows  share  heterogeneity",
+            "all rows                         1,000   100%           100%",
+            "├─ workingday ≤ 0                  312    31%            41%",
+            "│  ├─ 0  hr ≤ 6                     98    10%             1%",
+            "│  └─ 1  hr > 6                    214    21%             6%",
+            "└─ 2  workingday > 0 or missing    688    69%           < 1%",
         ]
     )
 
 
 def test_the_printed_region():
     """Numbers end, and words begin, under each other."""
-    head, line = str(bike()[1]).split("\n")
-    assert (
-        head
-        == "region  rows  of all rows  disagreement  rule                       not split because"
-    )
-    assert (
-        line == "     1   214       21.4 %         6.2 %  workingday ≤ 0 and hr > 6  maximal depth"
-    )
+    head, line = str(bike()[0]).split("\n")
+    assert head == "region  name  rows  share  rule                       not split because"
+    assert line == "     0          98    10%  workingday ≤ 0 and hr ≤ 6  little left to split"
+
+
+def test_named_regions():
+    partition = bike().rename({0: "night", 2: " working days "})
+    assert partition.titles == ("night", "workingday ≤ 0, hr > 6", "working days")
+    assert [region.name for region in partition] == ["night", "", "working days"]
+    assert "0  night (hr ≤ 6)" in str(partition)
+    assert partition.frame()["name"].tolist() == list(partition.titles)
+    assert "THEN 'night'" in partition.to_sql()
+    assert partition == bike()
+    again = Partition.from_dict(partition.to_dict())
+    assert again.region_names == {0: "night", 2: "working days"}
+    assert partition.rename({0: ""}).region_names == {2: "working days"}
+    assert "region_names" not in bike().to_dict()
+
+
+@pytest.mark.parametrize(
+    ("names", "code", "words"),
+    [
+        ({3: "x"}, "P02", "there is no region 3: regions are numbered 0 to 2"),
+        ({-1: "x"}, "P02", "there is no region -1"),
+        ({True: "x"}, "P02", "there is no region True"),
+        ({"0": "x"}, "P02", "there is no region '0'"),
+        ({0: 7}, "P02", "the name of region 0 is 7, not a text"),
+        ({0: "x", 1: "x"}, "P03", "two regions would be called 'x'"),
+        (["x"], "P02", "names is a list"),
+    ],
+)
+def test_wrong_names(names, code, words):
+    partition = bike()
+    with pytest.raises(InputError, match=words) as caught:
+        partition.rename(names)
+    assert caught.value.code == code
+    assert partition.region_names == {}
+
+
+def test_a_name_of_a_file_that_fits_no_region():
+    written = bike().rename({0: "night"}).to_dict()
+    for wrong in ({"9": "x"}, {"x": "y"}, {"0": 1}, {"0": "a", "1": "a"}, []):
+        with pytest.raises(FormatError):
+            Partition.from_dict({**written, "region_names": wrong})
 
 
 def test_S04_hostile_names_and_reasons_cannot_act_on_the_terminal():
@@ -196,7 +226,7 @@ def test_S04_hostile_names_and_reasons_cannot_act_on_the_terminal():
         )
     )
     assert all(line.isprintable() for line in text.split("\n"))
-    assert len(text.split("\n")) == 7
+    assert len(text.split("\n")) == 4
 
 
 def test_one_region_is_still_a_partition():
@@ -210,7 +240,7 @@ def test_wide_letters_keep_the_columns_aligned():
     leaf = Leaf(1, 0.5, 0.5, "x")
     lines = str(Partition(Split("温度", *cut(0.0), (leaf, leaf), 2, 1.0, 1.0))).splitlines()
     # two letters that take two places each: the same column in the terminal is two characters earlier here
-    assert lines[2].index("50.0 %") == lines[1].index("100.0 %") + 1 - 2
+    assert lines[2].index("50%") == lines[1].index("100%") + 1 - 2
 
 
 def test_a_long_rule_is_cut_in_the_tree_but_not_in_the_rules():
@@ -261,7 +291,7 @@ def test_rules_with_known_figures_print_them():
     partition = Partition.from_rules(
         ["x ≤ 1", "x > 1"], leaves=[Leaf(3, 0.3, 0.1), Leaf(7, 0.7, 0.2)]
     )
-    assert "0     3       30.0 %        10.0 %  x ≤ 1" in str(partition)
+    assert "0  x ≤ 1     3    30%            10%" in str(partition)
     assert Partition.from_dict(json.loads(json.dumps(partition.to_dict()))) == partition
 
 

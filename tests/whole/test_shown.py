@@ -47,7 +47,9 @@ def test_names_cannot_act_on_a_page(g):
         assert "<b>" not in each._repr_html_()
     for name in HOSTILE:
         rule = gx.Rule.parse("x ≤ 1").and_(name, gx.Rule.parse("x > 0").conditions[0][1])
-        assert re.sub("</?pre>", "", rule._repr_html_()).count("<") == 0
+        words = rule._repr_html_().partition('<p class="">')[2].partition("</p>")[0]
+        assert "<" not in words
+        assert len(words) > len(name)
 
 
 def test_a_rule_and_a_region_read_as_sentences(g):
@@ -55,7 +57,7 @@ def test_a_rule_and_a_region_read_as_sentences(g):
     assert repr(partition[0].rule) == "<Rule: `<b>` ≤ 0>"
     assert repr(partition[0]).startswith("<Region 0: `<b>` ≤ 0; ")
     assert repr(gx.Partition.from_rules(["x ≤ 1", "x > 1"])[1]) == "<Region 1: x > 1>"
-    assert partition._repr_html_().count("├─") == 1
+    assert partition._repr_html_().count('class="swatch"') == 2
 
 
 def test_an_evaluation_leads_with_what_is_left(g):
@@ -77,7 +79,7 @@ def test_an_explanation_of_many_sets_takes_a_screen():
     found = gx.explanations()["pdp"].explain(lambda X: X.sum(axis=1), X)
     assert repr(found) == "<Explanation: pdp of 60 sets, 1 region, 30 rows>"
     assert str(found).endswith("… and 30 more")
-    assert found._repr_html_().count("\n") == 1 + 1 + 30 + 1
+    assert found._repr_html_().count("<tr>") == 1 + 30
     assert "30 more" in found._repr_html_()
 
 

@@ -1,11 +1,11 @@
-"""Objects whose text is a few sentences with a table below, in a terminal as in a notebook."""
+"""Objects that show themselves as a few sentences with a table below, in terminals and notebooks."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from html import escape
 from typing import Any, NamedTuple
 
+from granite_xai.base import notebook
 from granite_xai.base.text import aligned, plain
 
 LINES_SHOWN = 30
@@ -30,9 +30,20 @@ class TextSummary(NamedTuple):
             lines.append(f"… and {len(self.table) - last_line:,} more")
         return "\n".join(lines)
 
+    def html(self) -> str:
+        """The same for a notebook."""
+        last_line = LINES_SHOWN + 1
+        parts = [notebook.paragraph(sentence) for sentence in self.sentences]
+        if len(self.table[0]):
+            parts.append(notebook.table(self.table[:last_line], self.left))
+        if len(self.table) > last_line:
+            more = f"… and {len(self.table) - last_line:,} more"
+            parts.append(notebook.paragraph(more, "aside"))
+        return notebook.document(parts)
+
 
 class Printable:
-    """A mixin: ``str`` is the summary of the object, and a notebook shows the same text."""
+    """A mixin: ``str`` is the summary of the object, and a notebook shows the same as a table."""
 
     __slots__ = ()
 
@@ -43,7 +54,7 @@ class Printable:
         return str(self._summary())
 
     def _repr_html_(self) -> str:
-        return f"<pre>{escape(str(self))}</pre>"
+        return self._summary().html()
 
 
 class PrintableDict(Printable, dict[str, Any]):

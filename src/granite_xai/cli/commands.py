@@ -26,20 +26,18 @@ from granite_xai.cli.tables import (
 )
 from granite_xai.cli.training import train, with_categories
 from granite_xai.compute.memory import bytes_text
+from granite_xai.estimator import result_text
 from granite_xai.explanation.catalog import meaning
 from granite_xai.fitting.causes import cause
 
-STORY = """\
-HistGradientBoostingRegressor on the {data} data, {n_rows:,} rows and {n_columns} columns.
-Where do a row's own curves (ICE) and the average curves (PDP) tell the same story?
+DEMO = """\
+HistGradientBoostingRegressor on the {data} data, {n_features} features.
 
-{partition}
-
-disagreement_     {disagreement:<10.4g} mean squared gap between ICE and PDP over all rows
-remaining_        {remaining:<10.1%} of it is left inside the regions
-global_fidelity_  {global_fidelity:<10.1%} of the model's variance is explained by one curve per column
-fidelity_         {fidelity:<10.1%} by one curve per column and region"""
+{result}"""
 """What ``granite demo`` prints."""
+
+REPORT_NEXT = "--report report.html writes the report"
+DEMO_NEXT = "granite explain --help: the same for your own model and table"
 
 
 class Case(NamedTuple):
@@ -86,7 +84,8 @@ def demo(options: argparse.Namespace) -> None:
         facts["partition"] = granite.partition_.to_dict()
         say_json(facts)
     else:
-        say(STORY.format(partition=granite.partition_, **facts))
+        text = result_text(granite, DEMO_NEXT)
+        say(DEMO.format(data=options.data, n_features=X.shape[1], result=text))
     if path:
         remark(f"The whole story, with figures: {path}")
 
@@ -225,7 +224,10 @@ def _say_report(report: gx.Report, options: argparse.Namespace) -> None:
         report.markdown(markdown)
     if figures:
         report.figures(figures, formats=("png", "svg"))
-    say(report.json().rstrip("\n") if options.json else str(report))
+    if options.json:
+        say(report.json().rstrip("\n"))
+    else:
+        say(result_text(report.granite, f"see {page}" if page else REPORT_NEXT))
     for path in (page, markdown, figures):
         if path:
             remark(f"Written: {path}")

@@ -26,6 +26,7 @@ SHAPES: dict[str, Any] = {
     "alpha": {"text": str},
     "plan": {},
     "warnings": [str],
+    "target": str,
     "clusters": int | None,
     "seed": int,
     "seconds": {},

@@ -251,7 +251,6 @@ def granite_from_dict(data: dict[str, Any], model: Any, table: Table, place: str
             batch_size=limits.batch_size,
             n_jobs=granite.n_jobs,
             device=limits.device,
-            block=limits.block,
         )
         findings[LOADED] = {"compared_predictions": fingerprint.check(predictor, table)}
     labels_asked = [each.question.label for each in questions]

@@ -1,36 +1,24 @@
-"""The nodes of a tree of regions: how rows find their leaf, and how the tree is printed."""
+"""The nodes of a tree of regions, and how rows find their leaf."""
 
 from __future__ import annotations
 
 import itertools
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import astuple, dataclass
-from functools import partial
+from dataclasses import astuple, dataclass, replace
 
 import numpy as np
 
 from granite_xai.base.errors import InputError
+from granite_xai.base.formats import share
 from granite_xai.base.printable import Printable, TextSummary
-from granite_xai.base.text import aligned, column_text, count_text, quoted, shortened
+from granite_xai.base.text import column_text, count_text
 from granite_xai.base.typing import BoolArray, IntArray
-from granite_xai.base.wording import ALL_ROWS, percent, rows_of
+from granite_xai.base.wording import rows_of
 from granite_xai.regions.conditions import Condition, complementary
 from granite_xai.regions.rule import Rule, find_column, satisfied
 from granite_xai.regions.values import is_missing
 from granite_xai.tables import Table
-
-Line = tuple[str, ...]
-_percent = partial(percent, rounding=0.0)  # nothing but zero is zero
-HEADINGS = (
-    "",
-    "region",
-    "rows",
-    "of all rows",
-    "disagreement",
-    "left after splits",
-    "not split because",
-)
 
 
 @dataclass(frozen=True)
@@ -83,6 +71,8 @@ class Region(Printable):
         Its share of the disagreement over all rows; all regions add up to what remains.
     stop_reason : str
         Why it was not split.
+    name : str
+        What the user calls it; `Partition.rename` gives names. Regions of two names are equal.
 
     Examples
     --------
@@ -97,21 +87,58 @@ class Region(Printable):
     fraction: float
     disagreement: float
     stop_reason: str
+    name: str = ""
 
-    def __eq__(
-        self, other: object
-    ) -> bool:  # figures that are not known (NaN) are alike, from Python 3.13 on too
-        return isinstance(other, Region) and astuple(self) == astuple(other)
+    def __eq__(self, other: object) -> bool:
+        # Figures that are not known (NaN) are alike, from Python 3.13 on too.
+        return isinstance(other, Region) and self._compared == other._compared
+
+    def __hash__(self) -> int:
+        return hash(self.rule)
+
+    @property
+    def _compared(self) -> tuple[object, ...]:
+        return astuple(replace(self, name=""))
 
     def __repr__(self) -> str:
-        known = f"; {rows_of(self.n_samples)}, {_percent(self.disagreement)} of the disagreement"
-        return f"<Region {self.index}: {self.rule}{'' if math.isnan(self.fraction) else known}>"
+        named = f" ({self.name})" if self.name else ""
+        known = "" if math.isnan(self.fraction) else f"; {rows_of(self.n_samples)}"
+        return f"<Region {self.index}{named}: {self.rule}{known}>"
 
     def _summary(self) -> TextSummary:
         """Its line of the table of regions."""
-        headings = ("region", "rows", "of all rows", "disagreement", "rule", "not split because")
-        figures = (self.index, *_figures(self), self.rule, self.stop_reason)
-        return TextSummary(sentences=(), table=[headings, figures], left=(4, 5))
+        headings = ("region", "name", "rows", "share", "rule", "not split because")
+        figures = (
+            self.index,
+            self.name,
+            f"{self.n_samples:,}",
+            share(self.fraction),
+            self.rule,
+            stop_reason_words(self.stop_reason),
+        )
+        return TextSummary(sentences=(), table=[headings, figures], left=(1, 4, 5))
+
+
+STOP_WORDS = {
+    "below alpha": "little left to split",
+    "no more than chance": "only sampling noise left",
+    "split undone": "a further split did not hold up",
+    "improvement too small": "a further split did not hold up",
+    "maximum depth": "max_depth reached",
+    "too few samples": "too few rows",
+}
+"""What is said of reasons to stop; others are said as they are."""
+
+
+def stop_reason_words(reason: str) -> str:
+    """Why a region was not split, in words.
+
+    Examples
+    --------
+    >>> stop_reason_words("below alpha")
+    'little left to split'
+    """
+    return STOP_WORDS.get(reason, reason)
 
 
 def leaves(node: Node, rule: Rule = Rule()) -> Iterator[tuple[Rule, Leaf]]:  # noqa: B008
@@ -154,57 +181,3 @@ def _goes_left(node: Split, table: Table, rows: IntArray, names: Sequence[str]) 
             words, code=code, argument="X", columns=[column.name], rows=labels, hint=hint
         )
     return left
-
-
-def tree_text(root: Node, headline: str = "") -> str:
-    """Print a tree, one line a node; where there is a headline, all else is about the rows that searched."""
-    tree, count = (
-        _table([HEADINGS, *_walk(root, ALL_ROWS, "", itertools.count())]),
-        sum(1 for _ in leaves(root)),
-    )
-    before, where = (f"{headline}\n\n", "On the fitting rows: ") if headline else ("", "")
-    kept = f"{count} regions keep {_percent(_left(root))} of the disagreement between the explanations."
-    told = f"{kept}\nDisagreement is given as a share of that over all rows."
-    if count == 1:
-        agreed = "The explanations agree: there is nothing to split."
-        told = f"1 region. {agreed if root.disagreement == 0 else 'No split was kept.'}"
-    return f"{before}{tree}\n\n{where}{told}"
-
-
-def list_text(regions: Sequence[Region]) -> str:
-    """Print regions that have no tree, one line a region; those of which only the rule is known, with that."""
-    known = not all(math.isnan(region.fraction) for region in regions)
-    headings = ("region", *HEADINGS[2:5], "rule") if known else ("region", "rule")
-    lines = (
-        (str(r.index), *(_figures(r) if known else ()), shortened(str(r.rule))) for r in regions
-    )
-    return _table([headings, *lines])
-
-
-def _walk(node: Node, label: str, below: str, numbers: Iterator[int]) -> Iterator[Line]:
-    """List a node and those below it, parents first; leaves take the next number."""
-    if isinstance(node, Leaf):
-        yield (label, str(next(numbers)), *_figures(node), "", quoted(node.stop_reason, ""))
-        return
-    yield (label, "", *_figures(node), _percent(_left(node)), "")
-    sides = zip(node.children, (node.left, node.right), ("├─ ", "└─ "), ("│  ", "   "), strict=True)
-    for child, condition, branch, rest in sides:
-        yield from _walk(
-            child, below + branch + shortened(condition.text(node.column)), below + rest, numbers
-        )
-
-
-def _figures(part: Node | Region) -> Line:
-    return str(part.n_samples), _percent(part.fraction), _percent(part.disagreement)
-
-
-def _left(node: Node) -> float:
-    return math.fsum(leaf.disagreement for _, leaf in leaves(node))
-
-
-def _table(lines: Sequence[Line]) -> str:
-    """Align columns: text to the left, numbers to the right."""
-    return aligned(
-        lines,
-        {i for i, heading in enumerate(lines[0]) if heading in ("", "rule", "not split because")},
-    )

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import astuple, dataclass, field
-from typing import Any
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import astuple, dataclass, field, replace
+from typing import Any, Protocol, cast
 
 import numpy as np
 
 from granite_xai.base.errors import FormatError, InputError
 from granite_xai.base.files import NAN_AS_NULL, Structure, broken, entry
-from granite_xai.base.printable import Printable
+from granite_xai.base.formats import share
+from granite_xai.base.notebook import Bar, RegionLabel
+from granite_xai.base.printable import Printable, TextSummary
 from granite_xai.base.text import count_text
 from granite_xai.base.typing import IntArray
 from granite_xai.regions.code import DIALECTS
@@ -23,10 +26,11 @@ from granite_xai.regions.nodes import (
     Split,
     find_leaves,
     leaves,
-    list_text,
-    tree_text,
 )
 from granite_xai.regions.rule import CONDITIONS, Rule, as_table
+from granite_xai.regions.tree_text import list_text, tree_text
+from granite_xai.regions.words import Vocabulary, rule_words
+from granite_xai.tables import frame
 
 __all__ = ["Leaf", "Node", "Partition", "Region", "Split"]
 MAX_DEPTH = 100  # deeper than any tree we grow, and shallow enough to walk by recursion
@@ -37,6 +41,19 @@ _NODES = Structure(
     forms={float: NAN_AS_NULL}
 )  # the share of a region that someone named may be unknown
 _BELOW = ("left", "right", "children")
+
+
+class PartitionText(Protocol):
+    """What a fit says of its regions; all of it may depend on the names that the user gave."""
+
+    def partition_text(self, names: Mapping[int, str]) -> str:
+        """As text."""
+
+    def partition_html(self, names: Mapping[int, str]) -> str:
+        """For a notebook."""
+
+    def region_columns(self) -> Mapping[str, Sequence[Any]]:
+        """Figures of the regions, for a frame."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -51,13 +68,16 @@ class Partition(Printable):
         Names of all columns at fit, for tables without names.
     given : sequence of Region
         Regions without a tree; `from_rules` makes them.
-    headline : str
-        What is printed above them, such as an estimate of what they leave.
+    region_names : mapping of int to str
+        What the user calls the regions; `rename` gives names. Partitions that differ in names only
+        are equal.
 
     Attributes
     ----------
     regions : tuple of Region
         The regions, from left to right in the tree.
+    titles : tuple of str
+        For each region its name or, if it has none, its rule in words.
 
     Examples
     --------
@@ -73,7 +93,9 @@ class Partition(Printable):
     root: Node | None
     names: Sequence[str] = ()
     given: Sequence[Region] = ()
-    headline: str = field(default="", compare=False)
+    region_names: Mapping[int, str] = field(default_factory=dict, compare=False)
+    vocabulary: Vocabulary = field(default_factory=dict, compare=False, repr=False)
+    result_text: PartitionText | None = field(default=None, compare=False, repr=False)
     regions: tuple[Region, ...] = field(init=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -83,6 +105,7 @@ class Partition(Printable):
         object.__setattr__(self, "names", tuple(self.names))
         object.__setattr__(self, "given", () if self.root is not None else found)
         object.__setattr__(self, "regions", found)
+        self._set_region_names(self.region_names)
 
     @classmethod
     def from_rules(
@@ -123,7 +146,26 @@ class Partition(Printable):
         return self.regions[index]
 
     def __str__(self) -> str:
-        return list_text(self.regions) if self.root is None else tree_text(self.root, self.headline)
+        if self.result_text is not None:
+            return self.result_text.partition_text(self.region_names)
+        if self.root is None:
+            return list_text(self.regions, self.vocabulary)
+        return tree_text(self.root, self.region_names, self.vocabulary)
+
+    def _repr_html_(self) -> str:
+        if self.result_text is not None:
+            return self.result_text.partition_html(self.region_names)
+        return self._summary().html()
+
+    def _summary(self) -> TextSummary:
+        headings = ("region", "rows", "share")
+        lines = []
+        for region, title in zip(self.regions, self.titles, strict=True):
+            label = RegionLabel(region.index, title)
+            lines.append(
+                (label, f"{region.n_samples:,}", Bar(share(region.fraction), region.fraction))
+            )
+        return TextSummary(sentences=(), table=[headings, *lines], left=(0,))
 
     def __repr__(self) -> str:
         rules = "; ".join(str(rule) for rule in self.rules[:4])
@@ -133,6 +175,131 @@ class Partition(Printable):
     def rules(self) -> tuple[Rule, ...]:
         """The rule of each region."""
         return tuple(region.rule for region in self.regions)
+
+    @property
+    def titles(self) -> tuple[str, ...]:
+        """For each region its name or, if it has none, its rule in words."""
+        return tuple(
+            region.name or rule_words(region.rule, self.vocabulary) for region in self.regions
+        )
+
+    def rename(self, names: Mapping[int, str]) -> Partition:
+        """Give names to regions, in place.
+
+        Texts, figures, tables, SQL labels, files and reports then call them so; regions without a
+        name are called by their rule.
+
+        Parameters
+        ----------
+        names : mapping of int to str
+            Names by number of the region. Other regions keep theirs; an empty text takes a name away.
+
+        Returns
+        -------
+        Partition
+            This one.
+
+        Raises
+        ------
+        InputError
+            If there is no such region, a name is no text, or two regions would have the same.
+
+        Examples
+        --------
+        >>> partition = Partition.from_rules(["hr ≤ 6", "hr > 6"])
+        >>> partition.rename({0: "night"}).titles
+        ('night', 'hr > 6')
+        """
+        if not isinstance(names, Mapping):
+            raise InputError(
+                f"names is a {type(names).__name__}, not a mapping of regions to names.",
+                code="P02",
+                argument="names",
+                hint='For example rename({0: "night"}).',
+            )
+        self._set_region_names({**self.region_names, **names})
+        return self
+
+    def _set_region_names(self, names: Mapping[int, str]) -> None:
+        """Check names and keep them, here and with every region."""
+        checked: dict[int, str] = {}
+        for number, name in names.items():
+            self._check_region_name(number, name)
+            if name.strip():
+                checked[int(number)] = name.strip()
+        counts = Counter(checked.values())
+        repeated = [name for name, count in counts.items() if count > 1]
+        if repeated:
+            raise InputError(
+                f"two regions would be called {repeated[0]!r}.",
+                code="P03",
+                argument="names",
+                hint="Give each region a name of its own.",
+            )
+        regions = tuple(
+            replace(region, name=checked.get(region.index, "")) for region in self.regions
+        )
+        object.__setattr__(self, "region_names", dict(sorted(checked.items())))
+        object.__setattr__(self, "regions", regions)
+
+    def _check_region_name(self, number: object, name: object) -> None:
+        is_number = isinstance(number, int | np.integer) and not isinstance(number, bool)
+        if not is_number or not 0 <= int(cast(int, number)) < len(self.regions):
+            raise InputError(
+                f"there is no region {number!r}: regions are numbered 0 to {len(self) - 1}.",
+                code="P02",
+                argument="names",
+            )
+        if not isinstance(name, str):
+            raise InputError(
+                f"the name of region {number} is {name!r}, not a text.",
+                code="P02",
+                argument="names",
+            )
+
+    def described(self, vocabulary: Vocabulary, text: PartitionText) -> Partition:
+        """Attach what a fit knows: the words of its features, and the text of its result.
+
+        Parameters
+        ----------
+        vocabulary : mapping of feature to ColumnWords
+        text : PartitionText
+            What is printed instead of the tree alone.
+
+        Returns
+        -------
+        Partition
+            This one.
+        """
+        object.__setattr__(self, "vocabulary", dict(vocabulary))
+        object.__setattr__(self, "result_text", text)
+        return self
+
+    def frame(self) -> Any:
+        """One line a region.
+
+        Returns
+        -------
+        DataFrame
+            region, name (or the rule in words), rule, n_samples (search rows), share; of a fit also
+            mean_prediction, heterogeneity_overall (before: on all rows), heterogeneity (inside the
+            region, in units of the prediction), heterogeneity_low and heterogeneity_high.
+
+        Examples
+        --------
+        >>> list(Partition.from_rules(["x ≤ 1", "x > 1"]).frame()["name"])
+        ['x ≤ 1', 'x > 1']
+        """
+        columns: dict[str, Sequence[Any]] = {
+            "region": [region.index for region in self.regions],
+            "name": list(self.titles),
+            "rule": [str(rule) for rule in self.rules],
+            "n_samples": [region.n_samples for region in self.regions],
+            "share": [region.fraction for region in self.regions],
+        }
+        if self.result_text is not None:
+            columns |= self.result_text.region_columns()
+        return frame(columns)
 
     def apply(self, X: Any) -> IntArray:
         """Number the region of each row of a table.
@@ -175,19 +342,34 @@ class Partition(Printable):
         return with_regions(frame, self.rules, name)
 
     def to_sql(self, name: str = "region", dialect: str | None = None) -> str:
-        """Write one CASE expression with `name` as its alias; NULL for a row that `apply` would refuse.
+        r"""Write one CASE expression with `name` as its alias; NULL for a row that `apply` would refuse.
 
-        `dialect` is one of those of `Rule.to_sql`.
+        Its values are the numbers of the regions; where some have a name, the titles of all.
+
+        Parameters
+        ----------
+        name : str
+            Alias of the expression.
+        dialect : str, optional
+            One of those of `Rule.to_sql`.
 
         Examples
         --------
-        >>> Partition.from_rules(["x0 ≤ 1", "x0 > 1"]).to_sql()
+        >>> partition = Partition.from_rules(["x0 ≤ 1", "x0 > 1"])
+        >>> partition.to_sql()
         'CASE WHEN "x0" <= 1 THEN 0 WHEN "x0" > 1 THEN 1 END AS "region"'
+        >>> partition.rename({0: "low", 1: "high"}).to_sql()
+        'CASE WHEN "x0" <= 1 THEN \'low\' WHEN "x0" > 1 THEN \'high\' END AS "region"'
         """
+        language = DIALECTS["ansi"]
+        labels = [str(region.index) for region in self.regions]
+        if self.region_names:
+            labels = [language.text(name, title) for title in self.titles]
         cases = " ".join(
-            f"WHEN {region.rule.to_sql(dialect)} THEN {region.index}" for region in self
+            f"WHEN {rule.to_sql(dialect)} THEN {label}"
+            for rule, label in zip(self.rules, labels, strict=True)
         )
-        return f"CASE {cases} END AS {DIALECTS['ansi'].column(name)}"
+        return f"CASE {cases} END AS {language.column(name)}"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the partition in the types of JSON; the tree is a flat list of nodes.
@@ -197,10 +379,13 @@ class Partition(Printable):
         >>> Partition(Leaf(10, 1.0, 1.0)).to_dict()["nodes"]
         [{'n_samples': 10, 'fraction': 1.0, 'disagreement': 1.0, 'stop_reason': ''}]
         """
-        head = {"type": "partition", "names": list(self.names)}
+        head: dict[str, Any] = {"type": "partition", "names": list(self.names)}
+        if self.region_names:
+            head["region_names"] = {str(k): name for k, name in self.region_names.items()}
         if self.root is None:
             lines = [
-                _NODES.write(region, Region, "region", ("index", "rule")) for region in self.given
+                _NODES.write(region, Region, "region", ("index", "rule", "name"))
+                for region in self.given
             ]
             rules = [{"rule": rule.to_dict()} for rule in self.rules]
             return {
@@ -228,7 +413,8 @@ class Partition(Printable):
             raise broken("partition.names", "is not a list of different texts")
         key = "nodes" if isinstance(data, dict) and "nodes" in data else "regions"
         items = entry(data, key, list, "partition")
-        if not items or (isinstance(data, dict) and len(data) > 3):
+        expected = {"type", "names", "region_names", key}
+        if not items or (isinstance(data, dict) and not data.keys() <= expected):
             raise broken(f"partition.{key}", "is empty, or not alone")
         root = _tree(items, names) if key == "nodes" else None
         given = []
@@ -237,12 +423,23 @@ class Partition(Printable):
                 entry(item, "rule", dict, place := f"partition.regions[{i}]"), f"{place}.rule"
             )
             given.append((rule, _read(_NODES, item, Leaf, place, apart=("rule",))))
+        region_names = _read_region_names(data)
         try:
-            return cls(root, names, _regions(given))
+            return cls(root, names, _regions(given), region_names=region_names)
         except (
             InputError
         ) as error:  # conditions on the way to a leaf that cannot describe one column
             raise broken("partition", f"has rules that do not fit: {error.message}") from error
+
+
+def _read_region_names(data: Any) -> dict[int, str]:
+    """Names by region, as a file has them: numbers are texts there."""
+    if "region_names" not in data:
+        return {}
+    written = entry(data, "region_names", dict, "partition")
+    if not all(number.isdecimal() and len(number) < 10 for number in written):
+        raise broken("partition.region_names", "has keys that are not numbers of regions")
+    return {int(number): name for number, name in written.items()}
 
 
 def _regions(found: Iterable[tuple[Rule, Leaf]]) -> tuple[Region, ...]:

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from granite_xai.base import notebook
 from granite_xai.base.errors import InputError
 from granite_xai.base.files import Structure, broken, entry
 from granite_xai.base.printable import Printable
@@ -94,6 +95,9 @@ class Rule(Printable):
 
     def __repr__(self) -> str:
         return f"<Rule: {self}>"
+
+    def _repr_html_(self) -> str:
+        return notebook.document([notebook.paragraph(str(self))])
 
     @property
     def is_empty(self) -> bool:

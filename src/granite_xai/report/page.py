@@ -15,7 +15,7 @@ from typing import Any
 from granite_xai.base.files import write_text
 from granite_xai.base.text import LONGEST, aligned, plain, shortened, visible
 from granite_xai.base.wording import FEW_ROWS, brief, number, percent, value
-from granite_xai.display.comparison import ComparedCases, ComparisonDisplay
+from granite_xai.display.comparison import ComparisonDisplay
 from granite_xai.display.effect import EffectDisplay
 from granite_xai.display.importance import ImportanceDisplay
 from granite_xai.display.palette import EVERYONE, REGIONS
@@ -35,6 +35,7 @@ from granite_xai.report.sentences import (
     sides_of,
     which_rows,
 )
+from granite_xai.studies.comparison import Comparison
 
 _TEMPLATES = Path(__file__).with_name("templates")
 _MARKS = str.maketrans({mark: f"\\{mark}" for mark in "\\`*_[]<>|#"})
@@ -238,7 +239,7 @@ def _drawn(display: Any, ending: str) -> bytes:
     return held.getvalue()
 
 
-def comparison_page(found: ComparedCases) -> str:
+def comparison_page(found: Comparison) -> str:
     """What changed, the figures of every region, and the curves of all cases, on one self-contained page."""
     opening, *further = found.sentences(12)
     picture = base64.b64encode(

@@ -112,7 +112,11 @@ class Report:
                 each[str(name)] = Report(
                     granite.of_output(name), X, own, unit=unit, title=str(name), **told
                 ).story
-            story = {"title": title, "opening": str(granite.partition_.headline), "outputs": each}
+            story = {
+                "title": title,
+                "opening": str(granite).partition("\n")[0],
+                "outputs": each,
+            }
         elif story is None:
             story = tell(_source(granite, fitted_view(granite).run, X, y, unit), **told)
         object.__setattr__(self, "granite", granite)

@@ -14,7 +14,7 @@ from typing import Any, Literal, NamedTuple
 from granite_xai.base.formats import OutputUnit, amount, share, share_interval
 from granite_xai.base.text import plain, shortened
 from granite_xai.disagreement.disagreement import Disagreement
-from granite_xai.explanation.catalog import title
+from granite_xai.explanation.catalog import title as explanation_title
 from granite_xai.explanation.influence import Interactions
 from granite_xai.fitting.causes import DEPEND, EITHER, INTERACT, cause
 from granite_xai.fitting.pipeline import FitResult
@@ -242,7 +242,9 @@ def _headline(
 
 def _sides(question: Disagreement) -> str:
     """Both explanations of a question by name, as the beginning of a sentence."""
-    text = f"{title(question.first.name, 'first')} and {title(question.second.name, 'second')}"
+    first = explanation_title(question.first.name, "first")
+    second = explanation_title(question.second.name, "second")
+    text = f"{first} and {second}"
     return text[:1].upper() + text[1:]
 
 
@@ -372,7 +374,10 @@ def _basis(described: Described) -> str:
 
 def _hidden(fitted: FitResult) -> str:
     """How much may be hidden where nothing stands out, and how many rows would show half of that."""
-    high = getattr(fitted.estimate, "hidden_high", math.nan)
+    estimate = fitted.estimate
+    if estimate is None or not estimate.fidelities.is_computed:
+        return ""
+    high = getattr(estimate, "hidden_high", math.nan)
     if math.isnan(high):
         return ""
     rows = _rows_looked_at(fitted) * MORE_ROWS
@@ -402,10 +407,12 @@ def _by_question(fitted: FitResult, case: Case) -> tuple[str, ...]:
     """How much of the heterogeneity regions remove, for each of several questions or outputs."""
     if case != "regions" or len(fitted.comparisons) < 2 or not fitted.nodes:
         return ()
+    titles = [figures.question for figures in fitted.nodes]
+    if len(fitted.outputs) == len(fitted.nodes):  # one question about several outputs
+        titles = [str(name) for name in fitted.outputs]
     return tuple(
-        f"{plain(figures.question)}: regions remove {share(removed_share(figures))} "
-        f"of the heterogeneity."
-        for figures in fitted.nodes
+        f"{plain(title)}: regions remove {share(removed_share(figures))} of the heterogeneity."
+        for title, figures in zip(titles, fitted.nodes, strict=True)
     )
 
 

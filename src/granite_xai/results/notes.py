@@ -34,6 +34,8 @@ def notes_of(
         if warning.startswith(STOPPED):
             text = warning.partition(": ")[2]
             yield text[:1].upper() + text[1:]
+    if "alpha" in diagnostics:
+        yield diagnostics["alpha"]["text"]
     records = diagnostics.get("splits", ())
     splits = list(_splits(partition.root)) if partition.root is not None else []
     if len(records) == len(splits):

@@ -68,3 +68,18 @@ def _probability(target: str, label: Any) -> str:
 def _class_words(target: str, label: Any) -> str:
     shown = shortened(plain(label))
     return f"{target} = {shown}" if target else f"class {shown}"
+
+
+def target_name(y: Any) -> str:
+    """The name of a target: of a column, or of a series; empty where it has none.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> target_name(pd.Series([1, 2], name="cnt")), target_name("cnt"), target_name([1, 2])
+    ('cnt', 'cnt', '')
+    """
+    if isinstance(y, str):
+        return y
+    name = getattr(y, "name", None)
+    return name if isinstance(name, str) else ""

@@ -144,6 +144,9 @@ def _of_main_feature(
         others = [part for part in parts if part not in second]
         closing = f"Where {_rule_of_group(second, others, known)}, it {second[0].shape.words}."
         return [opening, closing]
+    if len(parts) == 1 and parts[0].rule.conditions:  # elsewhere predictions hardly vary
+        where = rule_in_sentence(parts[0].rule, known)
+        return [f"Where {where}, {subject} {parts[0].shape.naming(shown)}."]
     if len(parts) < 2:
         return []
     strongest = max(parts, key=lambda part: part.curve.range)
