@@ -8,7 +8,8 @@ from scipy.stats import binom
 
 import granite_xai as gx
 from granite_xai.engine.signed_weights import signed_lines, signs, standard_errors
-from granite_xai.inference.estimate import interval_around, rows_needed
+from granite_xai.inference.estimate import rows_needed
+from granite_xai.inference.intervals import interval_around
 from strategies import quiet
 
 
@@ -89,8 +90,8 @@ def test_the_standard_error_is_how_far_estimates_of_other_samples_lie_apart():
     assert np.mean([each.standard_error for each in found]) == pytest.approx(spread, rel=0.4)
 
 
-def test_one_region_leaves_everything_and_for_certain():
-    """What it leaves moves with the sample as the whole does."""
+def test_one_region_leaves_everything_and_says_nothing_about_it():
+    """Nothing was divided, so that nothing is measured: no interval from 100 to 100 %."""
     X = np.random.default_rng(5).normal(size=(200, 3))
     whole = gx.partitioners.GivenRules([gx.Rule()])
     found = (
@@ -99,8 +100,9 @@ def test_one_region_leaves_everything_and_for_certain():
         .evaluate(X)
         .estimate
     )
-    assert found.remaining == pytest.approx(1.0)
-    assert found.standard_error == pytest.approx(0.0, abs=1e-12)
+    assert found.remaining == 1.0
+    assert np.isnan([found.low, found.high, found.standard_error]).all()
+    assert "100" not in str(found)
 
 
 def test_the_headline_says_how_much_one_curve_a_column_tells():
@@ -158,7 +160,9 @@ def test_signs_are_equal_within_a_cluster():
 def test_rows_that_chose_the_regions_give_no_interval():
     X = np.random.default_rng(0).normal(size=(300, 3))
     g = gx.Granite(step).fit(X)
-    assert g.estimate_.rows == "fitting"
+    assert g.estimate_.rows == "cross-validated"
+    assert "g.evaluate(X, y)" in g.estimate_.interval
+    assert fixed(X).estimate_.rows == "fitting"
     assert np.isnan([g.estimate_.low, g.estimate_.high, g.estimate_.standard_error]).all()
     assert g.evaluate(X).estimate.rows == "fitting"
     assert np.isnan(g.evaluate(X).estimate.low)

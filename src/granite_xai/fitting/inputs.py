@@ -35,12 +35,15 @@ from granite_xai.explanation.masking.bins import carriers
 from granite_xai.explanation.resolved import ResolvedExplainer
 from granite_xai.fitting import options
 from granite_xai.fitting.cost import Price, plan_facts, price
-from granite_xai.fitting.new_rows import (
+from granite_xai.fitting.judgement import (
     Judgement,
-    NewRows,
-    evaluate_rows,
     judge_by_held_out_rows,
     judge_by_search_rows,
+    trees_of_folds,
+)
+from granite_xai.fitting.new_rows import (
+    NewRows,
+    evaluate_rows,
     rows_by_region,
     without_clusters,
 )
@@ -623,9 +626,10 @@ def _judged(opened: OpenInputs, found: FitRun, choice: RowChoice) -> FitRun:
         others = opened.everyone.take(choice.held_out)
     with found.inputs.diagnostics.stage("estimate"):
         if others is None or opened.confidence is None:
-            joint = _with_judgement(found, judge_by_search_rows(found))
+            trees = trees_of_folds(found)
+            joint = _with_judgement(found, judge_by_search_rows(found, trees))
             runs = {
-                name: _with_judgement(run, judge_by_search_rows(run))
+                name: _with_judgement(run, judge_by_search_rows(run, trees))
                 for name, run in found.outputs.items()
             }
         else:

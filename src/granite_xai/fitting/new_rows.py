@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from statistics import fmean
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -35,6 +35,12 @@ from granite_xai.explanation.masking.fitted import FittedMaskings
 from granite_xai.explanation.resolved import ResolvedExplainer
 from granite_xai.explanation.result import Explanation, Part
 from granite_xai.fitting.pipeline import FitResult, FitRun
+from granite_xai.inference.described_share import (
+    DescribedShare,
+    DescribedShares,
+    Predicted,
+    described_share,
+)
 from granite_xai.inference.estimate import (
     Estimate,
     MeasuredQuestion,
@@ -44,10 +50,9 @@ from granite_xai.inference.estimate import (
     measure_regions,
     rows_needed,
 )
-from granite_xai.inference.node_figures import NodeFigures, node_figures
-from granite_xai.inference.replicates import Confidence
+from granite_xai.inference.replicates import Chance, Confidence
 from granite_xai.models.target import read_clusters, read_weights
-from granite_xai.surrogate.additive import in_unit_interval
+from granite_xai.surrogate.additive import Surrogate, in_unit_interval
 from granite_xai.tables import Table, frame, read_table
 from granite_xai.tables.opening import collected, is_lazy
 from granite_xai.tables.row_order import order_notice
@@ -265,13 +270,6 @@ class JudgingRows(NamedTuple):
         return measure_regions(self.everywhere, self.by_region, drawn)
 
 
-class Judgement(NamedTuple):
-    """What some rows say of a partition."""
-
-    estimate: Estimate | None  # None: there is no confidence level
-    nodes: tuple[NodeFigures, ...]  # one for each question
-
-
 def observe_regions(
     new: NewRows, regions: IntArray, clusters: IntArray | None, observed: Observation
 ) -> JudgingRows:
@@ -345,10 +343,10 @@ def evaluate_rows(
                 regional[region] = inside.on(sample.evaluations)
     judged = None
     if fitted.confidence is not None:
-        fidelities = _fidelities_later(new, judging)
+        described = described_later(new, judging)
         with one_blas_thread():
             measured = judging.measured(fitted.confidence.seed)
-            judged = _estimate(fitted, judging, measured, kind, fidelities)
+            judged = estimate_of(fitted, judging, measured, kind, described)
     return Evaluation(
         rules=tuple(str(rule) for rule in fitted.partition.rules),
         counts=tuple(counts.tolist()),
@@ -362,79 +360,29 @@ def evaluate_rows(
     )
 
 
-def judge_by_held_out_rows(
-    new: NewRows, regions: IntArray, clusters: IntArray, observed: Observation
-) -> Judgement:
-    """What held-out rows say of the regions, and of every node above them.
-
-    Parameters are those of `observe_regions`; the fit has a confidence level.
-    """
-    judging = observe_regions(new, regions, clusters, observed)
-    return _judgement(new.fitted, judging, "held-out", _fidelities_later(new, judging))
-
-
-def judge_by_search_rows(run: FitRun) -> Judgement:
-    """What the rows that searched say, without chance; no interval, since they chose the regions."""
-    fitted = run.result
-    evaluations = run.evaluations
-    by_region: list[Sample | None] = [None] * len(fitted.partition)
-    for region, rows in rows_by_region(fitted.regions):
-        by_region[region] = Sample(
-            questions=fitted.comparisons, evaluations=evaluations.restrict(rows), rows=rows
-        )
-    judging = JudgingRows(
-        everywhere=Sample(
-            questions=fitted.comparisons,
-            evaluations=evaluations,
-            rows=np.arange(evaluations.n_rows),
-        ),
-        by_region=by_region,
-        regions=fitted.regions,
-        clusters=run.inputs.clusters,
-    )
-    additive = fitted.additive
-    fidelities = Deferred(
-        lambda: (additive.value.fidelity, additive.value.global_fidelity), now=additive.is_computed
-    )
-    return _judgement(fitted, judging, "fitting", fidelities)
-
-
-def _judgement(
-    fitted: FitResult,
-    judging: JudgingRows,
-    kind: str,
-    fidelities: Deferred[tuple[float, float]],
-) -> Judgement:
-    """The estimate and the figures of all nodes; what chance adds is told by the same signed pairs."""
-    drawn = None
-    measured: list[MeasuredQuestion] = []
-    judged = None
-    with one_blas_thread():
-        if fitted.confidence is not None:
-            drawn = signs(judging.clusters, fitted.confidence.seed)
-            measured = judging.measured(fitted.confidence.seed)
-            judged = _estimate(fitted, judging, measured, kind, fidelities)
-        nodes = node_figures(
-            fitted.partition,
-            judging.regions,
-            judging.everywhere,
-            judging.by_region,
-            rows="search" if kind == "fitting" else kind,
-            drawn=drawn,
-            measured=measured,
-            # The baseline of a region is one of its search rows: nodes above regions have none.
-            measures_inner=kind == "fitting" or not fitted.centres,
-        )
-    return Judgement(estimate=judged, nodes=nodes)
-
-
-def _estimate(
+def estimate_of(
     fitted: FitResult,
     judging: JudgingRows,
     measured: Sequence[MeasuredQuestion],
     kind: str,
-    fidelities: Deferred[tuple[float, float]],
+    described: Deferred[DescribedShares],
+    cross_validated: Sequence[float] | None = None,
+    root: Chance | None = None,
 ) -> Estimate:
+    """What some rows say of the regions of a fit that has a confidence level.
+
+    Parameters
+    ----------
+    fitted, judging, measured : FitResult, JudgingRows, sequence of MeasuredQuestion
+    kind : "held-out", "given", "cross-validated" or "fitting"
+        Which rows these are.
+    described : Deferred
+        Share that curves describe.
+    cross_validated : sequence of n_questions numbers, optional
+        What the regions leave by rows that did not choose them.
+    root : Chance, optional
+        What chance says of all rows, where the fit has found that out.
+    """
     if fitted.confidence is None:
         raise ValueError("there is no confidence level")
     return estimate(
@@ -447,7 +395,9 @@ def _estimate(
         clusters=judging.clusters,
         rules=[str(rule) for rule in fitted.partition.rules],
         rows=kind,
-        fidelities=fidelities,
+        fidelities=described,
+        cross_validated=cross_validated,
+        root=root,
     )
 
 
@@ -457,36 +407,59 @@ def without_clusters(remedy: str) -> str:
     return text + f"the interval is too narrow where rows belong together. Pass {remedy}."
 
 
-def _fidelities_later(new: NewRows, judging: JudgingRows) -> Deferred[tuple[float, float]]:
+def described_later(new: NewRows, judging: JudgingRows) -> Deferred[DescribedShares]:
     """Share described on other rows: now where the surrogate is known, otherwise when it is read."""
     evaluations = judging.everywhere.evaluations
-    answers = [
-        (output.predictions + output.offset, output.weights) for output in evaluations.outputs
-    ]
-    compute = partial(_fidelities, new, judging.regions, answers)
+    answers = [output.predictions + output.offset for output in evaluations.outputs]
+    compute = partial(
+        _described_shares,
+        new,
+        judging.regions,
+        answers,
+        evaluations.weights,
+        judging.clusters,
+    )
     return Deferred(compute, now=new.fitted.additive.is_computed)
 
 
-def _fidelities(new: NewRows, regions: IntArray, answers: Sequence[Any]) -> tuple[float, float]:
-    """Share of the prediction's variance on other rows that curves explain, with and without regions."""
-    found, fits = list[list[float]](), list(new.fitted.outputs.values()) or [new.fitted]
-    if any(one.additive.value.surrogate.lacks_rows for one in fits):
-        return float("nan"), float("nan")
-    for one, (truth, weights) in zip(fits, answers, strict=True):
-        fitted, shares = one.additive.value, weights / weights.sum()
-        variance = float(shares @ np.square(truth - shares @ truth))
-        without = replace(
-            fitted.surrogate, regions=() if fitted.everywhere is None else (fitted.everywhere,)
-        )
-        sides = ((fitted.surrogate, regions), (without, np.zeros_like(regions))) if variance else ()
-        found.append([] if variance else [1.0, 1.0])
-        for surrogate, places in sides:
-            asked = one.predictor if surrogate.needs_model else None
-            curves = surrogate.predict(new.route.table, places, asked)
-            if one.predictor.is_probability:
-                curves = in_unit_interval(curves)
-            found[-1].append(1.0 - float(shares @ np.square(truth - curves)) / variance)
-    return fmean(told[0] for told in found), fmean(told[1] for told in found)
+def _described_shares(
+    new: NewRows,
+    regions: IntArray,
+    answers: Sequence[FloatArray],
+    weights: FloatArray,
+    clusters: IntArray,
+) -> DescribedShares:
+    """Share of the prediction's variance on other rows that curves describe, with regions and without."""
+    fits = list(new.fitted.outputs.values()) or [new.fitted]
+    unknown = DescribedShare(math.nan)
+    if any(fit.additive.value.surrogate.lacks_rows for fit in fits):
+        return DescribedShares(in_regions=unknown, overall=unknown)
+    everyone = np.zeros_like(regions)
+    in_regions = list[Predicted]()
+    overall = list[Predicted]()
+    for fit, model in zip(fits, answers, strict=True):
+        additive = fit.additive.value
+        curves = _curves_of(new, fit, additive.surrogate, regions)
+        in_regions.append(Predicted(model=model, curves=curves))
+        if additive.everywhere is not None:
+            without = replace(additive.surrogate, regions=(additive.everywhere,))
+            curves = _curves_of(new, fit, without, everyone)
+            overall.append(Predicted(model=model, curves=curves))
+    confidence = new.fitted.confidence
+    described = unknown
+    if len(overall) == len(fits):  # an older file does not hold the curves of all rows
+        described = described_share(overall, weights, clusters, confidence)
+    return DescribedShares(
+        in_regions=described_share(in_regions, weights, clusters, confidence),
+        overall=described,
+    )
+
+
+def _curves_of(new: NewRows, fit: FitResult, surrogate: Surrogate, regions: IntArray) -> FloatArray:
+    """What a surrogate says of other rows."""
+    predictor = fit.predictor if surrogate.needs_model else None
+    curves = surrogate.predict(new.route.table, regions, predictor)
+    return in_unit_interval(curves) if fit.predictor.is_probability else curves
 
 
 def _scaled(

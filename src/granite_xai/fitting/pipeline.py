@@ -15,7 +15,7 @@ from granite_xai.base.coalitions import union
 from granite_xai.base.deferred import Deferred
 from granite_xai.base.diagnostics import Diagnostics
 from granite_xai.base.files import BY_ROW
-from granite_xai.base.typing import Coalition, FloatArray, IntArray
+from granite_xai.base.typing import BoolArray, Coalition, FloatArray, IntArray
 from granite_xai.compute import Meter, Resources, one_blas_thread, resolve_jobs
 from granite_xai.compute.resources import MODEL_ROWS
 from granite_xai.disagreement.disagreement import ResolvedQuestion
@@ -303,30 +303,43 @@ def by_output(joint: FitRun) -> FitRun:
 
 
 def again(
-    inputs: FitInputs, evaluations: Evaluations, floors: FloatArray, error: float, rows: IntArray
+    inputs: FitInputs,
+    evaluations: Evaluations,
+    floors: FloatArray,
+    error: float,
+    rows: IntArray,
+    proven: BoolArray | None = None,
 ) -> Partition:
-    """The search on some of the fitting rows; the model is not asked."""
-    evaluations, route = (
-        evaluations.restrict(rows),
-        Route(inputs.predictor, inputs.table.take(rows)),
-    )
+    """The search on some of the fitting rows; the model is not asked.
+
+    Parameters
+    ----------
+    inputs, evaluations : FitInputs, Evaluations
+        Of the fit.
+    floors, error : array, float
+        Noise floor of each question, and noise of one prediction.
+    rows : array
+        Positions of the rows that search.
+    proven : array of shape (n_questions,), optional
+        Questions that show more than chance whatever these rows say by themselves.
+    """
+    known = evaluations.restrict(rows)
     some = replace(
-        inputs, route=route, y=evaluations.y, weights=evaluations.weights, diagnostics=Diagnostics()
+        inputs,
+        route=Route(inputs.predictor, inputs.table.take(rows)),
+        y=known.y,
+        weights=known.weights,
+        clusters=np.unique(inputs.clusters[rows], return_inverse=True)[1].reshape(-1),
+        diagnostics=Diagnostics(),
+        resources=replace(inputs.resources, progress=False),  # searches are shown, not their rows
     )
-    some = replace(
-        some, clusters=np.unique(inputs.clusters[rows], return_inverse=True)[1].reshape(-1)
-    )
-    some = replace(
-        some, resources=replace(inputs.resources, progress=False)
-    )  # searches are shown, not their rows
     with one_blas_thread():
-        whole = Splits.whole(evaluations.weights, evaluations.primitives)
-        roots = np.array(
-            [question.regional(evaluations, whole)[0, 0] for question in inputs.comparisons]
-        )
-        return search(
-            some, evaluations, (roots, floors, error), _chance(some, evaluations, roots)
-        ).partition
+        whole = Splits.whole(known.weights, known.primitives)
+        roots = np.array([question.regional(known, whole)[0, 0] for question in inputs.comparisons])
+        chance = _chance(some, known, roots)
+        if chance is not None and proven is not None:
+            chance = replace(chance, proven=proven)
+        return search(some, known, (roots, floors, error), chance).partition
 
 
 def find_path(

@@ -22,9 +22,20 @@ from granite_xai.disagreement.disagreement import ResolvedQuestion
 from granite_xai.engine.signed_weights import STEP, signed_lines, slopes
 from granite_xai.engine.splits import Splits
 from granite_xai.evaluations.evaluations import Evaluations
-from granite_xai.inference.replicates import FEWEST_CLUSTERS, Confidence, mean_excess
+from granite_xai.inference.described_share import DescribedShares
+from granite_xai.inference.intervals import interval_around
+from granite_xai.inference.replicates import FEWEST_CLUSTERS, Chance, Confidence, mean_excess
 from granite_xai.tables import frame
 
+_OF_CURVES = (
+    "fidelity",
+    "fidelity_low",
+    "fidelity_high",
+    "global_fidelity",
+    "global_fidelity_low",
+    "global_fidelity_high",
+    "hidden_high",
+)
 MATERIAL = 0.9  # share of the model from which one curve a column is said to tell most of it
 
 
@@ -88,18 +99,23 @@ class Estimate(Printable):
     Attributes
     ----------
     remaining, low, high, standard_error : float
-        Share of the disagreement that is left, and its interval; nan where the rows chose the regions, and where they
-        show no disagreement beyond chance.
+        Share of the disagreement that is left, and its interval. nan where the rows show no disagreement beyond
+        chance; the interval also where the rows chose the regions, and where there is one region.
     disagreement, disagreement_low, disagreement_high : float
         The disagreement on all these rows, in the units of the question; 1.0 for several questions.
     chance : float
         Part of the measured disagreement that chance alone would show.
-    rows : "held-out", "fitting" or "given"
-        Which rows these are.
+    rows : "held-out", "given", "cross-validated" or "fitting"
+        Which rows these are. Cross-validated: too few rows to hold some out, so that each judges trees that were
+        searched without it; ``lines`` are then about the printed regions, as the rows that searched show them.
     n_rows, n_clusters : int
         Rows and clusters of them; without clusters every row is one. Below five there is no interval.
-    fidelity, global_fidelity : float
-        Share of the prediction's variance on these rows that curves explain, with and without regions.
+    fidelity, fidelity_low, fidelity_high : float
+        Share of the prediction's variance on these rows that one curve per feature and region describes.
+    global_fidelity, global_fidelity_low, global_fidelity_high : float
+        The same with one curve per feature.
+    hidden_high : float
+        Upper limit of the share that one curve per feature does not describe: no more of the model can be hidden.
     confidence_level : float
 
     Examples
@@ -123,7 +139,7 @@ class Estimate(Printable):
     chance: float
     rows: str
     n_rows: int
-    fidelities: Deferred[tuple[float, float]]
+    fidelities: Deferred[DescribedShares]
     confidence_level: float
     below_noise_floor: bool
     lines: tuple[EstimateLine, ...]
@@ -143,21 +159,23 @@ class Estimate(Printable):
 
     @property
     def interval(self) -> str:
-        """The interval and its rows in words."""
-        where = f"on {self.n_rows:,} {'held-out ' if self.rows == 'held-out' else ''}rows"
+        """The interval and its rows in words; where there is none, how to get one."""
         if self.rows == "fitting":
             remedy = "other rows give an interval: holdout=(X, y) or evaluate(X, y)"
-            where = f"on the fitting rows, corrected for chance; {remedy}"
-        if 0 < self.n_clusters < FEWEST_CLUSTERS and self.rows != "fitting":
-            alone = self.n_clusters == self.n_rows
-            few = count(self.n_clusters, "row" if alone else "cluster")
+            return f"on the fitting rows, corrected for chance; {remedy}"
+        if self.rows == "cross-validated":
+            return "cross-validated; g.evaluate(X, y) on other rows gives an interval"
+        kind = "held-out rows" if self.rows == "held-out" else "rows"
+        where = f"on {self.n_rows:,} {kind}"
+        if 0 < self.n_clusters < FEWEST_CLUSTERS:
+            noun = "row" if self.n_clusters == self.n_rows else "cluster"
+            few = count(self.n_clusters, noun)
             return f"{where}; an interval needs {FEWEST_CLUSTERS} or more, and there are {few}"
-        if np.isnan(self.low):
+        if math.isnan(self.low):
             return where
         level = f"{100 * self.confidence_level:g} %"
-        return (
-            f"{level} interval {percent(self.low).removesuffix(' %')}–{percent(self.high)}, {where}"
-        )
+        ends = f"{percent(self.low).removesuffix(' %')}–{percent(self.high)}"
+        return f"{level} interval {ends}, {where}"
 
     @property
     def headline(self) -> str:
@@ -166,20 +184,47 @@ class Estimate(Printable):
             self.fidelities.is_computed and self.global_fidelity >= MATERIAL and self.regions > 1
         ):
             return str(self)
-        told, rest = (
-            f"{100 * share:.0f} %" for share in (self.global_fidelity, 1.0 - self.global_fidelity)
+        described = f"{100 * self.global_fidelity:.0f} %"
+        hidden = f"{100 * (1.0 - self.global_fidelity):.0f} %"
+        return (
+            f"One curve per column explains {described} of the model; "
+            f"the regions are about the other {hidden}.\n{self}"
         )
-        return f"One curve per column explains {told} of the model; the regions are about the other {rest}.\n{self}"
 
     @property
     def fidelity(self) -> float:
-        """Share of the prediction's variance that curves explain, with regions."""
-        return self.fidelities.value[0]
+        """Share of the prediction's variance that one curve per feature and region describes."""
+        return self.fidelities.value.in_regions.value
+
+    @property
+    def fidelity_low(self) -> float:
+        """Lower end of the interval of ``fidelity``; nan where there is none."""
+        return self.fidelities.value.in_regions.low
+
+    @property
+    def fidelity_high(self) -> float:
+        """Upper end of the interval of ``fidelity``; nan where there is none."""
+        return self.fidelities.value.in_regions.high
 
     @property
     def global_fidelity(self) -> float:
-        """The same without regions."""
-        return self.fidelities.value[1]
+        """Share of the prediction's variance that one curve per feature describes."""
+        return self.fidelities.value.overall.value
+
+    @property
+    def global_fidelity_low(self) -> float:
+        """Lower end of the interval of ``global_fidelity``; nan where there is none."""
+        return self.fidelities.value.overall.low
+
+    @property
+    def global_fidelity_high(self) -> float:
+        """Upper end of the interval of ``global_fidelity``; nan where there is none."""
+        return self.fidelities.value.overall.high
+
+    @property
+    def hidden_high(self) -> float:
+        """Upper limit of the share of the model that one curve per feature does not describe."""
+        return self.fidelities.value.overall.hidden_high
 
     @property
     def regions(self) -> int:
@@ -188,9 +233,13 @@ class Estimate(Printable):
 
     def facts(self) -> dict[str, Any]:
         """The figures as plain values; None where there is none."""
-        names = [*self.__dataclass_fields__, "fidelity", "global_fidelity"]
-        own = {name: getattr(self, name) for name in names if name not in ("lines", "fidelities")}
-        return {name: None if value != value else value for name, value in own.items()}
+        names = [name for name in self.__dataclass_fields__ if name not in ("lines", "fidelities")]
+        facts = {}
+        for name in [*names, *_OF_CURVES]:
+            value = getattr(self, name)
+            is_unknown = isinstance(value, float) and math.isnan(value)
+            facts[name] = None if is_unknown else value
+        return facts
 
     def __repr__(self) -> str:
         return f"<Estimate: {self}>"
@@ -200,8 +249,10 @@ class Estimate(Printable):
             return "There is no disagreement to explain."
         if np.isnan(self.remaining):
             return f"These rows show no disagreement beyond chance ({self.interval})."
-        regions = "One region keeps" if self.regions == 1 else f"{self.regions} regions keep"
-        return f"{regions} {percent(self.remaining)} of the disagreement ({self.interval})."
+        if self.regions == 1:
+            return "One region: the rows are not divided."
+        left = f"{self.regions} regions keep {percent(self.remaining)} of the disagreement"
+        return f"{left} ({self.interval})."
 
 
 def perturbed(question: ResolvedQuestion, evaluations: Evaluations, drawn: FloatArray) -> Perturbed:
@@ -323,9 +374,11 @@ def estimate(
     clusters: IntArray,
     rules: Sequence[str],
     rows: str,
-    fidelities: Deferred[tuple[float, float]],
+    fidelities: Deferred[DescribedShares],
+    cross_validated: Sequence[float] | None = None,
+    root: Chance | None = None,
 ) -> Estimate:
-    """What a fixed partition leaves on some rows.
+    """What a partition leaves on some rows.
 
     Parameters
     ----------
@@ -340,14 +393,20 @@ def estimate(
         Number of the cluster of each row.
     rules : sequence of str
         Of the regions.
-    rows : "held-out", "given" or "fitting"
-        Which rows these are; those that chose the regions ("fitting") give no interval.
+    rows : "held-out", "given", "cross-validated" or "fitting"
+        Which rows these are; those that chose the regions (the last two) give no interval.
     fidelities : Deferred
         Share that curves describe, with regions and without.
+    cross_validated : sequence of n_questions numbers, optional
+        What the regions leave of each question, in its units, by rows that did not choose them.
+    root : Chance, optional
+        What chance says of all rows, where the fit has found that out.
     """
     n_clusters = len(np.unique(clusters))
-    quantile = math.nan if rows == "fitting" else confidence.quantile(n_clusters)
-    root = confidence.replicates(clusters).chance(*everywhere)
+    chose_regions = rows in ("cross-validated", "fitting")
+    quantile = math.nan if chose_regions else confidence.quantile(n_clusters)
+    if root is None:
+        root = confidence.replicates(clusters).chance(*everywhere)
     below_noise_floor = bool(np.all(root.plug_in <= floors))
     question_shares = np.where(root.exceeded(floors), np.asarray(weights, dtype=np.float64), 0.0)
     question_shares = question_shares / (question_shares.sum() or 1.0)
@@ -365,7 +424,10 @@ def estimate(
             if sample is not None and not math.isnan(quantile):
                 inside = confidence.quantile(len(np.unique(clusters[sample.rows])))
             lines.append(_line(label, region, rule, sample, part, inside))
-    left = _left(measured, question_shares, quantile, below_noise_floor)
+    if cross_validated is None:
+        left = _left(measured, question_shares, quantile, below_noise_floor)
+    else:
+        left = _left_cross_validated(measured, question_shares, cross_validated)
     total = _total(measured, question_shares, lines, below_noise_floor)
     return Estimate(
         remaining=left.remaining,
@@ -412,8 +474,9 @@ def _left(
 ) -> _Left:
     """What all questions that show more than chance leave, by their shares."""
     if not question_shares.any():
-        remaining = 0.0 if below_noise_floor else math.nan
-        return _Left(remaining=remaining, low=math.nan, high=math.nan, standard_error=math.nan)
+        return _without_interval(0.0 if below_noise_floor else math.nan)
+    if len(measured[0].regions) == 1:  # nothing was divided: what is left is all
+        return _without_interval(1.0)
     share = 0.0
     moves = np.zeros(measured[0].whole.moved.shape[1])  # (P,)
     for counts, figures in zip(question_shares, measured, strict=True):
@@ -430,6 +493,25 @@ def _left(
         high=high,
         standard_error=math.nan if math.isnan(quantile) else error,
     )
+
+
+def _left_cross_validated(
+    measured: Sequence[MeasuredQuestion],
+    question_shares: FloatArray,
+    cross_validated: Sequence[float],
+) -> _Left:
+    """The same by rows that did not choose the regions."""
+    if not question_shares.any():
+        return _without_interval(math.nan)
+    share = 0.0
+    for counts, figures, left in zip(question_shares, measured, cross_validated, strict=True):
+        if counts:
+            share += counts * left / figures.whole.corrected
+    return _without_interval(max(float(share), 0.0))
+
+
+def _without_interval(remaining: float) -> _Left:
+    return _Left(remaining=remaining, low=math.nan, high=math.nan, standard_error=math.nan)
 
 
 def _share_left(figures: MeasuredQuestion) -> tuple[float, FloatArray]:
@@ -505,19 +587,6 @@ def _line(
         low=low,
         high=high,
     )
-
-
-def interval_around(value: float, error: float, quantile: float) -> tuple[float, float]:
-    """So many standard errors on both sides of a value that is never below 0.
-
-    On a logarithmic scale where the value is more than two standard errors away from 0.
-    """
-    if math.isnan(quantile):
-        return math.nan, math.nan
-    if value > 2 * error:
-        factor = float(np.exp(quantile * error / value))
-        return value / factor, value * factor
-    return max(0.0, value - quantile * error), value + quantile * error
 
 
 LEAST_HELD_OUT = 30  # rows that can judge regions: fewer are never held out

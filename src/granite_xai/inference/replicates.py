@@ -66,6 +66,12 @@ class Confidence:
             return math.nan
         return float(stdtrit(clusters - 1, (1.0 + self.level) / 2.0))
 
+    def one_sided_quantile(self, clusters: int) -> float:
+        """Standard errors above an estimate from so many clusters, for a limit on one side."""
+        if clusters < FEWEST_CLUSTERS:
+            return math.nan
+        return float(stdtrit(clusters - 1, self.level))
+
     @property
     def error(self) -> float:
         """Probability to find regions where there are none."""

@@ -7,7 +7,6 @@ import math
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, fields, is_dataclass, replace
-from functools import partial
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -31,6 +30,7 @@ from granite_xai.explanation.resolved import MAX_PAIRS
 from granite_xai.fitting.new_rows import fitted_view
 from granite_xai.fitting.options import chosen_influence
 from granite_xai.fitting.pipeline import FitResult
+from granite_xai.inference.described_share import DescribedShare, DescribedShares
 from granite_xai.models import Predictor, as_predictor, together
 from granite_xai.partitioners.original import NumericTree
 from granite_xai.persistence.findings import check_by_question, check_findings
@@ -65,15 +65,27 @@ LOADED = "loaded"  # what loading adds to the findings; a file does not hold it
 def structure(table: Table | None = None, *, by_row: bool = True) -> Structure:
     """How values are written beside a table, and read again; ``by_row``: also those with one entry a row of it."""
     partition = Form(lambda value, _: value.to_dict(), lambda data, _: Partition.from_dict(data))
-    pair: Any = tuple[float, float]
-    plain = Structure(forms={float: NAN_AS_NULL})
-    later = Form(
-        lambda value, place: plain.write(value.value, pair, place),
-        lambda data, place: Deferred(partial(plain.read, data, pair, place), now=True),
-    )
-    forms = {float: NAN_AS_NULL, Partition: partition, Deferred[tuple[float, float]]: later}
+    described = Form(_write_described, _read_described)
+    forms = {float: NAN_AS_NULL, Partition: partition, Deferred[DescribedShares]: described}
     forms |= {} if table is None else _forms(table)
     return Structure({kind.__name__: kind for kind in _classes()}, forms, by_row)
+
+
+def _write_described(shares: Deferred[DescribedShares], place: str) -> Any:
+    return Structure(forms={float: NAN_AS_NULL}).write(shares.value, DescribedShares, place)
+
+
+def _read_described(data: Any, place: str) -> Deferred[DescribedShares]:
+    """Share of the model that curves describe; earlier versions wrote both shares without intervals."""
+    form = Structure(forms={float: NAN_AS_NULL})
+    if isinstance(data, dict):
+        shares = form.read(data, DescribedShares, place)
+    else:
+        in_regions, overall = form.read(data, tuple[float, float], place)
+        shares = DescribedShares(
+            in_regions=DescribedShare(in_regions), overall=DescribedShare(overall)
+        )
+    return Deferred(lambda: shares, now=True)
 
 
 def _classes() -> Iterator[type]:

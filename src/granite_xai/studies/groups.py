@@ -24,7 +24,8 @@ from granite_xai.explanation.masking.fitted import fit_reference
 from granite_xai.fitting.inputs import collected_for, open_inputs, searched
 from granite_xai.fitting.new_rows import NewRows
 from granite_xai.fitting.pipeline import FitInputs, FitResult
-from granite_xai.inference.estimate import Perturbed, interval_around, perturbed
+from granite_xai.inference.estimate import Perturbed, perturbed
+from granite_xai.inference.intervals import interval_around
 from granite_xai.tables import frame
 
 ROWS = 250  # that choose, and as many others that tell what is left

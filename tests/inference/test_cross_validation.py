@@ -1,0 +1,125 @@
+"""Cross-validated disagreement: exact where nothing was chosen, honest where regions were."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import granite_xai as gx
+from granite_xai.engine.signed_weights import signs
+from granite_xai.fitting.judgement import trees_of_folds
+from granite_xai.inference.cross_validation import FoldTree, cross_validated_disagreement
+from granite_xai.inference.estimate import perturbed
+from granite_xai.inference.path import folds
+from problems import problem_of
+from strategies import quiet
+
+
+def step(X):
+    """The effect of x0 turns with the sign of x1."""
+    return X[:, 0] * np.sign(X[:, 1]) + 0.6 * X[:, 0] * X[:, 2]
+
+
+def trees_of(labels, clusters, seed=0):
+    """The same regions in every fold, as if they had been given."""
+    found = []
+    for _, left_out in folds(clusters, seed):
+        is_left_out = np.zeros(len(labels), dtype=bool)
+        is_left_out[left_out] = True
+        found.append(FoldTree(regions=labels, is_left_out=is_left_out))
+    return found
+
+
+@pytest.mark.parametrize("question", ["ice-pdp", "variance", "pfi-risk", "mplot-pdp"])
+def test_regions_that_nobody_chose_leave_what_a_sample_without_chance_shows(question):
+    """On average over samples: folds and signed pairs estimate the same number."""
+    by_folds, by_pairs = [], []
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        X = rng.normal(size=(150, 3)).round(1)
+        y = step(X) + rng.normal(size=150)
+        problem = problem_of(step, X, question, y=y)
+        asked = problem.shares.comparisons[0]
+        labels = (X[:, 1] > 0).astype(np.intp)
+        known = problem.evaluations
+        drawn = signs(np.arange(150), 0)
+        trees = trees_of(labels, np.arange(150))
+        by_folds.append(cross_validated_disagreement(asked, known, trees, drawn))
+        parts = 0.0
+        for region in (0, 1):
+            rows = np.flatnonzero(labels == region)
+            part = perturbed(asked, known.restrict(rows), drawn[:, rows])
+            parts += len(rows) / 150 * part.corrected
+        by_pairs.append(parts)
+    difference = np.array(by_folds) - by_pairs
+    error = difference.std(ddof=1) / np.sqrt(12)
+    scale = abs(np.mean(by_pairs))
+    assert abs(difference.mean()) < 4 * error + 0.04 * scale
+    assert np.corrcoef(by_folds, by_pairs)[0, 1] > 0.6
+
+
+def test_the_rows_of_a_fold_judge_and_not_those_that_searched():
+    """Where the fold's rows disagree and the others do not, the share left is theirs."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 3)).round(1)
+    problem = problem_of(step, X, "ice-pdp")
+    asked = problem.shares.comparisons[0]
+    drawn = signs(np.arange(200), 0)
+    wild = np.abs(X[:, 0] * X[:, 1]) > np.median(np.abs(X[:, 0] * X[:, 1]))
+    one_region = np.zeros(200, dtype=np.intp)
+    left = {
+        name: cross_validated_disagreement(
+            asked, problem.evaluations, [FoldTree(one_region, is_left_out)], drawn
+        )
+        for name, is_left_out in (("wild", wild), ("tame", ~wild))
+    }
+    assert left["wild"] > 1.5 * left["tame"]
+
+
+def test_small_tables_are_judged_by_folds_and_the_model_is_not_asked_again():
+    calls = []
+
+    def counted(X):
+        calls.append(len(X))
+        return step(np.asarray(X))
+
+    X = np.random.default_rng(1).normal(size=(200, 3)).round(1)
+    with quiet():
+        g = gx.Granite(counted).fit(X)
+        asked = sum(calls)
+        held_in = gx.Granite(counted, max_depth=0).fit(X)
+    assert g.estimate_.rows == "cross-validated"
+    assert 0 < g.estimate_.remaining < 1
+    assert np.isnan([g.estimate_.low, g.estimate_.high, g.estimate_.standard_error]).all()
+    assert g.estimate_.fidelity < g.fidelity_  # rows that make curves fit them better
+    assert g.diagnostics_["model"]["rows"] == asked
+    assert held_in.estimate_.rows == "fitting"  # nothing was searched
+    assert "100" not in str(held_in.estimate_)
+
+
+def test_each_row_is_left_out_once_and_whole_clusters_are():
+    X = np.random.default_rng(1).normal(size=(200, 3)).round(1)
+    clusters = np.repeat(np.arange(40), 5)
+    with quiet():
+        g = gx.Granite(step).fit(X, clusters=clusters)
+    trees = trees_of_folds(vars(g)["_run"])
+    assert len(trees) == 5
+    assert np.array_equal(sum(tree.is_left_out.astype(int) for tree in trees), np.ones(200))
+    own = vars(g)["_run"].inputs.clusters
+    for tree in trees:
+        assert not set(own[tree.is_left_out]) & set(own[~tree.is_left_out])
+
+
+def test_a_cell_that_only_a_fold_fills_says_nothing():
+    """M-plot against PDP: rows of the fold in a bin of their own are not judged, and nothing breaks."""
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(80, 2)).round(1)
+    X[:4, 0] = 50.0  # a bin of four rows
+    problem = problem_of(lambda X: X[:, 0] * X[:, 1], X, "mplot-pdp")
+    asked = problem.shares.comparisons[0]
+    is_left_out = np.zeros(80, dtype=bool)
+    is_left_out[:4] = True
+    is_left_out[40:50] = True
+    tree = FoldTree(np.zeros(80, dtype=np.intp), is_left_out)
+    left = cross_validated_disagreement(asked, problem.evaluations, [tree], signs(np.arange(80), 0))
+    assert np.isfinite(left)
