@@ -20,7 +20,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from granite_xai.base.coalitions import union
 from granite_xai.base.typing import BoolArray, FloatArray, IntArray
 from granite_xai.disagreement.disagreement import ResolvedQuestion
 from granite_xai.engine.signed_weights import STEP, slopes
@@ -96,8 +95,8 @@ def _region_figures(
     searched = 0.0
     slope = 0.0
     second_order = 0.0
-    for number in range(len(question.gaps)):
-        cells = _rows_of_cells(question, number, evaluations, ~is_left_out)
+    cells_of_sets = _searching_rows_of_cells(question, evaluations, is_left_out)
+    for number, cells in enumerate(cells_of_sets):
         lines = _lines(evaluations.weights, is_left_out, cells > 0, signs)
         splits = Splits.weighted(lines, evaluations.weights, evaluations.primitives)
         gap = next(replace(question, chosen=[number]).gap_values(evaluations, splits))
@@ -115,20 +114,24 @@ def _region_figures(
     return _RegionFigures(searched=searched, slope=slope, second_order=second_order)
 
 
-def _rows_of_cells(
-    question: ResolvedQuestion, number: int, evaluations: Evaluations, counted: BoolArray
-) -> IntArray:
-    """Counted rows of the smallest cell that the gap of a set averages over, at every row."""
-    members = question.first.layout.sets[number]
-    known = evaluations.outputs[question.output].on_grid(union(members))
-    smallest = np.full(evaluations.n_rows, np.count_nonzero(counted))
-    for masking, terms in question.gaps[number].items():
-        for term in terms:
-            cells = masking.cells(known, term)
-            if cells is not None:
-                counts = np.bincount(cells[counted], minlength=int(cells.max()) + 1)
-                smallest = np.minimum(smallest, counts[cells])
-    return smallest
+def _searching_rows_of_cells(
+    question: ResolvedQuestion, evaluations: Evaluations, is_left_out: BoolArray
+) -> list[IntArray]:
+    """For each set, rows that searched in the smallest cell that its gap averages over, at every row."""
+    searching = np.flatnonzero(~is_left_out)
+    left_out = np.flatnonzero(is_left_out)
+    everyone = list(question.cell_sizes(evaluations))
+    of_searching = list(question.cell_sizes(evaluations.restrict(searching)))
+    found = []
+    for sizes, own in zip(everyone, of_searching, strict=True):
+        sizes = np.array(sizes)
+        sizes[searching] = own
+        found.append(sizes)
+    if len(left_out):
+        of_fold = question.cell_sizes(evaluations.restrict(left_out))
+        for sizes, own in zip(found, of_fold, strict=True):
+            sizes[left_out] -= own
+    return found
 
 
 def _lines(
