@@ -47,7 +47,7 @@ from granite_xai.moments.statistics import Statistics
 from granite_xai.regions.nodes import Leaf, Node
 from granite_xai.regions.partition import Partition
 from granite_xai.search.clarity import split_clarity
-from granite_xai.search.growth import gains_of_questions
+from granite_xai.search.gains import gains_of_questions
 from granite_xai.search.problem import GivenRules, Partitioner, PartitionResult, Problem
 from granite_xai.search.tree import Tree
 from granite_xai.surrogate.additive import SurrogateFit, described

@@ -125,7 +125,10 @@ def regions(
             "mean": float(fitted.additive.value.surrogate.regions[k].mean),
             "explained": explained.get(k),
         }
-        told |= {"found_again": None if again is None else again.overlaps[k], "moves": moves}
+        told |= {
+            "found_again": None if again is None or again.searches == 0 else again.overlaps[k],
+            "moves": moves,
+        }
         told |= {"profile": words[k] if words else [], "lead": sentences.region_lead(moves)}
         found.append(told | {"stop_reason": each.stop_reason, "small": each.n_samples < FEW_ROWS})
     return found

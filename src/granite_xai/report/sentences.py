@@ -258,7 +258,7 @@ def firmness(share: float) -> str:
 def stability(source: ReportSource) -> dict[str, Any] | None:
     """A line for each split: how often it comes back, where, and what comes instead."""
     again = source.granite.stability_
-    if again is None:
+    if again is None or again.searches == 0:
         return None
     told: dict[str, Any] = {
         key: getattr(again, key) for key in ("score", "low", "high", "searches")

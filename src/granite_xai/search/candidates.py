@@ -26,6 +26,8 @@ from granite_xai.regions.conditions import Condition, Side, cut, grouping, missi
 from granite_xai.regions.values import SIZES, Instant, attoseconds, instant
 from granite_xai.tables import Column, Table
 
+TIE = 1e-10  # shares and costs this close are the same: the first of them is taken (C15)
+ROUNDING = 1e-12  # costs this close differ by the order of sums only: two columns in either order
 MOST_LEVELS = 100  # levels of a nominal column that splits tell apart; the rarer ones share a group
 
 
@@ -233,7 +235,7 @@ def cuts_of(chosen: Sequence[Candidate], table: Table, rows: IntArray) -> list[C
     return cuts
 
 
-def best_of(scores: FloatArray, tolerance: float = 1e-10) -> int:
+def best_of(scores: FloatArray, tolerance: float = TIE) -> int:
     """The first candidate within the tolerance of the smallest score (C15)."""
     return int(np.flatnonzero(scores <= scores.min() + tolerance)[0])
 

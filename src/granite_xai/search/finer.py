@@ -10,12 +10,11 @@ from operator import attrgetter
 import numpy as np
 
 from granite_xai.base.typing import FloatArray, IntArray
-from granite_xai.search.candidates import Candidate, best_of, cut_codes, ordered
+from granite_xai.search.candidates import TIE, Candidate, best_of, cut_codes, ordered
 from granite_xai.tables import Table
 
 SHARPENED_COLUMNS = 3  # columns whose best cut is sharpened
 TRIED_BETWEEN = 256  # values between two cuts that are tried at once
-SAME_SCORE = 1e-10  # scores this close are the same (C15)
 Score = Callable[[list[Candidate]], FloatArray]
 
 
@@ -47,9 +46,16 @@ class FinerCuts:
     min_samples: int
 
     def around(self, rows: IntArray, cut: Candidate, most: int) -> list[Candidate]:
-        """That cut and about so many others of its column.
+        """That cut and others of its column, in their order.
 
-        Groups of levels are those that the cut was chosen from.
+        Parameters
+        ----------
+        rows : array
+            Rows of the node.
+        cut : Candidate
+        most : int
+            Thresholds besides that cut, at most; twice as many where missing values may go to either
+            side, and of groups of levels, which are those that the cut was chosen from.
         """
         column = self.table.columns[cut.column]
         counts = self._counts(rows, cut)
@@ -108,7 +114,7 @@ class FinerCuts:
             while finer:
                 finer_scores = score(finer)
                 place = best_of(finer_scores)
-                if finer_scores[place] < least - SAME_SCORE:
+                if finer_scores[place] < least - TIE:
                     best = finer[place]
                     least = float(finer_scores[place])
                 known += finer

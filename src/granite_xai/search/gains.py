@@ -13,7 +13,8 @@ from math import ceil
 
 import numpy as np
 
-from granite_xai.base.typing import FloatArray, IntArray
+from granite_xai.base.typing import BoolArray, FloatArray, IntArray
+from granite_xai.disagreement.disagreement import ResolvedQuestion
 from granite_xai.inference.by_sums import regional_gaps, replicated_means, small_cells
 from granite_xai.moments.statistics import (
     ConditionalAgainstMarginalMean,
@@ -21,8 +22,9 @@ from granite_xai.moments.statistics import (
     RegionalStatistics,
 )
 from granite_xai.moments.triangles import quadratic_form
-from granite_xai.search.candidates import Candidate, cuts_of
+from granite_xai.search.candidates import Candidate, candidates, cuts_of
 from granite_xai.search.problem import Problem
+from granite_xai.search.settings import RootSettings
 from granite_xai.search.tables import RegionTables, SetShare
 
 REPLICATES = 400  # random weights under which a gain is computed again
@@ -133,3 +135,43 @@ def _replicated(set_share: SetShare, multipliers: FloatArray) -> tuple[float, Fl
     gaps = regional_gaps([statistics], multipliers)[:, 0]
     moves = np.sqrt(small_cells(np.array(statistics.n_rows))) * (gaps[1:] - gaps[0])
     return float(set_share.loss(gaps[:1])[0]), set_share.loss(moves)
+
+
+def gains_of_questions(
+    problem: Problem, settings: RootSettings, open_questions: BoolArray
+) -> BoolArray:
+    """For some questions whether a split of all rows gains more than chance; the others: no.
+
+    Parameters
+    ----------
+    problem : Problem
+    settings : RootSettings
+        The tree of the options.
+    open_questions : array of bool
+        The questions that are asked; they share the error.
+    """
+    has_gain = np.zeros(len(open_questions), dtype=np.bool_)
+    rows = np.arange(problem.table.n_rows, dtype=np.intp)
+    options = candidates(
+        problem.table,
+        rows,
+        problem.evaluations,
+        settings.columns(problem.table),
+        settings.max_candidates,
+        settings.min_samples_leaf,
+        settings.cuts,
+    )
+    error = problem.gain_error / int(np.count_nonzero(open_questions))
+    for number in np.flatnonzero(open_questions).tolist():
+        statistics = problem.statistics[number]
+        question = problem.shares.comparisons[number]
+        if statistics is None or not isinstance(question, ResolvedQuestion) or not options:
+            continue
+        tables = RegionTables(
+            sets=tuple(SetShare(own.shortened(), question.loss, 1.0, number) for own in statistics),
+            total_mass=problem.shares.total,
+            by_mass=problem.shares.by_mass,
+            min_samples=settings.min_samples_leaf // 2,
+        )
+        has_gain[number] = split_beyond_chance(problem, tables, rows, options, error)
+    return has_gain

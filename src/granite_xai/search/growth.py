@@ -11,30 +11,35 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import pairwise
-from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from granite_xai.base.typing import BoolArray, FloatArray, IntArray
-from granite_xai.disagreement.disagreement import ResolvedQuestion
+from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.engine.splits import Splits
 from granite_xai.evaluations.evaluations import Evaluations
 from granite_xai.inference.replicates import Chance, ChanceRule
 from granite_xai.moments.statistics import FullAgainstPure
-from granite_xai.regions.nodes import Leaf, Node, Split
-from granite_xai.search.candidates import Candidate, best_of, candidates, conditions, cuts_of
+from granite_xai.regions.nodes import Leaf, Split
+from granite_xai.search.candidates import (
+    TIE,
+    Candidate,
+    best_of,
+    candidates,
+    conditions,
+    cuts_of,
+)
 from granite_xai.search.finer import SHARPENED_COLUMNS, FinerCuts, by_column, thinned
 from granite_xai.search.gains import split_beyond_chance
 from granite_xai.search.lookahead import CutTree, TwoLevels
+from granite_xai.search.open_nodes import Choice, Grown, OpenNode
 from granite_xai.search.optimal import Optimum, best_two_levels, refused
 from granite_xai.search.problem import Problem
 from granite_xai.search.scoring import Scores, leading, scored
 from granite_xai.search.second_thoughts import SecondThoughts
-from granite_xai.search.tables import NodeTables, RegionTables, SetShare, region_tables
-from granite_xai.tables import Table
+from granite_xai.search.settings import SearchSettings
+from granite_xai.search.tables import NodeTables, RegionTables, region_tables
 
 ONLY_CHANCE = "no more than chance"  # why a node is not split
-TIE = 1e-10  # shares this close are the same (C15)
 PASSES = 4  # second thoughts about a whole tree, at most
 COLUMNS_WITHOUT_TABLES = 3  # columns that a refined search follows where there are no tables
 AHEAD_CUTS = 9  # cuts of each column that a look ahead pairs
@@ -42,107 +47,6 @@ AHEAD_COLUMNS = 12  # columns that a look ahead pairs, the best by their single 
 AHEAD_ROWS = 4000  # rows of a node that look ahead; they stand for all of its rows
 SHORTLISTED = 16  # cuts that are scored again on the predictions themselves, at most
 FACTORING_ERROR = 0.02  # share of a node's disagreement by which scores from sums may be off
-
-
-class SearchSettings(Protocol):
-    """The options of a tree that a search reads; see `Tree`."""
-
-    @property
-    def search(self) -> str:
-        """One of "refined", "greedy" and "optimal"."""
-
-    @property
-    def max_depth(self) -> int:
-        """Splits on the way to a region, at most."""
-
-    @property
-    def min_samples_leaf(self) -> int:
-        """Rows of a region, at least."""
-
-    @property
-    def alpha(self) -> float:
-        """Price of a region."""
-
-    @property
-    def max_candidates(self) -> int:
-        """Thresholds of each column and node, at most, plus one."""
-
-    @property
-    def beam(self) -> int:
-        """Columns that a greedy search follows."""
-
-    @property
-    def min_improvement(self) -> float | None:
-        """What a split must gain, at least."""
-
-    @property
-    def cuts(self) -> str:
-        """Where cuts lie: at "quantiles" or at all "values"."""
-
-
-class RootSettings(SearchSettings, Protocol):
-    """The same with the columns that may be cut."""
-
-    def columns(self, table: Table) -> list[int]:
-        """Positions of the columns that may be cut."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class OpenNode:
-    """A node before its fate is known.
-
-    Parameters
-    ----------
-    rows : array
-        Positions among the fitting rows.
-    mass : float
-        Their weight.
-    evaluations : callable
-        What is known of the model on these rows; cut out of the parent's when first asked for.
-    depth : int
-    shown : float
-        Share of the disagreement on all rows that these rows show.
-    share : float
-        The same as the objective counts it, without what sampling noise adds; decides.
-    is_silent : bool
-        Whether every question is at its noise floor here.
-    required_gain : float
-        What a split must gain at least (REPID, GADGET).
-    only_chance : bool
-        Whether these rows show no more than chance.
-    """
-
-    rows: IntArray
-    mass: float
-    evaluations: Callable[[], Evaluations]
-    depth: int
-    shown: float
-    share: float
-    is_silent: bool
-    required_gain: float = 0.0
-    only_chance: bool = False
-
-
-class Choice(NamedTuple):
-    """A cut that is followed: how much it lowers the share, and what it leaves on both sides."""
-
-    candidate: Candidate
-    gain: float
-    disagreements: FloatArray  # (2, questions)
-    mass: FloatArray  # (2,)
-
-
-class Grown(NamedTuple):
-    """A finished subtree: its node, what remains in its leaves, how many there are, its cuts."""
-
-    node: Node
-    remaining: float
-    leaves: int
-    cuts: CutTree | None = None
-
-    def cost(self, alpha: float) -> float:
-        """What remains, and the price of the regions (C3)."""
-        return self.remaining + alpha * self.leaves
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -190,17 +94,17 @@ class Growth:
             raise refused()
         finer = FinerCuts(self.problem.table, settings.min_samples_leaf)
         if tables is None:
-            greedy = replace(self, width=1)
+            one_column = replace(self, width=1)
             refined = replace(self, finer=finer, width=COLUMNS_WITHOUT_TABLES)
-            return self.better(greedy.grow(root), refined.grow(root))
-        greedy = replace(self, tables=tables)
-        refined = replace(greedy, finer=finer, looks_ahead=True)
+            return self.better(one_column.grow(root), refined.grow(root))
+        greedy_by_tables = replace(self, tables=tables)
+        refined = replace(greedy_by_tables, finer=finer, looks_ahead=True)
         if settings.search == "optimal":
             corrected = region_tables(
                 self.problem, settings.min_samples_leaf, corrected=self._has_closed_form(tables)
             )
             refined = replace(refined, tables=corrected or tables)
-        greedy_tree = greedy.grow(root)
+        greedy_tree = greedy_by_tables.grow(root)
         first_tree = self.better(greedy_tree, refined.grow(root))
         best_tree = refined.thought_again(root, first_tree)
         if root.rows.tobytes() in self.optima:
@@ -627,36 +531,3 @@ def _same_cut(one: Choice, other: Choice) -> bool:
     if one.candidate.column != other.candidate.column:
         return False
     return bool(np.array_equal(one.candidate.left, other.candidate.left))
-
-
-def gains_of_questions(
-    problem: Problem, settings: RootSettings, open_questions: BoolArray
-) -> BoolArray:
-    """For some questions whether a split of all rows gains more than chance; the others: no.
-
-    Parameters
-    ----------
-    problem : Problem
-    settings : RootSettings
-        The tree of the options.
-    open_questions : array of bool
-        The questions that are asked; they share the error.
-    """
-    found = np.zeros(len(open_questions), dtype=np.bool_)
-    growth = Growth(settings, problem, settings.columns(problem.table))
-    rows = np.arange(problem.table.n_rows, dtype=np.intp)
-    options = growth.candidates(rows, problem.evaluations)
-    error = problem.gain_error / int(np.count_nonzero(open_questions))
-    for number in np.flatnonzero(open_questions).tolist():
-        statistics = problem.statistics[number]
-        question = problem.shares.comparisons[number]
-        if statistics is None or not isinstance(question, ResolvedQuestion) or not options:
-            continue
-        tables = RegionTables(
-            sets=tuple(SetShare(own.shortened(), question.loss, 1.0, number) for own in statistics),
-            total_mass=problem.shares.total,
-            by_mass=problem.shares.by_mass,
-            min_samples=settings.min_samples_leaf // 2,
-        )
-        found[number] = split_beyond_chance(problem, tables, rows, options, error)
-    return found

@@ -16,12 +16,11 @@ import numpy as np
 
 from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.engine.splits import Cut
-from granite_xai.search.candidates import Candidate, best_of
+from granite_xai.search.candidates import ROUNDING, Candidate, best_of
+from granite_xai.search.cells import LEFT, RIGHT
 from granite_xai.search.tables import NodeTables
 
-LEFT, RIGHT = 0, 1
 NO_CUT = -1
-SAME_COST = 1e-12  # costs this close are the same: two columns in either order leave the same
 PAIRS_AT_ONCE = 64  # pairs of columns whose tables are in memory together
 
 
@@ -39,9 +38,9 @@ class CutTree(NamedTuple):
         return 1 + max(below)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class SideCosts:
-    """For every cut of one column the least cost of both its sides, and the second cut for it.
+    """For every cut of one column the least cost of both its sides so far, and the second cut for it.
 
     Parameters
     ----------
@@ -64,14 +63,14 @@ class SideCosts:
         """Follow the best second cut of a column wherever that costs less: costs (n_cuts, n_second)."""
         best = np.argmin(costs, axis=1)
         least = np.min(costs, axis=1)
-        better = least < self.cost[side] - SAME_COST
+        better = least < self.cost[side] - ROUNDING
         self.cost[side, better] = least[better]
         self.column[side, better] = column
         self.cut[side, better] = best[better]
 
     def best(self) -> int:
         """Number of the first cut with the least cost of both sides."""
-        return best_of(self.cost.sum(axis=0), SAME_COST)
+        return best_of(self.cost.sum(axis=0), ROUNDING)
 
 
 def one_side(quarters: FloatArray, side: int, *, first_on_top: bool) -> FloatArray:

@@ -12,14 +12,14 @@ import numpy as np
 from granite_xai.base.errors import InputError
 from granite_xai.base.typing import IntArray
 from granite_xai.base.wording import percent
-from granite_xai.search.candidates import Candidate, cuts_of
+from granite_xai.search.candidates import TIE, Candidate, cuts_of
+from granite_xai.search.cells import LEFT, RIGHT
 from granite_xai.search.finer import by_column, thinned
-from granite_xai.search.lookahead import LEFT, NO_CUT, RIGHT, CutTree, SideCosts, TwoLevels
+from granite_xai.search.lookahead import NO_CUT, CutTree, SideCosts, TwoLevels
 from granite_xai.search.problem import Problem
 from granite_xai.search.tables import RegionTables
 
 PAIR_BYTES = 64  # that each pair of cuts of two columns takes
-TIE = 1e-10  # costs this close are the same
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,8 +97,9 @@ def best_two_levels(
         alpha=alpha,
     )
     costs = levels.side_costs()
-    while _turn_chance_splits_into_leaves(problem, tables, rows, levels, costs):
-        pass  # each turn changes the costs: another tree may be the best now
+    has_changed = True
+    while has_changed:  # where costs have changed another tree may be the best
+        has_changed = _turn_chance_splits_into_leaves(problem, tables, rows, levels, costs)
     cost, tree = levels.trees(costs)[0]
     return Optimum(
         cost=cost,

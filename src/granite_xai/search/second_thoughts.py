@@ -12,13 +12,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from granite_xai.base.typing import IntArray
-from granite_xai.search.candidates import Candidate, best_of, cuts_of
+from granite_xai.search.candidates import ROUNDING, TIE, Candidate, best_of, cuts_of
+from granite_xai.search.cells import LEFT, RIGHT
 from granite_xai.search.finer import FinerCuts, thinned
-from granite_xai.search.lookahead import LEFT, RIGHT, CutTree
+from granite_xai.search.lookahead import CutTree
 from granite_xai.search.tables import RegionTables
 
 FINE_CUTS, COARSE_CUTS = 19, 9  # cuts of a column that are tried at a time
-BETTER = 1e-10  # by which a cost must be lower to count as better
 Recut = tuple[float, CutTree | None]  # cost of a tree, and the tree; None: a region is better
 
 
@@ -38,28 +38,37 @@ class SecondThoughts:
             total += region_cost if below is None else self.cost(side_rows, below)
         return total
 
-    def recut(self, rows: IntArray, tree: CutTree, fine: bool = True) -> Recut:
-        """The columns of a tree with the best thresholds."""
-        options = self.finer.around(rows, tree.cut, FINE_CUTS if fine else COARSE_CUTS)
+    def recut(self, rows: IntArray, tree: CutTree, thorough: bool = True) -> Recut:
+        """The columns of a tree with the best thresholds.
+
+        Parameters
+        ----------
+        rows : array
+            Rows of the node.
+        tree : CutTree
+        thorough : bool
+            Whether many cuts are tried, and then those between them, until nothing is better.
+        """
+        options = self.finer.around(rows, tree.cut, FINE_CUTS if thorough else COARSE_CUTS)
         if not options:
             return np.inf, None
         if tree.height <= 2:
-            return self._two_levels(rows, tree, options, fine)
-        if not fine:
-            return self._with_top(rows, tree, tree.cut, fine=False)
+            return self._two_levels(rows, tree, options, thorough)
+        if not thorough:
+            return self._with_top(rows, tree, tree.cut, thorough=False)
         top = tree.cut
         least = np.inf
         tried = [top, *thinned(options, COARSE_CUTS)]
         known = list(tried)
         while tried:
-            costs = [self._with_top(rows, tree, cut, fine=False)[0] for cut in tried]
+            costs = [self._with_top(rows, tree, cut, thorough=False)[0] for cut in tried]
             place = int(np.argmin(costs))
-            if costs[place] < least - BETTER:
+            if costs[place] < least - TIE:
                 least = costs[place]
                 top = tried[place]
             tried = self.finer.between(rows, known, top, COARSE_CUTS)
             known = known + tried
-        return self._with_top(rows, tree, top, fine=True)
+        return self._with_top(rows, tree, top, thorough=True)
 
     def _sides(self, rows: IntArray, cut: Candidate) -> list[tuple[IntArray, float]]:
         """The rows on both sides of a cut, and what they cost as regions; infinite: too few."""
@@ -69,7 +78,7 @@ class SecondThoughts:
         costs = leaves + self.alpha
         return [(rows[inside], float(costs[LEFT])), (rows[~inside], float(costs[RIGHT]))]
 
-    def _with_top(self, rows: IntArray, tree: CutTree, top: Candidate, fine: bool) -> Recut:
+    def _with_top(self, rows: IntArray, tree: CutTree, top: Candidate, thorough: bool) -> Recut:
         """The tree with this cut at its top and everything below cut again."""
         total = 0.0
         parts: list[CutTree | None] = []
@@ -77,16 +86,16 @@ class SecondThoughts:
         for (side_rows, region_cost), below in zip(sides, (tree.left, tree.right), strict=True):
             cost, part = np.inf, None
             if below is not None and np.isfinite(region_cost):
-                cost, part = self.recut(side_rows, below, fine)
+                cost, part = self.recut(side_rows, below, thorough)
             parts.append(part if cost < region_cost else None)
             total += min(cost, region_cost)
         return total, CutTree(top, *parts)
 
     def _two_levels(
-        self, rows: IntArray, tree: CutTree, options: list[Candidate], fine: bool
+        self, rows: IntArray, tree: CutTree, options: list[Candidate], thorough: bool
     ) -> Recut:
         """The best thresholds of two levels: over a grid, then over finer ones around its best."""
-        most = FINE_CUTS if fine else COARSE_CUTS
+        most = FINE_CUTS if thorough else COARSE_CUTS
         below = [
             [] if side is None else self.finer.around(rows, side.cut, most)
             for side in (tree.left, tree.right)
@@ -102,10 +111,10 @@ class SecondThoughts:
                 for axis, cut in zip(axes, chosen, strict=True)
             ]
             cost, cuts = self._best_on_grid(rows, axes)
-            if cost < least - BETTER:
+            if cost < least - TIE:
                 least = cost
                 chosen = cuts
-            if not fine:
+            if not thorough:
                 break
             axes = [
                 [] if cut is None else self.finer.between(rows, seen, cut, most)
@@ -133,7 +142,7 @@ class SecondThoughts:
         requests = [(top, cuts_of(side_options[side], table, rows)[0], side) for side in sides]
         for side, leaves in zip(sides, node.divided_sides(requests), strict=True):
             both = leaves + 2 * self.alpha
-            better = both.min(axis=1) < costs[side] - 1e-12
+            better = both.min(axis=1) < costs[side] - ROUNDING
             followed[side] = np.where(better, both.argmin(axis=1), -1)
             costs[side] = np.minimum(costs[side], both.min(axis=1))
         place = best_of(costs.sum(axis=0))
