@@ -25,7 +25,7 @@ from __future__ import annotations
 
 import lazy_loader
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 # The stub says where each public name is; its room is loaded when the name is first used.
 __getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
