@@ -30,7 +30,7 @@ from granite_xai.partitioners import (
     Subgroups,
     Tree,
 )
-from granite_xai.persistence.fitted import structure
+from granite_xai.persistence.forms import structure
 from granite_xai.tables import (
     Column,
     read_table,

@@ -11,7 +11,7 @@ import pytest
 import granite_xai as gx
 from granite_xai.base.errors import FormatError
 from granite_xai.persistence import VERSION
-from granite_xai.persistence.fitted import structure
+from granite_xai.persistence.forms import structure
 from granite_xai.tables import (
     read_table,
 )

@@ -1,0 +1,153 @@
+"""What belongs together in a loaded fit must fit together.
+
+Otherwise the file would fail only when it is used. Each check names the place that is wrong (F04).
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from granite_xai.base.files import require
+from granite_xai.estimator import Granite
+from granite_xai.fitting.pipeline import FitResult
+from granite_xai.persistence.fingerprint import are_numbers, has_rows
+from granite_xai.surrogate.additive import SurrogateFit
+
+
+def check_consistency(result: FitResult, place: str) -> None:
+    """Refuse a fit whose parts do not fit together.
+
+    Parameters
+    ----------
+    result : FitResult
+        What was read from a file.
+    place : str
+        Where it stands there.
+
+    Raises
+    ------
+    FormatError
+        F04, with the place.
+    """
+    _check_figures(result, place)
+    _check_levels(result, place)
+    names = result.partition.names
+    right = names == result.table.names
+    require(right, f"{place}.partition.names", "are not those of the table")
+    _check_surrogate(result.additive.value, len(result.partition), f"{place}.surrogate")
+    _check_learned(result, place)
+    _check_reference(result, f"{place}.reference")
+    if has_rows(result.table):
+        _check_rows(result, place)
+    _check_centres(result, f"{place}.centres")
+
+
+def _check_figures(result: FitResult, place: str) -> None:
+    count = len(result.comparisons)
+    by_question = {
+        "roots": result.roots,
+        "floors": result.floors,
+        "question_weights": result.question_weights,
+    }
+    for name, figures in by_question.items():
+        what = f"is not one number for each of {count} questions"
+        require(are_numbers(figures, count), f"{place}.{name}", what)
+    additive = result.additive.value
+    shares = {
+        "remaining": result.remaining,
+        "fidelity": additive.fidelity,
+        "global_fidelity": additive.global_fidelity,
+    }
+    for name, share in shares.items():
+        require(math.isfinite(share), f"{place}.{name}", "is not a finite number")
+
+
+def _check_levels(result: FitResult, place: str) -> None:
+    """Levels of confidence, and intervals with two ends or none."""
+    levels = {}
+    if result.confidence is not None:
+        levels["confidence"] = result.confidence.level
+    if result.estimate is not None:
+        levels["estimate"] = result.estimate.confidence_level
+    for name, level in levels.items():
+        what = f"has the level {level:g}, not one in (0, 1)"
+        require(0 < level < 1, f"{place}.{name}", what)
+    if result.estimate is not None:
+        estimate = result.estimate
+        share_has_both = math.isnan(estimate.low) == math.isnan(estimate.high)
+        low, high = estimate.disagreement_low, estimate.disagreement_high
+        has_both = share_has_both and math.isnan(low) == math.isnan(high)
+        require(has_both, f"{place}.estimate", "has an interval with one end")
+
+
+def _check_surrogate(additive: SurrogateFit, n_regions: int, place: str) -> None:
+    """One curve for each single column in every region, with one number for each level."""
+    surrogate = additive.surrogate
+    right = len(surrogate.regions) == n_regions and all(surrogate.effects)
+    require(right, f"{place}.regions", f"are not {n_regions}, or have effects of no columns")
+    scopes = {f"regions[{k}]": region for k, region in enumerate(surrogate.regions)}
+    if additive.everywhere is not None:
+        scopes["everywhere"] = additive.everywhere
+    single_columns = [
+        min(members[0])
+        for members in surrogate.effects
+        if len(members) == 1 and len(members[0]) == 1
+    ]
+    for scope, region in scopes.items():
+        here = f"{place}.{scope}"
+        require(math.isfinite(region.mean), f"{here}.mean", "is not a number")
+        positions = [curve.column.position for curve in region.curves]
+        right = positions == single_columns
+        require(right, f"{here}.curves", "are not one for each single column")
+        for i, curve in enumerate(region.curves):
+            right = are_numbers(curve.effects, len(curve.column.levels) + 1)
+            require(right, f"{here}.curves[{i}].effects", "are not one number for each level")
+
+
+def _check_learned(result: FitResult, place: str) -> None:
+    """What a partitioner learned becomes attributes: no name of ours may be among them."""
+    for name in result.learned:
+        is_public_finding = name.endswith("_") and not name.startswith("_")
+        right = name.isidentifier() and is_public_finding and not hasattr(Granite, name)
+        require(right, f"{place}.learned", f"has {name[:60]!r}, which is no name of a finding")
+
+
+def _check_reference(result: FitResult, place: str) -> None:
+    """What the maskings learned is all that the questions read."""
+    reference = result.reference
+    for question in result.comparisons:
+        for side in (question.first, question.second):
+            needed = side.needed()
+            masking = side.masking
+            has_bins = all((masking, visible) in reference.bins for visible in needed.bins)
+            has_distribution = masking in reference.copulas or has_bins
+            has_baseline = not needed.against or masking in reference.baselines
+            right = has_distribution and has_baseline
+            require(right, place, "does not hold what a question reads")
+    for masking, rows in reference.baselines.items():
+        right = rows.n_rows == masking.n_references
+        require(right, f"{place}.baselines", "are not one row for each reference")
+
+
+def _check_rows(result: FitResult, place: str) -> None:
+    """Regions and weights are those of the rows."""
+    surrogate = result.additive.value.surrogate
+    regions = result.partition.apply(result.table)
+    right = np.array_equal(result.regions, regions)
+    for k, region in enumerate(surrogate.regions):
+        right = right and np.array_equal(region.rows, np.flatnonzero(regions == k))
+    require(right, f"{place}.regions", "are not those of the rows")
+    for weights in (result.weights, surrogate.weights):
+        right = are_numbers(weights, result.table.n_rows) and bool(np.all(weights > 0))
+        require(right, f"{place}.weights", "are not numbers above 0, one for each row")
+
+
+def _check_centres(result: FitResult, place: str) -> None:
+    centres = result.centres
+    names_all = not centres or set(centres) == {None, *range(len(result.partition))}
+    require(names_all, place, "do not name one row for each region")
+    n_rows = result.table.n_rows if has_rows(result.table) else math.inf
+    exist = all(0 <= row < n_rows for row in centres.values())
+    require(exist, place, "names a row that does not exist")
