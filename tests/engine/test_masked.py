@@ -17,10 +17,11 @@ from granite_xai.engine.splits import Cut, Splits
 from granite_xai.evaluations.coordinates import Coordinates
 from granite_xai.explanation.behavior import Local, Risk, Sensitivity
 from granite_xai.explanation.behavior.behavior import Game
-from granite_xai.explanation.evaluation_plan import evaluate, request
+from granite_xai.explanation.evaluating import evaluate
 from granite_xai.explanation.influence import Individual
 from granite_xai.explanation.interaction import Partial
 from granite_xai.explanation.masking.fitted import fit_reference
+from granite_xai.explanation.request import request
 from granite_xai.explanation.resolved import resolve
 from granite_xai.models import as_predictor
 from granite_xai.tables import read_table

@@ -16,8 +16,9 @@ from granite_xai.compute.primitives import NUMPY, ArrayNamespace
 from granite_xai.engine import averages
 from granite_xai.engine.signed_weights import STEP, slopes
 from granite_xai.engine.splits import Cut, Splits
-from granite_xai.explanation.evaluation_plan import evaluate, request
+from granite_xai.explanation.evaluating import evaluate
 from granite_xai.explanation.masking.fitted import fit_reference
+from granite_xai.explanation.request import request
 from granite_xai.models import as_predictor
 from granite_xai.tables import read_table
 from granite_xai.trees.routes import Route

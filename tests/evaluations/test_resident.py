@@ -7,7 +7,7 @@ import pytest
 import granite_xai as gx
 from granite_xai.compute import resources as resources_module
 from granite_xai.compute.primitives import ArrayNamespace
-from granite_xai.explanation import evaluation_plan
+from granite_xai.explanation import request as request_module
 from granite_xai.search import tree
 from strategies import paper
 
@@ -28,7 +28,7 @@ def device(monkeypatch):
     """Let a namespace stand in for a device."""
 
     def stand_in(place):
-        for module in (evaluation_plan, tree):
+        for module in (request_module, tree):
             monkeypatch.setattr(
                 module, "primitives_on", lambda name: None if name == "cpu" else place
             )

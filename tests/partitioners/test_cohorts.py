@@ -12,9 +12,10 @@ from hypothesis import given, strategies as st
 
 from granite_xai.compute import Resources
 from granite_xai.disagreement.disagreement import Disagreement, ResolvedQuestion
-from granite_xai.explanation.evaluation_plan import evaluate, request
+from granite_xai.explanation.evaluating import evaluate
 from granite_xai.explanation.explainer import Explainer
 from granite_xai.explanation.masking.fitted import FittedMaskings
+from granite_xai.explanation.request import request
 from granite_xai.models import as_predictor
 from granite_xai.partitioners import cohorts as module
 from granite_xai.partitioners.cohorts import (

@@ -10,11 +10,12 @@ from hypothesis import assume, given, strategies as st
 import oracle as o
 from granite_xai.compute import Resources
 from granite_xai.explanation.behavior import Local
-from granite_xai.explanation.evaluation_plan import evaluate, request
+from granite_xai.explanation.evaluating import evaluate
 from granite_xai.explanation.influence import Individual
 from granite_xai.explanation.interaction import Pure
 from granite_xai.explanation.masking import Marginal
 from granite_xai.explanation.masking.fitted import FittedMaskings
+from granite_xai.explanation.request import request
 from granite_xai.explanation.resolved import resolve
 from granite_xai.models import as_predictor
 from granite_xai.regions.conditions import complementary

@@ -18,12 +18,13 @@ from granite_xai.evaluations.coordinates import Coordinates
 from granite_xai.evaluations.evaluations import Evaluations
 from granite_xai.explanation.behavior import BEHAVIORS, Behavior
 from granite_xai.explanation.behavior.behavior import Game
-from granite_xai.explanation.evaluation_plan import evaluate, request
+from granite_xai.explanation.evaluating import evaluate
 from granite_xai.explanation.influence import Individual, Influence, Interactions
 from granite_xai.explanation.interaction import INTERACTIONS, Interaction, Partial
 from granite_xai.explanation.masking import MASKINGS, Masking
 from granite_xai.explanation.masking.fitted import fit_reference
 from granite_xai.explanation.masking.masking import smallest_cells
+from granite_xai.explanation.request import request
 from granite_xai.explanation.resolved import ResolvedExplainer, resolve
 from granite_xai.explanation.result import Explanation, Part
 from granite_xai.models import Predictor, as_predictor

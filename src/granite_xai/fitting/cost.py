@@ -12,8 +12,8 @@ from typing import Any
 from granite_xai.disagreement.disagreement import both_sides
 from granite_xai.evaluations.probe import PROBED_ROWS
 from granite_xai.evaluations.values import n_values, pilot_cost, pilot_size
-from granite_xai.explanation.evaluation_plan import EvaluationPlan
 from granite_xai.explanation.masking.accumulated import fit_steps
+from granite_xai.explanation.request import EvaluationRequest
 from granite_xai.fitting.pipeline import PILOT_SHARE, FitInputs, requested, singles_compared
 from granite_xai.tables import Table
 
@@ -91,7 +91,7 @@ def price(inputs: FitInputs, n_held_out: int, drawn_from: Table | None = None) -
     )
 
 
-def _held_out_rows(plan: EvaluationPlan, of_search: int, n_held_out: int) -> int:
+def _held_out_rows(plan: EvaluationRequest, of_search: int, n_held_out: int) -> int:
     """Rows sent to the model about held-out rows: each at all their values, of which there are no more than rows."""
     growth = n_held_out / plan.kept.n_rows
     n_values = 0

@@ -13,8 +13,9 @@ from granite_xai.compute import Resources
 from granite_xai.disagreement.disagreement import ResolvedQuestion
 from granite_xai.engine.splits import Splits
 from granite_xai.evaluations.evaluations import Evaluations
-from granite_xai.explanation.evaluation_plan import evaluate, request
+from granite_xai.explanation.evaluating import evaluate
 from granite_xai.explanation.masking.fitted import FittedMaskings
+from granite_xai.explanation.request import request
 from granite_xai.trees.routes import Route
 
 

@@ -29,9 +29,9 @@ from granite_xai.evaluations.table_memory import require_room
 from granite_xai.evaluations.value_grid import Values
 from granite_xai.evaluations.values import CELLS
 from granite_xai.explanation.behavior import Behavior
-from granite_xai.explanation.evaluation_plan import takes_values
 from granite_xai.explanation.explainer import target_for
 from granite_xai.explanation.masking.bins import carriers
+from granite_xai.explanation.own_values import takes_values
 from granite_xai.explanation.resolved import ResolvedExplainer
 from granite_xai.fitting import options
 from granite_xai.fitting.cost import Price, plan_facts, price

@@ -29,9 +29,11 @@ from granite_xai.evaluations.evaluations import Evaluations
 from granite_xai.evaluations.value_grid import Values
 from granite_xai.evaluations.values import LearnedValues
 from granite_xai.explanation.behavior import Behavior
-from granite_xai.explanation.evaluation_plan import evaluate, request, takes_values
+from granite_xai.explanation.evaluating import evaluate
 from granite_xai.explanation.explainer import regional_part, target_for
 from granite_xai.explanation.masking.fitted import FittedMaskings
+from granite_xai.explanation.own_values import takes_values
+from granite_xai.explanation.request import request
 from granite_xai.explanation.resolved import ResolvedExplainer
 from granite_xai.explanation.result import Explanation, Part
 from granite_xai.fitting.pipeline import FitResult, FitRun

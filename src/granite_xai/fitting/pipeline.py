@@ -27,10 +27,12 @@ from granite_xai.evaluations.evaluations import Evaluations
 from granite_xai.evaluations.probe import probe
 from granite_xai.evaluations.value_grid import Values
 from granite_xai.evaluations.values import LearnedValues, expected_values, learn_values
-from granite_xai.explanation.evaluation_plan import EvaluationPlan, evaluate, request
+from granite_xai.explanation.evaluating import evaluate
 from granite_xai.explanation.influence import PlayersAndSets
 from granite_xai.explanation.interaction import Additive
 from granite_xai.explanation.masking.fitted import FittedMaskings, fit_reference
+from granite_xai.explanation.memory import memory_stages, require_room_for
+from granite_xai.explanation.request import EvaluationRequest, request
 from granite_xai.explanation.resolved import ResolvedExplainer
 from granite_xai.fitting.causes import causes
 from granite_xai.fitting.grid_check import grid_check, in_words
@@ -191,7 +193,7 @@ def run(inputs: FitInputs, meter: Meter) -> FitRun:
         asked.readings, asked.changes, inputs.table, inputs.weights, inputs.seed, record
     )
     record.note("bytes", asked.bytes)
-    stages = asked.stages(inputs.route, inputs.resources, candidate_bytes(inputs))
+    stages = memory_stages(asked, inputs.route, inputs.resources, candidate_bytes(inputs))
     record.note("plan", {**stages, **inputs.plan})
     with record.stage("evaluations"):
         evaluations, extent = evaluate(
@@ -427,7 +429,7 @@ def require_memory(inputs: FitInputs) -> None:
         positions = _positions(singles_compared(inputs))
         values = expected_values(inputs.table, positions, inputs.cells)
         inputs = replace(inputs, values=values)
-    requested(inputs).require_budget(inputs.route, inputs.resources, candidate_bytes(inputs))
+    require_room_for(requested(inputs), inputs.route, inputs.resources, candidate_bytes(inputs))
 
 
 def learned_values(inputs: FitInputs, columns: Iterable[Coalition]) -> LearnedValues | None:
@@ -457,7 +459,7 @@ def learned_values(inputs: FitInputs, columns: Iterable[Coalition]) -> LearnedVa
     )
 
 
-def requested(inputs: FitInputs) -> EvaluationPlan:
+def requested(inputs: FitInputs) -> EvaluationRequest:
     """What a fit asks of the model: both sides of every question, and of one about all columns the surrogate."""
     effects = [
         side for comparison in inputs.comparisons for side in (comparison.first, comparison.second)

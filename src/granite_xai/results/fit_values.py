@@ -21,10 +21,12 @@ from granite_xai.evaluations.request import request_matrices
 from granite_xai.evaluations.values import FineCurve
 from granite_xai.explanation.behavior import Risk
 from granite_xai.explanation.behavior.losses import risk_loss
-from granite_xai.explanation.evaluation_plan import evaluate, request
+from granite_xai.explanation.evaluating import evaluate
 from granite_xai.explanation.explainer import regional_part
 from granite_xai.explanation.masking import Marginal
 from granite_xai.explanation.masking.fitted import FittedMaskings, fit_reference
+from granite_xai.explanation.memory import fits_memory
+from granite_xai.explanation.request import request
 from granite_xai.explanation.resolved import MAX_ROWS
 from granite_xai.fitting.inputs import read_rows_of
 from granite_xai.fitting.new_rows import GraniteBase, fitted_view
@@ -237,7 +239,7 @@ class FitValues(Routed):
             self.resources.max_evaluations or MAX_ROWS,
         )
         wanted = request(self.table, [], coalitions)
-        too_costly = cost > limit or not wanted.fits(self.route, self.resources)
+        too_costly = cost > limit or not fits_memory(wanted, self.route, self.resources)
         if not chosen or self.evaluations.everything in coalitions or too_costly:
             return PairEffects(None, (), cost if chosen and too_costly else 0, spent)
         known = self.evaluations

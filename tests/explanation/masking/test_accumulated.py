@@ -10,8 +10,9 @@ import granite_xai as gx
 import oracle as o
 from granite_xai.compute import Resources
 from granite_xai.engine.splits import Splits
-from granite_xai.explanation.evaluation_plan import evaluate, request
+from granite_xai.explanation.evaluating import evaluate
 from granite_xai.explanation.masking.fitted import fit_reference
+from granite_xai.explanation.request import request
 from granite_xai.models import as_predictor
 from granite_xai.tables import read_table
 from granite_xai.trees.routes import Route
