@@ -1,0 +1,43 @@
+"""Memory of a request: what fits, and what is recommended where it does not."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import granite_xai as gx
+from granite_xai.compute import Resources
+from granite_xai.explanation.memory import fits_memory, memory_stages, require_room_for
+from granite_xai.explanation.request import request
+from granite_xai.models import as_predictor
+from granite_xai.tables import read_table
+from granite_xai.trees.routes import Route
+
+TABLE = read_table(np.random.default_rng(0).normal(size=(300, 3)), missing="error")
+ROUTE = Route(as_predictor(lambda X: X[:, 0] * X[:, 1]), TABLE)
+ASKED = request(TABLE, [gx.Explainer("marginal", "local", "full").effect(ROUTE, Resources(), 0)])
+
+
+def test_the_least_limit_is_where_a_request_begins_to_fit():
+    limit = require_room_for(ASKED, ROUTE, Resources()).least_limit
+    assert fits_memory(ASKED, ROUTE, Resources(memory_limit=limit))
+    assert not fits_memory(ASKED, ROUTE, Resources(memory_limit=limit - 1))
+
+
+def test_what_does_not_fit_is_refused_with_rows_that_would():
+    limit = require_room_for(ASKED, ROUTE, Resources()).least_limit
+    with pytest.raises(gx.ResourceError, match=r"fewer rows \(max_samples=") as caught:
+        require_room_for(ASKED, ROUTE, Resources(memory_limit=limit - 1))
+    assert "max_grid=16" in str(caught.value)
+
+
+def test_a_candidate_of_the_search_counts():
+    alone = require_room_for(ASKED, ROUTE, Resources()).least_limit
+    assert require_room_for(ASKED, ROUTE, Resources(), 10**8).least_limit > alone
+
+
+def test_stages_tell_rows_and_bytes():
+    stages = memory_stages(ASKED, ROUTE, Resources(), 7)
+    assert stages["evaluations"] == {"rows": 300 + 3 * 300**2, "bytes": 8 * 3 * 300**2}
+    assert stages["search"]["candidate_bytes"] == 7
+    assert stages["attributions"] == {"bytes": 0}

@@ -1,0 +1,50 @@
+"""Which effects may read a few values of a column."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import granite_xai as gx
+from granite_xai.compute import Resources
+from granite_xai.explanation.own_values import require_own_values, takes_values
+from granite_xai.models import as_predictor
+from granite_xai.tables import read_table
+from granite_xai.trees.routes import Route
+
+TABLE = read_table(np.random.default_rng(0).normal(size=(12, 4)), missing="error")
+GROUPS = gx.Joint({"both": ["x0", "x1"]})
+
+
+def effect(*axes):
+    route = Route(as_predictor(lambda X: X[:, 0] * X[:, 1]), TABLE)
+    return gx.Explainer(*axes).effect(route, Resources(), 0)
+
+
+@pytest.mark.parametrize(
+    ("axes", "takes"),
+    [
+        (("marginal", "local", "full"), True),
+        (("conditional", "risk", "pure"), True),
+        ((gx.Accumulated(), "local", "pure"), True),
+        (("marginal", "local", "partial"), False),
+        ((gx.Conditional(sampler="copula"), "local", "pure"), False),
+        (("marginal", "local", "full", GROUPS), False),
+        (("marginal", "local", "pure", "interaction"), False),
+    ],
+    ids=["full", "pure", "ale", "shapley", "copula", "groups", "pairs"],
+)
+def test_effects_of_single_columns_that_read_no_others_take_values(axes, takes):
+    assert takes_values(effect(*axes), TABLE) is takes
+
+
+def test_a_grid_is_refused_for_effects_that_read_other_columns_one_by_one():
+    with pytest.raises(gx.InputError, match="effect of x0 reads other columns") as caught:
+        require_own_values(effect("marginal", "local", "partial"), TABLE, [0, 2])
+    assert caught.value.columns == ("x0", "x2")
+
+
+def test_a_grid_of_a_column_outside_the_groups_is_allowed():
+    grouped = effect("marginal", "local", "full", GROUPS)
+    require_own_values(grouped, TABLE, [2, 3])
+    require_own_values(effect("marginal", "local", "full"), TABLE, [0, 1, 2, 3])
