@@ -1,353 +1,375 @@
-"""What the rule of chance does: false regions, power, bias and coverage, beside the paper's algorithm."""
+"""How sure the printed numbers are: false regions, coverage of intervals, bias on small tables.
+
+``python -m experiments.chance --workers 16 --minutes 8 --out chance.json`` runs it as a whole; every
+sample is one default fit. Samples come in rounds, one of every case a round, until the time is over,
+so that a short run has fewer samples of every case and not fewer cases. ``--rounds`` fixes their
+number instead, ``--quick`` is a smoke test.
+"""
 
 from __future__ import annotations
 
+import argparse
+import json
+import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
+import joblib
 import numpy as np
-import pandas as pd
-from sklearn.ensemble import HistGradientBoostingRegressor
 
 import granite_xai as gx
-from experiments.results import Result, table
 
-REGIONS = ["workingday ≤ 0", "workingday > 0 and hr ≤ 6", "workingday > 0 and hr > 6"]
-ALL_ROWS: dict[str, Any] = {"max_samples": None, "holdout": False}
 QUESTIONS = ("ice-pdp", "mplot-pdp", "pfi-risk", "cfi-pfi")
+DEAR = ("shap-pdp", "ice-shap", "cshap-shap", "sage-risk")  # three columns, few rows
 KINDS = ("normal", "heavy", "binary", "mixed")
-WORST = (
-    ("mplot-pdp", 200, "normal", 200),
-    ("mplot-pdp", 1000, "binary", 200),
-    ("variance", 1000, "binary", 50),
-)
-DEAR = ("shap-pdp", "ice-shap", "cshap-shap", "sage-risk")
+FRESH = 3000  # rows that tell the truth
+CLUSTERS = (5, 20, 100)
+QUICK_ROUNDS = 1
 
 
-def run(quick: bool) -> Result:
-    """Simulations of a size that ends in minutes; ``quick``: of a few samples, and without data."""
-    small = ("false regions", "power")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", gx.GraniteWarning)
-        return told({name: TABLES[name](quick) for name in (small if quick else TABLES)})
+@dataclass(frozen=True)
+class Case:
+    """What is simulated: one line of a table.
+
+    Attributes
+    ----------
+    table : "size", "coverage" or "small tables"
+    data : str
+        Where rows come from: a kind of independent columns, "toy", "heavy errors", "bike".
+    question : str
+    n_rows : int
+    n_clusters : int
+        Clusters of rows; 0: every row stands for itself.
+    samples : int
+        Fits a round.
+    """
+
+    table: str
+    data: str
+    question: str
+    n_rows: int
+    n_clusters: int = 0
+    samples: int = 1
 
 
-def told(data: dict[str, Any]) -> Result:
-    """The tables with what they are about."""
-    parts = [f"{_WORDS[name]}\n\n{table(lines)}" for name, lines in data.items()]
-    return Result("Chance", "\n\n".join([*parts, LEARNED]), data)
+def cases(quick: bool) -> list[Case]:
+    """All cases of a run; those of bike rentals where their rows are at hand."""
+    found = list(_all_cases(quick))
+    try:
+        gx.datasets.load_bike_sharing()
+    except gx.GraniteError:
+        print("Bike rentals are not at hand (GRANITE_DATA): left out.")
+        return [case for case in found if case.data != "bike"]
+    return found
 
 
-LEARNED = (
-    "**What a practitioner learns.** With the rule of chance a search in noise ends with one region about as "
-    "often as the level promises (at most 6 % over all kinds of columns, 7.5 % in the worst cell that was looked "
-    "at closely), where the paper's algorithm nearly always finds some; clear effects are found as before. What "
-    "the regions leave is estimated without much bias already from 300 rows, also with weights and where the "
-    "regions were searched, and intervals cover about as often as they promise; not those of importances by risk "
-    "at 1,000 rows, 70 to 78 % (squared errors have heavy tails). Judge on about as many rows as search: bins that "
-    "6,000 rows made and 300 rows fill put `cfi-pfi` 22 points too high. Replicates make a greedy search about twice "
-    "as long (0.3 to 3.3 times in processor time), and ask the model nothing."
-)
+def _all_cases(quick: bool) -> Iterator[Case]:
+    if quick:
+        yield Case("size", "independent", "mplot-pdp", 60)
+        yield Case("coverage", "toy", "ice-pdp", 600)
+        yield Case("small tables", "toy", "pfi-risk", 150)
+        return
+    for question in gx.questions():
+        yield Case("size", "independent", question, 60, samples=3)
+        yield Case("size", "independent", question, 200, samples=2)
+        if question not in DEAR:
+            yield Case("size", "independent", question, 1000)
+    for question in QUESTIONS:
+        yield Case("size", "independent", question, 3000)
+        for n_clusters in CLUSTERS:
+            yield Case("size", "independent", question, 300, n_clusters)
+            yield Case("coverage", "toy", question, 1000, n_clusters)
+        for n_rows in (600, 1000, 3000):
+            yield Case("coverage", "toy", question, n_rows)
+            yield Case("coverage", "bike", question, n_rows)
+        for n_rows in (150, 300, 500):
+            yield Case("small tables", "bike", question, n_rows, samples=2)
+    for n_rows in (1000, 3000):
+        yield Case("coverage", "heavy errors", "pfi-risk", n_rows)
+    for question in gx.questions():
+        if question not in DEAR:
+            for n_rows in (150, 300, 500):
+                yield Case("small tables", "toy", question, n_rows)
 
 
-_WORDS = {
-    "false regions": (
-        "Percent of 20 samples with more than one region although the model is additive and the columns are "
-        "independent (level 95 %, 50 replicates), by kind of column; four columns, three for Shapley values and SAGE; "
-        "in brackets the paper's algorithm on five of them."
-    ),
-    "false regions, 1000 rows": (
-        "The same with 1000 rows and eight columns (Shapley values and SAGE: three), 10 samples of each kind."
-    ),
-    "false regions, again": (
-        "Cells of both tables above that are over 10 %, again with more and other samples. `cice-mplot` and "
-        "`pfi-risk` have the figures of `mplot-pdp` and `variance` there."
-    ),
-    "power": "Percent of 20 samples of 500 rows whose first split is the right one.",
-    "shuffled bike": "Bike rentals with every column shuffled, 300 rows: percent of 20 samples with regions.",
-    "estimates": (
-        "The estimate of the share left: a fit on N rows, judged on N others, against 4,000 others (bins and regions "
-        "stay those of the fit). Bias in points with its standard error, and how often the 95 % interval covers. "
-        "Fixed: three given regions; weighted: the same with weights 3 for rows of the second year; searched: those "
-        "that the search finds (samples that show nothing beyond chance are left out); toy: x0 x1 + x2 sign(x1) with "
-        "columns of correlation .5, two given regions. Width: the median of the intervals, in points. The 4,000 rows "
-        "have an error of their own, half of that of 1,000."
-    ),
-    "bins of many rows": (
-        "The same regions of bike rentals, bins of a fit on 6,000 rows, judged on 300 rows: 20 samples. Cells that "
-        "hold 20 rows among 6,000 hold one among 300, and one row shows no variance."
-    ),
-    "cost": (
-        "Seconds of the greedy search with replicates and without, 1000 rows, depth 3, one core, the best of three in "
-        "one run; regions without replicates. On a busy machine: read the ratios."
-    ),
-}
+# ------------------------------------------------------------------------------------------- data
 
 
-def columns(kind: str, d: int, n: int, rng: np.random.Generator) -> Any:
+def independent_columns(kind: str, n_columns: int, n_rows: int, rng: np.random.Generator) -> Any:
     """Independent columns: normal, heavy-tailed, binary, or all of them mixed."""
     kinds = ("normal", "heavy", "binary") if kind == "mixed" else (kind,)
-    draw: dict[str, Callable[[], Any]] = {
-        "normal": lambda: rng.normal(size=n),
-        "heavy": lambda: rng.standard_t(3, size=n),
-        "binary": lambda: rng.integers(0, 2, size=n).astype(float),
-    }
-    return np.column_stack([draw[kinds[j % len(kinds)]]() for j in range(d)])
+    columns = []
+    for number in range(n_columns):
+        column_kind = kinds[number % len(kinds)]
+        if column_kind == "normal":
+            columns.append(rng.normal(size=n_rows))
+        elif column_kind == "heavy":
+            columns.append(rng.standard_t(3, size=n_rows))
+        else:
+            columns.append(rng.integers(0, 2, size=n_rows).astype(float))
+    return np.column_stack(columns)
 
 
 def additive(X: Any) -> Any:
     """A model without interactions."""
-    return X @ np.linspace(1.0, 0.2, X.shape[1]) + np.sin(2 * X[:, 0]) + 0.5 * X[:, 1] ** 2
+    slopes = np.linspace(1.0, 0.2, X.shape[1])
+    return X @ slopes + np.sin(2 * X[:, 0]) + 0.5 * X[:, 1] ** 2
 
 
-def found_in_noise(
-    question: str, kind: str, n: int, d: int, seed: int, level: float | None = 0.95
-) -> bool:
-    """Whether a search in one sample finds regions; what it finds there is the same for every search."""
-    rng = np.random.default_rng(seed)
-    X = columns(kind, 3 if question in DEAR else d, n, rng)
-    y = additive(X) + rng.normal(size=n)
-    options = {"confidence_level": level, **ALL_ROWS} | ({"search": "greedy"} if n > 200 else {})
-    return len(gx.Granite(additive, question, **options).fit(X, y).partition_) > 1
+def toy_model(X: Any) -> Any:
+    """Two interactions with x1; in its halves less than half of them is left."""
+    X = np.asarray(X)
+    return X[:, 0] * X[:, 1] + X[:, 2] * np.sign(X[:, 1])
 
 
-def false_regions(quick: bool) -> list[dict[str, Any]]:
-    """By question, number of rows and kind of columns; questions about partial effects with three columns only."""
-    lines, repeats = [], 2 if quick else 20
-    for question in ("pfi-risk", "mplot-pdp") if quick else gx.questions():
-        for n in (60,) if quick else (60, 200):
-            line: dict[str, Any] = {"question": question, "N": n}
-            for kind in KINDS:
-                case, few = (question, kind, n, 4), range(min(repeats, 5))
-                found = np.mean([found_in_noise(*case, seed) for seed in range(repeats)])
-                without = np.mean([found_in_noise(*case, seed, None) for seed in few])
-                line[kind] = f"{100 * found:.0f} ({100 * without:.0f})"
-            lines.append(line)
-    return lines
-
-
-def false_regions_large(quick: bool) -> list[dict[str, Any]]:
-    """The same with many rows and columns."""
-    lines = []
-    for question in gx.questions():
-        shares = [
-            np.mean([found_in_noise(question, kind, 1000, 8, seed) for seed in range(10)])
-            for kind in KINDS
-        ]
-        told = {kind: f"{100 * share:.0f}" for kind, share in zip(KINDS, shares, strict=True)}
-        lines.append({"question": question, **told, "all": f"{100 * np.mean(shares):.0f}"})
-    return lines
-
-
-def worst_again(quick: bool) -> list[dict[str, Any]]:
-    """Where few samples said more than 10 %."""
-    lines = []
-    for question, n, kind, samples in WORST:
-        seeds, d = range(1000, 1000 + samples), 4 if n < 1000 else 8
-        found = np.mean([found_in_noise(question, kind, n, d, seed) for seed in seeds])
-        told = {"question": question, "N": n, "columns": kind, "samples": samples}
-        lines.append({**told, "percent": f"{100 * found:.1f}"})
-    return lines
-
-
-def power(quick: bool) -> list[dict[str, Any]]:
-    """With the rule of chance and without."""
-    repeats = 2 if quick else 20
-    toys: dict[str, tuple[str, Callable[[Any], Any], str]] = {
-        "x0 sign(x2)": ("ice-pdp", lambda X: X[:, 0] * np.sign(X[:, 2]), "x2"),
-        "2 x0 if x2 > 0.5 else x1": (
-            "ice-pdp",
-            lambda X: np.where(X[:, 2] > 0.5, 2 * X[:, 0], X[:, 1]),
-            "x2",
-        ),
-        "x0 sign(x2), Sobol": ("sobol", lambda X: X[:, 0] * np.sign(X[:, 2]), "x2"),
-        "2 x0 (x2 > 0), risk": ("pfi-risk", lambda X: 2 * X[:, 0] * (X[:, 2] > 0), "x2"),
-        "x0 (x2 > 0), additivity": ("coe", lambda X: X[:, 0] * (X[:, 2] > 0), "x2"),
-        "x0 + x1, correlation .8": ("mplot-pdp", lambda X: X[:, 0] + X[:, 1], "x0 x1"),
-        "x0 + x1, importances": ("cfi-pfi", lambda X: X[:, 0] + X[:, 1], "x0 x1"),
-    }
-    lines = []
-    for name, (question, model, right) in toys.items():
-        line: dict[str, Any] = {"model": name, "question": question}
-        for words, level in (("with the rule", 0.95), ("without", None)):
-            found = 0
-            for seed in range(repeats):
-                rng = np.random.default_rng(seed)
-                X = rng.normal(size=(500, 3))
-                if "x1" in right:
-                    X[:, 1] = 0.8 * X[:, 0] + 0.6 * X[:, 1]
-                y = model(X) + 0.3 * rng.normal(size=500)
-                root = (
-                    gx.Granite(model, question, confidence_level=level, **ALL_ROWS)
-                    .fit(X, y)
-                    .partition_.root
-                )
-                found += getattr(root, "column", "none") in right
-            line[words] = f"{100 * found / repeats:.0f}"
-        lines.append(line)
-    return lines
+def toy_rows(n_rows: int, n_clusters: int, rng: np.random.Generator) -> tuple[Any, Any]:
+    """Three columns of correlation .5, whose rows are alike inside a cluster, and the clusters."""
+    root = np.linalg.cholesky(np.full((3, 3), 0.5) + 0.5 * np.eye(3))
+    X = rng.normal(size=(n_rows, 3)) @ root.T
+    clusters = None
+    if n_clusters:
+        clusters = np.arange(n_rows) % n_clusters
+        X = np.sqrt(0.7) * X + np.sqrt(0.3) * rng.normal(size=(n_clusters, 3))[clusters]
+    return np.round(4 * X) / 4, clusters
 
 
 def bike() -> tuple[Any, Any, Any]:
-    """A boosted model of bike rentals, with its table."""
+    """A boosted model of bike rentals, its rows and its target."""
+    from sklearn.ensemble import HistGradientBoostingRegressor
+
     X, y = gx.datasets.load_bike_sharing(as_frame=True)
-    return HistGradientBoostingRegressor(max_iter=60, random_state=0).fit(X, y), X, np.asarray(y)
+    X = np.asarray(X, dtype=float)
+    y = np.asarray(y, dtype=float)
+    model = HistGradientBoostingRegressor(max_iter=60, random_state=0).fit(X, y)
+    return model, X, y
 
 
-def shuffled_bike(quick: bool) -> list[dict[str, Any]]:
-    """No dependence is left."""
-    model, X, _ = bike()
-    lines, repeats = list[dict[str, Any]](), 20
-    for question in ("mplot-pdp", "cfi-pfi", "csobol-sobol"):
-        found = np.zeros(2)
-        for seed in range(repeats):
-            rng = np.random.default_rng(seed)
-            some = X.iloc[rng.choice(len(X), size=300, replace=False)]
-            some = some.apply(lambda column, rng=rng: rng.permutation(column.to_numpy()))
-            y = model.predict(some) + rng.normal(size=300)
-            for k, level in enumerate((0.95, None)):
-                if k == 0 or seed < 5:
-                    g = gx.Granite(model, question, confidence_level=level, **ALL_ROWS).fit(some, y)
-                    found[k] += len(g.partition_) > 1
-        shares = {
-            "with the rule": f"{100 * found[0] / repeats:.0f}",
-            "without": f"{100 * found[1] / min(repeats, 5):.0f}",
+_BIKE: list[Any] = []  # the model of bike rentals, trained once in each process
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Rows that a fit sees, others that tell the truth, and the model."""
+
+    model: Any
+    X: Any
+    y: Any
+    clusters: Any
+    fresh_rows: Any
+    fresh_y: Any
+
+
+def draw(case: Case, seed: int) -> Sample:
+    """The rows of one sample of a case."""
+    rng = np.random.default_rng([seed, case.n_rows, case.n_clusters])
+    if case.data == "bike":
+        if not _BIKE:
+            _BIKE.append(bike())
+        model, X, y = _BIKE[0]
+        order = rng.permutation(len(X))
+        own = order[: case.n_rows]
+        fresh = order[case.n_rows : case.n_rows + FRESH]
+        return Sample(model, X[own], y[own], None, X[fresh], y[fresh])
+    if case.table == "size":
+        kind = KINDS[(seed // 1000 + seed) % len(KINDS)]
+        n_columns = 3 if case.question in DEAR else 4
+        X = independent_columns(kind, n_columns, case.n_rows, rng)
+        clusters = None
+        if case.n_clusters:
+            clusters = np.arange(case.n_rows) % case.n_clusters
+            X[:, 0] += rng.normal(size=case.n_clusters)[clusters]
+        return Sample(additive, X, additive(X) + rng.normal(size=case.n_rows), clusters, None, None)
+    X, clusters = toy_rows(case.n_rows, case.n_clusters, rng)
+    # Clusters of the truth are many: what holds for rows of any cluster.
+    fresh_X, _ = toy_rows(FRESH, FRESH if case.n_clusters else 0, rng)
+    noise = rng.standard_t(3, size=case.n_rows + FRESH) if case.data == "heavy errors" else None
+    if noise is None:
+        noise = 0.5 * rng.normal(size=case.n_rows + FRESH)
+    y = toy_model(X) + noise[: case.n_rows]
+    fresh_y = toy_model(fresh_X) + noise[case.n_rows :]
+    return Sample(toy_model, X, y, clusters, fresh_X, fresh_y)
+
+
+# ------------------------------------------------------------------------------------- one sample
+
+
+def measure(case: Case, seed: int) -> dict[str, Any]:
+    """One default fit of a case, and the truth about what it says."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        sample = draw(case, seed)
+        began = time.process_time()
+        g = gx.Granite(sample.model, case.question, n_jobs=1).fit(
+            sample.X, sample.y, clusters=sample.clusters
+        )
+        found: dict[str, Any] = {
+            "regions": len(g.partition_),
+            "seconds": time.process_time() - began,
         }
-        lines.append({"question": question, **shares})
-    return lines
+        if case.table == "size":
+            return found
+        told = g.estimate_
+        truth = g.evaluate(sample.fresh_rows, sample.fresh_y).estimate
+    for name in ("remaining", "low", "high", "fidelity", "fidelity_low", "fidelity_high"):
+        found[name] = float(getattr(told, name))
+    found["global_fidelity"] = float(told.global_fidelity)
+    found["global_fidelity_low"] = float(told.global_fidelity_low)
+    found["global_fidelity_high"] = float(told.global_fidelity_high)
+    found["hidden_high"] = float(told.hidden_high)
+    found["rows"] = told.rows
+    for name in ("remaining", "fidelity", "global_fidelity"):
+        found[f"true_{name}"] = float(getattr(truth, name))
+    return found
 
 
-def toy(n: int) -> tuple[Callable[[Any], Any], Any, Any]:
-    """Interaction and dependence in three columns."""
-    rng = np.random.default_rng(7)
-    X = rng.normal(size=(n, 3)) @ np.linalg.cholesky(np.full((3, 3), 0.5) + 0.5 * np.eye(3)).T
-    X = pd.DataFrame(np.round(4 * X) / 4, columns=["x0", "x1", "x2"])
-    model = lambda X: np.asarray(X["x0"] * X["x1"] + X["x2"] * np.sign(X["x1"]))  # noqa: E731
-    return model, X, model(X) + 0.5 * rng.normal(size=n)
+def simulate(
+    quick: bool, workers: int, minutes: float, rounds: int | None
+) -> dict[Case, list[dict[str, Any]]]:
+    """Rounds of samples of all cases, until the time is over or so many are done."""
+    every = cases(quick)
+    found: dict[Case, list[dict[str, Any]]] = {case: [] for case in every}
+    began = time.monotonic()
+    longest = 0.0
+    number = 0
+    with joblib.Parallel(n_jobs=workers, batch_size=1) as parallel:
+        while rounds is None or number < rounds:
+            started = time.monotonic()
+            if rounds is None and started - began + longest > 60 * minutes:
+                break
+            tasks = []
+            for case in every:
+                tasks += [(case, 1000 * number + k) for k in range(case.samples)]
+            # What takes long begins first, so that no process is left alone with it.
+            tasks.sort(key=lambda task: -task[0].n_rows)
+            results = parallel(joblib.delayed(measure)(case, seed) for case, seed in tasks)
+            for (case, _), result in zip(tasks, results, strict=True):
+                found[case].append(result)
+            longest = max(longest, time.monotonic() - started)
+            number += 1
+    return found
 
 
-def estimates(quick: bool) -> list[dict[str, Any]]:
-    """Bias and coverage of what users get: given regions, with weights, and searched ones; bike rentals and a toy."""
-    rentals = bike()
-    fixed, halves = gx.partitioners.Given(REGIONS), gx.partitioners.Given(["x1 ≤ 0", "x1 > 0"])
-    weights, even = np.where(rentals[1]["yr"] > 0, 3.0, 1.0), np.ones(20_000)
-    cases: dict[str, tuple[Any, Any, Any, int]] = {
-        "bike, fixed": (rentals, fixed, even, 40),
-        "bike, fixed, weighted": (rentals, fixed, weights, 20),
-        "bike, searched": (rentals, None, even, 8),
-        "toy, fixed": (toy(20_000), halves, even, 8),
+# ------------------------------------------------------------------------------------------ tables
+
+
+def summary(case: Case, samples: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """One line of a table."""
+    line: dict[str, Any] = {
+        "data": case.data,
+        "question": case.question,
+        "rows": case.n_rows,
+        "clusters": case.n_clusters or "–",
+        "samples": len(samples),
     }
-    return [
-        {
-            "case": case,
-            "question": question,
-            "N": n,
-            **judged(*data, partitioner, weights, repeats, question, n),
-        }
-        for case, (data, partitioner, weights, repeats) in cases.items()
-        for question in QUESTIONS
-        for n in (300, 1000)
-    ]
-
-
-def judged(
-    model: Any, X: Any, y: Any, partitioner: Any, weights: Any, repeats: int, question: str, n: int
-) -> dict[str, str]:
-    """Fits on n rows, their estimates on n others and on many others."""
-    found = []
-    for seed in range(repeats):
-        order = np.random.default_rng(seed).permutation(len(X))
-        own, others, many = order[:n], order[n : 2 * n], order[2 * n : 2 * n + 4000]
-        options = {"partitioner": partitioner, "search": "greedy", **ALL_ROWS}
-        g = gx.Granite(model, question, **options).fit(X.iloc[own], y[own], weights[own])
-        few, truth = (
-            g.evaluate(X.iloc[rows], y[rows], weights[rows]).estimate for rows in (others, many)
+    if case.table == "size":
+        found = np.array([sample["regions"] > 1 for sample in samples])
+        line["false regions, %"] = _percent(found)
+        return line
+    divided = [sample for sample in samples if sample["regions"] > 1]
+    line["with regions"] = len(divided)
+    line["share left, bias in points"] = _bias(divided, "remaining")
+    line["described in regions, bias"] = _bias(divided, "fidelity")
+    line["described overall, bias"] = _bias(samples, "global_fidelity")
+    if case.table == "coverage":
+        line["share left covered, %"] = _covered(divided, "low", "high", "remaining")
+        line["in regions covered, %"] = _covered(
+            divided, "fidelity_low", "fidelity_high", "fidelity"
         )
-        if len(g.partition_) > 1 and np.isfinite(few.low):
-            found.append((few.remaining, few.low, few.high, truth.remaining))
-    estimate, low, high, truth = np.array(found).T
-    gap = 100 * (estimate - truth)
-    return {
-        "samples": str(len(found)),
-        "share left": f"{truth.mean():.3f}",
-        "bias": f"{gap.mean():+.1f} ± {gap.std(ddof=1) / np.sqrt(len(gap)):.1f}",
-        "covered": f"{100 * np.mean((low <= truth) & (truth <= high)):.0f} %",
-        "width": f"{100 * np.median(high - low):.0f}",
-    }
-
-
-def bins_of_many(quick: bool) -> list[dict[str, Any]]:
-    """Bias where far fewer rows judge than have made the bins."""
-    model, X, y = bike()
-    lines = []
-    for question in ("mplot-pdp", "cfi-pfi"):
-        given = gx.partitioners.Given(REGIONS)
-        fixed = gx.Granite(model, question, partitioner=given, max_samples=6000, holdout=False).fit(
-            X, y
-        )
-        truth, found = fixed.estimate_.remaining, []
-        for seed in range(20):
-            rows = np.random.default_rng(seed).choice(len(X), size=300, replace=False)
-            found.append(fixed.evaluate(X.iloc[rows], y[rows]))
-        corrected = np.nanmean([each.estimate.remaining for each in found]) - truth
-        plug_in = (
-            np.nanmean([each.disagreement / each.global_disagreement for each in found]) - truth
-        )
-        covered = np.mean([each.estimate.low <= truth <= each.estimate.high for each in found])
-        bias = {
-            "bias, corrected": f"{100 * corrected:+.1f}",
-            "bias, plug-in": f"{100 * plug_in:+.1f}",
-        }
-        lines.append(
-            {
-                "question": question,
-                "share left": f"{truth:.3f}",
-                **bias,
-                "covered": f"{100 * covered:.0f} %",
-            }
-        )
-    return lines
-
-
-def cost(quick: bool) -> list[dict[str, Any]]:
-    """The search with replicates and without, on the same rows."""
-    model, X, y = bike()
-    rows, rng = (
-        np.random.default_rng(0).choice(len(X), size=1000, replace=False),
-        np.random.default_rng(0),
+    line["overall covered, %"] = _covered(
+        samples, "global_fidelity_low", "global_fidelity_high", "global_fidelity"
     )
-    Z = rng.normal(size=(1000, 10))
-    mixed = lambda Z: Z[:, 0] * np.sign(Z[:, 1]) + Z[:, 2] * Z[:, 3] + Z[:, 4:].sum(axis=1)  # noqa: E731
-    data = {
-        "bike": (model, X.iloc[rows], y[rows]),
-        "Gaussian, 10 columns": (mixed, Z, mixed(Z) + rng.normal(size=1000)),
-    }
-    lines = []
-    for name, question in [(name, question) for name in data for question in QUESTIONS]:
-        (own, A, b), spent = data[name], {level: list[float]() for level in (0.95, None)}
-        for level in list(spent) * 3:
-            g = gx.Granite(own, question, search="greedy", confidence_level=level, **ALL_ROWS).fit(
-                A, b
-            )
-            spent[level].append(g.diagnostics_["seconds"]["search"])
-        taken, without = min(spent[0.95]), min(spent[None])
-        seconds = {
-            "with": f"{taken:.3f}",
-            "without": f"{without:.3f}",
-            "ratio": f"{taken / without:.1f}",
-        }
-        lines.append({"data": name, "question": question, **seconds, "regions": len(g.partition_)})
-    return lines
+    limits = [s for s in samples if np.isfinite(s["hidden_high"])]
+    kept = np.array([1.0 - s["true_global_fidelity"] <= s["hidden_high"] for s in limits])
+    line["hidden limit holds, %"] = _percent(kept)
+    return line
 
 
-TABLES: dict[str, Callable[[bool], list[dict[str, Any]]]] = {
-    "false regions": false_regions,
-    "false regions, 1000 rows": false_regions_large,
-    "false regions, again": worst_again,
-    "power": power,
-    "shuffled bike": shuffled_bike,
-    "estimates": estimates,
-    "bins of many rows": bins_of_many,
-    "cost": cost,
+def _percent(holds: Any) -> str:
+    return f"{100 * np.mean(holds):.1f}" if len(holds) else "–"
+
+
+def _bias(samples: Sequence[dict[str, Any]], name: str) -> str:
+    gaps = np.array([100 * (sample[name] - sample[f"true_{name}"]) for sample in samples])
+    gaps = gaps[np.isfinite(gaps)]
+    if len(gaps) < 2:
+        return "–"
+    return f"{gaps.mean():+.1f} ± {gaps.std(ddof=1) / np.sqrt(len(gaps)):.1f}"
+
+
+def _covered(samples: Sequence[dict[str, Any]], low: str, high: str, name: str) -> str:
+    with_interval = [s for s in samples if np.isfinite(s[low]) and np.isfinite(s[f"true_{name}"])]
+    inside = [s[low] <= s[f"true_{name}"] <= s[high] for s in with_interval]
+    return _percent(np.array(inside))
+
+
+def tables(found: dict[Case, list[dict[str, Any]]]) -> dict[str, list[dict[str, Any]]]:
+    """The lines of every table."""
+    by_table: dict[str, list[dict[str, Any]]] = {}
+    for case, samples in found.items():
+        by_table.setdefault(case.table, []).append(summary(case, samples))
+    return by_table
+
+
+WORDS = {
+    "size": (
+        "Percent of samples with more than one region although the model is additive and the columns are "
+        "independent (normal, heavy-tailed, binary and mixed in turn; level 95 %). With clusters, rows of a "
+        "cluster share a part of the first column."
+    ),
+    "coverage": (
+        "Default fits that hold a third of the rows out, against 3,000 fresh rows: bias of the share left and of "
+        "the share that curves describe, and how often their 95 % intervals hold the truth. The fresh rows have an "
+        "error of their own. Hidden limit: how often no more is hidden than the fit says."
+    ),
+    "small tables": (
+        "The same where no rows are held out: figures are cross-validated. Samples where nothing was found are "
+        "left out of the share left."
+    ),
 }
+
+
+def run(quick: bool) -> Any:
+    """The tables with what they are about, for the page of all experiments."""
+    from experiments.results import Result, table
+
+    found = simulate(quick, workers=-1, minutes=8.0, rounds=QUICK_ROUNDS if quick else None)
+    lines = tables(found)
+    parts: list[str] = [f"{WORDS[name]}\n\n{table(rows)}" for name, rows in lines.items()]
+    return Result("Chance", "\n\n".join(parts), lines)
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """From the command line: tables as JSON, and in words on the screen."""
+    parser = argparse.ArgumentParser(prog="python -m experiments.chance", description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="a smoke test: three cases, one round")
+    parser.add_argument("--workers", type=int, default=-1, help="processes; -1: all cores")
+    parser.add_argument("--minutes", type=float, default=8.0, help="begin no round after these")
+    parser.add_argument("--rounds", type=int, help="so many rounds, however long they take")
+    parser.add_argument("--out", type=Path, default=Path("chance.json"), help="tables as JSON")
+    options = parser.parse_args(arguments)
+    rounds = QUICK_ROUNDS if options.quick else options.rounds
+    began = time.monotonic()
+    found = simulate(options.quick, options.workers, options.minutes, rounds)
+    lines = tables(found)
+    seconds = time.monotonic() - began
+    cpu = {
+        f"{case.table}, {case.data}, {case.question}, {case.n_rows}": round(
+            float(np.mean([sample["seconds"] for sample in samples])), 2
+        )
+        for case, samples in found.items()
+        if samples
+    }
+    record = {"seconds": seconds, "tables": lines, "seconds_of_a_fit": cpu}
+    options.out.write_text(json.dumps(record, indent=1, ensure_ascii=False), encoding="utf-8")
+    for name, rows in lines.items():
+        print(f"\n{name}")
+        for row in rows:
+            print("  " + " | ".join(str(cell) for cell in row.values()))
+    print(f"\n{seconds:.0f} s, {options.out}")
+
+
+if __name__ == "__main__":
+    main()
