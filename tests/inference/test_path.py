@@ -9,7 +9,14 @@ import pytest
 from sklearn.base import clone
 
 import granite_xai as gx
-from granite_xai.inference.path import Path, PathStep, folds, pruned, pruned_trees
+from granite_xai.inference.path import (
+    MeasuredNode,
+    Path,
+    PathStep,
+    folds,
+    pruned,
+    pruned_trees,
+)
 
 
 def two_steps(X):
@@ -20,30 +27,31 @@ def table(seed=0, n=160):
     return np.round(np.random.default_rng(seed).uniform(-1, 1, size=(n, 3)), 1) + 0.05
 
 
-def leaf(share, other=0.0):
-    return share, other, ()
+def node(share, other=0.0, *children):
+    return MeasuredNode(share, other, children)
 
 
 def test_pruning_undoes_the_weakest_split_first_and_ends_with_one_region():
-    tree = (1.0, 1.0, ((0.5, 0.6, (leaf(0.2, 0.1), leaf(0.2, 0.2))), leaf(0.1, 0.1)))
-    found = [(round(each.alpha, 12), each.regions, each.other) for each in pruned_trees(tree)]
+    inner = node(0.5, 0.6, node(0.2, 0.1), node(0.2, 0.2))
+    tree = node(1.0, 1.0, inner, node(0.1, 0.1))
+    found = [(round(each.alpha, 12), each.regions, each.left_out) for each in pruned_trees(tree)]
     assert found == [(0.0, 3, pytest.approx(0.4)), (0.1, 2, pytest.approx(0.7)), (0.4, 1, 1.0)]
 
 
 @pytest.mark.parametrize("alpha", [0.0, 0.05, 0.1, 0.3])
 def test_the_pruned_tree_has_the_least_objective_of_all_subtrees(alpha):
-    def cut(node):  # what is left and how many regions, of every subtree
-        share, _, children = node
-        ways = [(share, 1)]
-        if children:
-            one, two = (cut(child) for child in children)
+    def cut(part):  # what is left and how many regions, of every subtree
+        ways = [(part.left, 1)]
+        if part.children:
+            one, two = (cut(child) for child in part.children)
             ways += [(a + c, b + d) for a, b in one for c, d in two]
         return ways
 
     rng = np.random.default_rng(int(100 * alpha))
     for _ in range(50):
         a, b, c, d, e, f = rng.uniform(-0.05, 0.4, size=6)
-        tree = (1.0, 0.0, ((a, 0.0, (leaf(b), leaf(c))), (d, 0.0, (leaf(e), leaf(f)))))
+        left = node(a, 0.0, node(b), node(c))
+        tree = node(1.0, 0.0, left, node(d, 0.0, node(e), node(f)))
         found = pruned(tree, alpha)
         assert found.left + alpha * found.regions == pytest.approx(
             min(x + alpha * k for x, k in cut(tree))

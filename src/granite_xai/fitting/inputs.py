@@ -486,13 +486,22 @@ def collected_for(
     return collected(X, y, sample_weight, count, seed, clusters)
 
 
-def searched(opened: OpenInputs, record: Diagnostics) -> FitRun:
-    """Search on some rows and judge on others."""
+def searched(opened: OpenInputs, record: Diagnostics, is_judged: bool = True) -> FitRun:
+    """Search on some rows and judge on others.
+
+    Parameters
+    ----------
+    opened : OpenInputs
+    record : Diagnostics
+        Gets what is noted on the way.
+    is_judged : bool
+        Whether anybody reads what the regions leave; a fit within seconds is always judged.
+    """
     if opened.resources.max_seconds is not None and opened.confidence is not None:
         found, choice, reason = _within_seconds(opened, record, opened.resources.max_seconds)
     else:
         choice = opened.choice()
-        found = _fitted(opened, choice, record)
+        found = _fitted(opened, choice, record, is_judged=is_judged)
         reason = _reason(opened, choice)
     judged = found.result.estimate
     error = None
@@ -563,7 +572,11 @@ def _rung(opened: OpenInputs, inputs: FitInputs, choice: RowChoice) -> FitInputs
 
 
 def _fitted(
-    opened: OpenInputs, choice: RowChoice, record: Diagnostics, is_rung: bool = False
+    opened: OpenInputs,
+    choice: RowChoice,
+    record: Diagnostics,
+    is_rung: bool = False,
+    is_judged: bool = True,
 ) -> FitRun:
     """One fit on some rows, judged on others; a rung is a fit on the way to more rows."""
     inputs = opened.chosen(choice.search, record)
@@ -581,7 +594,8 @@ def _fitted(
         closing(meter),
         predictor.metered(meter),
     ):
-        return _judged(opened, run(replace(inputs, plan=facts), meter), choice)
+        found_run = run(replace(inputs, plan=facts), meter)
+        return _judged(opened, found_run, choice) if is_judged else found_run
 
 
 def _within_seconds(
@@ -750,7 +764,7 @@ def refits(g: Any, models: Sequence[tuple[Any, Any, Any]]) -> Stability:
     for model, X, y in progress(models, options.chosen_limits(g.resources), "refits", len(models)):
         own = clone(g).set_params(model=model, holdout=False, max_samples=None)
         opened = open_inputs(own, X, y, None, None, Diagnostics())
-        found = searched(opened, Diagnostics())
+        found = searched(opened, Diagnostics(), is_judged=False)
         trees.append(found.result.partition)
         tables.append(found.inputs.table)
         judged = replace(result, predictor=opened.predictor, floors=found.result.floors)

@@ -8,17 +8,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from granite_xai.base.typing import IntArray
+from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.regions.nodes import Leaf, Node, find_leaves
 from granite_xai.regions.rule import find_column, satisfied
 from granite_xai.tables import Table, frame
 
 KEPT = 0.9  # share of what the largest tree removes that the smallest readable one keeps
-FOLDS, TOLERANCE = 5, 1e-10
-Share = Callable[[IntArray], float]
-Shared = tuple[
-    float, float, tuple["Shared", ...]
-]  # of a node on rows that prune and on others, and the nodes below
+FOLDS = 5  # parts of the rows, each left out of a search once
+TOLERANCE = 1e-10  # shares that differ by less are a tie: the smaller tree is taken
+
+Share = Callable[[IntArray], float]  # from rows to their share of the disagreement, as one region
+Search = Callable[[IntArray, float], Node]  # from rows and the price of a region to a tree
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,11 +40,11 @@ class Path:
     @property
     def chosen(self) -> PathStep:
         """The smallest tree that keeps nine tenths of what the largest removes, on rows that were left out."""
-        return [
-            step
-            for step in self.steps
-            if step is self.steps[0] or step.left_out <= self.line + TOLERANCE
-        ][-1]
+        chosen = self.steps[0]
+        for step in self.steps[1:]:
+            if step.left_out <= self.line + TOLERANCE:
+                chosen = step
+        return chosen
 
     @property
     def line(self) -> float:
@@ -53,15 +53,12 @@ class Path:
 
     def text(self, regions: int) -> str:
         """Why there are so many regions."""
-        if regions == 1:
-            why = (
-                "no tree removes anything on left-out rows"
-                if len(self.steps) > 1
-                else "there is nothing to divide"
-            )
-            return f"One region: {why}."
-        kept = f"keeps {100 * KEPT:.0f} % of what the largest ({self.steps[0].regions}) removes on left-out rows"
-        return f"{regions} regions: the smallest tree that {kept}."
+        if regions > 1:
+            kept = f"keeps {100 * KEPT:.0f} % of what the largest ({self.steps[0].regions}) removes"
+            return f"{regions} regions: the smallest tree that {kept} on left-out rows."
+        if len(self.steps) > 1:
+            return "One region: no tree removes anything on left-out rows."
+        return "One region: there is nothing to divide."
 
     def facts(self) -> dict[str, Any]:
         """The steps and the line in plain types."""
@@ -74,103 +71,183 @@ class Path:
         return frame({key: [step[key] for step in steps] for key in steps[0]})
 
 
+@dataclass(frozen=True, slots=True)
+class MeasuredNode:
+    """A node of a tree with its share of the disagreement, as if it were one region."""
+
+    left: float  # on the rows that search
+    left_out: float  # on rows that did not
+    children: tuple[MeasuredNode, ...] = ()
+
+
 class Pruned(NamedTuple):
-    """A pruned tree: what it leaves on both kinds of rows, its regions, its price and that of the next one."""
+    """A pruned tree."""
 
-    left: float
-    other: float
+    left: float  # what its regions leave on the rows that search
+    left_out: float  # on rows that did not
     regions: int
-    price: float
-    alpha: float
+    price: float  # of a region, at which the next smaller tree is found
+    alpha: float  # price of a region at which this one is found
 
 
-def shared(node: Node, table: Table, share: Share, rows: IntArray, others: IntArray) -> Shared:
-    """Measure every node of a tree on some rows and on others."""
-    own, other = (share(some) if len(some) else 0.0 for some in (rows, others))
+def measure_tree(
+    node: Node, table: Table, share: Share, rows: IntArray, left_out: IntArray
+) -> MeasuredNode:
+    """Measure every node of a tree.
+
+    Parameters
+    ----------
+    node : Node
+        The root.
+    table : Table
+        Of all rows.
+    share : callable
+        From rows to what they hold as one region.
+    rows, left_out : arrays of positions
+        Rows that search, and others.
+    """
+    own = share(rows) if len(rows) else 0.0
+    other = share(left_out) if len(left_out) else 0.0
     if isinstance(node, Leaf):
-        return own, other, ()
-    left = satisfied(node.left, find_column(table, node.column))
-    sides = zip(node.children, (left, ~left), strict=True)
-    below = (
-        shared(child, table, share, rows[side[rows]], others[side[others]]) for child, side in sides
+        return MeasuredNode(left=own, left_out=other)
+    goes_left = satisfied(node.left, find_column(table, node.column))
+    children = []
+    for child, side in zip(node.children, (goes_left, ~goes_left), strict=True):
+        inside = rows[side[rows]]
+        left_out_inside = left_out[side[left_out]]
+        children.append(measure_tree(child, table, share, inside, left_out_inside))
+    return MeasuredNode(left=own, left_out=other, children=tuple(children))
+
+
+def pruned(node: MeasuredNode, alpha: float) -> Pruned:
+    """The tree below a node at a price of a region (C3)."""
+    as_one_region = Pruned(
+        left=node.left, left_out=node.left_out, regions=1, price=np.inf, alpha=alpha
     )
-    return own, other, tuple(below)
+    if not node.children:
+        return as_one_region
+    first, second = (pruned(child, alpha) for child in node.children)
+    left = first.left + second.left
+    regions = first.regions + second.regions
+    if node.left + alpha <= left + alpha * regions + TOLERANCE:
+        return as_one_region
+    price_of_this_split = (node.left - left) / (regions - 1)
+    return Pruned(
+        left=left,
+        left_out=first.left_out + second.left_out,
+        regions=regions,
+        price=min(price_of_this_split, first.price, second.price),
+        alpha=alpha,
+    )
 
 
-def pruned(node: Shared, alpha: float) -> Pruned:
-    """The tree at a price of a region (C3)."""
-    share, other, children = node
-    if children:
-        one, two = (pruned(child, alpha) for child in children)
-        left, count = one.left + two.left, one.regions + two.regions
-        if share + alpha > left + alpha * count + TOLERANCE:
-            price = min((share - left) / (count - 1), one.price, two.price)
-            return Pruned(left, one.other + two.other, count, price, alpha)
-    return Pruned(share, other, 1, np.inf, alpha)
-
-
-def pruned_trees(tree: Shared) -> Iterator[Pruned]:
+def pruned_trees(tree: MeasuredNode) -> Iterator[Pruned]:
     """The trees from the largest to none, each at the least price of a region at which it is found."""
     alpha = 0.0
     while alpha < np.inf:
-        yield (found := pruned(tree, alpha))
+        found = pruned(tree, alpha)
+        yield found
         alpha = found.price
 
 
 def folds(clusters: IntArray, seed: int) -> Iterator[tuple[IntArray, IntArray]]:
-    """Rows that search and rows that are left out, whole clusters, each cluster left out once."""
-    names = int(clusters.max()) + 1
-    fold = (np.random.default_rng([seed, 17]).permutation(names) % FOLDS)[clusters]
-    yield from (
-        (np.flatnonzero(fold != k), np.flatnonzero(fold == k))
-        for k in range(FOLDS * (names >= FOLDS))
-    )
+    """Rows that search and rows that are left out, whole clusters, each cluster left out once.
+
+    There are none of fewer clusters than folds.
+
+    Parameters
+    ----------
+    clusters : array of shape (n_rows,)
+        Number of the cluster of each row.
+    seed : int
+    """
+    n_clusters = int(clusters.max()) + 1
+    if n_clusters < FOLDS:
+        return
+    fold_of_cluster = np.random.default_rng([seed, 17]).permutation(n_clusters) % FOLDS
+    fold_of_row = fold_of_cluster[clusters]
+    for fold in range(FOLDS):
+        yield np.flatnonzero(fold_of_row != fold), np.flatnonzero(fold_of_row == fold)
 
 
-def path_of(
+def path_of(table: Table, clusters: IntArray, seed: int, share: Share, search: Search) -> Path:
+    """The path of some rows.
+
+    Parameters
+    ----------
+    table : Table
+    clusters : array of shape (n_rows,)
+        Number of the cluster of each row; folds are of whole clusters.
+    seed : int
+        Of the folds.
+    share : callable
+        From rows to what they hold as one region.
+    search : callable
+        From rows and a price of a region to the tree that is found on them.
+    """
+    steps = _steps_on_all_rows(table, share, search)
+    if not steps or max(steps) == 1:
+        return Path()
+    fewest = min(steps)
+    if fewest > 1:  # no price found one region: it costs what all others remove, and leaves all
+        steps[1] = ((1.0 - steps[fewest][1]) / (fewest - 1), 1.0)
+    left_out = _left_out_of_sizes(list(steps), table, clusters, seed, share, search)
+    path = []
+    for (regions, (alpha, left)), other in zip(steps.items(), left_out.tolist(), strict=True):
+        path.append(PathStep(alpha=alpha, regions=regions, left=left, left_out=other))
+    return Path(tuple(path))
+
+
+def _steps_on_all_rows(
+    table: Table, share: Share, search: Search
+) -> dict[int, tuple[float, float]]:
+    """By number of regions: the price at which a tree of so many is found, and what it leaves."""
+    everyone = np.arange(table.n_rows)
+    nobody = everyone[:0]
+    largest = search(everyone, 0.0)
+    whole = share(everyone)
+    steps = dict[int, tuple[float, float]]()
+    for tree in _trees_below(largest, table, share, everyone, nobody):
+        found = search(everyone, tree.alpha) if tree.alpha else largest
+        regions = find_leaves(found, table)
+        count = int(regions.max()) + 1
+        if count < min(steps, default=count + 1):
+            left = sum(share(np.flatnonzero(regions == k)) for k in range(count)) / whole
+            steps[count] = (tree.alpha, left)
+    return steps
+
+
+def _trees_below(
+    node: Node, table: Table, share: Share, rows: IntArray, left_out: IntArray
+) -> list[Pruned]:
+    """The trees from the largest to none, in shares of what the rows that search hold."""
+    whole = share(rows)
+    if whole <= 0.0:
+        return []
+    tree = measure_tree(node, table, lambda some: share(some) / whole, rows, left_out)
+    return list(pruned_trees(tree))
+
+
+def _left_out_of_sizes(
+    sizes: list[int],
     table: Table,
     clusters: IntArray,
     seed: int,
     share: Share,
-    again: Callable[[IntArray, float], Node],
-) -> Path:
-    """The path of some rows; ``again`` searches some of them at a price of a region."""
+    search: Search,
+) -> FloatArray:
+    """What trees of so many regions leave on rows that were left out of their search.
 
-    def trees(node: Node, rows: IntArray, others: IntArray) -> list[Pruned]:
-        whole = share(rows)
-        measured = (
-            shared(node, table, lambda some: share(some) / whole, rows, others)
-            if whole > 0.0
-            else None
-        )
-        return [] if measured is None else list(pruned_trees(measured))
-
-    everyone, found = np.arange(table.n_rows), dict[int, tuple[float, float]]()
-    first, whole = again(everyone, 0.0), share(everyone)
-    for tree in trees(first, everyone, everyone[:0]):
-        labels = find_leaves(again(everyone, tree.alpha) if tree.alpha else first, table)
-        count = int(labels.max()) + 1
-        if count < min(found, default=count + 1):
-            found[count] = (
-                tree.alpha,
-                sum(share(np.flatnonzero(labels == k)) for k in range(count)) / whole,
-            )
-    if not found or max(found) == 1:
-        return Path()
-    if (least := min(found)) > 1:
-        found[1] = (1.0 - found[least][1]) / (least - 1), 1.0
-    left_out, total = np.zeros(len(found)), 0.0
-    for rows, others in folds(clusters, seed):
-        known = np.array(
-            [(each.regions, each.other) for each in trees(again(rows, 0.0), rows, others)[::-1]]
-        )
-        if len(known):
-            left_out += np.interp(
-                np.array(list(found)), *known.T
-            )  # between two sizes of a fold's trees: in between
-            total += known[0, 1]
-    left_out = left_out / total if total > 0.0 else np.ones(len(found))
-    steps = zip(found.items(), left_out.tolist(), strict=True)
-    return Path(
-        tuple(PathStep(alpha, count, left, other) for (count, (alpha, left)), other in steps)
-    )
+    Between two sizes of a fold's trees: in between.
+    """
+    left = np.zeros(len(sizes))
+    whole = 0.0
+    for rows, left_out in folds(clusters, seed):
+        trees = _trees_below(search(rows, 0.0), table, share, rows, left_out)[::-1]
+        if trees:
+            regions = [tree.regions for tree in trees]
+            left += np.interp(np.array(sizes), regions, [tree.left_out for tree in trees])
+            whole += trees[0].left_out
+    if whole > 0.0:
+        return left / whole
+    return np.ones(len(sizes))
