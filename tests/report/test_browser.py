@@ -116,7 +116,7 @@ def test_a_second_press_goes_to_the_region(browser, files):
 def test_a_node_between_adds_its_own_curve_to_those_of_its_regions(browser, files):
     browser.open(files / "plain.html")
     inner = "[...document.querySelectorAll('.node.in')].filter(n => n.hash.startsWith('#node'))[0]"
-    curves = "[...document.querySelectorAll('#differs .nodec')].filter(c => getComputedStyle(c).display !== 'none')"
+    curves = "[...document.querySelectorAll('#f1 .nodec')].filter(c => getComputedStyle(c).display !== 'none')"
     assert browser.run(f"{curves}.length") == 0
     browser.run(f"{inner}.click()")
     assert set(browser.run(f"{curves}.map(c => '#' + c.dataset.node)")) == {
@@ -151,10 +151,10 @@ def test_without_script_the_tree_is_a_list_of_links_and_every_region_is_shown(br
             href = dict(zip(cells[::2], cells[1::2], strict=True))["href"]
             assert browser.send("DOM.querySelector", nodeId=document, selector=href)["nodeId"]
         for selector in (
-            "#differs .plot svg.wide",
+            "#f1 .plot svg.wide",
             "#region-0",
             "#region-1:target",
-            "#triage table",
+            "#features table",
         ):
             found = browser.send("DOM.querySelector", nodeId=document, selector=selector)["nodeId"]
             assert browser.send("DOM.getBoxModel", nodeId=found)["model"]["height"] > 0
@@ -212,30 +212,34 @@ def test_figures_and_their_numbers_are_saved(browser, files, tmp_path, kind):
     content = saved.read_bytes()
     assert saved.suffix == f".{kind.lower()}"
     assert content.startswith(
-        {"SVG": b"<svg", "PNG": b"\x89PNG", "CSV": saved.stem.encode() + b",all rows,R0"}[kind]
+        {"SVG": b"<svg", "PNG": b"\x89PNG", "CSV": saved.stem.encode() + b",all rows,region 0"}[
+            kind
+        ]
     )
     assert len(content) > 500
 
 
 def test_a_table_is_sorted_by_its_head_with_the_keyboard(browser, files):
     browser.open(files / "plain.html")
-    rows = "[...document.querySelectorAll('#triage tbody tr')].map(r => Number(r.cells[1].dataset.value))"
-    browser.run("document.querySelectorAll('#triage thead button')[1].focus()")
+    rows = "[...document.querySelectorAll('#f-features tbody tr')].map(r => Number(r.cells[1].dataset.value))"
+    browser.run("document.querySelectorAll('#f-features thead button')[1].focus()")
     browser.press("Enter")
     down = browser.run(rows)
     browser.press("Enter")
     assert down == sorted(down, reverse=True)
     assert browser.run(rows) == sorted(down)
     assert (
-        browser.run("document.querySelectorAll('#triage thead th')[1].getAttribute('aria-sort')")
+        browser.run(
+            "document.querySelectorAll('#f-features thead th')[1].getAttribute('aria-sort')"
+        )
         == "ascending"
     )
 
 
 def test_the_data_of_a_figure_open_as_a_table(browser, files):
     browser.open(files / "plain.html")
-    browser.run("document.querySelector('#differs summary').click()")
-    assert browser.run("document.querySelector('#differs details table').offsetHeight") > 0
+    browser.run("document.querySelector('#f1 summary').click()")
+    assert browser.run("document.querySelector('#f1 details table').offsetHeight") > 0
 
 
 @pytest.mark.parametrize("name", ["plain", "hostile", "outputs"])

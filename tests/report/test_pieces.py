@@ -9,10 +9,7 @@ from granite_xai.display.axis import round_ticks
 from granite_xai.display.figures import grid_of
 from granite_xai.display.network import cell_edges, cell_text
 from granite_xai.display.page_axis import page_ticks
-from granite_xai.regions.rule import Rule
-from granite_xai.report.drawing import path, tag
-from granite_xai.report.sentences import firmness, spoken
-from granite_xai.tables import read_table
+from granite_xai.report.svg import arrow, path, tag, text_box
 
 
 def test_an_element_escapes_its_text_and_writes_underscores_as_dashes():
@@ -26,14 +23,16 @@ def test_a_path_is_broken_where_there_is_no_point():
     assert path([(0, 2), (10, 3), None, (5, 5)]) == "M0 2L10 3M5 5"
 
 
-def test_whole_numbers_are_told_as_the_values_that_occur():
-    hours = read_table(np.arange(24.0)[:, None], missing="error")
-    assert spoken(Rule.parse("x0 > 6"), hours) == [["x0", "7–23"]]
-    assert spoken(Rule.parse("x0 ≤ 0"), hours) == [["x0", "= 0"]]
+def test_an_arrow_ends_in_a_head_unless_both_ends_touch():
+    assert arrow("a", (0.0, 0.0), (3.0, 0.0)) == ""
+    assert arrow("a", (0.0, 0.0), (100.0, 0.0)).count("L") == 3
 
 
-def test_what_comes_back_often_is_firm():
-    assert (firmness(0.9), firmness(0.5)) == ("firm", "do not rely on it")
+def test_lines_of_text_overlap_where_they_share_room():
+    first = text_box(0.0, 20.0, 50.0)
+    assert first.overlaps(text_box(49.0, 22.0, 10.0))
+    assert not first.overlaps(text_box(51.0, 20.0, 10.0))
+    assert not first.overlaps(text_box(0.0, 40.0, 50.0))
 
 
 def test_ticks_are_round_numbers_inside_the_range():

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 import granite_xai as gx
@@ -16,9 +15,14 @@ GOLDEN = Path(__file__).parent / "golden"
 
 @pytest.fixture(scope="module")
 def texts():
-    return {
-        name: str(report).replace(gx.__version__, "VERSION") + "\n" for name, report in stories()
-    }
+    return {name: without_tree(report) for name, report in stories()}
+
+
+def without_tree(report):
+    """The text but for the printed tree, which has tests of its own."""
+    text = str(report).replace(str(report.granite.partition_), "TREE")
+    version = report.story["provenance"]["versions"]["granite-xai"]
+    return text.replace(f"granite-xai {version}", "granite-xai VERSION") + "\n"
 
 
 @pytest.mark.parametrize("name", ["diabetes", "additive", "classifier"])
@@ -31,24 +35,7 @@ def test_terminal_text(texts, name):
 
 
 def test_an_additive_model_has_nothing_to_explain(texts):
-    assert "agree: there is nothing to explain" in texts["additive"]
-    assert "100.0 %  one curve per column" in texts["additive"]
-
-
-def test_a_first_cut_that_gains_nothing_by_itself_is_told_so():
-    """The refined search may begin with a cut that raises the gap: the next ones lower it."""
-    X = np.random.default_rng(3).uniform(-1, 1, size=(120, 3))
-    asked = {
-        "features": ["x0"],
-        "split_features": ["x1", "x2"],
-        "min_samples_leaf": 5,
-        "max_depth": 2,
-    }
-    model = lambda X: X[:, 0] * np.sign(X[:, 1]) * np.sign(X[:, 2])  # noqa: E731
-    g = gx.Granite(model, confidence_level=None, **asked).fit(X)
-    assert sum(child.disagreement for child in g.partition_.root.children) > 1.0
-    told = [sentence for sentence in g.report(X).story["further"] if "alone" in sentence]
-    assert told == ["x2 alone takes away nothing of the gap (fitting rows, in squares)."]
+    assert "No interactions: every row follows the average curves." in texts["additive"]
 
 
 @pytest.mark.slow
@@ -59,12 +46,10 @@ def test_bike_sharing_opens_with_the_sentence_a_reader_needs(data_folder):
     model = HistGradientBoostingRegressor(random_state=0, max_iter=40).fit(X, y)
     report = gx.explain(model, X, y, max_samples=1000, max_depth=2)
     opening = report.story["opening"]
-    assert opening.startswith("Single rows stray from the average curves by ")
-    assert ", all columns together; in 3 regions by " in opening
-    assert any(sentence.startswith("hr alone takes away ") for sentence in report.story["further"])
-    assert "interval" in report.story["sure"][0]
-    assert "held-out rows" in report.story["sure"][0]
-    assert len(report.html().encode()) < 700_000
+    assert opening.startswith("The effect of hr depends on workingday")
+    assert any("peaks at hr 8 and 17" in sentence for sentence in report.story["further"])
+    assert "held-out rows" in report.story["further"][-1]
+    assert len(report.html().encode()) < 400_000
 
 
 def test_S04_nothing_in_a_name_acts_on_a_terminal():

@@ -1,44 +1,34 @@
-"""The story by its templates: one page that needs nothing else, text for a terminal, Markdown, a folder of figures."""
+"""The story as one page that needs nothing else."""
 
 from __future__ import annotations
 
 import base64
 import hashlib
-import textwrap
-from collections.abc import Iterator, Sequence
-from functools import cache, partial
-from io import BytesIO
+import math
+import re
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache
 from pathlib import Path
 from statistics import NormalDist
 from typing import Any
 
-from granite_xai.base.files import write_text
-from granite_xai.base.text import LONGEST, aligned, plain, shortened, visible
-from granite_xai.base.wording import FEW_ROWS, brief, number, percent, value
-from granite_xai.display.comparison import ComparisonDisplay
-from granite_xai.display.effect import EffectDisplay
-from granite_xai.display.importance import ImportanceDisplay
+from granite_xai.base.formats import amount, share, share_interval
+from granite_xai.base.text import LONGEST, shortened, visible
 from granite_xai.display.palette import EVERYONE, REGIONS
-from granite_xai.display.tree import PartitionDisplay
-from granite_xai.fitting.new_rows import fitted_view
-from granite_xai.regions.nodes import Split
-from granite_xai.regions.values import name_text
-from granite_xai.report.drawing import NARROW, as_drawn, color, limits_of, overlay, scatter, small
-from granite_xai.report.panels import MOST_DRAWN, MOST_LISTED
-from granite_xai.report.sentences import (
-    Amounts,
-    ReportSource,
-    by_chance,
-    finding,
-    firmness,
-    said,
-    sides_of,
-    which_rows,
-)
+from granite_xai.report.comparison_page import comparison_story
+from granite_xai.report.effect_charts import against_all, as_drawn, limits_of, overlay, small
+from granite_xai.report.feature_chart import scatter
+from granite_xai.report.overview_chart import strips
+from granite_xai.report.path_chart import elbow
+from granite_xai.report.regions_part import chart_label
+from granite_xai.report.svg import NARROW, Limits, color
+from granite_xai.report.wording import Measure, count_words
 from granite_xai.studies.comparison import Comparison
 
-_TEMPLATES = Path(__file__).with_name("templates")
-_MARKS = str.maketrans({mark: f"\\{mark}" for mark in "\\`*_[]<>|#"})
+TEMPLATES = Path(__file__).with_name("templates")
+MOST_DOTS = 30  # features in the chart of all
+MOST_LISTED = 200  # features in its table
+MUCH_CLOSER = 1.15  # ratio from which on rows are said to follow a curve more closely
 
 
 def render(story: dict[str, Any], page: str = "page.html") -> str:
@@ -47,60 +37,102 @@ def render(story: dict[str, Any], page: str = "page.html") -> str:
         from markupsafe import escape
 
         pages = {name: escape(render(one)) for name, one in story["outputs"].items()}
-        page, story = "outputs.html", {**story, "pages": pages}
-    colors = {
-        "all": EVERYONE,
-        **{f"r{k}": pair for k, pair in enumerate(REGIONS)},
-    }  # the others are in the style
-    light, dark = (";".join(f"--{use}:{pair[k]}" for use, pair in colors.items()) for k in (0, 1))
-    regional = "".join(f".r{k}{{--c:var(--r{k})}}" for k in range(len(REGIONS)))
-    variables = f":root{{{light}}}\n@media screen and (prefers-color-scheme:dark){{:root{{{dark}}}}}\n{regional}\n"
-    style, script = variables + _asset("style.css"), _asset("script.js")
-    hashes = (
-        base64.b64encode(hashlib.sha256(str(each).encode()).digest()).decode()
-        for each in (style, script)
+        story = {**story, "pages": pages}
+        page = "outputs.html"
+    style = _palette() + _asset("style.css")
+    script = _asset("script.js")
+    known = {
+        "story": story,
+        "style": style,
+        "script": script,
+        "policy": _policy(str(style), str(script)),
+    }
+    if page == "page.html":
+        known |= page_values(story)
+    return str(environment().get_template(page).render(known))
+
+
+def comparison_page(found: Comparison) -> str:
+    """The page of what ``gx.compare`` found."""
+    return render(comparison_story(found), "comparison.html")
+
+
+def _palette() -> str:
+    """Colours of the regions and of all rows, on white and on dark paper."""
+    colors = {"all": EVERYONE, **{f"r{k}": pair for k, pair in enumerate(REGIONS)}}
+    light = "".join(f"--{use}:{pair[0]};" for use, pair in colors.items())
+    dark = "".join(f"--{use}:{pair[1]};" for use, pair in colors.items())
+    by_region = "".join(f".r{k}{{--c:var(--r{k})}}" for k in range(len(REGIONS)))
+    in_the_dark = f"@media screen and (prefers-color-scheme:dark){{:root{{{dark}}}}}"
+    return f":root{{{light}}}\n{in_the_dark}\n{by_region}\n"
+
+
+def _policy(style: str, script: str) -> str:
+    """The page makes no request, and runs nothing but its own style and script."""
+    style_hash, script_hash = (
+        base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+        for text in (style, script)
     )
-    sources = "style-src 'sha256-{}'; script-src 'sha256-{}'; img-src data:".format(*hashes)
-    policy = f"default-src 'none'; {sources}; base-uri 'none'; form-action 'none'"  # the page makes no request
-    known = {"story": story, "style": style, "script": script, "policy": policy}
-    return str(
-        environment()
-        .get_template(page)
-        .render(known | (_figures(story) if page == "page.html" else {}))
+    return (
+        f"default-src 'none'; style-src 'sha256-{style_hash}'; script-src 'sha256-{script_hash}'; "
+        "img-src data:; base-uri 'none'; form-action 'none'"
     )
 
 
-def _figures(story: dict[str, Any]) -> dict[str, Any]:
-    """What the figures are about; the templates say where each is drawn."""
-    nodes, effects, sizes = list(_walk(story["tree"])), story["effects"], story["triage"]
+def page_values(story: dict[str, Any]) -> dict[str, Any]:
+    """What the figures of a page are about; the templates say where each is drawn."""
+    nodes = list(_walk(story["tree"]))
+    several = len(story["regions"]) > 1
+    measure = measure_of(story)
     level = (story["estimate"] or {}).get("confidence_level", 0.95)
     z = NormalDist().inv_cdf(0.5 + level / 2)
-    leading = [as_drawn(effect, z) for effect in effects if effect["leading"]]
+    effects = {effect["set"]: effect for effect in story["effects"]}
+    drawn = {name: as_drawn(effect, z) for name, effect in effects.items()}
+    hero = next((drawn[name] for name in drawn if effects[name]["leading"]), None)
+    others = [
+        as_drawn(effect, z, centred=True)
+        for effect in story["effects"]
+        if effect["shown"] and not effect["leading"]
+    ]
+    strays = {each["set"]: (each["hides"], each["within"][1]) for each in story["triage"]}
+    in_cards = {shown["set"] for card in story["regions"] for shown in card["features"]}
     return {
+        "measure": measure,
+        "level_text": measure.level,
+        "effect_text": measure.effect if measure.per_row else amount,
+        "several": several,
         "nodes": nodes,
         "between": [node for node in nodes if node["children"] and node["id"] != "all"],
-        "amounts": Amounts(story["amounts"]["squared"], story["amounts"]["unit"]),
-        "level": percent(level, 0),
-        "leading": leading,
-        "common": limits_of(leading),
-        "others": [
-            as_drawn(effect, z, centred=True) for effect in effects if not effect["leading"]
-        ],
-        "sizes": {each["set"]: each for each in sizes},
-        "dots": [each for each in sizes if each["shows"] or each["hides"]][:MOST_DRAWN],
+        "level": share(level),
+        "hero": hero,
+        "panels": _hero_panels(story, hero, measure) if several and hero else None,
+        "ice_limits": _with_bands(limits_of([hero]), hero) if hero else (0.0, 1.0),
+        "within": _within(story),
+        "drawn_effects": drawn,
+        "card_limits": limits_of([drawn[name] for name in drawn if name in in_cards]),
+        "named_in_cards": sorted(in_cards | set(story["named"]), key=len, reverse=True),
+        "quiet": story["quiet"],
+        "others": others,
+        "strays": {effect["set"]: strays.get(effect["set"]) for effect in others},
+        "dots": _dots(story["triage"]),
         "listed": MOST_LISTED,
-        "alone": {
-            c["id"]
-            for n in nodes
-            for c in n["children"]
-            if sum(not d["children"] for d in n["children"]) == 1
-        },
-        "settled": [
-            e["set"]
-            for e in effects
-            if e["panels"][1:] and all(p["values"] < 2 for p in e["panels"][1:])
-        ],
+        "labels": _labeller(story["regions"]),
+        "axis_title": _axis_title(story),
+        "with_unit": f" ({measure.unit_text})" if measure.unit_text else "",
+        "second_name": story["questions"][0]["second"]["name"],
+        "certain": bool(story["stability"] or story["notes"] or story["evaluation"]),
     }
+
+
+def measure_of(story: dict[str, Any]) -> Measure:
+    """How heterogeneity is told in a story."""
+    known = story["measure"]
+    return Measure(
+        per_row=known["per_row"],
+        is_rooted=known["is_rooted"],
+        probability=known["probability"],
+        unit=known["unit"],
+    )
 
 
 def _walk(node: dict[str, Any]) -> Iterator[dict[str, Any]]:
@@ -109,12 +141,83 @@ def _walk(node: dict[str, Any]) -> Iterator[dict[str, Any]]:
         yield from _walk(child)
 
 
+def _dots(features: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Features that have an effect, the strongest ones of many."""
+    strongest = sorted(features, key=lambda each: -max(each["shows"], each["hides"]))
+    return [each for each in strongest if each["shows"] or each["hides"]][:MOST_DOTS]
+
+
+def _labeller(regions: Sequence[dict[str, Any]]) -> Callable[[str], list[str]]:
+    """What stands beside the curves of the regions, along a feature."""
+    return lambda feature: [chart_label(region, feature) for region in regions]
+
+
+def _axis_title(story: dict[str, Any]) -> str:
+    unit = story["measure"]["unit"]
+    return f"{story['output']} ({unit})" if unit else str(story["output"])
+
+
+def _with_bands(limits: Limits, effect: dict[str, Any]) -> Limits:
+    """Limits that hold most of where rows' own curves run, too."""
+    low, high = limits
+    for panel in effect["panels"]:
+        low = min([low, *(y for y in panel["low"] or () if y is not None)])
+        high = max([high, *(y for y in panel["high"] or () if y is not None)])
+    return low, high
+
+
+def _within(story: dict[str, Any]) -> float:
+    """How far rows stray inside the regions, all features together."""
+    squares = [each["within"][1] ** 2 for each in story["triage"]]
+    return math.sqrt(math.fsum(squares))
+
+
+def _hero_panels(story: dict[str, Any], hero: dict[str, Any], measure: Measure) -> dict[str, Any]:
+    """How far rows stray along the leading feature, on all rows and in each region."""
+    name = hero["set"]
+    found = next((each for each in story["triage"] if each["set"] == name), None)
+    heading = f"How closely single rows follow the curve of {name}"
+    if found is None:
+        return {"heading": heading, "strays": []}
+    inside = [
+        found["nodes"].get(f"region-{panel['region']}", (0.0, 0.0))[1]
+        for panel in hero["panels"][1:]
+    ]
+    before, after = found["hides"], found["within"][1]
+    if after > 0 and before >= MUCH_CLOSER * after:
+        times = amount(before / after)
+        heading = f"Single rows follow their region’s curve of {name} {times} times as closely"
+    return {"heading": heading, "strays": [before, *inside]}
+
+
 @cache
 def _asset(name: str) -> Any:
-    """Style and script are ours, and are put into the page as they are; the policy holds their hashes."""
+    """Style and script are ours, and are put into the page as they are; the policy has hashes."""
     from markupsafe import Markup
 
-    return Markup((_TEMPLATES / name).read_text(encoding="utf-8"))
+    return Markup((TEMPLATES / name).read_text(encoding="utf-8"))
+
+
+def marked(text: str, names: Sequence[str]) -> Any:
+    """A sentence in which names of features are set as code.
+
+    Names of one letter are left alone: they might be words.
+    """
+    from markupsafe import Markup, escape
+
+    long_names = [name for name in names if len(name) > 1 and name in text]
+    if not long_names:
+        return Markup(escape(visible(text)))
+    by_length = sorted(long_names, key=len, reverse=True)
+    pattern = "|".join(rf"(?<!\w){re.escape(name)}(?!\w)" for name in by_length)
+    pieces = []
+    end = 0
+    for match in re.finditer(pattern, text):
+        pieces.append(str(escape(visible(text[end : match.start()]))))
+        pieces.append(f"<code>{escape(visible(match[0]))}</code>")
+        end = match.end()
+    pieces.append(str(escape(visible(text[end:]))))
+    return Markup("".join(pieces))
 
 
 @cache
@@ -123,132 +226,32 @@ def environment() -> Any:
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
     from markupsafe import Markup
 
-    loader = FileSystemLoader(_TEMPLATES, encoding="utf-8")
-    strict: dict[str, Any] = {"autoescape": True, "undefined": StrictUndefined, "finalize": visible}
-    made = Environment(loader=loader, trim_blocks=True, lstrip_blocks=True, **strict)
-    made.filters.update(percent=percent, number=number, value=value, plain=plain, brief=brief)
-    made.filters.update(said=said, table=_table, name_text=name_text)
-    wrap = partial(textwrap.fill, width=100, break_on_hyphens=False)
-    made.filters["fill"] = lambda text, indent="": wrap(plain(text), subsequent_indent=indent)
-    made.filters["cut"] = lambda text, width=LONGEST: shortened(str(visible(text)), width)
+    made = Environment(
+        loader=FileSystemLoader(TEMPLATES, encoding="utf-8"),
+        trim_blocks=True,
+        lstrip_blocks=True,
+        autoescape=True,
+        undefined=StrictUndefined,
+        finalize=visible,
+    )
     made.filters.update(
-        color=color, firm=firmness, drawn=Markup
-    )  # figures are escaped where they are made
+        share=share,
+        interval=share_interval,
+        size=amount,
+        color=color,
+        in_words=count_words,
+        marked=marked,
+        drawn=Markup,  # figures are escaped where they are made
+        cut=lambda text, width=LONGEST: shortened(str(visible(text)), width),
+    )
     made.globals.update(
-        finding=finding, limits_of=limits_of, overlay=overlay, scatter=scatter, small=small
+        limits_of=limits_of,
+        overlay=overlay,
+        small=small,
+        against_all=against_all,
+        scatter=scatter,
+        strips=strips,
+        elbow=elbow,
+        narrow=NARROW,
     )
-    made.globals["narrow"] = NARROW
     return made
-
-
-def _table(text: str, left: int = 0) -> str:
-    """Lines of cells with tabs between them as columns of equal width, one of them to the left."""
-    return aligned([line.split("\t") for line in text.strip("\n").split("\n")], (left,)) + "\n"
-
-
-def sentences(
-    source: ReportSource, regions: Sequence[Any], evaluation: dict[str, Any] | None
-) -> dict[str, Any]:
-    """The headline; what follows from it; how far to trust it: rows, interval, chance, and what comes back."""
-    root = source.fitted.partition.root
-    simple, hard = (
-        pick(regions, key=lambda region: region["gap"][0] or 0.0) for pick in (min, max)
-    )
-    told = {
-        "source": source,
-        "amounts": Amounts.of(source),
-        "by_chance": by_chance(source),
-        "few": FEW_ROWS,
-    }
-    told |= {
-        "regions": regions,
-        "simple": simple,
-        "hard": hard,
-        "evaluation": evaluation,
-        "where": which_rows(source),
-    }
-    told |= {
-        "sides": ", and ".join(
-            sides_of(resolved.question) for resolved in source.fitted.comparisons
-        )
-    }
-    told |= {"root": root if isinstance(root, Split) else None}
-    made = _without_markup().get_template("sentences.txt").make_module(told)
-    lines = {
-        key: str(getattr(made, key)()).removesuffix("\n") for key in ("opening", "further", "sure")
-    }
-    return {
-        key: text if key == "opening" else text.split("\n") if text else []
-        for key, text in lines.items()
-    }
-
-
-def _without_markup(finalize: Any = None) -> Any:
-    return environment().overlay(autoescape=False, finalize=finalize)
-
-
-def story_text(story: dict[str, Any], tree: str) -> str:
-    """The story for a terminal: sentences, ledger, columns, tree, regions, held-out figures, warnings."""
-    if "outputs" in story:
-        return "\n\n".join(story_text(each, tree) for each in story["outputs"].values())
-    amounts = Amounts(story["amounts"]["squared"], "")
-    return str(
-        _without_markup().get_template("report.txt").render(story=story, tree=tree, amounts=amounts)
-    )
-
-
-def markdown(story: dict[str, Any]) -> str:
-    """The story in Markdown: sentences, figures, regions and provenance, in tables that a model card can hold."""
-    if "outputs" in story:
-        return "\n".join(map(markdown, story["outputs"].values()))
-    templates = _without_markup(
-        lambda cell: plain(cell).translate(_MARKS) if isinstance(cell, str) else cell
-    )
-    return str(templates.get_template("report.md").render(story=story)) + "\n"
-
-
-def write_figures(report: Any, folder: Path, formats: Sequence[str]) -> list[Path]:
-    """What can be drawn from the fit alone in every format, what it shows as CSV, and the table of the report."""
-    fitted, granite = fitted_view(report.granite).result, report.granite
-    displays: dict[str, Any] = {"regions": PartitionDisplay.from_estimator(granite)}
-    if fitted.table.n_rows and granite.model is not None:
-        displays["effects"] = EffectDisplay.from_estimator(granite, fitted.table.native)
-        if not any(question.first.behavior.needs_y for question in fitted.comparisons):
-            displays["importances"] = ImportanceDisplay.from_estimator(granite, fitted.table.native)
-    folder.mkdir(parents=True, exist_ok=True)
-    written = []
-    for name, shown in {"report": report, **displays}.items():
-        for ending in formats if name in displays else ():
-            written.append(folder / f"{name}.{ending}")
-            written[-1].write_bytes(_drawn(shown, ending))
-        table = shown.frame()
-        written.append(folder / f"{name}.csv")
-        write_text(
-            written[-1],
-            (table if hasattr(table, "to_csv") else table.to_pandas()).to_csv(index=False),
-        )
-    return written
-
-
-def _drawn(display: Any, ending: str) -> bytes:
-    import matplotlib.pyplot as plt
-
-    held, figure = BytesIO(), display.plot().figure_
-    figure.savefig(held, format=ending)
-    plt.close(figure)
-    return held.getvalue()
-
-
-def comparison_page(found: Comparison) -> str:
-    """What changed, the figures of every region, and the curves of all cases, on one self-contained page."""
-    opening, *further = found.sentences(12)
-    picture = base64.b64encode(
-        _drawn(ComparisonDisplay.from_comparison(found, max_features=8), "svg")
-    ).decode()
-    told = {
-        "title": " and ".join(found.names),
-        "opening": opening,
-        "further": further,
-        "table": found.lines(),
-    }
-    return render(told | {"effects": [], "importances": [], "picture": picture}, "comparison.html")

@@ -1,6 +1,7 @@
 "use strict";
 (() => {
   const all = (what, where) => [...(where || document).querySelectorAll(what)];
+  const isShown = (chart) => chart.getBoundingClientRect().width > 0;
   document.documentElement.classList.add("js");
 
   const tabs = all("[role=tab]");  // one output at a time; arrows move between their tabs
@@ -12,10 +13,17 @@
   const named = () => turn(Math.max(0, tabs.findIndex((tab) => tab.hash === location.hash)));
   for (const when of ["hashchange", "load"]) addEventListener(when, named);
   tabs.forEach((tab, at) => {
-    tab.addEventListener("click", (event) => { event.preventDefault(); history.replaceState(null, "", tab.hash); turn(at); });
+    tab.addEventListener("click", (event) => {
+      event.preventDefault();
+      history.replaceState(null, "", tab.hash);
+      turn(at);
+    });
     tab.addEventListener("keydown", ({ key }) => {
-      const next = tabs[(at + ({ ArrowRight: 1, ArrowLeft: -1 }[key] || 0) + tabs.length) % tabs.length];
-      if (next !== tab) next.focus(turn(tabs.indexOf(next)));
+      const step = { ArrowRight: 1, ArrowLeft: -1 }[key];
+      if (!step) return;
+      const next = (at + step + tabs.length) % tabs.length;
+      turn(next);
+      tabs[next].focus();
     });
   });
 
@@ -26,7 +34,10 @@
     if (!node) return false;
     const whole = id === "all";
     const set = node.dataset.set.split(" ");
-    for (const each of nodes) each === node ? each.setAttribute("aria-current", "true") : each.removeAttribute("aria-current");
+    for (const each of nodes) {
+      if (each === node) each.setAttribute("aria-current", "true");
+      else each.removeAttribute("aria-current");
+    }
     for (const part of all("[data-r]")) {
       part.classList.toggle("dim", !whole && part.dataset.r !== "all" && !set.includes(part.dataset.r));
     }
@@ -44,7 +55,6 @@
     const place = id && document.getElementById(id);
     const fold = place && place.closest("details");
     if (fold) fold.open = true;
-    if (id === "others") for (const each of all("#others > details")) each.open = true;
   };
   addEventListener("hashchange", follow);
   addEventListener("popstate", follow);
@@ -76,10 +86,10 @@
   for (const plot of all(".plot")) {
     const figure = plot.closest(".ch");
     const out = figure.querySelector(".read");
-    const rest = [...out.childNodes];
+    const caption = [...out.childNodes];
     const [heads, ...lines] = grid(figure.querySelector("table"));
     let at = -1;
-    const drawn = () => all("svg[data-x]", plot).find((each) => each.getBoundingClientRect().width > 0);
+    const drawn = () => all("svg[data-x]", plot).find(isShown);
     const show = (place) => {
       at = Math.max(0, Math.min(lines.length - 1, place));
       const parts = lines[at].map((cell, i) => {
@@ -98,7 +108,7 @@
       }
     };
     const leave = () => {
-      out.replaceChildren(...rest);
+      out.replaceChildren(...caption);
       for (const cross of all(".cross", plot)) cross.classList.remove("on");
     };
     plot.addEventListener("pointermove", (event) => {
@@ -127,7 +137,10 @@
     link.click();
     setTimeout(() => URL.revokeObjectURL(link.href), 1000);
   };
-  const LOOKS = ["fill", "stroke", "stroke-width", "stroke-dasharray", "opacity", "font-size", "font-weight", "font-family", "paint-order", "display", "visibility"];
+  const LOOKS = [
+    "fill", "stroke", "stroke-width", "stroke-dasharray", "stroke-linecap", "opacity", "font-size", "font-weight",
+    "font-style", "font-family", "paint-order", "display", "visibility",
+  ];
   const flat = (chart) => {
     const copy = chart.cloneNode(true);
     const pairs = all("*", chart).map((each, i) => [each, all("*", copy)[i]]);
@@ -159,7 +172,7 @@
   const quoted = (cell) => (/[",\n]/.test(cell) ? '"' + cell.replace(/"/g, '""') + '"' : cell);
   for (const tools of all(".tools")) {
     const figure = document.getElementById(tools.dataset.figure);
-    const name = (figure.querySelector("h3 bdi") || { textContent: "columns" }).textContent.replace(/[^\p{L}\p{N}_-]+/gu, "_");
+    const name = tools.dataset.name.replace(/[^\p{L}\p{N}_-]+/gu, "_");
     for (const button of all("button", tools)) {
       const kind = button.textContent;
       button.setAttribute("aria-label", kind + " of " + name);
@@ -169,7 +182,7 @@
           const text = lines.map((line) => line.map(quoted).join(",")).join("\n");
           return save(name + ".csv", new Blob([text + "\n"], { type: "text/csv" }));
         }
-        const chart = all("svg.chart", figure).find((each) => each.getBoundingClientRect().width > 0);
+        const chart = all("svg.chart", figure).find(isShown);
         const text = flat(chart);
         if (kind === "SVG") save(name + ".svg", new Blob([text], { type: "image/svg+xml" }));
         else png(name + ".png", chart, text);
@@ -178,14 +191,21 @@
   }
 
   // Sorting: the head of each column of a sortable table is a button.
-  const worth = (cell) => (cell.dataset.value === undefined ? cell.textContent.trim() : Number(cell.dataset.value));
+  const worth = (cell) => {
+    const value = cell.dataset.value;
+    return value === undefined ? cell.textContent.trim() : Number(value);
+  };
   const sort = (head, at) => {
     const body = head.closest("table").tBodies[0];
     const down = head.getAttribute("aria-sort") !== "descending";
     for (const other of head.parentNode.cells) other.removeAttribute("aria-sort");
     head.setAttribute("aria-sort", down ? "descending" : "ascending");
-    const order = (a, b) => (typeof a === "number" ? a - b : String(a).localeCompare(String(b), "en", { numeric: true }));
-    const rows = [...body.rows].sort((a, b) => (down ? -1 : 1) * order(worth(a.cells[at]), worth(b.cells[at])));
+    const order = (a, b) => {
+      if (typeof a === "number") return a - b;
+      return String(a).localeCompare(String(b), "en", { numeric: true });
+    };
+    const sign = down ? -1 : 1;
+    const rows = [...body.rows].sort((a, b) => sign * order(worth(a.cells[at]), worth(b.cells[at])));
     body.append(...rows);
   };
   for (const head of all("table.sortable thead th")) {
@@ -195,5 +215,7 @@
     head.append(button);
     button.addEventListener("click", () => sort(head, head.cellIndex));
   }
-  addEventListener("beforeprint", () => all("details.big, details.more").forEach((each) => (each.open = true)));
+  addEventListener("beforeprint", () => {
+    for (const fold of all("details.big, details.more")) fold.open = true;
+  });
 })();

@@ -1,0 +1,194 @@
+"""What a story is told from: a fit, its finding, and the evaluations of its rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from granite_xai.base.formats import amount, with_minus
+from granite_xai.base.typing import FloatArray, IntArray
+from granite_xai.disagreement.disagreement import ResolvedQuestion
+from granite_xai.estimator import Granite
+from granite_xai.fitting.new_rows import FittedGranite, fitted_view
+from granite_xai.fitting.pipeline import FitResult, FitRun
+from granite_xai.inference.node_figures import NodeFigures
+from granite_xai.report.wording import Measure
+from granite_xai.results.finding import Finding, finding_of
+from granite_xai.results.fit_values import FitValues, known_values
+from granite_xai.search.problem import GivenRules
+
+HALVES = 4  # halves that the search is repeated on, with their complements
+MOST_CELLS = 10_000  # rows times features of a table up to which that is done without being asked
+
+
+@dataclass(frozen=True, eq=False)
+class ReportSource:
+    """A fitted Granite and what its evaluations tell.
+
+    Parameters
+    ----------
+    granite : Granite
+    values : FitValues, optional
+        None for a fit that was loaded, of which only the stored curves are told.
+    unit, target : str
+        Unit and name of the target, where they are known.
+    score : dict, optional
+        How good the model is.
+    """
+
+    granite: Granite
+    values: FitValues | None = None
+    unit: str = ""
+    target: str = ""
+    score: dict[str, str] | None = None
+
+    @property
+    def fitted(self) -> FitResult:
+        """What the fit found."""
+        return fitted_view(self.granite).result
+
+    @property
+    def n_rows(self) -> int:
+        """Search rows, also of an object that was loaded without them."""
+        return sum(region.n_samples for region in self.fitted.partition)
+
+    @property
+    def figures(self) -> NodeFigures | None:
+        """Figures of every node of the tree, for the first question; older files have none."""
+        return self.fitted.nodes[0] if self.fitted.nodes else None
+
+    @cached_property
+    def finding(self) -> Finding:
+        """The finding in sentences; what the curves describe is computed for it."""
+        fitted = self.fitted
+        _ = fitted.additive.value
+        if fitted.estimate is not None and not fitted.estimate.below_noise_floor:
+            _ = fitted.estimate.fidelity
+        diagnostics = self.granite.diagnostics_
+        return finding_of(fitted, diagnostics, target=self.target, unit=self.unit)
+
+    @property
+    def measure(self) -> Measure:
+        """How heterogeneity is told."""
+        question = self.fitted.comparisons[0]
+        figures = self.figures
+        is_rooted = question.question.loss == "squared" if figures is None else figures.is_rooted
+        return Measure(
+            per_row=question.first.behavior.per_row,
+            is_rooted=is_rooted,
+            probability=self.finding.output.unit.probability,
+            unit=self.finding.output.unit.unit,
+        )
+
+    @property
+    def held_out(self) -> int:
+        """Rows that had no say in finding the regions; 0: none."""
+        estimate = self.fitted.estimate
+        if estimate is None or estimate.rows not in ("held-out", "given"):
+            return 0
+        return estimate.n_rows
+
+    @property
+    def is_cross_validated(self) -> bool:
+        """Whether figures come from folds that were left out in turn."""
+        estimate = self.fitted.estimate
+        return estimate is not None and estimate.rows == "cross-validated"
+
+
+def set_labels(question: ResolvedQuestion) -> list[str]:
+    """A text for each compared set."""
+    return [":".join(names) for names in question.first.layout.labels]
+
+
+def rounded(values: Any, digits: int = 5) -> list[float | None]:
+    """Numbers as plain floats with a few significant digits; None where there is none."""
+    return [
+        float(f"{value:.{digits}g}") if np.isfinite(value) else None
+        for value in np.asarray(values).tolist()
+    ]
+
+
+def source_of(granite: Granite, run: FitRun | None, X: Any, y: Any, unit: str) -> ReportSource:
+    """What is told of a fit: with X and y also the model's score.
+
+    Parameters
+    ----------
+    granite : Granite
+    run : FitRun, optional
+        The evaluations of the fit; None: it was loaded.
+    X, y : table and array, optional
+        Those of the fit.
+    unit : str
+    """
+    if run is None:
+        return ReportSource(granite, unit=unit)
+    if _shall_search_again(granite, run):
+        granite.stability(HALVES)
+    values, target = known_values(granite, run, X, y)
+    score = None
+    if target is not None:
+        known = values.evaluations
+        predictions = known.predictions + known.offset
+        score = _score(fitted_view(granite), X, predictions, run.inputs.positions, target)
+    return ReportSource(
+        granite=granite,
+        values=values,
+        unit=unit,
+        target=str(getattr(y, "name", None) or ""),
+        score=score,
+    )
+
+
+def _shall_search_again(granite: Granite, run: FitRun) -> bool:
+    """Whether the report says how stable the regions are without having been asked for it."""
+    table = run.result.table
+    return (
+        table.n_rows * table.n_columns <= MOST_CELLS
+        and len(granite.partition_) > 1
+        and granite.stability_ is None
+        and granite.confidence_level is not None
+        and not isinstance(run.inputs.partitioner, GivenRules)
+    )
+
+
+def _score(
+    view: FittedGranite,
+    X: Any,
+    predictions: FloatArray,
+    searched: IntArray,
+    target: FloatArray,
+) -> dict[str, str]:
+    """How good the model is: on held-out rows, otherwise on the search rows.
+
+    Parameters
+    ----------
+    predictions : array
+        Of the search rows.
+    searched : array
+        Where these stand in X.
+    target : array
+        Of all rows of X.
+    """
+    from sklearn.metrics import log_loss, r2_score, roc_auc_score
+
+    rows = searched
+    which = "search"
+    held_out = view.diagnostics["rows"]["held_out"]
+    if held_out:
+        rows = np.asarray(held_out, dtype=np.intp)
+        which = "held-out"
+        predictions = view.result.predictor.on_rows(view.read(X).take(rows))
+    truth = target[rows]
+    where = f"on the {len(rows):,} {which} rows; the model may have been trained on them"
+    if len(rows) < 2 or np.ptp(truth) == 0:
+        return {"text": "not defined", "rows": f"one value of y {where}"}
+    if view.result.predictor.is_probability:
+        area = roc_auc_score(truth, predictions)
+        loss = log_loss(truth, np.clip(predictions, 0, 1))
+        return {"text": f"AUC {area:.2f}, log loss {loss:.2f}", "rows": where}
+    error = float(np.sqrt(np.mean(np.square(truth - predictions))))
+    fit = with_minus(f"{r2_score(truth, predictions):.2f}")
+    return {"text": f"R² {fit}, typical error {amount(error)}", "rows": where}
