@@ -31,10 +31,11 @@ from granite_xai.explanation.explainer import Explainer
 from granite_xai.explanation.influence import Joint
 from granite_xai.models import as_predictor
 from granite_xai.tables import read_table
-from granite_xai.trees import forest
+from granite_xai.trees import forest_cells
+from granite_xai.trees.audit import audit
 from granite_xai.trees.ensembles import read_ensemble
-from granite_xai.trees.forest import RefusalError
-from granite_xai.trees.routes import Route, audit
+from granite_xai.trees.refusal import RefusalError
+from granite_xai.trees.routes import Route
 from strategies import paper
 
 pytest.importorskip("treelite")
@@ -282,7 +283,7 @@ def test_M23_M24_M25_M26_M29_trees_give_what_the_model_predicts_on_recombined_ro
     assert predictor.usage.rows == checked.rows
     trees, large = ensemble.on(table), ensemble.on(table)
     with monkeypatch.context() as patched:
-        patched.setattr(forest, "MOST_WORDS", -1)
+        patched.setattr(forest_cells, "MOST_WORDS", -1)
         assert all(cells.masks is None for cells in large.cells)
     tolerance = 3e-6 if predictor.native_float32 else 1e-12
     for columns in ({0}, {table.n_columns - 1}, {0, 1}, set(range(1, table.n_columns))):
@@ -306,7 +307,7 @@ def test_values_of_one_cell_are_evaluated_once_and_every_bit_is_the_same(name, m
     ensemble = read_ensemble(predictor)
     trees, large = ensemble.on(table), ensemble.on(table)
     with monkeypatch.context() as patched:
-        patched.setattr(forest, "MOST_WORDS", -1)
+        patched.setattr(forest_cells, "MOST_WORDS", -1)
         assert all(cells.masks is None for cells in large.cells)
     for columns in map(frozenset, ({0}, {1}, {0, 1}, set(range(1, table.n_columns)))):
         stores = request_matrices(table, [columns], cells=trees.cell_numbers).stores
@@ -482,8 +483,8 @@ def test_without_the_compiler_deep_forests_stay_with_the_model(monkeypatch):
     predictor = as_predictor(RandomForestRegressor(40, random_state=0).fit(data, Y))
     table = read_table(data, missing="allow")
     route = Route(predictor, table)
-    assert route.for_plans(request_matrices(table, [frozenset({0})])).name(1) == "trees (numpy)"
-    few = route.for_plans(request_matrices(table, [frozenset({3})]))
+    assert route.for_requests(request_matrices(table, [frozenset({0})])).name(1) == "trees (numpy)"
+    few = route.for_requests(request_matrices(table, [frozenset({3})]))
     assert few.name(1) == "model"
     assert "cheaper" in few.reason
 

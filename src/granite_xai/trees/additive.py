@@ -1,0 +1,275 @@
+"""Additive models without a call of the model: ``E_S`` and pairwise attributions from their terms.
+
+A term is a table of scores over the bins of some columns. In ``E_S[u, n]`` it reads the bins of the value u
+on S and those of the row n elsewhere.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from granite_xai.base.coalitions import subsets, union, without
+from granite_xai.base.typing import Coalition, FloatArray, IntArray, Players
+from granite_xai.compute import BLOCK, slices
+from granite_xai.models import Predictor
+from granite_xai.tables import Column, Table
+from granite_xai.trees.kernels import Wanted, shares
+from granite_xai.trees.links import identity, link_of, opposite
+from granite_xai.trees.parts import Limits, SumOfParts
+from granite_xai.trees.refusal import RefusalError
+from granite_xai.trees.sources import ModelCall
+
+KINDS = ("ExplainableBoostingRegressor", "ExplainableBoostingClassifier")
+# interpret's names of links, and treelite's.
+LINKS = {"identity": "identity", "logit": "sigmoid", "log": "exponential"}
+MISSING_BIN = 0
+
+
+def is_additive(model: Any) -> bool:
+    """Whether a model is of one of the classes that are read; a subclass may predict anything."""
+    kind = type(model)
+    return kind.__module__.partition(".")[0] == "interpret" and kind.__name__ in KINDS
+
+
+@dataclass(frozen=True, eq=False)
+class BinnedTerm:
+    """A table of scores over the bins of some columns.
+
+    Parameters
+    ----------
+    columns : tuple of int
+        Positions.
+    bins : tuple
+        Of each column its ascending cuts, or a dict from labels to bins; they depend on the number of
+        columns of the term.
+    scores : array with one axis a column
+    """
+
+    columns: tuple[int, ...]
+    bins: tuple[Any, ...]
+    scores: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class AdditiveModel(SumOfParts):
+    """A model as a sum of terms.
+
+    Parameters
+    ----------
+    terms : tuple of BinnedTerm
+    intercept : float
+    names : tuple of str
+        Of the columns.
+    """
+
+    terms: tuple[BinnedTerm, ...]
+    intercept: float
+    names: tuple[str, ...]
+
+    def limits(self) -> Limits:
+        """Columns and cuts."""
+        for term in self.terms:
+            for column, bins in zip(term.columns, term.bins, strict=True):
+                if not isinstance(bins, dict):
+                    for cut in bins:
+                        yield column, float(cut)
+
+    def on(self, table: Table) -> TermsOnTable:
+        """The model on a table: the bins of its rows."""
+        has_names = not isinstance(table.native, np.ndarray)
+        other_names = has_names and table.names != self.names
+        if table.n_columns != len(self.names) or other_names:
+            raise RefusalError(
+                "the columns of the table are not those that the model was fitted to, in their order"
+            )
+        return TermsOnTable(
+            ensemble=self, codes=tuple(_codes_of_term(term, table) for term in self.terms)
+        )
+
+
+def _codes_of_term(term: BinnedTerm, table: Table) -> tuple[IntArray, ...]:
+    """The bins of the rows in each column of a term."""
+    return tuple(
+        bin_codes(table.columns[column], bins, n_bins)
+        for column, bins, n_bins in zip(term.columns, term.bins, term.scores.shape, strict=True)
+    )
+
+
+def bin_codes(column: Column, bins: Any, count: int) -> IntArray:
+    """Bin of each row, (n,): 0 is missing, the last of ``count`` an unknown label."""
+    if isinstance(bins, dict):
+        unknown = count - 1
+        bin_of_level = np.array(
+            [bins.get(_label_text(label, bins), unknown) for label in column.levels.tolist()],
+            dtype=np.intp,
+        )
+    else:
+        try:
+            levels = column.levels.astype(np.float64)
+        except (TypeError, ValueError):
+            raise RefusalError(f"column {column.name!r} does not hold numbers") from None
+        bin_of_level = np.searchsorted(bins, levels, side="right") + 1
+    # A missing value has the code -1, which reads the last entry.
+    return np.append(bin_of_level, MISSING_BIN)[column.codes].astype(np.intp)
+
+
+def _label_text(label: Any, bins: dict[str, int]) -> str:
+    """A label as the model knows it: text, whole numbers without a point."""
+    if isinstance(label, float) and label.is_integer() and str(int(label)) in bins:
+        return str(int(label))
+    return str(label)
+
+
+@dataclass(frozen=True, eq=False)
+class TermsOnTable:
+    """An additive model on the rows of a table.
+
+    Parameters
+    ----------
+    ensemble : AdditiveModel
+    codes : tuple of tuples of arrays of shape (n,)
+        For each term, column by column, the bins of the rows.
+    """
+
+    ensemble: AdditiveModel
+    codes: tuple[tuple[IntArray, ...], ...]
+
+    def matrix_of(
+        self, columns: Coalition, donors: IntArray, *, block: int = BLOCK, **trees: object
+    ) -> FloatArray:
+        """``E_S[u, n]``: the value of the donor row u on S, row n elsewhere, (U, n)."""
+        in_set = []  # terms of S alone: one number a value
+        outside = []  # terms without S: one number a row
+        across = []
+        for number, term in enumerate(self.ensemble.terms):
+            if columns.issuperset(term.columns):
+                in_set.append(number)
+            elif columns.isdisjoint(term.columns):
+                outside.append(number)
+            else:
+                across.append(number)
+        all_rows = slice(None)
+        of_rows = self.ensemble.intercept + sum(
+            self._scores(number, columns, donors[:0], all_rows) for number in outside
+        )
+        result = np.empty((len(donors), self._n_rows))
+        for part in slices(len(donors), 24 * self._n_rows, block):
+            of_values = sum(
+                self._scores(number, columns, donors[part], all_rows) for number in in_set
+            )
+            result[part] = of_rows + of_values
+            for number in across:
+                result[part] += self._scores(number, columns, donors[part], all_rows)
+            if self.ensemble.link is not identity:
+                result[part] = self.ensemble.link([result[part]])
+        return result
+
+    def attributions(
+        self, players: Players, wanted: Wanted, *, block: int = BLOCK, **trees: object
+    ) -> FloatArray:
+        """``Phi_i[n, m]`` of the wanted players, (wanted, n, n): each term's Shapley values, added up."""
+        if not self.ensemble.is_sum:
+            raise ValueError("attributions of single terms add up only without a link")
+        n_rows = self._n_rows
+        sign = -1.0 if self.ensemble.link is opposite else 1.0
+        values = np.zeros((len(wanted), n_rows, n_rows))
+        for number, term in enumerate(self.ensemble.terms):
+            of_term = [player for player in players if not player.isdisjoint(term.columns)]
+            weights = sign * shares(len(of_term))
+            for line, player_number in enumerate(wanted):
+                player = players[player_number]
+                if player in of_term:
+                    self._add_shapley(number, player, of_term, weights, values[line], block)
+        return values
+
+    def _add_shapley(
+        self,
+        number: int,
+        player: Coalition,
+        of_term: list[Coalition],
+        weights: FloatArray,
+        out: FloatArray,
+        block: int,
+    ) -> None:
+        """Add what a player gains in one term, over all coalitions of the term's other players, to (n, n)."""
+        rows = np.arange(self._n_rows)
+        for coalition in subsets(without(of_term, [player])):
+            before = union(coalition)
+            weight = weights[len(coalition), len(of_term) - 1 - len(coalition)]
+            for part in slices(self._n_rows, 24 * self._n_rows, block):
+                with_player = self._scores(number, before | player, rows[part], rows)
+                without_player = self._scores(number, before, rows[part], rows)
+                out[part] += weight * (with_player - without_player)
+
+    def predictions(self, *, block: int = BLOCK, **trees: object) -> FloatArray:
+        """F of the table's own rows."""
+        any_row = np.zeros(1, dtype=np.intp)
+        return self.matrix_of(frozenset(), any_row, block=block).reshape(-1)
+
+    @property
+    def _n_rows(self) -> int:
+        return len(self.codes[0][0])
+
+    def _scores(
+        self, number: int, columns: Coalition, donors: IntArray, rows: IntArray | slice
+    ) -> FloatArray:
+        """A term with some columns of the donors, the others of the rows.
+
+        Of shape (U, n); (U, 1) of a term of these columns alone, (1, n) of one without them.
+        """
+        term = self.ensemble.terms[number]
+        places = []
+        for column, codes in zip(term.columns, self.codes[number], strict=True):
+            if column in columns:
+                places.append(codes[donors][:, None])
+            else:
+                places.append(codes[rows][None, :])
+        return np.asarray(term.scores[tuple(places)])
+
+
+def read_terms(call: ModelCall, predictor: Predictor) -> AdditiveModel:
+    """Read what a predictor explains as a sum of terms; a RefusalError says why not."""
+    model = call.model
+    scores = [np.asarray(term_scores, dtype=np.float64) for term_scores in model.term_scores_]
+    for term_scores, columns in zip(scores, model.term_features_, strict=True):
+        if term_scores.ndim != len(columns):
+            raise RefusalError("the terms have several outputs")
+    if not scores or model.link_ not in LINKS:
+        raise RefusalError(
+            f"a model of {len(scores)} terms with the link {model.link_!r} is not read by us"
+        )
+    link, _ = link_of(
+        predictor.model_output.choice,
+        raw=call.raw,
+        has_classes=getattr(model, "classes_", None) is not None,
+        name=LINKS[model.link_],
+        slope=1.0,
+        n_outputs=1,
+    )
+    terms = tuple(
+        BinnedTerm(columns=tuple(columns), bins=_bins_of(model, columns), scores=term_scores)
+        for columns, term_scores in zip(model.term_features_, scores, strict=True)
+    )
+    intercept = float(np.ravel(model.intercept_)[0])
+    sizes = [float(np.abs(term_scores).max()) for term_scores in scores]
+    return AdditiveModel(
+        link=link,
+        n_leaves=len(scores),
+        n_sums=len(scores),
+        reach=abs(intercept) + sum(sizes),
+        terms=terms,
+        intercept=intercept,
+        names=tuple(str(name) for name in model.feature_names_in_),
+    )
+
+
+def _bins_of(model: Any, columns: tuple[int, ...]) -> tuple[Any, ...]:
+    """The bins of each column of a term: those for terms of so many columns, or the last there are."""
+    bins = []
+    for column in columns:
+        by_size = model.bins_[column]
+        bins.append(by_size[min(len(columns), len(by_size)) - 1])
+    return tuple(bins)

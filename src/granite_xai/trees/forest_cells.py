@@ -1,0 +1,231 @@
+"""A forest on a table: the cells into which it divides the columns.
+
+Every comparison with a threshold is made once for each value of a table, in the model's own numbers; what
+follows compares whole numbers only, so that no rounding can send a row another way than the model does.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import NamedTuple, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from granite_xai.base.typing import BoolArray, FloatArray, IntArray
+from granite_xai.compute.compiled import compiled
+from granite_xai.trees.forest import Forest
+from granite_xai.trees.kernels import MOST_LEAVES, build_masks
+from granite_xai.trees.refusal import RefusalError
+
+MOST_WORDS = 2**24  # words of leaves that are kept for a table (128 MiB)
+COMPARED_CELLS = 2**20  # nodes times rows compared at a time: few enough for the cache
+
+NodeArrays = tuple[NDArray[np.generic], ...]
+Bits = TypeVar("Bits", np.uint8, np.bool_)
+
+
+class LeafMasks(NamedTuple):
+    """The leaves that each cell leaves possible, as words of bits; in the order in which loops read them."""
+
+    masks: NDArray[np.uint64]  # (trees, cells of all columns)
+    values: FloatArray  # (trees, 64): of the leaves
+    asks: BoolArray  # (trees, columns): whether a tree asks about a column
+    begins: IntArray  # (columns + 1,): where the cells of each column begin
+
+
+class ForestCells:
+    """A forest, and the cell of every row in every column of a table.
+
+    Cell 0 is missing; otherwise 1 + the number of thresholds passed, or 1 + the place of the category. A
+    cell goes left at a node if ``first <= cell < cut``, or by ``bits[offset + cell]`` where the offset is
+    not negative.
+
+    Parameters
+    ----------
+    forest : Forest
+    matrix : array of shape (n_rows, n_columns)
+        The table in the model's own numbers; NaN is missing.
+
+    Attributes
+    ----------
+    rows : array of shape (n_rows, n_columns)
+        Cell of each row and column.
+    """
+
+    def __init__(self, forest: Forest, matrix: FloatArray) -> None:
+        n_nodes = len(forest.feature)
+        self.forest = forest
+        self.rows: NDArray[np.int32] = np.ones(matrix.shape, dtype=np.int32)
+        self.first = np.zeros(n_nodes, np.int32)
+        self.cut = np.zeros(n_nodes, np.int32)
+        self.offset = np.full(n_nodes, -1, np.intp)
+        bits: list[BoolArray] = []
+        n_bits = 0
+        for column in range(matrix.shape[1]):
+            nodes = np.flatnonzero(forest.feature == column)
+            category_nodes = [node for node in nodes.tolist() if node in forest.categories]
+            if not category_nodes:
+                cells, turns = _threshold_cells(forest, nodes, matrix[:, column])
+                self.rows[:, column] = cells
+                self.cut[nodes] = turns
+                self.first[nodes] = ~forest.default_left[nodes]
+            elif len(category_nodes) < len(nodes):
+                raise RefusalError(f"column {column} is split by thresholds and by categories")
+            else:
+                categories, cells = _category_cells(matrix[:, column])
+                self.rows[:, column] = cells
+                for node in category_nodes:
+                    self.offset[node] = n_bits
+                    listed = np.isin(categories, forest.categories[node])
+                    goes_left = listed != forest.list_right[node]
+                    bits.append(np.concatenate([[forest.default_left[node]], goes_left]))
+                    n_bits += len(bits[-1])
+        self.bits: BoolArray = np.concatenate(bits) if bits else np.zeros(1, dtype=bool)
+
+    @property
+    def nodes(self) -> NodeArrays:
+        """What the compiled loops read."""
+        forest = self.forest
+        return (
+            forest.feature,
+            self.first,
+            self.cut,
+            self.offset,
+            self.bits,
+            forest.left,
+            forest.right,
+            forest.value,
+            forest.starts,
+        )
+
+    @cached_property
+    def _cells_of_column(self) -> IntArray:
+        return np.asarray(self.rows.max(axis=0, initial=0) + 1, dtype=np.intp)
+
+    @cached_property
+    def n_words(self) -> int:
+        """Words of leaves that the masks hold."""
+        return int(self.forest.n_trees * self._cells_of_column.sum())
+
+    @cached_property
+    def masks(self) -> LeafMasks | None:
+        """The leaves that each cell leaves possible; None where a tree has too many leaves for a word."""
+        forest = self.forest
+        if forest.most_leaves > MOST_LEAVES or self.n_words > MOST_WORDS:
+            return None
+        begins = np.concatenate([[0], np.cumsum(self._cells_of_column)]).astype(np.intp)
+        leaf_masks = LeafMasks(
+            masks=np.zeros((forest.n_trees, int(begins[-1])), dtype=np.uint64),
+            values=np.zeros((forest.n_trees, MOST_LEAVES)),
+            asks=np.zeros((forest.n_trees, self.rows.shape[1]), dtype=bool),
+            begins=begins,
+        )
+        compiled(build_masks)(
+            self.nodes, begins, leaf_masks.masks, leaf_masks.values, leaf_masks.asks
+        )
+        return leaf_masks
+
+    def goes_left(self, nodes: IntArray, rows: NDArray[np.int32]) -> BoolArray:
+        """Whether each row goes left at each (inner) node, (nodes, rows).
+
+        Parameters
+        ----------
+        nodes : array of shape (nodes,)
+        rows : array of shape (rows, n_columns)
+            Cells.
+        """
+        cells = rows.T[self.forest.feature[nodes]]
+        goes_left: BoolArray = (cells >= self.first[nodes, None]) & (cells < self.cut[nodes, None])
+        by_category = np.flatnonzero(self.offset[nodes] >= 0)
+        if len(by_category):
+            places = self.offset[nodes[by_category], None] + cells[by_category]
+            goes_left[by_category] = self.bits[places]
+        return goes_left
+
+    @cached_property
+    def packed(self) -> NDArray[np.uint8]:
+        """Whether each row of the table goes left at each node, eight rows to a byte."""
+        return self._packed(self.rows)
+
+    def _packed(self, rows: NDArray[np.int32]) -> NDArray[np.uint8]:
+        result = np.zeros((len(self.forest.feature), -(-len(rows) // 8)), dtype=np.uint8)
+        n_parts = 1 + len(self.forest.inner) * len(rows) // COMPARED_CELLS
+        for nodes in np.array_split(self.forest.inner, n_parts):
+            result[nodes] = np.packbits(self.goes_left(nodes, rows), axis=1, bitorder="little")
+        return result
+
+    def leaves_of_rows(self, free: BoolArray, part: slice, keep: bool = True) -> NDArray[np.uint8]:
+        """Which leaves some rows meet, free columns left aside, (leaves, rows / 8): eight rows to a byte.
+
+        Parameters
+        ----------
+        free : array of shape (n_columns,)
+            Columns that may have any value.
+        part : slice
+            The rows, from a multiple of 8 on.
+        keep : bool
+            Keep what every row does at every node for the next question.
+        """
+        if keep:
+            goes_left = self.packed[:, part.start // 8 : -(-part.stop // 8)]
+        else:
+            goes_left = self._packed(self.rows[part])
+        return self._propagate(goes_left, np.uint8(255), free)
+
+    def leaves_of_values(self, donors: IntArray, free: BoolArray) -> BoolArray:
+        """Which leaves the rows that carry some values meet, free columns left aside, (leaves, U)."""
+        inner = self.forest.inner
+        not_free = inner[~free[self.forest.feature[inner]]]
+        goes_left = np.zeros((len(self.forest.feature), len(donors)), dtype=bool)
+        goes_left[not_free] = self.goes_left(not_free, self.rows[donors])
+        return self._propagate(goes_left, np.bool_(True), free)
+
+    def _propagate(
+        self, goes_left: NDArray[Bits], everything: Bits, free: BoolArray
+    ) -> NDArray[Bits]:
+        """Pass what reaches each node on to its children, down to the leaves."""
+        forest = self.forest
+        reach = np.empty(goes_left.shape, dtype=goes_left.dtype)
+        reach[forest.starts[:-1]] = everything
+        for nodes in forest.levels:
+            is_free = free[forest.feature[nodes]]
+            both_ways = nodes[is_free]
+            reach[forest.left[both_ways]] = reach[both_ways]
+            reach[forest.right[both_ways]] = reach[both_ways]
+            one_way = nodes[~is_free]
+            arriving = reach[one_way]
+            leaving_left = goes_left[one_way]
+            reach[forest.left[one_way]] = arriving & leaving_left
+            reach[forest.right[one_way]] = arriving & ~leaving_left
+        return reach[forest.leaves]
+
+
+def _threshold_cells(
+    forest: Forest, nodes: IntArray, values: FloatArray
+) -> tuple[IntArray, IntArray]:
+    """Cell of each value, and the cell at which each node turns right.
+
+    A cell is 1 + the number of thresholds passed, where ``x < t`` is passed before ``x <= t``.
+    """
+    strict = forest.strict[nodes]
+    thresholds = forest.threshold[nodes]
+    open_ends = np.unique(thresholds[strict])
+    closed_ends = np.unique(thresholds[~strict])
+    passed_open = np.searchsorted(open_ends, values, side="right")
+    passed_closed = np.searchsorted(closed_ends, values, side="left")
+    cells = np.where(np.isnan(values), 0, passed_open + passed_closed + 1)
+    before_open = np.searchsorted(open_ends, thresholds, side="left")
+    before_closed = np.searchsorted(closed_ends, thresholds, side="left")
+    same_open_end = ~strict & np.isin(thresholds, open_ends)
+    return cells, before_open + before_closed + same_open_end + 2
+
+
+def _category_cells(values: FloatArray) -> tuple[IntArray, IntArray]:
+    """The categories that occur, and the cell of each value: 1 + its place among them, 0 for missing."""
+    present = ~np.isnan(values)
+    whole = np.trunc(values[present]).astype(np.int64)  # fractions are cut off, as the libraries do
+    categories, places = np.unique(whole, return_inverse=True)
+    cells = np.zeros(len(values), dtype=np.intp)
+    cells[present] = places.reshape(-1) + 1
+    return categories, cells
