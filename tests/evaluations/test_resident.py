@@ -7,6 +7,7 @@ import pytest
 import granite_xai as gx
 from granite_xai.compute import resources as resources_module
 from granite_xai.compute.primitives import ArrayNamespace
+from granite_xai.evaluations.evaluations import working_block
 from granite_xai.explanation import request as request_module
 from granite_xai.search import tree
 from strategies import paper
@@ -158,3 +159,31 @@ def test_rows_that_are_asked_about_there_are_counted(device):
     here, there = fits(product, "ice-pdp", confidence_level=None)
     sent = [g.diagnostics_["model"]["rows"] for g in (here, there)]
     assert sent[0] <= sent[1] <= 1.05 * sent[0]
+
+
+class Large(ArrayNamespace):
+    """A device with room, which remembers how wide the blocks are that are summed there."""
+
+    free = 2**33
+    widest = 0
+
+    def pair_block(self, E, references, rows, hidden, shown):
+        block = super().pair_block(E, references, rows, hidden, shown)
+        self.widest = max(self.widest, int(block.shape[1]))
+        return block
+
+
+@pytest.mark.parametrize(
+    "model", [product, lambda Z: product(np.asarray(Z))], ids=["there", "host"]
+)
+def test_a_device_works_in_blocks_of_its_own_memory_not_of_the_memory_limit(device, model):
+    """The host's limit allows tiles of a hundred rows; the device has room for all of them."""
+    place = Large(array_api_strict)
+    device(place)
+    limit = 2**22  # a block of 2^19 bytes: 2^14 cells, a hundred rows against 150
+    resources = gx.Resources(device="cuda", max_grid=None, memory_limit=limit, progress=False)
+    paper(model, gx.question("ice-pdp", loss="absolute"), resources=resources).fit(X, Y)
+    assert place.widest == len(X)
+    few = ArrayNamespace(array_api_strict)
+    assert working_block(few, 2**20) == 2**20  # a device that does not tell keeps the limit
+    assert working_block(None, 2**20) == 2**20

@@ -19,7 +19,8 @@ import granite_xai as gx
 from granite_xai.base.diagnostics import Diagnostics
 from granite_xai.base.errors import ModelError, ModelWarning
 from granite_xai.models import as_predictor, for_table, remote
-from granite_xai.models.predictor import SMALLEST_BATCH, WORKER_BATCHES, Rows
+from granite_xai.models.predictor import SMALLEST_BATCH, WORKER_BATCHES
+from granite_xai.models.sent_rows import SentRows
 from granite_xai.tables import read_table
 from strategies import paper
 
@@ -157,7 +158,7 @@ def test_batches_do_not_depend_on_the_number_of_workers():
     with joblib.parallel_config("loky"):
         for n_jobs in (1, 2, 50):
             predictor = as_predictor(smooth(), n_jobs=n_jobs)
-            cuts.append([predictor._batches(count) for count in (10, 1000, 10**6)])
+            cuts.append([predictor._batches(SentRows(count)) for count in (10, 1000, 10**6)])
     assert cuts[0] == cuts[1] == cuts[2]
     small, middle, large = ([batch.stop - batch.start for batch in cut] for cut in cuts[0])
     assert small == [10]
@@ -190,7 +191,7 @@ def test_all_outputs_come_from_one_call_on_a_worker(loky):
     answers = []
     for n_jobs in (1, 2):
         predictor = for_table(model, table, "all", batch_size=16, n_jobs=n_jobs)
-        rows = Rows(90, table, np.arange(90))
+        rows = SentRows(90, table, np.arange(90))
         answers.append(predictor.evaluate_every(lambda at: X[at].copy(), rows))
         assert predictor.usage.calls == 6
     assert answers[0].shape == (2, 90)
@@ -304,7 +305,7 @@ def test_an_error_in_making_the_rows_comes_out(loky):
 
     predictor = as_predictor(smooth(), batch_size=16)
     with pytest.raises(MemoryError, match="no room"):
-        predictor.evaluate_every(build, Rows(90))
+        predictor.evaluate_every(build, SentRows(90))
 
 
 def test_what_watches_may_stop_the_work(loky):

@@ -27,6 +27,10 @@ from granite_xai.evaluations.steps import Steps
 from granite_xai.evaluations.values import FineCurve
 from granite_xai.evaluations.vectors import Vectors
 
+BLOCKS_OF_DEVICE = (
+    8  # a working block is one part in so many of a device's free memory, as of the limit
+)
+
 # One masked model that is read: a masking operator and the visible columns.
 Reading = tuple[Any, Coalition]
 
@@ -231,6 +235,7 @@ class Evaluations:
             attributions=_move_all(self.attributions, primitives),
             sampled=_move_all(self.sampled, primitives),
             primitives=primitives,
+            block=working_block(primitives, self.block),
             others=tuple(output.on(primitives) for output in self.others),
         )
 
@@ -259,6 +264,21 @@ class Evaluations:
         self, matrices: Mapping[Key, Matrix], rows: IntArray
     ) -> dict[Key, Matrix]:
         return {key: matrix.restrict(rows, self.primitives) for key, matrix in matrices.items()}
+
+
+def working_block(primitives: ArrayNamespace | None, block: int) -> int:
+    """Bytes of what is computed at a time: of the host's limit, or of what the device itself has left.
+
+    Parameters
+    ----------
+    primitives : ArrayNamespace, optional
+        Those of the device that holds the matrices; None: the processor.
+    block : int
+        What the user's limit allows on the host.
+    """
+    if primitives is None or primitives.free is None:
+        return block
+    return primitives.free // BLOCKS_OF_DEVICE
 
 
 class _Restrictable(Protocol):

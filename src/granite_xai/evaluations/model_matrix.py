@@ -8,11 +8,11 @@ from granite_xai.base.typing import Coalition, FloatArray
 from granite_xai.compute import BLOCK
 from granite_xai.evaluations.distinct_values import DistinctValues
 from granite_xai.models import Predictor
+from granite_xai.models.predictor import CELL_BYTES
 from granite_xai.tables import Table
 
 MOST_ROWS = 2**20  # recombined rows indexed at a time; the predictor sends them in smaller batches
 INDEX_BYTES = 32  # of a recombined row: its base row and its donor, tiled and repeated
-CELL_BYTES = 24  # of a cell of a recombined row: taken, replaced and sent
 ANSWER_BYTES = 48  # of a row's answer, as it comes and as it is read
 
 
@@ -39,7 +39,7 @@ def evaluate_matrix(
     n_rows = table.n_rows
     result = np.empty((len(distinct), n_rows))
     # Whole lines, several at a time, while they are short enough; otherwise parts of single lines.
-    pairs_at_once = affordable_rows(predictor.batch_size, table.n_columns, block)
+    pairs_at_once = affordable_rows(predictor.batch_rows(table.n_columns), table.n_columns, block)
     lines_at_once = max(1, pairs_at_once // n_rows)
     rows_at_once = min(n_rows, pairs_at_once)
     for line in range(0, len(distinct), lines_at_once):

@@ -12,7 +12,7 @@ from granite_xai.base.diagnostics import Diagnostics, warn
 from granite_xai.base.errors import ModelError, ModelWarning
 from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.evaluations.noise_floor import ENTERS_FLOOR, is_float32, round_off
-from granite_xai.models import Predictor, Rows
+from granite_xai.models import Predictor, SentRows
 from granite_xai.tables import Table, nudged, recombine
 
 MOST_ROWS = 64  # of a probe
@@ -126,7 +126,7 @@ class _Watch:
             return sent[-1]
 
         before = self.predictor.usage.seconds
-        values = self.predictor.evaluate_every(build, Rows(len(rows), self.table, rows))
+        values = self.predictor.evaluate_every(build, SentRows(len(rows), self.table, rows))
         self.calls.append(_TimedCall(len(rows), self.predictor.usage.seconds - before))
         if not _same_content(sent[0], build(slice(None))):
             self.mutated = True

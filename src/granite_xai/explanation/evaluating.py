@@ -18,7 +18,7 @@ from granite_xai.compute.compiled import available
 from granite_xai.compute.primitives import NUMPY, ArrayNamespace
 from granite_xai.evaluations.coordinates import Coordinates
 from granite_xai.evaluations.distinct_values import DistinctValues, lowest_and_highest
-from granite_xai.evaluations.evaluations import Evaluations, GridColumn
+from granite_xai.evaluations.evaluations import Evaluations, GridColumn, working_block
 from granite_xai.evaluations.matrix import Matrix, read_cells
 from granite_xai.evaluations.prediction_range import EvaluationRange, require_at_most
 from granite_xai.evaluations.request import MatrixRequest
@@ -226,7 +226,7 @@ class _OutputEvaluator:
             errors=errors,
             sampled={key: self._drawn(*key, distinct) for key, distinct in asked.sampled.items()},
             everything=self.everything,
-            block=self.block,
+            block=working_block(self.primitives, self.block),
             coordinates=coordinates if asked.coordinates else None,
             primitives=self.primitives,
         )

@@ -149,6 +149,7 @@ class Explainer:
             response=response,
             batch_size=limits.batch_size,
             device=limits.device,
+            block=limits.block,
         )
         allows_missing("auto", model, predictor, everyone)
         target, weights = (

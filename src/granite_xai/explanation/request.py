@@ -107,7 +107,7 @@ class EvaluationRequest:
     def route(self, route: Route) -> Route:
         """The cheaper way for these matrices; what comes from the paths of trees leaves no choice."""
         paths = any(term.kind == "paths" for term in self.attributions)
-        return route if paths else route.for_plans(self.kept, self.streamed)
+        return route if paths else route.for_requests(self.kept, self.streamed)
 
     @property
     def snapped(self) -> dict[Coalition, DistinctValues]:

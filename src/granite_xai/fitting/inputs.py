@@ -395,6 +395,7 @@ def open_inputs(
         batch_size=resources.batch_size,
         n_jobs=g.n_jobs,
         device=resources.device,
+        block=resources.block,
         record=record,
     )
     if predictor.outputs and not isinstance(partitioner, Tree | GivenRules | OwnPartitioner):

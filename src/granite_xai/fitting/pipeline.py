@@ -43,7 +43,7 @@ from granite_xai.inference.node_figures import NodeFigures
 from granite_xai.inference.path import Path, path_of
 from granite_xai.inference.replicates import Chance, ChanceRule, Confidence, Replicates
 from granite_xai.inference.stability import Stability
-from granite_xai.models import Predictor, Rows
+from granite_xai.models import Predictor, SentRows
 from granite_xai.moments.questions import question_statistics
 from granite_xai.moments.statistics import Statistics
 from granite_xai.regions.nodes import Leaf, Node
@@ -445,7 +445,7 @@ def learned_values(inputs: FitInputs, columns: Iterable[Coalition]) -> LearnedVa
         def build(at: Any) -> Any:
             return recombine(table, base_rows[at], table, donor_rows[at], [column])
 
-        sent = Rows(len(base_rows), table, base_rows, table, donor_rows, (column,))
+        sent = SentRows(len(base_rows), table, base_rows, table, donor_rows, (column,))
         return predictor.evaluate_every(build, sent)
 
     return learn_values(

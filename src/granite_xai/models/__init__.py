@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from granite_xai.base.diagnostics import Diagnostics, warn
 from granite_xai.base.errors import GraniteError, ModelError, ModelWarning
 from granite_xai.base.validation import choose, whole_number
+from granite_xai.compute import BLOCK
 from granite_xai.models import estimators, networks
 from granite_xai.models.output import (
     ALL,
@@ -19,23 +20,25 @@ from granite_xai.models.output import (
     outside_unit_interval,
     read_numbers,
 )
-from granite_xai.models.predictor import DEFAULT_BATCH, Predictor, Rows, Usage, together
+from granite_xai.models.predictor import DEFAULT_BATCH, Predictor, Usage, together
 from granite_xai.models.remote import Workers
+from granite_xai.models.sent_rows import SentRows
 from granite_xai.tables import Table
 
 __all__ = [
     "DEFAULT_BATCH",
     "Predictor",
-    "Rows",
+    "SentRows",
     "Usage",
     "accepts_missing",
     "as_predictor",
     "for_table",
+    "outside_unit_interval",
+    "together",
 ]
-__all__ += ["outside_unit_interval", "together"]
 
-Record = Diagnostics | None
-_RESPONSES = {name: name for name in ("auto", "predict", "probability", "raw")}
+RESPONSES = ("auto", "predict", "probability", "raw")
+PASS_A_MODEL = "Pass a fitted estimator or a function of the table."
 
 
 def as_predictor(
@@ -46,7 +49,8 @@ def as_predictor(
     batch_size: int | None = None,
     n_jobs: int | None = None,
     device: str = "cpu",
-    record: Record = None,
+    block: int = BLOCK,
+    record: Diagnostics | None = None,
 ) -> Predictor:
     """Turn any model into a function from tables to one number a row, not called yet.
 
@@ -54,38 +58,63 @@ def as_predictor(
     ----------
     model, output, response, n_jobs
         As in `Granite`.
-    batch_size, device
+    batch_size, device, block
         As in `Resources`.
     record : Diagnostics, optional
         Remembers the warnings about the model.
+
+    Raises
+    ------
+    ModelError
+        M21: it is no model, or does not do what models of its kind do.
     """
     if isinstance(model, Predictor):
         return model
     if batch_size is not None:
         whole_number("batch_size", batch_size, at_least=1)
-    asked, kind = choose("response", response, _RESPONSES), _kind_of(model)
+    wanted = choose("response", response, {name: name for name in RESPONSES})
+    kind = _kind_of(model)
     try:
-        found = kind.read(model, output, asked)
+        model_output = kind.read(model, output, wanted)
     except GraniteError:
         raise
     except Exception as error:  # it has the methods of its kind, and does not do what they do
         message = f"this {type(model).__name__} cannot be asked: {type(error).__name__} ({first_line(error)})."
-        raise ModelError(message, code="M21", argument="model", hint=_PASS_A_MODEL) from error
-    if found.warning is not None:
-        (warn if record is None else record.warn)(found.warning, ModelWarning)
-    return Predictor(found, batch_size, Workers(n_jobs=n_jobs, device=device, record=record))
+        raise ModelError(message, code="M21", argument="model", hint=PASS_A_MODEL) from error
+    if model_output.warning is not None:
+        give_warning = warn if record is None else record.warn
+        give_warning(model_output.warning, ModelWarning)
+    workers = Workers(n_jobs=n_jobs, device=device, record=record)
+    return Predictor(model_output, batch_size=batch_size, workers=workers, block=block)
 
 
-def for_table(model: Any, table: Table, output: Any, **how: Any) -> Predictor:
-    """The same for the outputs that a fit on a table explains: one, or "all", unless that is the name of a class."""
+def for_table(model: Any, table: Table, output: Any, **options: Any) -> Predictor:
+    """The same for the outputs that a fit on a table explains: one, or "all".
+
+    Parameters
+    ----------
+    model : object
+    table : Table
+        Of a model whose outputs have no names, a row of it is asked about.
+    output : object
+        As in `Granite`; "all" is every output, unless it is the name of a class.
+    options : dict
+        Those of `as_predictor`.
+    """
     if isinstance(output, str) and output == ALL:
-        names = as_predictor(model, output=EVERY, **how).names(table)
+        names = as_predictor(model, output=EVERY, **options).names(table)
         if ALL not in names:
-            return together({name: as_predictor(model, output=name, **how) for name in names})
-    return as_predictor(model, output=output, **how)
+            predictors = {name: as_predictor(model, output=name, **options) for name in names}
+            return together(predictors)
+    return as_predictor(model, output=output, **options)
 
 
-_PASS_A_MODEL = "Pass a fitted estimator or a function of the table."
+def accepts_missing(model: Any) -> bool:
+    """Whether the model's own tags or type say that it takes missing values."""
+    kind = _kind_of(model)
+    if kind.takes_missing is None:
+        return estimators.takes_missing(model)
+    return kind.takes_missing
 
 
 class Kind(NamedTuple):
@@ -96,42 +125,32 @@ class Kind(NamedTuple):
     takes_missing: bool | None = False  # None: its tags tell
 
 
-def accepts_missing(model: Any) -> bool:
-    """Whether the model's own tags or type say that it takes missing values."""
-    known = _kind_of(model).takes_missing
-    return estimators.takes_missing(model) if known is None else known
-
-
 def _kind_of(model: Any) -> Kind:
-    what, hint = (
-        f"a {type(model).__name__}, which has no predict and cannot be called",
-        _PASS_A_MODEL,
-    )
+    """The first kind whose methods a model has; refused (M21) where it has none."""
+    hint = PASS_A_MODEL
     if model is None:
         what = "None, not a model"
     elif isinstance(model, type):
         what = f"the class {model.__name__}, not a model"
         hint = f"Pass a fitted instance: {model.__name__}(…).fit(X, y)."
     elif isinstance(model, ModuleType):
-        what, hint = (
-            f"the module {model.__name__}, not a model",
-            "Pass an object or a function of it.",
-        )
+        what = f"the module {model.__name__}, not a model"
+        hint = "Pass an object or a function of it."
     else:
-        own = (
-            kind for kind in _KINDS if all(estimators.has(model, method) for method in kind.methods)
-        )
-        if (found := next(own, _FUNCTION if callable(model) else None)) is not None:
-            return found
+        for kind in _KINDS:
+            if all(estimators.has(model, method) for method in kind.methods):
+                return kind
+        if callable(model):
+            return _FUNCTION
+        what = f"a {type(model).__name__}, which has no predict and cannot be called"
     raise ModelError(f"model is {what}.", code="M21", argument="model", hint=hint)
 
 
 def _read_function(model: Any, output: Any, response: str) -> ModelOutput:
     name = getattr(model, "__name__", "<lambda>")
     label = "function" if name == "<lambda>" else f"function {name}"
-    return read_numbers(model, output, label, SCALES.get(response, "predict"))._replace(
-        is_function=True
-    )
+    scale = SCALES.get(response, "predict")
+    return read_numbers(model, output, label, scale)._replace(is_function=True)
 
 
 # The first row whose methods a model has reads it, so special kinds stand above the general ones.

@@ -14,8 +14,8 @@ from granite_xai.base.files import object_array
 from granite_xai.base.text import column_text, listing
 from granite_xai.models.output import (
     SCALES,
-    Choice,
     ModelOutput,
+    OutputChoice,
     ask_which,
     class_position,
     read_classes,
@@ -63,7 +63,7 @@ def _ask(model: Any, tensor: Any) -> Any:
             part.training = True
 
 
-def _one_tensor(returned: Any, choice: Choice) -> tuple[Any, Choice]:
+def _one_tensor(returned: Any, choice: OutputChoice) -> tuple[Any, OutputChoice]:
     """Pass a tensor on; several of them could be read as rows of one."""
     if not hasattr(returned, "detach"):
         message = f"the module returned a {type(returned).__name__}, not a tensor."
@@ -96,7 +96,7 @@ def read_session(model: Any, output: Any, response: str) -> ModelOutput:
     if scores and not several and outputs[0].type.startswith("seq(map("):
         label = f"{'raw score' if scale == 'raw' else 'probability'}{'' if output is None else f' of class {output!r}'}"
         return ModelOutput(
-            send, Choice(scale), label, prepare=prepare, unpack=partial(_by_class, output)
+            send, OutputChoice(scale), label, prepare=prepare, unpack=partial(_by_class, output)
         )
     if scores:
         found = read_classes(send, scale, names if several else None, output)
@@ -105,15 +105,15 @@ def read_session(model: Any, output: Any, response: str) -> ModelOutput:
     else:
         at = -1 if output is None else class_position(names, output) or 0
         name = ask_which(names) if at < 0 else names[at]
-        found = ModelOutput(partial(model.run, [name]), Choice(scale), f"output {name!r}")
+        found = ModelOutput(partial(model.run, [name]), OutputChoice(scale), f"output {name!r}")
     return found._replace(prepare=prepare, unpack=_stacked)
 
 
-def _stacked(returned: Any, choice: Choice) -> tuple[Any, Choice]:
+def _stacked(returned: Any, choice: OutputChoice) -> tuple[Any, OutputChoice]:
     return (returned[0] if len(returned) == 1 else np.column_stack(returned)), choice
 
 
-def _by_class(output: Any, returned: Any, choice: Choice) -> tuple[Any, Choice]:
+def _by_class(output: Any, returned: Any, choice: OutputChoice) -> tuple[Any, OutputChoice]:
     """Turn one dictionary a row into columns; only now the classes are known."""
     rows = returned[0]
     classes = tuple(rows[0]) if len(rows) else ()

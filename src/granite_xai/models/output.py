@@ -32,7 +32,7 @@ _no_answer = partial(
 _no_output = partial(ModelError, code="M02", argument="output")
 
 
-class Choice(NamedTuple):
+class OutputChoice(NamedTuple):
     """Which of a model's outputs is explained."""
 
     scale: Scale
@@ -41,7 +41,7 @@ class Choice(NamedTuple):
     default: int | None = None  # taken instead where there are two columns or more (None: refuse)
 
 
-def read_answer(returned: Any, count: int, choice: Choice) -> tuple[FloatArray, bool]:
+def read_answer(returned: Any, count: int, choice: OutputChoice) -> tuple[FloatArray, bool]:
     """What the model returned for ``count`` rows as float64 numbers; and whether they are of single precision (M01)."""
     answer = (
         returned.detach() if hasattr(returned, "detach") else returned
@@ -83,7 +83,7 @@ def _as_numbers(array: NDArray[Any]) -> NDArray[Any]:
     raise ModelError(message, code="M05", argument="model", hint=hint)
 
 
-def one_column(array: Any, count: int, choice: Choice, returned: Any) -> Any:
+def one_column(array: Any, count: int, choice: OutputChoice, returned: Any) -> Any:
     """The output that is explained, of an answer as an array of any library."""
     if choice.column == _EVERY:
         return array
@@ -97,7 +97,7 @@ def one_column(array: Any, count: int, choice: Choice, returned: Any) -> Any:
     raise _no_answer(f"the model returned {what}; expected ({count},).")
 
 
-def _only_output(values: Any, choice: Choice) -> Any:
+def _only_output(values: Any, choice: OutputChoice) -> Any:
     """Read a single output; of two classes it speaks for the second, so the first is its complement."""
     binary = choice.classes is not None and len(choice.classes) == 2
     if binary and choice.column == 0:
@@ -109,7 +109,7 @@ def _only_output(values: Any, choice: Choice) -> Any:
     raise _no_output(what, hint="Leave output=None.")
 
 
-def _column(outputs: int, choice: Choice) -> int:
+def _column(outputs: int, choice: OutputChoice) -> int:
     if choice.classes is not None and len(choice.classes) != outputs:
         message = f"the model returned {outputs} columns for {len(choice.classes)} classes."
         raise _no_answer(message, hint=_PASS_A_FUNCTION)
@@ -167,12 +167,12 @@ class ModelOutput(NamedTuple):
     """How a model is asked: the function that gets the table, the output taken from its answer, the words for it."""
 
     send: Send
-    choice: Choice
+    choice: OutputChoice
     label: str
     warning: str | None = None
     # What these raise is an error about the table or the answer, not a failure of the model.
     prepare: Send = as_it_is  # turns the table into what the model takes
-    unpack: Callable[[Any, Choice], tuple[Any, Choice]] | None = (
+    unpack: Callable[[Any, OutputChoice], tuple[Any, OutputChoice]] | None = (
         None  # turns the answer into one array
     )
     is_function: bool = False  # whether the user passed a function
@@ -180,7 +180,7 @@ class ModelOutput(NamedTuple):
         False  # whether what is prepared is an array where the model is, and so is its answer
     )
 
-    def taken(self, returned: Any) -> tuple[Any, Choice]:
+    def taken(self, returned: Any) -> tuple[Any, OutputChoice]:
         """What the model returned as one array, and the output that is taken from it."""
         if self.unpack is None:
             return returned, self.choice
@@ -230,7 +230,9 @@ def read_classes(send: Send, scale: Scale, classes: Classes, output: Any) -> Mod
     # Two unnamed columns of probabilities are those of "no" and "yes"; two unnamed scores could be anything.
     default = 1 if scale == "probability" else None
     return ModelOutput(
-        send, Choice(scale, classes, column, default), f"{quantity} of {name}" if name else quantity
+        send,
+        OutputChoice(scale, classes, column, default),
+        f"{quantity} of {name}" if name else quantity,
     )
 
 
@@ -239,7 +241,7 @@ def read_numbers(send: Send, output: Any, label: str, scale: Scale = "predict") 
     column = _position(output)
     return ModelOutput(
         send,
-        Choice(scale, None, column),
+        OutputChoice(scale, None, column),
         label if column is None else f"output {column} of {label}",
     )
 

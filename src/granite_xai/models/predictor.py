@@ -1,4 +1,4 @@
-"""Predictor: the one place from which a model is called, counted and checked; and the rows at which one fails."""
+"""Predictor: the one place from which a model is called, counted and checked."""
 
 from __future__ import annotations
 
@@ -8,31 +8,29 @@ from collections import deque
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from copy import copy, deepcopy
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.exceptions import NotFittedError
 
 from granite_xai.base.errors import ModelError
-from granite_xai.base.text import count_text, listing
 from granite_xai.base.typing import FloatArray, IntArray
+from granite_xai.compute import BLOCK
 from granite_xai.compute.primitives import ArrayNamespace
+from granite_xai.models.failures import CHECK_ROWS, Raised, failure_error, smallest_failing
 from granite_xai.models.output import (
     ModelOutput,
-    first_line,
     one_column,
     outside_unit_interval,
     read_outputs,
 )
-from granite_xai.models.remote import RemoteModel, WorkerAnswer, Workers
+from granite_xai.models.remote import Build, RemoteModel, WorkerAnswer, Workers
+from granite_xai.models.sent_rows import SHOWN, SentRows
 from granite_xai.tables import Table, recombine
 
 DEFAULT_BATCH = 2**13  # rows of one call where the user sets none: fixed, so that repeats are equal
 WORKER_BATCHES = 128  # batches of a request while workers are active, where the user sets no size
 SMALLEST_BATCH = 256  # rows of these, at least: what a worker gets is worth its way
-_SHOWN = 5
-_CHECK = "Check the model on these rows."
+CELL_BYTES = 24  # of a cell of a recombined row: taken, replaced and sent
 
 
 class Usage(NamedTuple):
@@ -44,33 +42,50 @@ class Usage(NamedTuple):
 
 
 class Predictor:
-    """A model as a function from tables to one number a row, called from one thread at a time (see `as_predictor`)."""
+    """A model as a function from tables to one number a row, called from one thread at a time.
+
+    Parameters
+    ----------
+    model_output : ModelOutput
+        How the model is asked, and which output is read.
+    batch_size : int, optional
+        Rows of one call; None: a fixed default, fewer of wide tables.
+    workers : Workers, optional
+        Answer batches in other processes.
+    block : int
+        Bytes that the rows of a call may take before the model works.
+
+    Attributes
+    ----------
+    usage : Usage
+    native_float32 : bool
+        Whether the model has answered in single precision.
+    outputs : mapping of name to Predictor
+        Of one that speaks for several outputs: each by its name, the first one itself.
+    """
 
     def __init__(
         self,
         model_output: ModelOutput,
         batch_size: int | None = None,
         workers: Workers | None = None,
+        block: int = BLOCK,
     ) -> None:
-        self.model_output, self.label, self.classes = (
-            model_output,
-            model_output.label,
-            model_output.choice.classes,
-        )
+        self.model_output = model_output
+        self.label = model_output.label
+        self.classes = model_output.choice.classes
         self.is_probability = model_output.choice.scale == "probability"
         self.batch_size = DEFAULT_BATCH if batch_size is None else batch_size
         self.workers = Workers() if workers is None else workers
+        self.block = block
         self.usage = Usage()
-        self.native_float32 = False  # whether it has answered in single precision
-        self.outputs: Mapping[
-            Any, Predictor
-        ] = {}  # of one that speaks for several: each by its name, itself first
+        self.native_float32 = False
+        self.outputs: Mapping[Any, Predictor] = {}
         self._lock = threading.Lock()
         self._watch: Callable[[int], None] | None = None
         self._meter: Callable[[int], None] | None = None
-        self.told: deque[FloatArray] = (
-            deque()
-        )  # of a further output: its share of what the first was answered
+        # Of a further output: its numbers in the answers that the first output was given.
+        self.answers_of_first: deque[FloatArray] = deque()
 
     @contextmanager
     def watched(self, watch: Callable[[int], None]) -> Iterator[None]:
@@ -80,8 +95,8 @@ class Predictor:
             yield
         finally:
             self._watch = None
-            for other in self.others:
-                other.told.clear()
+            for output in self.others:
+                output.answers_of_first.clear()
 
     @contextmanager
     def metered(self, meter: Callable[[int], None]) -> Iterator[None]:
@@ -113,21 +128,24 @@ class Predictor:
         """Every output by class or position; a model whose outputs have no names is asked about a row (M02)."""
         if self.classes is not None:
             return self.classes
-        rows = Rows(1, table, np.zeros(1, dtype=np.intp))
-        (answer,) = self._batch(lambda _: table.take([0]).native, slice(0, 1), rows)
+        first_row = SentRows(1, table, np.zeros(1, dtype=np.intp))
+        (answer,) = self._batch(lambda _: table.take([0]).native, slice(0, 1), first_row)
         if answer.ndim != 2:
-            message, hint = (
+            raise ModelError(
                 "the model returned one number a row: there are no others.",
-                "Leave output=None.",
+                code="M02",
+                argument="output",
+                hint="Leave output=None.",
             )
-            raise ModelError(message, code="M02", argument="output", hint=hint)
         return tuple(range(answer.shape[1]))
 
     @property
     def explained_class(self) -> Any:
         """The class whose probability or score is explained; None where there are no classes."""
         column = self.model_output.choice.column
-        return None if self.classes is None or column is None else self.classes[column]
+        if self.classes is None or column is None:
+            return None
+        return self.classes[column]
 
     def __call__(self, frame: Any) -> FloatArray:
         """Values of the rows of a container, in one call; the model gets a copy."""
@@ -135,23 +153,17 @@ class Predictor:
 
     def every(self, frame: Any) -> FloatArray:
         """The same of each output, (outputs, rows)."""
-        rows = Rows(len(frame))
-        # what can be written to is copied; the columns of polars and pyarrow are read-only and shared
-        ways = (getattr(frame, name, None) for name in ("copy", "clone"))
-        own = (
-            deepcopy(frame)
-            if isinstance(frame, list)
-            else next(filter(callable, ways), lambda: frame)()
-        )
+        rows = SentRows(len(frame))
         try:
-            return np.stack([self._checked(each, rows) for each in self._ask(own, len(frame))])
+            answers = self._ask(_writable_copy(frame), len(frame))
         except Raised as raised:
-            raise failure(raised, rows) from raised.cause
+            raise failure_error(raised, rows) from raised.cause
+        return np.stack([self._checked(numbers, rows) for numbers in answers])
 
     def on_rows(self, table: Table) -> FloatArray:
         """F at the table's own rows."""
-        every = np.arange(table.n_rows, dtype=np.intp)
-        return self.recombined(table, every, table, every, ())
+        all_rows = np.arange(table.n_rows, dtype=np.intp)
+        return self.recombined(table, all_rows, table, all_rows, ())
 
     def recombined(
         self,
@@ -161,47 +173,71 @@ class Predictor:
         donor_rows: IntArray,
         columns: Sequence[int],
     ) -> FloatArray:
-        """F of the rows ``base_rows`` of ``base`` with ``columns`` taken from the rows ``donor_rows`` of ``donor``."""
+        """F of rows of one table with some columns taken from rows of another, (n,).
 
-        def build(at: slice | IntArray) -> Any:
-            return recombine(base, base_rows[at], donor, donor_rows[at], columns)
+        Parameters
+        ----------
+        base, donor : Table
+        base_rows, donor_rows : arrays of shape (n,)
+            Positions in each.
+        columns : sequence of int
+            Positions of the columns that are taken from the donor.
+        """
 
-        return self.evaluate(
-            build, Rows(len(base_rows), base, base_rows, donor, donor_rows, tuple(columns))
+        def build(part: slice | IntArray) -> Any:
+            return recombine(base, base_rows[part], donor, donor_rows[part], columns)
+
+        rows = SentRows(
+            count=len(base_rows),
+            base=base,
+            base_rows=base_rows,
+            donor=donor,
+            donor_rows=donor_rows,
+            columns=tuple(columns),
         )
+        return self.evaluate(build, rows)
 
-    def evaluate(self, build: Callable[[slice | IntArray], Any], rows: Rows) -> FloatArray:
-        """F of rows that ``build`` makes batch by batch, each time in a fresh container."""
-        if self.told:
-            if len(known := self.told.popleft()) != rows.count:
+    def evaluate(self, build: Build, rows: SentRows) -> FloatArray:
+        """F of rows that ``build`` makes batch by batch, each time in a fresh container, (n,)."""
+        if self.answers_of_first:
+            repeated = self.answers_of_first.popleft()
+            if len(repeated) != rows.count:
                 raise ValueError(
-                    f"{len(known)} rows were asked of the first output, {rows.count} of another"
+                    f"{len(repeated)} rows were asked of the first output, {rows.count} of another"
                 )
-            return known
+            return repeated
         values = self.evaluate_every(build, rows)
-        for other, own in zip(self.others if self._watch else (), values[1:], strict=False):
-            other.told.append(own)
+        if self._watch is not None:
+            for output, numbers in zip(self.others, values[1:], strict=True):
+                output.answers_of_first.append(numbers)
         return np.asarray(values[0])
 
-    def evaluate_every(self, build: Callable[[slice | IntArray], Any], rows: Rows) -> FloatArray:
-        """The same of each output, (outputs, rows), in one call of the model a batch."""
+    def evaluate_every(self, build: Build, rows: SentRows) -> FloatArray:
+        """The same of each output, (outputs, n), in one call of the model a batch."""
         values = np.empty((len(self.outputs) or 1, rows.count), dtype=np.float64)
-        batches = self._batches(rows.count)
+        batches = self._batches(rows)
         with closing(self._answers(build, batches, rows)) as answers:
             for batch, answer in zip(batches, answers, strict=True):
                 values[:, batch] = answer
                 self._report(batch.stop - batch.start)
         return values
 
-    def _batches(self, count: int) -> list[slice]:
+    def batch_rows(self, n_columns: int) -> int:
+        """Rows of one call: as the user says, or as many of the default as fit a block of bytes."""
+        if self.batch_size != DEFAULT_BATCH:
+            return self.batch_size
+        affordable = self.block // (CELL_BYTES * max(n_columns, 1))
+        return max(1, min(DEFAULT_BATCH, affordable))
+
+    def _batches(self, rows: SentRows) -> list[slice]:
         """Where the rows of a request are cut: counts decide, never the number of workers."""
-        size = self.batch_size
-        if size == DEFAULT_BATCH and self.workers.active:
-            size = min(size, max(SMALLEST_BATCH, -(-count // WORKER_BATCHES)))
-        return [slice(start, min(start + size, count)) for start in range(0, count, size)]
+        size = self.batch_rows(rows.n_columns)
+        if self.batch_size == DEFAULT_BATCH and self.workers.active:
+            size = min(size, max(SMALLEST_BATCH, -(-rows.count // WORKER_BATCHES)))
+        return [slice(start, min(start + size, rows.count)) for start in range(0, rows.count, size)]
 
     def _answers(
-        self, build: Callable[[slice | IntArray], Any], batches: Sequence[slice], rows: Rows
+        self, build: Build, batches: Sequence[slice], rows: SentRows
     ) -> Generator[list[FloatArray]]:
         """What each batch is answered, by workers as far as there are any, otherwise here."""
         answered = 0
@@ -216,9 +252,9 @@ class Predictor:
     def _of_worker(
         self,
         answer: WorkerAnswer,
-        build: Callable[[slice | IntArray], Any],
+        build: Build,
         batch: slice,
-        rows: Rows,
+        rows: SentRows,
     ) -> list[FloatArray]:
         """The checked answer of a worker; one that failed is asked for here, where it is explained."""
         with self._lock:
@@ -238,19 +274,20 @@ class Predictor:
             hint="Check that workers have what the model needs, or pass n_jobs=1.",
         )
 
-    def _batch(
-        self, build: Callable[[slice | IntArray], Any], batch: slice, rows: Rows
-    ) -> list[FloatArray]:
+    def _batch(self, build: Build, batch: slice, rows: SentRows) -> list[FloatArray]:
+        """The checked answer of the model itself; where it raises, the fewest rows at which it does are named."""
+
         def ask(part: slice) -> list[FloatArray]:
             return self._ask(build(part), part.stop - part.start)
 
         try:
-            return [self._checked(each, rows, batch.start) for each in ask(batch)]
+            return [self._checked(numbers, rows, batch.start) for numbers in ask(batch)]
         except Raised as raised:
-            first = raised
+            first_raised = raised
         # Outside the handler, so that the error's history is the model's own and not that of the search.
-        at, last, once = smallest_failing(ask, batch, first)
-        raise failure(last, rows.at(at), once) from last.cause
+        failure = smallest_failing(ask, batch, first_raised)
+        error = failure_error(failure.raised, rows.at(failure.part), failure.at_random)
+        raise error from failure.raised.cause
 
     def _ask(self, frame: Any, count: int) -> list[FloatArray]:
         """Each output by one call; whatever the model raises comes out as `Raised`: our own errors stay apart."""
@@ -305,26 +342,30 @@ class Predictor:
         self._report(count)
         return None if bool(xp.any(wrong)) else numbers
 
-    def _checked(self, values: FloatArray, rows: Rows, start: int = 0) -> FloatArray:
+    def _checked(self, values: FloatArray, rows: SentRows, start: int = 0) -> FloatArray:
         """The values of a batch, unless some are not finite (M04) or no probabilities (T08)."""
-        code, what, wrong = (
-            "M04",
-            "values that are not finite (NaN or infinity)",
-            ~np.isfinite(values),
-        )
+        wrong = ~np.isfinite(values)
+        code = "M04"
+        what = "values that are not finite (NaN or infinity)"
         if self.is_probability and not wrong.any():
-            code, what = "T08", "probabilities outside [0, 1]"
             wrong = outside_unit_interval(values, self.native_float32)
+            code = "T08"
+            what = "probabilities outside [0, 1]"
         if not wrong.any():
             return values
-        at = np.flatnonzero(wrong)
-        bad = rows.at(at + start)
-        shown = ", ".join(f"{value:g}" for value in values[at[:_SHOWN]]) + (
-            ", …" if len(at) > _SHOWN else ""
+        places = np.flatnonzero(wrong)
+        wrong_rows = rows.at(places + start)
+        examples = ", ".join(f"{value:g}" for value in values[places[:SHOWN]])
+        more = ", …" if len(places) > SHOWN else ""
+        raise ModelError(
+            f"the model returned {len(places)} {what} among {len(values)} rows: "
+            f"{examples}{more} for {wrong_rows.text()}.",
+            code=code,
+            argument="model",
+            columns=wrong_rows.names,
+            rows=wrong_rows.labels(),
+            hint=CHECK_ROWS,
         )
-        message = f"the model returned {len(at)} {what} among {len(values)} rows: {shown} for {bad.text()}."
-        about: dict[str, Any] = {"columns": bad.names, "rows": bad.labels(), "hint": _CHECK}
-        raise ModelError(message, code=code, argument="model", **about)
 
     def __getstate__(self) -> dict[str, Any]:
         """Everything but the lock and the watch, which belong to this process."""
@@ -341,103 +382,19 @@ class Predictor:
         self._meter = None
 
 
+def _writable_copy(frame: Any) -> Any:
+    """A copy of what can be written to; the columns of polars and pyarrow are read-only and shared."""
+    if isinstance(frame, list):
+        return deepcopy(frame)
+    for name in ("copy", "clone"):
+        method = getattr(frame, name, None)
+        if callable(method):
+            return method()
+    return frame
+
+
 def together(outputs: Mapping[Any, Predictor]) -> Predictor:
     """One that asks the model once for all outputs: it speaks for the first, and the others hear of it."""
     first = copy(next(iter(outputs.values())))
     first.outputs = outputs
     return first
-
-
-class Raised(Exception):  # noqa: N818 - never leaves the room; the error for users is made from it
-    """The model raised; ``cause`` is what."""
-
-    def __init__(self, cause: Exception) -> None:
-        super().__init__(type(cause).__name__)
-        self.cause = cause
-
-
-@dataclass(frozen=True)
-class Rows:
-    """Where the rows of a call come from: plain positions, or rows of one table with columns of rows of another."""
-
-    count: int
-    base: Table | None = None
-    base_rows: IntArray | None = None
-    donor: Table | None = None
-    donor_rows: IntArray | None = None
-    columns: tuple[int, ...] = ()
-
-    def at(self, part: slice | IntArray) -> Rows:
-        """The rows at some positions of these."""
-        base = (np.arange(self.count) if self.base_rows is None else self.base_rows)[part]
-        donor = None if self.donor_rows is None else self.donor_rows[part]
-        return Rows(len(base), self.base, base, self.donor, donor, self.columns)
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Names of the replaced columns."""
-        return (
-            tuple(self.donor.names[column] for column in self.columns)
-            if self.donor is not None
-            else ()
-        )
-
-    def labels(self, donor: bool = False) -> list[Any]:
-        """Labels of the first few rows, or of their donors: what the user calls them."""
-        table, rows = (self.donor, self.donor_rows) if donor else (self.base, self.base_rows)
-        positions = (np.arange(self.count) if rows is None else rows)[:_SHOWN]
-        return positions.tolist() if table is None else list(table.row_labels(positions))
-
-    def text(self) -> str:
-        """Name the first few rows, or the recombinations that made them."""
-        if not self.columns or self.donor_rows is None:
-            return count_text(self.count, "row" if self.count == 1 else "rows", self.labels())
-        where = f"on column{'s' if len(self.columns) > 1 else ''} {listing(self.names, _SHOWN)}"
-        both = zip(self.labels(), self.labels(donor=True), strict=True)
-        pairs = [f"row {there!r} {where}, row {here!r} elsewhere" for here, there in both]
-        more = "; …" if self.count > _SHOWN else ""
-        return f"{self.count} recombined row{'' if self.count == 1 else 's'} ({'; '.join(pairs)}{more})"
-
-
-def failure(raised: Raised, rows: Rows, once: bool = False) -> ModelError:
-    """Phrase what the model raised, with the rows that it raised at; ``once``: asked again, it did not."""
-    error = raised.cause
-    if isinstance(error, NotFittedError):
-        message = f"the model is not fitted ({first_line(error)})."
-        return ModelError(message, code="M20", argument="model", hint="Fit it first.")
-    short = isinstance(error, MemoryError)
-    hint = "Send fewer rows a call: Resources(batch_size=)." if short else _CHECK
-    message = f"the model raised {type(error).__name__} ({first_line(error)}) at {rows.text()}"
-    message += "; asked again, it did not: it fails at random." if once else "."
-    return ModelError(
-        message, code="M07", argument="model", columns=rows.names, rows=rows.labels(), hint=hint
-    )
-
-
-def smallest_failing(
-    ask: Callable[[slice], Any], batch: slice, raised: Raised
-) -> tuple[slice, Raised, bool]:
-    """Halve a failing batch until neither half fails alone; and whether the model fails at random, not at its rows."""
-    # Neither of these depends on the rows, so there is nothing to search for.
-    if isinstance(raised.cause, NotFittedError | MemoryError):
-        return batch, raised, False
-    whole = batch
-    while batch.stop - batch.start > 1:
-        middle = (batch.start + batch.stop) // 2
-        for half in (slice(batch.start, middle), slice(middle, batch.stop)):
-            if (again := _raises(ask, half)) is not None:
-                batch, raised = half, again
-                break
-        else:
-            break
-    return batch, raised, batch == whole and _raises(ask, whole) is None
-
-
-def _raises(ask: Callable[[slice], Any], part: slice) -> Raised | None:
-    try:
-        ask(part)
-    except Raised as raised:
-        return raised
-    except ModelError:
-        pass  # an answer of the wrong shape is not the failure that is looked for
-    return None

@@ -192,6 +192,7 @@ def _predictor(granite: Granite) -> Predictor:
         batch_size=resources.batch_size,
         n_jobs=granite.n_jobs,
         device=resources.device,
+        block=resources.block,
     )
 
 

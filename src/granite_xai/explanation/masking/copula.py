@@ -21,7 +21,7 @@ from granite_xai.base.text import column_text
 from granite_xai.base.typing import Coalition, FloatArray, IntArray
 from granite_xai.evaluations.densities import DensityRatios
 from granite_xai.explanation.masking.bins import level_codes, ranks_among
-from granite_xai.models import Predictor, Rows
+from granite_xai.models import Predictor, SentRows
 from granite_xai.tables import Column, Table
 
 CELLS = 2**18  # pairs of rows whose hidden values are made at once
@@ -202,7 +202,7 @@ class Copula:
                     base[part], table.container.adopt(columns), every_row, hidden
                 )
 
-            sent = Rows(len(base), table, base, table, donors, tuple(hidden))
+            sent = SentRows(len(base), table, base, table, donors, tuple(hidden))
             result[start : start + step] = predictor.evaluate(build, sent).reshape(len(rows), n)
         return result
 
