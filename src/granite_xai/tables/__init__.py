@@ -2,13 +2,8 @@
 
 from granite_xai.tables.columns import Column, Kind
 from granite_xai.tables.containers import Outline
-from granite_xai.tables.json import (
-    outline_from_dict,
-    outline_to_dict,
-    read_alike,
-    rows_from_dict,
-    rows_to_dict,
-)
+from granite_xai.tables.saved_outline import outline_from_dict, outline_to_dict
+from granite_xai.tables.saved_rows import read_alike, rows_from_dict, rows_to_dict
 from granite_xai.tables.table import (
     Table,
     frame,
@@ -28,6 +23,11 @@ __all__ = [
     "nudged",
     "outline_from_dict",
     "outline_to_dict",
+    "read_alike",
+    "read_table",
+    "recombine",
+    "require_rows",
+    "row_like",
+    "rows_from_dict",
+    "rows_to_dict",
 ]
-__all__ += ["read_alike", "read_table", "recombine", "require_rows", "row_like"]
-__all__ += ["rows_from_dict", "rows_to_dict"]

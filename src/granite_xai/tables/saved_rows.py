@@ -1,0 +1,144 @@
+"""The rows of a table in the types of JSON, with their dtypes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from granite_xai.base.errors import FormatError, InputError
+from granite_xai.base.files import Form, Structure, broken, require
+from granite_xai.base.files.cells import UnwritableError
+from granite_xai.base.text import column_text
+from granite_xai.tables.columns import Column, UnreadableError, as_kind
+from granite_xai.tables.containers import ArrayContainer, Container
+from granite_xai.tables.opening import open_table
+from granite_xai.tables.saved_columns import ColumnCells, read_column, write_column
+from granite_xai.tables.table import Table
+
+
+def _as_it_is(cells: Any, place: str) -> Any:
+    return cells
+
+
+# An object is what `write_cells` gives, in the types of JSON already.
+_STRUCTURE = Structure(forms={object: Form(write=_as_it_is, read=_as_it_is)})
+
+
+def rows_to_dict(table: Table) -> Any:
+    """Write the rows of a table, column by column.
+
+    Raises
+    ------
+    InputError
+        F08: a column would not come back equal.
+    """
+    written = []
+    try:
+        for column in table.columns:
+            cells = write_column(_series(table, column))
+            written.append(_STRUCTURE.write(cells, ColumnCells, "rows"))
+        copy = rows_from_dict(written, table, "rows")
+        for column, copied in zip(table.columns, copy.columns, strict=True):
+            _require_equal(table, column, copy, copied)
+    except UnwritableError as error:
+        place = column_text(column.name, column.position)
+        raise InputError(
+            f"X {place} {error}, which a file cannot hold exactly.",
+            code="F08",
+            argument="obj",
+            columns=[column.name],
+            hint="Convert the column before the fit, or pickle the object: "
+            "that keeps everything, the model included.",
+        ) from None
+    return written
+
+
+def _require_equal(table: Table, column: Column, copy: Table, copied: Column) -> None:
+    dtype = _dtype(table, column)
+    same_codes = np.array_equal(column.codes, copied.codes)
+    same_levels = np.array_equal(column.levels, copied.levels)
+    if not same_codes or not same_levels or dtype != _dtype(copy, copied):
+        raise UnwritableError(f"has dtype {dtype}")
+
+
+def rows_from_dict(data: object, like: Table, place: str) -> Table:
+    """Read what `rows_to_dict` wrote.
+
+    Parameters
+    ----------
+    data : object
+        What the file holds.
+    like : Table
+        Has the names, kinds and orders of the columns.
+    place : str
+        Where the rows stand in the file.
+
+    Raises
+    ------
+    FormatError
+        F04, with the place.
+    """
+    columns: list[ColumnCells] = _STRUCTURE.read(data, list[ColumnCells], place)
+    what = f"has {len(columns)} columns, not {like.n_columns}"
+    require(len(columns) == like.n_columns, place, what)
+    library = like.container.library
+    parts = []
+    for j, (column, label) in enumerate(zip(columns, like.container.labels, strict=True)):
+        here = f"{place}[{j}]"
+        try:
+            parts.append(read_column(column, str(label), library, here))
+        except (FormatError, InputError):
+            raise
+        except Exception as error:  # each library has its own errors for cells that do not fit
+            what = f"cannot be read as {column.dtype[:60]} ({str(error)[:80]})"
+            raise broken(here, what) from error
+    lengths = {len(part) for part in parts}
+    right = len(lengths) == 1 and lengths != {0}
+    require(right, place, "has columns without cells, or with different numbers of them")
+    try:
+        return read_alike(_joined(parts, library, like, place), like)
+    except UnreadableError as error:
+        raise broken(place, f"has a column that {error.reason}") from error
+
+
+def read_alike(native: Any, like: Table) -> Table:
+    """Read a table that is known to be like another: no checks, no warnings."""
+    container = native if isinstance(native, Container) else open_table(native, "X")
+    columns = []
+    for column in like.columns:
+        cells = as_kind(container.cells(column.position), column.kind)
+        columns.append(replace(column, values=cells.values))
+    return Table(tuple(columns), container)
+
+
+def _series(table: Table, column: Column) -> Any:
+    """One column in its library, those of polars and pyarrow as narwhals has them."""
+    container: Any = table.container
+    if container.library == "numpy":
+        return container.matrix[:, column.position]
+    series = container.series(column.position)
+    return series.to_native() if container.library == "pandas" else series
+
+
+def _dtype(table: Table, column: Column) -> Any:
+    """The dtype of a column; texts of any length and numbers of any byte order are alike."""
+    dtype = _series(table, column).dtype
+    if not isinstance(dtype, np.dtype):
+        return dtype
+    return "str" if dtype.kind == "U" else dtype.newbyteorder("=")
+
+
+def _joined(parts: list[Any], library: str, like: Table, place: str) -> Container:
+    """Columns as one table of their library."""
+    if library == "numpy":
+        dtypes = {str if part.dtype.kind == "U" else part.dtype for part in parts}
+        require(len(dtypes) == 1, place, "has columns of different dtypes")
+        return ArrayContainer(np.column_stack(parts))
+    if library == "pandas":
+        frame = pd.concat(parts, axis=1)
+        frame.columns = pd.Index(like.container.labels)
+        return open_table(frame, "X")
+    return open_table(parts[0].to_frame().with_columns(*parts[1:]).to_native(), "X")
