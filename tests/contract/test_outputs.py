@@ -25,7 +25,9 @@ def test_outputs_are_what_the_programs_print(outputs, data_folder):
     """Figures depend on the versions of NumPy and scikit-learn; with others only the markers are checked."""
     recorded = outputs["MADE_WITH"].read_text(encoding="utf-8")
     if recorded != outputs["made_with"]():
-        pytest.skip(f"the outputs were made with {recorded.replace(chr(10), ', ')}not with these versions")
+        pytest.skip(
+            f"the outputs were made with {recorded.replace(chr(10), ', ')}not with these versions"
+        )
     assert outputs["stale_pages"]() == []
 
 
