@@ -213,8 +213,8 @@ def test_the_tree_is_that_of_the_partition(bike):
     assert leaves["n_samples"].tolist() == [region.n_samples for region in bike.partition_]
     assert nodes["after"][0] == pytest.approx(bike.remaining_)
     texts = [text.get_text() for text in display.ax_.texts]
-    for condition in nodes["condition"][1:]:
-        assert condition in [text.replace("\n", " ") for text in texts]
+    for box in display.boxes[1:]:
+        assert box.words in [text.replace("\n", " ") for text in texts]
     assert sum(text.startswith("Region ") for text in texts) == len(bike.partition_)
 
 
@@ -226,3 +226,16 @@ def test_a_tree_measured_on_the_fitting_rows_is_the_fitted_one(bike, question):
     )
     for column in ("n_samples", "fraction", "disagreement", "after"):
         np.testing.assert_allclose(fitted[column], again[column], rtol=1e-9)
+
+
+def test_figures_call_regions_by_their_names(toy):
+    g = gx.Granite(toy.model, max_depth=1).fit(toy.X)
+    g.partition_.rename({0: "left half"})
+    tree = gx.PartitionDisplay.from_estimator(g).plot()
+    assert any("left half" in text.get_text() for text in tree.ax_.texts)
+    effect = gx.EffectDisplay.from_estimator(g, toy.X, max_features=1).plot()
+    titles = [ax.get_title(loc="left") for ax in effect.axes_[0]]
+    assert titles[1].endswith("left half")
+    assert titles[2].endswith("x2 = 1") or "x2" in titles[2]
+    report = g.report(toy.X)
+    assert report.html().count("left half") > 3

@@ -239,7 +239,7 @@ def scope_label(scope: Scope) -> str:
     """All rows, or the number and rule of a region, in a line that can be drawn."""
     if scope.region is None:
         return "All rows"
-    return f"region {scope.region}: {drawable(scope.rule)}"
+    return f"region {scope.region}: {drawable(scope.label or scope.rule)}"
 
 
 def set_title(ax: Axes, scope: Scope, width: int = 36) -> None:
@@ -248,7 +248,8 @@ def set_title(ax: Axes, scope: Scope, width: int = 36) -> None:
     if scope.region is None:
         text = f"All rows · {rows}"
     else:
-        text = f"Region {scope.region} · {rows}\n{wrapped(drawable(scope.rule), width, 3)}"
+        label = wrapped(drawable(scope.label or scope.rule), width, 3)
+        text = f"Region {scope.region} · {rows}\n{label}"
     ax.set_title(text, fontsize=SMALL + 1, loc="left")
 
 

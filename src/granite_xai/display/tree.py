@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from granite_xai.base.text import drawable, wrapped
+from granite_xai.base.text import drawable, shortened, wrapped
 from granite_xai.base.typing import IntArray
 from granite_xai.base.wording import ALL_ROWS, coarse, rows_of
 from granite_xai.display.figures import SMALL, Axes, Drawn, framed, sheet
@@ -17,6 +17,7 @@ from granite_xai.fitting.new_rows import fitted_view
 from granite_xai.regions.nodes import Node, Split
 from granite_xai.regions.partition import Partition
 from granite_xai.regions.rule import Rule
+from granite_xai.regions.words import condition_words, rule_words
 from granite_xai.results.scopes import RowsToShow, shown_names, side_names
 from granite_xai.tables import Table
 
@@ -41,6 +42,8 @@ class Box:
     fraction: float
     disagreement: float  # share of that on all rows
     after: float  # what the splits below leave of it
+    words: str = ""  # the condition as people say it
+    name: str = ""  # that a region was given
     column: str = ""
     children: list[int] = field(default_factory=list)
     x: float = 0.0
@@ -54,6 +57,8 @@ class Box:
             lines.append(ALL_ROWS)
         elif not self.children:
             lines.append(f"Region {self.region}")
+            if self.name:
+                lines[-1] += f": {shortened(drawable(self.name), CONDITION_WIDTH)}"
         if not np.isnan(self.fraction):
             lines.append(f"{rows_of(self.n_samples)} · {coarse(self.fraction)}")
         if not np.isnan(self.after):
@@ -64,7 +69,7 @@ class Box:
     @property
     def label(self) -> str:
         """The condition as it stands on the edge above the node."""
-        return wrapped(drawable(self.condition), CONDITION_WIDTH, 3)
+        return wrapped(drawable(self.words or self.condition), CONDITION_WIDTH, 3)
 
 
 @dataclass(eq=False)
@@ -174,7 +179,16 @@ def boxes_of(partition: Partition) -> list[Box]:
     leaves = [box for box in boxes if not box.children]
     for number, leaf in enumerate(leaves):
         leaf.region = number
+        leaf.name = partition[number].name
+    for box in boxes[1:]:
+        box.words = _last_condition(box.rule, partition)
     return boxes
+
+
+def _last_condition(rule: Rule, partition: Partition) -> str:
+    """The condition on the feature that was split last, in words."""
+    name, condition = rule.conditions[-1]
+    return condition_words(name, condition, partition.vocabulary.get(name)).text
 
 
 def _boxes_of_rules(partition: Partition) -> list[Box]:
@@ -202,6 +216,8 @@ def _boxes_of_rules(partition: Partition) -> list[Box]:
             fraction=region.fraction,
             disagreement=region.disagreement,
             after=region.disagreement,
+            words=rule_words(region.rule, partition.vocabulary),
+            name=region.name,
         )
         for region in partition
     ]

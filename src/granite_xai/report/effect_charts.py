@@ -152,7 +152,8 @@ def overlay(
         mean = [_joint(panels, node["regions"], i) for i in range(present)]
         shapes.append(line("nodec", *_points(frame, effect["x"], mean), data_node=node["id"]))
     if len(panels) > 1:
-        shapes += _curve_labels(frame, curves, labels)
+        is_joined = effect["kind"] not in ("nominal", "boolean")
+        shapes += _curve_labels(frame, curves, labels, is_joined)
     shapes.append(line("cross", (0, frame.top), (0, frame.bottom)))
     name = f"{effect['what']} along {effect['set']} on all rows and in each region; "
     return svg(
@@ -326,11 +327,14 @@ def _joint(panels: Sequence[Panel], regions: Sequence[int], i: int) -> float | N
 
 
 def _curve_labels(
-    frame: Frame, curves: Sequence[tuple[Panel, list[Point]]], labels: Sequence[str]
+    frame: Frame,
+    curves: Sequence[tuple[Panel, list[Point]]],
+    labels: Sequence[str],
+    is_joined: bool,
 ) -> list[str]:
     """Number and rule of each region beside its curve, on no other label and few curves."""
     drawn = [(panel, points) for panel, points in curves if points]
-    every = [point for _, points in drawn for point in _along(points)]
+    every = [point for _, points in drawn for point in (_along(points) if is_joined else points)]
     by_rule = bool(labels) and len(drawn) - 1 <= MOST_RULES
     taken: list[Box] = []
     shapes = []
@@ -379,7 +383,7 @@ def _free_place(
             if any(box.overlaps(other) for other in taken):
                 continue
             covered = sum(box.holds(point) for point in every)
-            crowd = _nearest((left + width / 2, base), _along(points), every)
+            crowd = _nearest((left + width / 2, base), points, every)
             cost = 10.0 * covered + 0.2 * abs(drop) - 0.05 * min(crowd, 60.0) + 0.01 * base
             if cost < least:
                 least = cost
@@ -400,6 +404,6 @@ def _along(points: Sequence[Point]) -> list[Point]:
 
 def _nearest(place: Point, own: list[Point], every: list[Point]) -> float:
     """Distance to the nearest point of another curve."""
-    mine = set(own)
+    mine = {*own, *_along(own)}
     others = [point for point in every if point not in mine]
     return min((abs(x - place[0]) / 3 + abs(y - place[1]) for x, y in others), default=float("inf"))

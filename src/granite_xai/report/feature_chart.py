@@ -62,6 +62,7 @@ def scatter(
         return frame.x(math.sqrt(max(shows, 0.0))), frame.y(math.sqrt(max(hides, 0.0)))
 
     shapes = [*_axes(frame, most, titles, number), *_quadrants(frame)]
+    named = {feature["set"] for feature in _strongest(features)}
     hollow = []
     solid = []
     for feature in features:
@@ -72,7 +73,8 @@ def scatter(
             dot = tag("circle", f"in {look}", cx=end[0], cy=end[1], r=3.6)
             if node == "all":
                 solid.append(end)
-                shapes.append(group("k", [arrow("arr", start, end), dot], data_node=node))
+                way = arrow("arr", start, end) if feature["set"] in named else ""
+                shapes.append(group("k", [way, dot], data_node=node))
             else:
                 shapes.append(group("k nodec", [dot], data_node=node))
         name = tag("title", "", feature["set"])
@@ -141,17 +143,22 @@ def _names(
     taken.append(text_box(frame.left + 10, frame.top + 16, corner_width))
     taken.append(text_box(frame.left + 10, frame.bottom - 10, corner_width))
     taken.append(text_box(frame.right - corner_width, frame.bottom - 10, corner_width))
-    strengths = [max(feature["shows"], feature["hides"]) for feature in features]
-    strongest = sorted(range(len(features)), key=lambda i: -strengths[i])[:MOST_NAMED]
+    places = {feature["set"]: dot for feature, dot in zip(features, hollow, strict=True)}
     shapes = []
-    for i in strongest:
-        name = shortened(str(visible(features[i]["set"])), MOST_LETTERS, 5)
+    for feature in _strongest(features):
+        name = shortened(str(visible(feature["set"])), MOST_LETTERS, 5)
         width = MONO_LETTER * len(name)
-        place = _beside(frame, hollow[i], width, taken)
+        place = _beside(frame, places[feature["set"]], width, taken)
         if place is not None:
             taken.append(text_box(*place, width))
             shapes.append(tag("text", "h m", name, x=place[0], y=place[1]))
     return shapes
+
+
+def _strongest(features: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Features that have a name and an arrow; many of these would cover each other."""
+    ranked = sorted(features, key=lambda feature: -max(feature["shows"], feature["hides"]))
+    return ranked[:MOST_NAMED]
 
 
 def _beside(frame: Frame, dot: Point, width: float, taken: list[Box]) -> Point | None:

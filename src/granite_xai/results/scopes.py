@@ -49,6 +49,7 @@ class Scope:
     region: int | None
     rows: IntArray
     rule: str
+    label: str = ""  # name of the region or, if it has none, its rule in words
 
 
 def scopes_of(partition: Partition, regions: IntArray) -> tuple[Scope, ...]:
@@ -59,10 +60,12 @@ def scopes_of(partition: Partition, regions: IntArray) -> tuple[Scope, ...]:
 
 def region_scopes(partition: Partition, regions: IntArray) -> list[Scope]:
     """Each region that has rows."""
-    found = (
-        Scope(k, np.flatnonzero(regions == k), str(rule)) for k, rule in enumerate(partition.rules)
-    )
-    return [scope for scope in found if len(scope.rows)]
+    scopes = []
+    for region, label in zip(partition, partition.titles, strict=True):
+        rows = np.flatnonzero(regions == region.index)
+        if len(rows):
+            scopes.append(Scope(region.index, rows, str(region.rule), label))
+    return scopes
 
 
 def search_rows(view: FittedGranite, everyone: Table, weights: FloatArray) -> IntArray | None:
