@@ -110,16 +110,23 @@ def test_each_row_is_left_out_once_and_whole_clusters_are():
         assert not set(own[tree.is_left_out]) & set(own[~tree.is_left_out])
 
 
-def test_a_cell_that_only_a_fold_fills_says_nothing():
-    """M-plot against PDP: rows of the fold in a bin of their own are not judged, and nothing breaks."""
+@pytest.mark.parametrize("height", [0.0, 1.0, 100.0])
+def test_a_cell_that_only_a_fold_fills_says_nothing(height):
+    """M-plot against PDP of x0: whatever the model does in a bin of the fold's own, nothing is judged there."""
     rng = np.random.default_rng(3)
     X = rng.normal(size=(80, 2)).round(1)
-    X[:4, 0] = 50.0  # a bin of four rows
-    problem = problem_of(lambda X: X[:, 0] * X[:, 1], X, "mplot-pdp")
-    asked = problem.shares.comparisons[0]
-    is_left_out = np.zeros(80, dtype=bool)
-    is_left_out[:4] = True
-    is_left_out[40:50] = True
+    X[:8, 0] = 50.0  # a bin of their own
+    is_left_out = np.arange(80) < 8
     tree = FoldTree(np.zeros(80, dtype=np.intp), is_left_out)
-    left = cross_validated_disagreement(asked, problem.evaluations, [tree], signs(np.arange(80), 0))
-    assert np.isfinite(left)
+
+    def left(height):
+        def model(X):
+            X = np.asarray(X, dtype=float)
+            return np.where(X[:, 0] > 40, height, X[:, 0]) * X[:, 1]
+
+        problem = problem_of(model, X, "mplot-pdp", features=["x0"])
+        asked = problem.shares.comparisons[0]
+        drawn = signs(np.arange(80), 0)
+        return cross_validated_disagreement(asked, problem.evaluations, [tree], drawn)
+
+    assert left(height) == pytest.approx(left(-3.0), rel=1e-6)

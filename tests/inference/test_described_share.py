@@ -42,6 +42,26 @@ def test_the_share_is_r_squared_and_its_interval_that_of_the_jackknife():
     assert hidden < found.hidden_high < 1 - found.low  # one side is nearer than the end of two
 
 
+def test_few_clusters_count_as_few():
+    """The error by its definition: sums over clusters of what rows move, with C / (C - 1)."""
+    model, curves, weights = sample(60, 5)
+    clusters = np.repeat(np.arange(6), 10)
+    found = described_share([Predicted(model, curves)], weights, clusters, CONFIDENCE)
+    hidden = 1 - found.value
+    variance = np.average((model - np.average(model, weights=weights)) ** 2, weights=weights)
+    total = 0.0
+    for cluster in range(6):
+        moved = 0.0
+        for n in np.flatnonzero(clusters == cluster):
+            far = (model[n] - np.average(model, weights=weights)) ** 2
+            moved -= weights[n] * ((model[n] - curves[n]) ** 2 - hidden * far) / variance
+        total += (moved / weights.sum()) ** 2
+    error = np.sqrt(total * 6 / 5)
+    assert hidden > 2 * error
+    high = hidden * np.exp(CONFIDENCE.quantile(6) * error / hidden)
+    assert found.low == pytest.approx(1 - high, rel=1e-10)
+
+
 def test_outputs_are_averaged():
     model, curves, weights = sample(100, 1)
     alone = np.arange(100)
