@@ -353,7 +353,14 @@ class Granite(GraniteBase):
         view = fitted_view(self, output)
         table = view.read(one_row(view.result.table, x))
         with told_of_new_levels(table, view.result.table):
-            return explain_one(view.result, table, view.regions(table), view.resources, view.seed)
+            return explain_one(
+                view.result,
+                table,
+                view.regions(table),
+                view.resources,
+                view.seed,
+                target=self.diagnostics_.get("target", ""),
+            )
 
     def report(
         self,

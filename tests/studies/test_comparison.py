@@ -100,7 +100,7 @@ def test_only_what_was_changed_has_changed(found):
     assert (1, "importance", "c") in changed
     assert (1, "risk", None) in changed
     assert {region for region, *_ in changed} == {1}
-    assert "importance of c 0.5" in " ".join(found.sentences()).replace("0.4", "0.5")
+    assert "Region 1 (b > 0): the importance of c is 1.4 in new, 0.4" in " ".join(found.sentences())
 
 
 def test_two_samples_of_one_population_seldom_differ():
@@ -190,10 +190,10 @@ def test_the_page_and_the_display_show_every_case(found, tmp_path):
 
 
 def test_text_leads_with_the_differences(found):
-    assert str(found).splitlines()[1].startswith("Region 1 (b > 0), new: ")
+    assert str(found).splitlines()[1].startswith("Region 1 (b > 0): the ")
     assert repr(found).startswith("<Comparison of old, new: ")
     same = gx.compare({"old": champion, "new": champion}, X, partition=RULES)
-    assert "Nothing differs from old by more than chance." in str(same)
+    assert "Nothing differs from old beyond sampling noise." in str(same)
 
 
 @pytest.mark.parametrize("question", ["ice-pdp", "mplot-pdp", "cfi-pfi"])
@@ -212,7 +212,7 @@ def test_disagreement_is_without_what_chance_adds_as_an_estimate_is(question):
     for k in (0, 1):
         line = value(found, k, "disagreement", "old")
         assert line.value == pytest.approx(known.loc[k, "corrected"], rel=1e-9, abs=1e-12)
-    assert "with what chance adds" not in str(found)
+    assert "with what sampling noise adds" not in str(found)
 
 
 def test_without_a_confidence_level_disagreement_is_as_measured():
@@ -226,7 +226,7 @@ def test_without_a_confidence_level_disagreement_is_as_measured():
     own = gx.Granite(steep, max_depth=0, confidence_level=None).fit(X[rows])
     assert plain == pytest.approx(own.disagreement_)
     assert 0 < corrected < plain
-    assert "with what chance adds" in str(both[1])
+    assert "with what sampling noise adds" in str(both[1])
 
 
 def test_rows_of_one_cluster_are_one_observation():

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from granite_xai.base.coalitions import union
 from granite_xai.base.errors import InputError, ModelError
+from granite_xai.base.formats import OutputUnit, share
+from granite_xai.base.notebook import Bar
 from granite_xai.base.printable import Printable, TextSummary
 from granite_xai.base.text import column_text, listing, plain, shortened
 from granite_xai.base.typing import AleDifference, Coalition, FloatArray, IntArray, Term, Terms
-from granite_xai.base.wording import MISSING, count, number, percent, signed
+from granite_xai.base.wording import MISSING, count, number
 from granite_xai.compute import Resources, require_evaluations
 from granite_xai.disagreement.disagreement import both_sides
 from granite_xai.engine.signed_weights import signs
@@ -35,8 +37,15 @@ from granite_xai.explanation.resolved import (
 from granite_xai.explanation.result import Explanation, Part
 from granite_xai.fitting.new_rows import NewRows, explain_rows, rows_by_region
 from granite_xai.fitting.pipeline import FitResult
-from granite_xai.regions.rule import satisfied
+from granite_xai.regions.rule import Rule, satisfied
+from granite_xai.regions.words import rule_words
+from granite_xai.results.output_words import output_words
 from granite_xai.results.profile import level_text
+from granite_xai.results.row_words import (
+    interactions_sentence,
+    prediction_sentence,
+    reasons_sentence,
+)
 from granite_xai.surrogate.curves import Curve
 from granite_xai.tables import Column, Outline, Table, frame, require_rows, row_like
 from granite_xai.tables.columns import sorted_labels
@@ -45,6 +54,7 @@ from granite_xai.trees.routes import Route
 HANDFUL, BLOCK = 5, 2**20
 """Rows of a region that can be a reference for each other, at least; recombined rows sent to the model at once."""
 MOST_REFERENCES = 1000  # fitting rows of a region that other rows are compared with
+ROUNDING = 1e-12  # share of the largest contribution that is rounding
 NEAR, COMPARED, SHOWN = 0.1, 400, 12
 """Share of pairs of a region's rows that are near, by definition; rows whose distances are measured; sets in a text."""
 
@@ -240,6 +250,7 @@ class RuleChange(NamedTuple):
     region: int
     condition: str
     distance: float
+    words: str = ""  # the condition as a person says it
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -284,6 +295,9 @@ class RowExplanation(Printable):
     curves: tuple[Curve | None, ...]
     table: Table
     references: Table
+    title: str = ""
+    output: str = "the prediction"
+    unit: OutputUnit = field(default_factory=OutputUnit)
 
     @property
     def rest(self) -> float:
@@ -320,42 +334,45 @@ class RowExplanation(Printable):
         )
 
     def sentences(self) -> list[str]:
-        """What a reader needs in words: region, sum, the nearest change, and how usual the row is."""
-        told = [
-            f"Row {plain(self.row)} is in region {self.region} ({self.rule}; {count(self.n_samples, 'fitting row')}).",
-            f"The model says {number(self.prediction)}; the mean of the region is {number(self.mean)}.",
+        """What a reader needs in words: prediction, reasons, the nearest change, how usual it is."""
+        difference = self.prediction - self.mean
+        found = [
+            prediction_sentence(
+                self.row, self.output, self.prediction, self.mean, self.title, self.unit
+            ),
+            reasons_sentence(self.sets, self.values, self.contributions, difference, self.unit),
+            interactions_sentence(self.rest, self.contributions, self.unit),
         ]
-        told += [
-            f"With {change.condition} it would be in region {change.region}."
-            for change in self.changes[:1]
-        ]
-        if self.typical == self.typical:
-            usual = "It is a usual row there" if self.typical > NEAR / 2 else "It is unusual there"
-            near = f"{count(self.near, 'fitting row')} of the region are near it"
-            told.append(
-                f"{usual}: {near}, and {percent(self.typical, 0)} of the region's rows have no more near them."
-            )
-        return told
+        if self.changes:
+            nearest = self.changes[0]
+            condition = nearest.words or nearest.condition
+            found.append(f"With {condition} it would be in region {nearest.region}.")
+        if self.typical <= NEAR / 2:
+            found.append("Few rows there are like it.")
+        return [sentence for sentence in found if sentence]
 
     def _summary(self) -> TextSummary:
-        """Sentences; the strongest sets, what the others add, and what all do only together."""
-        others, sizes = self.order[SHOWN:], self.contributions
-        cells = [
-            (
-                shortened(self.sets[i], 40),
-                self.values[i],
-                percent(self.percentiles[i], 0),
-                signed(sizes[i]),
+        """Sentences; the strongest sets, what the others add, and what interactions add."""
+        largest = float(np.abs(self.contributions).max(initial=0.0))
+        lines: list[tuple[object, ...]] = []
+        for i in self.order[:SHOWN]:
+            name = shortened(self.sets[i], 40)
+            size = float(self.contributions[i])
+            lines.append(
+                (name, self.values[i], share(self.percentiles[i]), self._bar(size, largest))
             )
-            for i in self.order[:SHOWN]
-        ]
+        others = self.order[SHOWN:]
         if len(others):
-            cells.append((count(len(others), "other"), "", "", signed(sizes[others].sum())))
-        headings = ("", "value", "percentile", f"contribution ({self.explanation})")
-        last_line = ("only together", "", "", signed(self.rest))
-        return TextSummary(
-            sentences=self.sentences(), table=[headings, *cells, last_line], left=(0, 1)
-        )
+            size = float(self.contributions[others].sum())
+            lines.append((count(len(others), "other"), "", "", self._bar(size, largest)))
+        lines.append(("interactions", "", "", self._bar(self.rest, largest)))
+        unit = f", {self.unit.noun}" if self.unit.noun else ""
+        headings = ("", "value", "percentile", f"contribution ({self.explanation}{unit})")
+        return TextSummary(sentences=self.sentences(), table=[headings, *lines], left=(0, 1))
+
+    def _bar(self, size: float, largest: float) -> Bar:
+        text = self.unit.signed_effect(size, bare=True)
+        return Bar(text, abs(size) / largest if largest > 0 else 0.0)
 
     def __repr__(self) -> str:
         numbers = f"prediction {number(self.prediction)}, mean of the region {number(self.mean)}"
@@ -391,9 +408,27 @@ def told_of_new_levels(table: Table, fitted: Table) -> Iterator[None]:
 
 
 def explain_one(
-    fitted: FitResult, table: Table, regions: IntArray, resources: Resources, seed: int
+    fitted: FitResult,
+    table: Table,
+    regions: IntArray,
+    resources: Resources,
+    seed: int,
+    target: str = "",
 ) -> RowExplanation:
-    """The story of the one row of a table; without the fitting rows, what the curves of the fit know of it."""
+    """Explain the one row of a table; without the fitting rows, by what the curves of the fit know of it.
+
+    Parameters
+    ----------
+    fitted : FitResult
+    table : Table
+        Of one row.
+    regions : array of shape (1,)
+        Its region.
+    resources : Resources
+    seed : int
+    target : str
+        Name of the target, where it is known.
+    """
     if table.n_rows != 1:
         hint = "Pass X.iloc[[i]], X[[i]] or a mapping; explain(X) has the effects of many rows in one table."
         raise InputError(
@@ -402,39 +437,66 @@ def explain_one(
             argument="x",
             hint=hint,
         )
-    k, has_rows = int(regions[0]), not isinstance(fitted.table.container, Outline)
-    region, surrogate = fitted.partition[k], fitted.additive.value.surrogate.regions[k]
-    here = AgainstFit(NewRows(fitted, Route(fitted.predictor, table), None, resources), k)
-    inside = fitted.table.take(rows_of_region(fitted, k)) if has_rows else fitted.table
+    region = fitted.partition[int(regions[0])]
+    surrogate = fitted.additive.value.surrogate.regions[region.index]
+    has_rows = not isinstance(fitted.table.container, Outline)
+    inside = fitted.table
+    if has_rows:
+        inside = fitted.table.take(rows_of_region(fitted, region.index))
     name, effect = _contributing(fitted, table, resources, seed, has_rows)
     players = [union(members) for members in effect.layout.sets]
-    curves = tuple(map({frozenset({c.column.position}): c for c in surrogate.curves}.get, players))
+    curve_of = {frozenset({curve.column.position}): curve for curve in surrogate.curves}
+    curves = tuple(curve_of.get(player) for player in players)
     if has_rows:
-        part = here.part(name, np.zeros(1, dtype=np.intp), effect)
-        found, errors, mean = part.values[0], part.errors[0], float(part.base[0])
+        rows = NewRows(fitted, Route(fitted.predictor, table), None, resources)
+        part = AgainstFit(rows, region.index).part(name, np.zeros(1, dtype=np.intp), effect)
+        contributions = part.values[0]
+        errors = part.errors[0]
+        mean = float(part.base[0])
     else:
-        at = [
-            0.0 if c is None else float(c.at(table.columns[c.column.position])[0]) for c in curves
-        ]
-        found, errors, mean = np.array(at), np.zeros(len(at)), surrogate.mean
-    texts, *standing = zip(
-        *(_standing(table, inside, each, has_rows) for each in players), strict=True
-    )
+        contributions = np.array([_value_of_curve(curve, table) for curve in curves])
+        errors = np.zeros(len(curves))
+        mean = surrogate.mean
+    largest = np.abs([mean, *contributions]).max()
+    contributions = np.where(np.abs(contributions) > ROUNDING * largest, contributions, 0.0)
+    standings = [_standing(table, inside, player, has_rows) for player in players]
     near, typical = _neighbours(table, inside, seed) if has_rows else (0, np.nan)
-    changes = tuple(
-        sorted(_changes(fitted, table, k), key=lambda change: (change.distance, change.region))
+    changes = sorted(
+        _changes(fitted, table, region.index),
+        key=lambda change: (change.distance, change.region),
     )
-    found = np.where(np.abs(found) > 1e-12 * np.abs([mean, *found]).max(), found, 0.0)
-    place = (table.row_labels([0])[0], k, str(region.rule), region.n_samples)
-    figures = (
-        float(fitted.predictor.on_rows(table)[0]),
-        mean,
-        name,
-        tuple(map(":".join, effect.layout.labels)),
+    output = output_words(fitted.predictor, target)
+    return RowExplanation(
+        row=table.row_labels([0])[0],
+        region=region.index,
+        rule=str(region.rule),
+        n_samples=region.n_samples,
+        prediction=float(fitted.predictor.on_rows(table)[0]),
+        mean=mean,
+        explanation=name,
+        sets=tuple(":".join(names) for names in effect.layout.labels),
+        values=tuple(text for text, _, _ in standings),
+        percentiles=np.array([percentile for _, percentile, _ in standings]),
+        shares=np.array([equal for _, _, equal in standings]),
+        contributions=contributions,
+        errors=errors,
+        changes=tuple(changes),
+        near=near,
+        typical=typical,
+        curves=curves,
+        table=table,
+        references=inside,
+        title=fitted.partition.titles[region.index] if len(fitted.partition) > 1 else "",
+        output=output.name,
+        unit=output.unit,
     )
-    stands = (texts, *map(np.array, standing), found, errors, changes, near, typical)
-    cells: Any = (*place, *figures, *stands, curves, table, inside)
-    return RowExplanation(*cells)
+
+
+def _value_of_curve(curve: Curve | None, table: Table) -> float:
+    """What a curve says of the one row of a table; nothing where a player has no curve."""
+    if curve is None:
+        return 0.0
+    return float(curve.at(table.columns[curve.column.position])[0])
 
 
 def _contributing(
@@ -519,6 +581,8 @@ def _changes(fitted: FitResult, table: Table, own: int) -> Iterator[RuleChange]:
                 distance += 1.0 + float(
                     np.nan_to_num(apart, nan=1.0)[satisfied(condition, everyone)].min(initial=1.0)
                 )
-                lacking.append(condition.text(name))
+                lacking.append((name, condition))
         if region.index != own and lacking:
-            yield RuleChange(region.index, " and ".join(lacking), distance)
+            text = " and ".join(condition.text(name) for name, condition in lacking)
+            words = rule_words(Rule(tuple(lacking)), fitted.partition.vocabulary)
+            yield RuleChange(region.index, text, distance, words)

@@ -14,10 +14,11 @@ from numpy.typing import NDArray
 from granite_xai.base.coalitions import union
 from granite_xai.base.errors import InputError
 from granite_xai.base.files import write_text
+from granite_xai.base.formats import amount, share, signed
 from granite_xai.base.printable import Printable, TextSummary
 from granite_xai.base.text import plain, shortened
 from granite_xai.base.typing import FloatArray
-from granite_xai.base.wording import count, number, percent
+from granite_xai.base.wording import count
 from granite_xai.compute import one_blas_thread
 from granite_xai.engine.signed_weights import signed_lines, signs, slopes
 from granite_xai.engine.splits import Splits
@@ -38,6 +39,12 @@ MEASURES = (
     "risk",
     "disagreement",
 )  # of a region; importances follow, one a set
+_MEASURE_WORDS = {
+    "fraction": "the share of the rows",
+    "mean prediction": "the mean prediction",
+    "risk": "the model's error",
+    "disagreement": "the squared heterogeneity",
+}
 LEVEL, MAX_SAMPLES = 0.95, 1000
 Z = NormalDist().inv_cdf(0.5 + LEVEL / 2)
 
@@ -181,57 +188,73 @@ class Comparison(Printable):
         )
 
     def sentences(self, most: int = 8) -> list[str]:
-        """What changed by more than chance, or that nothing did."""
+        """What differs from the first case, the clearest first.
+
+        Parameters
+        ----------
+        most : int
+            Differences that are told.
+        """
         rows = " and ".join(
-            f"{count(case.values.table.n_rows, 'row')} ({case.name})" for case in self.cases
+            f"{sum(len(scope.rows) for scope in case.scopes):,} rows ({plain(case.name)})"
+            for case in self.cases
         )
-        level, regions = percent(LEVEL, 0), count(len(self.partition), "region")
-        told = [f"{regions} on {rows}. Intervals: {level}, the regions being given."]
+        regions = count(len(self.partition), "region")
+        found = [f"{regions} on {rows}, with {share(LEVEL)} intervals; the regions are given."]
         if self.cases[0].values.fitted.confidence is None:
-            told[0] += " Disagreement is as measured on these rows, with what chance adds."
-        for f in self.changed[:most]:
-            what = f"importance of {f.set}" if f.set else f.measure
-            figures, ends = (
-                map(number, (f.value - f.difference, f.value)),
-                (f.difference_low, f.difference_high),
+            found[0] += (
+                " Heterogeneity is as measured on these rows, with what sampling noise adds."
             )
-            gap = f"difference {number(f.difference)}, {' to '.join(map(number, ends))}"
-            told.append(
-                f"Region {f.region} ({shortened(f.rule)}), {f.case}: {what} {' → '.join(figures)} ({gap})."
-            )
-        more = len(self.changed) - most
-        told += [f"And {more} more differences beyond chance."] if more > 0 else []
-        return (
-            told
-            if self.changed
-            else [*told, f"Nothing differs from {self.names[0]} by more than chance."]
-        )
+        changed = self.changed
+        found += [self._difference(finding) for finding in changed[:most]]
+        if not changed:
+            found.append(f"Nothing differs from {plain(self.names[0])} beyond sampling noise.")
+        elif len(changed) > most:
+            further = count(len(changed) - most, "further difference")
+            found.append(f"{further} in frame(); the rest is within sampling noise.")
+        else:
+            found.append("The rest is within sampling noise.")
+        return found
+
+    def _difference(self, finding: Finding) -> str:
+        """One difference from the first case in a sentence."""
+        title = shortened(plain(self.partition.titles[finding.region]))
+        measure = _MEASURE_WORDS.get(finding.measure, finding.measure)
+        if finding.set is not None:
+            measure = f"the importance of {shortened(plain(finding.set))}"
+        write = share if finding.measure == "fraction" else amount
+        here = f"{write(finding.value)} in {plain(finding.case)}"
+        there = f"{write(finding.value - finding.difference)} in {plain(self.names[0])}"
+        if finding.measure == "fraction":
+            change = ""
+        else:
+            ends = f"{signed(finding.difference_low)} to {signed(finding.difference_high)}"
+            change = f" ({signed(finding.difference)}, {share(LEVEL)} interval {ends})"
+        return f"Region {finding.region} ({title}): {measure} is {here}, {there}{change}."
 
     def lines(self) -> list[tuple[str, ...]]:
-        """The figures of every region and case as a table; a star marks what differs by more than chance."""
+        """The figures of every region and case as a table; a star marks what differs beyond noise."""
         cells: dict[tuple[int, str], list[str]] = {}
-        for f in (f for f in self.findings if f.set is None):
-            told = (
-                percent(f.value)
-                if f.measure == "fraction"
-                else f"{number(f.value)} ± {number(f.high - f.value)}"
-            )
-            text = f"{told}{'*' * f.changed}" if f.value == f.value else "–"
-            cells.setdefault((f.region, f.case), [str(f.n_samples)]).append(text)
-        rules = [shortened(str(rule)) for rule in self.partition.rules]
+        for finding in self.findings:
+            if finding.set is None:
+                line = cells.setdefault((finding.region, finding.case), [str(finding.n_samples)])
+                line.append(_cell(finding))
+        titles = [shortened(title) for title in self.partition.titles]
         body = [
-            (str(k), case, *texts, rules[k])
-            for (k, case), texts in sorted(cells.items(), key=lambda e: e[0][0])
+            (str(region), case, *texts, titles[region])
+            for (region, case), texts in sorted(cells.items(), key=lambda item: item[0][0])
         ]
-        last = f"rule (* differs from {self.names[0]} by more than chance)"
-        return [("region", "case", "rows", *MEASURES, last), *body]
+        headings = ["share" if measure == "fraction" else measure for measure in MEASURES]
+        headings = ["heterogeneity²" if each == "disagreement" else each for each in headings]
+        last = f"region (* differs from {self.names[0]} beyond sampling noise)"
+        return [("", "case", "rows", *headings, last), *body]
 
     def _summary(self) -> TextSummary:
         return TextSummary(sentences=self.sentences(), table=self.lines(), left=(1, 7))
 
     def __repr__(self) -> str:
         found = count(len(self.changed), "difference")
-        return f"<Comparison of {', '.join(map(plain, self.names))}: {found} beyond chance>"
+        return f"<Comparison of {', '.join(map(plain, self.names))}: {found} beyond sampling noise>"
 
     def html(self, path: Any = None) -> str:
         """One self-contained page; also written to ``path``."""
@@ -239,6 +262,16 @@ class Comparison(Printable):
         if path is not None:
             write_text(path, page)
         return page
+
+
+def _cell(finding: Finding) -> str:
+    """A figure of a region with its interval."""
+    if finding.value != finding.value:
+        return "–"
+    star = "*" if finding.changed else ""
+    if finding.measure == "fraction":
+        return share(finding.value) + star
+    return f"{amount(finding.value)} ± {amount(finding.high - finding.value)}{star}"
 
 
 def compare(
@@ -280,7 +313,7 @@ def compare(
     >>> toy = gx.datasets.make_toy(n=200)
     >>> g = gx.Granite(toy.model).fit(toy.X)
     >>> gx.compare(g, {"then": toy.X, "now": toy.X + 0.0})
-    <Comparison of then, now: 0 differences beyond chance>
+    <Comparison of then, now: 0 differences beyond sampling noise>
     """
     asked = _cases(models, X, y, clusters)
     known = asked[0][1] if partition is None and isinstance(asked[0][1], Granite) else partition

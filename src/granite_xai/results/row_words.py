@@ -1,0 +1,115 @@
+"""One row in words: what is predicted, why it differs from its region, how it would leave it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from granite_xai.base.formats import OutputUnit
+from granite_xai.base.text import plain, shortened
+from granite_xai.base.typing import FloatArray
+
+MOST_NAMED = 3  # features that push a prediction in one direction and are named
+SLIGHT = 0.1  # share of the largest contribution below which one is not mentioned
+WIDTH = 40  # characters of a feature's name
+
+
+def prediction_sentence(
+    row: object, output: str, prediction: float, mean: float, title: str, unit: OutputUnit
+) -> str:
+    """What is predicted for a row, beside the mean of its region.
+
+    Parameters
+    ----------
+    row : object
+        Its label.
+    output : str
+        What the output is called.
+    prediction, mean : float
+        Of the row, and of its region.
+    title : str
+        Of the region; empty where all rows are one.
+    unit : OutputUnit
+
+    Examples
+    --------
+    >>> prediction_sentence(17, "predicted cnt", 78.0, 246.0, "hr 7–23, workingday = 0", OutputUnit())
+    'Row 17: predicted cnt 78; its region (hr 7–23, workingday = 0) averages 246.'
+    """
+    average = f"its region ({title}) averages" if title else "the average is"
+    name = output.removeprefix("the ")
+    return f"Row {plain(row)}: {name} {unit.level(prediction)}; {average} {unit.level(mean)}."
+
+
+def reasons_sentence(
+    features: Sequence[str],
+    values: Sequence[str],
+    contributions: FloatArray,
+    difference: float,
+    unit: OutputUnit,
+) -> str:
+    """Which features make a prediction lower or higher than the mean of its region.
+
+    Parameters
+    ----------
+    features, values : sequences of str
+        The features (or groups), and what the row has there.
+    contributions : array of shape (n_features,)
+    difference : float
+        Prediction minus mean; its direction comes first.
+    unit : OutputUnit
+
+    Returns
+    -------
+    str
+        Empty where no feature contributes.
+
+    Examples
+    --------
+    >>> reasons_sentence(["yr", "hr"], ["0", "17"], np.array([-56.0, 51.0]), -168.0, OutputUnit())
+    'Lower because of yr = 0 (−56); higher because of hr = 17 (+51).'
+    """
+    largest = float(np.abs(contributions).max(initial=0.0))
+    if largest == 0.0:
+        return ""
+    order = np.argsort(-np.abs(contributions), kind="stable")
+    parts = {}
+    for direction, sign in (("lower", -1), ("higher", 1)):
+        named = [
+            f"{shortened(plain(features[i]), WIDTH)} = {plain(values[i])} "
+            f"({unit.signed_effect(float(contributions[i]), bare=True)})"
+            for i in order
+            if sign * contributions[i] >= SLIGHT * largest
+        ]
+        if named:
+            parts[direction] = f"{direction} because of {', '.join(named[:MOST_NAMED])}"
+    main = "lower" if difference < 0 else "higher"
+    ordered = sorted(parts, key=lambda direction: direction != main)
+    text = "; ".join(parts[direction] for direction in ordered)
+    points = " (in points)" if unit.probability else ""
+    return f"{text[:1].upper()}{text[1:]}{points}."
+
+
+def interactions_sentence(rest: float, contributions: FloatArray, unit: OutputUnit) -> str:
+    """What interactions add; empty where that is little.
+
+    Parameters
+    ----------
+    rest : float
+        What the contributions of single features leave.
+    contributions : array of shape (n_features,)
+    unit : OutputUnit
+
+    Examples
+    --------
+    >>> interactions_sentence(-86.0, np.array([-56.0, 51.0]), OutputUnit())
+    'Interactions add −86, more than any feature: do not read the parts alone.'
+    """
+    largest = float(np.abs(contributions).max(initial=0.0))
+    if abs(rest) < SLIGHT * largest or rest == 0.0:
+        return ""
+    added = f"Interactions add {unit.signed_effect(rest)}"
+    if abs(rest) > largest:
+        return f"{added}, more than any feature: do not read the parts alone."
+    return f"{added}."
