@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -60,17 +58,16 @@ def test_a_rule_and_a_region_read_as_sentences(g):
     assert partition._repr_html_().count('class="swatch"') == 2
 
 
-def test_an_evaluation_leads_with_what_is_left(g):
+def test_an_evaluation_leads_with_what_regions_remove(g):
     found = g[0].evaluate(g[1])
-    assert re.match(r"<Evaluation of 200 rows in 2 regions: .* left>", repr(found))
+    assert repr(found) == "<Evaluation of 200 rows in 2 regions: 100% of the heterogeneity removed>"
+    assert "regions remove" in str(found).splitlines()[0]
     assert str(found).splitlines()[2].split() == [
         "region",
         "rows",
-        "without",
-        "regions",
-        "with",
-        "them",
-        "rule",
+        "share",
+        "heterogeneity",
+        "removed",
     ]
 
 

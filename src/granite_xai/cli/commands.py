@@ -289,15 +289,7 @@ def evaluate(options: argparse.Namespace) -> None:
     if options.json:
         say_json(_evaluation_facts(evaluation))
         return
-    if evaluation.estimate is not None:
-        say(str(evaluation.estimate))
-    say(
-        f"Disagreement on {sum(evaluation.counts):,} rows: "
-        f"{evaluation.global_disagreement:.4g} without regions, "
-        f"{evaluation.disagreement:.4g} with them; {evaluation.remaining:.1%} is left.\n"
-    )
-    table = evaluation.frame()
-    say(escaped(table.to_string(index=False, float_format="{:.4g}".format, na_rep="–")))
+    say(str(evaluation))
 
 
 def _evaluation_facts(evaluation: Any) -> dict[str, Any]:

@@ -15,11 +15,13 @@ from sklearn.utils.validation import check_is_fitted
 from granite_xai.base.deferred import Deferred
 from granite_xai.base.diagnostics import warn
 from granite_xai.base.errors import DataWarning, InputError
+from granite_xai.base.formats import share
+from granite_xai.base.notebook import Bar, RegionLabel
 from granite_xai.base.printable import Printable, TextSummary
 from granite_xai.base.text import listing, shortened
 from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.base.validation import unknown, whole_number
-from granite_xai.base.wording import count, number, percent
+from granite_xai.base.wording import count
 from granite_xai.compute import Resources, one_blas_thread
 from granite_xai.disagreement.disagreement import ResolvedQuestion, both_sides
 from granite_xai.disagreement.objective import ScaledObjective
@@ -90,24 +92,27 @@ class Evaluation(Printable):
         return self.disagreement / self.global_disagreement
 
     def _summary(self) -> TextSummary:
-        """What is left, and a line a region."""
-        lines = zip(
-            range(len(self.rules)),
-            self.counts,
-            self.by_region.tolist(),
-            self.regional.tolist(),
-            strict=True,
-        )
-        rows = [
-            (*map(number, line), shortened(rule))
-            for line, rule in zip(lines, self.rules, strict=True)
-        ]
-        headings = ("region", "rows", "without regions", "with them", "rule")
-        return TextSummary(sentences=[repr(self)[1:-1]], table=[headings, *rows], left=(4,))
+        """What the regions remove, and a line a region."""
+        sentences = [repr(self)[1:-1]]
+        if self.estimate is not None:
+            sentences = [str(self.estimate)]
+        total = sum(self.counts)
+        lines: list[tuple[object, ...]] = []
+        for region, (rule, rows, left) in enumerate(
+            zip(self.rules, self.counts, self._shares().tolist(), strict=True)
+        ):
+            part = rows / total if total else 0.0
+            removed = max(1.0 - left, 0.0)
+            label = RegionLabel(region, shortened(rule))
+            lines.append((label, f"{rows:,}", Bar(share(part), part), Bar(share(removed), removed)))
+        headings = ("region", "rows", "share", "heterogeneity removed")
+        return TextSummary(sentences=sentences, table=[headings, *lines], left=(0,))
 
     def __repr__(self) -> str:
-        left = f"{number(self.global_disagreement)} → {number(self.disagreement)}, {percent(self.remaining)} left"
-        return f"<Evaluation of {count(sum(self.counts), 'row')} in {count(len(self.rules), 'region')}: {left}>"
+        rows = count(sum(self.counts), "row")
+        regions = count(len(self.rules), "region")
+        removed = share(max(1.0 - self.remaining, 0.0))
+        return f"<Evaluation of {rows} in {regions}: {removed} of the heterogeneity removed>"
 
     def _shares(self) -> FloatArray:
         """What is left in each region of its part of the disagreement on all rows."""

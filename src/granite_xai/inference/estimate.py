@@ -15,7 +15,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from granite_xai.base.deferred import Deferred
-from granite_xai.base.printable import Printable
+from granite_xai.base.formats import share, share_interval
+from granite_xai.base.notebook import Bar
+from granite_xai.base.printable import Printable, TextSummary
 from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.base.wording import ALL_ROWS, count, percent
 from granite_xai.disagreement.disagreement import ResolvedQuestion
@@ -36,7 +38,6 @@ _OF_CURVES = (
     "global_fidelity_high",
     "hidden_high",
 )
-MATERIAL = 0.9  # share of the model from which one curve a column is said to tell most of it
 
 
 class Sample(NamedTuple):
@@ -125,7 +126,7 @@ class Estimate(Printable):
     >>> g = Granite(lambda X: X[:, 0] * np.sign(X[:, 1]) + 0.5 * X[:, 0] * X[:, 1], max_depth=1).fit(X)
     >>> g.estimate_.rows, g.estimate_.n_rows
     ('held-out', 233)
-    >>> 0 < g.estimate_.low < g.estimate_.remaining < g.estimate_.high < 1
+    >>> bool(0 < g.estimate_.low < g.estimate_.remaining < g.estimate_.high < 1)
     True
     """
 
@@ -176,20 +177,6 @@ class Estimate(Printable):
         level = f"{100 * self.confidence_level:g} %"
         ends = f"{percent(self.low).removesuffix(' %')}–{percent(self.high)}"
         return f"{level} interval {ends}, {where}"
-
-    @property
-    def headline(self) -> str:
-        """The estimate in a sentence; before it, where one curve a column tells most of the model, that it does."""
-        if not (
-            self.fidelities.is_computed and self.global_fidelity >= MATERIAL and self.regions > 1
-        ):
-            return str(self)
-        described = f"{100 * self.global_fidelity:.0f} %"
-        hidden = f"{100 * (1.0 - self.global_fidelity):.0f} %"
-        return (
-            f"One curve per column explains {described} of the model; "
-            f"the regions are about the other {hidden}.\n{self}"
-        )
 
     @property
     def fidelity(self) -> float:
@@ -246,13 +233,62 @@ class Estimate(Printable):
 
     def __str__(self) -> str:
         if self.below_noise_floor:
-            return "There is no disagreement to explain."
-        if np.isnan(self.remaining):
-            return f"These rows show no disagreement beyond chance ({self.interval})."
+            return "There is no heterogeneity to explain."
+        if math.isnan(self.remaining):
+            return f"No heterogeneity stands out from sampling noise ({self._rows_in_words()})."
         if self.regions == 1:
             return "One region: the rows are not divided."
-        left = f"{self.regions} regions keep {percent(self.remaining)} of the disagreement"
-        return f"{left} ({self.interval})."
+        removed = share(max(1.0 - self.remaining, 0.0))
+        basis = self._rows_in_words()
+        if not math.isnan(self.low):
+            level = f"{100 * self.confidence_level:g}%"
+            basis = f"{level} interval {self._removed_interval()}, {basis}"
+        return f"{self.regions} regions remove {removed} of the heterogeneity ({basis})."
+
+    def _removed_interval(self) -> str:
+        return share_interval(max(1.0 - self.high, 0.0), 1.0 - self.low)
+
+    def _rows_in_words(self) -> str:
+        """The rows that this is measured on; where they give no interval, how to get one."""
+        if self.rows == "fitting":
+            return "search rows; g.evaluate(X, y) on other rows gives an interval"
+        if self.rows == "cross-validated":
+            return "cross-validated; g.evaluate(X, y) on other rows gives an interval"
+        kind = "held-out rows" if self.rows == "held-out" else "rows"
+        words = f"{self.n_rows:,} {kind}"
+        if 0 < self.n_clusters < FEWEST_CLUSTERS:
+            noun = "row" if self.n_clusters == self.n_rows else "cluster"
+            few = count(self.n_clusters, noun)
+            return f"{words}; an interval needs {FEWEST_CLUSTERS} or more, and there are {few}"
+        return words
+
+    def _summary(self) -> TextSummary:
+        """The sentence, and every share with its interval."""
+        rows: list[tuple[object, ...]] = [("", "share", "interval")]
+        if self.fidelities.is_computed:
+            overall = _bar_line(
+                "one curve per feature describes",
+                self.global_fidelity,
+                self.global_fidelity_low,
+                self.global_fidelity_high,
+            )
+            rows.append(overall)
+            if self.regions > 1:
+                in_regions = f"one curve per feature in each of {self.regions} regions"
+                rows.append(
+                    _bar_line(in_regions, self.fidelity, self.fidelity_low, self.fidelity_high)
+                )
+        if self.regions > 1 and not math.isnan(self.remaining):
+            removed = 1.0 - self.remaining
+            label = "heterogeneity that regions remove"
+            rows.append(_bar_line(label, removed, 1.0 - self.high, 1.0 - self.low))
+        return TextSummary(sentences=[str(self)], table=rows, left=(0,))
+
+
+def _bar_line(label: str, value: float, low: float, high: float) -> tuple[object, ...]:
+    value = max(value, 0.0)
+    interval = "" if math.isnan(low) else share_interval(max(low, 0.0), high)
+    return label, Bar(share(value), value), interval
 
 
 def perturbed(question: ResolvedQuestion, evaluations: Evaluations, drawn: FloatArray) -> Perturbed:

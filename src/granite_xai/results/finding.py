@@ -181,8 +181,8 @@ def described_share(fitted: FitResult) -> Described | None:
         return Described(
             overall=estimate.global_fidelity,
             in_regions=estimate.fidelity,
-            low=getattr(estimate, "fidelity_low", math.nan),
-            high=getattr(estimate, "fidelity_high", math.nan),
+            low=estimate.fidelity_low,
+            high=estimate.fidelity_high,
             confidence_level=estimate.confidence_level,
             rows=estimate.rows,
             n_rows=estimate.n_rows,
@@ -345,7 +345,8 @@ def _described_sentence(fitted: FitResult, case: Case, described: Described) -> 
     influence = fitted.comparisons[0].question.first.influence
     if described.in_regions < LITTLE and not isinstance(influence, Interactions):
         sentence += " For the rest look at pairs: influence='interaction'."
-    if described.rows == "fitting" and math.isnan(described.low) and fitted.estimate is not None:
+    is_own = described.rows in ("fitting", "cross-validated")
+    if is_own and math.isnan(described.low) and fitted.estimate is not None:
         sentence += " g.evaluate(X, y) on other rows gives an interval."
     return sentence
 
@@ -377,7 +378,7 @@ def _hidden(fitted: FitResult) -> str:
     estimate = fitted.estimate
     if estimate is None or not estimate.fidelities.is_computed:
         return ""
-    high = getattr(estimate, "hidden_high", math.nan)
+    high = estimate.hidden_high
     if math.isnan(high):
         return ""
     rows = _rows_looked_at(fitted) * MORE_ROWS
