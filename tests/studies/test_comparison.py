@@ -133,7 +133,7 @@ def test_a_region_without_rows_has_no_figures():
     assert two.frame()["value"].isna().any()
     assert "–" in str(two)
     assert gx.ComparisonDisplay.from_comparison(two).frame()["case"].nunique() == 2
-    assert "data:image/svg+xml;base64," in two.html()
+    assert "<svg" in two.html()
 
 
 def test_regions_are_searched_on_rows_that_are_not_measured():
