@@ -80,7 +80,7 @@ def test_the_report_tells_them(case):
     g, X, model = case
     told = g.report(X, model(X) + X["group"])
     assert "Besides its rule: age" in told.story["regions"][1]["profile"][0]
-    assert "What is special there" in str(told)
+    assert "What is special in each region" in str(told)
     assert "Besides its rule: age" in told.html()
 
 

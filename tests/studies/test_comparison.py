@@ -177,7 +177,7 @@ def test_what_cannot_be_compared_is_refused():
 def test_the_page_and_the_display_show_every_case(found, tmp_path):
     page = found.html(tmp_path / "page.html")
     assert (tmp_path / "page.html").read_text(encoding="utf-8") == page
-    assert page.count("data:image/svg+xml;base64,") == 1
+    assert "<svg" in page
     hostile = gx.compare({"<script>": champion, "b": challenger}, X, partition=RULES)
     assert "<script>" not in hostile.html().replace("<script>\n", "").split("</main>")[0]
     assert "<script>" not in hostile._repr_html_()

@@ -182,14 +182,28 @@ def _grouped(parts: Sequence[PartShape]) -> list[list[PartShape]]:
 
 
 def _do_differ(one: PartShape, other: PartShape) -> bool:
-    """Whether two curves do different things at the values that occur in both."""
-    shared = set(one.curve.labels) & set(other.curve.labels)
+    """Whether two curves do different things where both have values."""
+    here, there = _on_common_values(one.curve, other.curve)
     has_two_values = len(one.curve.labels) == 2 and len(other.curve.labels) == 2
-    if len(shared) < FEWEST_SHARED and not (has_two_values and len(shared) == 2):
+    fewest = 2 if has_two_values else FEWEST_SHARED
+    if len(here.labels) < fewest:
         return False
-    here = one.curve.at(np.array([label in shared for label in one.curve.labels]))
-    there = other.curve.at(np.array([label in shared for label in other.curve.labels]))
-    return shapes_differ(one.shape, here, other.shape, there)
+    largest = max(one.curve.range, other.curve.range)
+    return shapes_differ(shape_of(here, largest), here, shape_of(there, largest), there)
+
+
+def _on_common_values(one: FeatureCurve, other: FeatureCurve) -> tuple[FeatureCurve, FeatureCurve]:
+    """Both curves at the same values: numbers where their ranges overlap, otherwise shared labels."""
+    if one.positions is None or other.positions is None:
+        shared = set(one.labels) & set(other.labels)
+        here = one.at(np.array([label in shared for label in one.labels]))
+        there = other.at(np.array([label in shared for label in other.labels]))
+        return here, there
+    lowest = max(one.positions[0], other.positions[0])
+    highest = min(one.positions[-1], other.positions[-1])
+    here = one.at((one.positions >= lowest) & (one.positions <= highest))
+    interpolated = np.interp(np.asarray(here.positions), other.positions, other.predictions)
+    return here, replace(here, predictions=interpolated)
 
 
 def _strongest_part(group: Sequence[PartShape], known: Vocabulary) -> str:

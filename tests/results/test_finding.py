@@ -1,0 +1,110 @@
+"""Findings of small fits, in sentences."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import granite_xai as gx
+
+rng = np.random.default_rng(0)
+X = pd.DataFrame(
+    {
+        "dose": rng.normal(size=900),
+        "group": rng.integers(0, 2, 900),
+        "age": rng.normal(size=900),
+    }
+)
+
+
+def fitted(function, rows=X, **options):
+    return gx.Granite(lambda frame: np.asarray(function(frame)), **options).fit(rows)
+
+
+def test_two_directions_are_two_shapes_though_no_value_occurs_twice():
+    g = fitted(lambda X: X["dose"] * (2 * X["group"] - 1) + X["age"])
+    first, second, third = str(g).splitlines()[:3]
+    assert first == "The effect of dose depends on group."
+    assert "Where group = 1, the prediction rises with dose." in second or (
+        "Where group = 0, the prediction falls with dose." in second
+    )
+    assert third.startswith("One curve per feature describes ")
+    assert "; in 2 regions, " in third
+    assert third.endswith("300 held-out rows).")
+
+
+def test_two_strengths_are_one_shape():
+    g = fitted(lambda X: X["dose"] * (1 + 2 * X["group"]) + X["age"])
+    second = str(g).splitlines()[1]
+    assert second.startswith("dose shifts the prediction by up to ")
+    assert " where group = 1, by up to " in second
+    assert second.endswith(" where group = 0.")
+
+
+def test_nothing_to_explain():
+    text = str(fitted(lambda X: X["dose"] + X["age"]))
+    assert text.splitlines()[:2] == [
+        "No interactions: every row follows the average curves.",
+        "One curve per feature describes the whole model.",
+    ]
+
+
+def test_effects_on_a_probability_are_said_to_be_so():
+    from sklearn.linear_model import LogisticRegression
+
+    y = pd.Series((X["dose"] * X["group"] + X["age"] > 0).astype(int), name="cured")
+    products = X.assign(product=X["dose"] * X["group"])
+    model = LogisticRegression().fit(products, y)
+    g = gx.Granite(
+        lambda frame: model.predict_proba(frame.assign(product=frame["dose"] * frame["group"]))[
+            :, 1
+        ],
+        response="probability",
+    ).fit(X, y)
+    assert " on the predicted probability depend" in str(g).splitlines()[0]
+    assert "rows stray (points)" in str(g)
+
+
+def test_printing_never_asks_the_model(tmp_path):
+    asked = []
+
+    def model(frame):
+        asked.append(len(frame))
+        return np.asarray(frame["dose"] * (2 * frame["group"] - 1))
+
+    g = gx.Granite(model, features=["dose"]).fit(X)
+    before = len(asked)
+    assert "The effect of dose depends on group." in str(g)
+    assert str(g.partition_)
+    assert g._repr_mimebundle_()["text/html"]
+    assert len(asked) == before
+
+
+def test_a_loaded_fit_prints_the_same(tmp_path):
+    g = fitted(lambda X: X["dose"] * (2 * X["group"] - 1) + X["age"])
+    g.partition_.rename({0: "control"})
+    gx.save(g, tmp_path / "fit.json")
+    again = gx.load(tmp_path / "fit.json")
+    assert str(again) == str(g)
+    assert "control (group = 0)" in str(again)
+
+
+def test_importance_questions_name_both_and_why():
+    y = X["dose"] * X["group"]
+    model = lambda frame: np.asarray(frame["dose"] * frame["group"])  # noqa: E731
+    text = str(gx.Granite(model, "pfi-risk").fit(X, y))
+    first = text.splitlines()[0]
+    assert first.startswith("PFI and pure risk importance differ most for ")
+    assert "Why: features" in first
+
+
+@pytest.mark.parametrize("names", [{0: "off"}, {}])
+def test_a_pickled_partition_prints_the_same_and_holds_no_rows(names):
+    import pickle
+
+    g = fitted(lambda X: X["dose"] * (2 * X["group"] - 1) + X["age"], holdout=False)
+    g.partition_.rename(names)
+    written = pickle.dumps(g.partition_)
+    assert len(written) < 10_000
+    assert str(pickle.loads(written)) == str(g.partition_)
