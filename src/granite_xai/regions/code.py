@@ -12,7 +12,6 @@ import unicodedata
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
-from importlib.resources import files
 from operator import and_, or_
 from typing import Any, cast
 
@@ -34,7 +33,22 @@ _YEARS = (
     -62_135_596_800 * 10**9,
     253_402_300_800 * 10**9,
 )  # nanoseconds from 1970 to the years 1 and 10000
-PYTHON = files("granite_xai.regions").joinpath("function.txt").read_text(encoding="utf-8")
+PYTHON = '''\
+def {name}(row):
+    """Tell whether a row, a mapping of columns to values, satisfies {text}."""
+    from datetime import timedelta, timezone
+
+    def present(value):
+        return value is not None and type(value).__name__ != "NAType" and bool(value == value)
+
+    def moment(value):
+        aware = getattr(value, "tzinfo", None) is not None
+        value = value.astimezone(timezone.utc).replace(tzinfo=None) if aware else value
+        return str(value).replace("T", " ")
+
+    return bool({code})
+'''
+"""A rule as a Python function of a row that needs no package; ``format`` puts in name, text and code."""
 
 
 def _unwritable(name: str, why: str) -> InputError:
