@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import granite_xai as gx
-from granite_xai.base.wording import coarse
+from granite_xai.base.formats import share
 
 
 def of_region(lines, region):
@@ -107,8 +107,8 @@ def test_a_share_of_next_to_nothing_is_not_drawn_to_the_last_percent(toy, grown)
     assert not everyone.texts
     texts = [ax.texts[-1].get_text() for ax in inside]
     assert texts == [
-        f"heterogeneity {coarse(0.25)} of overall",
-        f"heterogeneity over {coarse(10)} of overall",
+        f"heterogeneity {share(0.25)} of overall",
+        f"heterogeneity over {share(10)} of overall",
     ]
     assert 337.29 in display.frame()["value"].to_numpy()
 

@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from granite_xai.base.formats import share
 from granite_xai.base.text import distinct_labels, drawable, shortened
 from granite_xai.base.typing import Elementwise, FloatArray
 from granite_xai.base.validation import whole_number
-from granite_xai.base.wording import MISSING, coarse
+from granite_xai.base.wording import MISSING
 from granite_xai.display.axis import Axis, Line, Panel
 from granite_xai.display.effect_lines import MOST_CURVES, Strip, lines_of
 from granite_xai.display.figures import (
@@ -264,17 +265,17 @@ def _panels(
         for side, part in zip(sides, strip.values.parts, strict=True):
             lines += lines_of(found, side, strip, part, place)
         if gaps[0] > 0:
-            share = gap / gaps[0]
+            left = gap / gaps[0]
         elif len(sides) == 2 and lines:
-            share = 0.0
+            left = 0.0
         else:
-            share = np.nan
+            left = np.nan
         panels.append(
             Panel(
                 scope=strip.values.scope,
                 axis=strip.axis,
                 lines=(strip.bars(), *lines),
-                disagreement=float(share),
+                disagreement=float(left),
             )
         )
     return tuple(panels)
@@ -298,9 +299,9 @@ def _draw_panel(ax: Axes, panel: Panel, names: Sequence[str]) -> None:
     if len(panel.lines) == 1:
         text = "nominal: no order to move along"
         ax.text(0.5, 0.5, text, ha="center", color=GREY, **corner)
-    share = panel.disagreement
-    if panel.scope.region is not None and not np.isnan(share):
-        text = coarse(share) if share < LARGE_SHARE else f"over {coarse(LARGE_SHARE)}"
+    left = panel.disagreement
+    if panel.scope.region is not None and not np.isnan(left):
+        text = share(left) if left < LARGE_SHARE else f"over {share(LARGE_SHARE)}"
         text = f"heterogeneity {text} of overall"
         ax.text(0.98, 0.985, text, ha="right", va="top", color=BLACK, **corner)
 

@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from granite_xai.base.formats import amount, share, signed
 from granite_xai.base.text import distinct_labels, drawable, shortened, wrapped
 from granite_xai.base.validation import whole_number
-from granite_xai.base.wording import count, number, percent, signed
+from granite_xai.base.wording import count
 from granite_xai.display.axis import Axis
 from granite_xai.display.figures import SMALL, Axes, Drawn, grid_of, sheet, tidy
 from granite_xai.display.palette import BLUE, GREY, ORANGE
@@ -83,7 +84,7 @@ class RowDisplay(Drawn):
                 panel.set_ylim(min(low for low, _ in limits), max(high for _, high in limits))
         name = drawable(shortened(str(row.row), 30))
         where = f"region {row.region} ({drawable(row.rule)})"
-        figures = f"predicted {number(row.prediction)}; its region averages {number(row.mean)}"
+        figures = f"predicted {amount(row.prediction)}; its region averages {amount(row.mean)}"
         return self._keep(drawn, ax, f"{wrapped(f'Row {name}, {where}', 110, 2)}: {figures}")
 
     def frame(self) -> Any:
@@ -162,8 +163,8 @@ def _draw_curve(ax: Axes, row: RowExplanation, i: int, curve: Curve) -> None:
     value = drawable(shortened(row.values[i], 20))
     percentile = row.percentiles[i]
     if np.isnan(percentile):
-        where = f"{percent(row.shares[i], 0)} of the region's rows have the same value"
+        where = f"{share(row.shares[i])} of the region's rows have the same value"
     else:
-        where = f"{percent(percentile, 0)} of the region's rows lie below"
+        where = f"{share(percentile)} of the region's rows lie below"
     heading = f"{axis.name} = {value}: {signed(row.contributions[i])}\n{where}"
     ax.set_title(heading, fontsize=SMALL + 1, loc="left")

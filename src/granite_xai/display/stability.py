@@ -8,8 +8,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from granite_xai.base.formats import share
 from granite_xai.base.text import drawable, shortened
-from granite_xai.base.wording import percent, value
+from granite_xai.base.wording import value
 from granite_xai.display.figures import SMALL, Axes, Drawn, sheet, tidy
 from granite_xai.display.palette import BLUE, GREY, ORANGE
 from granite_xai.fitting.new_rows import fitted_view
@@ -96,7 +97,7 @@ def _draw_bars(ax: Axes, bars: Sequence[Bar], heading: str) -> None:
     for place, bar in enumerate(bars):
         color = ORANGE if bar.share < RELIABLE else BLUE
         ax.barh(place, bar.share, color=color, height=0.6)
-        text = f" {percent(bar.share)}{bar.note}"
+        text = f" {share(bar.share)}{bar.note}"
         ax.text(min(bar.share, 0.98), place, text, va="center", fontsize=SMALL)
     labels = [drawable(shortened(bar.label, 44)) for bar in bars]
     ax.set_yticks(range(len(bars)), labels, fontsize=SMALL)

@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from granite_xai.base.formats import share
 from granite_xai.base.text import drawable, shortened, wrapped
 from granite_xai.base.typing import IntArray
-from granite_xai.base.wording import ALL_ROWS, coarse, rows_of
+from granite_xai.base.wording import ALL_ROWS, rows_of
 from granite_xai.display.figures import SMALL, Axes, Drawn, framed, sheet
 from granite_xai.display.palette import BLACK, GREY, region_color
 from granite_xai.fitting.new_rows import fitted_view
@@ -60,10 +61,10 @@ class Box:
             if self.name:
                 lines[-1] += f": {shortened(drawable(self.name), CONDITION_WIDTH)}"
         if not np.isnan(self.fraction):
-            lines.append(f"{rows_of(self.n_samples)} · {coarse(self.fraction)}")
+            lines.append(f"{rows_of(self.n_samples)} · {share(self.fraction)}")
         if not np.isnan(self.after):
-            change = f" → {coarse(self.after)}" if self.children else ""
-            lines.append(f"heterogeneity {coarse(self.disagreement)}{change}")
+            change = f" → {share(self.after)}" if self.children else ""
+            lines.append(f"heterogeneity {share(self.disagreement)}{change}")
         return "\n".join(lines)
 
     @property
@@ -144,7 +145,7 @@ class PartitionDisplay(Drawn):
         drawn = sheet(ax, [0], (1, 1), (width, HEIGHT * levels + 0.5))
         note = "heterogeneity: share of that on all rows, before → after the splits below; "
         _draw_tree(drawn.axes[0], self.boxes, f"{note}measured on {self.source}")
-        removed = coarse(1.0 - self.boxes[0].after)
+        removed = share(1.0 - self.boxes[0].after)
         if len(leaves) > 1:
             finding = f"{len(leaves)} regions remove {removed} of the heterogeneity"
         elif leaves[0].disagreement:
@@ -319,8 +320,7 @@ CENTRED: dict[str, Any] = {
 
 
 def _draw_edge(ax: Axes, parent: Box, child: Box) -> None:
-    share = min(float(np.nan_to_num(child.disagreement)), 1.0)
-    width = 0.8 + 6 * share
+    width = 0.8 + 6 * min(float(np.nan_to_num(child.disagreement)), 1.0)
     places = [parent.x, child.x], [parent.y, child.y]
     ax.plot(*places, color=GREY, linewidth=width, alpha=0.6, zorder=1)
     # Conditions of both children stand on one line, nearer to the child: there the edges are apart.
