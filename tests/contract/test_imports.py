@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -79,3 +80,14 @@ def test_type_checkers_see_the_same_names():
 def test_the_stub_is_read_alike_in_every_locale():
     """lazy_loader opens it in the encoding of the locale, so it holds nothing but ASCII."""
     assert (PACKAGE / "__init__.pyi").read_bytes().isascii()
+
+
+def test_no_room_is_imported_by_a_text_that_holds_its_name():
+    """Such an import would escape the contracts on layers."""
+    offenders = [
+        f"{path.relative_to(PACKAGE)}:{number}"
+        for path in sorted(PACKAGE.rglob("*.py"))
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1)
+        if re.search(r"(?:import_module|__import__)\(\s*f?[\"']granite_xai", line)
+    ]
+    assert offenders == []

@@ -133,7 +133,8 @@ def test_a_region_without_rows_has_no_figures():
     assert two.frame()["value"].isna().any()
     assert "–" in str(two)
     assert gx.ComparisonDisplay.from_comparison(two).frame()["case"].nunique() == 2
-    assert "<svg" in two.html()
+    # Three numeric features: one curve where one case has rows, two where both have.
+    assert two.html().count('class="caseband"') == 3 * (1 + 2)
 
 
 def test_regions_are_searched_on_rows_that_are_not_measured():
@@ -177,7 +178,8 @@ def test_what_cannot_be_compared_is_refused():
 def test_the_page_and_the_display_show_every_case(found, tmp_path):
     page = found.html(tmp_path / "page.html")
     assert (tmp_path / "page.html").read_text(encoding="utf-8") == page
-    assert "<svg" in page
+    assert page.count("<svg") == 4 * 2  # a chart for each feature and region
+    assert page.count('class="caseband"') == 3 * 2 * 2  # numeric features, regions, cases
     hostile = gx.compare({"<script>": champion, "b": challenger}, X, partition=RULES)
     assert "<script>" not in hostile.html().replace("<script>\n", "").split("</main>")[0]
     assert "<script>" not in hostile._repr_html_()

@@ -2,16 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 from granite_xai.base.text import drawable, shortened
 from granite_xai.base.validation import whole_number
 from granite_xai.display.axis import Axis
 from granite_xai.display.figures import SMALL, Axes, Drawn, framed, set_title, sheet, tidy
 from granite_xai.display.palette import CASES, GREY
-from granite_xai.studies.comparison import Comparison
+from granite_xai.regions.partition import Partition
+
+
+class ComparedCases(Protocol):
+    """What is shown of a `Comparison`; studies stand above the displays and the report."""
+
+    @property
+    def partition(self) -> Partition:
+        """The regions."""
+
+    @property
+    def cases(self) -> Sequence[Any]:
+        """The cases, each with its values and its scopes."""
+
+    @property
+    def names(self) -> Sequence[str]:
+        """The names of the cases."""
+
+    @property
+    def columns(self) -> Sequence[int]:
+        """Positions of the features, the strongest first."""
+
+    def curves(self, position: int) -> Iterator[Any]:
+        """The average effect of a feature by each case in each region."""
+
+    def sentences(self, most: int) -> list[str]:
+        """What changed."""
+
+    def lines(self) -> list[tuple[str, ...]]:
+        """The figures of every region and case."""
 
 
 @dataclass(eq=False)
@@ -30,13 +59,13 @@ class ComparisonDisplay(Drawn):
     ['set', 'region', 'rule', 'case', 'x', 'level', 'mean', 'low', 'high']
     """
 
-    comparison: Comparison = field(repr=False)
+    comparison: ComparedCases = field(repr=False)
     positions: tuple[int, ...]
 
     @classmethod
     def from_comparison(
         cls,
-        comparison: Comparison,
+        comparison: ComparedCases,
         *,
         features: Sequence[Hashable] | None = None,
         max_features: int = 3,

@@ -2,13 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 from granite_xai.base.text import drawable, wrapped
 from granite_xai.display.figures import Drawn, sheet, tidy
 from granite_xai.display.palette import BLUE, GREY
-from granite_xai.studies.groups import GroupProposal
+
+
+class ProposedGroups(Protocol):
+    """What is drawn of a `GroupProposal`; studies stand above the displays."""
+
+    @property
+    def merges(self) -> Sequence[Any]:
+        """Features that were merged, what is left, and its interval."""
+
+    @property
+    def reason(self) -> str:
+        """Why no further features were merged."""
+
+    def frame(self) -> Any:
+        """The merges as a table."""
 
 
 @dataclass(eq=False)
@@ -24,10 +39,10 @@ class GroupsDisplay(Drawn):
     [0.25]
     """
 
-    proposal: GroupProposal = field(repr=False)
+    proposal: ProposedGroups = field(repr=False)
 
     @classmethod
-    def from_proposal(cls, proposal: GroupProposal) -> GroupsDisplay:
+    def from_proposal(cls, proposal: ProposedGroups) -> GroupsDisplay:
         """Draw what `propose_groups` returned."""
         return cls(proposal)
 

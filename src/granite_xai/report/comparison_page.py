@@ -7,42 +7,42 @@ from typing import Any
 
 from granite_xai.base.formats import amount
 from granite_xai.display.axis import Axis, round_ticks
+from granite_xai.display.comparison import ComparedCases
 from granite_xai.regions.words import rule_words, vocabulary
 from granite_xai.report.svg import Frame, Limits, Margins, area, line, svg, tag
-from granite_xai.studies.comparison import Comparison
 
 MOST_FEATURES = 8
 MOST_SENTENCES = 12
 SIZE = (220.0, 150.0)
 
 
-def comparison_story(found: Comparison) -> dict[str, Any]:
+def comparison_story(compared: ComparedCases) -> dict[str, Any]:
     """What the page of a comparison tells."""
-    opening, *further = found.sentences(MOST_SENTENCES)
+    opening, *further = compared.sentences(MOST_SENTENCES)
     return {
-        "title": " and ".join(found.names),
+        "title": " and ".join(compared.names),
         "opening": opening,
         "further": further,
-        "table": found.lines(),
-        "names": list(found.names),
-        "charts": [_feature(found, position) for position in found.columns[:MOST_FEATURES]],
+        "table": compared.lines(),
+        "names": list(compared.names),
+        "charts": [_feature(compared, position) for position in compared.columns[:MOST_FEATURES]],
     }
 
 
-def _feature(found: Comparison, position: int) -> dict[str, Any]:
+def _feature(compared: ComparedCases, position: int) -> dict[str, Any]:
     """The charts of one feature, one a region, all on one scale."""
-    table = found.cases[0].values.table
+    table = compared.cases[0].values.table
     axis = Axis.of(table, position)
-    curves = list(found.curves(position))
+    curves = list(compared.curves(position))
     low = min(float(curve.low.min()) for curve in curves)
     high = max(float(curve.high.max()) for curve in curves)
     pad = 0.05 * (high - low or 1.0)
-    words = vocabulary(found.partition.rules, table)
+    words = vocabulary(compared.partition.rules, table)
     regions = []
-    for number, rule in enumerate(found.partition.rules):
+    for number, rule in enumerate(compared.partition.rules):
         inside = [curve for curve in curves if curve.scope.region == number]
         if inside:
-            chart = _chart(axis, inside, found.names, (low - pad, high + pad))
+            chart = _chart(axis, inside, compared.names, (low - pad, high + pad))
             regions.append({"region": number, "words": rule_words(rule, words), "svg": chart})
     return {"set": axis.column.name, "regions": regions}
 

@@ -14,6 +14,7 @@ from typing import Any
 
 from granite_xai.base.formats import amount, share, share_interval
 from granite_xai.base.text import LONGEST, shortened, visible
+from granite_xai.display.comparison import ComparedCases
 from granite_xai.display.palette import EVERYONE, REGIONS
 from granite_xai.report.comparison_page import comparison_story
 from granite_xai.report.effect_charts import against_all, as_drawn, limits_of, overlay, small
@@ -23,7 +24,6 @@ from granite_xai.report.path_chart import elbow
 from granite_xai.report.regions_part import chart_label
 from granite_xai.report.svg import NARROW, Limits, color
 from granite_xai.report.wording import Measure, count_words
-from granite_xai.studies.comparison import Comparison
 
 TEMPLATES = Path(__file__).with_name("templates")
 MOST_DOTS = 30  # features in the chart of all
@@ -52,9 +52,9 @@ def render(story: dict[str, Any], page: str = "page.html") -> str:
     return str(environment().get_template(page).render(known))
 
 
-def comparison_page(found: Comparison) -> str:
+def comparison_page(compared: ComparedCases) -> str:
     """The page of what ``gx.compare`` found."""
-    return render(comparison_story(found), "comparison.html")
+    return render(comparison_story(compared), "comparison.html")
 
 
 def _palette() -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from importlib import import_module
 from statistics import NormalDist
 from typing import Any, NamedTuple
 
@@ -258,7 +257,10 @@ class Comparison(Printable):
 
     def html(self, path: Any = None) -> str:
         """One self-contained page; also written to ``path``."""
-        page = str(import_module("granite_xai.report.page").comparison_page(self))
+        # Templates and figures are loaded only for a page.
+        from granite_xai.report.page import comparison_page
+
+        page = comparison_page(self)
         if path is not None:
             write_text(path, page)
         return page
