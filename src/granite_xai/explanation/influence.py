@@ -1,8 +1,12 @@
-"""Influence: whose effect is asked for: columns, groups of columns, or their interactions."""
+"""Influence: whose effect is asked for.
+
+The players of the game are the columns, or groups of columns. The sets whose effects are compared are single players,
+or (for interactions) sets of k columns.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any, ClassVar
@@ -14,14 +18,24 @@ from granite_xai.tables import Table
 
 @dataclass(frozen=True, slots=True)
 class PlayersAndSets:
-    """The players of the game and the sets whose effects are compared."""
+    """The players of the game and the sets whose effects are compared.
 
-    players: tuple[Coalition, ...]  # disjoint coalitions that cover all columns
-    sets: tuple[tuple[Coalition, ...], ...]  # the members (players) of each compared set
-    labels: tuple[tuple[str, ...], ...]  # the names of each set's parts (columns, or one group)
-    passing: Coalition = (
-        frozenset()
-    )  # the player, if any, of all columns that only pass through to the model
+    Parameters
+    ----------
+    players : tuple of coalitions
+        Disjoint sets of columns that cover all columns.
+    sets : tuple of tuples of coalitions
+        The members (players) of each compared set.
+    labels : tuple of tuples of str
+        The names of each set's members: columns, or one group.
+    passing : coalition
+        The player, if any, of all columns that only pass through to the model.
+    """
+
+    players: tuple[Coalition, ...]
+    sets: tuple[tuple[Coalition, ...], ...]
+    labels: tuple[tuple[str, ...], ...]
+    passing: Coalition = frozenset()
 
     @property
     def explained(self) -> tuple[Coalition, ...]:
@@ -31,7 +45,7 @@ class PlayersAndSets:
     @property
     def order(self) -> int:
         """Members of a compared set: 1 for individual and joint effects."""
-        return max(map(len, self.sets))
+        return max(len(members) for members in self.sets)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,8 +71,11 @@ class Individual:
 
     def layout(self, table: Table) -> PlayersAndSets:
         """Columns as players; the chosen columns as sets."""
-        chosen = table.explained if self.features is None else _positions(table, self.features)
-        return _columns_layout(table, [(i,) for i in chosen])
+        if self.features is None:
+            compared = list(table.explained)
+        else:
+            compared = _positions(table, self.features)
+        return _layout_of_columns(table, [(position,) for position in compared])
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,70 +101,77 @@ class Joint:
     key: ClassVar[str] = "joint"
 
     def __post_init__(self) -> None:
-        named = isinstance(self.groups, Mapping)
-        if not named and not (
-            isinstance(self.groups, tuple) and all(isinstance(g, tuple) for g in self.groups)
-        ):
-            raise _group_error(
-                f"groups={self.groups!r} is not a mapping.", "Pass groups={name: [columns]}."
-            )
-        items = self.groups.items() if named else self.groups
+        hint = "Pass groups={name: [columns]}."
+        items: Iterable[Any]
+        if isinstance(self.groups, Mapping):
+            if not self.groups:
+                raise _group_error("groups is empty.", hint)
+            items = self.groups.items()
+        elif isinstance(self.groups, tuple) and all(isinstance(g, tuple) for g in self.groups):
+            items = self.groups  # as this field holds them
+        else:
+            raise _group_error(f"groups={self.groups!r} is not a mapping.", hint)
         groups = tuple((str(name), _as_tuple(columns) or ()) for name, columns in items)
-        if named and not groups:
-            raise _group_error("groups is empty.", "Pass groups={name: [columns]}.")
         object.__setattr__(self, "groups", groups)
         object.__setattr__(self, "features", _as_tuple(self.features))
 
     def layout(self, table: Table) -> PlayersAndSets:
         """Groups and ungrouped columns as players; all of them (or ``features``) as sets."""
-        players = self._groups(table)
-        grouped: Coalition = frozenset().union(*players.values())
-        singles = {
-            name: frozenset({i})
-            for i, name in enumerate(table.names)
-            if i not in grouped | table.passing
-        }
-        everyone = players | {
-            name: single for name, single in singles.items() if name not in players
-        }
-        named = (
-            everyone
-            if self.features is None
-            else [self._named(table, everyone, f) for f in self.features]
+        groups = self._groups(table)
+        in_groups: Coalition = frozenset().union(*groups.values())
+        ungrouped: dict[str, Coalition] = {}
+        for position, name in enumerate(table.names):
+            if position not in in_groups and position not in table.passing:
+                ungrouped[name] = frozenset({position})
+        players = (*groups.values(), *ungrouped.values(), *_passing_player(table))
+        by_name = ungrouped | groups  # a group's name wins over a column's
+        if self.features is None:
+            ordered_names = [*groups, *ungrouped]
+        else:
+            ordered_names = [self._player_name(table, by_name, label) for label in self.features]
+        names = tuple(dict.fromkeys(ordered_names))
+        return PlayersAndSets(
+            players=players,
+            sets=tuple((by_name[name],) for name in names),
+            labels=tuple((name,) for name in names),
+            passing=table.passing,
         )
-        chosen = {name: everyone[name] for name in named}
-        both = (*players.values(), *singles.values(), *filter(None, [table.passing]))
-        sets, labels = tuple((own,) for own in chosen.values()), tuple((name,) for name in chosen)
-        return PlayersAndSets(both, sets, labels, table.passing)
 
     def _groups(self, table: Table) -> dict[str, Coalition]:
-        players, owner = dict[str, Coalition](), dict[int, str]()
-        for name, columns in self.groups:
-            positions = [_member(table, name, column) for column in columns]
+        """The columns of each group, by its name."""
+        groups: dict[str, Coalition] = {}
+        group_of_column: dict[int, str] = {}
+        for group, columns in self.groups:
+            positions = [_member_position(table, group, column) for column in columns]
             if not positions:
                 raise _group_error(
-                    f"group {name!r} has no columns.", "Give each group at least one column."
+                    f"group {group!r} has no columns.", "Give each group at least one column."
                 )
-            for i in positions:
-                if i in owner:
-                    text = f"column {table.names[i]!r} (index {i}) is in group {owner[i]!r} and in group {name!r}."
+            for position in positions:
+                if position in group_of_column:
+                    column = table.names[position]
                     raise _group_error(
-                        text, "Groups may not overlap: name each column once.", (table.names[i],)
+                        f"column {column!r} (index {position}) is in group {group_of_column[position]!r} and in group "
+                        f"{group!r}.",
+                        "Groups may not overlap: name each column once.",
+                        columns=(column,),
                     )
-                owner[i] = name
-            players[name] = frozenset(positions)
-        return players
+                group_of_column[position] = group
+            groups[group] = frozenset(positions)
+        return groups
 
     @staticmethod
-    def _named(table: Table, players: Mapping[str, Coalition], label: Hashable) -> str:
+    def _player_name(table: Table, players: Mapping[str, Coalition], label: Hashable) -> str:
+        """The name of the player that a label means: a group, or an ungrouped column."""
         if isinstance(label, str) and label in players:
             return label
         position = table.resolve(label, "features")
         name = table.names[position]
         if players.get(name) != frozenset({position}):
-            text = f"features names column {name!r} (index {position}), which belongs to a group."
             raise _group_error(
-                text, f"Name the group instead; players: {', '.join(players)}.", (name,)
+                f"features names column {name!r} (index {position}), which belongs to a group.",
+                f"Name the group instead; players: {', '.join(players)}.",
+                columns=(name,),
             )
         return name
 
@@ -175,64 +199,95 @@ class Interactions:
 
     def __post_init__(self) -> None:
         if isinstance(self.order, bool) or not isinstance(self.order, int) or self.order < 2:
-            hint = "2 compares pairs, 3 triples; for single columns use influence='individual'."
-            text = f"order={self.order!r} is not a whole number of at least 2."
-            raise InputError(text, code="P02", argument="order", hint=hint)
-        if self.sets is not None:
-            if isinstance(self.sets, str) or any(
-                isinstance(columns, str | int) for columns in self.sets
-            ):
-                raise _order_error(self.order, self.sets)
-            object.__setattr__(self, "sets", tuple(tuple(columns) for columns in self.sets))
+            raise InputError(
+                f"order={self.order!r} is not a whole number of at least 2.",
+                code="P02",
+                argument="order",
+                hint="2 compares pairs, 3 triples; for single columns use influence='individual'.",
+            )
+        if self.sets is None:
+            return
+        if isinstance(self.sets, str) or any(isinstance(labels, str | int) for labels in self.sets):
+            raise _order_error(self.order, self.sets)
+        object.__setattr__(self, "sets", tuple(tuple(labels) for labels in self.sets))
 
     def layout(self, table: Table) -> PlayersAndSets:
         """Columns as players; sets of ``order`` columns as sets."""
         if self.order > len(table.explained):
-            text = f"an interaction of order {self.order} needs {self.order} columns; X has {len(table.explained)}."
-            raise InputError(text, code="P03", argument="influence", hint="Lower the order.")
+            raise InputError(
+                f"an interaction of order {self.order} needs {self.order} columns; X has {len(table.explained)}.",
+                code="P03",
+                argument="influence",
+                hint="Lower the order.",
+            )
         if self.sets is None:
-            return _columns_layout(table, list(combinations(table.explained, self.order)))
-        chosen = list(
-            dict.fromkeys(tuple(sorted(_positions(table, columns))) for columns in self.sets)
-        )
-        if not chosen:
+            return _layout_of_columns(table, list(combinations(table.explained, self.order)))
+        compared = [tuple(sorted(_positions(table, labels))) for labels in self.sets]
+        if not compared:
             raise _nothing_compared(table)
-        if any(len(columns) != self.order for columns in chosen):
+        if any(len(positions) != self.order for positions in compared):
             raise _order_error(self.order, self.sets)
-        return _columns_layout(table, chosen)
+        return _layout_of_columns(table, list(dict.fromkeys(compared)))
 
 
 Influence = Individual | Joint | Interactions
 
 
 def _as_tuple(labels: Sequence[Hashable] | None) -> tuple[Hashable, ...] | None:
-    return None if labels is None else (labels,) if isinstance(labels, str | int) else tuple(labels)
+    """Labels as a tuple; one label alone becomes a tuple of one."""
+    if labels is None:
+        return None
+    if isinstance(labels, str | int):
+        return (labels,)
+    return tuple(labels)
 
 
 def _positions(table: Table, labels: Sequence[Hashable]) -> list[int]:
+    """Positions of some columns, each once."""
     if not len(labels):
         raise _nothing_compared(table)
     return list(dict.fromkeys(table.resolve(label, "features") for label in labels))
 
 
-def _member(table: Table, group: str, label: Hashable) -> int:
+def _member_position(table: Table, group: str, label: Hashable) -> int:
     try:
         return table.resolve(label, "groups")
     except InputError as error:
-        text = f"group {group!r} names column {label!r}, which X does not have."
-        raise _group_error(text, f"Columns: {', '.join(table.names)}.", (str(label),)) from error
+        raise _group_error(
+            f"group {group!r} names column {label!r}, which X does not have.",
+            f"Columns: {', '.join(table.names)}.",
+            columns=(str(label),),
+        ) from error
+
+
+def _layout_of_columns(table: Table, sets: Sequence[tuple[int, ...]]) -> PlayersAndSets:
+    """Columns as players; sets of columns, by their positions, as sets."""
+    singles = [frozenset({position}) for position in table.explained]
+    members = []
+    labels = []
+    for positions in sets:
+        members.append(tuple(frozenset({position}) for position in positions))
+        labels.append(tuple(table.names[position] for position in positions))
+    return PlayersAndSets(
+        players=(*singles, *_passing_player(table)),
+        sets=tuple(members),
+        labels=tuple(labels),
+        passing=table.passing,
+    )
+
+
+def _passing_player(table: Table) -> tuple[Coalition, ...]:
+    """The one player of all columns that only pass through to the model, if there are any."""
+    return (table.passing,) if table.passing else ()
 
 
 def _nothing_compared(table: Table) -> InputError:
-    hint = f"Name at least one of {', '.join(table.names)}, or pass None for all."
-    return InputError("features is empty.", code="P04", argument="features", hint=hint)
-
-
-def _columns_layout(table: Table, sets: Sequence[tuple[int, ...]]) -> PlayersAndSets:
-    players = (*(frozenset({i}) for i in table.explained), *filter(None, [table.passing]))
-    members = tuple(tuple(frozenset({i}) for i in columns) for columns in sets)
-    labels = tuple(tuple(table.names[i] for i in columns) for columns in sets)
-    return PlayersAndSets(players, members, labels, table.passing)
+    return InputError(
+        "features is empty.",
+        code="P04",
+        argument="features",
+        hint=f"Name at least one of {', '.join(table.names)}, or pass None for all.",
+    )
 
 
 def _group_error(message: str, hint: str, columns: tuple[str, ...] = ()) -> InputError:
@@ -241,6 +296,9 @@ def _group_error(message: str, hint: str, columns: tuple[str, ...] = ()) -> Inpu
 
 def _order_error(order: int, sets: object) -> InputError:
     example = ", ".join(repr(letter) for letter in "abcdefgh"[:order])
-    text = f"features={sets!r} must hold tuples of {order} different columns for interactions of order {order}."
-    hint = f"For columns {example} pass features=[({example})]."
-    return InputError(text, code="P04", argument="features", hint=hint)
+    return InputError(
+        f"features={sets!r} must hold tuples of {order} different columns for interactions of order {order}.",
+        code="P04",
+        argument="features",
+        hint=f"For columns {example} pass features=[({example})].",
+    )

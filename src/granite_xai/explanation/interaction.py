@@ -5,14 +5,15 @@ groups merged), ``members`` those of the set S: k for an interaction of order k.
 
     Delta(S, T) = sum over L within S of (-1)^(|S|-|L|) nu(T + L)
 
-pure is ``Delta(S, nothing)``, full is ``Delta(S, all others)`` and partial a weighted mean over all T.
+pure is ``Delta(S, nothing)``, full is ``Delta(S, all others)`` and partial a weighted mean over all T
+(docs/method.rst, "What is compared" and C20).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import chain, combinations
 from math import comb, factorial
 from typing import ClassVar
 
@@ -21,18 +22,35 @@ from granite_xai.base.typing import Coalition, Players as Players, Term, Terms
 from granite_xai.base.validation import unknown
 
 
-def add_terms(parts: Iterable[tuple[float, Terms]]) -> dict[Term, float]:
-    """A weighted sum of linear combinations, without terms that cancel."""
+def add_terms(summands: Iterable[tuple[float, Terms]]) -> dict[Term, float]:
+    """A weighted sum of linear combinations, without terms that cancel.
+
+    Parameters
+    ----------
+    summands : iterable of (weight, terms)
+    """
     total: dict[Term, float] = {}
-    for weight, terms in parts:
+    for weight, terms in summands:
         for term, coefficient in terms.items():
             total[term] = total.get(term, 0.0) + weight * coefficient
     return {term: coefficient for term, coefficient in total.items() if coefficient != 0.0}
 
 
-def derivative(members: Players, given: Coalition) -> Terms:
-    """The discrete derivative ``Delta(S, T)`` as a linear combination of coalitions."""
-    return {given | union(part): (-1.0) ** (len(members) - len(part)) for part in subsets(members)}
+def derivative(members: Players, present: Coalition) -> Terms:
+    """The discrete derivative ``Delta(S, T)`` as a linear combination of coalitions.
+
+    Parameters
+    ----------
+    members : sequence of coalitions
+        The players of S.
+    present : coalition
+        T, the columns that are visible all the while.
+    """
+    terms: dict[Term, float] = {}
+    for joining in subsets(members):
+        sign = (-1.0) ** (len(members) - len(joining))
+        terms[present | union(joining)] = sign
+    return terms
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +67,7 @@ class Pure:
 
     def terms(self, players: Players, members: Players) -> Terms:
         """The values this effect of S is made of."""
-        return derivative(members, frozenset())
+        return derivative(members, present=frozenset())
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,24 +84,36 @@ class Full:
 
     def terms(self, players: Players, members: Players) -> Terms:
         """The values this effect of S is made of."""
-        return derivative(members, union(without(players, members)))
+        return derivative(members, present=union(without(players, members)))
 
 
-def _faithful(p: int, k: int, t: int) -> float:
+def _shapley_taylor_weight(p: int, k: int, t: int) -> float:
+    return k / (p * comb(p - 1, t))
+
+
+def _shapley_interaction_weight(p: int, k: int, t: int) -> float:
+    return 1 / ((p - k + 1) * comb(p - k, t))
+
+
+def _faithful_weight(p: int, k: int, t: int) -> float:
     scale = factorial(2 * k - 1) / factorial(k - 1) ** 2
     return scale * factorial(p - t - 1) * factorial(t + k - 1) / factorial(p + k - 1)
 
 
+def _banzhaf_weight(p: int, k: int, t: int) -> float:
+    """The same for all coalitions: effects need not add up."""
+    return 0.5 ** (p - k)
+
+
+# Weight of ``Delta(S, T)`` by the number of players p, of members k of S, and of players t in T (C20). For one member
+# all but Banzhaf's are the Shapley value. At the top order k-SII equals SII.
 INDICES: dict[str, Callable[[int, int, int], float]] = {
-    "shapley-taylor": lambda p, k, t: k / (p * comb(p - 1, t)),
-    "sii": lambda p, k, t: 1 / ((p - k + 1) * comb(p - k, t)),
-    "k-sii": lambda p, k, t: 1 / ((p - k + 1) * comb(p - k, t)),
-    "fsii": _faithful,
-    "banzhaf": lambda p, k, t: 0.5 ** (p - k),
+    "shapley-taylor": _shapley_taylor_weight,
+    "sii": _shapley_interaction_weight,
+    "k-sii": _shapley_interaction_weight,
+    "fsii": _faithful_weight,
+    "banzhaf": _banzhaf_weight,
 }
-"""Weight of ``Delta(S, T)`` from the number of players p, of members k and of players in T. For one member all are the
-Shapley value, but for Banzhaf's, which weighs all coalitions alike and need not add up. At the top order k-SII equals
-SII."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,20 +147,35 @@ class Partial:
 
     def terms(self, players: Players, members: Players) -> Terms:
         """The values this effect of S is made of: every coalition of players."""
-        weight, sizes = INDICES[self.index], (len(players), len(members))
-        rest = subsets(without(players, members))
-        return add_terms(
-            (weight(*sizes, len(given)), derivative(members, union(given))) for given in rest
+        weight_of_size = INDICES[self.index]
+        n_players = len(players)
+        n_members = len(members)
+        weighted_derivatives = (
+            (
+                weight_of_size(n_players, n_members, len(coalition)),
+                derivative(members, present=union(coalition)),
+            )
+            for coalition in subsets(without(players, members))
         )
+        return add_terms(weighted_derivatives)
 
     def sampled(self, order: Players, members: Players) -> Terms:
-        """The same effect from one order of arrival: ``Delta(S, players before its first member)``."""
-        return derivative(members, union(order[: min(map(order.index, members))]))
+        """The same effect from one order of arrival: ``Delta(S, players before its first member)`` (C19).
+
+        Parameters
+        ----------
+        order : sequence of coalitions
+            All players, as they arrive.
+        members : sequence of coalitions
+            The players of S.
+        """
+        first_arrival = min(order.index(member) for member in members)
+        return derivative(members, present=union(order[:first_arrival]))
 
 
 @dataclass(frozen=True, slots=True)
 class Whole:
-    """The prediction itself, ``nu(D)``."""
+    """The prediction itself, ``nu(D)``: one side of the question ``coe``."""
 
     key: ClassVar[str] = "whole"
 
@@ -141,15 +186,19 @@ class Whole:
 
 @dataclass(frozen=True, slots=True)
 class Additive:
-    """The additive surrogate G: ``nu(nothing)`` plus all pure effects up to an order."""
+    """The additive surrogate G: ``nu(nothing)`` plus all pure effects up to an order.
+
+    See docs/method.rst, "The surrogate".
+    """
 
     order: int = 1
     key: ClassVar[str] = "additive"
 
     def terms(self, players: Players, members: Players) -> Terms:
         """The values this effect is made of."""
-        effects = (part for size in range(self.order + 1) for part in combinations(players, size))
-        return add_terms((1.0, derivative(part, frozenset())) for part in effects)
+        sets_by_size = (combinations(players, size) for size in range(self.order + 1))
+        sets = chain.from_iterable(sets_by_size)
+        return add_terms((1.0, derivative(subset, present=frozenset())) for subset in sets)
 
 
 Interaction = Pure | Partial | Full | Whole | Additive

@@ -1,4 +1,4 @@
-"""nu: which aspect of the masked model counts as its value; one file an operator, each registered here by its name."""
+"""Behaviors by their names; each operator is a module of its own."""
 
 from __future__ import annotations
 
@@ -7,6 +7,10 @@ from granite_xai.explanation.behavior.local import Local
 from granite_xai.explanation.behavior.risk import Risk
 from granite_xai.explanation.behavior.sensitivity import Sensitivity
 
-BEHAVIORS: dict[str, Behavior] = {"local": Local(), "sensitivity": Sensitivity(), "risk": Risk()}
+BEHAVIORS: dict[str, Behavior] = {
+    "local": Local(),
+    "sensitivity": Sensitivity(),
+    "risk": Risk(),
+}
 
 __all__ = ["BEHAVIORS", "Behavior", "Local", "Risk", "Sensitivity"]

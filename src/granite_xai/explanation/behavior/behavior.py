@@ -1,4 +1,10 @@
-"""Behavior: masked models ``F_T`` to values ``nu(T)``, one number a row, in the row's own region, or one a region."""
+"""Behavior: from the masked models ``F_T`` to the values ``nu(T)`` of a cooperative game.
+
+A behavior says which aspect of the masked model counts as its value: its prediction at each row, its variance in
+the region, or minus its loss in the region (docs/method.rst, "What is compared"). A `Game` holds the values of one
+behavior of one masked model in every region of a batch of splits, and forms the linear combinations of them that
+effects are.
+"""
 
 from __future__ import annotations
 
@@ -22,27 +28,56 @@ from granite_xai.explanation.masking import Masking
 
 
 class Behavior(ABC):
-    """Which aspect of the masked model counts as its value."""
+    """Which aspect of the masked model counts as its value.
+
+    Attributes
+    ----------
+    key : str
+        Its name in the catalog.
+    needs_y : bool
+        Whether it compares predictions with a target.
+    is_linear : bool
+        Whether a value is the masked model itself, so that a combination of values is one of masked models.
+    per_row : bool
+        Whether there is a value for each row; otherwise there is one for each region.
+    needs_probability : str or None
+        The name of its loss, where that is defined for probabilities only.
+    """
 
     __slots__ = ()
     key: ClassVar[str]
     needs_y: ClassVar[bool] = False
-    is_linear: ClassVar[bool] = (
-        False  # whether a value is the masked model itself: combinations are those of models
-    )
-    per_row: ClassVar[bool] = False  # whether the value is one number a row
-    needs_probability: ClassVar[str | None] = (
-        None  # the name of a loss that is defined for probabilities only
-    )
+    is_linear: ClassVar[bool] = False
+    per_row: ClassVar[bool] = False
+    needs_probability: ClassVar[str | None] = None
 
     def resolved(self, is_probability: bool) -> Behavior:
-        """The same behavior with what depends on the model decided."""
+        """The same behavior with what depends on the model decided.
+
+        Parameters
+        ----------
+        is_probability : bool
+            Whether the model predicts a probability.
+        """
         return self
 
     def terms(
         self, interaction: str, sets: PlayersAndSets, masking: Masking
     ) -> tuple[Terms, ...] | None:
-        """The terms of each set's effect, where the behavior has its own; None: those of the interaction."""
+        """The terms of the effect of each set, where this behavior defines them itself.
+
+        Parameters
+        ----------
+        interaction : str
+            Key of the interaction operator.
+        sets : PlayersAndSets
+        masking : Masking
+
+        Returns
+        -------
+        tuple of Terms or None
+            None: the interaction operator defines the terms.
+        """
         return None
 
     @abstractmethod
@@ -51,68 +86,105 @@ class Behavior(ABC):
 
     @abstractmethod
     def value(self, game: Game, term: Term) -> Array:
-        """``nu`` of one term: (n, K) with one number a row, otherwise (2, K)."""
+        """``nu`` of one term: (n, K) where there is a value for each row, otherwise (2, K)."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Game:
-    """``nu(T)`` in every region of a batch of splits, for one behavior of one masked model."""
+    """``nu(T)`` in every region of a batch of splits, for one behavior of one masked model.
+
+    Parameters
+    ----------
+    behavior : Behavior
+    masked : Masked
+        ``F_T`` in the regions.
+    evaluations : Evaluations
+        What is known of the model on the rows.
+    splits : Splits
+        K ways to divide the n rows into two regions.
+    kept_values : dict of term to array
+        Values that are computed once and read by several sets.
+    """
 
     behavior: Behavior
     masked: Masked
     evaluations: Evaluations
     splits: Splits
-    known: dict[Term, Array] = field(default_factory=dict)  # values of terms that are read again
+    kept_values: dict[Term, Array] = field(default_factory=dict)
 
     @classmethod
     def of(
         cls, behavior: Behavior, masking: Masking, evaluations: Evaluations, splits: Splits
     ) -> Game:
         """The game of a behavior and a masking."""
-        return cls(behavior, masking.masked(evaluations, splits), evaluations, splits)
+        return cls(
+            behavior=behavior,
+            masked=masking.masked(evaluations, splits),
+            evaluations=evaluations,
+            splits=splits,
+        )
 
     def share(self, terms: Iterable[Term]) -> None:
-        """Compute terms that several sets read once and keep them, unless they cost nothing."""
-        ends = (frozenset(), self.evaluations.everything) if self.behavior.is_linear else ()
+        """Compute and keep the values of terms that several sets read.
+
+        The masked models of no column and of all columns are not kept: where values are masked models, they are there
+        already.
+        """
+        free_terms: tuple[Term, ...] = ()
+        if self.behavior.is_linear:
+            free_terms = (frozenset(), self.evaluations.everything)
         for term in terms:
-            if term not in self.known and term not in ends:
-                self.known[term] = self.behavior.value(self, term)
+            if term not in self.kept_values and term not in free_terms:
+                self.kept_values[term] = self.behavior.value(self, term)
 
     def rows(self, terms: Terms) -> RowValues:
-        """A linear combination of values, one number a row."""
-        P, linear = self.splits.primitives, self.behavior.is_linear
-        fresh = {term: value for term, value in terms.items() if linear and term not in self.known}
-        found, written = [self.masked.combined(fresh)] if fresh else [], None
+        """A linear combination of values, one number for each row.
+
+        Where values are masked models, those that are not kept are combined in one pass of the engine, which need not
+        write them out.
+        """
+        in_one_pass: dict[Term, float] = {}
+        one_by_one: dict[Term, float] = {}
         for term, coefficient in terms.items():
-            if term not in fresh:
-                value = coefficient * self._value(term)
-                written = value if written is None else written + value
-        if written is not None or not found:
-            found.append(
-                RowValues(
-                    self.splits.zeros, parts=() if written is None else (as_part(P, written),)
-                )
+            if self.behavior.is_linear and term not in self.kept_values:
+                in_one_pass[term] = coefficient
+            else:
+                one_by_one[term] = coefficient
+        summands = []
+        if in_one_pass:
+            summands.append(self.masked.combined(in_one_pass))
+        if one_by_one:
+            written = sum(
+                coefficient * self._value(term) for term, coefficient in one_by_one.items()
             )
-        return joined(found, self.splits)
+            part = as_part(self.splits.primitives, written)
+            summands.append(RowValues(own=self.splits.zeros, parts=(part,)))
+        if not summands:
+            return RowValues(own=self.splits.zeros)
+        return joined(summands, self.splits)
 
     def regional(self, terms: Terms) -> Array:
         """A linear combination of values, one number for each side of every split, (2, K)."""
-        nothing = self.splits.primitives.array(np.zeros((2, self.splits.count)))
-        return sum(
-            (coefficient * self._value(term) for term, coefficient in terms.items()), nothing
-        )
+        total = self.splits.primitives.array(np.zeros((2, self.splits.count)))
+        for term, coefficient in terms.items():
+            total = total + coefficient * self._value(term)
+        return total
 
     def _value(self, term: Term) -> Array:
-        return self.known[term] if term in self.known else self.behavior.value(self, term)
+        if term in self.kept_values:
+            return self.kept_values[term]
+        return self.behavior.value(self, term)
 
     def values(self, terms: Terms) -> FloatArray:
-        """A linear combination of values: (K, n) with one number a row, otherwise (K, 2)."""
-        found = (
-            self.rows(terms).array(self.splits) if self.behavior.per_row else self.regional(terms)
-        )
-        return self.splits.primitives.host(found).T
+        """A linear combination of values: (K, n) where there is one for each row, otherwise (K, 2)."""
+        if self.behavior.per_row:
+            combination = self.rows(terms).array(self.splits)
+        else:
+            combination = self.regional(terms)
+        return self.splits.primitives.host(combination).T
 
 
 def read_twice(combinations: Sequence[Terms]) -> set[Term]:
-    """Terms that more than one set reads."""
-    return {term for term, count in Counter(chain.from_iterable(combinations)).items() if count > 1}
+    """Terms that more than one of these combinations has."""
+    counts = Counter(chain.from_iterable(combinations))
+    return {term for term, count in counts.items() if count > 1}

@@ -26,9 +26,9 @@ class Local(Behavior):
     is_linear: ClassVar[bool] = True
 
     def error(self, delta: float, evaluations: Evaluations) -> float:
-        """That of a prediction."""
+        """Error of one value: that of a prediction (C4)."""
         return delta
 
     def value(self, game: Game, term: Term) -> Array:
-        """``F_T``."""
+        """``F_T`` at every row, (n, K)."""
         return game.masked.combined({term: 1.0}).array(game.splits)

@@ -1,4 +1,7 @@
-"""Losses: of a gap between two explanations, or of a prediction against y. One table, one line a loss with a name."""
+"""Losses: of the gap between two explanations, or of a prediction against y.
+
+The named ones stand in one table; a function of the user's is a loss that is checked whenever it is used (T07).
+"""
 
 from __future__ import annotations
 
@@ -14,63 +17,96 @@ from granite_xai.base.validation import unknown
 from granite_xai.compute.primitives import ABSOLUTE, SQUARE
 from granite_xai.models.output import first_line
 
+LEAST_PROBABILITY = 1e-15  # log loss clips probabilities to between this and 1 minus this (C18)
+
 
 class Loss(NamedTuple):
-    """A loss, applied cell by cell."""
+    """A loss, applied cell by cell.
 
-    of_gap: Elementwise | None = (
-        None  # the loss of a difference; None: it is no function of prediction minus y
-    )
-    of_pair: PairLoss | None = (
-        None  # the loss of predictions and targets; None: that of their difference
-    )
-    mode: int | None = (
-        None  # how the engine adds it up in one pass; None: value by value, as any loss
-    )
-    of_probability: bool = (
-        False  # whether it is defined for probabilities only; such a loss is none of gaps
-    )
+    Parameters
+    ----------
+    of_gap : callable, optional
+        The loss of a difference; None: it is no function of prediction minus y.
+    of_pair : callable, optional
+        The loss of predictions and targets; None: that of their difference.
+    mode : int, optional
+        How the engine adds it up in one pass (`compute.primitives`); None: value by value, as any function.
+    of_probability : bool
+        Whether it is defined for probabilities only; such a loss is none of gaps.
+    """
+
+    of_gap: Elementwise | None = None
+    of_pair: PairLoss | None = None
+    mode: int | None = None
+    of_probability: bool = False
 
     def pair(self, prediction: FloatArray, y: FloatArray) -> FloatArray:
-        """Losses of some predictions."""
-        return self.gap(prediction - y) if self.of_pair is None else self.of_pair(prediction, y)
+        """Loss of each prediction against its target; both arrays have one shape, and so have the losses."""
+        if self.of_pair is None:
+            return self.gap(prediction - y)
+        return self.of_pair(prediction, y)
 
     def gap(self, gaps: FloatArray) -> FloatArray:
-        """Losses of some differences."""
+        """Loss of each difference, in the shape of the differences."""
         if self.of_gap is None:
             raise TypeError("this loss is none of differences")
         return self.of_gap(gaps)
 
 
 def _log_loss(prediction: FloatArray, y: FloatArray) -> FloatArray:
-    p = np.clip(prediction, 1e-15, 1 - 1e-15)
+    """``-(y log p + (1 - y) log(1 - p))``."""
+    p = np.clip(prediction, LEAST_PROBABILITY, 1 - LEAST_PROBABILITY)
     return np.asarray(-(y * np.log(p) + (1 - y) * np.log1p(-p)))
 
 
 LOSSES: dict[str, Loss] = {
-    "squared": Loss(np.square, mode=SQUARE),
-    "absolute": Loss(np.abs, mode=ABSOLUTE),
+    "squared": Loss(of_gap=np.square, mode=SQUARE),
+    "absolute": Loss(of_gap=np.abs, mode=ABSOLUTE),
     "log": Loss(of_pair=_log_loss, of_probability=True),
-    "brier": Loss(np.square, mode=SQUARE, of_probability=True),
+    "brier": Loss(of_gap=np.square, mode=SQUARE, of_probability=True),
 }
 
 
 def gap_loss(loss: str | Elementwise) -> Loss:
-    """The loss of a gap: a named one, or the user's own, which is checked whenever it is used (T07)."""
+    """The loss of the gap between two explanations (C16).
+
+    Parameters
+    ----------
+    loss : str or callable
+        A name, or a function of an array of gaps.
+
+    Raises
+    ------
+    InputError
+        P01 for an unknown name.
+    """
     if callable(loss):
-        return Loss(OwnLoss(loss, "loss", "gaps"))
-    named = [
-        name for name, each in LOSSES.items() if each.of_gap is not None and not each.of_probability
+        return Loss(of_gap=OwnLoss(loss, argument="loss", what="gaps"))
+    names = [
+        name
+        for name, entry in LOSSES.items()
+        if entry.of_gap is not None and not entry.of_probability
     ]
-    if loss not in named:
-        raise unknown("loss", loss, named)
+    if loss not in names:
+        raise unknown("loss", loss, names)
     return LOSSES[loss]
 
 
 def risk_loss(loss: str | PairLoss) -> Loss:
-    """The loss of a prediction: a named one, or the user's own, which is checked whenever it is used (T07)."""
+    """The loss of a prediction.
+
+    Parameters
+    ----------
+    loss : str or callable
+        A name, or a function of an array of predictions and one of targets.
+
+    Raises
+    ------
+    InputError
+        P01 for an unknown name.
+    """
     if callable(loss):
-        return Loss(of_pair=OwnLoss(loss, "risk_loss", "predictions"))
+        return Loss(of_pair=OwnLoss(loss, argument="risk_loss", what="predictions"))
     if loss not in LOSSES:
         raise unknown("loss", loss, LOSSES)
     return LOSSES[loss]
@@ -78,34 +114,49 @@ def risk_loss(loss: str | PairLoss) -> Loss:
 
 @dataclass(frozen=True, slots=True)
 class OwnLoss:
-    """A user's own loss, which must return finite numbers ≥ 0 of the shape it was given (T07)."""
+    """A user's loss, which must return finite numbers ≥ 0 in the shape of its arguments (T07).
+
+    Parameters
+    ----------
+    loss : callable
+    argument : str
+        The argument it was passed as, for messages.
+    what : str
+        What it is a loss of, for messages.
+    """
 
     loss: Callable[..., Any]
     argument: str
     what: str
 
-    def __call__(self, *given: FloatArray) -> FloatArray:
-        """Losses of some cells; the loss gets copies, which it may write to."""
-        cells, hint = (
-            np.broadcast_arrays(*given),
-            f"Return one finite number ≥ 0 for each of the {self.what}.",
-        )
+    def __call__(self, *arguments: FloatArray) -> FloatArray:
+        """Losses cell by cell; the function gets copies, which it may write to."""
+        arrays = np.broadcast_arrays(*arguments)
+        shape = arrays[0].shape
         try:
-            losses = np.asarray(self.loss(*(np.array(each) for each in cells)))
+            losses = np.asarray(self.loss(*(np.array(array) for array in arrays)))
         except Exception as error:  # the user's function may raise anything
             name = getattr(self.loss, "__name__", type(self.loss).__name__)
-            message = f"the loss {name} raised {type(error).__name__} ({first_line(error)}) at {self.what} of shape"
-            raise InputError(
-                f"{message} {cells[0].shape}.", code="T07", argument=self.argument, hint=hint
+            raise self._refusal(
+                f"the loss {name} raised {type(error).__name__} ({first_line(error)}) at {self.what} of shape {shape}."
             ) from error
-        shape, numbers = cells[0].shape, losses.dtype.kind in "fiub"
-        if (
-            losses.shape != shape
-            or not numbers
-            or not np.all(np.isfinite(losses))
-            or np.any(losses < 0)
-        ):
-            message = f"the loss returned {losses.dtype} of shape {losses.shape} for {self.what} of shape {shape}, "
-            message += "or values that are negative or not finite."
-            raise InputError(message, code="T07", argument=self.argument, hint=hint)
+        if losses.shape != shape or not _are_losses(losses):
+            raise self._refusal(
+                f"the loss returned {losses.dtype} of shape {losses.shape} for {self.what} of shape {shape}, or values "
+                "that are negative or not finite."
+            )
         return losses.astype(np.float64, copy=False)
+
+    def _refusal(self, message: str) -> InputError:
+        return InputError(
+            message,
+            code="T07",
+            argument=self.argument,
+            hint=f"Return one finite number ≥ 0 for each of the {self.what}.",
+        )
+
+
+def _are_losses(values: np.ndarray[Any, Any]) -> bool:
+    """Whether values are finite numbers ≥ 0."""
+    is_numeric = values.dtype.kind in "fiub"
+    return is_numeric and bool(np.all(np.isfinite(values)) and np.all(values >= 0))

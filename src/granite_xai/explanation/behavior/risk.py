@@ -7,14 +7,17 @@ from typing import ClassVar
 
 import numpy as np
 
-from granite_xai.base.typing import PairLoss, Term
+from granite_xai.base.typing import Coalition, FloatArray, PairLoss, Term
 from granite_xai.base.validation import unknown
 from granite_xai.compute.primitives import MOMENTS, Array
-from granite_xai.engine.row_values import HybridFunction
+from granite_xai.engine.row_values import HybridFunction, RowIndex
+from granite_xai.engine.splits import Splits
 from granite_xai.evaluations.evaluations import Evaluations
 from granite_xai.evaluations.noise_floor import risk_error
 from granite_xai.explanation.behavior.behavior import Behavior, Game
 from granite_xai.explanation.behavior.losses import LOSSES, Loss, risk_loss
+
+AVERAGES = ("prediction", "loss")
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +32,7 @@ class Risk(Behavior):
     average : "prediction" or "loss"
         The loss of the averaged prediction, or the averaged loss (classic permutation importance).
     pointwise : bool
-        One value a row instead of one a region.
+        One value for each row instead of one for each region.
 
     Examples
     --------
@@ -45,60 +48,90 @@ class Risk(Behavior):
 
     def __post_init__(self) -> None:
         risk_loss("squared" if self.loss is None else self.loss)
-        if self.average not in ("prediction", "loss"):
-            raise unknown("average", self.average, ("prediction", "loss"))
+        if self.average not in AVERAGES:
+            raise unknown("average", self.average, AVERAGES)
 
     @property
     def per_row(self) -> bool:  # type: ignore[override]
-        """Whether the value is one number a row."""
+        """Whether there is a value for each row."""
         return self.pointwise
 
     @property
     def needs_probability(self) -> str | None:  # type: ignore[override]
-        """The loss, where it is one of probabilities."""
-        return (
-            self.loss if isinstance(self.loss, str) and LOSSES[self.loss].of_probability else None
-        )
+        """The name of the loss, where that is defined for probabilities only."""
+        if isinstance(self.loss, str) and LOSSES[self.loss].of_probability:
+            return self.loss
+        return None
 
     def resolved(self, is_probability: bool) -> Risk:
-        """The same behavior with its loss decided."""
-        return (
-            self
-            if self.loss is not None
-            else replace(self, loss="log" if is_probability else "squared")
-        )
+        """The same behavior with its loss decided: log loss of a probability, otherwise squared error."""
+        if self.loss is not None:
+            return self
+        return replace(self, loss="log" if is_probability else "squared")
 
     @property
     def _loss(self) -> Loss:
         return risk_loss("squared" if self.loss is None else self.loss)
 
     def error(self, delta: float, evaluations: Evaluations) -> float:
-        """The largest change of the mean loss, of the model and of its mean, when predictions move by ``delta``."""
-        predictions, weights = evaluations.predictions + evaluations.offset, evaluations.weights
+        """Largest change of a mean loss when predictions move by ``delta`` (C4).
+
+        The mean losses are those of the model and of its mean prediction.
+        """
         return risk_error(
-            delta, self._loss.pair, predictions, evaluations.offset, evaluations.target, weights
+            delta,
+            self._loss.pair,
+            evaluations.predictions + evaluations.offset,
+            evaluations.offset,
+            evaluations.target,
+            evaluations.weights,
         )
 
     def value(self, game: Game, term: Term) -> Array:
-        """Minus the loss of ``F_T``, of each row or averaged over both sides."""
+        """Minus the loss of ``F_T``: of each row, (n, K), or its mean on both sides of every split, (2, K)."""
         if not isinstance(term, frozenset):
             raise TypeError(f"{term} is no coalition")
-        splits, P, loss = game.splits, game.splits.primitives, self._of(game)
-        averaged = self.average == "loss" and term != game.evaluations.everything
-        values = game.masked.averaged(term, loss) if averaged else game.masked.combined({term: 1.0})
-        if self.pointwise:
-            found = values.array(splits)
-            return -found if averaged else -P.array(loss(P.host(found).T, slice(None)).T)
-        if averaged:
-            sums = values.sums(MOMENTS, splits)
-        elif self._loss.mode is None:
-            sums = values.sums(MOMENTS, splits, lambda found, rows: loss(found.T, rows).T)
-        else:
-            own = P.array(game.evaluations.offset - game.evaluations.target)
-            sums = values._replace(own=values.own + own).sums(self._loss.mode, splits)
-        return -sums[0, :, :] * splits.scale[0, :, :]
+        # With all columns visible nothing is averaged, and the loss is that of the prediction.
+        if self.average == "loss" and term != game.evaluations.everything:
+            return self._mean_of_losses(game, term)
+        return self._loss_of_mean(game, term)
 
-    def _of(self, game: Game) -> HybridFunction:
-        """The loss of centred predictions (m, c) of some rows c."""
-        offset, y, pair = game.evaluations.offset, game.evaluations.target, self._loss.pair
-        return lambda found, rows: pair(found + offset, np.broadcast_to(y[rows], found.shape))
+    def _mean_of_losses(self, game: Game, coalition: Coalition) -> Array:
+        """C7: the loss of every single prediction behind ``F_T``, averaged like the predictions."""
+        losses = game.masked.averaged(coalition, self._loss_of_rows(game))
+        if self.pointwise:
+            return -losses.array(game.splits)
+        return -_side_means(losses.sums(MOMENTS, game.splits), game.splits)
+
+    def _loss_of_mean(self, game: Game, coalition: Coalition) -> Array:
+        """The loss of ``F_T``, which is a mean of predictions."""
+        splits = game.splits
+        loss = self._loss_of_rows(game)
+        predictions = game.masked.combined({coalition: 1.0})
+        if self.pointwise:
+            written = splits.primitives.host(predictions.array(splits))  # (n, K)
+            return -splits.primitives.array(loss(written.T, slice(None)).T)
+        mode = self._loss.mode
+        if mode is None:
+            losses = predictions.sums(MOMENTS, splits, lambda values, rows: loss(values.T, rows).T)
+        else:  # a function of prediction minus y, which the engine adds up in one pass
+            level = game.evaluations.offset - game.evaluations.target  # (n,)
+            residuals = predictions._replace(own=predictions.own + splits.primitives.array(level))
+            losses = residuals.sums(mode, splits)
+        return -_side_means(losses, splits)
+
+    def _loss_of_rows(self, game: Game) -> HybridFunction:
+        """The loss as a function of the centred predictions (m, c) of c rows, and of these rows."""
+        evaluations = game.evaluations
+        pair_loss = self._loss.pair
+
+        def loss(centred_predictions: FloatArray, rows: RowIndex) -> FloatArray:
+            target = np.broadcast_to(evaluations.target[rows], centred_predictions.shape)
+            return pair_loss(centred_predictions + evaluations.offset, target)
+
+        return loss
+
+
+def _side_means(sums: Array, splits: Splits) -> Array:
+    """Means over both sides of every split, (2, K), from weighted sums (2, 2, K), whose first line holds values."""
+    return sums[0, :, :] * splits.scale[0, :, :]

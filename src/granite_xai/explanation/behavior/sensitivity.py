@@ -11,12 +11,15 @@ from granite_xai.base.errors import InputError
 from granite_xai.base.typing import JansenTotal, Term, Terms
 from granite_xai.base.validation import unknown
 from granite_xai.compute.primitives import MOMENTS, Array
+from granite_xai.engine.row_values import RowValues
 from granite_xai.engine.splits import Splits
 from granite_xai.evaluations.evaluations import Evaluations
 from granite_xai.evaluations.noise_floor import sensitivity_error
 from granite_xai.explanation.behavior.behavior import Behavior, Game
 from granite_xai.explanation.influence import PlayersAndSets
 from granite_xai.explanation.masking import Masking
+
+TOTALS = ("difference", "jansen")
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,38 +43,48 @@ class Sensitivity(Behavior):
     key: ClassVar[str] = "sensitivity"
 
     def __post_init__(self) -> None:
-        if self.total not in ("difference", "jansen"):
-            raise unknown("total", self.total, ("difference", "jansen"))
+        if self.total not in TOTALS:
+            raise unknown("total", self.total, TOTALS)
 
     def terms(
         self, interaction: str, sets: PlayersAndSets, masking: Masking
     ) -> tuple[Terms, ...] | None:
-        """Jansen's total variance of each set, for full effects."""
+        """Jansen's total variance of each set (C5), for full effects."""
         if self.total != "jansen" or interaction != "full":
             return None
         if sets.order > 1 or not masking.redraws:
-            where = "full effects of columns and groups under marginal or conditional masking"
-            hint = "Use total='difference' for interactions and for baseline masking."
-            message = f"Sensitivity(total='jansen') is defined for {where}."
-            raise InputError(message, code="P03", argument="total", hint=hint)
+            raise InputError(
+                "Sensitivity(total='jansen') is defined for full effects of columns and groups under marginal or "
+                "conditional masking.",
+                code="P03",
+                argument="total",
+                hint="Use total='difference' for interactions and for baseline masking.",
+            )
         return tuple({JansenTotal(member): 1.0} for (member,) in sets.sets)
 
     def error(self, delta: float, evaluations: Evaluations) -> float:
-        """``2 sd(F) delta + delta²``."""
-        variance = Splits.whole(evaluations.weights).variances(evaluations.predictions[None])[0, 0]
+        """``2 sd(F) delta + delta²`` (C4)."""
+        all_rows = Splits.whole(evaluations.weights)
+        variance = all_rows.variances(evaluations.predictions[None])[0, 0]
         return sensitivity_error(delta, float(np.sqrt(variance)))
 
     def value(self, game: Game, term: Term) -> Array:
-        """The variance of ``F_T`` on both sides, or Jansen's total variance."""
+        """The variance of ``F_T`` on both sides of every split, or Jansen's total variance (C5), (2, K)."""
         if isinstance(term, JansenTotal):
             return game.masked.total_variance(term.hidden)
-        splits, values = game.splits, game.masked.combined({term: 1.0})
-        if not term:  # the same for all rows
+        splits = game.splits
+        if not term:  # F without visible columns is the same for all rows
             return splits.primitives.array(np.zeros((2, splits.count)))
-        if values.tiled is None:
-            mean = (values.sums(MOMENTS, splits) * splits.scale)[0, :, :]
-            values = values._replace(at=-mean if values.at is None else values.at - mean)
-        else:  # read once: centred by the mean prediction, which is near
-            values = game.masked.combined({term: 1.0, frozenset(): -1.0})
-        moments = values.sums(MOMENTS, splits) * splits.scale
-        return moments[1, :, :] - moments[0, :, :] ** 2
+        moments = self._centred(game, term).sums(MOMENTS, splits) * splits.scale  # (2, 2, K)
+        mean = moments[0, :, :]
+        mean_square = moments[1, :, :]
+        return mean_square - mean**2
+
+    def _centred(self, game: Game, term: Term) -> RowValues:
+        """``F_T`` minus a number near its mean on each side: its variance then loses no digits to a large mean."""
+        values = game.masked.combined({term: 1.0})
+        if values.tiled is not None:  # can be read only once; the mean prediction is near
+            return game.masked.combined({term: 1.0, frozenset(): -1.0})
+        means = (values.sums(MOMENTS, game.splits) * game.splits.scale)[0, :, :]
+        level = -means if values.at is None else values.at - means
+        return values._replace(at=level)

@@ -1,0 +1,98 @@
+"""Games: values of coalitions in the regions of splits, and their linear combinations."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from granite_xai.compute import Resources
+from granite_xai.engine.splits import Splits
+from granite_xai.explanation.behavior import Local, Sensitivity
+from granite_xai.explanation.behavior.behavior import Game, read_twice
+from granite_xai.explanation.evaluating import evaluate
+from granite_xai.explanation.influence import Individual
+from granite_xai.explanation.interaction import Partial
+from granite_xai.explanation.masking import Marginal
+from granite_xai.explanation.masking.fitted import fit_reference
+from granite_xai.explanation.request import request
+from granite_xai.explanation.resolved import resolve
+from granite_xai.models import as_predictor
+from granite_xai.tables import read_table
+from granite_xai.trees.routes import Route
+
+X = np.array([[0.0, 1.0], [1.0, 3.0], [2.0, 0.0], [3.0, 2.0], [4.0, 5.0]])
+INSIDE = np.array([[True, True, False, False, False], [True, False, True, False, True]])
+NOTHING = frozenset[int]()
+FIRST = frozenset({0})
+BOTH = frozenset({0, 1})
+
+
+def product(X):
+    return X[:, 0] * X[:, 1]
+
+
+def game_of(behavior):
+    table = read_table(X, missing="error")
+    effect = resolve(Marginal(), Sensitivity(), Partial(), Individual(), table)
+    reference = fit_reference(effect.readings(), effect.changes(), table, np.ones(5), 0)
+    evaluations, _ = evaluate(
+        Route(as_predictor(product), table),
+        request(table, [effect]),
+        reference,
+        weights=np.ones(5),
+        y=None,
+        resources=Resources(),
+    )
+    return Game.of(behavior, Marginal(), evaluations, Splits.of(INSIDE, np.ones(5)))
+
+
+def masked_prediction(row, members):
+    """``F_{x0}`` of a row: its first value, with the second of all rows of its side."""
+    return np.mean([X[row, 0] * X[m, 1] for m in members])
+
+
+def sides():
+    for k, inside in enumerate(INSIDE):
+        for side in (0, 1):
+            yield k, side, np.flatnonzero(inside == (side == 0))
+
+
+def test_a_local_value_is_that_of_each_row_in_its_own_side():
+    game = game_of(Local())
+    values = game.values({FIRST: 1.0}) + game.evaluations.offset
+    for k, _, members in sides():
+        for row in members:
+            assert values[k, row] == pytest.approx(masked_prediction(row, members), abs=1e-12)
+
+
+def test_a_regional_value_is_one_for_each_side():
+    values = game_of(Sensitivity()).values({FIRST: 1.0})
+    for k, side, members in sides():
+        predictions = [masked_prediction(row, members) for row in members]
+        assert values[k, side] == pytest.approx(np.var(predictions), abs=1e-12)
+
+
+@pytest.mark.parametrize("behavior", [Local(), Sensitivity()], ids=["local", "sensitivity"])
+@pytest.mark.parametrize("kept", [(), (FIRST,), (NOTHING, FIRST, BOTH)], ids=["none", "one", "all"])
+def test_a_combination_is_the_same_whichever_values_are_kept(behavior, kept):
+    game = game_of(behavior)
+    terms = {NOTHING: 0.5, FIRST: -2.0, BOTH: 3.0}
+    expected = sum(value * game.values({term: 1.0}) for term, value in terms.items())
+    game.share(kept)
+    np.testing.assert_allclose(game.values(terms), expected, atol=1e-12)
+
+
+def test_predictions_and_their_mean_are_not_kept_where_values_are_predictions():
+    game = game_of(Local())
+    game.share([NOTHING, FIRST, BOTH])
+    assert set(game.kept_values) == {FIRST}
+
+
+def test_no_terms_are_zero():
+    assert game_of(Local()).values({}).tolist() == np.zeros((2, 5)).tolist()
+    assert game_of(Sensitivity()).values({}).tolist() == np.zeros((2, 2)).tolist()
+
+
+def test_terms_of_several_combinations():
+    combinations = [{NOTHING: 1.0, FIRST: 1.0}, {FIRST: 2.0}, {BOTH: 1.0}]
+    assert read_twice(combinations) == {FIRST}
