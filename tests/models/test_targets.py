@@ -18,7 +18,7 @@ from granite_xai.explanation.behavior import Local, Risk
 from granite_xai.explanation.behavior.losses import LOSSES
 from granite_xai.explanation.explainer import target_for
 from granite_xai.models import as_predictor
-from granite_xai.models.target import read_clusters, read_rows, read_weights
+from granite_xai.models.row_arguments import read_clusters, read_rows, read_weights
 from granite_xai.tables import read_table
 
 N = 6

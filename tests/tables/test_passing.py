@@ -10,7 +10,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, OneHotEncoder
 
 import granite_xai as gx
-from granite_xai.models.target import read_input
+from granite_xai.models.model_table import read_input
 from granite_xai.search.candidates import MOST_LEVELS, frequent_levels
 from granite_xai.tables import Column, read_table
 

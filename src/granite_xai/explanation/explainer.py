@@ -28,13 +28,9 @@ from granite_xai.explanation.request import request
 from granite_xai.explanation.resolved import ResolvedExplainer, resolve
 from granite_xai.explanation.result import Explanation, Part
 from granite_xai.models import Predictor, as_predictor
-from granite_xai.models.target import (
-    allows_missing,
-    read_input,
-    read_rows,
-    read_target,
-    read_weights,
-)
+from granite_xai.models.model_table import allows_missing, read_input
+from granite_xai.models.row_arguments import read_rows, read_weights
+from granite_xai.models.target import read_target
 from granite_xai.tables import Table
 from granite_xai.trees.routes import Route
 

@@ -80,7 +80,8 @@ from granite_xai.inference.stability import (
     stability_of,
 )
 from granite_xai.models import Predictor, for_table
-from granite_xai.models.target import allows_missing, read_clusters, read_input, read_weights
+from granite_xai.models.model_table import allows_missing, read_input
+from granite_xai.models.row_arguments import read_clusters, read_weights
 from granite_xai.moments.questions import statistics_kind
 from granite_xai.search.optimal import refused
 from granite_xai.search.price import search_price

@@ -23,7 +23,7 @@ from granite_xai.explanation.resolved import ResolvedExplainer
 from granite_xai.explanation.result import Part
 from granite_xai.fitting.new_rows import FittedGranite, NewRows, fitted_view
 from granite_xai.fitting.pipeline import FitResult
-from granite_xai.models.target import read_weights
+from granite_xai.models.row_arguments import read_weights
 from granite_xai.regions.partition import Partition
 from granite_xai.tables import Table
 from granite_xai.trees.routes import Route
