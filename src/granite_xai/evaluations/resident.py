@@ -16,7 +16,7 @@ from granite_xai.compute.selection import device_faults
 from granite_xai.evaluations.distinct_values import DistinctValues
 from granite_xai.models import DEFAULT_BATCH, Predictor
 from granite_xai.models.failures import Raised
-from granite_xai.models.networks import number_matrix
+from granite_xai.models.number_cells import number_matrix
 from granite_xai.tables import Table
 
 # Recombined rows asked about at a time, where the user sets no size: enough to keep a device busy.

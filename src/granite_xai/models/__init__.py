@@ -10,19 +10,21 @@ from granite_xai.base.diagnostics import Diagnostics, warn
 from granite_xai.base.errors import GraniteError, ModelError, ModelWarning
 from granite_xai.base.validation import choose, whole_number
 from granite_xai.compute import BLOCK
-from granite_xai.models import estimators, networks
+from granite_xai.models import boosters, estimators
+from granite_xai.models.answers import outside_unit_interval
+from granite_xai.models.first_line import first_line
+from granite_xai.models.onnx_sessions import read_session
 from granite_xai.models.output import (
     ALL,
     EVERY,
     SCALES,
     ModelOutput,
-    first_line,
-    outside_unit_interval,
     read_numbers,
 )
 from granite_xai.models.predictor import DEFAULT_BATCH, Predictor, Usage, together
 from granite_xai.models.remote import Workers
 from granite_xai.models.sent_rows import SentRows
+from granite_xai.models.torch_modules import read_module
 from granite_xai.tables import Table
 
 __all__ = [
@@ -155,11 +157,11 @@ def _read_function(model: Any, output: Any, response: str) -> ModelOutput:
 
 # The first row whose methods a model has reads it, so special kinds stand above the general ones.
 _KINDS = (
-    Kind(("inplace_predict", "save_config"), estimators.read_xgboost, True),
-    Kind(("dump_model", "num_model_per_iteration"), estimators.read_lightgbm, True),
-    Kind(("predict", "is_fitted", "get_cat_feature_indices"), estimators.read_catboost, True),
-    Kind(("run", "get_inputs", "get_outputs"), networks.read_session),
+    Kind(("inplace_predict", "save_config"), boosters.read_xgboost, True),
+    Kind(("dump_model", "num_model_per_iteration"), boosters.read_lightgbm, True),
+    Kind(("predict", "is_fitted", "get_cat_feature_indices"), boosters.read_catboost, True),
+    Kind(("run", "get_inputs", "get_outputs"), read_session),
     *(Kind((method,), estimators.read_estimator, None) for method in estimators.METHODS.values()),
-    Kind(("forward", "parameters", "state_dict"), networks.read_module),
+    Kind(("forward", "parameters", "state_dict"), read_module),
 )
 _FUNCTION = Kind((), _read_function)

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from sklearn.exceptions import NotFittedError
 
 from granite_xai.base.errors import ModelError
-from granite_xai.models.output import first_line
+from granite_xai.models.first_line import first_line
 from granite_xai.models.sent_rows import SentRows
 
 CHECK_ROWS = "Check the model on these rows."

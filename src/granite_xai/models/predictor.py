@@ -16,12 +16,10 @@ from granite_xai.base.errors import ModelError
 from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.compute import BLOCK
 from granite_xai.compute.primitives import ArrayNamespace
+from granite_xai.models.answers import one_column, outside_unit_interval, read_outputs
 from granite_xai.models.failures import CHECK_ROWS, Raised, failure_error, smallest_failing
 from granite_xai.models.output import (
     ModelOutput,
-    one_column,
-    outside_unit_interval,
-    read_outputs,
 )
 from granite_xai.models.remote import Build, RemoteModel, WorkerAnswer, Workers
 from granite_xai.models.sent_rows import SHOWN, SentRows
@@ -332,7 +330,7 @@ class Predictor:
         """F of rows that lie on a device, as an array there; None where a value is no number or no probability."""
         xp = primitives.xp
         with self._lock:
-            values, choice = self.model_output.taken(self._answer(sent, count))
+            values, choice = self.model_output.unpacked(self._answer(sent, count))
             values = take(values)
             self.native_float32 = self.native_float32 or values.dtype == xp.float32
             numbers = one_column(xp.astype(values, xp.float64), count, choice, values)

@@ -26,7 +26,9 @@ from granite_xai.compute.workers import (
     count_workers,
     results_from_workers,
 )
-from granite_xai.models.output import ModelOutput, first_line, read_outputs
+from granite_xai.models.answers import read_outputs
+from granite_xai.models.first_line import first_line
+from granite_xai.models.output import ModelOutput
 
 Build = Callable[[slice | IntArray], Any]  # makes the rows at some positions in a fresh container
 

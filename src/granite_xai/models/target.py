@@ -181,8 +181,9 @@ def _check_complete(values: NDArray[Any], table: Table) -> None:
 def _missing_or_infinite(values: NDArray[Any]) -> BoolArray:
     if np.issubdtype(values.dtype, np.number):
         return np.asarray(~np.isfinite(values))
+    missing: BoolArray = np.asarray(pd.isna(values), dtype=bool)
     infinite = [isinstance(cell, float) and np.isinf(cell) for cell in values.tolist()]
-    return np.asarray(pd.isna(values)) | np.array(infinite, dtype=bool)
+    return np.asarray(missing | np.array(infinite, dtype=bool))
 
 
 def _indicators(values: NDArray[Any], classes: tuple[Any, ...], explained_class: Any) -> FloatArray:

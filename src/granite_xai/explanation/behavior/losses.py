@@ -15,7 +15,7 @@ from granite_xai.base.errors import InputError
 from granite_xai.base.typing import Elementwise, FloatArray, PairLoss
 from granite_xai.base.validation import unknown
 from granite_xai.compute.primitives import ABSOLUTE, SQUARE
-from granite_xai.models.output import first_line
+from granite_xai.models.first_line import first_line
 
 LEAST_PROBABILITY = 1e-15  # log loss clips probabilities to between this and 1 minus this (C18)
 

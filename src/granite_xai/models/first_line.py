@@ -1,0 +1,29 @@
+"""The text of an error, in one line."""
+
+from __future__ import annotations
+
+LONGEST = 300  # characters of what a message repeats
+TRACES = ("Stack trace", "Traceback")  # how the lines begin that no user needs
+UNPRINTABLE = "�"  # instead of characters that act on a terminal
+
+
+def first_line(error: Exception) -> str:
+    """What an error says up to a stack trace, on one line, short and printable."""
+    try:
+        text = str(error)
+    except Exception:  # the text of an error can fail as well
+        text = ""
+    lines = []
+    for line in text.strip().splitlines():
+        stripped = line.strip()
+        if stripped.startswith(TRACES):
+            break
+        if stripped:
+            lines.append(stripped)
+    joined = " ".join(lines)
+    printable = "".join(letter if letter.isprintable() else UNPRINTABLE for letter in joined)
+    if not printable:
+        return "(no message)"
+    if len(printable) > LONGEST:
+        return printable[: LONGEST - 1] + "…"
+    return printable
