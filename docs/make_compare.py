@@ -108,13 +108,16 @@ compared on unseen rows.
 def _setting(summary: Summary, quick: bool) -> str:
     machine = summary.machine
     versions = ", ".join(f"{name} {number}" for name, number in machine["versions"].items())
-    small = (
-        "\n.. note::\n\n   These figures are from a small run (few seeds, few tables), not yet the whole experiment.\n"
-        if quick
-        else ""
-    )
+    counts = [line["seeds"] for line in summary.setup()]
     seeds = {name: method.seeds for name, method in METHODS.items()}
-    fewer = ", ".join(f"{name} {count}" for name, count in seeds.items() if count < seeds[OURS])
+    slow = ", ".join(f"{name} {count}" for name, count in seeds.items() if count < seeds[OURS])
+    n_seeds = f"{min(counts)} to {max(counts)}" if min(counts) < max(counts) else f"{max(counts)}"
+    small = ""
+    if quick:
+        small = (
+            f"\n.. note::\n\n   The run was stopped by its limit of time: {n_seeds} of {seeds[OURS]} seeds for each "
+            "table and model (last column of the table below).\n"
+        )
     return f"""{small}
 The setting
 -----------
@@ -122,7 +125,7 @@ The setting
 A quarter of each table (at most 2,000 rows) is for judging. The rest, at most 20,000 rows, fits the model, and two disjoint
 samples of it, at most 4,000 rows each, are what a method sees: one for the description, the other to see whether it comes back.
 One run on {machine["cores"]} cores, processes at a time: {machine["workers"]}, one thread each; Python {machine["python"]}
-({versions}). {seeds[OURS]} seeds; fewer where a method is slow ({fewer}), {LIMITED_SEEDS} where methods are told how many
+({versions}). {n_seeds} seeds; at most so many where a method is slow: {slow}; {LIMITED_SEEDS} where methods are told how many
 regions to make. ``python -m experiments peers`` repeats it; the raw figures are in ``experiments/results/peers.json``.
 
 {_table(summary, "setup")}"""

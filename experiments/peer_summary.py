@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -12,6 +13,8 @@ from matplotlib.ticker import NullFormatter
 
 from experiments.peer_methods import METHODS
 from experiments.results import table as markdown_table
+
+ADDRESS = re.compile(r" at 0x[0-9a-f…]+>?")  # of an object in an error: another one in every run
 
 Line = dict[str, Any]
 OURS = "granite-xai"
@@ -181,8 +184,9 @@ class Summary:
             name = record.get("method", record.get("question"))
             for key in ("error", "error_of_the_other_sample"):
                 if key in record:
+                    message = ADDRESS.sub("", record[key])
                     entry = lines.setdefault(
-                        (str(name), record[key]), {"method": name, "tables": set()}
+                        (str(name), message), {"method": name, "tables": set()}
                     )
                     entry["tables"].add(record["table"])
         return [
