@@ -18,7 +18,7 @@ from granite_xai.inference.by_sums import (
     weighted_sums,
 )
 from granite_xai.inference.replicates import Confidence
-from granite_xai.moments.chance import chance_bar, chance_level
+from granite_xai.moments.chance import disagreement_by_chance
 from problems import MixedModel, looped_sums, mixed_table, problem_of, random_model, random_table
 from strategies import cases, examples
 
@@ -110,11 +110,13 @@ def test_the_closed_form_stacks_sets():
     (statistics,) = problem.statistics
     shown, level, bar, corrected = closed_form(statistics, None, 0.9)
     assert shown == pytest.approx(float(problem.roots[0]), rel=1e-9)
-    assert level == pytest.approx(sum(chance_level(own, None) for own in statistics), rel=0.03)
+    levels = [disagreement_by_chance([own], None).mean for own in statistics]
+    assert level == pytest.approx(sum(levels), rel=0.03)
     assert corrected == pytest.approx(shown - level)
     short = [own.shortened() for own in statistics if own.rank]
-    assert bar == pytest.approx(chance_bar(short, None, [0.9])[0])
-    full = chance_bar([own for own in statistics if own.rank], None, [0.9])[0]
+    assert bar == pytest.approx(disagreement_by_chance(short, None).quantile(0.9))
+    interacting = [own for own in statistics if own.rank]
+    full = disagreement_by_chance(interacting, None).quantile(0.9)
     assert bar == pytest.approx(full, rel=0.03)
 
 

@@ -11,16 +11,39 @@ from scipy.stats import chi2
 
 from granite_xai.inference.replicates import Confidence
 from granite_xai.moments.chance import (
-    chance_bar,
+    SumOfSquares,
     chance_by_region,
-    chance_level,
-    mean_covariance,
-    squares_quantile,
+    disagreement_by_chance,
+    mean_moves,
 )
 from granite_xai.moments.factors import Factors
 from granite_xai.moments.statistics import FullAgainstPure
 from problems import looped_sums, problem_of, random_model, random_table
 from strategies import examples
+
+
+def chance_level(statistics, clusters):
+    """What noise adds to one set on average."""
+    return disagreement_by_chance([statistics], clusters).mean
+
+
+def chance_bar(sets, clusters, levels):
+    """What noise alone does not exceed, at some levels."""
+    by_chance = disagreement_by_chance(sets, clusters)
+    return [by_chance.quantile(level) for level in levels]
+
+
+def mean_covariance(vectors, weights, clusters):
+    """Covariance of a mean of rows."""
+    moves = mean_moves(vectors, weights, clusters)
+    return moves.T @ moves
+
+
+def squares_quantile(variances, level):
+    """Quantile of a sum of squares with these variances."""
+    unit = float(variances.max())
+    first, second, third = (float(np.sum((variances / (unit or 1.0)) ** k)) for k in (1, 2, 3))
+    return SumOfSquares(unit, first, second, third).quantile(level)
 
 
 def drawn_statistics(generator, n=30, rank=2, weighted=False):
@@ -202,11 +225,42 @@ def test_the_bar_is_a_quantile_of_sums_of_squares(n_sets, clustered):
     total = np.zeros(40_000)
     for number, own in enumerate(sets):
         moved = drawn[:, 6 * number : 6 * number + 6]
-        total += np.einsum("bi,ij,bj->b", moved, own.turned_moments(), moved)
+        turned = own.times_k(own.vectors().T)
+        total += np.mean((moved @ turned) ** 2, axis=1)
     levels = [0.5, 0.9, 0.95, 0.99]
     found = chance_bar(sets, clusters, levels)
     np.testing.assert_allclose(found, np.quantile(total, levels), rtol=0.05)
     assert sum(chance_level(own, clusters) for own in sets) == pytest.approx(total.mean(), rel=0.03)
+
+
+@pytest.mark.parametrize("n_clusters", [4, 18, 19, 40])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_traces_are_sums_of_powers_of_the_eigenvalues(n_clusters, weighted):
+    """Of more and of fewer clusters than numbers in z; K S K V is formed from single rows here."""
+    generator = np.random.default_rng(n_clusters)
+    sets = [drawn_statistics(generator, 40, rank) for rank in (1, 2, 3)]
+    weights = generator.choice([0.5, 1.0, 3.0], size=40) if weighted else np.ones(40)
+    sets = [FullAgainstPure(own.factors, weights) for own in sets]
+    clusters = np.arange(40) % n_clusters
+    shares = weights / weights.sum()
+    sizes = [4, 6, 8]
+    moments = np.zeros((18, 18))
+    for own, end, size in zip(sets, np.cumsum(sizes), sizes, strict=True):
+        for share, vector in zip(shares, own.vectors(), strict=True):
+            turned = own.times_k(vector)
+            moments[end - size : end, end - size : end] += share * np.outer(turned, turned)
+    stacked = np.column_stack([own.vectors() for own in sets])
+    mean = shares @ stacked
+    covariance = np.zeros((18, 18))
+    for number in range(n_clusters):
+        inside = clusters == number
+        move = shares[inside] @ (stacked[inside] - mean)
+        covariance += np.outer(move, move) * n_clusters / (n_clusters - 1)
+    variances = np.linalg.eigvals(moments @ covariance).real
+    found = disagreement_by_chance(sets, clusters)
+    assert found.mean == pytest.approx(variances.sum())
+    assert found.unit**2 * found.second == pytest.approx(np.sum(variances**2))
+    assert found.unit**3 * found.third == pytest.approx(np.sum(variances**3))
 
 
 @pytest.mark.parametrize("level", [0.5, 0.9, 0.975])

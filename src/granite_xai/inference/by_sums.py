@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from granite_xai.base.typing import FloatArray, IntArray
-from granite_xai.moments.chance import chance_bar, chance_level
+from granite_xai.moments.chance import disagreement_by_chance
 from granite_xai.moments.statistics import (
     ConditionalAgainstMarginalMean,
     FullAgainstPure,
@@ -74,11 +74,13 @@ def closed_form(
     interacting = [
         FullAgainstPure(own.factors.shortened(), own.weights) for own in sets if own.rank > 0
     ]
-    by_chance = sum(chance_level(own, clusters) for own in interacting)
-    bar = 0.0
-    if interacting:
-        (bar,) = chance_bar(interacting, clusters, [level])
-    return ChanceFigures(plug_in=plug_in, level=by_chance, bar=bar, corrected=plug_in - by_chance)
+    by_chance = disagreement_by_chance(interacting, clusters)
+    return ChanceFigures(
+        plug_in=plug_in,
+        level=by_chance.mean,
+        bar=by_chance.quantile(level),
+        corrected=plug_in - by_chance.mean,
+    )
 
 
 def replicated_means(

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 from scipy import stats
@@ -22,13 +23,44 @@ from scipy import stats
 from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.moments.statistics import FullAgainstPure
 
-NEGLIGIBLE_VARIANCE = 1e-12  # share of the largest eigenvalue below which a direction is rounding
+
+class SumOfSquares(NamedTuple):
+    """A sum of squared normal numbers, by the sums of powers of their variances.
+
+    Variances are given as multiples of ``unit``: cubes of tiny ones would be 0.
+    """
+
+    unit: float
+    first: float
+    second: float
+    third: float
+
+    @property
+    def mean(self) -> float:
+        """Expected value."""
+        return self.unit * self.first
+
+    def quantile(self, level: float) -> float:
+        """What the sum does not exceed with this probability.
+
+        The distribution is replaced by that of a shifted and scaled chi-square variable with the
+        same mean, variance and skewness (Pearson's three moment approximation).
+        """
+        if self.first <= 0.0:
+            return 0.0
+        degrees = self.second**3 / self.third**2
+        spread = float(np.sqrt(self.second / degrees))
+        quantile = float(stats.chi2.ppf(level, degrees))
+        return self.unit * (self.first + (quantile - degrees) * spread)
 
 
-def mean_covariance(
-    vectors: FloatArray, weights: FloatArray, clusters: IntArray | None
-) -> FloatArray:
-    """Covariance of the weighted mean of rows, or of whole clusters of rows, over samples.
+NO_NOISE = SumOfSquares(unit=0.0, first=0.0, second=0.0, third=0.0)
+
+
+def mean_moves(vectors: FloatArray, weights: FloatArray, clusters: IntArray | None) -> FloatArray:
+    """How far each row, or each cluster of rows, moves the weighted mean of rows.
+
+    Their products ``moves' moves`` are the covariance of the mean over samples of rows or clusters.
 
     Parameters
     ----------
@@ -36,10 +68,13 @@ def mean_covariance(
     weights : array of shape (n_rows,)
     clusters : array of shape (n_rows,), optional
         Number of the cluster of each row; None: every row stands for itself.
+
+    Returns
+    -------
+    array of shape (n_rows or n_clusters, size)
     """
-    total = weights.sum()
-    mean = weights @ vectors / total
-    moves = (vectors - mean) * weights[:, None] / total
+    shares = weights / weights.sum()
+    moves = (vectors - shares @ vectors) * shares[:, None]
     count = len(vectors)
     if clusters is not None:
         numbers = np.unique(clusters, return_inverse=True)[1].reshape(-1)
@@ -47,46 +82,56 @@ def mean_covariance(
         by_cluster = np.zeros((count, vectors.shape[1]))
         np.add.at(by_cluster, numbers, moves)
         moves = by_cluster
-    return np.asarray(moves.T @ moves * count / max(count - 1, 1))
+    return np.asarray(moves * np.sqrt(count / max(count - 1, 1)))
 
 
-def chance_level(statistics: FullAgainstPure, clusters: IntArray | None) -> float:
-    """What sampling noise adds to the mean squared gap of one set, on average."""
-    covariance = mean_covariance(statistics.vectors(), statistics.weights, clusters)
-    return float(np.sum(statistics.turned_moments() * covariance))
+def disagreement_by_chance(
+    sets: Sequence[FullAgainstPure], clusters: IntArray | None
+) -> SumOfSquares:
+    """What the summed mean squared gaps of some sets would be if every true gap were 0.
 
-
-def chance_bar(
-    sets: Sequence[FullAgainstPure], clusters: IntArray | None, levels: Sequence[float]
-) -> list[float]:
-    """What the summed mean squared gaps of some sets exceed with small probability by noise alone.
+    Its variances are the eigenvalues of ``K S K V``, K S K by blocks. Only sums of their powers are
+    needed, which are traces: nothing is decomposed. With ``V = moves' moves`` the matrix
+    ``moves K S K moves'`` has the same eigenvalues but zeros; the smaller of both is formed.
 
     Parameters
     ----------
     sets : sequence of FullAgainstPure
         The same rows in each.
-    clusters : array, optional
-    levels : sequence of float
-        Probabilities not to exceed the bar.
+    clusters : array of shape (n_rows,), optional
+        Number of the cluster of each row; None: every row stands for itself.
     """
-    # Eigenvalues are read from matrices in which interactions stand beside ones: in their own unit
-    # they are of the same size, whatever the unit of the predictions is.
-    unit = max(float(np.abs(each.factors.row_factors).max(initial=0.0)) for each in sets)
+    # Interactions stand beside ones: in a unit of their own they are of the same size, whatever the
+    # unit of the predictions is.
+    largest = [float(np.abs(own.factors.row_factors).max(initial=0.0)) for own in sets]
+    largest += [float(np.abs(own.factors.interaction).max(initial=0.0)) for own in sets]
+    unit = max(largest, default=0.0)
     if unit == 0.0:
-        return [0.0 for _ in levels]
-    sets = [_in_unit(each, unit) for each in sets]
-    stacked = np.column_stack([each.vectors() for each in sets])
-    covariance = mean_covariance(stacked, sets[0].weights, clusters)
-    # K S K = A A' by blocks: the eigenvalues of A' V A are those of K S K V, and it is symmetric.
-    ends = np.cumsum([2 * each.rank + 2 for each in sets])
-    roots = [_root(each.turned_moments()) for each in sets]
-    widths = np.cumsum([root.shape[1] for root in roots])
-    stretched = np.zeros((int(ends[-1]), int(widths[-1])))
-    for root, end, width in zip(roots, ends, widths, strict=True):
-        stretched[end - root.shape[0] : end, width - root.shape[1] : width] = root
-    variances = np.linalg.eigvalsh(stretched.T @ covariance @ stretched)
-    variances = np.maximum(variances, 0.0)
-    return [unit**2 * squares_quantile(variances, level) for level in levels]
+        return NO_NOISE
+    weights = sets[0].weights
+    shares = weights / weights.sum()
+    vectors = [_in_unit(own, unit).vectors() for own in sets]
+    moves = mean_moves(np.column_stack(vectors), weights, clusters)
+    ends = np.cumsum([own.shape[1] for own in vectors])
+    turned_moves = np.empty_like(moves)  # moves K S K
+    for statistics, own, end in zip(sets, vectors, ends, strict=True):
+        place = slice(end - own.shape[1], end)
+        turned = statistics.times_k(own.T)
+        turned_moves[:, place] = moves[:, place] @ ((turned * shares) @ turned.T)
+    if len(moves) < moves.shape[1]:
+        matrix = turned_moves @ moves.T
+    else:
+        matrix = turned_moves.T @ moves
+    first = float(np.trace(matrix))
+    if first <= 0.0:
+        return NO_NOISE
+    matrix = matrix / first
+    return SumOfSquares(
+        unit=unit**2 * first,
+        first=1.0,
+        second=float(np.sum(matrix * matrix.T)),
+        third=float(np.sum((matrix @ matrix) * matrix.T)),
+    )
 
 
 def _in_unit(statistics: FullAgainstPure, unit: float) -> FullAgainstPure:
@@ -100,29 +145,6 @@ def _in_unit(statistics: FullAgainstPure, unit: float) -> FullAgainstPure:
             row_factors=factors.row_factors / unit,
         ),
     )
-
-
-def _root(matrix: FloatArray) -> FloatArray:
-    """A matrix A with ``A A'`` as given, of as few columns as that needs."""
-    strengths, directions = np.linalg.eigh(matrix)
-    kept = strengths > NEGLIGIBLE_VARIANCE * max(float(strengths[-1]), np.finfo(float).tiny)
-    return np.asarray(directions[:, kept] * np.sqrt(strengths[kept]))
-
-
-def squares_quantile(variances: FloatArray, level: float) -> float:
-    """Quantile of a sum of squared normal numbers with the given variances.
-
-    The distribution is replaced by that of a shifted and scaled chi-square variable with the same
-    mean, variance and skewness (Pearson's three moment approximation).
-    """
-    largest = float(np.max(variances, initial=0.0))
-    if largest <= 0.0:
-        return 0.0
-    relative = variances / largest  # cubes of tiny variances would be 0
-    first, second, third = (float(np.sum(relative**power)) for power in (1, 2, 3))
-    degrees = second**3 / third**2
-    quantile = float(stats.chi2.ppf(level, degrees))
-    return largest * (first + (quantile - degrees) * float(np.sqrt(second / degrees)))
 
 
 def chance_by_region(

@@ -195,12 +195,6 @@ class FullAgainstPure(LocalStatistics):
         gaps = vectors @ self.times_k(shares @ vectors)
         return float(shares @ gaps**2)
 
-    def turned_moments(self) -> FloatArray:
-        """``K S K`` of all rows, (2 * rank + 2, 2 * rank + 2)."""
-        turned = self.times_k(self.vectors().T)
-        shares = self.weights / self.weights.sum()
-        return np.asarray((turned * shares) @ turned.T)
-
     def unweighted_products(self) -> FloatArray:
         """All pairs of ``z``."""
         return packed_products(self.vectors())
