@@ -49,7 +49,8 @@ from granite_xai.results.row import (
     told_of_new_levels,
 )
 from granite_xai.tables.fixed_order import same_rows_in_any_order
-from granite_xai.tables.opening import is_lazy, region_numbers
+from granite_xai.tables.lazy import is_lazy
+from granite_xai.tables.region_expressions import region_numbers
 
 
 class Granite(GraniteBase):

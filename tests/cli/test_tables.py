@@ -14,7 +14,7 @@ import pytest
 import granite_xai as gx
 from cli.running import EXPLAIN, run
 from granite_xai.cli import tables
-from granite_xai.tables.opening import collected
+from granite_xai.tables.lazy import collected
 
 
 @pytest.mark.parametrize("ending", ["parquet", "feather", "tsv"])

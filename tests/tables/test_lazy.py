@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 import granite_xai as gx
-from granite_xai.tables.opening import collected, is_lazy
+from granite_xai.tables.lazy import collected, is_lazy
 from granite_xai.tables.row_order import order_notice
 
 duckdb = pytest.importorskip("duckdb")

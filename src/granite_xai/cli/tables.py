@@ -20,7 +20,7 @@ import granite_xai as gx
 from granite_xai.base.text import shortened
 from granite_xai.cli.output import remark
 from granite_xai.cli.refusals import any_error, bad_table, needs
-from granite_xai.tables.opening import MOST, some_rows
+from granite_xai.tables.lazy import MOST, some_rows
 
 SEPARATORS = {".tsv": "\t", ".tab": "\t"}
 PARQUET = (".parquet", ".pq")

@@ -91,7 +91,7 @@ from granite_xai.surrogate.additive import fit_surrogate
 from granite_xai.surrogate.grids import grid_codes
 from granite_xai.tables import Column, Table, read_table
 from granite_xai.tables.fixed_order import row_order, same_rows_in_any_order
-from granite_xai.tables.opening import collected, is_lazy
+from granite_xai.tables.lazy import collected, is_lazy
 from granite_xai.tables.row_order import order_notice
 from granite_xai.trees.routes import Route
 

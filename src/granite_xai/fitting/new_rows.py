@@ -58,7 +58,7 @@ from granite_xai.inference.replicates import Chance, Confidence
 from granite_xai.models.row_arguments import read_clusters, read_weights
 from granite_xai.surrogate.additive import Surrogate, in_unit_interval
 from granite_xai.tables import Table, frame, read_table
-from granite_xai.tables.opening import collected, is_lazy
+from granite_xai.tables.lazy import collected, is_lazy
 from granite_xai.tables.row_order import order_notice
 from granite_xai.trees.routes import Route
 

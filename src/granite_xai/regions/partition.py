@@ -337,7 +337,7 @@ class Partition(Printable):
         >>> Partition.from_rules(["x ≤ 1", "x > 1"]).assign(pd.DataFrame({"x": [0.5, 2.0]}))["region"].tolist()
         [0, 1]
         """
-        from granite_xai.tables.frames import with_regions
+        from granite_xai.tables.region_expressions import with_regions
 
         return with_regions(frame, self.rules, name)
 

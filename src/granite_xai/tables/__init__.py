@@ -1,17 +1,16 @@
-"""The border to tables: names, kinds, levels, recombined rows; the only place that knows pandas, polars or pyarrow."""
+"""Tables: the only room that knows pandas, polars or pyarrow."""
 
 from granite_xai.tables.columns import Column, Kind
 from granite_xai.tables.containers import Outline
+from granite_xai.tables.reading import read_table, row_like
 from granite_xai.tables.saved_outline import outline_from_dict, outline_to_dict
 from granite_xai.tables.saved_rows import read_alike, rows_from_dict, rows_to_dict
 from granite_xai.tables.table import (
     Table,
     frame,
     nudged,
-    read_table,
     recombine,
     require_rows,
-    row_like,
 )
 
 __all__ = [

@@ -12,8 +12,10 @@ from granite_xai.base.errors import FormatError, InputError
 from granite_xai.base.files import Form, Structure, broken, require
 from granite_xai.base.files.cells import UnwritableError
 from granite_xai.base.text import column_text
-from granite_xai.tables.columns import Column, UnreadableError, as_kind
-from granite_xai.tables.containers import ArrayContainer, Container
+from granite_xai.tables.arrays import ArrayContainer
+from granite_xai.tables.cells import UnreadableError, as_kind
+from granite_xai.tables.columns import Column
+from granite_xai.tables.containers import Container
 from granite_xai.tables.opening import open_table
 from granite_xai.tables.saved_columns import ColumnCells, read_column, write_column
 from granite_xai.tables.table import Table

@@ -1,0 +1,340 @@
+"""Cells of a column turned into values of one kind."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from decimal import Decimal
+from numbers import Integral, Real
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from granite_xai.base.files import object_array
+from granite_xai.base.text import shortened
+from granite_xai.base.typing import BoolArray, FloatArray
+from granite_xai.tables.columns import Kind
+
+LARGEST_EXACT = 2**53  # beyond it float64 does not hold every whole number
+SMALLEST_INT64 = -(2**63)
+LARGEST_UINT64 = 2**64 - 1
+NOT_A_CELL = "each argument must be a string or a number"  # scikit-learn's words
+TO_FLOATS = "Convert the column: astype(float)."
+
+# What pandas' infer_dtype says about objects that are read as numbers, and as dates or durations.
+NUMBER_CONTENTS = (
+    "empty",
+    "integer",
+    "floating",
+    "mixed-integer-float",
+    "mixed-integer",
+    "mixed",
+)
+DATE_CONTENTS = ("date", "datetime", "datetime64", "timedelta", "timedelta64")
+
+
+class Refusal(NamedTuple):
+    """Why columns of some content are not read; ``reason`` has a place for the dtype."""
+
+    code: str
+    reason: str
+    hint: str
+
+
+REFUSALS = {
+    "complex": Refusal(
+        code="D22",
+        reason="has dtype {}. Complex data not supported",
+        hint="Pass real and imaginary parts as two columns.",
+    ),
+    "bytes": Refusal(
+        code="D12", reason=f"holds bytes; {NOT_A_CELL}", hint="Decode it: astype(str)."
+    ),
+    "decimal": Refusal(code="D20", reason="holds Decimal numbers", hint=TO_FLOATS),
+    "period": Refusal(
+        code="D18", reason="holds periods ({})", hint="Convert the column: .dt.to_timestamp()."
+    ),
+    "time": Refusal(
+        code="D18",
+        reason="holds times of day",
+        hint="Convert the column to seconds, or to timedelta.",
+    ),
+    "sparse": Refusal(code="D23", reason="is sparse ({})", hint="Convert it: .sparse.to_dense()."),
+    "nested": Refusal(
+        code="D12", reason="has categories that are no single values", hint="Convert the column."
+    ),
+    "ambiguous": Refusal(
+        code="D12",
+        reason="has categories that read the same as text",
+        hint="Rename the categories.",
+    ),
+}
+REFUSAL_OF_DTYPE = Refusal(
+    code="D12", reason=f"has dtype {{}}; {NOT_A_CELL}", hint="Convert the column."
+)
+
+
+class Cells(NamedTuple):
+    """Values of one kind, with what their dtype says about them.
+
+    Parameters
+    ----------
+    kind, values, integer
+        As in `Column`.
+    declared : tuple, optional
+        The labels of the dtype, in its order.
+    text : bool
+        Whether the labels are texts, not categories: many of them are no levels (D11).
+    inexact : bool
+        Whether whole numbers were too large for float64 (D20).
+    """
+
+    kind: Kind
+    values: NDArray[Any]
+    declared: tuple[Any, ...] | None = None
+    integer: bool = False
+    text: bool = False
+    inexact: bool = False
+
+
+class UnreadableError(Exception):
+    """A column cannot be read; whoever knows its name turns this into an `InputError`.
+
+    Parameters
+    ----------
+    code : str
+        The case, such as D12.
+    reason, hint : str
+        What is wrong, and the remedy.
+    rows : iterable of int
+        Positions of the cells that show it.
+    """
+
+    def __init__(self, code: str, reason: str, hint: str, rows: Iterable[int] = ()) -> None:
+        super().__init__(reason)
+        self.code = code
+        self.reason = reason
+        self.hint = hint
+        self.rows = tuple(rows)
+
+
+def refused(content: str, dtype: object) -> UnreadableError:
+    """The error for a column of some content, or else of some dtype (D12, D18, D20, D22, D23)."""
+    refusal = REFUSALS.get(content, REFUSAL_OF_DTYPE)
+    return UnreadableError(refusal.code, refusal.reason.format(dtype), refusal.hint)
+
+
+def from_array(values: NDArray[Any]) -> Cells:
+    """Read a one-dimensional array by its dtype."""
+    dtype_kind = values.dtype.kind
+    if dtype_kind in "iu":
+        return from_integers(values)
+    if dtype_kind == "f":
+        with np.errstate(over="ignore"):  # a long double beyond float64 becomes infinity: D03
+            return Cells("numeric", values.astype(np.float64))
+    if dtype_kind == "O":
+        return from_objects(values)
+    if dtype_kind in "Mm":
+        return Cells("date", values.copy())
+    if dtype_kind == "b":
+        return Cells("boolean", values.astype(object))
+    if dtype_kind in "UT":
+        none_missing = np.zeros(len(values), dtype=bool)
+        return from_labels(values.tolist(), none_missing, text=True)
+    content = {"c": "complex", "S": "bytes"}.get(dtype_kind, "")
+    raise refused(content, values.dtype)
+
+
+def from_integers(values: NDArray[Any], missing: BoolArray | None = None) -> Cells:
+    """Read whole numbers; beyond 2^53 neighbours fall together, which is noted (D20)."""
+    present = values if missing is None else values[~missing]
+    inexact = False
+    if present.size > 0:
+        inexact = int(present.max()) > LARGEST_EXACT or int(present.min()) < -LARGEST_EXACT
+    floats = values.astype(np.float64)
+    if missing is not None:
+        floats[missing] = np.nan
+    return Cells("numeric", floats, integer=True, inexact=inexact)
+
+
+def from_labels(
+    labels: Sequence[Any] | NDArray[Any],
+    missing: BoolArray,
+    *,
+    kind: Kind = "nominal",
+    declared: tuple[Any, ...] | None = None,
+    text: bool = False,
+) -> Cells:
+    """Read labels, given as any objects; the missing ones become None."""
+    codes, distinct = pd.factorize(object_array(labels))  # a label is made plain once, not per row
+    plain_labels = object_array([*map(plain, distinct), None])  # the last place is for -1, missing
+    values = plain_labels[np.where(missing, -1, codes)]
+    return Cells(kind, values, declared=declared, text=text)
+
+
+def from_objects(values: NDArray[Any]) -> Cells:
+    """Read a column of Python objects by what its cells are (D04, D11, D12, D18, D20)."""
+    content = pd.api.types.infer_dtype(values, skipna=True)
+    missing = np.asarray(pd.isna(values), dtype=bool)
+    if content in REFUSALS:
+        raise refused(content, values.dtype)
+    if content == "string":
+        return from_labels(values, missing, kind="nominal", text=True)
+    if content == "boolean":
+        return from_labels(values, missing, kind="boolean")
+    if content in DATE_CONTENTS:
+        return Cells("date", _dates(np.where(missing, object_array([None]), values), content))
+    if content not in NUMBER_CONTENTS or not all(map(_is_real, values[~missing])):
+        raise _mixture(values, missing)
+    return _from_number_objects(values, missing)
+
+
+def _is_real(cell: Any) -> bool:
+    return isinstance(cell, (Real, np.bool_)) and not isinstance(cell, Decimal)
+
+
+def _from_number_objects(values: NDArray[Any], missing: BoolArray) -> Cells:
+    """Python numbers as floats; whole numbers beyond 64 bits are refused (D20)."""
+    present = values[~missing]
+    is_whole = np.array([isinstance(cell, Integral) for cell in present], dtype=bool)
+    too_big = [
+        row
+        for row in np.flatnonzero(~missing)[is_whole].tolist()
+        if not SMALLEST_INT64 <= int(values[row]) <= LARGEST_UINT64
+    ]
+    if too_big:
+        reason = f"holds {values[too_big[0]]}, beyond 64 bits"
+        raise UnreadableError("D20", reason, TO_FLOATS, too_big)
+    floats: FloatArray = np.full(len(values), np.nan)
+    floats[~missing] = present.astype(np.float64)
+    whole_floats = floats[~missing][is_whole]
+    return Cells(
+        "numeric",
+        floats,
+        integer=bool(is_whole.any() and is_whole.all()),
+        inexact=bool(np.any(np.abs(whole_floats) > LARGEST_EXACT)),
+    )
+
+
+def _dates(cells: NDArray[Any], content: str) -> NDArray[Any]:
+    """Dates, datetimes and durations; None is missing.
+
+    Datetimes are read in UTC, where their order is the order of time.
+    """
+    if content == "date":
+        return cells.astype("datetime64[D]")
+    if content.startswith("timedelta"):
+        return np.asarray(pd.to_timedelta(pd.Series(cells)).to_numpy())
+    zones = {str(getattr(cell, "tzinfo", None)) for cell in cells if cell is not None}
+    if len(zones) > 1:
+        hint = "Convert all of them to one zone: pandas.to_datetime(…, utc=True)."
+        raise UnreadableError("D18", f"mixes time zones ({', '.join(sorted(zones))})", hint)
+    return np.asarray(pd.to_datetime(pd.Series(cells), utc=True).dt.tz_localize(None).to_numpy())
+
+
+def _mixture(values: NDArray[Any], missing: BoolArray) -> UnreadableError:
+    """Show two cells that do not belong together (D12)."""
+    rows = np.flatnonzero(~missing).tolist()
+    unusable = [row for row in rows if not isinstance(values[row], (Real, str, np.bool_))]
+    if unusable:  # a list, say: show it beside a cell of another type
+        first = unusable[0]
+        sorts: dict[int, Any] = {row: type(values[row]) for row in rows}
+    else:  # text beside numbers
+        first = rows[0]
+        sorts = {row: isinstance(values[row], str) for row in rows}
+    second = next((row for row in rows if sorts[row] != sorts[first]), None)
+    shown = [first] if second is None else sorted([first, second])
+    texts = [f"{shortened(repr(cell), 40)} ({type(cell).__name__})" for cell in values[shown]]
+    return UnreadableError(
+        code="D12",
+        reason=f"mixes cells: it holds {' and '.join(texts)}; {NOT_A_CELL}",
+        hint="Make all cells numbers or all cells text.",
+        rows=shown,
+    )
+
+
+def plain(label: Any) -> Any:
+    """Turn a label into plain text, bool or number, so that it can be printed, saved, compared."""
+    if isinstance(label, (bool, np.bool_)):
+        return bool(label)
+    if isinstance(label, Integral):
+        return int(label)
+    if isinstance(label, Real) and not isinstance(label, Decimal):
+        return float(label)
+    return str(label)
+
+
+def as_kind(cells: Cells, kind: Kind) -> Cells:
+    """Read cells as another kind that the user or the fit gives.
+
+    Parameters
+    ----------
+    cells : Cells
+        As their dtype says.
+    kind : Kind
+        What they are to be read as.
+
+    Returns
+    -------
+    Cells
+
+    Raises
+    ------
+    UnreadableError
+        Where it would need a guess, such as a date read as a number.
+    """
+    if cells.kind == kind:
+        return cells
+    labels = _labels_of(cells)
+    if cells.kind == "date":
+        missing = np.isnat(labels)
+    else:
+        missing = np.array([label is None for label in labels], dtype=bool)
+    if missing.all():
+        return _all_missing(kind, len(labels))
+    _require_readable(cells.kind, labels, kind)
+    if kind in ("ordinal", "nominal"):
+        return Cells(kind, labels, declared=cells.declared, text=cells.text)
+    if kind == "numeric":
+        floats = np.array([np.nan if label is None else float(label) for label in labels])
+        integer = all(isinstance(label, int | None) for label in labels)
+        return Cells("numeric", floats, integer=integer)
+    return from_labels([bool(label) for label in labels], missing, kind="boolean")
+
+
+def _labels_of(cells: Cells) -> NDArray[Any]:
+    """Numbers as labels, whole ones as int; other values are as they are."""
+    if cells.kind != "numeric":
+        return cells.values
+    number = int if cells.integer else float
+    labels = [
+        None if np.isnan(value) else number(value + 0.0)  # one label for both zeros
+        for value in cells.values
+    ]
+    return object_array(labels)
+
+
+def _all_missing(kind: Kind, n_rows: int) -> Cells:
+    """A column of a kind without any value."""
+    if kind == "numeric":
+        return Cells(kind, np.full(n_rows, np.nan))
+    if kind == "date":
+        return Cells(kind, np.full(n_rows, np.datetime64("NaT", "s")))
+    return Cells(kind, np.full(n_rows, None, dtype=object))
+
+
+def _require_readable(from_kind: Kind, labels: NDArray[Any], kind: Kind) -> None:
+    """Refuse labels that cannot be read as a kind without a guess (P03)."""
+    if "date" in (from_kind, kind):
+        reason = f"is {from_kind} and cannot be read as {kind}"
+        raise UnreadableError("P03", reason, "Convert the column.")
+    if kind == "numeric" and any(isinstance(label, str) for label in labels):
+        reason = f"is {from_kind} with text labels and cannot be read as {kind}"
+        raise UnreadableError("P03", reason, "Convert the column.")
+    if kind == "boolean":
+        not_boolean = [row for row, label in enumerate(labels) if label not in (0, 1, None)]
+        if not_boolean:
+            reason = f"holds {labels[not_boolean[0]]!r} and cannot be read as {kind}"
+            hint = "A boolean column holds True, False, 1 or 0."
+            raise UnreadableError("P03", reason, hint, not_boolean)

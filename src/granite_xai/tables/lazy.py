@@ -1,0 +1,128 @@
+"""Tables that stay where the data live: rows are drawn by the engine that holds them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from granite_xai.base.errors import InputError
+from granite_xai.base.typing import IntArray
+
+MOST = 50_000  # rows that are collected where nobody says how many
+ROW_NUMBER = "__granite_row"
+# Engines that draw about so many rows are asked for a tenth and a hundred more than are wanted.
+MARGIN = 1.1
+MARGIN_ROWS = 100
+LAZY_TYPES = {
+    "polars": "LazyFrame",
+    "duckdb": "DuckDBPyRelation",
+    "_duckdb": "DuckDBPyRelation",
+    "dask": "DataFrame",
+    "dask_expr": "DataFrame",
+    "pyspark": "DataFrame",
+}
+
+
+def is_lazy(X: Any) -> bool:
+    """Whether a table is of an engine that computes when it is asked."""
+    library = type(X).__module__.partition(".")[0]
+    return type(X).__name__ == LAZY_TYPES.get(library)
+
+
+def collected(
+    X: Any, y: Any, sample_weight: Any, count: int | None, seed: int, clusters: Any = None
+) -> tuple[Any, Any, Any, Any]:
+    """Draw rows of a lazy table into memory.
+
+    Parameters
+    ----------
+    X : table
+        Tables in memory are returned as they are, with what came with them.
+    y, sample_weight, clusters : str, optional
+        Of a lazy table: names of its columns.
+    count : int, optional
+        Rows that are drawn, at most; None: 50,000.
+    seed : int
+        Draws them.
+
+    Returns
+    -------
+    tuple of the rows without those columns, y, sample_weight, clusters
+    """
+    if not is_lazy(X):
+        return X, y, sample_weight, clusters
+    most_rows = MOST if count is None else count
+    library = type(X).__module__.partition(".")[0]
+    if library == "polars":
+        rows = _drawn_by_polars(X, most_rows, seed)
+    elif library in ("duckdb", "_duckdb"):
+        rows = _drawn_by_duckdb(X, most_rows, seed)
+    elif library == "pyspark":
+        rows = _drawn_by_spark(X, most_rows, seed)
+    else:
+        rows = _drawn_by_dask(X, most_rows, seed)
+    names = {"y": y, "sample_weight": sample_weight, "clusters": clusters}
+    for argument, name in names.items():
+        if name is not None and (not isinstance(name, str) or name not in rows.columns):
+            text = (
+                f"{argument} of a lazy table is the name of one of its columns, not {name!r:.60}."
+            )
+            raise InputError(text, code="P04", argument=argument)
+    apart = [name for name in names.values() if name is not None]
+    features = rows.drop(apart) if library == "polars" else rows.drop(columns=apart)
+    columns = [None if name is None else rows[name] for name in names.values()]
+    return features, *columns
+
+
+def some_rows(total: int, count: int, seed: int) -> IntArray:
+    """Draw ``count`` of ``total`` positions by a seed, in ascending order."""
+    return np.sort(np.random.default_rng(seed).choice(total, size=count, replace=False))
+
+
+def _drawn_by_polars(X: Any, count: int, seed: int) -> Any:
+    import polars as pl
+
+    total = X.select(pl.len()).collect().item()
+    if total <= count:
+        return X.collect()
+    rows = pl.Series(some_rows(total, count, seed), dtype=pl.UInt32)
+    numbered = X.with_row_index(ROW_NUMBER)
+    return numbered.filter(pl.col(ROW_NUMBER).is_in(rows.implode())).drop(ROW_NUMBER).collect()
+
+
+def _drawn_by_duckdb(X: Any, count: int, seed: int) -> Any:
+    total = X.aggregate("count(*)").fetchall()[0][0]
+    if total <= count:
+        return X.df()
+    # By the number of the row, not by DuckDB's own sample, which differs with the threads.
+    n_asked = int(MARGIN * count) + MARGIN_ROWS
+    is_drawn = f"hash({ROW_NUMBER} + {int(seed)} * 1000003) % {total} < {n_asked}"
+    numbered = X.project(f"*, row_number() over () as {ROW_NUMBER}")
+    drawn = numbered.filter(is_drawn).order(ROW_NUMBER).project(f"* exclude ({ROW_NUMBER})")
+    return _at_most(drawn.df(), count, seed)
+
+
+def _drawn_by_spark(X: Any, count: int, seed: int) -> Any:
+    total = X.count()
+    if total > count:
+        X = X.sample(fraction=_share_asked(count, total), seed=seed)
+    return _at_most(X.toPandas(), count, seed).reset_index(drop=True)
+
+
+def _drawn_by_dask(X: Any, count: int, seed: int) -> Any:
+    total = len(X)
+    if total > count:
+        X = X.sample(frac=_share_asked(count, total), random_state=seed)
+    return _at_most(X.compute(), count, seed).reset_index(drop=True)
+
+
+def _share_asked(count: int, total: int) -> float:
+    return min(1.0, (MARGIN * count + MARGIN_ROWS) / total)
+
+
+def _at_most(rows: Any, count: int, seed: int) -> Any:
+    """Drop what an engine has drawn beyond the rows that are wanted."""
+    if len(rows) <= count:
+        return rows
+    return rows.iloc[some_rows(len(rows), count, seed)]
