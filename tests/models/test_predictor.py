@@ -1,16 +1,28 @@
-"""Predictor: batches of rows, counted by their bytes."""
+"""Predictor: rows are sent in batches, counted, checked, and never the user's own."""
 
+from __future__ import annotations
+
+import copy
+import pickle
+import threading
+import time
 import tracemalloc
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
+from sklearn.linear_model import LogisticRegression
 
 import granite_xai as gx
+from granite_xai.base.errors import InputError
 from granite_xai.models import DEFAULT_BATCH, as_predictor
 from granite_xai.tables import read_table
+from models.border import YES, X, answer, refused, table
 
 WIDE = np.random.default_rng(0).normal(size=(50, 2_000))
+
+
 BLOCK = 2**24
 
 
@@ -74,3 +86,193 @@ def test_a_fit_sends_wide_rows_in_batches_that_its_memory_limit_allows():
     )
     granite.fit(rows)
     assert max(sizes) <= limit // 8
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+def test_M04_values_that_are_not_finite_are_counted_and_their_rows_named(bad):
+    frame = pd.DataFrame(X, columns=["a", "b", "c"], index=[f"r{n}" for n in range(60)])
+
+    def model(X):
+        values = X["a"].to_numpy(copy=True)
+        values[[3, 18, 20, 21, 22, 40]] = bad
+        return values
+
+    error = refused("M04", as_predictor(model).on_rows, table(frame))
+    assert error.rows == ("r3", "r18", "r20", "r21", "r22")
+    assert "6 values" in str(error)
+    assert "rows 'r3', 'r18', 'r20', 'r21', 'r22', …" in str(error)
+
+
+def test_M04_the_recombination_behind_a_value_is_named():
+    data = table(pd.DataFrame({"a": [0.0, 1.0, 2.0, 3.0], "b": [0.0, 0.0, 5.0, 0.0]}))
+
+    def model(
+        X,
+    ):  # fails only where a comes from row 3 and b from row 2: no row of the data is like that
+        return np.where((X["a"] == 3) & (X["b"] == 5), np.nan, 1.0)
+
+    F = as_predictor(model)
+    F.on_rows(data)
+    base, donor = (grid.ravel() for grid in np.mgrid[0:4, 0:4])
+    error = refused("M04", F.recombined, data, base, data, donor, [0])
+    assert "row 3 on column 'a', row 2 elsewhere" in str(error)
+    assert (error.columns, error.rows) == (("a",), (2,))
+
+
+def test_M04_rows_of_later_batches_are_named_right():
+    data = table(np.arange(20.0).reshape(10, 2))
+    F = as_predictor(lambda X: np.where(X[:, 0] == 14, np.inf, 0.0), batch_size=3)
+    assert refused("M04", F.on_rows, data).rows == (7,)
+
+
+def test_M04_masked_answers_are_missing_answers():
+    refused("M04", answer, np.ma.masked_array(np.ones(60), mask=np.arange(60) == 1))
+    refused("M04", answer, [None] + [1.0] * 59)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        X.copy(),
+        np.asfortranarray(X),
+        pd.DataFrame(X, columns=["a", "b", "c"]),
+        pl.DataFrame(X, schema=["a", "b", "c"]),
+        X.tolist(),
+    ],
+)
+def test_M11_the_model_never_gets_the_users_own_buffer(data):
+    before = copy.deepcopy(data)
+    kept = []
+
+    def vandal(X):
+        kept.append(X)
+        values = np.array(X)[:, 0]
+        if isinstance(X, pl.DataFrame):
+            X.insert_column(0, pl.Series("mine", values))
+        elif isinstance(X, pd.DataFrame):
+            X.iloc[:, :] = -1.0
+            X["mine"] = 0.0
+        else:
+            np.asarray(X)[:] = -1.0
+        return values
+
+    F = as_predictor(vandal)
+    read = table(data)
+    first = F.on_rows(read)
+    assert np.array_equal(F.on_rows(read), first)
+    if not isinstance(data, list):
+        assert np.array_equal(F(data), first)
+    assert all(sent is not data for sent in kept)
+    if isinstance(data, pd.DataFrame | pl.DataFrame):
+        assert data.equals(before)
+    else:
+        assert np.array_equal(data, before)
+
+
+def test_M11_an_answer_in_a_reused_buffer_is_copied():
+    buffer = np.empty(60)
+
+    def model(X):
+        np.copyto(buffer, X[:, 0])
+        return buffer
+
+    F = as_predictor(model)
+    first = F(X)
+    F(-X)
+    assert np.array_equal(first, X[:, 0])
+    assert not np.shares_memory(first, buffer)
+
+
+def test_M11_an_answer_that_is_a_view_of_the_input_is_copied():
+    data = table(X)
+    F = as_predictor(lambda X: X[:, 0])
+    first = F.on_rows(data)
+    first[:] = 0.0
+    assert np.array_equal(F.on_rows(data), X[:, 0])
+
+
+def test_M15_batches_have_the_size_asked_for_and_only_the_last_is_shorter():
+    sizes = []
+
+    def model(X):
+        sizes.append(len(X))
+        return X[:, 0]
+
+    F = as_predictor(model, batch_size=25)
+    assert np.array_equal(F.on_rows(table(X)), X[:, 0])
+    assert sizes == [25, 25, 10]
+
+
+def test_M15_default_batches_are_a_fixed_number_of_rows():
+    sizes = []
+
+    def model(X):
+        sizes.append(len(X))
+        return np.zeros(len(X))
+
+    rows = np.zeros(2**13 + 5, dtype=np.intp)
+    as_predictor(model).recombined(table(X), rows, table(X), rows, [0])
+    assert sizes == [2**13, 5]
+
+
+@pytest.mark.parametrize("batch_size", [0, -3, 2.5, True])
+def test_P02_a_senseless_batch_size_is_refused(batch_size):
+    assert (
+        refused("P02", as_predictor, abs, batch_size=batch_size, error=InputError).argument
+        == "batch_size"
+    )
+
+
+def test_calls_rows_and_seconds_are_counted_exactly():
+    F = as_predictor(lambda X: time.sleep(0.01) or X[:, 0], batch_size=25)
+    assert (F.usage.calls, F.usage.rows, F.usage.seconds) == (0, 0, 0.0)
+    F.on_rows(table(X))
+    F(X[:5])
+    assert (F.usage.calls, F.usage.rows) == (4, 65)
+    assert F.usage.seconds >= 0.04
+
+
+def test_no_rows_need_no_call():
+    F = as_predictor(lambda X: X[:, 0])
+    none = np.empty(0, dtype=np.intp)
+    assert F.recombined(table(X), none, table(X), none, [0]).shape == (0,)
+    assert F.usage.calls == 0
+
+
+def test_M16_the_model_is_called_from_one_thread_at_a_time():
+    inside, most = [], []
+
+    def model(X):
+        inside.append(1)
+        most.append(len(inside))
+        time.sleep(0.002)
+        inside.pop()
+        return X[:, 0]
+
+    F, data = as_predictor(model), table(X)
+    threads = [threading.Thread(target=F.on_rows, args=(data,)) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert max(most) == 1
+    assert F.usage.calls == 8
+
+
+def test_recombined_rows_are_those_of_the_definition():
+    other = np.random.default_rng(1).normal(size=(20, 3))
+    base, donor = np.array([5, 5, 7, 0]), np.array([19, 0, 3, 3])
+    F = as_predictor(lambda X: X @ [1.0, 10.0, 100.0])
+    expected = X[base].copy()
+    expected[:, [0, 2]] = other[donor][:, [0, 2]]
+    got = F.recombined(table(X), base, table(other), donor, (0, 2))
+    assert np.allclose(got, expected @ [1.0, 10.0, 100.0], rtol=1e-14)
+
+
+def test_a_predictor_is_pickled_with_its_model_and_counts():
+    F = as_predictor(LogisticRegression().fit(X, YES), output="no", batch_size=7)
+    F(X)
+    for G in (pickle.loads(pickle.dumps(F)), copy.deepcopy(F)):
+        assert np.array_equal(G(X), F.model_output.send(X)[:, 0])
+        assert (G.label, G.batch_size, G.usage.calls) == (F.label, 7, 2)
+    assert F.usage.calls == 1

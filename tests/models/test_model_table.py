@@ -12,6 +12,8 @@ from sklearn.preprocessing import FunctionTransformer, StandardScaler
 import granite_xai as gx
 
 RNG = np.random.default_rng(0)
+
+
 X = pd.DataFrame(RNG.normal(size=(80, 3)), columns=["a", "b", "c"])
 
 
@@ -92,11 +94,3 @@ def test_D01_nothing_is_tried_when_missing_values_are_an_error():
     with pytest.raises(gx.InputError, match="D01"):
         gx.Granite(model, missing="error").fit(_gaps())
     assert Counting.asked == 0
-
-
-def test_M07_all_lines_of_a_models_error_are_told():
-    def model(X):
-        raise ValueError("The columns differ:\n- z\n\nStack trace:\n  [bt] (0) lib.so")
-
-    with pytest.raises(gx.ModelError, match=r"M07.*\(The columns differ: - z\)"):
-        gx.Granite(model).fit(X)
