@@ -8,9 +8,7 @@ sums over one side of a split (method page, "What the model is asked"):
     S hidden   F_{D without S}(x_n) = mean over rows m of E_S[u(m), n]: values u by their share of a side
 
 With about as many values as rows, tables and shares save nothing. Then both means are taken over pairs of
-rows (m, n), and one pass over the pairs serves all cuts: a fit of 1,000 × 10 continuous columns takes 1.4
-times as long without it, one of few values grows with the square of the rows with nothing else
-(``benchmarks/scalability.py``, ``benchmarks/growth.py``).
+rows (m, n), and one pass over the pairs serves all cuts.
 """
 
 from __future__ import annotations
@@ -32,6 +30,11 @@ from granite_xai.evaluations.matrix import Matrix
 from granite_xai.evaluations.row_bins import Bins
 
 MOST_SHARES = 2**22  # entries of a table of shares by bin, value and split that is made at once
+
+# Bins up to so many are visited one by one: their rows are fewer pairs than all rows are. Replicates of
+# few cells are not worth a visit a bin.
+MOST_VISITED_BINS = 64
+FEW_CELLS = 2**16
 
 # From a block, one line a reference, (references, c), to sums over the left, (c, K), and over all, (c,).
 SumOverReferences = Callable[[Array], tuple[Array, Array]]
@@ -282,12 +285,16 @@ class Averages(Masked):
         value_and_bin = numbers * n_bins + bins.numbers
         _, first_rows, entries = np.unique(value_and_bin, return_index=True, return_inverse=True)
         bin_of_entry = bins.numbers[first_rows]
-        blocks = []
-        for chosen in self._tiles_of_entries(first_rows):
-            lines = self._lines_of(matrix, first_rows[chosen])
-            in_bin = bins.numbers[:, None] == bin_of_entry[chosen][None, :]
-            blocks.append(self.splits.sums(lines * P.array(in_bin)))
-        left, total = _concatenated(blocks, P)
+        is_small = (
+            self.splits.lines is not None and self.splits.n_rows * len(first_rows) <= FEW_CELLS
+        )
+        if n_bins > MOST_VISITED_BINS or is_small:
+            left, total = self._sums_of_equal_bins(matrix, bins, first_rows)
+        else:
+            left, total = self._sums_bin_by_bin(matrix, bins, first_rows)
+            order = np.argsort(bin_of_entry, kind="stable")  # in which the sums were made
+            place_of_entry = np.argsort(order)
+            entries = place_of_entry[entries.reshape(-1)]
         return Part(
             left=left,
             total=total,
@@ -295,6 +302,38 @@ class Averages(Masked):
             index=P.numbers(entries.reshape(-1)),
             bins=P.numbers(bins.numbers),
         )
+
+    def _sums_of_equal_bins(
+        self, matrix: Matrix, bins: Bins, first_rows: IntArray
+    ) -> tuple[Array, Array]:
+        """Sums over the references in the bin of each entry, of all pairs of rows and entries."""
+        P = self.splits.primitives
+        bin_of_entry = bins.numbers[first_rows]
+        blocks = []
+        for chosen in self._tiles_of_entries(first_rows):
+            lines = self._lines_of(matrix, first_rows[chosen])
+            in_bin = bins.numbers[:, None] == bin_of_entry[chosen][None, :]
+            blocks.append(self.splits.sums(lines * P.array(in_bin)))
+        return _concatenated(blocks, P)
+
+    def _sums_bin_by_bin(
+        self, matrix: Matrix, bins: Bins, first_rows: IntArray
+    ) -> tuple[Array, Array]:
+        """The same sums of one bin after the other: its entries meet the rows of the bin alone."""
+        P = self.splits.primitives
+        bin_of_entry = bins.numbers[first_rows]
+        blocks = []
+        for number, members in enumerate(bins.blocks):
+            carriers = first_rows[bin_of_entry == number]
+            if len(carriers) == 0:
+                continue
+            in_bin = self.splits.at(members)
+            references = matrix.pairs.at(members)
+            for chosen in in_bin.tiles(len(carriers), in_bin.n_rows, self.evaluations.block):
+                carried = matrix.pairs.at(carriers[chosen])
+                lines = P.pair_block(matrix.values, references, carried, hidden=0.0, shown=1.0)
+                blocks.append(in_bin.sums(lines))
+        return _concatenated(blocks, P)
 
     def _tiles_of_entries(self, first_rows: IntArray) -> Iterator[slice]:
         return self.splits.tiles(len(first_rows), self.splits.n_rows, self.evaluations.block)

@@ -3,8 +3,7 @@
 A leaf with value v counts in ``E_S[u, n]`` exactly when the value u meets its conditions on S and the row n
 meets those on the other columns. With 0/1 matrices of who meets what, ``E_S = (I_S diag(v)) J_{-S}``.
 
-Two ways to the same sums: NumPy and SciPy, and compiled walks where the extra ``fast`` is installed, which
-take a quarter of the time (``benchmarks/evaluations.py``).
+Two ways to the same sums: NumPy and SciPy, and compiled walks where the extra ``fast`` is installed.
 """
 
 from __future__ import annotations
