@@ -303,8 +303,22 @@ class ChanceRule:
         """Whether no two rows belong to one cluster."""
         return self.replicates.clusters is None
 
+    @property
+    def reads_predictions(self) -> bool:
+        """Whether a question does not follow from sums over rows."""
+        return any(sets is None for sets in self.statistics)
+
     def of(self, evaluations: Evaluations, rows: IntArray, n_jobs: int | None) -> Chance:
-        """What chance says of a region: its evaluations and the positions of its rows."""
+        """What chance says of a region.
+
+        Parameters
+        ----------
+        evaluations : Evaluations
+            Of the region; any where `reads_predictions` is false.
+        rows : array
+            Positions of its rows.
+        n_jobs : int, optional
+        """
         if len(rows) == self.replicates.multipliers.shape[1]:
             return self.root
         statistics = [

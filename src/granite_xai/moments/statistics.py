@@ -141,6 +141,8 @@ class RegionalStatistics(Statistics):
 def means(sums: FloatArray, mass: FloatArray) -> FloatArray:
     """Sums (n, ...) over mass (...); 0 where there are no rows."""
     has_rows = mass > 0.0
+    if has_rows.all():
+        return np.asarray(sums / mass)
     return np.where(has_rows, sums / np.where(has_rows, mass, 1.0), 0.0)
 
 

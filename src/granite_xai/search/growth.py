@@ -188,12 +188,14 @@ class Growth:
         return self._corrected(node, self.problem.chance)
 
     def _corrected(self, node: OpenNode, rule: ChanceRule) -> OpenNode:
-        """The node with its share corrected for chance; its evaluations are cut out once."""
+        """The node with its share corrected for chance; its evaluations are cut out once, if at all."""
         key = node.rows.tobytes()
         if key not in self.chance:
-            evaluations = node.evaluations()
+            evaluations = self.problem.evaluations
+            if rule.reads_predictions:
+                evaluations = node.evaluations()
+                node = replace(node, evaluations=lambda: evaluations)
             self.chance[key] = rule.of(evaluations, node.rows, self.problem.n_jobs)
-            node = replace(node, evaluations=lambda: evaluations)
         found = self.chance[key]
         by_corrected = replace(self.problem.shares, factors=rule.factors)
         share = float(by_corrected.of(found.counted, np.array(node.mass)))
