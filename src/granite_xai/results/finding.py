@@ -168,10 +168,17 @@ def _case(fitted: FitResult) -> Case:
 
 
 def _quiet_regions(figures: NodeFigures | None) -> tuple[int, ...]:
+    """Regions in which predictions hardly vary, compared with all rows.
+
+    None where that would be all of them: then regions differ by their level, and their curves tell what happens inside.
+    """
     if figures is None or len(figures.leaves) < 2:
         return ()
     spread = figures.root.spread
-    return tuple(leaf.region for leaf in figures.leaves if is_quiet(leaf.spread, spread))
+    quiet = tuple(leaf.region for leaf in figures.leaves if is_quiet(leaf.spread, spread))
+    if len(quiet) == len(figures.leaves):
+        return ()
+    return quiet
 
 
 def described_share(fitted: FitResult) -> Described | None:

@@ -1,0 +1,93 @@
+"""Every variant of the printed result begins with its finding."""
+
+from __future__ import annotations
+
+import time
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import granite_xai as gx
+
+rng = np.random.default_rng(1)
+X = pd.DataFrame(
+    {"a": rng.normal(size=900), "b": rng.integers(0, 2, 900), "c": rng.normal(size=900)}
+)
+
+
+def crossed(frame):
+    """The effect of a depends on b."""
+    return np.asarray(frame["a"] * (2.0 * frame["b"] - 1.0) + frame["c"])
+
+
+def test_the_parts_come_in_order_finding_benefit_tree_rows_next():
+    lines = str(gx.Granite(crossed).fit(X)).splitlines()
+    places = [
+        next(place for place, line in enumerate(lines) if text in line)
+        for text in (
+            "The effect of a depends on b.",
+            "One curve per feature",
+            "all rows",
+            "Rows: 900",
+            "Next:",
+        )
+    ]
+    assert places == sorted(places)
+
+
+def test_the_tree_alone_begins_with_how_much_better():
+    assert str(gx.Granite(crossed).fit(X).partition_).startswith("One curve per feature describes ")
+
+
+def test_noise_is_said_to_be_noise_and_no_interval_is_told():
+    few = rng.normal(size=(300, 3))
+    text = str(gx.Granite(lambda rows: rows.sum(axis=1), "mplot-pdp").fit(few))
+    assert text.startswith("M-plot and PDP differ by sampling noise only on 300 rows.")
+    assert "100%" not in text.replace("100% ", "")
+    assert "interval" not in text
+
+
+def test_small_tables_are_said_to_be_cross_validated():
+    text = str(gx.Granite(crossed).fit(X.head(300)))
+    assert "(cross-validated)" in text
+    assert "held-out" not in text
+
+
+def test_a_fit_that_ran_out_of_time_says_so_and_what_repeats_it():
+    def slow(frame):
+        time.sleep(0.02)
+        return crossed(frame)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        g = gx.Granite(slow, resources=gx.Resources(max_seconds=1e-3)).fit(X)
+    text = str(g)
+    assert "Stopped at max_seconds=0.001 after 250 of 900 rows" in text
+    assert "max_samples=250" in text
+
+
+def test_where_every_region_is_quiet_none_is_called_so():
+    """Two regions far apart in level: predictions vary little in each compared with all rows."""
+
+    def levels(frame):
+        return np.asarray(100.0 * frame["b"] + frame["a"] * (2.0 * frame["b"] - 1.0))
+
+    g = gx.Granite(levels).fit(X)
+    assert len(g.partition_) == 2
+    assert "hardly vary" not in str(g)
+
+
+def test_names_of_regions_stand_in_the_tree():
+    g = gx.Granite(crossed).fit(X)
+    g.partition_.rename({0: "falling", 1: "rising"})
+    assert "falling" in str(g)
+    assert "rising" in str(g.partition_)
+
+
+@pytest.mark.parametrize("names", [{7: "nobody"}, {0: "same", 1: "same"}])
+def test_names_that_cannot_be_given_are_refused(names):
+    g = gx.Granite(crossed).fit(X)
+    with pytest.raises(gx.InputError):
+        g.partition_.rename(names)
