@@ -149,7 +149,7 @@ def _peak() -> float:
 
 def _told(g: gx.Granite) -> str:
     plan, rows = g.diagnostics_["plan"], g.diagnostics_["rows"]
-    left = str(g.partition_).splitlines()[-2] if g.estimate_ is None else g.estimate_.headline
+    left = str(g.partition_).splitlines()[0] if g.estimate_ is None else str(g.estimate_)
     spent = f"{plan['model_rows']:,} model rows planned"
     return f"{plan['rows']:,} rows search ({rows['reason']}), {spent}: {left}"
 

@@ -267,7 +267,8 @@ def test_bins_split_where_columns_depend():
     X = rng.normal(size=(200, 4))
     X[:, 1] = 0.8 * X[:, 0] + 0.6 * X[:, 1]
     with quiet():
-        g = gx.Granite(additive, "cfi-pfi", max_depth=0, max_samples=None, holdout=False).fit(
+        binned = gx.question("cfi-pfi", conditional=gx.Conditional(sampler="bins"))
+        g = gx.Granite(additive, binned, max_depth=0, max_samples=None, holdout=False).fit(
             X, X[:, 0]
         )
     assert any(not bins.single for bins in vars(g)["_run"].evaluations.bins.values())
