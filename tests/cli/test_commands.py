@@ -144,6 +144,7 @@ def test_the_report_is_handed_over_as_markdown_and_as_figures(folder, capsys):
         "regions",
         "effects",
         "importances",
+        "overview",
         "report",
     }
     code, _, err = run(capsys, *EXPLAIN, "--figures", "out")
