@@ -1,11 +1,15 @@
-"""Bins of conditional masking: functions of the visible columns alone, the same in regions and on new rows."""
+"""Bins of conditional masking: functions of the visible columns alone, the same in regions and on new rows.
+
+One visible column has intervals or levels as its bins (C8), several have the leaves of a tree that predicts the hidden
+columns (C9). Bins are learned once, on the fitting rows, and are values that can be saved.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -13,14 +17,13 @@ from granite_xai.base.errors import InputError
 from granite_xai.base.typing import Coalition, FloatArray, IntArray
 from granite_xai.tables import Column, Table
 
-_SAME = 1e-12  # relative difference of sums that counts as rounding: ten rows of weight 0.1 weigh as much as one of 1
-BinFunction = Callable[
-    ["Table"], IntArray
-]  # bin number of each row of a table; a value that can be pickled
-COUNT, LEAF = (
-    10,
-    20,
-)  # bins of one column, and leaves of the tree for several; rows that each leaf must hold
+BinFunction = Callable[[Table], IntArray]  # bin number of each row of a table
+COUNT = 10  # bins of one column, and leaves of the tree for several
+LEAF = 20  # rows that each leaf must hold
+# Relative difference of sums that counts as rounding: ten rows of weight 0.1 weigh as much as one of weight 1.
+ROUNDING = 1e-12
+# Probability that a tree finds a split where the hidden columns do not depend on the visible ones.
+FALSE_SPLITS = 0.05
 
 
 def fit_bins(
@@ -31,30 +34,43 @@ def fit_bins(
     weights: FloatArray | None = None,
     guarded: bool = False,
 ) -> BinFunction:
-    """Learn ``bin_T``, from a table to one bin number a row, for the visible columns T; ``bins``: see `Conditional`."""
-    # ``weights`` tell how many rows each row stands for: quantiles, ranks and leaves of the tree are those of the
-    # repeated rows (the user's own bins know none). Columns that are constant on the fitting rows tell nothing: the
-    # bins are those of the other ones. ``guarded``: the tree does not split on what may be noise.
-    weights, columns = rows_stood_for(weights), tuple(sorted(visible - table.passing))
-    if not columns or len(visible) == table.n_columns:
+    """Learn ``bin_T``, from a table to one bin number for each row.
+
+    Parameters
+    ----------
+    bins : "tree", "exact" or object
+        As in `Conditional`.
+    table : Table
+        The fitting rows.
+    visible : coalition
+        The visible columns T. Those that are constant on the fitting rows do not count.
+    seed : int
+        For the tree.
+    weights : array of shape (n,), optional
+        How many rows each row stands for: quantiles, ranks and leaves of the tree are those of the repeated rows. The
+        user's own bins know no weights.
+    guarded : bool
+        Whether the tree splits only on what the rows show beyond chance.
+
+    Returns
+    -------
+    BinFunction
+    """
+    weights = rows_stood_for(weights)
+    positions = sorted(visible - table.passing)
+    if not positions or len(visible) == table.n_columns:
         return OneBin()
     if isinstance(bins, str) and bins == "exact":
-        return ExactBins(columns)
+        return ExactBins(tuple(positions))
     if bins != "tree":
-        rest = [i for i in table.explained if i not in columns]
-        fitted = deepcopy(bins)  # one object of the user serves every coalition
-        fitted.fit(table.select(columns), table.select(rest))
-        return CustomBins(columns, fitted)
-    varying = (
-        column for column in table.columns if len(column.levels) + int((column.codes < 0).any()) > 1
-    )
-    columns = tuple(column.position for column in varying if column.position in columns)
-    if not columns:
+        return _fit_custom_bins(bins, table, positions)
+    varying = [table.columns[i] for i in positions if _varies(table.columns[i])]
+    if not varying:
         return OneBin()
-    if len(columns) > 1:
-        return _tree(table, columns, seed, weights, guarded)
-    column = table.columns[columns[0]]
-    if column.kind in ("nominal", "boolean"):
+    if len(varying) > 1:
+        return _fit_tree_bins(table, varying, seed, weights, guarded)
+    (column,) = varying
+    if not column.is_ordered:
         return LevelBins(column)
     return IntervalBins(column, interval_edges(column, weights))
 
@@ -63,8 +79,19 @@ def rows_stood_for(weights: FloatArray | None) -> FloatArray | None:
     """How many rows each row stands for, at least 1 on average; None where each stands for itself."""
     if weights is None:
         return None
-    scaled: FloatArray = weights / min(float(weights.mean()), 1.0)
-    return None if np.allclose(scaled, 1.0, rtol=0.0, atol=_SAME) else scaled
+    multiplicity: FloatArray = weights / min(float(weights.mean()), 1.0)
+    if np.allclose(multiplicity, 1.0, rtol=0.0, atol=ROUNDING):
+        return None
+    return multiplicity
+
+
+def _varies(column: Column) -> bool:
+    """Whether a column has two values, of which one may be a missing value."""
+    return len(column.levels) + int(_has_missing(column)) > 1
+
+
+def _has_missing(column: Column) -> bool:
+    return bool((column.codes < 0).any())
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +99,7 @@ class OneBin:
     """All rows together: nothing, or everything, is visible."""
 
     def __call__(self, table: Table) -> IntArray:
-        """Bin number of each row."""
+        """Bin number of each row, (n,)."""
         return np.zeros(table.n_rows, dtype=np.intp)
 
 
@@ -83,46 +110,67 @@ class ExactBins:
     columns: tuple[int, ...]
 
     def __call__(self, table: Table) -> IntArray:
-        """Bin number of each row."""
-        return table.distinct(self.columns)[0]
+        """Bin number of each row, (n,); two tables are numbered apart (see `common_bins`)."""
+        codes, _ = table.distinct(self.columns)
+        return codes
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LevelBins:
-    """One bin for each level; missing values and every unseen level apart."""
+    """One bin for each level (C8); missing values and every unseen level apart."""
 
     fitted: Column
 
     def __call__(self, table: Table) -> IntArray:
-        """Bin number of each row."""
+        """Bin number of each row, (n,)."""
         return level_codes(table.columns[self.fitted.position], self.fitted)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class IntervalBins:
-    """Tenths of an ordered column, one bin a value when it has few (C8); missing values apart."""
+    """Tenths of an ordered column, one bin for each value when it has few (C8); missing values apart.
+
+    Parameters
+    ----------
+    fitted : Column
+        On the fitting rows.
+    edges : array of int
+        Upper ends of the bins, as positions among the levels.
+    """
 
     fitted: Column
     edges: IntArray
 
     def __post_init__(self) -> None:
-        if self.fitted.kind in ("nominal", "boolean"):
+        if not self.fitted.is_ordered:
             raise ValueError(f"a {self.fitted.kind} column has no intervals")
-        inside = (self.edges >= 0) & (self.edges < max(1, len(self.fitted.levels)))
-        if np.any(np.diff(self.edges) <= 0) or not np.all(inside):
+        among_levels = (self.edges >= 0) & (self.edges < max(1, len(self.fitted.levels)))
+        if np.any(np.diff(self.edges) <= 0) or not np.all(among_levels):
             raise ValueError("the edges do not ascend among the levels")
 
     def __call__(self, table: Table) -> IntArray:
-        """Bin number of each row."""
+        """Bin number of each row, (n,)."""
         column = table.columns[self.fitted.position]
-        ranks = ranks_among(column, self.fitted, side="left")
-        bins = np.minimum(np.searchsorted(self.edges, ranks, side="left"), len(self.edges) - 1)
-        return np.where(column.codes < 0, len(self.edges), bins).astype(np.intp)
+        level_at_or_above = ranks_among(column, self.fitted, side="left")
+        last_bin = len(self.edges) - 1
+        bins = np.minimum(np.searchsorted(self.edges, level_at_or_above, side="left"), last_bin)
+        missing_bin = len(self.edges)
+        return np.where(column.codes < 0, missing_bin, bins).astype(np.intp)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BinTree:
-    """A regression tree: what each node reads (left if at or below the threshold), and its children (a leaf: -1)."""
+    """The nodes of a regression tree.
+
+    Parameters
+    ----------
+    feature : array of int
+        The number that each node reads.
+    threshold : array of float
+        Rows at or below it go left.
+    left, right : array of int
+        The children of each node; -1 at a leaf.
+    """
 
     feature: IntArray
     threshold: FloatArray
@@ -130,18 +178,17 @@ class BinTree:
     right: IntArray
 
     def __post_init__(self) -> None:
-        count, whole = len(self.threshold), (self.feature, self.left, self.right)
-        if (
-            not count
-            or any(part.shape != (count,) for part in (self.threshold, *whole))
-            or np.any(self.feature < 0)
-        ):
+        n_nodes = len(self.threshold)
+        arrays = (self.threshold, self.feature, self.left, self.right)
+        same_length = all(array.shape == (n_nodes,) for array in arrays)
+        if not n_nodes or not same_length or np.any(self.feature < 0):
             raise ValueError("nodes lack a feature, a threshold or children")
-        inner = np.flatnonzero((self.left >= 0) | (self.right >= 0))
-        children = np.concatenate([self.left[inner], self.right[inner]])
-        # Each later than its parent and nobody's child twice: no way through the tree can be endless.
-        later = np.all(children > np.tile(inner, 2)) and np.all(children < count)
-        if not later or len(np.unique(children)) != count - 1 or len(children) != count - 1:
+        parents = np.flatnonzero((self.left >= 0) | (self.right >= 0))
+        children = np.concatenate([self.left[parents], self.right[parents]])
+        # Each child later than its parent, and every node but the root one node's child: no path can be endless.
+        later = np.all(children > np.tile(parents, 2)) and np.all(children < n_nodes)
+        n_distinct = len(np.unique(children))
+        if not later or len(children) != n_nodes - 1 or n_distinct != n_nodes - 1:
             raise ValueError("children are no later nodes, have two parents, or nodes have none")
         if not np.all(np.isfinite(self.threshold)):
             raise ValueError("a threshold is not a number")
@@ -150,20 +197,28 @@ class BinTree:
     def of(cls, tree: Any) -> BinTree:
         """The nodes of a fitted tree of scikit-learn."""
         nodes = tree.tree_
-        whole = (np.maximum(nodes.feature, 0), nodes.children_left, nodes.children_right)
-        feature, left, right = (part.astype(np.intp) for part in whole)
-        return cls(feature, np.where(left >= 0, nodes.threshold, 0.0), left, right)
+        is_inner = nodes.children_left >= 0
+        return cls(
+            feature=np.maximum(nodes.feature, 0).astype(np.intp),
+            threshold=np.where(is_inner, nodes.threshold, 0.0),
+            left=nodes.children_left.astype(np.intp),
+            right=nodes.children_right.astype(np.intp),
+        )
 
     def apply(self, X: FloatArray) -> IntArray:
-        """Leaf that each row reaches."""
+        """Leaf that each row of ``X`` (n, numbers that nodes read) reaches, (n,)."""
         cells = X.astype(np.float32)  # as scikit-learn's trees read them
-        nodes = np.zeros(len(X), dtype=np.intp)
-        while np.any(inner := self.left[nodes] >= 0):
-            rows = np.flatnonzero(inner)
-            at = nodes[rows]
-            below = cells[rows, self.feature[at]] <= self.threshold[at]
-            nodes[rows] = np.where(below, self.left[at], self.right[at])
-        return nodes
+        node_of_row = np.zeros(len(X), dtype=np.intp)
+        rows = self._rows_at_inner_nodes(node_of_row)
+        while len(rows):
+            nodes = node_of_row[rows]
+            goes_left = cells[rows, self.feature[nodes]] <= self.threshold[nodes]
+            node_of_row[rows] = np.where(goes_left, self.left[nodes], self.right[nodes])
+            rows = self._rows_at_inner_nodes(node_of_row)
+        return node_of_row
+
+    def _rows_at_inner_nodes(self, node_of_row: IntArray) -> IntArray:
+        return np.flatnonzero(self.left[node_of_row] >= 0)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -174,19 +229,14 @@ class TreeBins:
     tree: BinTree
 
     def __post_init__(self) -> None:
-        positions, width = (
-            [column.position for column in self.fitted],
-            sum(map(_width, self.fitted)),
-        )
-        if (
-            not positions
-            or sorted(set(positions)) != positions
-            or np.any(self.tree.feature >= width)
-        ):
+        positions = [column.position for column in self.fitted]
+        n_predictors = sum(_n_predictors(column) for column in self.fitted)
+        ascending = sorted(set(positions)) == positions
+        if not positions or not ascending or np.any(self.tree.feature >= n_predictors):
             raise ValueError("the columns do not ascend, or the tree reads more of them")
 
     def __call__(self, table: Table) -> IntArray:
-        """Bin number of each row."""
+        """Bin number of each row, (n,)."""
         return self.tree.apply(_predictors(table, self.fitted))
 
 
@@ -198,99 +248,183 @@ class CustomBins:
     bins: Any
 
     def __call__(self, table: Table) -> IntArray:
-        """Bin number of each row."""
+        """Bin number of each row, (n,); two tables are numbered apart (see `common_bins`)."""
         answer = np.asarray(self.bins.apply(table.select(self.columns)))
         if answer.shape != (table.n_rows,):
-            message = f"bins.apply returned shape {answer.shape} for {table.n_rows} rows."
             raise InputError(
-                message, code="P03", argument="bins", hint="Return one bin number for each row."
+                f"bins.apply returned shape {answer.shape} for {table.n_rows} rows.",
+                code="P03",
+                argument="bins",
+                hint="Return one bin number for each row.",
             )
-        return np.unique(answer, return_inverse=True)[1].reshape(-1).astype(np.intp)
+        _, numbers = np.unique(answer, return_inverse=True)
+        return numbers.reshape(-1).astype(np.intp)
 
 
 def common_bins(function: BinFunction, table: Table, fitted: Table) -> tuple[IntArray, IntArray]:
-    """Bin numbers of the rows of two tables that may be compared: some bins number what one table has."""
+    """Bin numbers of the rows of two tables, on one scale.
+
+    Exact bins and those of the user number what they see in one table; here rows of both tables that belong together
+    get one number.
+
+    Parameters
+    ----------
+    function : BinFunction
+    table, fitted : Table
+        Of n and m rows; ``fitted`` are the rows on which the bins were learned.
+
+    Returns
+    -------
+    arrays of int of shape (n,) and (m,)
+    """
     if not isinstance(function, CustomBins | ExactBins):
         return function(table), function(fitted)
-
-    def keys(of: Table) -> Any:
-        if isinstance(function, CustomBins):
-            return np.asarray(function.bins.apply(of.select(function.columns)))[:, None]
-        return np.stack(
-            [level_codes(of.columns[j], fitted.columns[j]) for j in function.columns], axis=1
-        )
-
-    codes = np.unique(np.concatenate([keys(table), keys(fitted)]), axis=0, return_inverse=True)[
-        1
-    ].reshape(-1)
-    return codes[: table.n_rows], codes[table.n_rows :]
+    keys = [_bin_keys(function, rows, fitted) for rows in (table, fitted)]
+    _, numbers = np.unique(np.concatenate(keys), axis=0, return_inverse=True)
+    numbers = numbers.reshape(-1)
+    return numbers[: table.n_rows], numbers[table.n_rows :]
 
 
-def _tree(
-    table: Table, columns: tuple[int, ...], seed: int, weights: FloatArray | None, guarded: bool
+def _bin_keys(function: CustomBins | ExactBins, table: Table, fitted: Table) -> Any:
+    """What tells the bins of a table apart, in terms that other tables share, (n, columns)."""
+    if isinstance(function, CustomBins):
+        return np.asarray(function.bins.apply(table.select(function.columns)))[:, None]
+    codes = [level_codes(table.columns[j], fitted.columns[j]) for j in function.columns]
+    return np.stack(codes, axis=1)
+
+
+def _fit_custom_bins(bins: Any, table: Table, positions: Sequence[int]) -> CustomBins:
+    hidden = [i for i in table.explained if i not in positions]
+    fitted = deepcopy(bins)  # one object of the user serves every coalition
+    fitted.fit(table.select(positions), table.select(hidden))
+    return CustomBins(tuple(positions), fitted)
+
+
+def _fit_tree_bins(
+    table: Table,
+    visible: Sequence[Column],
+    seed: int,
+    weights: FloatArray | None,
+    guarded: bool,
 ) -> BinFunction:
-    """The tree; with weights a leaf must weigh as much as so many rows would."""
+    """The tree of C9; with weights a leaf must weigh as much as so many rows would."""
     from sklearn.tree import DecisionTreeRegressor
 
-    hidden = (
-        column for column in table.columns if column.position not in columns and not column.passes
-    )
-    targets = [block for column in hidden if (block := _target(column, weights)) is not None]
-    least = LEAF if weights is None else LEAF * (1 - _SAME) / float(weights.sum())
-    if not targets or (weights is not None and least > 0.5):
+    visible_positions = {column.position for column in visible}
+    targets = []
+    for column in table.columns:
+        if column.position not in visible_positions and not column.passes:
+            target = _target(column, weights)
+            if target is not None:
+                targets.append(target)
+    if not targets:
         return OneBin()
-    fitted = tuple(table.columns[i] for i in columns)
-    minimum = {"min_samples_leaf" if weights is None else "min_weight_fraction_leaf": least}
-    outputs = np.hstack(targets)
-    guard = _by_chance(outputs, table.n_columns) / table.n_rows if guarded else 0.0
-    options = {"max_leaf_nodes": COUNT, "min_impurity_decrease": guard, "random_state": seed}
-    tree = DecisionTreeRegressor(**options, **minimum)
-    return TreeBins(fitted, BinTree.of(tree.fit(_predictors(table, fitted), outputs, weights)))
+    if weights is None:
+        smallest_leaf: dict[str, float] = {"min_samples_leaf": LEAF}
+    else:
+        share = LEAF * (1 - ROUNDING) / float(weights.sum())
+        if share > 0.5:  # no room for two leaves
+            return OneBin()
+        smallest_leaf = {"min_weight_fraction_leaf": share}
+    outputs = np.hstack(targets)  # (n, outputs)
+    least_gain = 0.0
+    if guarded:
+        least_gain = _gain_by_chance(outputs, table.n_columns) / table.n_rows
+    tree = DecisionTreeRegressor(
+        max_leaf_nodes=COUNT, min_impurity_decrease=least_gain, random_state=seed, **smallest_leaf
+    )
+    fitted = tuple(visible)
+    tree.fit(_predictors(table, fitted), outputs, weights)
+    return TreeBins(fitted, BinTree.of(tree))
 
 
-def _by_chance(outputs: FloatArray, n_columns: int) -> float:
-    """How much impurity, times the rows, the best split of a tree hardly takes away by chance."""
-    # A fixed split takes a sum of ``chi²`` variables, as many as there are directions in the hidden columns, each with
-    # the variance along it; it is matched by one ``chi²`` with the same mean and variance, and scikit-learn divides by
-    # the number of outputs. The best of all splits of the tree: ten times as many tests as there are pairs of columns.
+def _gain_by_chance(outputs: FloatArray, n_columns: int) -> float:
+    """How much impurity, times the rows, the best split of a tree hardly takes away by chance.
+
+    A fixed split takes away a sum of ``chi²`` variables: one for each direction of the hidden columns, times the
+    variance along it. One scaled ``chi²`` with the same mean and variance stands for the sum, and scikit-learn divides
+    by the number of outputs. The best of all splits counts as ten tests for each pair of columns.
+
+    Parameters
+    ----------
+    outputs : array of shape (n, outputs)
+        What the tree predicts.
+    n_columns : int
+        Columns of the table.
+    """
     from scipy.stats import chi2
 
-    along = np.linalg.svd(outputs - outputs.mean(axis=0), compute_uv=False) ** 2 / len(outputs)
-    scale, level = (
-        float(np.sum(along**2) / np.sum(along)),
-        0.05 / (10 * n_columns * (n_columns - 1)),
-    )
-    return float(scale * chi2.isf(level, float(np.sum(along)) / scale)) / int(outputs.shape[1])
+    n_rows, n_outputs = outputs.shape
+    singular_values = np.linalg.svd(outputs - outputs.mean(axis=0), compute_uv=False)
+    variances = singular_values**2 / n_rows  # along each direction
+    total_variance = float(np.sum(variances))
+    scale = float(np.sum(variances**2) / np.sum(variances))
+    degrees_of_freedom = total_variance / scale
+    level = FALSE_SPLITS / (10 * n_columns * (n_columns - 1))
+    gain = scale * chi2.isf(level, degrees_of_freedom) / n_outputs
+    return float(gain)
 
 
 def interval_edges(
     column: Column, weights: FloatArray | None = None, count: int = COUNT
 ) -> IntArray:
-    """Upper ends of the bins of an ordered column, as positions among its levels."""
-    # The k-th edge is the smallest value with at least k tenths of the (present) rows, by their weight, at or below it;
-    # with at most ten distinct values every value is an edge. ``count`` bins instead of ten.
-    n_levels, present = len(column.levels), column.codes >= 0
+    """Upper ends of the bins of an ordered column, as positions among its levels (C8).
+
+    The k-th edge is the smallest value with at least k / ``count`` of the rows at or below it; where there are no more
+    distinct values than bins, every value is an edge. Missing values do not count.
+
+    Parameters
+    ----------
+    column : Column
+    weights : array of shape (n,), optional
+        How many rows each row stands for.
+    count : int
+        Bins, at most.
+    """
+    n_levels = len(column.levels)
     if n_levels <= count:
         return np.arange(n_levels, dtype=np.intp)
-    heavy = None if weights is None else weights[present]
-    below = np.cumsum(np.bincount(column.codes[present], weights=heavy, minlength=n_levels))
-    shares = np.arange(1, count + 1) * below[-1] * (1 if weights is None else 1 - _SAME)
-    return np.unique(np.searchsorted(below * count, shares, side="left")).astype(np.intp)
+    present = column.codes >= 0
+    present_weights = None if weights is None else weights[present]
+    mass = np.bincount(column.codes[present], weights=present_weights, minlength=n_levels)
+    mass_at_or_below = np.cumsum(mass)
+    # Both sides times ``count``, so that counts of rows are compared as whole numbers.
+    needed = np.arange(1, count + 1) * mass_at_or_below[-1]
+    if weights is not None:
+        needed = needed * (1 - ROUNDING)
+    edges = np.searchsorted(mass_at_or_below * count, needed, side="left")
+    return np.unique(edges).astype(np.intp)
 
 
 def carriers(column: Column, codes: IntArray) -> IntArray:
-    """The first row that carries each level."""
-    return np.array([int(np.flatnonzero(column.codes == code)[0]) for code in codes], dtype=np.intp)
+    """The first row that carries each of some levels, by their codes."""
+    first_rows = [int(np.flatnonzero(column.codes == code)[0]) for code in codes]
+    return np.array(first_rows, dtype=np.intp)
 
 
-def ranks_among(column: Column, fitted: Column, side: str) -> IntArray:
-    """Position, in the fit, of the smallest level at or above each value, or the largest at or below it."""
-    # -1 where there is none, and for missing values.
+def ranks_among(column: Column, fitted: Column, side: Literal["left", "right"]) -> IntArray:
+    """Position of each value among the levels of the fit, (n,).
+
+    Parameters
+    ----------
+    column, fitted : Column
+        The same column on some rows, and on the fitting rows.
+    side : "left" or "right"
+        Whether a value between two levels counts as the upper one or as the lower one.
+
+    Returns
+    -------
+    array of int
+        -1 for missing values, and on the right for a value below all levels.
+    """
     if column is fitted:
         return column.codes
-    levels, keys = sortable(column, fitted)
-    found = np.searchsorted(levels, keys, side=side) - (side == "right")  # type: ignore[call-overload]
-    return np.append(found, -1)[column.codes].astype(np.intp)
+    fitted_levels, levels = sortable(column, fitted)
+    ranks = np.searchsorted(fitted_levels, levels, side=side)
+    if side == "right":
+        ranks = ranks - 1
+    rank_of_code = np.append(ranks, -1)  # missing values have code -1: the last entry
+    return rank_of_code[column.codes].astype(np.intp)
 
 
 def sortable(column: Column, fitted: Column) -> tuple[Any, Any]:
@@ -298,59 +432,68 @@ def sortable(column: Column, fitted: Column) -> tuple[Any, Any]:
     if fitted.order is None:
         return fitted.levels, column.levels
     place = {label: i for i, label in enumerate(fitted.order)}
-    return [place[level] for level in fitted.levels], [
-        place.get(level, len(place)) for level in column.levels
-    ]
+    fitted_places = [place[level] for level in fitted.levels]
+    places = [place.get(level, len(place)) for level in column.levels]
+    return fitted_places, places
 
 
 def level_codes(column: Column, fitted: Column) -> IntArray:
-    """Code of each level in the fit; missing values and every unseen level get a number of their own after those."""
-    known = {level: i for i, level in enumerate(fitted.levels.tolist())}
-    missing = len(known)
-    codes = [known.get(level, missing + 1 + i) for i, level in enumerate(column.levels.tolist())]
-    return np.array([*codes, missing], dtype=np.intp)[column.codes]
+    """Code of each row's level in the fit, (n,).
+
+    Missing values get the number after those of the fit, and every unseen level a number of its own after that.
+    """
+    code_of_level = {level: code for code, level in enumerate(fitted.levels.tolist())}
+    missing_code = len(code_of_level)
+    codes = [
+        code_of_level.get(level, missing_code + 1 + number)
+        for number, level in enumerate(column.levels.tolist())
+    ]
+    codes.append(missing_code)  # missing values have code -1: the last entry
+    return np.array(codes, dtype=np.intp)[column.codes]
 
 
-def _width(column: Column) -> int:
-    """Numbers that the tree reads of a column: its rank, or one indicator a level."""
-    return (
-        len(column.levels) + int((column.codes < 0).any())
-        if column.kind in ("nominal", "boolean")
-        else 1
-    )
+def _n_predictors(column: Column) -> int:
+    """Numbers that the tree reads of a column: its rank, or one indicator for each level."""
+    if column.is_ordered:
+        return 1
+    return len(column.levels) + int(_has_missing(column))
 
 
-def _predictors(table: Table, fitted: tuple[Column, ...]) -> FloatArray:
-    return np.hstack([_numbers(table.columns[column.position], column) for column in fitted])
+def _predictors(table: Table, fitted: Sequence[Column]) -> FloatArray:
+    """What the tree reads of some columns, (n, predictors)."""
+    return np.hstack([_as_numbers(table.columns[column.position], column) for column in fitted])
 
 
-def _numbers(column: Column, fitted: Column) -> FloatArray:
-    """An ordered column as ranks among the fitting values, a nominal one as indicators, all 0 for an unseen level."""
-    if fitted.kind in ("nominal", "boolean"):
-        return np.equal.outer(level_codes(column, fitted), np.arange(_width(fitted))).astype(
-            np.float64
-        )
-    ranks = ranks_among(column, fitted, side="right")
-    # Below all fitting values: the lowest rank, since -1 is for missing values.
-    return np.where(column.codes < 0, -1, np.maximum(ranks, 0))[:, None].astype(np.float64)
+def _as_numbers(column: Column, fitted: Column) -> FloatArray:
+    """A column as the tree reads it (C9), (n, predictors).
+
+    An ordered column is ranks among the fitting values: -1 for missing values, 0 below all of them. A nominal one is
+    indicators, all 0 for an unseen level.
+    """
+    if not fitted.is_ordered:
+        numbers = np.arange(_n_predictors(fitted))
+        return np.equal.outer(level_codes(column, fitted), numbers).astype(np.float64)
+    ranks = np.maximum(ranks_among(column, fitted, side="right"), 0)
+    return np.where(column.codes < 0, -1, ranks)[:, None].astype(np.float64)
 
 
-def _target(column: Column, weights: FloatArray | None = None) -> FloatArray | None:
-    """Mid-ranks (or indicators) scaled to total variance 1; None for a constant."""
-    codes = column.codes + 1  # missing values lowest
+def _target(column: Column, weights: FloatArray | None) -> FloatArray | None:
+    """What the tree predicts of a column (C9): mid-ranks or indicators, scaled to total variance 1.
+
+    Missing values are the lowest rank. None for a constant.
+    """
+    codes = column.codes + 1  # missing values: 0
     counts = np.bincount(codes, weights=weights)
     if np.count_nonzero(counts) < 2:
         return None
-    middle = np.cumsum(counts) - (counts - 1) / 2
-    block = (
-        _numbers(column, column)
-        if column.kind in ("nominal", "boolean")
-        else middle[codes][:, None]
-    )
-    center = np.average(block, axis=0, weights=weights)
-    spread = (
-        block.var(axis=0)
-        if weights is None
-        else np.average((block - center) ** 2, axis=0, weights=weights)
-    )
-    return np.asarray(block / np.sqrt(spread.sum()))
+    if column.is_ordered:
+        mid_ranks = np.cumsum(counts) - (counts - 1) / 2
+        block = mid_ranks[codes][:, None]
+    else:
+        block = _as_numbers(column, column)
+    if weights is None:
+        variances = block.var(axis=0)
+    else:
+        mean = np.average(block, axis=0, weights=weights)
+        variances = np.average((block - mean) ** 2, axis=0, weights=weights)
+    return np.asarray(block / np.sqrt(variances.sum()))

@@ -1,0 +1,61 @@
+"""Conditional means that rest on few rows are counted, and warned about once."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+import granite_xai as gx
+from granite_xai.base.diagnostics import Diagnostics
+from granite_xai.base.errors import BinWarning
+from granite_xai.evaluations.densities import DensityRatios
+from granite_xai.evaluations.row_bins import Bins
+from granite_xai.fitting.thin_bins import note_bins
+
+ALL = np.arange(12)
+MASKING = gx.Conditional()
+VISIBLE = (MASKING, frozenset({0}))
+
+
+def noted(bins, densities, regions):
+    record = Diagnostics()
+    evaluations = SimpleNamespace(bins=bins, densities=densities)
+    note_bins(record, evaluations, regions, single_bins_are_meant=False)
+    return record.as_dict()["thin_bins"]
+
+
+def test_bins_with_few_rows_of_a_region_and_regions_of_one_bin_are_counted():
+    bins = {VISIBLE: Bins.of(np.array([0] * 7 + [1] * 5))}
+    with pytest.warns(BinWarning, match="1 bins with fewer than 5 rows of a region, and 1 times"):
+        counts = noted(bins, {}, [ALL[:6], ALL[6:], ALL])
+    assert counts == {"cells": 1, "single_bin": 1}
+
+
+def test_bins_with_enough_rows_are_silent():
+    bins = {VISIBLE: Bins.of(np.array([0] * 7 + [1] * 5))}
+    assert noted(bins, {}, [ALL]) == {"cells": 0, "single_bin": 0}
+
+
+def test_rows_whose_weights_rest_on_few_rows_are_counted():
+    # Rows in the first interval weigh the first row a hundred times as much as the others.
+    ratios = np.ones((2, 12))
+    ratios[0, 0] = 100.0
+    densities = DensityRatios(column=0, intervals=np.array([0] * 3 + [1] * 9), ratios=ratios)
+    with pytest.warns(BinWarning, match="3 times the copula"):
+        counts = noted({}, {VISIBLE: densities}, [ALL])
+    assert counts["weighted_rows"] == 3
+    # In a region without that row all weights are equal.
+    assert noted({}, {VISIBLE: densities}, [ALL[1:]])["weighted_rows"] == 0
+
+
+def test_a_fit_that_weighs_rows_by_a_copula_says_so():
+    generator = np.random.default_rng(0)
+    X = generator.normal(size=(300, 2))
+    X[:, 1] = X[:, 0] + 0.001 * X[:, 1]
+    granite = gx.Granite(lambda X: X[:, 0] * X[:, 1], "mplot-pdp", min_samples_leaf=20)
+    with pytest.warns(BinWarning, match="effective number"):
+        granite.fit(X)
+    assert granite.diagnostics_["conditional"]["sampler"] == "copula"
+    assert granite.diagnostics_["thin_bins"]["weighted_rows"] > 0
