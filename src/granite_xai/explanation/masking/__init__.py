@@ -1,4 +1,4 @@
-"""F_T: what stands in for the columns that are hidden; one file an operator, each registered here by its name."""
+"""Maskings by their names; each operator is a module of its own."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from granite_xai.explanation.masking.marginal import Marginal
 from granite_xai.explanation.masking.masking import Masking
 
 MASKINGS: dict[str, Masking] = {
-    each.key: each for each in (Marginal(), Conditional(), Baseline(), Accumulated())
+    masking.key: masking for masking in (Marginal(), Conditional(), Baseline(), Accumulated())
 }
 
 __all__ = ["MASKINGS", "Accumulated", "Baseline", "Conditional", "Marginal", "Masking"]

@@ -1,4 +1,7 @@
-"""Accumulated local effects (ALE): nothing is hidden, one column moves across its interval of the data."""
+"""Accumulated local effects (ALE): nothing is hidden, one column moves across its interval of the data.
+
+See docs/method.rst, "Accumulated effects", and `evaluations.steps` for what is read of the model.
+"""
 
 from __future__ import annotations
 
@@ -52,7 +55,7 @@ class Accumulated(Masking):
     Parameters
     ----------
     intervals : int
-        Of each column, with about as many rows in each; a value each where there are no more values.
+        Of each column, with about as many rows in each; one for each value where there are no more values.
 
     Examples
     --------
@@ -71,19 +74,25 @@ class Accumulated(Masking):
         """Changes across intervals: each row's own, or their mean in the interval."""
         behavior, interaction, influence = keys
         if behavior != "local" or influence != "individual" or interaction not in ("full", "pure"):
-            where = "local behavior, individual influence, and full or pure effects"
-            hint = "Use marginal or conditional masking for other settings."
-            message = f"accumulated masking (ALE) is defined for {where}."
-            raise InputError(message, code="P03", argument="masking", hint=hint)
-        keys_of = (AleColumn(min(member), self.intervals) for (member,) in sets.sets)
-        return tuple({AleDifference(key, interaction == "pure"): 1.0} for key in keys_of)
+            raise InputError(
+                "accumulated masking (ALE) is defined for local behavior, individual influence, and full or pure "
+                "effects.",
+                code="P03",
+                argument="masking",
+                hint="Use marginal or conditional masking for other settings.",
+            )
+        effects: list[Terms] = []
+        for (member,) in sets.sets:
+            column = AleColumn(min(member), self.intervals)
+            effects.append({AleDifference(column, averaged=interaction == "pure"): 1.0})
+        return tuple(effects)
 
     def evaluations(self, coalitions: AbstractSet[Coalition]) -> Needed:
         """None of coalitions: changes are evaluated by themselves."""
         return Needed()
 
     def cell_sizes(self, evaluations: Evaluations, term: Term) -> IntArray | None:
-        """Rows in the interval of each row, where changes are averaged."""
+        """Rows in the interval of each row, (n,), where changes are averaged."""
         if not isinstance(term, AleDifference) or not term.averaged:
             return None
         intervals = evaluations.changes[term.column].cells
@@ -96,73 +105,145 @@ class Accumulated(Masking):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AleIntervals:
-    """The intervals of one column that ALE moves across, and the points inside them where a region may end."""
+    """The intervals of one column that ALE moves across, and the points inside them where a region may end.
 
-    fitted: Column  # on the fitting rows
-    edges: IntArray  # (k,) int: ends of intervals, among the fitting levels: the minimum and the upper ends of the bins
-    ends: Table  # A fitting row that carries each end of a part
-    # (m,) int: ends of the parts of intervals, the edges among them; in older files no others
+    Parameters
+    ----------
+    fitted : Column
+        On the fitting rows.
+    edges : array of shape (n_intervals + 1,)
+        Ends of intervals, as positions among the fitting levels: the minimum and the upper ends of the bins (C8).
+    ends : Table
+        A fitting row that carries each end of a part.
+    parts : array of shape (n_points,)
+        Ends of the parts of intervals (*points*), the edges among them; in older files no others.
+    """
+
+    fitted: Column
+    edges: IntArray
+    ends: Table
     parts: IntArray = field(default_factory=lambda: np.zeros(0, dtype=np.intp))
 
     def __post_init__(self) -> None:
         if not len(self.parts):
             object.__setattr__(self, "parts", self.edges)
-        ascending = all(np.all(np.diff(each) > 0) for each in (self.edges, self.parts))
+        ascending = np.all(np.diff(self.edges) > 0) and np.all(np.diff(self.parts) > 0)
         if not ascending or len(self.edges) < 2 or not np.isin(self.edges, self.parts).all():
             raise ValueError("its edges and parts are not places in ascending order")
         inside = self.parts[0] >= 0 and self.parts[-1] < len(self.fitted.levels)
         if not inside or len(self.parts) != self.ends.n_rows:
             raise ValueError("its parts are not levels of the column, one for each end")
 
+    @property
+    def edge_points(self) -> IntArray:
+        """Numbers of the points that are edges of intervals, (n_intervals + 1,)."""
+        return np.searchsorted(self.parts, self.edges)
+
     def points(self, column: Column) -> tuple[IntArray, IntArray, IntArray]:
-        """Place of each row (see `Steps`), the first point at which it is predicted, and how many there are."""
+        """The points at which each row is predicted.
+
+        Parameters
+        ----------
+        column : Column
+            This column on some rows.
+
+        Returns
+        -------
+        places : array of shape (n,)
+            Twice the number of the row's point, one less if the row lies just before it; -1: missing.
+        first : array of shape (n,)
+            The first point at which the row is predicted.
+        counts : array of shape (n,)
+            The number of points at which it is; 0: missing.
+        """
+        places = self._places(column)
+        edges = self.edge_points
+        interval = intervals_of(places, edges)
+        # In a region that begins inside this interval, a row before its first point is counted to the next interval;
+        # in one that ends inside, a row behind its last point is counted to the one before.
+        just_behind_lower_edge = places == 2 * edges[interval - 1] + 1
+        just_before_upper_edge = places >= 2 * edges[interval] - 1
+        lower = np.where(just_behind_lower_edge, np.maximum(interval - 2, 0), interval - 1)
+        upper = np.where(just_before_upper_edge, np.minimum(interval + 1, len(edges) - 1), interval)
+        missing = column.codes < 0
+        counts = np.where(missing, 0, edges[upper] - edges[lower] + 1)
+        return np.where(missing, -1, places), edges[lower], counts
+
+    def _places(self, column: Column) -> IntArray:
+        """The place of each row among the points; that of a missing value means nothing."""
         if self.fitted.kind == "boolean":
-            above = below = level_codes(column, self.fitted)
+            level_at_or_above = level_codes(column, self.fitted)
+            level_at_or_below = level_at_or_above
         else:
-            above, below = (
-                ranks_among(column, self.fitted, side=side) for side in ("left", "right")
-            )
-        after = np.searchsorted(self.parts, above, side="left")
-        met = (above == below) & (np.append(self.parts, -1)[after] == above)
-        places, edges = (
-            np.clip(2 * after - ~met, 0, 2 * len(self.parts) - 2),
-            np.searchsorted(self.parts, self.edges),
-        )
-        own, last = intervals_of(places, edges), len(edges) - 1
-        # A row before the first point of its region is counted to the next interval, one behind the last to the former.
-        down = np.where(places == 2 * edges[own - 1] + 1, np.maximum(own - 2, 0), own - 1)
-        up, missing = (
-            np.where(places >= 2 * edges[own] - 1, np.minimum(own + 1, last), own),
-            column.codes < 0,
-        )
-        counts = np.where(missing, 0, edges[up] - edges[down] + 1)
-        return np.where(missing, -1, places), edges[down], counts
+            level_at_or_above = ranks_among(column, self.fitted, side="left")
+            level_at_or_below = ranks_among(column, self.fitted, side="right")
+        next_point = np.searchsorted(self.parts, level_at_or_above, side="left")
+        is_a_level = level_at_or_above == level_at_or_below
+        is_a_point = is_a_level & (np.append(self.parts, -1)[next_point] == level_at_or_above)
+        places = 2 * next_point - ~is_a_point
+        return np.asarray(np.clip(places, 0, 2 * len(self.parts) - 2), dtype=np.intp)
 
     def within(self, column: Column) -> tuple[IntArray, IntArray]:
-        """Ends of a region's intervals among the fitting levels, each row's interval from 1; 0 for a missing one."""
-        places = self.points(column)[0]
-        present, edges = places[places >= 0], np.searchsorted(self.parts, self.edges)
-        low, high = ((present.min() + 1) // 2, present.max() // 2) if len(present) else (0, 0)
-        edges = np.union1d(edges[(edges > low) & (edges < high)], [low, high]).astype(np.intp)
+        """The intervals of a region, which end where the region ends.
+
+        Parameters
+        ----------
+        column : Column
+            This column on the rows of the region.
+
+        Returns
+        -------
+        ends : array of shape (n_intervals + 1,)
+            Among the fitting levels.
+        intervals : array of shape (n,)
+            The interval of each row, from 1; 0: missing.
+        """
+        places, _, _ = self.points(column)
+        present = places[places >= 0]
+        first_point = 0
+        last_point = 0
+        if len(present):
+            first_point = (present.min() + 1) // 2
+            last_point = present.max() // 2
+        edges = self.edge_points
+        inner_edges = edges[(edges > first_point) & (edges < last_point)]
+        edges = np.union1d(inner_edges, [first_point, last_point]).astype(np.intp)
+        ends = self.parts[edges]
         if len(edges) < 2:
-            return self.parts[edges], np.zeros(len(places), dtype=np.intp)
-        return self.parts[edges], np.where(places < 0, 0, intervals_of(places, edges))
+            return ends, np.zeros(len(places), dtype=np.intp)
+        return ends, np.where(places < 0, 0, intervals_of(places, edges))
 
 
 def fit_steps(
     key: AleColumn, table: Table, weights: FloatArray | None = None
 ) -> AleIntervals | None:
-    """Intervals between the minimum and the edges of the bins; None for nominal and constant columns."""
-    column, count = table.columns[key.column], key.intervals
+    """Intervals between the minimum of a column and the edges of its bins (C8).
+
+    Parameters
+    ----------
+    key : AleColumn
+        The column, and how many intervals it shall have.
+    table : Table
+        The fitting rows.
+    weights : array of shape (n,), optional
+
+    Returns
+    -------
+    AleIntervals or None
+        None for nominal and constant columns, along which nothing moves.
+    """
+    column = table.columns[key.column]
     if column.kind == "nominal" or len(column.levels) < 2:
         return None
-    coarse, fine = (
-        interval_edges(column, rows_stood_for(weights), each) for each in (count, PARTS * count)
+    multiplicity = rows_stood_for(weights)
+    upper_edges = interval_edges(column, multiplicity, key.intervals)
+    upper_ends_of_parts = interval_edges(column, multiplicity, PARTS * key.intervals)
+    minimum = np.array([0])
+    edges = np.union1d(minimum, upper_edges).astype(np.intp)
+    parts = np.union1d(edges, upper_ends_of_parts).astype(np.intp)
+    return AleIntervals(
+        fitted=column, edges=edges, ends=table.take(carriers(column, parts)), parts=parts
     )
-    edges, parts = (
-        np.union1d([0], found).astype(np.intp) for found in (coarse, np.union1d(coarse, fine))
-    )
-    return AleIntervals(column, edges, table.take(carriers(column, parts)), parts)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -174,21 +255,26 @@ class Changes(Masked):
 
     def combined(self, terms: Terms) -> RowValues:
         """A linear combination of changes, and of the mean prediction that effects are counted from."""
-        P, splits = self.splits.primitives, self.splits
-        predictions: Terms = {
-            term: value for term, value in terms.items() if isinstance(term, frozenset)
-        }
-        values = Averages(self.evaluations, splits).combined(predictions)
-        weights, parts = (
-            splits.weights[:, None] if splits.lines is None else splits.lines.T,
-            list(values.parts),
-        )
-        for column in dict.fromkeys(
-            term.column for term in terms if isinstance(term, AleDifference)
-        ):
-            own, mean = (
-                terms.get(AleDifference(column, averaged), 0.0) for averaged in (False, True)
+        P = self.splits.primitives
+        coalitions: dict[Term, float] = {}
+        factors: dict[AleColumn, dict[bool, float]] = {}  # of the mean change, and of the row's
+        for term, coefficient in terms.items():
+            if isinstance(term, AleDifference):
+                factors.setdefault(term.column, {})[term.averaged] = coefficient
+            elif isinstance(term, frozenset):
+                coalitions[term] = coefficient
+        values = Averages(self.evaluations, self.splits).combined(coalitions)
+        if self.splits.lines is None:
+            weights = self.splits.weights[:, None]  # (n, 1)
+        else:
+            weights = self.splits.lines.T  # (n, K)
+        parts = list(values.parts)
+        for column, factor in factors.items():
+            changes = self.evaluations.changes[column].gaps(
+                self.splits.members,
+                weights,
+                own_factor=factor.get(False, 0.0),
+                mean_factor=factor.get(True, 0.0),
             )
-            found = self.evaluations.changes[column].gaps(splits.members, weights, own, mean)
-            parts.append(as_part(P, P.array(found)))
+            parts.append(as_part(P, P.array(changes)))
         return values._replace(parts=tuple(parts))

@@ -1,4 +1,7 @@
-"""Baseline masking: hidden columns are set to one row, the same in every region or a central one of each."""
+"""Baseline masking: hidden columns are set to one row, the same in every region or a central one of each.
+
+See docs/method.rst, "What the model is asked".
+"""
 
 from __future__ import annotations
 
@@ -18,6 +21,8 @@ from granite_xai.evaluations.evaluations import Evaluations
 from granite_xai.explanation.masking.masking import Learned, Masking, Needed
 from granite_xai.tables import Column, Table, read_table, recombine, row_like
 
+NAMED_ROWS = ("median", "mean", "region")
+
 
 @dataclass(frozen=True, slots=True)
 class Baseline(Masking):
@@ -28,7 +33,7 @@ class Baseline(Masking):
     row : "median", "mean", "region", mapping or sequence
         ``"median"``, ``"mean"``: lower medians or means of the fitting rows (nominal columns: the most
         frequent level), the same in every region. ``"region"``: the row of the region closest to the
-        region's medians and modes. A mapping of column to value, or one value a column: that row.
+        region's medians and modes. A mapping of column to value, or one value for each column: that row.
 
     Examples
     --------
@@ -40,12 +45,12 @@ class Baseline(Masking):
     key: ClassVar[str] = "baseline"
 
     def __post_init__(self) -> None:
-        if not isinstance(self.row, str):
-            object.__setattr__(
-                self, "row", tuple(self.row.items() if isinstance(self.row, Mapping) else self.row)
-            )
-        elif self.row not in (known := ("median", "mean", "region")):
-            raise unknown("row", self.row, known)
+        if isinstance(self.row, str):
+            if self.row not in NAMED_ROWS:
+                raise unknown("row", self.row, NAMED_ROWS)
+            return
+        cells = self.row.items() if isinstance(self.row, Mapping) else self.row
+        object.__setattr__(self, "row", tuple(cells))
 
     @property
     def averages_rows(self) -> bool:  # type: ignore[override]
@@ -68,18 +73,19 @@ class Baseline(Masking):
         """The row, unless every region has its own."""
         if self.averages_rows:
             return Learned()
-        if self.row in ("median", "mean"):
-            return Learned(references=_central_row(table, weights, means=self.row == "mean"))
-        pairs = all(isinstance(item, tuple) and len(item) == 2 for item in self.row)
-        return Learned(references=row_like(table, dict(self.row) if pairs else self.row, "row"))
+        if self.row == "median":
+            return Learned(references=_median_row(table, weights))
+        if self.row == "mean":
+            return Learned(references=_mean_row(table, weights))
+        was_mapping = all(isinstance(cell, tuple) and len(cell) == 2 for cell in self.row)
+        cells = dict(self.row) if was_mapping else self.row
+        return Learned(references=row_like(table, cells, "row"))
 
     def evaluations(self, coalitions: AbstractSet[Coalition]) -> Needed:
         """The rows against the baseline; pairs of rows where the baseline may be any of them."""
-        return (
-            Needed(coalitions, coordinates=True)
-            if self.averages_rows
-            else Needed(against=coalitions)
-        )
+        if self.averages_rows:
+            return Needed(pairs=coalitions, coordinates=True)
+        return Needed(against=coalitions)
 
     def masked(self, evaluations: Evaluations, splits: Splits) -> Masked:
         """Predictions against the baseline of the row's region."""
@@ -113,33 +119,41 @@ class RegionRow(Masking):
         )
 
 
-def _central_row(table: Table, weights: FloatArray, means: bool) -> Table:
-    """Lower medians (or means) of ordered columns, most frequent levels of the others."""
+def _median_row(table: Table, weights: FloatArray) -> Table:
+    """Lower medians of ordered columns, most frequent levels of the others, as a table of one row."""
     first = np.zeros(1, dtype=np.intp)
     row = table.take(first)
     for column in table.columns:
         donor = np.array([central_position(column, weights)], dtype=np.intp)
         native = recombine(row, first, table, donor, [column.position])
         row = read_table(native, kinds=table.kinds, missing="allow")
-    if not means:
-        return row
-    numeric = [column for column in table.columns if column.kind == "numeric"]
-    present = {column.name: (column.values, column.codes >= 0) for column in numeric}
-    averages = {
-        name: float(np.average(cells[at], weights=weights[at]))
-        for name, (cells, at) in present.items()
-    }
-    return row_like(row, averages, "row")
+    return row
+
+
+def _mean_row(table: Table, weights: FloatArray) -> Table:
+    """Means of numeric columns, and the median row elsewhere, as a table of one row."""
+    means: dict[str, float] = {}
+    for column in table.columns:
+        if column.kind == "numeric":
+            present = column.codes >= 0
+            mean = np.average(column.values[present], weights=weights[present])
+            means[column.name] = float(mean)
+    return row_like(_median_row(table, weights), means, "row")
 
 
 def central_position(column: Column, weights: FloatArray) -> int:
-    """A row that carries the lower median, or most frequent level; missing values count if there is nothing else."""
+    """A row that carries the lower median of a column, or its most frequent level (ties: the first level).
+
+    Missing values count only if there is nothing else.
+    """
     present = np.flatnonzero(column.codes >= 0)
     if not len(present):
         return 0
-    shares = np.bincount(
+    mass = np.bincount(
         column.codes[present], weights=weights[present], minlength=len(column.levels)
     )
-    nominal = column.kind in ("nominal", "boolean")
-    code = np.argmax(shares) if nominal else np.searchsorted(np.cumsum(shares) * 2, shares.sum())
-    return int(np.flatnonzero(column.codes == code)[0])
+    if column.is_ordered:
+        central_code = np.searchsorted(np.cumsum(mass) * 2, mass.sum())
+    else:
+        central_code = np.argmax(mass)
+    return int(np.flatnonzero(column.codes == central_code)[0])

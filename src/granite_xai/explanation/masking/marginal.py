@@ -18,6 +18,8 @@ from granite_xai.explanation.masking.masking import Masking, Needed
 class Marginal(Masking):
     """Hidden columns are averaged over the rows of the region: ``F_T(x) = mean_m F(x_T, x^m_{-T})``.
 
+    See docs/method.rst, "What the model is asked".
+
     Examples
     --------
     >>> Marginal().key

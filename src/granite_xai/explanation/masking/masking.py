@@ -25,54 +25,92 @@ from granite_xai.tables import Table
 
 
 class Needed(NamedTuple):
-    """The evaluations that some coalitions need."""
+    """The evaluations that some coalitions need.
 
-    pairs: AbstractSet[Coalition] = (
-        frozenset()
-    )  # T whose ``F(x_T, x'_{-T})`` is needed for all pairs of rows
-    against: AbstractSet[Coalition] = (
-        frozenset()
-    )  # T whose ``F(x_T, b_{-T})`` is, for the reference rows b learned
-    bins: AbstractSet[Coalition] = frozenset()  # coalitions whose bins are needed
-    sampled: AbstractSet[Coalition] = (
-        frozenset()
-    )  # T whose hidden columns the copula draws for all pairs of rows
-    coordinates: bool = False  # whether the places of the rows in their columns are needed
+    Parameters
+    ----------
+    pairs : set of coalitions
+        T whose ``F(x_T, x'_{-T})`` is needed for all pairs of rows.
+    against : set of coalitions
+        T whose ``F(x_T, b_{-T})`` is needed for the reference rows b that were learned.
+    bins : set of coalitions
+        Coalitions whose bins are needed.
+    sampled : set of coalitions
+        T whose hidden columns the copula draws for all pairs of rows.
+    coordinates : bool
+        Whether the places of the rows in their columns are needed.
+    """
+
+    pairs: AbstractSet[Coalition] = frozenset()
+    against: AbstractSet[Coalition] = frozenset()
+    bins: AbstractSet[Coalition] = frozenset()
+    sampled: AbstractSet[Coalition] = frozenset()
+    coordinates: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Learned:
-    """What a masking learned from the fitting rows: the bins of some coalitions, rows of reference, or a copula."""
+    """What a masking learned from the fitting rows.
+
+    Parameters
+    ----------
+    bins : mapping of coalition to BinFunction
+    references : Table, optional
+        Rows that hidden columns are set to.
+    copula : Copula, optional
+    choice : SamplerChoice, optional
+        Between bins and a copula, where the rows made it.
+    """
 
     bins: Mapping[Coalition, BinFunction] = field(default_factory=dict)
     references: Table | None = None
     copula: Copula | None = None
-    choice: SamplerChoice | None = None  # between bins and a copula, where the rows made it
+    choice: SamplerChoice | None = None
 
 
 class Masking(ABC):
-    """What stands in for the columns that are hidden."""
+    """What stands in for the columns that are hidden.
+
+    Attributes
+    ----------
+    key : str
+        Its name in the catalog.
+    hides : bool
+        Whether columns are hidden at all, so that every coalition has a masked model.
+    redraws : bool
+        Whether hidden columns are drawn from the region, so that Jansen's variance is defined.
+    averages_rows : bool
+        Whether ``F_T`` is a mean over single rows of the region, so that local effects are means over pairs of rows.
+    in_pairs : bool
+        Whether ``F_T`` is a mean over all rows, or fixed, so that tables over pairs of cuts hold it.
+    n_references : int
+        Reference rows that are learned and the same in every region.
+    """
 
     __slots__ = ()
     key: ClassVar[str]
-    hides: ClassVar[bool] = (
-        True  # whether columns are hidden at all, so that every coalition has a masked model
-    )
-    redraws: ClassVar[bool] = (
-        False  # whether hidden columns are drawn from the region: Jansen's variance is defined
-    )
-    averages_rows: ClassVar[bool] = (
-        False  # ``F_T`` is a mean over single rows: local effects are means over pairs
-    )
-    in_pairs: ClassVar[bool] = (
-        False  # ``F_T`` is a mean over all rows, or fixed: tables over pairs of cuts
-    )
-    n_references: ClassVar[int] = 0  # reference rows that are learned and the same in every region
+    hides: ClassVar[bool] = True
+    redraws: ClassVar[bool] = False
+    averages_rows: ClassVar[bool] = False
+    in_pairs: ClassVar[bool] = False
+    n_references: ClassVar[int] = 0
 
     def learn(
         self, table: Table, coalitions: AbstractSet[Coalition], weights: FloatArray, seed: int
     ) -> Learned:
-        """What the fitting rows say, for some sets of visible columns."""
+        """Learn from the fitting rows.
+
+        Parameters
+        ----------
+        table : Table
+            The fitting rows.
+        coalitions : set of coalitions
+            Sets of visible columns whose masked models are read.
+        weights : array of shape (n,)
+            Of the rows.
+        seed : int
+            For whatever is drawn.
+        """
         return Learned()
 
     @abstractmethod
@@ -105,7 +143,15 @@ class Masking(ABC):
 
 
 def smallest_cells(read: Mapping[Masking, Terms], evaluations: Evaluations) -> IntArray:
-    """Rows of the smallest cell that some terms of masked models average over, at every row."""
+    """Rows of the smallest cell that masked models average over, at every row, (n,).
+
+    Parameters
+    ----------
+    read : mapping of masking to terms
+        The masked models that are read.
+    evaluations : Evaluations
+        Of the n rows of a region.
+    """
     smallest = np.full(evaluations.n_rows, evaluations.n_rows)
     for masking, terms in read.items():
         for term in terms:
