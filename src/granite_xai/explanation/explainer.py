@@ -1,4 +1,4 @@
-"""Explainer: a choice on the four axes, and its values ``phi`` on the rows of a region."""
+"""Explainer: a choice on the four axes, with its values ``phi`` on the rows of a region."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from granite_xai.base.coalitions import union
-from granite_xai.base.typing import FloatArray, IntArray, Terms
+from granite_xai.base.typing import Coalition, FloatArray, IntArray, Terms
 from granite_xai.base.validation import choose
 from granite_xai.compute import Resources, one_blas_thread, require_supported
 from granite_xai.engine.signed_weights import signed_lines, signs, standard_errors
@@ -99,15 +99,28 @@ class Explainer:
     def effect(
         self, route: Route, resources: Resources, seed: int, pairs: int | None = None
     ) -> ResolvedExplainer:
-        """This explanation resolved on the table of a route: the terms of each set, drawn from ``pairs`` of orders."""
-        behavior = self.behavior.resolved(route.predictor.is_probability)
-        axes = (self.masking, behavior, self.interaction, self.influence, route.table)
-        most, by_paths = (
-            resources.max_evaluations,
-            isinstance(self.interaction, Partial) and route.attributes,
-        )
+        """This explanation resolved on the table of a route.
+
+        Parameters
+        ----------
+        route : Route
+            The table, and how its rows are evaluated.
+        resources : Resources
+            With the number of rows that may be sent to the model.
+        seed : int
+        pairs : int, optional
+            As in `resolve`.
+        """
         return resolve(
-            *axes, max_evaluations=most, random_state=seed, by_paths=by_paths, pairs=pairs
+            self.masking,
+            self.behavior.resolved(route.predictor.is_probability),
+            self.interaction,
+            self.influence,
+            route.table,
+            max_evaluations=resources.max_evaluations,
+            random_state=seed,
+            by_paths=isinstance(self.interaction, Partial) and route.attributes,
+            pairs=pairs,
         )
 
     def explain(
@@ -136,51 +149,48 @@ class Explainer:
         -------
         Explanation
         """
-        limits = Resources() if resources is None else resources
-        require_supported(limits)
-        everyone = read_input(X, model, named=getattr(self.influence, "features", None) or ())
+        resources = Resources() if resources is None else resources
+        require_supported(resources)
+        named_features = getattr(self.influence, "features", None) or ()
+        full_table = read_input(X, model, named=named_features)
         predictor = as_predictor(
             model,
             output=output,
             response=response,
-            batch_size=limits.batch_size,
-            device=limits.device,
-            block=limits.block,
+            batch_size=resources.batch_size,
+            device=resources.device,
+            block=resources.block,
         )
-        allows_missing("auto", model, predictor, everyone)
-        target, weights = (
-            target_for(
-                y, everyone, predictor, self.behavior, asked=[self.name or "this explanation"]
-            ),
-            read_weights(sample_weight, everyone),
-        )
-        chosen = read_rows(rows, weights)
-        table = everyone.take(chosen)
+        allows_missing("auto", model, predictor, full_table)
+        name = self.name or "this explanation"
+        full_target = target_for(y, full_table, predictor, self.behavior, asked=[name])
+        full_weights = read_weights(sample_weight, full_table)
+        region = read_rows(rows, full_weights)
+        table = full_table.take(region)
         route = Route(predictor, table)
-        effect = self.effect(
-            route, limits, random_state
-        )  # what it costs is decided by the region's rows
+        effect = self.effect(route, resources, random_state)
+        # Bins and ranks are those among all rows.
         reference = fit_reference(
-            effect.readings(), effect.changes(), everyone, weights, random_state
+            effect.readings(), effect.changes(), full_table, full_weights, random_state
         )
-        asked = request(table, [effect], values=limits.grid, cells=route.cells)
-        # Ranks, like bins, are those among all rows.
-        ranks = Coordinates.of(everyone).restrict(chosen) if asked.coordinates else None
-        weights, target = weights[chosen], None if target is None else target[chosen]
+        asked = request(table, [effect], values=resources.grid, cells=route.cells)
+        coordinates = None
+        if asked.coordinates:
+            coordinates = Coordinates.of(full_table).restrict(region)
         evaluations, extent = evaluate(
             route,
             asked,
             reference,
-            resources=limits,
-            weights=weights,
-            y=target,
-            coordinates=ranks,
+            resources=resources,
+            weights=full_weights[region],
+            y=None if full_target is None else full_target[region],
+            coordinates=coordinates,
         )
         extent.require_sizeable()
         with one_blas_thread():
-            drawn = signs(np.arange(len(chosen)), random_state)
-            part = regional_part(0, self.name or "first", effect, evaluations, chosen, drawn)
-        return Explanation(effect.layout.labels, (part,), everyone)
+            random_signs = signs(np.arange(len(region)), random_state)
+            part = regional_part(0, self.name or "first", effect, evaluations, region, random_signs)
+        return Explanation(sets=effect.layout.labels, parts=(part,), table=full_table)
 
 
 def target_for(
@@ -194,84 +204,131 @@ def target_for(
 
     Parameters
     ----------
+    y, table, predictor
+        The user's target, the rows it belongs to, and the model.
+    behaviors : Behavior
     asked : sequence of str
         What the user calls the question of each behavior, for the message about a target that is missing.
+
+    Returns
+    -------
+    array of shape (n,) or None
     """
-    of_probability = next((b.needs_probability for b in behaviors if b.needs_probability), None)
-    needing = [i for i, behavior in enumerate(behaviors) if behavior.needs_y]
-    name = asked[needing[0]] if needing and asked else "a question about risk"
-    return read_target(y, table, predictor, bool(needing), of_probability, asked=name)
+    probability_losses = [b.needs_probability for b in behaviors if b.needs_probability]
+    needing = [place for place, behavior in enumerate(behaviors) if behavior.needs_y]
+    name = "a question about risk"
+    if needing and asked:
+        name = asked[needing[0]]
+    return read_target(
+        y,
+        table,
+        predictor,
+        bool(needing),
+        probability_losses[0] if probability_losses else None,
+        asked=name,
+    )
 
 
 def regional_part(
     region: int,
     name: str,
-    side: ResolvedExplainer,
-    known: Evaluations,
+    effect: ResolvedExplainer,
+    evaluations: Evaluations,
     rows: IntArray,
-    drawn: FloatArray | None = None,
+    random_signs: FloatArray | None = None,
 ) -> Part:
-    """An effect where all rows are the region; with signs, errors tell of the sample, too."""
-    splits = Splits.whole(known.weights, known.primitives)
-    game = Game.of(side.behavior, side.masking, known, splits)
-    values, local = _effects(game, side, side.combined), side.behavior.per_row
-    start = game.values({frozenset(): 1.0})[0, slice(None) if local else slice(1)]
-    start = start + (known.offset if side.behavior.is_linear else 0.0)
-    errors, sizes = _errors(game, side, values), None
-    if drawn is not None:
-        sampled, sizes = _sampling_errors(side, known, drawn)
-        errors = np.hypot(errors, sampled)
-    own, labels = rows if local else None, side.layout.labels
-    return Part(region, name, own, values, errors, start, labels, sizes, bool(side.draws))
+    """An effect where all rows are the region.
+
+    Parameters
+    ----------
+    region, name : int, str
+        Number of the region, and name of the explanation.
+    effect : ResolvedExplainer
+    evaluations : Evaluations
+        Of the n rows of the region.
+    rows : array of shape (n,)
+        Positions of these rows.
+    random_signs : array of shape (replicates, n), optional
+        With them, errors tell how values vary with the sample, too.
+    """
+    splits = Splits.whole(evaluations.weights, evaluations.primitives)
+    game = Game.of(effect.behavior, effect.masking, evaluations, splits)
+    values = _effects(game, effect, effect.combined)
+    base = game.values({frozenset(): 1.0})[0]
+    if not effect.behavior.per_row:
+        base = base[:1]  # of the left side, which holds all rows
+    if effect.behavior.is_linear:
+        base = base + evaluations.offset
+    errors = _errors_of_draws(game, effect, values)
+    size_errors = None
+    if random_signs is not None:
+        sampling_errors, size_errors = _sampling_errors(effect, evaluations, random_signs)
+        errors = np.hypot(errors, sampling_errors)
+    return Part(
+        region=region,
+        name=name,
+        rows=rows if effect.behavior.per_row else None,
+        values=values,
+        errors=errors,
+        base=base,
+        sets=effect.layout.labels,
+        size_errors=size_errors,
+        estimated=bool(effect.draws),
+    )
 
 
 def _sampling_errors(
-    effect: ResolvedExplainer, evaluations: Evaluations, drawn: FloatArray
+    effect: ResolvedExplainer, evaluations: Evaluations, random_signs: FloatArray
 ) -> tuple[FloatArray, FloatArray | None]:
     """How the values of an effect vary with the sample, and (where they are local) their mean sizes."""
-    lines = signed_lines(drawn, evaluations.weights)
-    splits = Splits.weighted(lines, evaluations.weights, evaluations.primitives)
+    lines = signed_lines(random_signs, evaluations.weights)  # (replicates, n) weights of the rows
     shares = lines / lines.sum(axis=1, keepdims=True)
-    game, errors, sizes = Game.of(effect.behavior, effect.masking, evaluations, splits), [], []
+    splits = Splits.weighted(lines, evaluations.weights, evaluations.primitives)
+    game = Game.of(effect.behavior, effect.masking, evaluations, splits)
+    errors = []
+    size_errors = []
     for members, terms in zip(effect.layout.sets, effect.combined, strict=True):
-        own = evaluations.on_grid(union(members))
-        its = game if own is evaluations else Game.of(effect.behavior, effect.masking, own, splits)
-        values = its.values(terms)
+        game_of_set = _game_of_set(game, effect, members)
+        values = game_of_set.values(terms)  # (replicates, n) or (replicates, 2)
         if effect.behavior.per_row:
-            errors.append(standard_errors(values, smallest_cells({effect.masking: terms}, own)))
-            sizes.append(
-                standard_errors(np.einsum("kn,kn->k", np.abs(values), shares), evaluations.n_rows)
-            )
+            cells = smallest_cells({effect.masking: terms}, game_of_set.evaluations)
+            errors.append(standard_errors(values, cells))
+            sizes = np.einsum("kn,kn->k", np.abs(values), shares)
+            size_errors.append(standard_errors(sizes, evaluations.n_rows))
         else:
             errors.append(standard_errors(values[:, 0], evaluations.n_rows))
-    return np.stack(errors, axis=-1), np.array(sizes) if sizes else None
+    return np.stack(errors, axis=-1), np.array(size_errors) if size_errors else None
+
+
+def _game_of_set(game: Game, effect: ResolvedExplainer, members: Sequence[Coalition]) -> Game:
+    """The game on the values that stand for the columns of one set (C22); the same one where these are all."""
+    on_grid = game.evaluations.on_grid(union(members))
+    if on_grid is game.evaluations:
+        return game
+    return Game.of(effect.behavior, effect.masking, on_grid, game.splits)
 
 
 def _effects(game: Game, effect: ResolvedExplainer, terms: Iterable[Terms]) -> FloatArray:
-    """One column (or number) for each set."""
+    """The effect of each set: (n, sets) where there is a value for each row, otherwise (sets,)."""
     columns = []
     for members, combination in zip(effect.layout.sets, terms, strict=True):
-        own = game.evaluations.on_grid(union(members))
-        its = (
-            game
-            if own is game.evaluations
-            else Game.of(effect.behavior, effect.masking, own, game.splits)
-        )
-        value = its.values(combination)[0]
-        # Attributions and total variances are differences already.
-        counted = game.behavior.is_linear and all(
-            isinstance(term, frozenset) for term in combination
-        )
-        level = game.evaluations.offset * sum(combination.values()) if counted else 0.0
-        columns.append(value + level if game.behavior.per_row else value[0])
+        values = _game_of_set(game, effect, members).values(combination)[0]
+        if not game.behavior.per_row:
+            columns.append(values[0])
+            continue
+        # Predictions are centred by the offset; attributions and changes are differences already.
+        are_predictions = all(isinstance(term, frozenset) for term in combination)
+        if game.behavior.is_linear and are_predictions:
+            values = values + game.evaluations.offset * sum(combination.values())
+        columns.append(values)
     return np.stack(columns, axis=-1)
 
 
-def _errors(game: Game, effect: ResolvedExplainer, values: FloatArray) -> FloatArray:
-    """Standard errors over the draws of sampled effects; attributions carry theirs with the evaluations."""
+def _errors_of_draws(game: Game, effect: ResolvedExplainer, values: FloatArray) -> FloatArray:
+    """Standard errors over the draws of sampled effects, in the shape of the values; 0 for exact ones."""
     if not effect.draws:
         return np.zeros_like(values)
-    if effect.pairwise:
+    if effect.pairwise:  # attributions carry theirs with the evaluations
         return np.stack([game.evaluations.errors[term] for term in effect.attributions], axis=-1)
     draws = np.stack([_effects(game, effect, draw) for draw in effect.draws])
     return np.asarray(draws.std(axis=0, ddof=1) / np.sqrt(len(draws)))

@@ -2,14 +2,14 @@
 
 Every effect is a linear combination of values, so resolving means naming the terms. Partial effects are exact while
 their coalitions can be paid for; otherwise they are the mean over pairs of opposite orders of arrival, drawn once and
-used for every row, reference and region, so that the estimates are one linear function of the game and add up exactly.
+used for every row, reference and region, so that the estimates are one linear function of the game and add up exactly
+(docs/method.rst, C19).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from functools import partial
 
 import numpy as np
 
@@ -20,7 +20,6 @@ from granite_xai.base.typing import (
     Coalition,
     JansenTotal,
     PairwiseShapley,
-    Term,
     Terms,
 )
 from granite_xai.evaluations.request import request_matrices
@@ -32,78 +31,105 @@ from granite_xai.explanation.masking.fitted import Reading
 from granite_xai.explanation.masking.masking import Needed
 from granite_xai.tables import Table
 
-MAX_EXACT_PLAYERS, MIN_PATH_PLAYERS = 12, 4
-MIN_PAIRS, MAX_PAIRS, MAX_ROWS = 8, 64, 20_000_000
+MAX_EXACT_PLAYERS = 12  # players whose 2^p coalitions are all asked about (C19)
+MIN_PATH_PLAYERS = 4  # players from which the paths of trees cost less than coalitions
+MIN_PAIRS = 8  # pairs of orders of arrival, below which there is no standard error to speak of
+MAX_PAIRS = 64
+MAX_ROWS = (
+    20_000_000  # recombined rows that may be sent to the model, unless the user says otherwise
+)
+
+Draw = tuple[Terms, ...]  # the terms of each set, from one pair of opposite orders of arrival
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ResolvedExplainer:
-    """One side of a question on one table."""
+    """One side of a question on one table.
 
-    masking: Masking  # the operators that make the game
+    Parameters
+    ----------
+    masking, behavior : Masking, Behavior
+        The operators that make the game.
+    layout : PlayersAndSets
+    terms : tuple of Terms
+        For each set, the linear combination of values that is its effect.
+    draws : tuple of tuples of Terms
+        Of sampled effects: the terms of each pair of orders and set.
+    by_paths : bool
+        Whether attributions come from the paths of a tree ensemble instead of the terms.
+    index : str
+        Tells attributions of different indices apart.
+    """
+
+    masking: Masking
     behavior: Behavior
-    layout: PlayersAndSets  # players and compared sets
-    terms: tuple[Terms, ...]  # for each set, the linear combination of values that is its effect
-    draws: tuple[
-        tuple[Terms, ...], ...
-    ] = ()  # of sampled effects: the terms of each pair of orders and set
-    by_paths: bool = (
-        False  # whether attributions come from the paths of a tree ensemble instead of the terms
-    )
-    index: str = "partial"  # tells attributions of different indices apart
+    layout: PlayersAndSets
+    terms: tuple[Terms, ...]
+    draws: tuple[Draw, ...] = ()
+    by_paths: bool = False
+    index: str = "partial"
 
     @property
     def pairwise(self) -> bool:
         """Whether coalitions are summed up into one matrix for each set: local effects are linear in the game."""
-        pairs_of_values = 2 ** (self.layout.order + 1)  # what pure and full effects read together
-        many = self.by_paths or max(map(len, self.terms)) > pairs_of_values
-        return many and self.masking.averages_rows and self.behavior.is_linear
+        if not self.masking.averages_rows or not self.behavior.is_linear:
+            return False
+        n_terms_of_pure_and_full = 2 ** (self.layout.order + 1)
+        n_terms = max(len(terms) for terms in self.terms)
+        return self.by_paths or n_terms > n_terms_of_pure_and_full
 
     @property
     def combined(self) -> tuple[Terms, ...]:
         """The terms as the engine reads them."""
-        return tuple({term: 1.0} for term in self.attributions) if self.pairwise else self.terms
+        if self.pairwise:
+            return tuple({attribution: 1.0} for attribution in self.attributions)
+        return self.terms
 
     @property
     def attributions(self) -> dict[PairwiseShapley, Terms]:
         """The coalitions behind each attribution; none where it is read from paths."""
         if not self.pairwise:
             return {}
-        named = (
-            ("paths" if self.by_paths else self.index, own, self.layout.players)
-            for own in self.layout.sets
-        )
-        told = zip(named, self.terms, strict=True)
-        return {PairwiseShapley(*name): {} if self.by_paths else terms for name, terms in told}
+        kind = "paths" if self.by_paths else self.index
+        attributions: dict[PairwiseShapley, Terms] = {}
+        for members, terms in zip(self.layout.sets, self.terms, strict=True):
+            attribution = PairwiseShapley(kind, members, self.layout.players)
+            attributions[attribution] = {} if self.by_paths else terms
+        return attributions
 
     def changes(self) -> set[AleColumn]:
         """Columns whose changes across intervals are read, and the number of intervals."""
-        return {
-            term.column for terms in self.terms for term in terms if isinstance(term, AleDifference)
-        }
+        columns = set()
+        for terms in self.terms:
+            columns |= {term.column for term in terms if isinstance(term, AleDifference)}
+        return columns
 
     def readings(self) -> set[Reading]:
-        """The masked models the engine reads."""
+        """The masked models the engine reads, with the one that effects are counted from."""
         if self.pairwise or self.changes():
             return set()
         everything = frozenset().union(*self.layout.players)
-        start = (
-            frozenset() if self.masking.n_references else everything
-        )  # where effects are counted from
-        visible = {_visible(term, everything) for terms in self.terms for term in terms}
-        return {(self.masking, coalition) for coalition in visible | {start}}
+        start = frozenset() if self.masking.n_references else everything
+        coalitions = _visible_coalitions(self.terms, everything) | {start}
+        return {(self.masking, coalition) for coalition in coalitions}
 
     def needed(self) -> Needed:
         """The evaluations that the masked models take."""
         return self.masking.evaluations({visible for _, visible in self.readings()})
 
 
-def _visible(term: Term, everything: Coalition) -> Coalition:
-    if isinstance(term, JansenTotal):
-        return everything - term.hidden
-    if not isinstance(term, frozenset):
-        raise TypeError(f"{term} is not one coalition")
-    return term
+def _visible_coalitions(combinations: Iterable[Terms], everything: Coalition) -> set[Coalition]:
+    """The visible columns of every masked model that some combinations read."""
+    coalitions = set()
+    for terms in combinations:
+        for term in terms:
+            if isinstance(term, JansenTotal):
+                coalitions.add(everything - term.hidden)
+            elif isinstance(term, frozenset):
+                coalitions.add(term)
+            else:
+                raise TypeError(f"{term} is not one coalition")
+    return coalitions
 
 
 def resolve(
@@ -113,125 +139,229 @@ def resolve(
     influence: Influence,
     table: Table,
     *,
-    max_evaluations: int
-    | None = None,  # recombined rows that may be sent to the model; None: 20 million
+    max_evaluations: int | None = None,
     random_state: int = 0,
-    by_paths: bool = False,  # whether the model is a tree ensemble, whose attributions are exact
-    pairs: int
-    | None = None,  # of orders of arrival to draw; 0: effects are exact; None: what can be paid for
+    by_paths: bool = False,
+    pairs: int | None = None,
 ) -> ResolvedExplainer:
-    """Name the terms of each set's effect on a table, sampling partial effects that cost too much."""
-    max_evaluations, layout = max_evaluations or MAX_ROWS, influence.layout(table)
-    own = masking.terms((behavior.key, interaction.key, influence.key), layout)
-    if own is None and isinstance(interaction, Whole | Additive):  # one set, all columns
-        if isinstance(interaction, Additive):
-            interaction = Additive(max(interaction.order, layout.order))
-        own = (
-            interaction.terms(
-                layout.players if interaction.key == "whole" else layout.explained, ()
-            ),
+    """Name the terms of each set's effect on a table, sampling partial effects that cost too much.
+
+    Parameters
+    ----------
+    masking, behavior, interaction, influence
+        The four axes.
+    table : Table
+    max_evaluations : int, optional
+        Recombined rows that may be sent to the model; None: 20 million.
+    random_state : int
+        For orders of arrival.
+    by_paths : bool
+        Whether the model is a tree ensemble, whose attributions are exact.
+    pairs : int, optional
+        Pairs of orders of arrival to draw; 0: effects are exact; None: what can be paid for.
+
+    Returns
+    -------
+    ResolvedExplainer
+
+    Raises
+    ------
+    ResourceError
+        M13 where neither exact nor sampled effects can be paid for.
+    """
+    layout = influence.layout(table)
+    defined = masking.terms((behavior.key, interaction.key, influence.key), layout)
+    if defined is None and isinstance(interaction, Whole | Additive):
+        return _resolve_one_set(masking, behavior, interaction, layout, table)
+    if defined is None:
+        defined = behavior.terms(interaction.key, layout, masking)
+    if defined is None and isinstance(interaction, Partial):
+        effects = _PartialEffects(
+            masking=masking,
+            behavior=behavior,
+            interaction=interaction,
+            layout=layout,
+            table=table,
+            max_evaluations=max_evaluations or MAX_ROWS,
         )
-        layout = replace(layout, sets=(layout.players,), labels=(table.names,))
-    elif own is None:
-        own = behavior.terms(interaction.key, layout, masking)
-    special = isinstance(interaction, Partial) and (layout.order > 1 or not interaction.is_shapley)
-    index = interaction.index if isinstance(interaction, Partial) and special else "partial"
-    resolved = partial(ResolvedExplainer, masking, behavior, layout, index=index)
-    if own is not None:
-        return resolved(own)
-    anchored = (
-        masking.anchored(None) != masking
-    )  # other rows of a region see another masking than its fitting rows
-    # Shapley values of single players against single rows; for a few players their coalitions cost less.
-    single = (
-        isinstance(interaction, Partial)
-        and not special
-        and masking.averages_rows
-        and behavior.is_linear
-    )
-    most = MAX_EXACT_PLAYERS if anchored else len(layout.players)
-    by_paths = by_paths and single and MIN_PATH_PLAYERS <= len(layout.players) <= most
-    if by_paths and not anchored:
-        return resolved(({},) * len(layout.sets), by_paths=True)
-    many = len(layout.players) > MAX_EXACT_PLAYERS if pairs is None else pairs > 0
-    if by_paths or not many or not isinstance(interaction, Partial):
-        # Paths need no coalitions, but for other rows a region's baseline is one fixed row, whose effects are terms.
-        terms = tuple(interaction.terms(layout.players, members) for members in layout.sets)
-        decided = by_paths or pairs is not None or not isinstance(interaction, Partial)
-        if decided or _rows(masking, table, _coalitions(table, terms)) <= max_evaluations:
-            return resolved(terms, by_paths=by_paths)
-    draws = _drawn(masking, interaction, layout, table, max_evaluations, random_state, pairs)
-    means = (
-        add_terms((1 / len(draws), draw[i]) for draw in draws) for i in range(len(layout.sets))
-    )
-    return resolved(tuple(means), draws)
-
-
-def _coalitions(table: Table, terms: Iterable[Terms]) -> set[Coalition]:
-    everything = frozenset(range(table.n_columns))
-    return {_visible(term, everything) for combination in terms for term in combination}
-
-
-def _rows(masking: Masking, table: Table, coalitions: set[Coalition]) -> int:
-    """Recombined rows that some coalitions need."""
-    needed = masking.evaluations(coalitions)
-    against = sum(len(table.distinct(sorted(visible))[1]) for visible in needed.against if visible)
-    return (
-        request_matrices(table, needed.pairs | needed.sampled).rows + masking.n_references * against
+        return effects.resolve(random_state=random_state, by_paths=by_paths, pairs=pairs)
+    if defined is None:
+        defined = _exact_terms(interaction, layout)
+    return ResolvedExplainer(
+        masking=masking,
+        behavior=behavior,
+        layout=layout,
+        terms=defined,
+        index=_index(interaction, layout),
     )
 
 
-def _drawn(
+def _resolve_one_set(
     masking: Masking,
-    effect: Interaction,
+    behavior: Behavior,
+    interaction: Whole | Additive,
     layout: PlayersAndSets,
     table: Table,
-    most: int,
-    seed: int,
-    pairs: int | None,
-) -> tuple[tuple[Terms, ...], ...]:
-    """The terms of each pair of orders and set: so many pairs, or as many as can be paid for."""
-    shapley = isinstance(effect, Partial) and effect.is_shapley
-    if (
-        not isinstance(effect, Partial)
-        or not shapley
-        or (layout.order > 1 and effect.index != "shapley-taylor")
-    ):
-        why = " (only Shapley values and Shapley-Taylor interactions can be sampled)"
-        raise _too_expensive(layout, table, 0, most, why)
-    generator, draws, seen = (
-        np.random.default_rng(seed),
-        list[tuple[Terms, ...]](),
-        set[Coalition](),
-    )
-    spent, everything = 0, frozenset(range(table.n_columns))
-    for _ in range(MAX_PAIRS if pairs is None else pairs):
-        order = [layout.players[i] for i in generator.permutation(len(layout.players))]
-        both = (order, order[::-1])
-        draw = tuple(
-            add_terms((0.5, effect.sampled(path, members)) for path in both)
-            for members in layout.sets
+) -> ResolvedExplainer:
+    """A side of ``coe``: one set, all columns, whose effect is the prediction or the surrogate."""
+    if isinstance(interaction, Additive):
+        surrogate = Additive(max(interaction.order, layout.order))
+        terms = surrogate.terms(layout.explained, ())
+    else:
+        terms = interaction.terms(layout.players, ())
+    all_columns = replace(layout, sets=(layout.players,), labels=(table.names,))
+    return ResolvedExplainer(masking=masking, behavior=behavior, layout=all_columns, terms=(terms,))
+
+
+def _exact_terms(interaction: Interaction, layout: PlayersAndSets) -> tuple[Terms, ...]:
+    return tuple(interaction.terms(layout.players, members) for members in layout.sets)
+
+
+def _index(interaction: Interaction, layout: PlayersAndSets) -> str:
+    """The name of an interaction index; "partial" for the Shapley value of single players."""
+    if not isinstance(interaction, Partial):
+        return "partial"
+    if layout.order == 1 and interaction.is_shapley:
+        return "partial"
+    return interaction.index
+
+
+def _mean_terms(draws: tuple[Draw, ...], place: int) -> Terms:
+    """The mean over all draws of the terms of one set."""
+    return add_terms((1 / len(draws), draw[place]) for draw in draws)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _PartialEffects:
+    """Partial effects of the sets of a table: by paths, exact or sampled."""
+
+    masking: Masking
+    behavior: Behavior
+    interaction: Partial
+    layout: PlayersAndSets
+    table: Table
+    max_evaluations: int
+
+    def resolve(self, random_state: int, by_paths: bool, pairs: int | None) -> ResolvedExplainer:
+        n_players = len(self.layout.players)
+        # Other rows of a region see another masking than its fitting rows: its baseline is one fixed row.
+        is_anchored = self.masking.anchored(None) != self.masking
+        by_paths = by_paths and self._has_paths(is_anchored)
+        if by_paths and not is_anchored:
+            no_terms: tuple[Terms, ...] = ({},) * len(self.layout.sets)
+            return self._resolved(no_terms, by_paths=True)
+        if by_paths or pairs == 0:
+            # Fitting rows need no coalitions, but effects of other rows against the fixed row are terms.
+            return self._resolved(_exact_terms(self.interaction, self.layout), by_paths=by_paths)
+        if pairs is None and n_players <= MAX_EXACT_PLAYERS:
+            terms = _exact_terms(self.interaction, self.layout)
+            if self._rows(self._coalitions(terms)) <= self.max_evaluations:
+                return self._resolved(terms)
+        draws = self._drawn(random_state, pairs)
+        means = tuple(_mean_terms(draws, place) for place in range(len(self.layout.sets)))
+        return self._resolved(means, draws=draws)
+
+    def _resolved(
+        self, terms: tuple[Terms, ...], draws: tuple[Draw, ...] = (), by_paths: bool = False
+    ) -> ResolvedExplainer:
+        return ResolvedExplainer(
+            masking=self.masking,
+            behavior=self.behavior,
+            layout=self.layout,
+            terms=terms,
+            draws=draws,
+            by_paths=by_paths,
+            index=_index(self.interaction, self.layout),
         )
-        if pairs is None:
-            fresh = _coalitions(table, draw) - seen
-            spent += _rows(masking, table, fresh)
-            if spent > most:
+
+    def _has_paths(self, is_anchored: bool) -> bool:
+        """Whether paths of trees give these effects, and cost less than coalitions.
+
+        They give Shapley values of single players against single rows.
+        """
+        if self.layout.order > 1 or not self.interaction.is_shapley:
+            return False
+        if not self.masking.averages_rows or not self.behavior.is_linear:
+            return False
+        n_players = len(self.layout.players)
+        if is_anchored and n_players > MAX_EXACT_PLAYERS:
+            return False
+        return n_players >= MIN_PATH_PLAYERS
+
+    def _coalitions(self, combinations: Iterable[Terms]) -> set[Coalition]:
+        everything = frozenset(range(self.table.n_columns))
+        return _visible_coalitions(combinations, everything)
+
+    def _rows(self, coalitions: set[Coalition]) -> int:
+        """Recombined rows that some coalitions need."""
+        needed = self.masking.evaluations(coalitions)
+        against_references = 0
+        for visible in needed.against:
+            if visible:
+                _, distinct = self.table.distinct(sorted(visible))
+                against_references += self.masking.n_references * len(distinct)
+        matrices = request_matrices(self.table, needed.pairs | needed.sampled)
+        return matrices.rows + against_references
+
+    def _drawn(self, seed: int, pairs: int | None) -> tuple[Draw, ...]:
+        """The terms of each pair of orders and set: so many pairs, or as many as can be paid for."""
+        has_sampler = self.interaction.is_shapley and (
+            self.layout.order == 1 or self.interaction.index == "shapley-taylor"
+        )
+        if not has_sampler:
+            raise self._too_expensive(
+                0, " (only Shapley values and Shapley-Taylor interactions can be sampled)"
+            )
+        generator = np.random.default_rng(seed)
+        if pairs is not None:
+            draws = [self._draw(generator) for _ in range(pairs)]
+        else:
+            draws = self._affordable_draws(generator)
+        if len(draws) < MIN_PAIRS:
+            raise self._too_expensive(len(draws))
+        if pairs is None:  # on a coarse ladder, so that a few rows more or less draw the same
+            n_draws = MIN_PAIRS * 2 ** int(np.log2(len(draws) / MIN_PAIRS))
+            draws = draws[:n_draws]
+        return tuple(draws)
+
+    def _draw(self, generator: np.random.Generator) -> Draw:
+        """The terms of each set, as a mean over one random order of arrival and its reverse."""
+        players = self.layout.players
+        order = [players[i] for i in generator.permutation(len(players))]
+        reverse = order[::-1]
+        means = []
+        for members in self.layout.sets:
+            forward = self.interaction.sampled(order, members)
+            backward = self.interaction.sampled(reverse, members)
+            means.append(add_terms([(0.5, forward), (0.5, backward)]))
+        return tuple(means)
+
+    def _affordable_draws(self, generator: np.random.Generator) -> list[Draw]:
+        """As many draws as the rows that may be sent to the model pay for."""
+        everything = frozenset(range(self.table.n_columns))
+        draws: list[Draw] = []
+        paid: set[Coalition] = set()  # a matrix read the other way round is that of the complement
+        n_rows = 0
+        for _ in range(MAX_PAIRS):
+            draw = self._draw(generator)
+            unpaid = self._coalitions(draw) - paid
+            n_rows += self._rows(unpaid)
+            if n_rows > self.max_evaluations:
                 break
-            seen |= fresh | {everything - coalition for coalition in fresh}
-        draws.append(draw)
-    if len(draws) < MIN_PAIRS:
-        raise _too_expensive(layout, table, len(draws), most)
-    if pairs is None:  # on a coarse ladder, so that a few rows more or less draw the same
-        del draws[MIN_PAIRS * 2 ** int(np.log2(len(draws) / MIN_PAIRS)) :]
-    return tuple(draws)
+            paid |= unpaid | {everything - coalition for coalition in unpaid}
+            draws.append(draw)
+        return draws
 
-
-def _too_expensive(
-    layout: PlayersAndSets, table: Table, pairs: int, limit: int, why: str = ""
-) -> ResourceError:
-    hint = "fewer rows (max_samples=), groups of columns (influence='joint'), or Resources(max_evaluations=...)"
-    text = f"partial effects of {len(layout.players)} players on {table.n_rows} rows: max_evaluations={limit:,} "
-    text += (
-        f"pays for {pairs} pairs of orders, at least {MIN_PAIRS} are needed{why}. Remedies: {hint}."
-    )
-    return ResourceError(text, code="M13", argument="resources", hint=hint)
+    def _too_expensive(self, n_pairs: int, reason: str = "") -> ResourceError:
+        hint = (
+            "fewer rows (max_samples=), groups of columns (influence='joint'), or "
+            "Resources(max_evaluations=...)"
+        )
+        return ResourceError(
+            f"partial effects of {len(self.layout.players)} players on {self.table.n_rows} rows: "
+            f"max_evaluations={self.max_evaluations:,} pays for {n_pairs} pairs of orders, at least {MIN_PAIRS} are "
+            f"needed{reason}. Remedies: {hint}.",
+            code="M13",
+            argument="resources",
+            hint=hint,
+        )

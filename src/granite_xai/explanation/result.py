@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -18,21 +19,36 @@ from granite_xai.tables import Table, frame
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Part:
-    """One explanation in one region: (n, sets) values, or one a set where `rows`, their positions, are None."""
+    """One explanation in one region.
+
+    Parameters
+    ----------
+    region, name : int, str
+        Number of the region, and name of the explanation.
+    rows : array of shape (n,), optional
+        Positions of the explained rows; None: there is one value for the region.
+    values : array of shape (n, sets) or (sets,)
+    errors : array in the shape of the values
+        Standard errors, of their sampling and over the rows; 0 where these are not asked for.
+    base : array of shape (n,) or (1,)
+        The value of the empty coalition, from which effects are counted.
+    sets : tuple of tuples of str
+        The sets, which differ between questions (``coe`` has one, all columns).
+    size_errors : array of shape (sets,), optional
+        Standard errors of the mean sizes of local values; None: not known.
+    estimated : bool
+        Whether values are means over drawn orders of arrival.
+    """
 
     region: int
     name: str
     rows: IntArray | None
     values: FloatArray
-    errors: FloatArray  # standard errors, of their sampling and over the rows; 0 where these are not asked for
-    base: FloatArray  # the value of the empty coalition, from which effects are counted: one for each row, or one
-    sets: tuple[
-        tuple[str, ...], ...
-    ] = ()  # which differ between questions (``coe`` has one, all columns)
-    size_errors: FloatArray | None = (
-        None  # of the mean size of local values, one a set; None: not known
-    )
-    estimated: bool = False  # whether values are means over drawn orders of arrival
+    errors: FloatArray
+    base: FloatArray
+    sets: tuple[tuple[str, ...], ...] = ()
+    size_errors: FloatArray | None = None
+    estimated: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -76,11 +92,16 @@ class Explanation(Printable):
         """Values of one explanation: rows × sets, or regions × sets (just sets for one region)."""
         chosen = self._parts(name)
         if not chosen:
-            words = f"there is no explanation {name!r} here; there is {', '.join(self.names)}"
-            raise InputError(words, code="P01", argument="name")
+            raise InputError(
+                f"there is no explanation {name!r} here; there is {', '.join(self.names)}",
+                code="P01",
+                argument="name",
+            )
         if chosen[0].rows is not None:
-            return _by_row(chosen, "values")
-        return chosen[0].values if len(chosen) == 1 else np.stack([part.values for part in chosen])
+            return _by_row(chosen, [part.values for part in chosen])
+        if len(chosen) == 1:
+            return chosen[0].values
+        return np.stack([part.values for part in chosen])
 
     def _parts(self, name: str | None) -> list[Part]:
         wanted = self.names[0] if name is None else name
@@ -88,90 +109,113 @@ class Explanation(Printable):
 
     def _summary(self) -> TextSummary:
         """The typical size of each effect (for local ones the mean over the rows), the explanations side by side."""
-        lines: dict[tuple[object, ...], dict[str, str]] = {}
+        cells_of_line: dict[tuple[int, str], dict[str, str]] = {}  # by region and set
         for part in self.parts:
             sizes = part.values if part.rows is None else np.abs(part.values).mean(axis=0)
-            for names, size in zip(part.sets or self.sets, sizes.tolist(), strict=True):
-                lines.setdefault((part.region, ":".join(names)), {})[part.name] = number(size)
-        rows = [
-            (*key, *(cells.get(name, "") for name in self.names)) for key, cells in lines.items()
-        ]
-        headings = ("region", "set", *self.names)
-        return TextSummary(sentences=[repr(self)[1:-1]], table=[headings, *rows], left=(1,))
+            for labels, size in zip(part.sets or self.sets, sizes.tolist(), strict=True):
+                line = (part.region, ":".join(labels))
+                cells_of_line.setdefault(line, {})[part.name] = number(size)
+        lines: list[tuple[object, ...]] = [("region", "set", *self.names)]
+        for line, cells in cells_of_line.items():
+            lines.append((*line, *(cells.get(name, "") for name in self.names)))
+        return TextSummary(sentences=[repr(self)[1:-1]], table=lines, left=(1,))
 
     def __repr__(self) -> str:
-        amounts = (
-            count(len(self.sets), "set"),
-            count(len({part.region for part in self.parts}), "region"),
-        )
-        return f"<Explanation: {' and '.join(self.names)} of {', '.join(amounts)}, {count(self.table.n_rows, 'row')}>"
+        names = " and ".join(self.names)
+        sets = count(len(self.sets), "set")
+        regions = count(len({part.region for part in self.parts}), "region")
+        rows = count(self.table.n_rows, "row")
+        return f"<Explanation: {names} of {sets}, {regions}, {rows}>"
 
     def frame(self) -> Any:
         """A tidy table in the library of X: region, set, explanation, row, value, standard_error."""
-        keys = ("region", "set", "explanation", "row", "value", "standard_error")
-        lines: list[tuple[Any, ...]] = []
+        columns: dict[str, list[Any]] = {
+            "region": [],
+            "set": [],
+            "explanation": [],
+            "row": [],
+            "value": [],
+            "standard_error": [],
+        }
         for part in self.parts:
             rows = [None] if part.rows is None else part.rows.tolist()
-            figures = (np.atleast_2d(each).T.tolist() for each in (part.values, part.errors))
-            for names, values, errors in zip(part.sets or self.sets, *figures, strict=True):
-                label = part.region, ":".join(names), part.name
-                lines += [(*label, *cells) for cells in zip(rows, values, errors, strict=True)]
-        return frame(
-            {key: [line[i] for line in lines] for i, key in enumerate(keys)}, like=self.table
-        )
+            values_by_set = np.atleast_2d(part.values).T.tolist()
+            errors_by_set = np.atleast_2d(part.errors).T.tolist()
+            sets = part.sets or self.sets
+            for labels, values, errors in zip(sets, values_by_set, errors_by_set, strict=True):
+                columns["region"] += [part.region] * len(rows)
+                columns["set"] += [":".join(labels)] * len(rows)
+                columns["explanation"] += [part.name] * len(rows)
+                columns["row"] += rows
+                columns["value"] += values
+                columns["standard_error"] += errors
+        return frame(columns, like=self.table)
 
     def to_shap(self, name: str | None = None) -> Any:
         """A ``shap.Explanation`` of one local explanation (by its name; None: the first), for shap's own plots."""
-        shap, chosen = _package("shap"), self._parts(name)
+        shap = _package("shap")
+        chosen = self._parts(name)
         if not chosen or chosen[0].rows is None:
-            words = (
-                f"to_shap needs one value a row; {name or self.names[0]!r} has one value a region."
+            raise InputError(
+                f"to_shap needs one value a row; {name or self.names[0]!r} has one value a region.",
+                code="P03",
+                hint="Use frame() for sensitivity and risk.",
             )
-            raise InputError(words, code="P03", hint="Use frame() for sensitivity and risk.")
-        if any(len(names) != 1 for names in self.sets):
-            words = "to_shap needs effects of columns or groups; these are interactions."
-            raise InputError(words, code="P03", hint="Use to_shapiq for interactions.")
+        if any(len(labels) != 1 for labels in self.sets):
+            raise InputError(
+                "to_shap needs effects of columns or groups; these are interactions.",
+                code="P03",
+                hint="Use to_shapiq for interactions.",
+            )
         names = [label for (label,) in self.sets]
-        columns = {
+        return shap.Explanation(
+            values=_by_row(chosen, [part.values for part in chosen]),
+            base_values=_by_row(chosen, [part.base for part in chosen]),
+            data=self._numeric_cells(names),
+            feature_names=names,
+        )
+
+    def _numeric_cells(self, names: Sequence[str]) -> FloatArray | None:
+        """The rows' values of some sets, (n, sets); None unless every set is a numeric column.
+
+        None, too, where the explanation was loaded without rows.
+        """
+        cells = {
             column.name: column.values for column in self.table.columns if column.kind == "numeric"
         }
-        # The rows' own values where every set is a numeric column, unless the explanation was loaded without rows.
-        known = self.table.n_rows and all(name in columns for name in names)
-        data = np.column_stack([columns[name] for name in names]) if known else None
-        values, base = (_by_row(chosen, field) for field in ("values", "base"))
-        return shap.Explanation(values=values, base_values=base, data=data, feature_names=names)
+        if not self.table.n_rows or not all(name in cells for name in names):
+            return None
+        return np.column_stack([cells[name] for name in names])
 
     def to_shapiq(self, row: int | None = None, name: str | None = None) -> Any:
         """A ``shapiq.InteractionValues`` of one explanation (None: the first), for shapiq's own plots.
 
         `row` is the position of the explained row; for sensitivity and risk the region. None: the first.
         """
-        shapiq, chosen = _package("shapiq"), self._parts(name)
+        shapiq = _package("shapiq")
+        chosen = self._parts(name)
         values, base = _values_of(chosen, row)
-        players = list(dict.fromkeys(label for names in self.sets for label in names))
-        lookup = {
-            tuple(players.index(label) for label in names): i for i, names in enumerate(self.sets)
-        }
-        order = max(map(len, self.sets))
-        sizes = {"max_order": order, "min_order": 0, "n_players": len(players)}
-        told = {
-            "baseline_value": base,
-            "estimated": any(part.estimated for part in chosen),
-            **sizes,
-        }
-        lookup = {(): len(values), **lookup}
-        index, values = "SV" if order == 1 else "STII", np.append(values, base)
+        players = list(dict.fromkeys(chain.from_iterable(self.sets)))
+        lookup: dict[tuple[int, ...], int] = {(): len(values)}  # the base stands behind the values
+        for place, labels in enumerate(self.sets):
+            lookup[tuple(players.index(label) for label in labels)] = place
+        order = max(len(labels) for labels in self.sets)
         return shapiq.InteractionValues(
-            values=values, interaction_lookup=lookup, index=index, **told
+            values=np.append(values, base),
+            interaction_lookup=lookup,
+            index="SV" if order == 1 else "STII",
+            baseline_value=base,
+            estimated=any(part.estimated for part in chosen),
+            min_order=0,
+            max_order=order,
+            n_players=len(players),
         )
 
 
-def _by_row(parts: Sequence[Part], field: str) -> FloatArray:
-    """What local explanations hold for each row, in the order of the rows."""
-    order = np.argsort(
-        np.concatenate([part.rows for part in parts if part.rows is not None]), kind="stable"
-    )
-    return np.concatenate([getattr(part, field) for part in parts])[order]
+def _by_row(parts: Sequence[Part], arrays: Sequence[FloatArray]) -> FloatArray:
+    """What the parts of a local explanation hold for their rows, in the order of the rows."""
+    rows = np.concatenate([part.rows for part in parts if part.rows is not None])
+    return np.concatenate(arrays)[np.argsort(rows, kind="stable")]
 
 
 def _values_of(parts: Sequence[Part], row: int | None) -> tuple[FloatArray, float]:
@@ -180,8 +224,8 @@ def _values_of(parts: Sequence[Part], row: int | None) -> tuple[FloatArray, floa
         if part.rows is None and (row is None or part.region == row):
             return part.values, float(part.base[0])
         if part.rows is not None and (row is None or row in part.rows):
-            at = 0 if row is None else int(np.flatnonzero(part.rows == row)[0])
-            return part.values[at], float(part.base[at])
+            place = 0 if row is None else int(np.flatnonzero(part.rows == row)[0])
+            return part.values[place], float(part.base[place])
     raise InputError(
         f"row={row} is not among the explained rows or regions.", code="P04", argument="row"
     )
