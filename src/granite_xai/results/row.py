@@ -26,7 +26,7 @@ from granite_xai.explanation.behavior import Local
 from granite_xai.explanation.explainer import Explainer
 from granite_xai.explanation.influence import PlayersAndSets
 from granite_xai.explanation.interaction import Partial, Pure
-from granite_xai.explanation.masking import Marginal
+from granite_xai.explanation.masking import Marginal, Masking
 from granite_xai.explanation.masking.bins import common_bins, level_codes, sortable
 from granite_xai.explanation.resolved import (
     MAX_EXACT_PLAYERS,
@@ -156,15 +156,31 @@ class AgainstFit:
         shares /= shares.sum(axis=1, keepdims=True)
         means, step = np.empty((len(donors), 1 + len(self.signs))), max(1, BLOCK // len(rows))
         for block in (slice(start, start + step) for start in range(0, len(donors), step)):
-            some = donors[block]
-            pairs = np.tile(rows, len(some)), table, np.repeat(some, len(rows))
-            hybrids = fitted.predictor.recombined(fitted.table, *pairs, sorted(visible)).reshape(
-                len(some), -1
-            )
+            hybrids = self._hybrids(effect.masking, visible, donors[block])
             EvaluationRange().see(hybrids)  # N06
             mean = (hybrids * shares[block]).sum(axis=1, keepdims=True)
             means[block] = np.hstack([mean, ((hybrids - mean) * shares[block]) @ self.signs.T])
         return means[codes]
+
+    def _hybrids(self, masking: Masking, visible: Coalition, carriers: IntArray) -> FloatArray:
+        """F of the visible values of some rows beside the hidden ones of every reference, (carriers, references).
+
+        A copula that draws hidden values (`Conditional(sampler="copula")`) moves those of the reference by what the
+        visible values let expect.
+        """
+        fitted, table, rows = self.rows.fitted, self.rows.route.table, self.references
+        if visible and masking.evaluations({visible}).sampled:
+            copula = fitted.reference.copulas[masking]
+            references = fitted.table.take(rows)
+            return copula.predictions(fitted.predictor, table, visible, carriers, references)
+        hybrids = fitted.predictor.recombined(
+            fitted.table,
+            np.tile(rows, len(carriers)),
+            table,
+            np.repeat(carriers, len(rows)),
+            sorted(visible),
+        )
+        return hybrids.reshape(len(carriers), -1)
 
     def _change(self, effect: ResolvedExplainer, term: Term) -> FloatArray:
         """The row's own change across its interval, or the mean of those of the region's fitting rows in it."""

@@ -182,3 +182,22 @@ def test_rows_sent_to_the_model_are_planned():
     planned = g.plan(X, tangled(X))["model_rows"]
     sent = g.fit(X, tangled(X)).diagnostics_["model"]["rows"]
     assert planned - PROBED_ROWS < sent <= planned
+
+
+@pytest.mark.parametrize(("interaction", "visible"), [("pure", [0]), ("full", [1, 2])])
+def test_rows_against_the_fitting_rows_get_residuals_of_the_fitting_rows(interaction, visible):
+    X = three(2, 40)
+    n_explained = 6
+    conditional = gx.Explainer(COPULA, "local", interaction, gx.Individual(["x0"]), name="copula")
+    marginal = gx.Explainer("marginal", "local", interaction, gx.Individual(["x0"]), name="plain")
+    question = gx.Disagreement(conditional, marginal)
+    g = gx.Granite(tangled, question, max_depth=0, confidence_level=None).fit(X)
+    values = g.explain(X[:n_explained], reference="fitting").of("copula")[:, 0]
+    hybrids = [by_hand(X, visible, n, m) for n in range(n_explained) for m in range(len(X))]
+    masked = tangled(np.array(hybrids)).reshape(n_explained, -1).mean(axis=1)
+    predictions = tangled(X)
+    if interaction == "pure":
+        expected = masked - predictions.mean()
+    else:
+        expected = predictions[:n_explained] - masked
+    np.testing.assert_allclose(values, expected, atol=1e-10)

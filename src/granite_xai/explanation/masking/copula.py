@@ -160,17 +160,19 @@ class Copula:
         table: Table,
         visible: Coalition,
         carriers: IntArray,
+        references: Table | None = None,
     ) -> FloatArray:
-        """F of the visible values of some rows, with hidden ones drawn by the residuals of every row.
+        """F of the visible values of some rows, with hidden ones drawn by the residuals of every reference row.
 
         Parameters
         ----------
         predictor : Predictor
         table : Table
-            The donors of residuals.
         visible : coalition
         carriers : array of shape (c,)
             Rows of the table that carry the visible values.
+        references : Table, optional
+            The n donors of residuals; None: the rows of the table.
 
         Returns
         -------
@@ -178,10 +180,12 @@ class Copula:
         """
         shown = sorted(visible)
         hidden = [j for j in range(table.n_columns) if j not in visible]
-        scores = self.scores(table)
-        expected = scores[:, shown] @ self.slopes(shown, hidden)
-        residuals = scores[:, hidden] - expected
-        n = table.n_rows
+        references = table if references is None else references
+        slopes = self.slopes(shown, hidden)
+        expected = self.scores(table)[:, shown] @ slopes
+        reference_scores = self.scores(references)
+        residuals = reference_scores[:, hidden] - reference_scores[:, shown] @ slopes
+        n = references.n_rows
         result = np.empty((len(carriers), n))
         step = max(1, CELLS // n)
         for start in range(0, len(carriers), step):
@@ -202,7 +206,7 @@ class Copula:
                     base[part], table.container.adopt(columns), every_row, hidden
                 )
 
-            sent = SentRows(len(base), table, base, table, donors, tuple(hidden))
+            sent = SentRows(len(base), table, base, references, donors, tuple(hidden))
             result[start : start + step] = predictor.evaluate(build, sent).reshape(len(rows), n)
         return result
 
