@@ -83,7 +83,9 @@ class SplitStability:
 
     def __str__(self) -> str:
         text = f"{self.cut}: {self.count} of {self.searches}"
-        if not np.isnan(self.low):
+        if self.low == self.high:
+            text += f", always cut at {number(self.low)}"
+        elif not np.isnan(self.low):
             text += f", cut between {number(self.low)} and {number(self.high)}"
         return f"{text} ({self.verdict})" if self.verdict else text
 

@@ -19,7 +19,10 @@ from granite_xai.results.finding import Described, Finding, finding_of
 
 LINES_SHOWN = 40  # nodes of a tree that are printed
 NOTES_SHOWN = 2
-NEXT_STEP = "gx.explain(g, X)"
+NEXT_STEP = "gx.explain(g, X) makes the report"
+STRAY_EXPLAINED = (
+    "Rows stray: typical distance of single rows from the average curves; smaller is better."
+)
 NEXT_STEPS = "gx.explain(g, X), g.explain_row(x), g.stability()"
 
 
@@ -102,7 +105,10 @@ class PrintedResult:
         blocks = ["\n".join(line for line in opening if line)]
         if self.lines:
             blocks.append(self._tree(names))
-        closing = [self.rows]
+        closing = []
+        if self.lines and self.is_effect:
+            closing.append(STRAY_EXPLAINED)
+        closing.append(self.rows)
         closing += [f"Note: {note}" for note in self.notes[:NOTES_SHOWN]]
         closing.append(f"Next: {next_step}")
         blocks.append("\n".join(closing))
@@ -120,6 +126,8 @@ class PrintedResult:
         parts += [notebook.paragraph(sentence) for sentence in self.by_question]
         if self.lines:
             parts.append(self._html_tree(names))
+        if self.lines and self.is_effect:
+            parts.append(notebook.paragraph(STRAY_EXPLAINED, "aside"))
         parts.append(notebook.paragraph(self.rows, "aside"))
         parts += [notebook.paragraph(f"Note: {note}") for note in self.notes[:NOTES_SHOWN]]
         if with_finding:
@@ -328,8 +336,8 @@ def rows_sentence(fitted: FitResult, diagnostics: Mapping[str, Any]) -> str:
     from_search = "all of them" if searched == available else f"{searched:,} of them"
     if held_out:
         return (
-            f"Rows: {available:,}. Regions and curves come from {from_search}, "
-            f"every figure from {held_out:,} held-out rows."
+            f"Rows: {available:,}. Regions and curves come from {from_search}, every figure from {held_out:,} "
+            "held-out rows, which the search has not seen."
         )
     return f"Rows: {available:,}. Regions, curves and figures come from {from_search}."
 
