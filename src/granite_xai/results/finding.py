@@ -402,7 +402,7 @@ def _difference_gone(fitted: FitResult, case: Case) -> str:
     estimate = fitted.estimate
     remaining = fitted.remaining if estimate is None else estimate.remaining
     if math.isnan(remaining):
-        return "On the held-out rows alone the difference does not stand out from sampling noise."
+        return "On the rows that judge them alone, the difference does not stand out from sampling noise."
     interval = ""
     if estimate is not None and not math.isnan(estimate.low):
         low = max(1.0 - estimate.high, 0.0)
