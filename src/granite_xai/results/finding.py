@@ -7,7 +7,7 @@ a fit does not know (any more) is left out.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
@@ -430,8 +430,3 @@ def removed_share(figures: NodeFigures) -> float:
     if not whole > 0:
         return math.nan
     return max(float(figures.removed.sum()) / whole, 0.0)
-
-
-def first_notes(notes: Iterable[str], most: int = 2) -> list[str]:
-    """The notes that a printed result has room for."""
-    return list(notes)[:most]
