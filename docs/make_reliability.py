@@ -17,7 +17,8 @@ CASES: dict[str, dict[str, str]] = {
     "The table": {
         "D01": "Missing values and a model that neither declares to take them nor does when tried: an error naming "
         "columns and rows.",
-        "D02": 'With ``missing="allow"`` missing values are equal to each other; rules say where they go.',
+        "D02": 'With ``missing="allow"`` missing values are equal to each other; rules say where they go. New ones in a '
+        "column that had none go with the larger child; a warning names the columns.",
         "D03": "Infinite values: an error naming columns and rows.",
         "D04": "``None``, ``NA`` and ``NaT`` are missing; texts stay levels.",
         "D05": "A constant column is never split, has no effect, and is listed in ``diagnostics_``.",

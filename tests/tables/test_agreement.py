@@ -96,11 +96,22 @@ def test_kinds_are_those_of_the_fit_whatever_the_dtype_is_now():
 
 
 def test_a_column_without_values_takes_the_kind_of_the_fit():
-    table = again(pd.DataFrame({"a": [None], "b": [None], "c": [None]}), missing="allow")
+    with pytest.warns(DataWarning, match="D02: X has 3 missing values in features 'a', 'b', 'c'"):
+        table = again(pd.DataFrame({"a": [None], "b": [None], "c": [None]}), missing="allow")
     assert [c.kind for c in table.columns] == ["numeric", "nominal", "boolean"]
     assert [c.codes.tolist() for c in table.columns] == [[-1]] * 3
     dates = pd.DataFrame({"a": pd.to_datetime(["2020-01-01"])})
-    assert again(pd.DataFrame({"a": [None]}), dates, missing="allow").columns[0].kind == "date"
+    with pytest.warns(DataWarning, match="D02: X has 1 missing value in feature 'a', where no"):
+        table = again(pd.DataFrame({"a": [None]}), dates, missing="allow")
+    assert table.columns[0].kind == "date"
+
+
+def test_D02_missing_values_where_the_fit_had_some_are_not_warned_about():
+    gaps = FIT.assign(a=[np.nan, 2.0])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        table = again(gaps, gaps, missing="allow")
+    assert table.columns[0].missing.tolist() == [True, False]
 
 
 def test_D15_new_levels_are_warned_about_by_label():

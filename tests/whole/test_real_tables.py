@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 
+import duckdb
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -15,6 +16,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder
 
 import oracle
+from granite_xai import Partition
 from granite_xai.base.errors import DataWarning, InputError
 from strategies import paper
 
@@ -352,6 +354,49 @@ def test_C14_a_node_without_missing_values_sends_them_with_its_larger_child():
         key=lambda r: r.n_samples,
     )
     assert set(granite.apply(lost)) == {larger.index}
+
+
+def holds_in(granite, X, region, name, holds):
+    """Whether the switch holds in a region that it divides."""
+    first = int(np.flatnonzero(granite.apply(X) == region)[0])
+    return holds(cells(X, name)[first])
+
+
+@everywhere(["pandas", "nullable", "arrow", "polars", "pyarrow"], RULES)
+def test_C14_D02_a_missing_value_that_no_fitting_row_had_goes_with_the_larger_side(library, name):
+    """In apply, predict, engines and code alike; the text of the rule does not speak of it."""
+    convert, holds = LIBRARIES[library], RULES[name][0]
+    X, new = convert(rides()), convert(with_gaps(name, 60, 1))
+    granite = paper(switched(name, holds), max_depth=1, missing="allow").fit(X)
+    larger = max(granite.partition_, key=lambda region: region.n_samples).index
+    with pytest.warns(DataWarning, match=f"D02: X has .* in feature '{name}', where no fitting"):
+        found = granite.apply(new)
+    absent = np.array([gone(cell) for cell in cells(new, name)])
+    assert absent.any()
+    assert set(found[absent]) == {larger}
+    assert not any("missing" in text for text in texts(granite))
+    assert np.array_equal(granite.partition_.apply(new), found)
+    assert np.array_equal(cells(granite.partition_.assign(new), "region"), found)
+    again = Partition.from_dict(granite.partition_.to_dict())
+    assert np.array_equal(again.apply(new), found)
+    with pytest.warns(DataWarning, match="D02"):
+        predicted = granite.predict(new)
+    # The curve of the feature adds nothing; inside a side the model is the line of temp.
+    sign = 1.0 if holds_in(granite, X, larger, name, holds) else -1.0
+    temp = np.array([float(cell) for cell in cells(new, "temp")])
+    assert predicted[absent] == pytest.approx(sign * temp[absent])
+
+
+def test_C14_sql_sends_a_missing_value_that_no_fitting_row_had_where_apply_does():
+    X, new = rides(), with_gaps("hr", 60, 1)
+    granite = paper(switched("hr", lambda hour: hour > 6), max_depth=1, missing="allow").fit(X)
+    query = f"SELECT {granite.partition_.to_sql(dialect='duckdb')} FROM new"
+    numbers = duckdb.sql(query).df()["region"]
+    with pytest.warns(DataWarning, match="D02"):
+        assert numbers.tolist() == granite.apply(new).tolist()
+    refusing = paper(switched("hr", lambda hour: hour > 6), max_depth=1).fit(X)
+    query = f"SELECT {refusing.partition_.to_sql(dialect='duckdb')} FROM new"
+    assert duckdb.sql(query).df()["region"].isna().tolist() == new["hr"].isna().tolist()
 
 
 @everywhere(

@@ -297,14 +297,14 @@ def _clause(name: str, condition: Condition, language: Text | Polars) -> Any:
     elif labels is not None and inside:
         parts = (
             [gone]
-            if condition.missing
+            if condition.takes_missing
             else [language.presence(name, there) for there in (True, False)]
         )
         return language.join(parts, True)
     elif not parts:
         parts = [language.presence(name, True)]
     every = language.join(parts, True)
-    return language.join([every, gone], False) if condition.missing else every
+    return language.join([every, gone], False) if condition.takes_missing else every
 
 
 def _contents(

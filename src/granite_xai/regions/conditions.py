@@ -1,7 +1,8 @@
 """Conditions on one column, their algebra, and the pairs of them that split a column in two.
 
 A condition is an `Interval` or a set of `Levels`, and says of itself all that a rule needs in any language: whether
-present values belong (``has_values``), which (``low, high, order`` or ``levels, others``), and whether missing ones do.
+present values belong (``has_values``), which (``low, high, order`` or ``levels, others``), and whether missing ones do
+(``takes_missing``).
 """
 
 from __future__ import annotations
@@ -33,7 +34,8 @@ class Interval:
 
     ``Interval()`` is every present value; `only_missing` its opposite. These two serve columns of any kind. `order` are
     all labels of an ordered column, lowest first. `missing` and `others` say whether missing values, and labels outside
-    the order, belong too. Neither `order` nor `others` is part of the text, nor of equality.
+    the order, belong too; `missing_unseen` that missing values do although no fitting row had one (C14). Neither
+    `order` nor `others` nor `missing_unseen` is part of the text, nor of equality.
     """
 
     low: Bound | None = None
@@ -41,6 +43,7 @@ class Interval:
     order: Sequence[Label] | None = field(default=None, compare=False)
     missing: bool = False
     others: bool = field(default=False, compare=False)
+    missing_unseen: bool = field(default=False, compare=False)
 
     def __post_init__(self) -> None:
         order = None if self.order is None else tuple(as_label(v) for v in self.order)
@@ -66,9 +69,14 @@ class Interval:
         )  # NumPy cannot compare all units
 
     @property
+    def takes_missing(self) -> bool:
+        """Whether missing values belong, in the text of the rule or without it."""
+        return self.missing or self.missing_unseen
+
+    @property
     def is_empty(self) -> bool:
         """Whether no value can belong, missing included."""
-        return not (self.has_values or self.missing or (self.others and self.order))
+        return not (self.has_values or self.takes_missing or (self.others and self.order))
 
     def contains(self, values: NDArray[Any], order: Sequence[Label] | None = None) -> BoolArray:
         """Tell which values belong; `order` is the column's, for an interval of labels that has none."""
@@ -80,28 +88,28 @@ class Interval:
         else:
             order = self.order if self.order is not None else order
             inside = rule_values.between(values, self.low, self.high, order, self.others) & ~missing
-        return inside | missing if self.missing else inside
+        return inside | missing if self.takes_missing else inside
 
     def intersect(self, other: Condition) -> Condition:
         """Return the values that belong to both."""
-        missing = self.missing and other.missing
         if isinstance(other, Levels):
             return other.intersect(self)
+        missing, unseen = _missing_in_both(self, other)
         bounded = [c for c in (self, other) if c.low is not None or c.high is not None]
         others = bool(bounded) and all(c.others for c in bounded)
         order = self.order if self.order is not None else other.order
         if not (self.has_values and other.has_values):
             both = order[0] if others and order else 0.0
-            return Interval(both, both, order if others else None, missing, others=others)
+            return Interval(both, both, order if others else None, missing, others, unseen)
         low = rule_values.tighter(self.low, other.low, order, upper=False)
         high = rule_values.tighter(self.high, other.high, order, upper=True)
-        return Interval(low, high, order, missing, others=others)
+        return Interval(low, high, order, missing, others, unseen)
 
     def text(self, name: str) -> str:
         """Write the condition as a person would."""
         word = name_text(name)
         if not self.has_values:
-            return f"{word} is {'missing' if self.missing else 'impossible'}"
+            return f"{word} is {'missing' if self.takes_missing else 'impossible'}"
         low, high = (None if v is None else value_text(v) for v in (self.low, self.high))
         if high is None:
             text = f"{word} is present" if low is None else f"{word} > {low}"
@@ -115,11 +123,13 @@ class Levels:
     """Rows whose level of a nominal or boolean column is one of `levels`; `missing`: or is missing.
 
     ``others``: every level but these, including those that no fitting row had, so that a new level has its place.
+    ``missing_unseen``: or is missing although no fitting row was; neither in the text nor part of equality.
     """
 
     levels: Set[Label]
     others: bool = False
     missing: bool = False
+    missing_unseen: bool = field(default=False, compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "levels", frozenset(as_label(v) for v in self.levels))
@@ -130,34 +140,40 @@ class Levels:
         return bool(self.levels) or self.others
 
     @property
+    def takes_missing(self) -> bool:
+        """Whether missing values belong, in the text of the rule or without it."""
+        return self.missing or self.missing_unseen
+
+    @property
     def is_empty(self) -> bool:
         """Whether no value can belong, missing included."""
-        return not (self.has_values or self.missing)
+        return not (self.has_values or self.takes_missing)
 
     def contains(self, values: NDArray[Any], order: Sequence[Label] | None = None) -> BoolArray:
         """Tell which values belong; levels are matched by label."""
         missing = is_missing(values)
         inside = ((rule_values.ranks(values, self.levels) >= 0) ^ self.others) & ~missing
-        return inside | missing if self.missing else inside
+        return inside | missing if self.takes_missing else inside
 
     def intersect(self, other: Condition) -> Condition:
         """Return the levels that belong to both."""
-        missing = self.missing and other.missing
+        missing, unseen = _missing_in_both(self, other)
+        no_value = Interval(0.0, 0.0, missing=missing, missing_unseen=unseen)
         if isinstance(other, Interval):
             if not other.has_values:
-                return Interval(0.0, 0.0, missing=missing)
+                return no_value
             if other.low is None and other.high is None:
-                return replace(self, missing=missing)
+                return replace(self, missing=missing, missing_unseen=unseen)
             raise InputError(
                 "an interval and a set of levels cannot describe one column.", code="P03"
             )
         if self.others and other.others:
-            return Levels(self.levels | other.levels, others=True, missing=missing)
+            return Levels(self.levels | other.levels, True, missing, unseen)
         listing, further = (other, self) if self.others else (self, other)
         kept = (
             listing.levels - further.levels if further.others else listing.levels & further.levels
         )
-        return Levels(kept, missing=missing) if kept else Interval(0.0, 0.0, missing=missing)
+        return Levels(kept, False, missing, unseen) if kept else no_value
 
     def text(self, name: str) -> str:
         """Write the condition as a person would."""
@@ -165,6 +181,12 @@ class Levels:
         negation = "not " if self.others else ""
         text = f"is {negation}{labels}" if len(self.levels) == 1 else f"{negation}in {{{labels}}}"
         return f"{name_text(name)} {text}{' or missing' if self.missing else ''}"
+
+
+def _missing_in_both(one: Condition, other: Condition) -> tuple[bool, bool]:
+    """Whether missing values belong to two conditions; and whether they do, but one text does not say so."""
+    in_texts = one.missing and other.missing
+    return in_texts, one.takes_missing and other.takes_missing and not in_texts
 
 
 Condition = Interval | Levels
@@ -201,6 +223,16 @@ def grouping(
     return Levels(second.levels, others=True, missing=first.missing), second
 
 
+def with_unseen_missing(
+    pair: tuple[Condition, Condition], larger: Side
+) -> tuple[Condition, Condition]:
+    """Give missing values, which no fitting row had, a place with the child of more rows (C14)."""
+    left, right = pair
+    if larger == "left":
+        return replace(left, missing_unseen=True), right
+    return left, replace(right, missing_unseen=True)
+
+
 def missing_or_present() -> tuple[Interval, Interval]:
     """Split a column of any kind into missing and present values."""
     return Interval.only_missing(), Interval()
@@ -208,7 +240,7 @@ def missing_or_present() -> tuple[Interval, Interval]:
 
 def complementary(left: Condition, right: Condition) -> bool:
     """Tell whether every present value satisfies exactly one of two conditions, and a missing one at most one."""
-    if left.missing and right.missing:
+    if left.takes_missing and right.takes_missing:
         return False
     if isinstance(left, Levels) and isinstance(right, Levels):
         truths = all(isinstance(v, bool) for v in left.levels | right.levels)

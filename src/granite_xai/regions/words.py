@@ -204,7 +204,7 @@ def condition_words(
     known = known or ColumnWords()
     feature = shortened(plain(name))
     if not condition.has_values:
-        return ConditionWords(feature, "missing" if condition.missing else "impossible")
+        return ConditionWords(feature, "missing" if condition.takes_missing else "impossible")
     if isinstance(condition, Levels):
         words = _of_labels(feature, _listed(condition, known.labels))
     elif condition.low is None and condition.high is None:

@@ -22,7 +22,14 @@ from granite_xai.base.errors import InputError
 from granite_xai.base.typing import BoolArray, FloatArray, IntArray
 from granite_xai.engine.splits import Cut
 from granite_xai.evaluations.evaluations import Evaluations
-from granite_xai.regions.conditions import Condition, Side, cut, grouping, missing_or_present
+from granite_xai.regions.conditions import (
+    Condition,
+    Side,
+    cut,
+    grouping,
+    missing_or_present,
+    with_unseen_missing,
+)
 from granite_xai.regions.values import SIZES, Instant, attoseconds, instant
 from granite_xai.tables import Column, Table
 
@@ -245,14 +252,16 @@ def conditions(
 ) -> tuple[Condition, Condition]:
     """Both sides of a split, worded so that every possible row reaches exactly one of them."""
     # Levels the node never saw go with the larger child (more rows; on a tie the left one). Missing values go where the
-    # candidate sends them; at a node that saw none, in a fit that allowed them and had some in this column, with the
-    # larger child (C14). The column is that of all fitting rows; `missing` says whether the fit allowed missing values.
+    # candidate sends them; at a node that saw none, in a fit that allowed them, with the larger child (C14), which the
+    # text says only if the column has some. The column is that of all fitting rows; `missing` says whether the fit
+    # allowed missing values.
     counts = np.bincount(column.codes[rows] + 1, minlength=len(column.levels) + 1)
     n_left = int(counts[candidate.left].sum())
     larger: Side = "left" if n_left >= len(rows) - n_left else "right"
     present = np.flatnonzero(counts[1:])
     goes_left = candidate.left[1:][present]
-    side: Side | None = larger if missing and bool((column.codes < 0).any()) else None
+    seen_missing = bool((column.codes < 0).any())
+    side: Side | None = larger if missing and seen_missing else None
     if counts[0]:
         side, (gone, there) = "left" if candidate.left[0] else "right", missing_or_present()
         if (
@@ -261,15 +270,17 @@ def conditions(
             return (there, gone) if goes_left.all() else (gone, there)
     if column.kind in ("nominal", "boolean"):
         labels = column.levels[present]
-        return grouping(
+        groups = grouping(
             labels[goes_left].tolist(), labels[~goes_left].tolist(), larger=larger, missing=side
         )
+        return with_unseen_missing(groups, larger) if missing and not seen_missing else groups
     below, above = column.levels[present[goes_left][-1]], column.levels[present[~goes_left][0]]
     shortest: dict[str, Callable[[Any, Any], Any]] = {"numeric": threshold, "date": date_threshold}
     at = (
         shortest[column.kind](below, above) if column.kind in shortest else below
     )  # of labels the lower one
-    return cut(at, order=column.order, missing=side, larger=larger)
+    halves = cut(at, order=column.order, missing=side, larger=larger)
+    return with_unseen_missing(halves, larger) if missing and not seen_missing else halves
 
 
 def threshold(value: float, next_value: float) -> float:

@@ -93,3 +93,20 @@ def new_level_notices(table: Table, like: Table, argument: str) -> list[str]:
             levels = listing(unseen, SHOWN)
             notices.append(f"D15: {argument} {place} has {n_levels} not seen at fit: {levels}")
     return notices
+
+
+def new_missing_notices(table: Table, like: Table, argument: str) -> list[str]:
+    """Say which features have missing values where no fitting row had one (D02)."""
+    names = []
+    n_rows = 0
+    for column, fitted in zip(table.columns, like.columns, strict=True):
+        if not fitted.passes and column.missing.any() and not fitted.missing.any():
+            names.append(column.name)
+            n_rows += int(column.missing.sum())
+    if not names:
+        return []
+    features = "feature" if len(names) == 1 else "features"
+    values = "1 missing value" if n_rows == 1 else f"{n_rows:,} missing values"
+    place = f"{features} {listing(names, SHOWN)}"
+    unseen = f"D02: {argument} has {values} in {place}, where no fitting row had any."
+    return [f"{unseen} A split sends them with its larger side; a curve adds nothing for them."]

@@ -16,7 +16,11 @@ from granite_xai.base.files import object_array
 from granite_xai.base.text import column_text, count_text, listing, rows_text
 from granite_xai.base.typing import BoolArray
 from granite_xai.base.validation import choose
-from granite_xai.tables.agreement import agreement_notices, new_level_notices
+from granite_xai.tables.agreement import (
+    agreement_notices,
+    new_level_notices,
+    new_missing_notices,
+)
 from granite_xai.tables.cells import Cells, UnreadableError, as_kind, from_array
 from granite_xai.tables.columns import KINDS, Column, Kind, sorted_labels
 from granite_xai.tables.containers import Container
@@ -98,6 +102,7 @@ def read_table(
     notices += _inexact_notices(table, cells, argument)
     if like is not None:
         notices += new_level_notices(table, like, argument)
+        notices += new_missing_notices(table, like, argument)
     for notice in notices:
         warn(notice, DataWarning)
     return replace(table, notices=tuple(notices))

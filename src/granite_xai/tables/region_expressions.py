@@ -79,8 +79,8 @@ def _condition_holds(name: str, condition: Any, schema: Any) -> Any:
         else:
             present = _among_levels(column, dtype, condition)
         holds = ~missing if present is None else present & ~missing
-        return holds | missing if condition.missing else holds
-    return missing if condition.missing else _never(missing)
+        return holds | missing if condition.takes_missing else holds
+    return missing if condition.takes_missing else _never(missing)
 
 
 def _never(expression: Any) -> Any:
