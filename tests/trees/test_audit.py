@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import sys
 import warnings
 from dataclasses import replace
 
@@ -15,8 +17,10 @@ from sklearn.ensemble import (
 )
 
 from granite_xai.base.errors import ModelWarning
+from granite_xai.models import as_predictor
 from granite_xai.trees import routes
 from granite_xai.trees.ensembles import read_ensemble
+from granite_xai.trees.refusal import RefusalError
 from strategies import paper
 
 pytest.importorskip("treelite")
@@ -130,11 +134,11 @@ def test_a_model_that_is_no_ensemble_says_so():
     assert fitted.diagnostics_["evaluations"]["reason"] == "the model is a function"
 
 
-def test_without_treelite_the_model_is_asked(monkeypatch):
-    from granite_xai.trees import ensembles
-
-    monkeypatch.setattr(ensembles, "find_spec", lambda name: None)
-    fitted = paper(_histogram(X)).fit(X)
+def test_without_treelite_xgboost_is_asked_itself(monkeypatch):
+    xgboost = pytest.importorskip("xgboost")
+    monkeypatch.setitem(sys.modules, "treelite", None)
+    fitted = paper(xgboost.XGBRegressor(n_estimators=3).fit(X, Y)).fit(X)
+    assert fitted.diagnostics_["evaluations"]["path"] == "model"
     assert "treelite is not installed" in fitted.diagnostics_["evaluations"]["reason"]
 
 
@@ -209,15 +213,39 @@ def test_M23_the_audit_looks_at_the_extremes_of_columns_and_of_pairs(corner):
         paper(rare, max_depth=0).fit(data)
 
 
-def _one_class():
-    from sklearn.ensemble import RandomForestClassifier
+@pytest.mark.parametrize(
+    ("attribute", "model"),
+    [
+        ("_predictors", _histogram(X)),
+        ("_baseline_prediction", _histogram(X)),
+        ("estimators_", GradientBoostingRegressor(n_estimators=2).fit(X, Y)),
+    ],
+)
+def test_M30_a_model_of_a_version_that_names_its_parts_otherwise_is_refused(attribute, model):
+    """Its own predict would fail here as well; of a version that renames them it would not."""
+    renamed = copy.copy(model)
+    vars(renamed)["renamed"] = vars(renamed).pop(attribute)
+    with pytest.raises(RefusalError, match=f"cannot be read .*{attribute}") as caught:
+        read_ensemble(as_predictor(renamed))
+    assert caught.value.code == "M30"
 
-    return RandomForestClassifier(3, random_state=0).fit(X, np.zeros(len(X)))
+
+class _Unusual(GradientBoostingRegressor):
+    """Looks like the class of scikit-learn and predicts like it; its trees are kept elsewhere."""
+
+    def predict(self, X):
+        return X[:, 0]
+
+
+_Unusual.__module__ = "sklearn.ensemble"
+_Unusual.__name__ = "GradientBoostingRegressor"
 
 
 def test_M30_whatever_fails_while_trees_are_read_leaves_the_model():
-    with pytest.warns(ModelWarning, match="M30"):
-        fitted = paper(_one_class(), max_depth=1).fit(X)
+    model = _Unusual()
+    model.n_features_in_ = 4
+    with pytest.warns(ModelWarning, match="M30: the trees of this GradientBoosting"):
+        fitted = paper(model, max_depth=1).fit(X)
     assert fitted.diagnostics_["evaluations"]["path"] == "model"
 
 

@@ -145,6 +145,11 @@ MODELS = {
         X,
         {"response": "raw", "output": False},
     ),
+    "boosting, exponential loss": (
+        lambda: GradientBoostingClassifier(n_estimators=9, loss="exponential").fit(X, LABELS > 0),
+        X,
+        {},
+    ),
     "boosting, softmax": (
         lambda: GradientBoostingClassifier(n_estimators=5).fit(X, LABELS),
         X,
@@ -433,9 +438,6 @@ REFUSED = {
     "linear booster": lambda: xgboost.XGBRegressor(n_estimators=3, booster="gblinear").fit(X, Y),
     "custom init": lambda: GradientBoostingRegressor(n_estimators=3, init=LinearRegression()).fit(
         X, Y
-    ),
-    "exponential": lambda: GradientBoostingClassifier(n_estimators=3, loss="exponential").fit(
-        X, LABELS > 0
     ),
 }
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property, partial
-from importlib.util import find_spec
+from typing import Any
 
 import numpy as np
 
@@ -21,10 +23,9 @@ from granite_xai.trees.kernels import ANCHOR, Wanted
 from granite_xai.trees.links import identity, link_of, opposite
 from granite_xai.trees.parts import Limits, SumOfParts
 from granite_xai.trees.refusal import RefusalError
-from granite_xai.trees.sources import ModelCall, Source, model_call, source_of
+from granite_xai.trees.sources import Source, model_call, source_of
 from granite_xai.trees.tree_attributions import fast_pairs, slow_pairs
 from granite_xai.trees.tree_sums import fast_sums, slow_sums
-from granite_xai.trees.treelite_arrays import LoadedModel
 
 LONGEST_REASON = 200  # characters of what a library says
 
@@ -172,10 +173,9 @@ def read_ensemble(predictor: Predictor) -> Ensemble | AdditiveModel:
     call = model_call(predictor)
     if is_additive(call.model):
         return read_terms(call, predictor)
-    if find_spec("treelite") is None:
-        raise RefusalError("treelite is not installed (pip install granite-xai[fast])")
     source = source_of(call)
-    loaded = _load(source, call)
+    with _refused_if_unreadable(call.model):
+        loaded = source.load()
     link, outputs = link_of(
         predictor.model_output.choice,
         raw=call.raw,
@@ -184,7 +184,8 @@ def read_ensemble(predictor: Predictor) -> Ensemble | AdditiveModel:
         slope=loaded.slope,
         n_outputs=loaded.n_outputs,
     )
-    forests = tuple(loaded.forest(output, source.n_trees) for output in outputs)
+    with _refused_if_unreadable(call.model):
+        forests = tuple(loaded.forest(output) for output in outputs)
     return Ensemble(
         link=link,
         n_leaves=sum(len(forest.leaves) for forest in forests),
@@ -196,15 +197,16 @@ def read_ensemble(predictor: Predictor) -> Ensemble | AdditiveModel:
     )
 
 
-def _load(source: Source, call: ModelCall) -> LoadedModel:
-    """What treelite makes of a model; whatever a library's new version brings is refused, never guessed."""
+@contextmanager
+def _refused_if_unreadable(model: Any) -> Iterator[None]:
+    """Turn whatever a library's new version brings into a refusal: it is never guessed."""
     try:
-        return LoadedModel(source.load())
+        yield
     except RefusalError:
         raise
     except Exception as error:
-        reason = str(error).strip().splitlines()[-1][:LONGEST_REASON]
+        reason = (str(error).strip() or type(error).__name__).splitlines()[-1][:LONGEST_REASON]
         if ".cc:" in reason:  # nobody reads lines of C++
             reason = "its format is newer than treelite"
-        message = f"treelite cannot read this {type(call.model).__name__} ({reason})"
+        message = f"the trees of this {type(model).__name__} cannot be read ({reason})"
         raise RefusalError(message, "M25" if "categor" in str(error) else "M30") from error

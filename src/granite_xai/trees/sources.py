@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import inspect
 import itertools
 import json
@@ -10,6 +9,7 @@ import re
 from collections.abc import Callable
 from functools import partial
 from importlib import import_module
+from importlib.util import find_spec
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,14 +25,21 @@ from granite_xai.trees.model_numbers import (
     single_precision,
 )
 from granite_xai.trees.refusal import RefusalError
+from granite_xai.trees.sklearn_arrays import (
+    read_forest,
+    read_gradient_boosting,
+    read_histogram_boosting,
+    read_single_tree,
+)
+from granite_xai.trees.tree_model import TreeModel
+from granite_xai.trees.treelite_arrays import read_treelite
 
 
 class Source(NamedTuple):
     """A model of a known kind."""
 
-    load: Callable[[], Any]  # reads it with treelite
-    view: Callable[[Table], FloatArray] = NUMBERS  # a table in the model's own numbers, (n, d)
-    n_trees: int | None = None  # trees in use; None: all
+    load: Callable[[], TreeModel]  # reads its trees
+    view: Callable[[Table], FloatArray]  # a table in the model's own numbers, (n, d)
 
 
 class ModelCall(NamedTuple):
@@ -87,74 +94,59 @@ def source_of(call: ModelCall) -> Source:
     return reader(model, call)
 
 
-def _with_attributes(fitted: Any, **changes: Any) -> Any:
-    """A shallow copy in which some attributes differ; the user's model is never written to."""
-    changed = copy.copy(fitted)
-    changed.__dict__.update(changes)
-    return changed
+def _by_treelite(
+    model: Any,
+    function: str,
+    *,
+    view: Callable[[Table], FloatArray] = NUMBERS,
+    n_trees: int | None = None,
+) -> Source:
+    """A model that treelite reads.
+
+    Parameters
+    ----------
+    model : object
+    function : str
+        Of treelite's frontend, which takes the model.
+    view : callable
+        From a table to the model's own numbers.
+    n_trees : int, optional
+        Trees in use; None: all.
+    """
+
+    def load() -> TreeModel:
+        if find_spec("treelite") is None:
+            raise RefusalError("treelite is not installed (pip install granite-xai[fast])")
+        frontend = import_module("treelite.frontend")
+        return read_treelite(getattr(frontend, function)(model), n_trees)
+
+    return Source(load, view)
 
 
-def _load(model: Any, module: str = "sklearn", function: str = "import_model") -> Any:
-    return getattr(import_module(f"treelite.{module}"), function)(model)
-
-
-def _forest(model: Any, call: ModelCall) -> Source:
-    # The loader trusts n_estimators; trees may have been added or left out since.
-    return Source(partial(_load, _with_attributes(model, n_estimators=len(model.estimators_))))
-
-
-def _single_tree(model: Any, call: ModelCall) -> Source:
-    from sklearn import ensemble
-
-    # The loader reads forests: of one tree, with the attributes that it looks at.
-    if hasattr(model, "classes_"):
-        forest = ensemble.RandomForestClassifier(n_estimators=1)
-    else:
-        forest = ensemble.RandomForestRegressor(n_estimators=1)
-    fields = ("n_features_in_", "n_outputs_", "classes_", "n_classes_")
-    fitted = {field: getattr(model, field) for field in fields if hasattr(model, field)}
-    return Source(partial(_load, _with_attributes(forest, estimators_=[model], **fitted)))
-
-
-def _gradient_boosting(model: Any, call: ModelCall) -> Source:
-    if model.loss == "exponential" and not call.raw:
-        raise RefusalError(
-            "GradientBoostingClassifier(loss='exponential') has a link that is not applied by us",
-            "M23",
-        )
-    return _forest(model, call)
+def _by_arrays(read: Callable[[Any], TreeModel], model: Any, call: ModelCall) -> Source:
+    """A model of scikit-learn whose trees compare numbers in single precision."""
+    return Source(partial(read, model), NUMBERS)
 
 
 def _histogram_boosting(model: Any, call: ModelCall) -> Source:
-    loadable = model
-    preprocessor = getattr(model, "_preprocessor", None)
-    if preprocessor is not None:
-        # Categories named by their codes: the loader knows no text, and we look codes up.
-        (name, encoder, columns), *transformers = preprocessor.transformers_
-        codes = [np.arange(len(categories)) for categories in encoder.categories_]
-        by_code = (name, _with_attributes(encoder, categories_=codes), columns)
-        loadable = _with_attributes(
-            model,
-            _preprocessor=_with_attributes(preprocessor, transformers_=[by_code, *transformers]),
-        )
-    return Source(partial(_load, loadable), partial(histogram_matrix, model))
+    return Source(partial(read_histogram_boosting, model), partial(histogram_matrix, model))
 
 
 def _xgboost_model(model: Any, call: ModelCall) -> Source:
     if not np.isnan(model.missing):
         raise RefusalError(f"xgboost takes {model.missing} for missing", "M26")
-    source = _xgboost(model.get_booster(), call)
+    booster = model.get_booster()
     try:
         best = int(model.best_iteration)
-    except AttributeError:
-        return source
+    except AttributeError:  # it was not stopped early
+        return _xgboost(booster, call)
     trees_per_round = int(model.n_classes_) if getattr(model, "n_classes_", 2) > 2 else 1
-    booster = json.loads(model.get_booster().save_config())["learner"]["gradient_booster"]
-    trees_per_round *= int(booster["gbtree_model_param"]["num_parallel_tree"])
-    return source._replace(n_trees=(best + 1) * trees_per_round)
+    settings = json.loads(booster.save_config())["learner"]["gradient_booster"]
+    trees_per_round *= int(settings["gbtree_model_param"]["num_parallel_tree"])
+    return _xgboost(booster, call, n_trees=(best + 1) * trees_per_round)
 
 
-def _xgboost(model: Any, call: ModelCall) -> Source:
+def _xgboost(model: Any, call: ModelCall, n_trees: int | None = None) -> Source:
     learner = json.loads(model.save_config())["learner"]
     booster = learner["gradient_booster"]["name"]
     objective = learner["objective"]["name"]
@@ -163,7 +155,7 @@ def _xgboost(model: Any, call: ModelCall) -> Source:
     predicts_labels = objective in ("multi:softmax", "binary:hinge")
     if predicts_labels and call.method == "predict" and not call.raw:
         raise RefusalError(f"xgboost's objective {objective!r} predicts labels")
-    source = Source(partial(_load, model, "frontend", "from_xgboost"))
+    source = _by_treelite(model, "from_xgboost", n_trees=n_trees)
     if "c" not in (model.feature_types or ()):
         return source
     # The trees without the labels of their categories, which treelite does not know: we look codes up by label.
@@ -179,9 +171,11 @@ def _xgboost(model: Any, call: ModelCall) -> Source:
     }
     if not labels:  # the cells are the codes
         return source
-    return Source(
-        load=partial(_load, json.dumps(document), "frontend", "from_xgboost_json"),
+    return _by_treelite(
+        json.dumps(document),
+        "from_xgboost_json",
         view=partial(single_precision, labels),
+        n_trees=n_trees,
     )
 
 
@@ -207,9 +201,7 @@ def _lightgbm(model: Any, call: ModelCall) -> Source:
         raise RefusalError("lightgbm's leaves hold linear models", "M30")
     if str(model.params.get("pred_early_stop", False)).lower() not in ("false", "0"):
         raise RefusalError("lightgbm stops adding trees row by row (pred_early_stop)", "M24")
-    return Source(
-        partial(_load, model, "frontend", "from_lightgbm"), partial(lightgbm_matrix, model)
-    )
+    return _by_treelite(model, "from_lightgbm", view=partial(lightgbm_matrix, model))
 
 
 _Reader = Callable[[Any, ModelCall], Source]
@@ -219,11 +211,11 @@ _READERS: dict[tuple[str, str], _Reader] = {
 }
 for _task in ("Regressor", "Classifier"):
     _READERS |= {
-        ("sklearn", f"RandomForest{_task}"): _forest,
-        ("sklearn", f"ExtraTrees{_task}"): _forest,
-        ("sklearn", f"DecisionTree{_task}"): _single_tree,
-        ("sklearn", f"ExtraTree{_task}"): _single_tree,
-        ("sklearn", f"GradientBoosting{_task}"): _gradient_boosting,
+        ("sklearn", f"RandomForest{_task}"): partial(_by_arrays, read_forest),
+        ("sklearn", f"ExtraTrees{_task}"): partial(_by_arrays, read_forest),
+        ("sklearn", f"DecisionTree{_task}"): partial(_by_arrays, read_single_tree),
+        ("sklearn", f"ExtraTree{_task}"): partial(_by_arrays, read_single_tree),
+        ("sklearn", f"GradientBoosting{_task}"): partial(_by_arrays, read_gradient_boosting),
         ("sklearn", f"HistGradientBoosting{_task}"): _histogram_boosting,
         ("xgboost", f"XGB{_task}"): _xgboost_model,
         ("xgboost", f"XGBRF{_task}"): _xgboost_model,
