@@ -93,7 +93,8 @@ def _constant_start(model: Any) -> FloatArray:
     if not is_constant:
         raise RefusalError(f"boosting starts from another model ({type(start).__name__})", "M30")
     any_row = np.zeros((1, model.n_features_in_))
-    return np.array(model._raw_predict_init(any_row), dtype=np.float64)[0]  # noqa: SLF001
+    scores = model._raw_predict_init(any_row)  # noqa: SLF001
+    return np.array(scores, dtype=np.float64).reshape(-1)
 
 
 def read_histogram_boosting(model: Any) -> TreeModel:
