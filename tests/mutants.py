@@ -1,7 +1,8 @@
-"""Plant small faults between the masked model and the regions and count those that the tests of the room notice.
+"""Plant small faults in the search and in what chance allows, and count those that the tests of the room notice.
 
     .venv/bin/python tests/mutants.py --seed 4 --count 200 --out mutants.json
     .venv/bin/python tests/mutants.py --only mutants.json --out survivors.json      the survivors of that run again
+    .venv/bin/python tests/mutants.py --rooms engine regions --workers 16           other rooms, 16 at once
 
 A mutant is the package with one expression changed: ``<`` for ``<=``, ``+`` for ``-``, a condition negated, a constant
 moved by one. Each is written into a scratch copy of the package, and the tests of its own room run until the first
@@ -17,6 +18,7 @@ import argparse
 import ast
 import copy
 import json
+import multiprocessing
 import os
 import random
 import shutil
@@ -25,9 +27,10 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import asdict, dataclass
 from importlib import import_module
-from importlib.util import find_spec
+from importlib.util import cache_from_source, find_spec
 from pathlib import Path
 from typing import Any
 
@@ -36,60 +39,49 @@ from hypothesis import Phase, settings
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = "src/granite_xai"
-RULES = ("search/test_splitting.py", "regions")
-TREES = ("search/test_candidates.py", "partitioners/test_partitioners.py", "search/test_tree.py")
+DRAWN_FROM = ("search", "moments", "inference", "fitting/judgement")
+"""Rooms whose faults are drawn unless others are named."""
+ENDLESS = 3.0
+"""A mutant that takes so many times what the tests take without a fault is taken for one that never ends."""
+PATIENCE = 30.0
+"""Seconds that a mutant may take in any case."""
+
 FRAMEWORKS = (
     "partitioners/test_partitioners.py",
     "frameworks/test_exact.py",
     "frameworks/test_known_answers.py",
 )
-VECTORS = ("partitioners/test_cohorts.py", "partitioners/test_scatter.py", *FRAMEWORKS)
-MASKED = ("engine/test_masked.py", "engine", "test_fuzz.py", "paper")
-LOOKED_AHEAD = ("search/test_growth.py", *TREES)
-BY_CHANCE = (
-    "inference/test_replicates.py",
-    "inference/test_estimate.py",
-)  # what moves with the weights of the rows
+MASKED = ("engine", "test_fuzz.py", "paper")
+TREES = ("search/test_tree.py", "search/test_candidates.py", "search/test_growth.py")
+BY_SUMS = ("inference/test_by_sums.py", "search/test_tables.py")
 
-# Which tests belong to which file or room, quick and decisive ones first; the file's own examples run before them. The
-# name of a room is also that of the one file it may be.
+# Tests of a file or of a room beside its own folder, decisive ones first; before them come the file's own examples and
+# the test file of its name, after them the folder of the room.
 ROOMS: dict[str, tuple[str, ...]] = {
     "engine": MASKED,
-    "engine/splits": (*MASKED, BY_CHANCE[1]),
-    "engine/signed_weights": ("engine/test_signed_weights.py", BY_CHANCE[1]),
-    "explanation/masking": ("explanation/masking", *MASKED, BY_CHANCE[0]),
-    "explanation/behavior": (
-        "models/test_targets.py",
-        *MASKED,
-        "disagreement/test_disagreement.py",
-    ),
+    "engine/splits": (*MASKED, "inference/test_estimate.py"),
+    "engine/signed_weights": ("inference/test_estimate.py",),
+    "explanation/masking": ("explanation/masking", *MASKED, "inference/test_replicates.py"),
+    "explanation/behavior": (*MASKED, "disagreement/test_disagreement.py"),
     "explanation/interaction": ("engine/test_games.py", *MASKED),
-    "disagreement/disagreement": (
-        "disagreement/test_disagreement.py",
-        "disagreement/test_objective.py",
-        "whole/test_numerics.py",
-        "test_fuzz.py",
+    "disagreement/disagreement": ("whole/test_numerics.py", "test_fuzz.py"),
+    "inference": ("fitting/test_new_rows.py",),
+    "fitting/judgement": (
+        "inference/test_cross_validation.py",
+        "inference/test_described_share.py",
+        "inference/test_estimate.py",
+        "inference/test_node_figures.py",
     ),
-    "inference": ("inference", "fitting/test_new_rows.py"),
-    "partitioners": VECTORS,
-    "regions": (*RULES, FRAMEWORKS[0]),
-    "search": (*VECTORS, "search"),  # what no line below names
-    "search/scoring": (*TREES, LOOKED_AHEAD[0]),
-    "search/tree": (*TREES, "whole/test_numerics.py", LOOKED_AHEAD[0]),  # where ties are told
-    "search/problem": (
-        *TREES,
-        LOOKED_AHEAD[0],
-        "inference/test_path.py",
-    ),  # shares, which the path reads
-    "search/candidates": (*RULES, *TREES),
-    "search/clarity": ("search/test_clarity.py",),
-    "moments": ("moments", "search/test_tables.py", "inference/test_by_sums.py"),
-    "search/tables": ("search/test_tables.py", "search/test_optimal.py"),
-    "search/finer": ("search/test_finer.py",),
-    "search/lookahead": ("search/test_lookahead.py",),
-    "search/second_thoughts": ("search/test_second_thoughts.py",),
-    "search/optimal": ("search/test_optimal.py",),
-    "search/growth": ("search/test_growth.py", *TREES),
+    "partitioners": FRAMEWORKS,
+    "regions": ("search/test_splitting.py", FRAMEWORKS[0]),
+    "search": (),
+    "search/scoring": TREES,
+    "search/tree": (*TREES, "whole/test_numerics.py"),  # where ties are told
+    "search/problem": (*TREES, "inference/test_path.py"),  # shares, which the path reads
+    "search/candidates": ("search/test_splitting.py", *TREES),
+    "search/gains": ("inference/test_replicates.py", *TREES),
+    "moments": ("search/test_tables.py", "search/test_finer.py", *BY_SUMS),
+    "search/tables": ("search/test_optimal.py",),
 }
 
 # Constants and functions that only bound how much is done at once, or say from where another way to the same numbers is
@@ -146,9 +138,19 @@ class Mutant:
     def write(self, folder: Path) -> None:
         """Put the fault into a copy of the package."""
         text = (ROOT / self.file).read_bytes()
-        (folder / self.file).write_bytes(
-            text[: self.span[0]] + self.after.encode() + text[self.span[1] :]
-        )
+        written = folder / self.file
+        written.write_bytes(text[: self.span[0]] + self.after.encode() + text[self.span[1] :])
+        forget_bytecode(written)
+
+    def undo(self, folder: Path) -> None:
+        """Put the file back as it was."""
+        shutil.copy(ROOT / self.file, folder / self.file)
+        forget_bytecode(folder / self.file)
+
+
+def forget_bytecode(file: Path) -> None:
+    """Compiled code is kept by time in whole seconds and by size: of two quick mutants the first would run twice."""
+    Path(cache_from_source(str(file))).unlink(missing_ok=True)
 
 
 def mutants_of(file: Path) -> list[Mutant]:
@@ -275,76 +277,200 @@ def place_of(file: str) -> str:
     return file.removeprefix(PACKAGE + "/").removesuffix(".py")
 
 
-def room_of(file: str) -> list[str]:
-    """The file's own examples, then the tests of its room."""
-    place = place_of(file)
-    chosen = dict.fromkeys(ROOMS[place if place in ROOMS else place.split("/")[0]])
-    known = [f"tests/{name}" for name in chosen if (ROOT / "tests" / name).exists()]
-    if not known:
-        raise SystemExit(f"no tests are known for {file}")
-    return [file, *known]
+def tests_of(file: str) -> list[str]:
+    """The file's own examples, the test file of its name, then the tests of its room."""
+    place = Path(place_of(file))
+    room = str(place.parent)
+    further = ROOMS.get(str(place), ROOMS.get(room, ROOMS.get(place.parts[0], ())))
+    names = [f"{room}/test_{place.name}.py", *further, room]
+    existing = [
+        f"tests/{name}" for name in dict.fromkeys(names) if (ROOT / "tests" / name).exists()
+    ]
+    if not existing:
+        raise SystemExit(f"there are no tests for {file}")
+    return [file, *existing]
 
 
-def run(folder: Path, tests: list[str], limit: float) -> tuple[str, float]:
-    """Run some tests in the scratch copy: what became of the mutant, and the seconds it took.
+class Failures:
+    """A plugin of pytest that writes down which tests failed."""
 
-    In a child of this process, which has loaded every library but the package, so that none is loaded again.
-    """
-    start = time.perf_counter()
-    child = os.fork()
-    if child == 0:
-        os._exit(session(folder, tests))
-    while time.perf_counter() - start < limit:
-        done, status = os.waitpid(child, os.WNOHANG)
-        if done:
-            code = os.waitstatus_to_exitcode(status)
-            if code in (pytest.ExitCode.USAGE_ERROR, pytest.ExitCode.NO_TESTS_COLLECTED):
-                raise SystemExit(f"pytest did not run {' '.join(tests)}")
-            return "killed" if code else "survived", time.perf_counter() - start
-        time.sleep(0.05)
-    os.killpg(child, signal.SIGKILL)
-    os.waitpid(child, 0)
-    return "time-out", time.perf_counter() - start
+    def __init__(self, file: Path) -> None:
+        self.file = file
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if report.failed:
+            with self.file.open("a", encoding="utf-8") as written:
+                written.write(report.nodeid + "\n")
 
 
-def session(folder: Path, tests: list[str]) -> int:
+def session(folder: Path, arguments: list[str], failures: Path) -> int:
     """Pytest's answer, in a process of its own; the copy, and not the installed package, is what the tests import."""
     os.setsid()
     os.chdir(folder)
     with Path(os.devnull).open("w") as nowhere:
         os.dup2(nowhere.fileno(), 1)
         os.dup2(nowhere.fileno(), 2)
-    sys.path.insert(0, str(folder / "src"))
-    os.environ["PYTHONPATH"] = str(folder / "src")
+    sys.path[:0] = [str(folder / "src"), str(folder / "tests")]
+    os.environ["PYTHONPATH"] = f"{folder / 'src'}{os.pathsep}{folder / 'tests'}"
     if not str(find_spec("granite_xai").origin).startswith(str(folder)):
         return int(pytest.ExitCode.USAGE_ERROR)
-    return int(
-        pytest.main(
-            ["-x", "-q", "-p", "no:cacheprovider", "-m", "not slow and not browser", *tests]
-        )
-    )
+    quiet = ["-q", "-p", "no:cacheprovider", "-m", "not slow and not browser"]
+    return int(pytest.main([*quiet, *arguments], plugins=[Failures(failures)]))
 
 
-def scratch_copy(folder: Path) -> None:
+def run(folder: Path, arguments: list[str], limit: float) -> tuple[str, float, list[str]]:
+    """Run some tests in the scratch copy: what became of the mutant, the seconds it took, and which tests failed.
+
+    In a child of this process, which has loaded every library but the package, so that none is loaded again.
+    """
+    failures = folder / "failures.txt"
+    failures.write_text("", encoding="utf-8")
+    start = time.perf_counter()
+    child = os.fork()
+    if child == 0:
+        code = 1
+        try:
+            code = session(folder, arguments, failures)
+        finally:
+            os._exit(code)
+    outcome = "time-out"
+    while outcome == "time-out" and time.perf_counter() - start < limit:
+        done, status = os.waitpid(child, os.WNOHANG)
+        if done:
+            code = os.waitstatus_to_exitcode(status)
+            if code in (pytest.ExitCode.USAGE_ERROR, pytest.ExitCode.NO_TESTS_COLLECTED):
+                raise SystemExit(f"pytest did not run {' '.join(arguments)}")
+            outcome = "killed" if code else "survived"
+        else:
+            time.sleep(0.05)
+    if outcome == "time-out":
+        os.killpg(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+    seconds = time.perf_counter() - start
+    return outcome, seconds, failures.read_text(encoding="utf-8").split("\n")[:-1]
+
+
+@dataclass(frozen=True)
+class Room:
+    """The tests of a file without a fault."""
+
+    tests: tuple[str, ...]
+    seconds: float
+    failed: tuple[str, ...]  # these are left out: they fail here without a fault, too
+
+
+def try_without_fault(folder: Path, tests: tuple[str, ...]) -> Room:
+    """How long some tests take, and which of them fail anyway (because a package is missing here)."""
+    _, seconds, failed = run(folder, list(tests), 1800)
+    return Room(tests, seconds, tuple(failed))
+
+
+def try_mutant(folder: Path, mutant: Mutant, room: Room) -> dict[str, Any]:
+    """The entry of the table for one mutant."""
+    mutant.write(folder)
+    left_out = [f"--deselect={test}" for test in room.failed]
+    limit = max(PATIENCE, ENDLESS * room.seconds)
+    outcome, seconds, failed = run(folder, ["-x", *left_out, *room.tests], limit)
+    mutant.undo(folder)
+    noticed_by = failed[0] if failed else ""
+    return {
+        **asdict(mutant),
+        "outcome": outcome,
+        "seconds": round(seconds, 1),
+        "noticed_by": noticed_by,
+    }
+
+
+def scratch_copy(folder: Path) -> Path:
     """A copy of what the tests need."""
     for name in ("src", "tests"):
         shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
     for name in ("pyproject.toml", "conftest.py"):
         shutil.copy(ROOT / name, folder / name)
+    return folder
+
+
+class Workers:
+    """Processes that each have a copy of the package."""
+
+    def __init__(self, number: int, scratch: Path) -> None:
+        context = multiprocessing.get_context("fork")
+        folders = context.SimpleQueue()
+        for worker in range(number):
+            folders.put(scratch_copy(scratch / str(worker)))
+        self.pool = ProcessPoolExecutor(number, context, _take_folder, (folders,))
+
+    def rooms(self, files: list[str]) -> dict[str, Room]:
+        """The tests of each file without a fault; files with the same tests share a run, in any order."""
+        tests = {file: tuple(tests_of(file)) for file in files}
+        distinct = {distinct_tests(chosen): chosen[1:] for chosen in tests.values()}
+        tried = self.pool.map(_try_without_fault, distinct.values())
+        by_tests = dict(zip(distinct, tried, strict=True))
+        rooms = dict[str, Room]()
+        for file, chosen in tests.items():
+            clean = by_tests[distinct_tests(chosen)]
+            rooms[file] = Room(tests=chosen, seconds=clean.seconds, failed=clean.failed)
+        return rooms
+
+    def entries(self, mutants: list[Mutant], rooms: dict[str, Room]) -> Iterator[dict[str, Any]]:
+        """The entries of the table as they come."""
+        tasks = [self.pool.submit(_try_mutant, mutant, rooms[mutant.file]) for mutant in mutants]
+        for task in as_completed(tasks):
+            yield task.result()
+
+
+def distinct_tests(chosen: tuple[str, ...]) -> frozenset[str]:
+    """Which tests these are, in whatever order: without the examples, and without files of a named folder."""
+    folders = {name for name in chosen if not name.endswith(".py")}
+    return frozenset(name for name in chosen[1:] if str(Path(name).parent) not in folders)
+
+
+FOLDER: Path | None = None
+"""Of this worker."""
+
+
+def _take_folder(folders: Any) -> None:
+    global FOLDER
+    FOLDER = folders.get()
+
+
+def _try_without_fault(tests: tuple[str, ...]) -> Room:
+    return try_without_fault(FOLDER, tests)
+
+
+def _try_mutant(mutant: Mutant, room: Room) -> dict[str, Any]:
+    return try_mutant(FOLDER, mutant, room)
+
+
+def files_of(room: str) -> list[Path]:
+    """The files of a room, or the one file that is meant."""
+    path = ROOT / PACKAGE / room
+    if path.is_dir():
+        return sorted(path.rglob("*.py"))
+    return [path.with_suffix(".py")]
 
 
 def chosen_mutants(arguments: argparse.Namespace) -> list[Mutant]:
     """The mutants of this run: drawn, or the survivors of an earlier one."""
-    rooms = [ROOT / PACKAGE / name for name in ROOMS if "/" not in name]
-    files = [room.with_suffix(".py") for room in rooms if room.with_suffix(".py").is_file()]
-    files += [file for room in rooms for file in sorted(room.rglob("*.py"))]
+    files = [file for room in arguments.rooms for file in files_of(room)]
     everyone = [mutant for file in files for mutant in mutants_of(file)]
     print(f"{len(everyone)} places in {len(files)} files", flush=True)
     if not arguments.only:
         return random.Random(arguments.seed).sample(everyone, arguments.count)
     earlier = json.loads(Path(arguments.only).read_text(encoding="utf-8"))["mutants"]
-    wanted = [(e["file"], *e["span"], e["after"]) for e in earlier if e["outcome"] == "survived"]
-    return [mutant for mutant in everyone if (mutant.file, *mutant.span, mutant.after) in wanted]
+    survivors = [entry for entry in earlier if entry["outcome"] == "survived"]
+    mutants = [same_fault(entry, everyone) for entry in survivors]
+    return [mutant for mutant in mutants if mutant is not None]
+
+
+def same_fault(entry: dict[str, Any], everyone: list[Mutant]) -> Mutant | None:
+    """The mutant of an earlier run in the package of today: the same change, nearest to its line."""
+    sought = (entry["file"], entry["before"], entry["after"])
+    same = [mutant for mutant in everyone if (mutant.file, mutant.before, mutant.after) == sought]
+    if not same:
+        print(f"no longer there: {entry['file']}:{entry['line']}  {entry['before']:.90}")
+        return None
+    return min(same, key=lambda mutant: abs(mutant.line - entry["line"]))
 
 
 def prepare(examples: int) -> None:
@@ -371,46 +497,44 @@ def prepare(examples: int) -> None:
         import_module(name)
 
 
-def main() -> None:
-    """Plant the mutants one after another and keep a table of what became of them."""
+def read_arguments() -> argparse.Namespace:
+    """What is asked for on the command line."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--seed", type=int, default=4)
     parser.add_argument("--count", type=int, default=200)
+    parser.add_argument("--rooms", nargs="+", default=list(DRAWN_FROM), help="folders or files")
     parser.add_argument("--only", help="the table of an earlier run: plant its survivors only")
     parser.add_argument("--out", default="mutants.json", help="the table to write")
+    parser.add_argument("--workers", type=int, default=1, help="mutants that are tried at once")
     parser.add_argument(
         "--examples", type=int, default=100, help="of the property tests, in percent of the usual"
     )
-    arguments = parser.parse_args()
+    return parser.parse_args()
+
+
+def main() -> None:
+    """Plant the mutants and keep a table of what became of them."""
+    arguments = read_arguments()
     prepare(arguments.examples)
     mutants = chosen_mutants(arguments)
-    table: dict[str, Any] = {"seed": arguments.seed, "mutants": []}
-    clean: dict[str, float] = {}
+    table: dict[str, Any] = {"seed": arguments.seed, "planned": len(mutants), "mutants": []}
     with tempfile.TemporaryDirectory() as name:
-        folder = Path(name).resolve()
-        scratch_copy(folder)
-        for number, mutant in enumerate(mutants, 1):
-            tests = room_of(mutant.file)
-            room = " ".join(tests[1:])
-            if room not in clean:
-                outcome, clean[room] = run(folder, tests, 1800)
-                if outcome != "survived":
-                    raise SystemExit(f"without a fault these tests fail: {room}")
-            mutant.write(folder)
-            outcome, seconds = run(folder, tests, 5 * clean[room])
-            shutil.copy(ROOT / mutant.file, folder / mutant.file)
-            table["mutants"].append(
-                {**asdict(mutant), "outcome": outcome, "seconds": round(seconds, 1)}
-            )
-            table["killed"] = sum(entry["outcome"] != "survived" for entry in table["mutants"])
-            table["clean"] = {room: round(seconds, 1) for room, seconds in clean.items()}
-            Path(arguments.out).write_text(
-                json.dumps(table, indent=1, ensure_ascii=False) + "\n", encoding="utf-8"
-            )
-            words = f"{mutant.file}:{mutant.line}  {mutant.before:.90}  →  {mutant.after:.90}"
-            print(f"{number:4} {outcome:9}{seconds:6.1f} s  {' '.join(words.split())}", flush=True)
+        workers = Workers(arguments.workers, Path(name).resolve())
+        rooms = workers.rooms(sorted({mutant.file for mutant in mutants}))
+        for file, room in rooms.items():
+            print(f"{file}: {room.seconds:.0f} s without a fault", *room.failed, flush=True)
+        for number, entry in enumerate(workers.entries(mutants, rooms), 1):
+            table["mutants"].append(entry)
+            table["killed"] = sum(one["outcome"] != "survived" for one in table["mutants"])
+            text = json.dumps(table, indent=1, ensure_ascii=False) + "\n"
+            Path(arguments.out).write_text(text, encoding="utf-8")
+            place = f"{entry['file']}:{entry['line']}"
+            words = f"{place}  {entry['before']:.90}  →  {entry['after']:.90}"
+            outcome = f"{entry['outcome']:9}{entry['seconds']:6.1f} s"
+            print(f"{number:4} {outcome}  {' '.join(words.split())}", flush=True)
+        workers.pool.shutdown()
     print(f"killed: {table['killed']} of {len(mutants)}")
 
 
