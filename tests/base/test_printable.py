@@ -42,7 +42,13 @@ def test_a_notebook_cuts_a_long_table_too():
 
 
 def test_an_object_without_a_summary_prints_its_repr():
-    assert str(Unspoken()) == "<Unspoken>\n\n"
+    assert str(Unspoken()) == "<Unspoken>"
+
+
+def test_sentences_may_stand_without_a_table():
+    summary = TextSummary(sentences=["One.", "Two."], table=[])
+    assert str(summary) == "One.\nTwo."
+    assert "<table>" not in summary.html()
 
 
 def test_a_printable_dictionary_shows_itself_as_a_table():

@@ -1,4 +1,4 @@
-"""Which columns to explain together: proposals for models whose groups are known."""
+"""Proposals of features to explain together, for models whose groups are known."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 
 import granite_xai as gx
-from granite_xai.studies import groups
+from granite_xai.disagreement.catalog import questions
+from granite_xai.studies.groups import Merge, read_rows
 
 
-def table(n=700, seed=0):
+def integers(n=700, seed=0):
     return np.random.default_rng(seed).integers(-2, 3, size=(n, 5)).astype(float)
 
 
@@ -17,96 +18,128 @@ def two_groups(X):
     return X[:, 0] * X[:, 3] + 0.8 * X[:, 1] * X[:, 4] + X[:, 2]
 
 
-def test_columns_that_interact_are_proposed_and_nothing_is_left():
-    found = gx.propose_groups(two_groups, table())
-    assert {frozenset(columns) for columns in found.groups.values()} == {
-        frozenset({"x0", "x3"}),
-        frozenset({"x1", "x4"}),
-    }
-    assert found.frame()["left"].iloc[-1] == pytest.approx(0.0, abs=1e-9)
-    first = found.frame().iloc[0]
+@pytest.fixture(scope="module")
+def proposal():
+    return gx.propose_groups(two_groups, integers())
+
+
+def test_features_that_interact_are_proposed_and_nothing_is_left(proposal):
+    groups = {frozenset(features) for features in proposal.groups.values()}
+    assert groups == {frozenset({"x0", "x3"}), frozenset({"x1", "x4"})}
+    first, last = proposal.frame().to_dict("records")
     assert first["low"] < first["left"] < first["high"]
-    assert "x0 + x3 together" in str(found)
+    assert last["left"] == pytest.approx(0.0, abs=1e-9)
 
 
-def test_what_is_left_is_the_disagreement_of_the_groups_over_that_of_the_columns():
-    X = table(n=200)  # no row is held out
-    found = gx.propose_groups(two_groups, X)
+def test_what_is_left_is_the_heterogeneity_of_the_groups_over_that_of_the_features():
+    X = integers(n=200)  # no row is held out
+    proposal = gx.propose_groups(two_groups, X)
+    merge = proposal.merges[0]
     alone = gx.Granite(two_groups, max_depth=0).fit(X)
-    groups = {"a": found.merges[0][0]}
+    groups = {"a": merge.features}
     joint = gx.Granite(two_groups, influence="joint", groups=groups, max_depth=0).fit(X)
-    assert found.merges[0][1] == pytest.approx(
-        joint.estimate_.disagreement / alone.estimate_.disagreement, rel=1e-9
-    )
-    assert np.isnan(found.merges[0][2])
-    assert "interval" not in str(found)
+    share_left = joint.estimate_.disagreement / alone.estimate_.disagreement
+    assert merge.left == pytest.approx(share_left, rel=1e-9)
+    assert np.isnan(merge.low)
+    assert merge.interval == "–"
+    assert "more rows would give an interval" in str(proposal)
 
 
 def test_a_proposal_is_taken_as_groups():
-    X = table(n=200)
-    found = gx.propose_groups(two_groups, X)
-    g = gx.Granite(two_groups, influence="joint", groups=found.groups).fit(X)
+    X = integers(n=200)
+    proposal = gx.propose_groups(two_groups, X)
+    g = gx.Granite(two_groups, influence="joint", groups=proposal.groups).fit(X)
     assert g.disagreement_ == 0.0
 
 
-def test_groups_have_at_most_so_many_columns():
-    model = lambda X: X[:, 0] * X[:, 1] * X[:, 2]  # noqa: E731
-    X = table(n=200)
-    (pair,) = gx.propose_groups(model, X, max_size=2).groups.values()
-    (triple,) = gx.propose_groups(model, X).groups.values()
-    assert (len(pair), set(triple)) == (2, {"x0", "x1", "x2"})
+def test_an_additive_model_gets_no_groups():
+    proposal = gx.propose_groups(lambda X: X.sum(axis=1), integers(n=200))
+    assert dict(proposal.groups) == {}
+    assert len(proposal.frame()) == 0
+    assert str(proposal) == (
+        "No features need to be explained together.\n"
+        "These rows show no heterogeneity beyond sampling noise."
+    )
+    assert "<table>" not in proposal._repr_html_()
+    assert repr(proposal) == "<GroupProposal: no groups>"
 
 
-def test_an_additive_model_and_noise_get_no_groups():
-    found = gx.propose_groups(lambda X: X.sum(axis=1), table(n=200))
-    assert (dict(found.groups), found.frame().shape[0]) == ({}, 0)
-    assert "no disagreement" in str(found)
-    weak = gx.propose_groups(lambda X: X[:, 0] * X[:, 1] + 0.01 * X[:, 2] * X[:, 3], table(n=200))
-    assert list(weak.groups.values()) == [("x0", "x1")]
+def test_a_weak_interaction_is_no_group():
+    def weak(X):
+        return X[:, 0] * X[:, 1] + 0.01 * X[:, 2] * X[:, 3]
+
+    assert list(gx.propose_groups(weak, integers(n=200)).groups.values()) == [("x0", "x1")]
 
 
 def test_questions_whose_effects_depend_on_all_groups_are_refused():
-    with pytest.raises(gx.InputError, match="P03.*other columns"):
-        gx.propose_groups(two_groups, table(n=100), question="shap-pdp")
+    with pytest.raises(gx.InputError, match="P03.*other features"):
+        gx.propose_groups(two_groups, integers(n=100), question="shap-pdp")
     with pytest.raises(gx.InputError, match="max_size"):
-        gx.propose_groups(two_groups, table(n=100), max_size=1)
+        gx.propose_groups(two_groups, integers(n=100), max_size=1)
 
 
-def test_dependent_columns_are_grouped_by_a_question_about_dependence():
+def test_dependent_features_are_grouped_by_a_question_about_dependence():
     rng = np.random.default_rng(0)
-    one = rng.normal(size=300)
-    X = np.column_stack([one, one + 0.1 * rng.normal(size=300), rng.normal(size=300)])
+    first = rng.normal(size=300)
+    X = np.column_stack([first, first + 0.1 * rng.normal(size=300), rng.normal(size=300)])
     with pytest.warns(gx.BinWarning, match="C10: .* the copula of conditional masking"):
-        found = gx.propose_groups(lambda X: X @ [1.0, 1.0, 1.0], X, question="mplot-pdp")
-    assert list(found.groups.values()) == [("x0", "x1")]
+        proposal = gx.propose_groups(lambda X: X @ [1.0, 1.0, 1.0], X, question="mplot-pdp")
+    assert list(proposal.groups.values()) == [("x0", "x1")]
 
 
-def test_a_proposal_is_drawn_merge_by_merge():
-    found = gx.propose_groups(two_groups, table())
-    display = gx.GroupsDisplay.from_proposal(found).plot()
+def test_the_text_says_what_to_do_and_what_it_removes(proposal):
+    finding, reason, _, headings, first, last = str(proposal).splitlines()
+    assert finding.startswith("Explain together: x0 + x3; x1 + x4. This removes 100% of the het")
+    assert reason == (
+        "No further features can be merged into groups of at most 3. "
+        "95% intervals from 125 held-out rows."
+    )
+    assert headings.split("  ")[0] == "explained together"
+    removed = [merge.removed for merge in proposal.merges]
+    assert f"{100 * removed[0]:.0f}%" in first
+    assert last.split()[-2:] == ["100%", "100%"]
+    assert "column" not in str(proposal)
+    assert " %" not in str(proposal)
+
+
+def test_a_notebook_shows_the_merges_as_a_table(proposal):
+    html = proposal._repr_html_()
+    assert html.count("<tr>") == 1 + len(proposal.merges)
+    assert '<td class="left">x0 + x3</td>' in html
+    assert 'class="bar"' in html
+
+
+def test_an_interval_of_what_is_removed_turns_that_of_what_is_left():
+    merge = Merge(features=("a", "b"), left=0.25, low=0.2, high=0.32)
+    assert merge.removed == 0.75
+    assert merge.interval == "68–80%"
+
+
+def test_a_proposal_is_drawn_merge_by_merge(proposal):
+    display = gx.GroupsDisplay.from_proposal(proposal).plot()
     widths = [bar.get_width() for bar in display.ax_.patches]
-    assert widths == pytest.approx([100 * left for _, left, _, _ in found.merges])
-    assert [label.get_text().replace("\n", " ") for label in display.ax_.get_yticklabels()] == [
-        " + ".join(columns) for columns, *_ in found.merges
-    ]
+    assert widths == pytest.approx([100 * merge.removed for merge in proposal.merges])
+    labels = [label.get_text().replace("\n", " ") for label in display.ax_.get_yticklabels()]
+    assert labels == [" + ".join(merge.features) for merge in proposal.merges]
     ends = [line.get_xdata() for line in display.ax_.lines]
-    assert np.allclose(ends, [[100 * low, 100 * high] for *_, low, high in found.merges])
-    assert display.frame().equals(found.frame())
-    nothing = gx.propose_groups(lambda X: X.sum(axis=1), table(n=200))
+    expected = [[100 - 100 * merge.high, 100 - 100 * merge.low] for merge in proposal.merges]
+    np.testing.assert_allclose(ends, expected)
+    assert display.frame().equals(proposal.frame())
+
+
+def test_a_proposal_without_groups_is_drawn_empty():
+    nothing = gx.propose_groups(lambda X: X.sum(axis=1), integers(n=200))
     assert not gx.GroupsDisplay.from_proposal(nothing).plot().ax_.patches
 
 
-def test_rows_that_judge_groups_did_not_choose_them(monkeypatch):
-    """Both are rows of the user's table, known by their place in it."""
-    seen = []
-    measured = groups._Measured
+def test_rows_that_measure_groups_did_not_choose_them():
+    """Both are rows of the user's table, identified by their place in it."""
+    rows = read_rows(two_groups, integers(), None, questions()["ice-pdp"])
+    search = set(rows.search.inputs.positions.tolist())
+    held_out = set(rows.held_out.inputs.positions.tolist())
+    assert len(held_out) >= 30
+    assert search.isdisjoint(held_out)
 
-    def watched(result, inputs):
-        seen.append(set(inputs.positions.tolist()))
-        return measured(result, inputs)
 
-    monkeypatch.setattr(groups, "_Measured", watched)
-    gx.propose_groups(two_groups, table())
-    search, judges = seen
-    assert len(judges) >= 30
-    assert search.isdisjoint(judges)
+def test_few_rows_hold_none_out():
+    assert read_rows(two_groups, integers(n=200), None, questions()["ice-pdp"]).held_out is None

@@ -19,13 +19,19 @@ class TextSummary(NamedTuple):
     table: Sequence[Sequence[object]]
     left: Collection[int] = ()  # positions of the table's columns that begin at the left
 
+    @property
+    def has_table(self) -> bool:
+        """Whether there is a table at all; sentences may stand alone."""
+        return len(self.table) > 0 and len(self.table[0]) > 0
+
     def __str__(self) -> str:
         last_line = LINES_SHOWN + 1  # with the headings
         cells = [[plain(cell) for cell in row] for row in self.table[:last_line]]
         lines = [plain(sentence) for sentence in self.sentences]
-        if lines:
+        if lines and self.has_table:
             lines.append("")
-        lines.append(aligned(cells, self.left))
+        if self.has_table:
+            lines.append(aligned(cells, self.left))
         if len(self.table) > last_line:
             lines.append(f"… and {len(self.table) - last_line:,} more")
         return "\n".join(lines)
@@ -34,7 +40,7 @@ class TextSummary(NamedTuple):
         """The same for a notebook."""
         last_line = LINES_SHOWN + 1
         parts = [notebook.paragraph(sentence) for sentence in self.sentences]
-        if len(self.table[0]):
+        if self.has_table:
             parts.append(notebook.table(self.table[:last_line], self.left))
         if len(self.table) > last_line:
             more = f"… and {len(self.table) - last_line:,} more"
@@ -48,7 +54,7 @@ class Printable:
     __slots__ = ()
 
     def _summary(self) -> TextSummary:
-        return TextSummary(sentences=[repr(self)], table=[()])
+        return TextSummary(sentences=[repr(self)], table=[])
 
     def __str__(self) -> str:
         return str(self._summary())

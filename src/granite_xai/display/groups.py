@@ -1,4 +1,4 @@
-"""GroupsDisplay: what is left after each merge of features."""
+"""GroupsDisplay: how much heterogeneity each merge of features removes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class ProposedGroups(Protocol):
 
     @property
     def merges(self) -> Sequence[Any]:
-        """Features that were merged, what is left, and its interval."""
+        """Features that were merged, the share that is left, and its interval."""
 
     @property
     def reason(self) -> str:
@@ -28,15 +28,15 @@ class ProposedGroups(Protocol):
 
 @dataclass(eq=False)
 class GroupsDisplay(Drawn):
-    """What is left of the heterogeneity after each merge of a `GroupProposal`, with its interval.
+    """What the merges of a `GroupProposal` remove of the heterogeneity, with intervals.
 
     Examples
     --------
     >>> import granite_xai as gx
-    >>> merges = ((("a", "b"), 0.25, 0.2, 0.3),)
-    >>> proposal = gx.GroupProposal({"a + b": ("a", "b")}, merges, "No further columns.")
-    >>> GroupsDisplay.from_proposal(proposal).frame()["left"].tolist()
-    [0.25]
+    >>> toy = gx.datasets.make_toy(n=200)
+    >>> display = GroupsDisplay.from_proposal(gx.propose_groups(toy.model, toy.X))
+    >>> list(display.frame())
+    ['features', 'left', 'low', 'high']
     """
 
     proposal: ProposedGroups = field(repr=False)
@@ -52,15 +52,16 @@ class GroupsDisplay(Drawn):
         drawn = sheet(ax, [0], (1, 1), (5.6, 1.2 + 0.45 * len(merges)))
         axes = drawn.axes[0]
         tidy(axes)
-        for place, (_, left, low, high) in enumerate(merges):
-            axes.barh(place, 100 * left, height=0.6, color=BLUE)
-            axes.plot([100 * low, 100 * high], [place, place], color=GREY)  # nothing if not known
-        names = [wrapped(drawable(" + ".join(columns)), 30, 2) for columns, *_ in merges]
+        for place, merge in enumerate(merges):
+            axes.barh(place, 100 * merge.removed, height=0.6, color=BLUE)
+            interval = [100 * (1 - merge.high), 100 * (1 - merge.low)]  # nan is not drawn
+            axes.plot(interval, [place, place], color=GREY)
+        names = [wrapped(drawable(" + ".join(merge.features)), 30, 2) for merge in merges]
         axes.set(
             yticks=range(len(merges)),
             yticklabels=names,
             xlim=(0, 100),
-            xlabel="Heterogeneity left, %",
+            xlabel="Heterogeneity removed, %",
         )
         axes.invert_yaxis()
         return self._keep(drawn, ax, self.proposal.reason)

@@ -1,120 +1,130 @@
-"""Which columns to explain together: merged as long as a joint explanation makes disagreement vanish."""
+"""Groups of features that should be explained together."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
-from itertools import chain, combinations, pairwise
-from typing import Any
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import chain, pairwise
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from granite_xai.base.diagnostics import Diagnostics
 from granite_xai.base.errors import InputError
-from granite_xai.base.typing import FloatArray
+from granite_xai.base.formats import ROUNDING, UNKNOWN, share, share_interval
+from granite_xai.base.notebook import Bar
+from granite_xai.base.printable import Printable, TextSummary
 from granite_xai.base.validation import choose, whole_number
-from granite_xai.base.wording import percent
-from granite_xai.compute import one_blas_thread
 from granite_xai.disagreement.catalog import questions
-from granite_xai.disagreement.disagreement import Disagreement, both_sides
-from granite_xai.engine.signed_weights import STEP, signs
+from granite_xai.disagreement.disagreement import Disagreement
 from granite_xai.estimator import Granite
-from granite_xai.explanation.influence import Joint
-from granite_xai.explanation.masking.fitted import fit_reference
 from granite_xai.fitting.inputs import collected_for, open_inputs, searched
-from granite_xai.fitting.new_rows import NewRows
-from granite_xai.fitting.pipeline import FitInputs, FitResult
-from granite_xai.inference.estimate import Perturbed, perturbed
 from granite_xai.inference.intervals import interval_around
+from granite_xai.studies.group_search import (
+    Group,
+    GroupHeterogeneity,
+    Heterogeneity,
+    group_name,
+    merge_groups,
+)
 from granite_xai.tables import frame
 
-ROWS = 250  # that choose, and as many others that tell what is left
-LEAST = 0.05  # share of the disagreement that a merge must make vanish
-Group = tuple[str, ...]
-_name = " + ".join
+MAX_SAMPLES = 250
+"""Search rows, which choose the groups; as many others are held out to measure them."""
 
 
-@dataclass(frozen=True, slots=True)
-class GroupProposal:
-    """Columns to explain together; ``print`` tells what that leaves of the disagreement, and why it ends there.
+class Merge(NamedTuple):
+    """Features that were merged into one group, and what is left of the heterogeneity after it.
+
+    Parameters
+    ----------
+    features : tuple of str
+        The new group.
+    left, low, high : float
+        Share of the heterogeneity that this merge and those before it leave, with its interval; nan
+        where no row was held out.
+    """
+
+    features: Group
+    left: float
+    low: float
+    high: float
+
+    @property
+    def removed(self) -> float:
+        """Share of the heterogeneity that this merge and those before it remove."""
+        return 1.0 - self.left
+
+    @property
+    def interval(self) -> str:
+        """The interval of ``removed`` in words."""
+        if math.isnan(self.low):
+            return UNKNOWN
+        if self.high - self.low < ROUNDING:
+            return share(self.removed)
+        return share_interval(1.0 - self.high, 1.0 - self.low)
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class GroupProposal(Printable):
+    """Features to explain together, what that removes of the heterogeneity, and why it ends there.
 
     Attributes
     ----------
-    groups : mapping of name to columns
+    groups : mapping of name to features
         For ``Granite(model, influence="joint", groups=proposal.groups)``.
-    merges : tuple
-        Columns, share left, low and high of each merge; low and high are nan where too few rows had no part in it.
+    merges : tuple of Merge
+        In the order in which features were merged.
+    reason : str
+        Why no further features were merged, and which rows say so.
 
     Examples
     --------
-    >>> print(GroupProposal({"a + b": ("a", "b")}, ((("a", "b"), 0.25, 0.2, 0.3),), "No further columns."))
-    a + b together: 25.0 % is left (20.0 %–30.0 %).
-    No further columns.
+    >>> merge = Merge(features=("a", "b"), left=0.25, low=0.2, high=0.3)
+    >>> print(GroupProposal({"a + b": ("a", "b")}, (merge,), "No other features interact."))
+    Explain together: a + b. This removes 75% of the heterogeneity.
+    No other features interact.
+    <BLANKLINE>
+    explained together  heterogeneity removed  interval
+    a + b                                 75%    70–80%
     """
 
     groups: Mapping[str, Group]
-    merges: tuple[tuple[Group, float, float, float], ...]
+    merges: tuple[Merge, ...]
     reason: str
 
     def frame(self) -> Any:
-        """One line for each merge: columns, left, low, high."""
+        """One line for each merge: features, left, low, high."""
         return frame(
             {
-                key: [m[k] for m in self.merges]
-                for k, key in enumerate(("columns", "left", "low", "high"))
+                "features": [merge.features for merge in self.merges],
+                "left": [merge.left for merge in self.merges],
+                "low": [merge.low for merge in self.merges],
+                "high": [merge.high for merge in self.merges],
             }
         )
 
-    def __str__(self) -> str:
-        lines = [
-            f"{_name(columns)} together: {percent(left)} is left"
-            for columns, left, _, _ in self.merges
-        ]
-        sure = [
-            "." if np.isnan(low) else f" ({percent(low)}–{percent(high)})."
-            for _, _, low, high in self.merges
-        ]
-        return "\n".join([*map("".join, zip(lines, sure, strict=True)), self.reason])
+    @property
+    def _finding(self) -> str:
+        """The proposal in a sentence."""
+        if not self.merges:
+            return "No features need to be explained together."
+        removed = share(self.merges[-1].removed)
+        names = "; ".join(self.groups)
+        return f"Explain together: {names}. This removes {removed} of the heterogeneity."
 
+    def _summary(self) -> TextSummary:
+        table: list[tuple[object, ...]] = []
+        if self.merges:
+            table.append(("explained together", "heterogeneity removed", "interval"))
+        for merge in self.merges:
+            removed = Bar(text=share(merge.removed), fraction=merge.removed)
+            table.append((group_name(merge.features), removed, merge.interval))
+        return TextSummary(sentences=[self._finding, self.reason], table=table, left=(0,))
 
-@dataclass(frozen=True, slots=True)
-class _Measured:
-    """Some rows of a fit, and the disagreement of every group that was measured on them."""
-
-    fitted: FitResult
-    inputs: FitInputs
-    known: dict[Group, Perturbed] = field(default_factory=dict)
-
-    def add(self, groups: Iterable[Group]) -> None:
-        """Ask the model about further groups."""
-        new, own = (
-            [group for group in dict.fromkeys(groups) if group not in self.known],
-            self.inputs,
-        )
-        if not new:
-            return
-        ask, how = own.comparisons[0].question.with_influence, (own.route, own.resources, own.seed)
-        asked = [
-            ask(Joint({_name(each): each}, [_name(each)])).compare(*how).beyond_chance()
-            for each in new
-        ]
-        readings = set().union(*(effect.readings() for effect in both_sides(asked)))
-        learned = fit_reference(readings, (), own.table, own.weights, own.seed)
-        rows = NewRows(self.fitted, own.route, own.y, own.resources, own.weights)
-        known, drawn = (
-            rows.observe(both_sides(asked), maskings=learned).evaluations,
-            signs(own.clusters, own.seed),
-        )
-        with one_blas_thread():
-            self.known.update(
-                (group, perturbed(q, known, drawn)) for group, q in zip(new, asked, strict=True)
-            )
-
-    def total(self, groups: Iterable[Group]) -> tuple[float, FloatArray]:
-        """Disagreement of some groups together, without what chance adds, and how it moves with the sample."""
-        found = [self.known[group] for group in groups]
-        moved = np.sum([each.moved[0] - each.moved[1] for each in found], axis=0) / (2 * STEP)
-        return sum(each.corrected for each in found), moved
+    def __repr__(self) -> str:
+        return f"<GroupProposal: {', '.join(self.groups) or 'no groups'}>"
 
 
 def propose_groups(
@@ -125,16 +135,27 @@ def propose_groups(
     question: str | Disagreement = "ice-pdp",
     max_size: int = 3,
 ) -> GroupProposal:
-    """Propose groups of columns: merged as long as their joint explanation makes 5 % of the disagreement vanish.
+    """Propose groups of features to explain together.
+
+    Features are merged as long as their joint explanation removes at least 5% of the heterogeneity.
 
     Parameters
     ----------
     model, X, y
         As in `Granite`.
     question : str or Disagreement
-        One whose sides are pure and full effects.
+        One whose two explanations are pure and full effects.
     max_size : int
-        Columns of a group, at most.
+        Features of a group, at most.
+
+    Returns
+    -------
+    GroupProposal
+
+    Raises
+    ------
+    InputError
+        Of a question whose effects of a group depend on how other features are grouped.
 
     Examples
     --------
@@ -142,74 +163,104 @@ def propose_groups(
     >>> dict(propose_groups(lambda X: X[:, 0] * X[:, 2] + X[:, 1], X).groups)
     {'x0 + x2': ('x0', 'x2')}
     """
-    size, asked = (
-        whole_number("max_size", max_size, at_least=2),
-        choose("question", question, questions()),
-    )
-    if any(side.interaction.key not in ("pure", "full") for side in (asked.first, asked.second)):
-        text = f"no groups for {asked.label!r}: the effects of a group depend on how other columns are grouped."
-        raise InputError(
-            text,
-            code="P03",
-            argument="question",
-            hint='For example "ice-pdp", "mplot-pdp" or "sobol".',
-        )
-    g, record = Granite(model, asked, max_depth=0, max_samples=ROWS), Diagnostics()
-    opened = open_inputs(g, *collected_for(g, X, y, None), record)
-    run = searched(opened, record)
-    if run.result.confidence is None or run.result.below_noise_floor or run.result.by_chance:
-        return GroupProposal({}, (), "These rows show no disagreement beyond chance.")
-    normal, table = run.result.confidence.normal, run.inputs.table
-    judge = _Measured(run.result, run.inputs)
-    stages, reason = _merged(judge, [(table.names[i],) for i in table.explained], size, normal)
-    others = record.as_dict()["rows"]["held_out"]
-    if others:
-        places = opened.everyone.places(others)
-        judge = _Measured(run.result, opened.chosen(places, Diagnostics()))
-        judge.add(chain(*stages))
-    (whole, moves), merges = judge.total(stages[0]), []
-    for before, stage in pairwise(stages):
-        left, moved = judge.total(stage)
-        error = float(np.sqrt(np.mean(np.square((moved - left / whole * moves) / whole))))
-        (new,) = set(stage) - set(before)
-        merges.append(
-            (new, left / whole, *interval_around(left / whole, error, normal if others else np.nan))
-        )
-    level, where = (
-        percent(run.result.confidence.level, 0),
-        f"{len(others)} rows that did not choose the groups",
-    )
-    told = f"{reason} Shares are of the disagreement on {where if others else 'the rows that chose the groups'}"
-    told += f", with {level} intervals." if others else "; other rows would say how sure this is."
+    max_size = whole_number("max_size", max_size, at_least=2)
+    chosen_question = choose("question", question, questions())
+    _require_independent_groups(chosen_question)
+    rows = read_rows(model, X, y, chosen_question)
+    fitted = rows.search.fitted
+    if fitted.confidence is None or fitted.below_noise_floor or fitted.by_chance:
+        reason = "These rows show no heterogeneity beyond sampling noise."
+        return GroupProposal(groups={}, merges=(), reason=reason)
+    table = rows.search.inputs.table
+    features = [table.names[position] for position in table.explained]
+    normal = fitted.confidence.normal
+    merged = merge_groups(rows.search, features, max_size, normal)
+    if rows.held_out is None:
+        measured = rows.search
+        quantile = math.nan  # rows that chose the groups give no interval
+        basis = "Measured on the search rows; more rows would give an interval."
+    else:
+        measured = rows.held_out
+        measured.measure(chain.from_iterable(merged.stages))
+        quantile = normal
+        n_rows = measured.inputs.table.n_rows
+        basis = f"{share(fitted.confidence.level)} intervals from {n_rows:,} held-out rows."
+    groups = {group_name(group): group for group in merged.stages[-1] if len(group) > 1}
     return GroupProposal(
-        {_name(group): group for group in stages[-1] if len(group) > 1}, tuple(merges), told
+        groups=groups,
+        merges=tuple(_measure_merges(measured, merged.stages, quantile)),
+        reason=f"{merged.reason} {basis}",
     )
 
 
-def _merged(
-    rows: _Measured, players: list[Group], size: int, normal: float
-) -> tuple[list[list[Group]], str]:
-    """The players after every merge, and why there is no further one."""
-    stages = [players]
-    rows.add(players)
-    least = LEAST * rows.total(players)[0]
-    while True:
-        pairs = [(a, b) for a, b in combinations(stages[-1], 2) if len(a + b) <= size]
-        pairs = [
-            pair for pair in pairs if rows.total(pair)[0] >= least
-        ]  # no merge takes away more than there is
-        if not pairs:
-            return stages, f"No further columns can be merged into groups of at most {size}."
-        rows.add(a + b for a, b in pairs)
-        one, two = min(
-            pairs, key=lambda pair: rows.total([pair[0] + pair[1]])[0] - rows.total(pair)[0]
-        )
-        (before, moved), (after, again) = rows.total((one, two)), rows.total([one + two])
-        if before - after < max(least, normal * float(np.sqrt(np.mean(np.square(moved - again))))):
-            why = (
-                f"less than {100 * LEAST:.0f} %"
-                if before - after < least
-                else "no more than chance"
+def _require_independent_groups(question: Disagreement) -> None:
+    """Refuse effects of a group that depend on how the other features are grouped."""
+    for side in (question.first, question.second):
+        if side.interaction.key not in ("pure", "full"):
+            raise InputError(
+                f"no groups for {question.label!r}: the effects of a group depend on how other "
+                "features are grouped.",
+                code="P03",
+                argument="question",
+                hint='For example "ice-pdp", "mplot-pdp" or "sobol".',
             )
-            return stages, f"Merging further ({_name(one + two)}) would take away {why}."
-        stages.append([*(group for group in stages[-1] if group not in (one, two)), one + two])
+
+
+class RowsOfProposal(NamedTuple):
+    """The rows that choose groups, and others that measure them."""
+
+    search: GroupHeterogeneity
+    held_out: GroupHeterogeneity | None  # None: there are too few rows to hold some out
+
+
+def read_rows(model: Any, X: Any, y: Any, question: Disagreement) -> RowsOfProposal:
+    """Fit a question without regions, and part the rows as that fit does.
+
+    Parameters
+    ----------
+    model, X, y
+        As in `Granite`.
+    question : Disagreement
+    """
+    granite = Granite(model, question, max_depth=0, max_samples=MAX_SAMPLES)
+    record = Diagnostics()
+    opened = open_inputs(granite, *collected_for(granite, X, y, None), record)
+    run = searched(opened, record)
+    search = GroupHeterogeneity(run.result, run.inputs)
+    positions = record.as_dict()["rows"]["held_out"]
+    if not positions:
+        return RowsOfProposal(search=search, held_out=None)
+    held_out_inputs = opened.chosen(opened.everyone.places(positions), Diagnostics())
+    return RowsOfProposal(search=search, held_out=GroupHeterogeneity(run.result, held_out_inputs))
+
+
+def _measure_merges(
+    rows: GroupHeterogeneity, stages: list[list[Group]], quantile: float
+) -> list[Merge]:
+    """What every merge leaves, with an interval by the delta method.
+
+    Parameters
+    ----------
+    rows : GroupHeterogeneity
+        On which all groups are measured.
+    stages : list of lists of Group
+        As in `MergedGroups`.
+    quantile : float
+        Standard errors on both sides; nan: no interval.
+    """
+    whole = rows.total(stages[0])
+    merges = []
+    for before, after in pairwise(stages):
+        (new_group,) = set(after) - set(before)
+        left = rows.total(after)
+        share_left = left.value / whole.value
+        error = _standard_error_of_share(left, whole)
+        low, high = interval_around(share_left, error, quantile)
+        merges.append(Merge(features=new_group, left=share_left, low=low, high=high))
+    return merges
+
+
+def _standard_error_of_share(part: Heterogeneity, whole: Heterogeneity) -> float:
+    """Of part / whole: its moves are (dpart - share * dwhole) / whole."""
+    moves = (part.moves - part.value / whole.value * whole.moves) / whole.value
+    return float(np.sqrt(np.mean(np.square(moves))))

@@ -1,0 +1,98 @@
+"""Average effects of a feature by each case, in the same regions."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from granite_xai.base.typing import FloatArray, IntArray
+from granite_xai.results.scopes import Scope
+from granite_xai.studies.case_figures import Case
+
+MISSING_CODE = -1
+
+
+class CaseCurve(NamedTuple):
+    """The average effect of a feature by one case in one region.
+
+    Parameters
+    ----------
+    case : str
+        Name of the case.
+    scope : Scope
+        The region and its rows.
+    levels : array of shape (points,)
+        Values of the feature.
+    mean, low, high : arrays of shape (points,)
+        The centred partial dependence there, and the ends of its pointwise interval.
+    """
+
+    case: str
+    scope: Scope
+    levels: NDArray[Any]
+    mean: FloatArray
+    low: FloatArray
+    high: FloatArray
+
+
+def average_effect(
+    case: Case, scope: Scope, position: int, max_points: int, normal: float
+) -> CaseCurve:
+    """Read the average effect of a feature in one region off what a case knows.
+
+    Every row's ICE curve is centred at its own mean over the values that occur in the region; the
+    curve is the mean of the centred ones, and its interval takes the rows of a cluster together.
+
+    Parameters
+    ----------
+    case : Case
+    scope : Scope
+        A region of the case that has rows.
+    position : int
+        Position of the feature.
+    max_points : int
+        Values at which an ordered feature is shown, at most; categories are shown in full.
+    normal : float
+        Standard errors on both sides of the mean.
+    """
+    rows = scope.rows
+    evaluations = case.values.evaluations
+    column = case.values.table.columns[position]
+    matrix = evaluations.matrix(frozenset({position}))
+    line_of_row = matrix.codes[rows]  # which line of the matrix has the row's own value, (m,)
+    if matrix.levels is None:
+        level_of_row = column.codes[rows]
+    else:  # several values share a line: the value that stands for them
+        level_of_row = matrix.levels[line_of_row]
+    levels, first_row = np.unique(level_of_row, return_index=True)
+    shown = _shown_levels(levels, max_points if column.is_ordered else len(levels))
+
+    weights = evaluations.weights[rows]
+    shares = weights / weights.sum()  # (m,)
+    curves = matrix.values[:, rows]  # (lines, m), one ICE curve a row
+    line_shares = np.bincount(line_of_row, weights=shares, minlength=len(curves))  # (lines,)
+    centred = curves[line_of_row[first_row[shown]]] - line_shares @ curves  # (points, m)
+    mean = centred @ shares
+    deviations = (centred - mean[:, None]) * shares
+    clusters = case.values.clusters[rows]
+    by_cluster = [np.bincount(clusters, weights=deviation) for deviation in deviations]
+    half_width = normal * np.sqrt(np.square(by_cluster).sum(axis=1))
+    return CaseCurve(
+        case=case.name,
+        scope=scope,
+        levels=column.levels[levels[shown]],
+        mean=mean,
+        low=mean - half_width,
+        high=mean + half_width,
+    )
+
+
+def _shown_levels(levels: IntArray, max_points: int) -> IntArray:
+    """Places of at most so many levels, spread over all of them; a missing value is not shown."""
+    if len(levels) > max_points:
+        places = np.unique(np.linspace(0, len(levels) - 1, max_points).astype(np.intp))
+    else:
+        places = np.arange(len(levels))
+    return places[levels[places] > MISSING_CODE]

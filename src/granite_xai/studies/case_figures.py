@@ -1,0 +1,212 @@
+"""What one model shows in each region of a table, and how it varies with the sample.
+
+Every figure is computed with the weights of the rows and again with weights that random signs move
+up and down (`granite_xai.engine.signed_weights`): 1 + 2 P lines of weights, where P is the number of
+sign vectors. The model is asked once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from granite_xai.base.coalitions import union
+from granite_xai.base.typing import FloatArray, IntArray
+from granite_xai.disagreement.disagreement import ResolvedQuestion
+from granite_xai.engine.signed_weights import signed_lines, signs, slopes
+from granite_xai.engine.splits import Splits
+from granite_xai.estimator import Granite, fit_with_evaluations
+from granite_xai.evaluations.evaluations import Evaluations
+from granite_xai.explanation.behavior.behavior import Game
+from granite_xai.explanation.masking import Marginal
+from granite_xai.inference.estimate import perturbed
+from granite_xai.regions.partition import Partition
+from granite_xai.results.fit_values import FitValues, known_values
+from granite_xai.results.scopes import Scope
+from granite_xai.studies.cases import CaseInput
+from granite_xai.surrogate.curves import between_cells
+
+MEASURES = ("fraction", "mean prediction", "risk", "disagreement")
+"""Figures of a region; the importance of every set follows them."""
+
+
+class Case(NamedTuple):
+    """One model measured on one table.
+
+    Parameters
+    ----------
+    name : str
+    values : FitValues
+        The table and what the model predicts for it.
+    scopes : tuple of Scope
+        The rows of each region; a region may have none.
+    figures : array of shape (regions, figures)
+        `MEASURES`, then the importance of each set; nan where a region has no rows, or no target.
+    moves : array of shape (P, regions, figures)
+        How far each figure moves with each sign vector; the root mean square is its standard error.
+    """
+
+    name: str
+    values: FitValues
+    scopes: tuple[Scope, ...]
+    figures: FloatArray
+    moves: FloatArray
+
+
+def measure_case(case: CaseInput, partition: Partition, options: Mapping[str, Any]) -> Case:
+    """Ask a model about a table once, and read the figures of every region off its predictions.
+
+    Parameters
+    ----------
+    case : CaseInput
+    partition : Partition
+        The regions.
+    options : mapping of str to object
+        Of `Granite`; those that search regions are overruled.
+    """
+    model = case.model.model if isinstance(case.model, Granite) else case.model
+    one_region = {"max_depth": 0, "partitioner": None, "holdout": False}
+    granite = Granite(model, **{**options, **one_region})
+    run = fit_with_evaluations(granite, case.X, case.y, None, case.clusters)
+    values, _ = known_values(granite, run, case.X, case.y)
+    regions = partition.apply(values.table)
+    scopes = []
+    for number, rule in enumerate(partition.rules):
+        scopes.append(Scope(region=number, rows=np.flatnonzero(regions == number), rule=str(rule)))
+    figures = _figures_by_region(values, scopes)  # (1 + 2 P, regions, figures)
+    return Case(
+        name=case.name,
+        values=values,
+        scopes=tuple(scopes),
+        figures=figures[0],
+        moves=slopes(figures, values.table.n_rows),
+    )
+
+
+def _figures_by_region(values: FitValues, scopes: Sequence[Scope]) -> FloatArray:
+    """The figures of every region under every line of weights, (1 + 2 P, regions, figures)."""
+    question = values.fitted.comparisons[0]
+    evaluations = values.evaluations
+    sign_vectors = signs(values.clusters, values.seed)  # (P, n)
+    weight_lines = signed_lines(sign_vectors, evaluations.weights)  # (1 + 2 P, n)
+    predictions, _, losses = values.by_row()
+    if losses is None:
+        losses = np.full(len(predictions), np.nan)
+    n_figures = len(MEASURES) + len(question.second.layout.sets)
+    figures = np.full((len(weight_lines), len(scopes), n_figures), np.nan)
+    figures[:, :, MEASURES.index("fraction")] = 0.0
+    for number, scope in enumerate(scopes):
+        if len(scope.rows):
+            region = _WeightedRegion(
+                values=values,
+                question=question,
+                rows=scope.rows,
+                evaluations=evaluations.restrict(scope.rows),
+                sign_vectors=sign_vectors[:, scope.rows],
+                weight_lines=weight_lines[:, scope.rows],
+            )
+            columns = [
+                region.mass / weight_lines.sum(axis=1),
+                region.mean(predictions),
+                region.mean(losses),
+                region.heterogeneity(),
+                *region.importances(),
+            ]
+            figures[:, number] = np.stack(columns, axis=1)
+    return figures
+
+
+@dataclass(frozen=True, eq=False)
+class _WeightedRegion:
+    """The rows of one region under all lines of weights.
+
+    Parameters
+    ----------
+    values : FitValues
+        Of all rows.
+    question : ResolvedQuestion
+    rows : array of shape (m,)
+        Which rows are in the region.
+    evaluations : Evaluations
+        Of these rows.
+    sign_vectors : array of shape (P, m)
+    weight_lines : array of shape (1 + 2 P, m)
+    """
+
+    values: FitValues
+    question: ResolvedQuestion
+    rows: IntArray
+    evaluations: Evaluations
+    sign_vectors: FloatArray
+    weight_lines: FloatArray
+
+    @cached_property
+    def mass(self) -> FloatArray:
+        """Weight of the region in every line, (1 + 2 P,)."""
+        return np.asarray(self.weight_lines.sum(axis=1))
+
+    @cached_property
+    def row_shares(self) -> FloatArray:
+        """Share of each row in the weight of the region, (1 + 2 P, m)."""
+        return self.weight_lines / self.mass[:, None]
+
+    def mean(self, row_values: FloatArray) -> FloatArray:
+        """Means over the region of something known for all rows of the table, (1 + 2 P,)."""
+        return np.asarray(self.row_shares @ row_values[self.rows])
+
+    def heterogeneity(self) -> FloatArray:
+        """The disagreement of the question, without what sampling noise adds, (1 + 2 P,).
+
+        What noise adds is estimated once and taken from every line alike. Without a confidence
+        level it is not known, and stays.
+        """
+        moved = perturbed(self.question, self.evaluations, self.sign_vectors)
+        by_line = np.array([moved.plug_in, *moved.moved.ravel()])
+        rounding = self.values.fitted.floors[0]
+        if moved.plug_in <= rounding:
+            return np.zeros_like(by_line)
+        if self.values.fitted.confidence is not None:
+            by_line -= moved.plug_in - moved.corrected
+        return by_line
+
+    def importances(self) -> list[FloatArray]:
+        """How much each set matters by the question's second explanation, each (1 + 2 P,)."""
+        splits = Splits.weighted(
+            self.weight_lines, self.evaluations.weights, self.evaluations.primitives
+        )
+        explainer = self.question.second
+        importances = []
+        for members, terms in zip(explainer.layout.sets, explainer.combined, strict=True):
+            columns = union(members)
+            game = Game.of(
+                explainer.behavior, explainer.masking, self.evaluations.on_grid(columns), splits
+            )
+            set_values = game.values(terms)
+            if explainer.behavior.per_row:  # local effects: their root mean square
+                if isinstance(explainer.masking, Marginal):
+                    set_values = (
+                        set_values
+                        + between_cells(
+                            self.values.table,
+                            self.values.evaluations,
+                            columns,
+                            terms,
+                            self._shares_of_all_rows,
+                        )[:, self.rows]
+                    )
+                mean_squares = np.einsum("kn,kn->k", np.square(set_values), self.row_shares)
+                importances.append(np.sqrt(mean_squares))
+            else:  # one value a region, and the other side of the split is empty
+                importances.append(set_values[:, 0])
+        return importances
+
+    @cached_property
+    def _shares_of_all_rows(self) -> FloatArray:
+        """The shares of the region's rows among those of the table, 0 elsewhere, (1 + 2 P, n)."""
+        shares = np.zeros((len(self.weight_lines), self.values.evaluations.n_rows))
+        shares[:, self.rows] = self.row_shares
+        return shares

@@ -1,0 +1,175 @@
+"""Search for features to explain together: merged two at a time while that removes heterogeneity.
+
+Described in docs/method.rst, "Which features to explain together".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from itertools import combinations
+from typing import NamedTuple
+
+import numpy as np
+
+from granite_xai.base.formats import share
+from granite_xai.base.typing import FloatArray
+from granite_xai.compute import one_blas_thread
+from granite_xai.disagreement.disagreement import ResolvedQuestion, both_sides
+from granite_xai.engine.signed_weights import STEP, signs
+from granite_xai.explanation.influence import Joint
+from granite_xai.explanation.masking.fitted import fit_reference
+from granite_xai.fitting.new_rows import NewRows
+from granite_xai.fitting.pipeline import FitInputs, FitResult
+from granite_xai.inference.estimate import Perturbed, perturbed
+
+SMALLEST_GAIN = 0.05
+"""Share of the heterogeneity that a merge must remove."""
+
+Group = tuple[str, ...]
+"""Names of features that are explained together; a single feature is a group of one."""
+
+
+def group_name(group: Group) -> str:
+    """What a group is called: its features, joined by plus signs."""
+    return " + ".join(group)
+
+
+class Heterogeneity(NamedTuple):
+    """Heterogeneity without what sampling noise adds, and how it moves with the sample."""
+
+    value: float
+    moves: FloatArray  # (P,) with each sign vector; the root mean square is the standard error
+
+    def standard_error_of_difference(self, other: Heterogeneity) -> float:
+        """Standard error of the difference from another one on the same rows."""
+        return float(np.sqrt(np.mean(np.square(self.moves - other.moves))))
+
+
+@dataclass(frozen=True, slots=True)
+class GroupHeterogeneity:
+    """Some rows of a fit, and the heterogeneity of every group that was measured on them.
+
+    Parameters
+    ----------
+    fitted : FitResult
+        A fit without regions; its predictor and its reference are used.
+    inputs : FitInputs
+        The rows, which may be others than those of the fit.
+    measured : dict of group to Perturbed
+        Filled by `measure`.
+    """
+
+    fitted: FitResult
+    inputs: FitInputs
+    measured: dict[Group, Perturbed] = field(default_factory=dict)
+
+    def measure(self, groups: Iterable[Group]) -> None:
+        """Ask the model about those of some groups that were not measured yet."""
+        new_groups = [group for group in dict.fromkeys(groups) if group not in self.measured]
+        if not new_groups:
+            return
+        inputs = self.inputs
+        questions = [self._question_about(group) for group in new_groups]
+        explainers = both_sides(questions)
+        readings = set().union(*(explainer.readings() for explainer in explainers))
+        maskings = fit_reference(readings, (), inputs.table, inputs.weights, inputs.seed)
+        rows = NewRows(self.fitted, inputs.route, inputs.y, inputs.resources, inputs.weights)
+        evaluations = rows.observe(explainers, maskings=maskings).evaluations
+        sign_vectors = signs(inputs.clusters, inputs.seed)  # (P, n)
+        with one_blas_thread():
+            for group, question in zip(new_groups, questions, strict=True):
+                self.measured[group] = perturbed(question, evaluations, sign_vectors)
+
+    def _question_about(self, group: Group) -> ResolvedQuestion:
+        """The question of the fit about one group alone, explained jointly."""
+        name = group_name(group)
+        question = self.inputs.comparisons[0].question.with_influence(Joint({name: group}, [name]))
+        resolved = question.compare(self.inputs.route, self.inputs.resources, self.inputs.seed)
+        return resolved.beyond_chance()
+
+    def total(self, groups: Iterable[Group]) -> Heterogeneity:
+        """Heterogeneity of some measured groups, added up."""
+        measured = [self.measured[group] for group in groups]
+        differences = [figures.moved[0] - figures.moved[1] for figures in measured]  # (P,) each
+        return Heterogeneity(
+            value=sum(figures.corrected for figures in measured),
+            moves=np.sum(differences, axis=0) / (2 * STEP),
+        )
+
+
+class MergedGroups(NamedTuple):
+    """How features were merged.
+
+    Parameters
+    ----------
+    stages : list of lists of Group
+        All groups at the beginning, where each holds one feature, and after every merge.
+    reason : str
+        Why there is no further merge, as a sentence.
+    """
+
+    stages: list[list[Group]]
+    reason: str
+
+
+def merge_groups(
+    rows: GroupHeterogeneity, features: Iterable[str], max_size: int, normal: float
+) -> MergedGroups:
+    """Merge the two groups whose joint explanation removes most, as long as that is enough.
+
+    Enough is 5% of the heterogeneity of all features, and more than sampling noise.
+
+    Parameters
+    ----------
+    rows : GroupHeterogeneity
+        The rows that decide; gets the heterogeneity of every group that is tried.
+    features : iterable of str
+    max_size : int
+        Features of a group, at most.
+    normal : float
+        Standard errors that a removal must exceed.
+    """
+    groups: list[Group] = [(feature,) for feature in features]
+    stages = [groups]
+    rows.measure(groups)
+    smallest_gain = SMALLEST_GAIN * rows.total(groups).value
+    while True:
+        pairs = _promising_pairs(rows, groups, max_size, smallest_gain)
+        if not pairs:
+            reason = f"No further features can be merged into groups of at most {max_size}."
+            return MergedGroups(stages, reason)
+        rows.measure(first + second for first, second in pairs)
+        first, second = max(pairs, key=lambda pair: _removed_by_merging(rows, pair))
+        merged = first + second
+        parted = rows.total([first, second])
+        joint = rows.total([merged])
+        removed = parted.value - joint.value
+        noise = normal * parted.standard_error_of_difference(joint)
+        if removed < max(smallest_gain, noise):
+            limit = f"less than {share(SMALLEST_GAIN)}"
+            if removed >= smallest_gain:
+                limit = "no more than sampling noise"
+            reason = f"Merging {group_name(merged)} would remove {limit}."
+            return MergedGroups(stages, reason)
+        groups = [group for group in groups if group not in (first, second)]
+        groups.append(merged)
+        stages.append(groups)
+
+
+def _promising_pairs(
+    rows: GroupHeterogeneity, groups: list[Group], max_size: int, smallest_gain: float
+) -> list[tuple[Group, Group]]:
+    """Pairs that may be merged, and that have enough heterogeneity for a merge to remove."""
+    pairs = []
+    for first, second in combinations(groups, 2):
+        is_small = len(first) + len(second) <= max_size
+        if is_small and rows.total([first, second]).value >= smallest_gain:
+            pairs.append((first, second))
+    return pairs
+
+
+def _removed_by_merging(rows: GroupHeterogeneity, pair: tuple[Group, Group]) -> float:
+    """Heterogeneity that two groups lose when they are explained together."""
+    first, second = pair
+    return rows.total(pair).value - rows.total([first + second]).value

@@ -1,0 +1,106 @@
+"""The figures of a region by one case, computed anew from its rows."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import granite_xai as gx
+from granite_xai.studies.case_figures import MEASURES, measure_case
+from granite_xai.studies.cases import CaseInput
+from strategies import quiet
+from studies.two_models import MODELS, RULES, X, challenger, champion, finding, rows_of_regions, y
+
+
+def test_figures_are_those_of_the_rows_of_a_region(comparison):
+    for region, rows in enumerate(rows_of_regions()):
+        share = finding(comparison, region, "fraction", "new")
+        mean = finding(comparison, region, "mean prediction", "new")
+        risk = finding(comparison, region, "risk", "old")
+        assert share.value == pytest.approx(rows.mean())
+        assert mean.value == pytest.approx(challenger(X[rows]).mean())
+        assert risk.value == pytest.approx(np.square(champion(X[rows]) - y[rows]).mean())
+
+
+def test_heterogeneity_is_that_of_a_fit_on_the_rows_of_the_region(comparison):
+    for region, rows in enumerate(rows_of_regions()):
+        heterogeneity = finding(comparison, region, "disagreement", "old")
+        alone = gx.Granite(champion, max_depth=0).fit(X[rows])
+        assert heterogeneity.value == pytest.approx(alone.disagreement_, abs=1e-12)
+
+
+def test_the_importance_of_a_local_effect_is_its_root_mean_square(comparison):
+    for region, rows in enumerate(rows_of_regions()):
+        importance = finding(comparison, region, "importance", "old", "c")
+        effect = 0.5 * (X["c"][rows] - X["c"][rows].mean())
+        assert importance.value == pytest.approx(np.sqrt(np.mean(effect**2)))
+
+
+def test_values_that_a_pilot_chose_show_the_same_importance(comparison):
+    """Sixteen values of each feature give the figures of all of them, within half a percent."""
+    chosen = gx.compare(MODELS, X, y, partition=RULES)
+    for line, exact in zip(chosen.findings, comparison.findings, strict=True):
+        if line.measure == "importance" and exact.value > 0.01:
+            assert line.value == pytest.approx(exact.value, rel=0.005)
+
+
+@pytest.mark.parametrize("question", ["ice-pdp", "mplot-pdp", "cfi-pfi"])
+def test_heterogeneity_is_corrected_for_noise_as_in_an_estimate(question):
+    options = {"partitioner": gx.partitioners.Given(["b ≤ 0", "b > 0"]), "holdout": False}
+    with quiet():
+        compared = gx.compare(MODELS, X, y, partition=RULES, question=question)
+        fitted = gx.Granite(champion, question, **options).fit(X, y)
+    estimate = fitted.estimate_.frame().set_index("region")
+    for region in (0, 1):
+        heterogeneity = finding(compared, region, "disagreement", "old").value
+        assert heterogeneity == pytest.approx(
+            estimate.loc[region, "corrected"], rel=1e-9, abs=1e-12
+        )
+    assert "with what sampling noise adds" not in str(compared)
+
+
+def test_without_a_confidence_level_heterogeneity_is_as_measured():
+    def steep(X):
+        return champion(X) * np.asarray(X["b"])
+
+    rows = X["b"] > 0
+    models = [steep, champion]
+    with_level = gx.compare(models, X, partition=RULES)
+    without_level = gx.compare(models, X, partition=RULES, confidence_level=None)
+    corrected = finding(with_level, 1, "disagreement", "first").value
+    measured = finding(without_level, 1, "disagreement", "first").value
+    alone = gx.Granite(steep, max_depth=0, confidence_level=None).fit(X[rows])
+    assert measured == pytest.approx(alone.disagreement_)
+    assert 0 < corrected < measured
+    assert "with what sampling noise adds" in str(without_level)
+
+
+def test_moves_are_those_of_the_mean_with_every_sign():
+    """A mean under weights 1 ± 0.1 s differs by 0.2 times its slope along s."""
+    case = measure_case(CaseInput("a", champion, X), RULES, {"max_samples": 1000})
+    order = case.values.table
+    predictions, _, _ = case.values.by_row()
+    n_pairs, n_regions, n_figures = case.moves.shape
+    assert (n_regions, n_figures) == (2, len(MEASURES) + 4)
+    column = MEASURES.index("mean prediction")
+    for region, scope in enumerate(case.scopes):
+        errors = np.sqrt(np.mean(case.moves[:, region, column] ** 2))
+        inside = predictions[scope.rows]
+        expected = inside.std() / np.sqrt(len(inside))
+        assert errors == pytest.approx(expected, rel=3 / np.sqrt(2 * n_pairs))
+    assert order.n_rows == 400
+
+
+def test_a_region_without_rows_has_a_share_of_0_and_nothing_else():
+    inside = X[X["b"] > 0]
+    case = measure_case(CaseInput("a", champion, inside), RULES, {"max_samples": 1000})
+    assert len(case.scopes[0].rows) == 0
+    assert case.figures[0, 0] == 0.0
+    assert np.isnan(case.figures[0, 1:]).all()
+    assert case.figures[1, 0] == 1.0
+
+
+def test_without_a_target_there_is_no_risk():
+    case = measure_case(CaseInput("a", champion, X), RULES, {"max_samples": 1000})
+    assert np.isnan(case.figures[:, MEASURES.index("risk")]).all()
+    assert np.isfinite(np.delete(case.figures, MEASURES.index("risk"), axis=1)).all()
