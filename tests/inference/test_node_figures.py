@@ -100,6 +100,22 @@ def test_held_out_figures_are_those_of_the_estimate():
             )
 
 
+def test_mean_and_spread_are_those_of_the_search_rows():
+    """Curves and single rows start from the same means; held-out rows say how far rows stray."""
+    X = rows(900)
+    g = fitted(X)
+    (found,) = figures(g)
+    assert found.rows == "held-out"
+    searched = X[g.diagnostics_["rows"]["search"]]
+    regions = g.partition_.apply(searched)
+    for place, node in zip(tree_places(g.partition_), found.nodes, strict=True):
+        predictions = model(searched[np.isin(regions, place.regions)])
+        assert node.mean == pytest.approx(predictions.mean())
+        assert node.spread == pytest.approx(predictions.std())
+    held_out = X[g.diagnostics_["rows"]["held_out"]]
+    assert found.root.mean != pytest.approx(model(held_out).mean(), abs=1e-6)
+
+
 def test_without_a_split_the_root_is_the_region():
     g = fitted(rows(100), max_depth=0)
     (found,) = figures(g)
@@ -117,7 +133,7 @@ def test_regions_without_a_tree_are_children_of_the_root():
 
 
 def test_a_region_without_held_out_rows_says_nothing():
-    """Given regions of which no row is held out: figures are nan, and nothing else suffers."""
+    """Given regions of which no row is held out: how far rows stray is nan, and nothing else suffers."""
     X = rows(900)
     far = gx.partitioners.Given(["x1 ≤ 99", "x1 > 99"])
     (found,) = figures(
@@ -125,7 +141,8 @@ def test_a_region_without_held_out_rows_says_nothing():
     )
     empty = found.leaves[1]
     assert (empty.n_samples, empty.share) == (0, 0.0)
-    assert np.isnan([empty.mean, empty.spread, empty.heterogeneity, *empty.by_set]).all()
+    assert np.isnan([empty.heterogeneity, *empty.by_set]).all()
+    assert (empty.mean, empty.spread) == (0.0, 0.0)  # of its two search rows
     assert found.removed == pytest.approx(np.zeros(3), abs=1e-9)
 
 

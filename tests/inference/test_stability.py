@@ -189,7 +189,11 @@ def test_a_split_names_the_other_column_only_where_there_is_one(share, instead, 
     rules = ("hr ≤ 6", "hr > 6")
     found = Stability(0.9, 0.8, 1.0, (split,), rules, (1.0, 1.0), 8, matches=(8, 8))
     assert str(found).startswith(f"Of 8 searches on half the rows, {text}.")
-    assert f"hr ≤ 6: {round(8 * share)} of 8, cut between 5 and 7" in str(found)
+    verdict = "stable" if share == 1.0 else "unclear"
+    line = next(line for line in str(found).splitlines() if line.startswith("split hr ≤ 6"))
+    otherwise = ["temp"] if instead and share < 1 else []
+    assert line.split()[4:] == [*f"{round(8 * share)} of 8 {verdict} 5 to 7".split(), *otherwise]
+    assert ("Unclear: " in str(found)) == (share < 1)
 
 
 def test_D30_one_row_or_one_cluster_has_no_halves():
@@ -239,10 +243,34 @@ def test_the_text_counts_searches():
     )
     assert str(found).startswith("Of 4 searches on half the rows, 3 split on x1 again.")
     assert found.matches == (3, 3)
-    assert "found again in 3 of 4" in str(found)
+    regions = [line for line in str(found).splitlines() if line.startswith("region")]
+    assert [" ".join(line.split()[-3:]) for line in regions] == ["3 of 4", "3 of 4"]
     lines = found.frame()
     assert lines["count"].tolist() == [3, 3, 3]
     assert lines["searches"].tolist() == [4, 4, 4]
+
+
+def test_rules_are_said_as_in_the_printed_tree_and_a_notebook_has_a_table():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"hr": rng.integers(0, 24, 600), "off": rng.integers(0, 2, 600)})
+    X["x"] = rng.normal(size=600)
+
+    def model(X):
+        late = np.asarray(X["hr"]) > 6
+        return np.asarray(X["x"]) * np.where(late, np.where(np.asarray(X["off"]) > 0, 3, 1), -2)
+
+    with quiet():
+        g = gx.Granite(model, max_depth=2).fit(X)
+        found = g.stability(2)
+    text = str(found)
+    assert "split hr 0–6 or 7–23 " in text
+    assert "split where hr is 7–23: off = 0 or = 1 " in text
+    assert "region 0: hr 0–6 " in text
+    assert "≤" not in text
+    shown = found._repr_html_()
+    assert "<table>" in shown
+    assert "region 0: hr 0–6" in shown
+    assert repr(found) == "<Stability: 4 searches on half the rows>"
 
 
 def test_of_few_rows_nothing_is_measured_and_nothing_said():

@@ -36,21 +36,30 @@ BACKGROUND = pair("big", 4 * hours, 4 * hours)  # sets the scale, differs in not
     [
         (
             pair("hr", midday, rush),
-            "hr is highest from 13 to 15; overall it peaks at 8 and 17",
+            "Predictions are highest from hr 13 to 15; overall they peak at hr 8 and 17",
         ),
-        (pair("hr", 1.5 * rush, rush), "hr peaks at 8 and 17, 1.5 times as strongly as overall"),
-        (pair("hr", 0.5 * rush, rush), "hr peaks at 8 and 17, less strongly than overall"),
+        (
+            pair("hr", 1.5 * rush, rush),
+            "Predictions peak at hr 8 and 17, 1.5 times as strongly as overall",
+        ),
+        (
+            pair("hr", 0.5 * rush, rush),
+            "Predictions peak at hr 8 and 17, less strongly than overall",
+        ),
         (pair("hr", 0.05 * rush, rush), "hr hardly matters here"),
-        (pair("temp", -2 * hours, 2 * hours), "temp falls throughout; overall it rises throughout"),
+        (
+            pair("temp", -2 * hours, 2 * hours),
+            "Predictions fall with temp; overall they rise with temp",
+        ),
         (
             pair("job", [0, 50, 25], [1, 0, 1], ["Craft", "Prof", "Sales"], ordered=False),
-            "job matters here, unlike overall (highest for Prof, lowest for Craft)",
+            "job matters here, unlike overall (predictions highest for job = Prof, lowest for Craft)",
         ),
         (
             pair("sex", [0, 66], [0, 30], ["Female", "Male"], ordered=False),
-            "sex is higher for Male than for Female, 2.2 times as strongly as overall",
+            "Predictions are higher for sex = Male than for sex = Female, 2.2 times as strongly as overall",
         ),
-        (pair("hr", 1.02 * rush, rush), "Much as overall: hr peaks at 8 and 17"),
+        (pair("hr", 1.02 * rush, rush), "Much as overall: predictions peak at hr 8 and 17"),
     ],
 )
 def test_headings(curves, text):
@@ -60,23 +69,26 @@ def test_headings(curves, text):
 def test_the_strongest_contrast_leads_not_the_largest_curve():
     # The larger curve is 1.4 times as strong, the smaller one eleven times.
     curves = pair("age", 1.4 * hours, hours) | pair("sex", [0, 22.0], [0, 2.0])
-    assert heading_of(curves).startswith("sex ")
+    assert heading_of(curves).startswith("Predictions are higher for sex = ")
 
 
 def test_a_large_ratio_of_tiny_curves_does_not_lead():
     curves = pair("age", 1.6 * rush, rush) | pair("tiny", 0.3 * hours, 0.01 * hours)
-    assert heading_of(curves).startswith("age ")
+    assert heading_of(curves).startswith("Predictions peak at age ")
 
 
 def test_quiet_regions():
     assert is_quiet(10, 100)
     assert not is_quiet(30, 100)
-    assert heading_of(pair("hr", midday, rush), quiet=True) == "Predictions hardly vary here"
+    assert (
+        heading_of(pair("hr", midday, rush), quiet=True)
+        == "Predictions vary far less here than overall"
+    )
 
 
 def test_without_a_main_feature_the_largest_curve_is_named():
     assert heading_of(BACKGROUND | pair("hr", rush / 9, rush / 9)) == (
-        "Much as overall: big rises throughout"
+        "Much as overall: predictions rise with big"
     )
 
 
@@ -95,6 +107,7 @@ def test_further_contrasts():
     )
     ranked = contrasts(curves)
     assert further_contrasts(ranked, without="hr") == (
-        "Stronger than overall: temp (1.8 times). Weaker than overall: hum. Nearly flat: yr."
+        "Stronger effects than overall: temp (1.8 times). Weaker effects: hum. "
+        "Hardly any effect: yr."
     )
     assert further_contrasts(contrasts(pair("mnth", hours, hours))) == ""

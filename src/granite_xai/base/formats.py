@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import NamedTuple
 
 UNKNOWN = "–"
 MINUS = "−"
@@ -53,9 +54,40 @@ def share_interval(low: float, high: float) -> str:
     ('91–93%', '91.8–92.2%', '0–2%')
     """
     digits = 0 if f"{100 * low:.0f}" != f"{100 * high:.0f}" else 1
+    return _interval_text(low, high, digits)
+
+
+def _interval_text(low: float, high: float, digits: int) -> str:
     join = "–" if low >= 0 else " to "
     ends = (with_minus(f"{100 * end + 0.0:.{digits}f}") for end in (low, high))
     return join.join(ends) + "%"
+
+
+class ShareWithInterval(NamedTuple):
+    """A share and its interval as text, with the same number of decimals."""
+
+    share: str
+    interval: str
+
+
+def share_with_interval(value: float, low: float, high: float) -> ShareWithInterval:
+    """Write a share beside its interval, with one decimal where whole numbers hide a side of it.
+
+    Examples
+    --------
+    >>> tuple(share_with_interval(0.92, 0.905, 0.934))
+    ('92%', '90–93%')
+    >>> tuple(share_with_interval(0.927, 0.923, 0.931))
+    ('92.7%', '92.3–93.1%')
+    """
+    shown = share(value)
+    ends = {f"{100 * low:.0f}%", f"{100 * high:.0f}%"}
+    if shown not in ends:
+        return ShareWithInterval(shown, share_interval(low, high))
+    return ShareWithInterval(
+        share=with_minus(f"{100 * value:.1f}%"),
+        interval=_interval_text(low, high, 1),
+    )
 
 
 def amount(value: float | None) -> str:

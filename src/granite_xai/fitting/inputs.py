@@ -68,6 +68,7 @@ from granite_xai.fitting.rows import (
     numbered_by_first_row,
 )
 from granite_xai.inference.estimate import LEAST_HELD_OUT, drawn
+from granite_xai.inference.node_figures import with_levels_of
 from granite_xai.inference.path import Path
 from granite_xai.inference.replicates import Confidence
 from granite_xai.inference.stability import (
@@ -676,8 +677,15 @@ def _held_out(run: FitRun, others: Rows, y: FloatArray | None) -> NewRows:
 
 
 def _with_judgement(run: FitRun, judgement: Judgement) -> FitRun:
-    result = replace(run.result, estimate=judgement.estimate, nodes=judgement.nodes)
-    return run._replace(result=result)
+    found = run.result
+    nodes = with_levels_of(
+        judgement.nodes,
+        found.partition,
+        found.regions,
+        found.comparisons,
+        run.evaluations,
+    )
+    return run._replace(result=replace(found, estimate=judgement.estimate, nodes=nodes))
 
 
 def kept_run(g: Any, what: str, argument: str, hint: str) -> FitRun:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -47,7 +47,8 @@ class NodeFigure:
     n_samples, share : int, float
         Its rows among those of `NodeFigures.rows`, and their share of the weight.
     mean, spread : float
-        Mean and standard deviation of the predictions of these rows; nan where there are none.
+        Mean and standard deviation of the predictions of its search rows, which also made the
+        curves; nan where there are none.
     heterogeneity : float
         How far rows stray from one curve per feature at this node: the root of the mean squared gap,
         summed over features, without what chance adds, in units of the prediction. Of an
@@ -282,6 +283,54 @@ def node_figures(
     return tuple(found)
 
 
+def with_levels_of(
+    figures: Sequence[NodeFigures],
+    partition: Partition,
+    regions: IntArray,
+    questions: Sequence[ResolvedQuestion],
+    evaluations: Evaluations,
+) -> tuple[NodeFigures, ...]:
+    """The same figures with mean and spread of the predictions of other rows.
+
+    Heterogeneity is measured on held-out rows, but curves, and what is said of single rows, start
+    from the mean of the search rows: one region has one mean.
+
+    Parameters
+    ----------
+    figures : sequence of NodeFigures
+        One for each question.
+    partition : Partition
+    regions : array of shape (n_rows,)
+        Region of each of the other rows.
+    questions : sequence of ResolvedQuestion
+    evaluations : Evaluations
+        Of the other rows.
+    """
+    members = [np.flatnonzero(np.isin(regions, place.regions)) for place in tree_places(partition)]
+    changed = []
+    for of_question, question in zip(figures, questions, strict=True):
+        nodes = []
+        for node, inside in zip(of_question.nodes, members, strict=True):
+            mean, spread = _level(evaluations, question, inside)
+            nodes.append(replace(node, mean=mean, spread=spread))
+        changed.append(replace(of_question, nodes=tuple(nodes)))
+    return tuple(changed)
+
+
+def _level(
+    evaluations: Evaluations, question: ResolvedQuestion, inside: IntArray
+) -> tuple[float, float]:
+    """Mean and standard deviation of the predictions of some rows; nan where there are none."""
+    if len(inside) == 0:
+        return math.nan, math.nan
+    output = evaluations.outputs[question.output]
+    weights = output.weights[inside]
+    predictions = output.predictions[inside]
+    centre = float(np.average(predictions, weights=weights))
+    variance = float(np.average(np.square(predictions - centre), weights=weights))
+    return centre + output.offset, math.sqrt(variance)
+
+
 def _sample(
     place: NodePlace,
     inside: IntArray,
@@ -342,12 +391,8 @@ def _node_figure(
     """One node, from its rows and the squared gaps there."""
     output = everywhere.evaluations.outputs[question.output]
     weights = output.weights[inside]
-    mean = spread = heterogeneity = math.nan
-    if len(inside):
-        predictions = output.predictions[inside]
-        centre = float(np.average(predictions, weights=weights))
-        mean = centre + output.offset
-        spread = math.sqrt(float(np.average(np.square(predictions - centre), weights=weights)))
+    mean, spread = _level(everywhere.evaluations, question, inside)
+    heterogeneity = math.nan
     if by_set is None:
         by_set = np.full(len(question.first.layout.sets), math.nan)
     else:

@@ -11,12 +11,23 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from granite_xai.base.formats import share as share_text, share_interval
+from granite_xai.base.notebook import Bar
+from granite_xai.base.printable import Printable, TextSummary
+from granite_xai.base.text import plain, shortened
 from granite_xai.base.typing import BoolArray, FloatArray, IntArray
-from granite_xai.base.wording import ALL_ROWS, number, percent
+from granite_xai.base.wording import ALL_ROWS, value
 from granite_xai.regions.conditions import Interval
 from granite_xai.regions.nodes import Leaf, Node, Split
 from granite_xai.regions.partition import Partition
 from granite_xai.regions.rule import Rule
+from granite_xai.regions.words import (
+    Vocabulary,
+    condition_words,
+    rule_in_sentence,
+    rule_words,
+    vocabulary,
+)
 from granite_xai.tables import Table, frame
 
 RELIABLE = (
@@ -27,6 +38,8 @@ NORMAL_95 = 1.959963984540054  # standard errors on both sides of a 95% interval
 MOST_PAIRS, FEWEST_PAIRS = 25, 4  # halves with their complements: 50 searches, and 8
 HALF_SAMPLES = "searches on half the rows"
 REFITS = "refits of the learner"
+UNCLEAR = "unclear"  # a count whose interval lies on both sides of 60%
+NAME_LETTERS = 70  # of a rule in the table
 
 
 def wilson_interval(count: int, trials: int) -> tuple[float, float]:
@@ -62,6 +75,8 @@ class SplitStability:
     low: float  # where nine of ten of their thresholds lie; nan where a split has no threshold
     high: float
     searches: int = 0  # that the share is about
+    where: str = ""  # the rule as a person says it; empty: in files that have none
+    words: str = ""  # both sides as a person says them
 
     @property
     def count(self) -> int:
@@ -81,13 +96,26 @@ class SplitStability:
             return "stable"
         return "unstable" if high < RELIABLE else ""
 
-    def __str__(self) -> str:
-        text = f"{self.cut}: {self.count} of {self.searches}"
-        if self.low == self.high:
-            text += f", always cut at {number(self.low)}"
-        elif not np.isnan(self.low):
-            text += f", cut between {number(self.low)} and {number(self.high)}"
-        return f"{text} ({self.verdict})" if self.verdict else text
+    @property
+    def cuts(self) -> str:
+        """Where nine of ten searches cut; empty where a split has no threshold, or only one."""
+        has_two_values = " = " in self.words
+        if np.isnan(self.low) or has_two_values:
+            return ""
+        ends = dict.fromkeys([value(self.low), value(self.high)])
+        return " to ".join(ends)
+
+    @property
+    def label(self) -> str:
+        """The split in words: ``where hr is 7–23: workingday = 0 or = 1``."""
+        cut = self.words or self.cut
+        if self.rule == ALL_ROWS:
+            return cut
+        return f"where {self.where or self.rule}: {cut}"
+
+
+SPLIT_COLUMNS = ("rule", "column", "cut", "share", "instead", "low", "high", "searches")
+"""What `Stability.frame` says of a split."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -102,8 +130,8 @@ class RefitCurve:
     high: FloatArray
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Stability:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Stability(Printable):
     """How far regions come back on other rows.
 
     Attributes
@@ -147,6 +175,7 @@ class Stability:
     refit_curves: tuple[RefitCurve, ...] = ()
     matches: tuple[int, ...] = ()
     source: str = HALF_SAMPLES  # what the searches are
+    titles: tuple[str, ...] = ()  # the rules as a person says them; files may have none
 
     @classmethod
     def unmeasured(cls, partition: Partition) -> Stability:
@@ -171,9 +200,9 @@ class Stability:
         lines = []
         for curve in self.refit_curves:
             points = zip(curve.values.tolist(), curve.mean, curve.low, curve.high, strict=True)
-            for value, mean, low, high in points:
+            for level, mean, low, high in points:
                 rule = self.rules[curve.region]
-                lines.append((curve.region, rule, curve.column, value, mean, low, high))
+                lines.append((curve.region, rule, curve.column, level, mean, low, high))
         keys = ("region", "rule", "column", "value", "mean", "low", "high")
         return frame({key: [line[i] for line in lines] for i, key in enumerate(keys)})
 
@@ -184,14 +213,14 @@ class Stability:
         """
         lines: list[dict[str, Any]] = []
         for split in self.splits:
-            line = {key: getattr(split, key) for key in SplitStability.__dataclass_fields__}
+            line = {key: getattr(split, key) for key in SPLIT_COLUMNS}
             lines.append({"kind": "split", **line, "count": split.count})
         for rule, overlap, matches in zip(self.rules, self.overlaps, self._matches, strict=True):
             lines.append(
                 {"kind": "region", "rule": rule, "share": overlap, "low": nan, "high": nan}
                 | {"count": matches, "searches": self.searches}
             )
-        keys = ("kind", *SplitStability.__dataclass_fields__, "count")
+        keys = ("kind", *SPLIT_COLUMNS, "count")
         return frame({key: [line.get(key) for line in lines] for key in keys})
 
     @property
@@ -199,26 +228,65 @@ class Stability:
         """The matches of each region; None in files that have none."""
         return self.matches or (None,) * len(self.rules)
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
+        return f"<Stability: {self.searches} {self.source}>"
+
+    def sentences(self) -> list[str]:
+        """How often splits and regions come back, in words."""
         if self.searches == 0:
-            return "Stability was not measured: halves of so few rows cannot be split."
-        lines = [f"Of {self.searches} {self.source}, {self._again()}."]
-        lines += [f"  {split}" for split in self.splits]
+            return ["Stability was not measured: halves of so few rows cannot be split."]
+        found = [f"Of {self.searches} {self.source}, {self._again()}."]
         if len(self.rules) > 1:
-            for rule, matches in zip(self.rules, self._matches, strict=True):
-                if matches is not None:
-                    lines.append(f"  Region {rule}: found again in {matches} of {self.searches}.")
-            lines.append(
-                "Regions found on rows without overlap agree by "
-                f"{self.score:.2f} (adjusted Rand index, {self.low:.2f}–{self.high:.2f}; "
-                "1: the same regions)."
+            found.append(
+                "Regions of two searches that share no rows: adjusted Rand index "
+                f"{self.score:.2f} ({self.low:.2f} to {self.high:.2f} in nine of ten pairs). "
+                "1 means the same regions, 0 no more agreement than by chance."
             )
         if not np.isnan(self.remaining):
-            interval = f"{percent(self.remaining_low)} to {percent(self.remaining_high)}"
-            lines.append(
-                f"Over fits of the learner these regions leave {percent(self.remaining)} ({interval})."
+            gone = share_text(1.0 - self.remaining)
+            interval = share_interval(1.0 - self.remaining_high, 1.0 - self.remaining_low)
+            found.append(
+                f"Over refits of the learner, these regions remove {gone} of the heterogeneity "
+                f"({interval})."
             )
-        return "\n".join(lines)
+        if any(not split.verdict for split in self.splits):
+            found.append(
+                f"{UNCLEAR.capitalize()}: {self.searches} searches do not tell whether it comes "
+                "back in 60% of them or more."
+            )
+        return found
+
+    def _summary(self) -> TextSummary:
+        """Sentences; each split and each region with the searches in which it comes back."""
+        lines: list[tuple[object, ...]] = []
+        if self.searches and len(self.rules) > 1:
+            lines += [self._split_line(split) for split in self.splits]
+            lines += self._region_lines()
+        headings = ("", "found again", "", "cut at", "otherwise") if lines else ()
+        return TextSummary(sentences=self.sentences(), table=[headings, *lines], left=(0, 2, 3, 4))
+
+    def _split_line(self, split: SplitStability) -> tuple[object, ...]:
+        name = shortened(plain(f"split {split.label}"), NAME_LETTERS)
+        instead = ""
+        if split.instead and split.count < split.searches:
+            instead = shortened(plain(split.instead))
+        return (
+            name,
+            Bar(f"{split.count} of {split.searches}", split.share),
+            split.verdict or UNCLEAR,
+            split.cuts,
+            instead,
+        )
+
+    def _region_lines(self) -> list[tuple[object, ...]]:
+        lines: list[tuple[object, ...]] = []
+        titles = self.titles or self.rules
+        for number, (title, matches) in enumerate(zip(titles, self._matches, strict=True)):
+            if matches is not None:
+                name = shortened(plain(f"region {number}: {title}"), NAME_LETTERS)
+                count = Bar(f"{matches} of {self.searches}", matches / self.searches)
+                lines.append((name, count, "", "", ""))
+        return lines
 
     def _again(self) -> str:
         """How many searches split on the same features again, the most first."""
@@ -227,11 +295,11 @@ class Stability:
         columns = [split.column for split in self.splits]
         phrases: dict[int, list[str]] = {}
         for split in self.splits:
-            name = split.column
-            if columns.count(name) > 1 and split.rule != ALL_ROWS:
-                name += f" where {split.rule}"
+            name = shortened(plain(split.column))
+            if columns.count(split.column) > 1 and split.rule != ALL_ROWS:
+                name += f" where {split.where or split.rule}"
             if split.instead and split.count < split.searches:
-                name += f" (otherwise {split.instead})"
+                name += f" (otherwise {shortened(plain(split.instead))})"
             phrases.setdefault(split.count, []).append(name)
         parts: list[str] = []
         for count in sorted(phrases, reverse=True):
@@ -290,10 +358,11 @@ def stability_of(
     overlaps = np.array(
         [[_overlap(labels == k, other) for other in tree_labels] for k in range(len(partition))]
     )
+    known = vocabulary(partition.rules, table)
     splits: tuple[SplitStability, ...] = ()
     if partition.root is not None:
         roots = [tree.root for tree in trees]
-        splits = tuple(_splits(partition.root, roots, Rule(), len(roots)))
+        splits = tuple(_splits(partition.root, roots, Rule(), len(roots), known))
     return Stability(
         score=float(scores.mean()),
         low=low,
@@ -304,6 +373,7 @@ def stability_of(
         searches=len(trees),
         matches=tuple(np.count_nonzero(overlaps >= RELIABLE, axis=1).tolist()),
         source=source,
+        titles=tuple(rule_words(rule, known) for rule in partition.rules),
     )
 
 
@@ -315,7 +385,11 @@ def _overlap(members: BoolArray, labels: IntArray) -> float:
 
 
 def _splits(
-    node: Node, others: Sequence[Node | None], rule: Rule, searches: int
+    node: Node,
+    others: Sequence[Node | None],
+    rule: Rule,
+    searches: int,
+    known: Vocabulary,
 ) -> Iterator[SplitStability]:
     """Every split below a node; ``others`` are what stands there in the searches that came the same way."""
     if isinstance(node, Leaf):
@@ -337,10 +411,30 @@ def _splits(
         low=low,
         high=high,
         searches=searches,
+        where=rule_in_sentence(rule, known) if rule.conditions else "",
+        words=split_words(node, known),
     )
     for k, condition in enumerate((node.left, node.right)):
         below = [other.children[k] for other in same]
-        yield from _splits(node.children[k], below, rule.and_(node.column, condition), searches)
+        inner = rule.and_(node.column, condition)
+        yield from _splits(node.children[k], below, inner, searches, known)
+
+
+def split_words(split: Split, known: Vocabulary) -> str:
+    """Both sides of a split: ``hr 0–6 or 7–23``, ``marital = Married or ≠ Married``.
+
+    Parameters
+    ----------
+    split : Split
+    known : mapping
+        What the words of conditions need to know.
+    """
+    words = known.get(split.column)
+    left = condition_words(split.column, split.left, words)
+    right = condition_words(split.column, split.right, words)
+    if right.bounds_before or right.predicate.startswith(":"):
+        return f"{left.text}, or not"
+    return f"{left.text} or {right.predicate}"
 
 
 def threshold(split: Split) -> float | None:

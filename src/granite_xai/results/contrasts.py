@@ -21,7 +21,7 @@ STRONGER = 1.3  # ratio of ranges from which a feature is said to matter more
 WEAKER = 0.77  # ratio below which it is said to matter less
 HARDLY = 0.1  # ratio below which it hardly matters
 WEAK = 0.02  # share of the largest range below which a contrast is none
-QUIET = 0.25  # share of the spread of all predictions below which predictions hardly vary
+QUIET = 0.25  # share of the spread of all predictions below which they vary far less than overall
 SMALLEST_LOGARITHM = 1e-6  # keeps the logarithm of a ratio finite where a curve is constant
 MOST_NAMED = 3  # features that the line below a heading names, of each sort
 
@@ -72,7 +72,7 @@ class Heading(NamedTuple):
 
 
 def is_quiet(spread: float, overall_spread: float) -> bool:
-    """Whether predictions of a region hardly vary.
+    """Whether predictions of a region vary far less than overall.
 
     Parameters
     ----------
@@ -141,7 +141,7 @@ def heading(ranked: Sequence[Contrast], *, quiet: bool, main_feature: str = "") 
     ranked : sequence of Contrast
         The strongest first.
     quiet : bool
-        Whether predictions hardly vary in the region.
+        Whether predictions vary far less in the region than overall.
     main_feature : str
         The feature that the finding is about: named where there is no contrast.
 
@@ -150,14 +150,15 @@ def heading(ranked: Sequence[Contrast], *, quiet: bool, main_feature: str = "") 
     Heading
     """
     if quiet:
-        return Heading("Predictions hardly vary here", "")
+        return Heading("Predictions vary far less here than overall", "")
     if not ranked:
         return Heading("", "")
     largest = max(max(contrast.here.range, contrast.overall.range) for contrast in ranked)
     strongest = ranked[0]
     if strongest.strength < WEAK * largest:
         shown = _most_telling(ranked, main_feature)
-        return Heading(f"Much as overall: {_named(shown)} {shown.here_shape.words}", shown.feature)
+        what = shown.here_shape.of_predictions(_named(shown))
+        return Heading(f"Much as overall: predictions {what}", shown.feature)
     return Heading(_contrast_words(strongest), strongest.feature)
 
 
@@ -169,18 +170,19 @@ def _most_telling(ranked: Sequence[Contrast], main_feature: str) -> Contrast:
 
 def _contrast_words(contrast: Contrast) -> str:
     name = _named(contrast)
-    shape = contrast.here_shape.words
     if contrast.hardly_matters:
         return f"{name} hardly matters here"
     if contrast.matters_only_here:
-        return f"{name} matters here, unlike overall ({shape.removeprefix('is ')})"
+        shape = contrast.here_shape.of_predictions(name).removeprefix("are ")
+        return f"{name} matters here, unlike overall (predictions {shape})"
+    here = f"Predictions {contrast.here_shape.of_predictions(name)}"
     if contrast.kinds_differ:
-        return f"{name} {shape}; overall it {contrast.overall_shape.words}"
+        return f"{here}; overall they {contrast.overall_shape.of_predictions(name)}"
     if contrast.ratio >= STRONGER:
-        return f"{name} {shape}, {amount(contrast.ratio)} times as strongly as overall"
+        return f"{here}, {amount(contrast.ratio)} times as strongly as overall"
     if contrast.ratio <= WEAKER:
-        return f"{name} {shape}, less strongly than overall"
-    return f"{name} {shape}, much as overall"
+        return f"{here}, less strongly than overall"
+    return f"{here}, much as overall"
 
 
 def further_contrasts(ranked: Sequence[Contrast], *, without: str = "") -> str:
@@ -200,16 +202,19 @@ def further_contrasts(ranked: Sequence[Contrast], *, without: str = "") -> str:
     unlike = [each for each in others if each.kinds_differ]
     stronger = [each for each in others if not each.kinds_differ and each.ratio >= STRONGER]
     weaker = [each for each in others if not each.kinds_differ and each.ratio <= WEAKER]
-    sentences = [f"Overall {_named(each)} {each.overall_shape.words}." for each in unlike[:1]]
+    sentences = [
+        f"Overall, predictions {each.overall_shape.of_predictions(_named(each))}."
+        for each in unlike[:1]
+    ]
     if stronger:
         texts = [f"{_named(each)} ({amount(each.ratio)} times)" for each in stronger]
-        sentences.append(f"Stronger than overall: {', '.join(texts[:MOST_NAMED])}.")
+        sentences.append(f"Stronger effects than overall: {', '.join(texts[:MOST_NAMED])}.")
     if weaker:
         texts = [_named(each) for each in weaker]
-        sentences.append(f"Weaker than overall: {', '.join(texts[:MOST_NAMED])}.")
+        sentences.append(f"Weaker effects: {', '.join(texts[:MOST_NAMED])}.")
     if flat:
         texts = [_named(each) for each in flat]
-        sentences.append(f"Nearly flat: {', '.join(texts[:MOST_NAMED])}.")
+        sentences.append(f"Hardly any effect: {', '.join(texts[:MOST_NAMED])}.")
     return " ".join(sentences)
 
 

@@ -11,7 +11,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
-from granite_xai.base.formats import OutputUnit, amount, share, share_interval
+from granite_xai.base.formats import (
+    OutputUnit,
+    amount,
+    share,
+    share_interval,
+    share_with_interval,
+)
 from granite_xai.base.text import plain, shortened
 from granite_xai.disagreement.disagreement import Disagreement
 from granite_xai.explanation.catalog import title as explanation_title
@@ -74,7 +80,7 @@ class Finding:
     headline : str
         The finding in a sentence, without markup.
     details : str
-        Where the main feature does what, and where predictions hardly vary; may be empty.
+        Where the main feature does what, and where predictions vary little; may be empty.
     benefit : str
         How much of the model curves describe; may be empty.
     by_question : tuple of str
@@ -87,7 +93,7 @@ class Finding:
     vocabulary : mapping
         What the words of rules need to know.
     quiet_regions : tuple of int
-        Where predictions hardly vary.
+        Where predictions vary far less than overall.
     """
 
     case: Case
@@ -168,7 +174,7 @@ def _case(fitted: FitResult) -> Case:
 
 
 def _quiet_regions(figures: NodeFigures | None) -> tuple[int, ...]:
-    """Regions in which predictions hardly vary, compared with all rows.
+    """Regions in which predictions vary far less than overall.
 
     None where that would be all of them: then regions differ by their level, and their curves tell what happens inside.
     """
@@ -347,7 +353,7 @@ def _described_sentence(fitted: FitResult, case: Case, described: Described) -> 
     basis = _basis(described)
     if case != "regions":
         return f"{opening}{basis}."
-    inside = _share_described(described.in_regions)
+    inside, _ = in_regions_text(described)
     sentence = f"{opening}; in {len(fitted.partition)} regions, {inside}{basis}."
     influence = fitted.comparisons[0].question.first.influence
     if described.in_regions < LITTLE and not isinstance(influence, Interactions):
@@ -362,13 +368,26 @@ def _share_described(value: float) -> str:
     return share(max(value, 0.0))
 
 
+def in_regions_text(described: Described) -> tuple[str, str]:
+    """The share described in regions, and its interval; empty: there is none.
+
+    Parameters
+    ----------
+    described : Described
+    """
+    value = max(described.in_regions, 0.0)
+    if math.isnan(described.low):
+        return share(value), ""
+    return share_with_interval(value, max(described.low, 0.0), described.high)
+
+
 def _basis(described: Described) -> str:
     """Interval and rows of the shares, in brackets."""
     parts = []
-    if not math.isnan(described.low):
+    _, interval = in_regions_text(described)
+    if interval:
         level = f"{100 * described.confidence_level:g}%"
-        low = max(described.low, 0.0)
-        parts.append(f"{level} interval {share_interval(low, described.high)}")
+        parts.append(f"{level} interval {interval}")
     if described.rows == "held-out":
         parts.append(f"{described.n_rows:,} held-out rows")
     elif described.rows == "given":

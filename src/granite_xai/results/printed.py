@@ -21,7 +21,8 @@ LINES_SHOWN = 40  # nodes of a tree that are printed
 NOTES_SHOWN = 2
 NEXT_STEP = "gx.explain(g, X) makes the report"
 STRAY_EXPLAINED = (
-    "Rows stray: typical distance of single rows from the average curves; smaller is better."
+    "Rows stray: how far effects at single rows typically lie from the average curves, all features "
+    "together; smaller is better."
 )
 NEXT_STEPS = "gx.explain(g, X), g.explain_row(x), g.stability()"
 
@@ -39,7 +40,7 @@ class TreeLine(NamedTuple):
     words : str
         Its condition, or its rule where there is no tree.
     share, mean, stray : float
-        Share of the rows, mean prediction, heterogeneity; NaN: not known.
+        Share of the search rows, their mean prediction, heterogeneity; NaN: not known.
     """
 
     branch: str
@@ -138,7 +139,7 @@ class PrintedResult:
 
     def _headings(self) -> list[str]:
         headings = [""]
-        figures = [("rows", "share"), ("mean", "mean"), (self._stray_heading(), "stray")]
+        figures = [("rows", "share"), ("mean prediction", "mean"), (self._stray_heading(), "stray")]
         for heading, field in figures:
             if self._is_known(field):
                 headings.append(heading)
@@ -283,7 +284,7 @@ class _Place(NamedTuple):
 def _line(place: _Place, search_share: float, node: NodeFigure | None) -> TreeLine:
     if node is None:
         return TreeLine(*place, share=search_share, mean=math.nan, stray=math.nan)
-    return TreeLine(*place, share=node.share, mean=node.mean, stray=node.heterogeneity)
+    return TreeLine(*place, share=search_share, mean=node.mean, stray=node.heterogeneity)
 
 
 def _walk(
@@ -333,13 +334,20 @@ def rows_sentence(fitted: FitResult, diagnostics: Mapping[str, Any]) -> str:
     held_out = 0
     if estimate is not None and estimate.rows == "held-out":
         held_out = estimate.n_rows
-    from_search = "all of them" if searched == available else f"{searched:,} of them"
+    search = "all of them" if searched == available else f"{searched:,} of them (search rows)"
+    sentences = [f"Rows: {available:,}."]
     if held_out:
-        return (
-            f"Rows: {available:,}. Regions and curves come from {from_search}, every figure from {held_out:,} "
-            "held-out rows, which the search has not seen."
+        sentences.append(f"Regions, curves and means come from {search};")
+        sentences.append(
+            f"% described and rows stray from {held_out:,} others, set aside before the search "
+            "(held-out rows)."
         )
-    return f"Rows: {available:,}. Regions, curves and figures come from {from_search}."
+    else:
+        sentences.append(f"Regions, curves and figures come from {search}.")
+    unused = available - searched - held_out
+    if unused > 0:
+        sentences.append(f"{unused:,} were not used.")
+    return " ".join(sentences)
 
 
 def region_columns(fitted: FitResult, figures: NodeFigures | None) -> dict[str, list[Any]]:

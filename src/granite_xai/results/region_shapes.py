@@ -54,7 +54,7 @@ def shape_sentences(
     output: OutputWords,
     known: Vocabulary,
 ) -> str:
-    """Where the output does what along the main feature, and where predictions hardly vary.
+    """Where the output does what along the main feature, and where predictions vary far less than overall.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ def shape_sentences(
         Of the first question.
     depends : Dependence
     quiet : sequence of int
-        Regions in which predictions hardly vary.
+        Regions in which predictions vary far less than overall.
     output : OutputWords
     known : mapping
         What the words of rules need to know.
@@ -144,7 +144,9 @@ def _of_main_feature(
         others = [part for part in parts if part not in second]
         closing = f"Where {_rule_of_group(second, others, known)}, it {second[0].shape.words}."
         return [opening, closing]
-    if len(parts) == 1 and parts[0].rule.conditions:  # elsewhere predictions hardly vary
+    if (
+        len(parts) == 1 and parts[0].rule.conditions
+    ):  # elsewhere predictions vary far less than overall
         where = rule_in_sentence(parts[0].rule, known)
         return [f"Where {where}, {subject} {parts[0].shape.naming(shown)}."]
     if len(parts) < 2:
@@ -222,11 +224,11 @@ def _of_quiet_regions(
         return []
     if len(quiet) == 1:
         rule = fitted.partition.rules[quiet[0]]
-        return [f"Where {rule_in_sentence(rule, known)}, predictions hardly vary."]
+        return [f"Where {rule_in_sentence(rule, known)}, predictions vary far less than overall."]
     shares = {leaf.region: leaf.share for leaf in figures.leaves}
     rows = share(sum(shares[region] for region in quiet))
     count = f"{len(quiet)} of {len(fitted.partition)} regions"
-    return [f"In {count} ({rows} of the rows) predictions hardly vary."]
+    return [f"In {count} ({rows} of the rows) predictions vary far less than overall."]
 
 
 def _apart(rule: Rule, other: Rule, known: Vocabulary) -> str:

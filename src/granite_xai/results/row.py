@@ -43,6 +43,7 @@ from granite_xai.results.output_words import output_words
 from granite_xai.results.profile import level_text
 from granite_xai.results.row_words import (
     interactions_sentence,
+    outweighs,
     prediction_sentence,
     reasons_sentence,
 )
@@ -274,8 +275,9 @@ class RowExplanation(Printable):
     """Why the model says this about one row, told against the fitting rows of its region.
 
     ``contributions`` are what each column (or group) adds to the region's ``mean``, by the ``explanation`` named;
-    ``rest`` is what they do only together: with it they add up to the ``prediction``. Mean and contributions are those
-    of the region's first 1,000 fitting rows, a random sample of them. ``percentiles`` and ``shares``:
+    ``rest`` is what they do only together: with it they add up to the ``prediction``. The mean is that of the region's
+    search rows, as in the printed tree; contributions are against the first 1,000 of them, a random sample.
+    ``percentiles`` and ``shares``:
     where the row's value stands among those of the region (NaN where there is no order), and how many are equal.
     ``changes`` (region, condition, distance) would bring it into another region, the nearest first. ``near`` fitting
     rows of the region are near it; the share ``typical`` of the region's rows have no more near them.
@@ -352,13 +354,17 @@ class RowExplanation(Printable):
     def sentences(self) -> list[str]:
         """What a reader needs in words: prediction, reasons, the nearest change, how usual it is."""
         difference = self.prediction - self.mean
-        found = [
-            prediction_sentence(
-                self.row, self.output, self.prediction, self.mean, self.title, self.unit
-            ),
-            reasons_sentence(self.sets, self.values, self.contributions, difference, self.unit),
-            interactions_sentence(self.rest, self.contributions, self.unit),
-        ]
+        of_prediction = prediction_sentence(
+            self.row, self.output, self.prediction, self.mean, self.title, self.unit
+        )
+        of_features = reasons_sentence(
+            self.sets, self.values, self.contributions, difference, self.unit
+        )
+        of_interactions = interactions_sentence(self.rest, self.contributions, self.unit)
+        if outweighs(self.rest, self.contributions):
+            found = [of_prediction, of_interactions, of_features]
+        else:
+            found = [of_prediction, of_features, of_interactions]
         if self.changes:
             nearest = self.changes[0]
             condition = nearest.words or nearest.condition
@@ -374,17 +380,23 @@ class RowExplanation(Printable):
         for i in self.order[:SHOWN]:
             name = shortened(self.sets[i], 40)
             size = float(self.contributions[i])
-            lines.append(
-                (name, self.values[i], share(self.percentiles[i]), self._bar(size, largest))
-            )
+            lines.append((name, self.values[i], self._percentile(i), self._bar(size, largest)))
         others = self.order[SHOWN:]
         if len(others):
             size = float(self.contributions[others].sum())
             lines.append((count(len(others), "other"), "", "", self._bar(size, largest)))
         lines.append(("interactions", "", "", self._bar(self.rest, largest)))
-        unit = f", {self.unit.noun}" if self.unit.noun else ""
-        headings = ("", "value", "percentile", f"contribution ({self.explanation}{unit})")
+        unit = f" ({self.unit.noun})" if self.unit.noun else ""
+        headings = ("", "value", "percentile in its region", f"adds{unit}")
         return TextSummary(sentences=self.sentences(), table=[headings, *lines], left=(0, 1))
+
+    def _percentile(self, number: int) -> str:
+        """Where the row's value stands in its region; empty where that has one or two values."""
+        curve = self.curves[number]
+        if curve is None or np.isnan(self.percentiles[number]):
+            return ""
+        values = self.references.columns[curve.column.position].levels
+        return share(self.percentiles[number]) if len(values) > 2 else ""
 
     def _bar(self, size: float, largest: float) -> Bar:
         text = self.unit.signed_effect(size, bare=True)
@@ -468,11 +480,10 @@ def explain_one(
         part = AgainstFit(rows, region.index).part(name, np.zeros(1, dtype=np.intp), effect)
         contributions = part.values[0]
         errors = part.errors[0]
-        mean = float(part.base[0])
     else:
         contributions = np.array([_value_of_curve(curve, table) for curve in curves])
         errors = np.zeros(len(curves))
-        mean = surrogate.mean
+    mean = surrogate.mean  # that of the tree; its references are a sample of the same rows
     largest = np.abs([mean, *contributions]).max()
     contributions = np.where(np.abs(contributions) > ROUNDING * largest, contributions, 0.0)
     standings = [_standing(table, inside, player, has_rows) for player in players]

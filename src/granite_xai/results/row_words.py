@@ -91,8 +91,23 @@ def reasons_sentence(
     return f"{text[:1].upper()}{text[1:]}{points}."
 
 
+def outweighs(rest: float, contributions: FloatArray) -> bool:
+    """Whether interactions add more than any single feature.
+
+    Parameters
+    ----------
+    rest : float
+        What the contributions of single features leave.
+    contributions : array of shape (n_features,)
+    """
+    return abs(rest) > float(np.abs(contributions).max(initial=0.0))
+
+
 def interactions_sentence(rest: float, contributions: FloatArray, unit: OutputUnit) -> str:
     """What interactions add; empty where that is little.
+
+    Where they add more than any feature, this stands before what single features do: a reader
+    should know it first.
 
     Parameters
     ----------
@@ -104,12 +119,14 @@ def interactions_sentence(rest: float, contributions: FloatArray, unit: OutputUn
     Examples
     --------
     >>> interactions_sentence(-86.0, np.array([-56.0, 51.0]), OutputUnit())
-    'Interactions add −86, more than any feature: do not read the parts alone.'
+    'Interactions add −86, more than any single feature, so the rest is only part of the reason.'
+    >>> interactions_sentence(-20.0, np.array([-56.0, 51.0]), OutputUnit())
+    'Interactions add −20.'
     """
     largest = float(np.abs(contributions).max(initial=0.0))
     if abs(rest) < SLIGHT * largest or rest == 0.0:
         return ""
     added = f"Interactions add {unit.signed_effect(rest)}"
-    if abs(rest) > largest:
-        return f"{added}, more than any feature: do not read the parts alone."
+    if outweighs(rest, contributions):
+        return f"{added}, more than any single feature, so the rest is only part of the reason."
     return f"{added}."

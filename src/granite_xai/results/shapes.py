@@ -30,6 +30,21 @@ MOST_PEAKS = 3  # more of them go up and down
 ALIKE = 0.9  # correlation from which two curves do the same, whatever their shapes are called
 NORMAL_95 = 1.96  # half width of a 95% interval, in standard errors
 
+PLURAL_BEGINNINGS = {
+    "is ": "are ",
+    "rises ": "rise ",
+    "falls ": "fall ",
+    "peaks ": "peak ",
+    "goes ": "go ",
+    "hardly depends ": "hardly depend ",
+}
+PLURAL_ENDS = {
+    ", then levels off": ", then level off",
+    ", then rises": ", then rise",
+    ", then falls": ", then fall",
+}
+"""Verbs of `Shape.of_output`. Only its ends are looked at: names and labels stand between them."""
+
 
 @dataclass(frozen=True, eq=False)
 class FeatureCurve:
@@ -136,6 +151,18 @@ class Shape(NamedTuple):
     def naming(self, feature: str) -> str:
         """What the output does along the feature: ``peaks at hr 8 and 17``."""
         return self.of_output.replace("{feature}", feature)
+
+    def of_predictions(self, feature: str) -> str:
+        """What predictions do along the feature: ``peak at hr 8 and 17``."""
+        predicate = self.of_output
+        for singular, plural in PLURAL_BEGINNINGS.items():
+            if predicate.startswith(singular):
+                predicate = plural + predicate.removeprefix(singular)
+                break
+        for singular, plural in PLURAL_ENDS.items():
+            if predicate.endswith(singular):
+                predicate = predicate.removesuffix(singular) + plural
+        return predicate.replace("{feature}", feature)
 
 
 def shape_of(curve: FeatureCurve, largest_range: float = 0.0) -> Shape:
