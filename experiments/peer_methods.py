@@ -7,7 +7,7 @@ predicts what the model predicts on other rows. A method that cannot raises its 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -38,6 +38,8 @@ class Description:
         Thresholds of all rules, levels left out.
     claimed : float, optional
         The share of the variance that the method itself says it describes.
+    other_forms : dict of functions of a frame
+        What the same curves say if they are put together in another way, by the name of the way.
     """
 
     predict: Callable[[pd.DataFrame], np.ndarray]
@@ -47,6 +49,7 @@ class Description:
     assign: Callable[[pd.DataFrame], np.ndarray] | None = None
     cuts: tuple[tuple[str, float], ...] = ()
     claimed: float | None = None
+    other_forms: dict[str, Callable[[pd.DataFrame], np.ndarray]] = field(default_factory=dict)
 
 
 # --- ours -----------------------------------------------------------------------------------------
@@ -71,7 +74,30 @@ def granite(model: CountedModel, X: pd.DataFrame, limit: int | None, **options: 
         assign=g.apply,
         cuts=tuple(_cuts_of_granite(g.partition_.root)),
         claimed=None if estimate is None else estimate.fidelity,
+        other_forms={"slopes": lambda rows: _with_slopes(g, model, X, rows)},
     )
+
+
+def _with_slopes(g: Any, model: CountedModel, X: pd.DataFrame, rows: pd.DataFrame) -> np.ndarray:
+    """The same curves, stretched in each region by the slope of the predictions on their sum.
+
+    These are no partial dependences any more; they tell what the flatness of the curves costs.
+    """
+    predictions = model(X)
+    own_sums = g.predict(X)
+    sums = g.predict(rows)
+    own_regions = g.apply(X)
+    regions = g.apply(rows)
+    stretched = sums.copy()
+    for region in np.unique(own_regions):
+        inside = own_regions == region
+        centred = own_sums[inside] - own_sums[inside].mean()
+        squares = float(centred @ centred)
+        slope = float(centred @ predictions[inside]) / squares if squares > 0.0 else 1.0
+        here = regions == region
+        offset = predictions[inside].mean() - slope * own_sums[inside].mean()
+        stretched[here] = offset + slope * sums[here]
+    return stretched
 
 
 def granite_auto(model: CountedModel, X: pd.DataFrame, limit: int | None) -> Description:
@@ -132,6 +158,7 @@ def _effector(engine: Any, model: CountedModel, X: pd.DataFrame, limit: int | No
         assign=lambda rows: surrogate.cells(encoding.transform(rows)),
         cuts=tuple(_cuts_of_effector(chain.final.partitions, list(X.columns))),
         claimed=chain.final.r2,
+        other_forms={"curves alone": lambda rows: surrogate.curves_alone(encoding.transform(rows))},
     )
 
 
@@ -160,6 +187,11 @@ class EffectorSurrogate:
         residual = np.asarray(effect._y_pred, dtype=float).reshape(-1) - self._curves(own_rows)
         design = self._design(own_rows)
         self.offsets = np.linalg.lstsq(design, residual, rcond=None)[0]
+        self.mean = float(residual.mean())
+
+    def curves_alone(self, rows: np.ndarray) -> np.ndarray:
+        """Without the offsets of regions, which effector fits to the predictions."""
+        return self._curves(rows) + self.mean
 
     def predict(self, rows: np.ndarray) -> np.ndarray:
         return self._curves(rows) + self._design(rows) @ self.offsets
@@ -255,11 +287,11 @@ def _dependence(model: CountedModel, rows: pd.DataFrame, name: str, column: pd.S
         grid = np.unique(present.to_numpy())
     else:
         grid = np.unique(np.quantile(present, np.linspace(0.0, 1.0, PDP_VALUES)))
-    heights = np.array([_height(model, rows, name, value) for value in grid])
+    heights = _heights(model, rows, name, grid)
     height_missing = 0.0
     if column.isna().any():
-        missing = None if is_nominal else np.nan
-        height_missing = _height(model, rows, name, missing)
+        missing = np.array([None], dtype=object) if is_nominal else np.array([np.nan])
+        height_missing = float(_heights(model, rows, name, missing)[0])
 
     def curve(values: pd.Series) -> np.ndarray:
         if is_nominal:
@@ -272,13 +304,14 @@ def _dependence(model: CountedModel, rows: pd.DataFrame, name: str, column: pd.S
     return curve
 
 
-def _height(model: CountedModel, rows: pd.DataFrame, name: str, value: Any) -> float:
-    changed = rows.copy()
-    if isinstance(rows[name].dtype, pd.CategoricalDtype):
-        changed[name] = pd.Categorical([value] * len(rows), dtype=rows[name].dtype)
-    else:
-        changed[name] = value
-    return float(model(changed).mean())
+def _heights(model: CountedModel, rows: pd.DataFrame, name: str, values: np.ndarray) -> np.ndarray:
+    """The model's mean over all rows at each value of a feature, asked in one call."""
+    changed = pd.concat([rows] * len(values), ignore_index=True)
+    dtype = rows[name].dtype
+    column = np.repeat(values, len(rows))
+    is_nominal = isinstance(dtype, pd.CategoricalDtype)
+    changed[name] = pd.Categorical(column, dtype=dtype) if is_nominal else column
+    return model(changed).reshape(len(values), len(rows)).mean(axis=1)
 
 
 # --- models fitted to the predictions -------------------------------------------------------------
@@ -423,6 +456,7 @@ class Method:
     only_smooth: bool = False
 
 
+OWN_CODE = ("granite-xai", 'granite-xai, alpha="auto"', "one curve per feature")  # not of others
 LIMITS = (2, 4, 8)  # regions
 LIMITED_SEEDS = 3  # seeds on which methods are told how many regions to make
 METHODS: dict[str, Method] = {

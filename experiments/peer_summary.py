@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
-from matplotlib.ticker import NullFormatter
+from matplotlib.ticker import FuncFormatter, NullFormatter, PercentFormatter
 
 from experiments.peer_methods import METHODS
 from experiments.results import table as markdown_table
@@ -30,7 +30,10 @@ SHORT = {
     "FIGS": "FIGS",
     "EBM": "EBM",
 }
+MARKERS = dict(zip(METHODS, ["o", "o", "s", "D", "x", "^", "v", "P", "*"], strict=True))
 COLORS = dict(zip(METHODS, ["C0", "C9", "C1", "C8", "0.4", "C2", "C3", "C4", "C5"], strict=True))
+LOWEST_SHOWN = 0.02  # of the variance: a description that is worse than the mean is drawn here
+TAU_STEP = 0.005  # two taus that print alike are alike
 POINT = 0.01  # one percentage point of the variance: less is no difference
 
 
@@ -46,11 +49,14 @@ class Summary:
         Rows and features by table.
     machine : dict
         Cores and versions.
+    earlier : dict, optional
+        How many records are from an earlier run, and on what machine that was.
     """
 
     records: list[Line]
     sizes: dict[str, Line]
     machine: Line
+    earlier: Line | None = None
 
     # -- lines of tables ---------------------------------------------------------------------------
 
@@ -68,10 +74,9 @@ class Summary:
         return [name for name in METHODS if name in measured]
 
     def setup(self) -> list[Line]:
-        """Rows, features, model and seeds of each line."""
+        """Rows, features and model of each line."""
         lines = []
         for table, model in self.pairs:
-            mine = [r for r in self.records if (r["table"], r["model"]) == (table, model)]
             size = self.sizes[table]
             lines.append(
                 {
@@ -82,9 +87,18 @@ class Summary:
                     "fitted on": f"{size['train']:,}",
                     "sample": f"{size['sample']:,}",
                     "unseen": f"{size['test']:,}",
-                    "seeds": len({r["seed"] for r in mine}),
                 }
             )
+        return lines
+
+    def seeds(self) -> list[Line]:
+        """On how many seeds each method was run, by table and model."""
+        lines = []
+        for pair in self.pairs:
+            line: Line = {"table": pair[0], "model": pair[1]}
+            for name in self.methods:
+                line[SHORT[name]] = len(self._seeds(name, pair)) or "–"
+            lines.append(line)
         return lines
 
     def described(self) -> list[Line]:
@@ -195,16 +209,16 @@ class Summary:
         ]
 
     def better(self) -> list[Line]:
-        """Where another method describes at least one point more than our default."""
+        """Where another method describes at least one point more than our default, on the same seeds."""
         lines = []
         for pair in self.pairs:
-            ours = self._at(OURS, pair, None)
-            if not ours:
-                continue
             for name in self.methods:
-                theirs = [] if name in (OURS, AUTO) else self._at(name, pair, None)
-                gain = _mean(theirs, "described") - _mean(ours, "described")
-                if theirs and gain >= POINT:
+                if name in (OURS, AUTO):
+                    continue
+                ours, theirs = self._paired(pair, name)
+                gains = [r["described"] - o["described"] for o, r in zip(ours, theirs, strict=True)]
+                if gains and np.mean(gains) >= POINT:
+                    more = sum(gain > 0.0 for gain in gains)
                     lines.append(
                         {
                             "table": pair[0],
@@ -216,9 +230,17 @@ class Summary:
                             "ours": _percent(_mean(ours, "described")),
                             "ours to read": f"{_mean(ours, 'pieces'):,.0f} curves",
                             "our seconds": f"{_mean(ours, 'seconds'):.2g}",
+                            "more in": f"{more} of {len(gains)} seeds",
                         }
                     )
         return lines
+
+    def _paired(self, pair: tuple[str, str], name: str) -> tuple[list[Line], list[Line]]:
+        """The records of our default and of another method on the seeds that both have."""
+        ours = {r["seed"]: r for r in self._at(OURS, pair, None)}
+        theirs = {r["seed"]: r for r in self._at(name, pair, None)}
+        common = sorted(ours.keys() & theirs.keys())
+        return [ours[seed] for seed in common], [theirs[seed] for seed in common]
 
     # -- figures -----------------------------------------------------------------------------------
 
@@ -238,8 +260,12 @@ class Summary:
             for name in self.methods:
                 self._draw(ax, name, pair, key)
             ax.set_xscale("log")
+            ax.xaxis.set_major_formatter(FuncFormatter(_count_text))
             ax.xaxis.set_minor_formatter(NullFormatter())
-            ax.set_ylim(0.0, 1.02)
+            ax.set_ylim(0.0, 1.04)
+            ax.yaxis.set_major_formatter(PercentFormatter(1.0))
+            ax.grid(color="0.92", linewidth=0.6)
+            ax.set_axisbelow(True)
             ax.set_title(f"{pair[0]}, {pair[1]}", fontsize=8)
             ax.tick_params(labelsize=7)
         for ax in axes[len(self.pairs) :]:
@@ -260,13 +286,14 @@ class Summary:
             ax.plot(*zip(*steps, strict=True), "-", color=COLORS[name], linewidth=1.0, alpha=0.7)
         chosen = self._at(name, pair, None)
         if chosen:
-            at = (_mean(chosen, key), max(_mean(chosen, "described"), 0.0))
-            ours = name in (OURS, AUTO)
+            point = (_mean(chosen, key), max(_mean(chosen, "described"), LOWEST_SHOWN))
+            is_ours = name in (OURS, AUTO)
             ax.plot(
-                *at,
-                "o" if ours else "s",
+                *point,
+                MARKERS[name],
                 color=COLORS[name],
-                markersize=6 if ours else 4.5,
+                markersize=6.5 if is_ours else 5.5,
+                linestyle="none",
                 label=name,
             )
 
@@ -287,6 +314,7 @@ class Summary:
         """Every table with the sentence above it."""
         lines = {
             "setup": self.setup(),
+            "seeds": self.seeds(),
             "described": self.described(),
             "pieces": self.pieces(),
             "limited": self.limited(),
@@ -315,6 +343,60 @@ class Summary:
                 )
         return "; ".join(sentences) + "."
 
+    def agreement_of_rankings(self) -> str:
+        """Whether regions make two importances agree, in sentences computed from the records."""
+        sentences = []
+        for question in ("pfi-risk", "cfi-pfi"):
+            before, after, regions = self._taus(question)
+            if not before:
+                continue
+            changes = [b - a for a, b in zip(before, after, strict=True)]
+            split = [change for change, count in zip(changes, regions, strict=True) if count > 1.0]
+            rises = sum(change > TAU_STEP for change in split)
+            falls = sum(change < -TAU_STEP for change in split)
+            sentences.append(
+                f"For ``{question}`` the mean tau over {len(before)} models goes from "
+                f"{np.mean(before):.2f} over all rows to {np.mean(after):.2f} inside regions; of the "
+                f"{len(split)} models with more than one region it rises for {rises} and falls for "
+                f"{falls}."
+            )
+        return " ".join(sentences)
+
+    def _taus(self, question: str) -> tuple[list[float], list[float], list[float]]:
+        """Mean tau over all rows and inside regions, and the number of regions, by table and model."""
+        before: list[float] = []
+        after: list[float] = []
+        regions: list[float] = []
+        for pair in self.pairs:
+            done = [
+                r
+                for r in self.records
+                if r.get("question") == question
+                and (r["table"], r["model"]) == pair
+                and "error" not in r
+            ]
+            if done:
+                before.append(_mean(done, "tau_outside"))
+                after.append(_mean(done, "tau_inside"))
+                regions.append(_mean(done, "regions"))
+        return before, after, regions
+
+    def slower_than_default(self) -> str:
+        """How many times as long ``alpha="auto"`` takes, from the least to the most, on the same seeds."""
+        ratios = []
+        for pair in self.pairs:
+            ours, auto = self._paired(pair, AUTO)
+            if ours:
+                ratios.append(_mean(auto, "seconds") / _mean(ours, "seconds"))
+        if not ratios:
+            return "–"
+        low, middle, high = np.quantile(ratios, [0.0, 0.5, 1.0])
+        return f"{low:.1f} to {high:.0f} times (median {middle:.0f})"
+
+    def mean_of(self, name: str, pair: tuple[str, str], key: str) -> float:
+        """The mean of a figure of a method at what it chose; NaN where there is none."""
+        return _mean(self._at(name, pair, None), key)
+
     # -- records -----------------------------------------------------------------------------------
 
     def _chosen(self, name: str) -> list[Line]:
@@ -333,6 +415,13 @@ class Summary:
             and r["limit"] == limit
             and "error" not in r
         ]
+
+    def _seeds(self, name: str, pair: tuple[str, str]) -> set[int]:
+        return {
+            r["seed"]
+            for r in self.records
+            if r.get("method") == name and (r["table"], r["model"]) == pair
+        }
 
     def _by_pair(self, key: str, shown: Callable[[float], str]) -> list[Line]:
         lines = []
@@ -358,8 +447,9 @@ class Summary:
 HEADINGS = {
     "setup": "**Tables and models.** Rows of the table, features, rows that the model was fitted on, rows of one "
     "sample (what a method sees), and rows that neither model nor method has seen, which judge.",
+    "seeds": "**Seeds** on which each method was run: another draw of the rows, another model.",
     "described": "**Described.** Percent of the model's variance on unseen rows, at what each method chose; means over "
-    "the seeds.",
+    "the seeds of the method.",
     "pieces": "**To read.** Curves (ours, effector, one curve), curves and surfaces (EBM), numbers in leaves (tree, "
     "FIGS), coefficients (linear tree).",
     "limited": "**At the same number of regions.** Percent described when a method is told to make 2, 4 or 8 regions "
@@ -374,14 +464,28 @@ HEADINGS = {
     "a standard deviation, is among the cuts; how many cuts there are; percent described.",
     "importance": "**Importance.** Kendall's tau between both rankings of the features, on unseen rows: over all rows, "
     "and inside regions that were found for the question (weighted by rows).",
-    "better": "**Where another method describes more** than our default, by at least one point.",
+    "better": "**Where another method describes more** than our default, by at least one point; both on the same "
+    "seeds.",
     "cannot": "**What could not be done**, in the words of the package.",
 }
 
 
 def summarize(data: dict[str, Any]) -> Summary:
     """Arrange what `experiments.peers.collect` found."""
-    return Summary(records=data["records"], sizes=data["sizes"], machine=data["machine"])
+    return Summary(
+        records=data["records"],
+        sizes=data["sizes"],
+        machine=data["machine"],
+        earlier=data.get("earlier"),
+    )
+
+
+def _count_text(value: float, place: int) -> str:
+    """10, 100, 1k, 1M."""
+    for size, letter in ((1e6, "M"), (1e3, "k")):
+        if value >= size:
+            return f"{value / size:g}{letter}"
+    return f"{value:g}"
 
 
 def _mean(records: Iterable[Line], key: str) -> float:

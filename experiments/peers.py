@@ -2,7 +2,8 @@
 
 ``python -m experiments.peers --data DIR --workers 16 --out FILE`` measures and writes one line of JSON for each task,
 ``python -m experiments.peers --collect FILE …`` puts such files together as ``results/peers.json``.
-``--export DIR`` writes the tables for a machine without network.
+``--export DIR`` writes the tables for a machine without network. With ``--after FILE``, an earlier ``peers.json``, only
+what changes is measured again: all figures of our own code, and those of other packages that the file does not have.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ import pandas as pd
 from scipy.stats import kendalltau
 from sklearn.metrics import adjusted_rand_score
 
-from experiments.peer_methods import LIMITED_SEEDS, LIMITS, METHODS, Description
+from experiments.peer_methods import LIMITED_SEEDS, LIMITS, METHODS, OWN_CODE, Description
 from experiments.peer_summary import Summary, summarize
 from experiments.peer_tables import (
     PAIRS,
@@ -47,7 +48,8 @@ IMPORTANCE_SEEDS = 3
 IMPORTANCE = ("pfi-risk", "cfi-pfi")
 LEAST_TEST = 500  # rows that judge: fewer do not rank features in every region
 QUICK_PAIRS = (("step", "formula"), ("penguins", "histogram boosting"))
-ONE_AT_A_TIME = ("EBM",)  # slow: a task of its own
+ONE_AT_A_TIME = ("EBM", 'granite-xai, alpha="auto"')  # slow: a task of its own, begun first
+LAST_SEEDS = 2  # further seeds of slow methods come after everything else
 MESSAGE = 160  # characters of an error that are kept
 THREADS = (
     "OMP_NUM_THREADS",
@@ -160,6 +162,8 @@ def _figures(name: str, setting: Setting, limit: int | None) -> dict[str, Any]:
         "seconds": seconds,
         "model_rows": model_rows,
     }
+    for form, predict in description.other_forms.items():
+        figures[f"described, {form}"] = _share(predict(test), truth)
     if setting.table.cuts:
         figures |= _right_cuts(description, setting.table)
     if limit is None:
@@ -255,19 +259,58 @@ def _words(error: Exception) -> str:
 # --- all tasks ------------------------------------------------------------------------------------
 
 
-def tasks(seeds: range, pairs: tuple[tuple[str, str], ...] = PAIRS) -> list[Task]:
-    """Seed by seed, slow tasks of a seed first, so that a run that ends early has whole seeds."""
-    fast = tuple(name for name in METHODS if name not in ONE_AT_A_TIME)
-    found = []
+Measured = frozenset[tuple[str, str, int, str]]  # table, model, seed, method
+
+
+def tasks(
+    seeds: range,
+    pairs: tuple[tuple[str, str], ...] = PAIRS,
+    measured: Measured = frozenset(),
+) -> list[Task]:
+    """What is to be measured, in an order in which a run that ends early has every method on whole seeds.
+
+    Parameters
+    ----------
+    seeds : range
+        Of the draws of rows.
+    pairs : tuple of (table, model)
+        Tables with their models.
+    measured : set of (table, model, seed, method)
+        What need not be measured again.
+
+    Returns
+    -------
+    list of Task
+        Slow methods on their first seeds, everything else seed by seed, then slow methods on further seeds.
+    """
+    slow_first: list[Task] = []
+    slow_last: list[Task] = []
+    others: list[Task] = []
     for seed in seeds:
-        slow = tuple(name for name in ONE_AT_A_TIME if seed < METHODS[name].seeds)
         for table, model in pairs:
-            found += [Task(table, model, seed, (name,)) for name in slow]
-        for table, model in pairs:
+            todo = [
+                name
+                for name, method in METHODS.items()
+                if seed < method.seeds and (table, model, seed, name) not in measured
+            ]
+            slow = [Task(table, model, seed, (name,)) for name in todo if name in ONE_AT_A_TIME]
+            (slow_first if seed < LAST_SEEDS else slow_last).extend(slow)
+            fast = tuple(name for name in todo if name not in ONE_AT_A_TIME)
             if seed < IMPORTANCE_SEEDS and model != "formula":
-                found.append(Task(table, model, seed, (), importance=True))
-            found.append(Task(table, model, seed, fast))
-    return found
+                others.append(Task(table, model, seed, (), importance=True))
+            if fast:
+                others.append(Task(table, model, seed, fast))
+    return [*slow_first, *others, *slow_last]
+
+
+def of_other_packages(data: dict[str, Any]) -> list[dict[str, Any]]:
+    """The records of a run that do not change with our own code."""
+    return [r for r in data["records"] if "method" in r and r["method"] not in OWN_CODE]
+
+
+def _measured(data: dict[str, Any]) -> Measured:
+    keys = ("table", "model", "seed", "method")
+    return frozenset(tuple(r[key] for key in keys) for r in of_other_packages(data))
 
 
 @cache
@@ -394,9 +437,23 @@ def _machine(workers: int) -> dict[str, Any]:
 # --- results --------------------------------------------------------------------------------------
 
 
-def collect(files: list[Path]) -> dict[str, Any]:
-    """The records of several files, the sizes of their tables, and the machine of the first."""
-    records: list[dict[str, Any]] = []
+def collect(files: list[Path], before: dict[str, Any] | None = None) -> dict[str, Any]:
+    """The records of several files, the sizes of their tables, and the machine of the first.
+
+    Parameters
+    ----------
+    files : list of Path
+        As `measure_all` writes them.
+    before : dict, optional
+        The data of an earlier run, of which the records of other packages are kept.
+
+    Returns
+    -------
+    dict
+        With machine, sizes, failed, records and, after an earlier run, how many records are its own.
+    """
+    records = [] if before is None else of_other_packages(before)
+    kept = len(records)
     machine: dict[str, Any] = {}
     sizes: dict[str, Any] = {}
     failed = []
@@ -411,10 +468,13 @@ def collect(files: list[Path]) -> dict[str, Any]:
                 failed.append({**entry["task"], "error": entry["failed"].splitlines()[-1]})
     keys = ("table", "model", "seed")
     records.sort(key=lambda record: [str(record[key]) for key in keys])
-    return {"machine": machine, "sizes": sizes, "failed": failed, "records": records}
+    data = {"machine": machine, "sizes": sizes, "failed": failed, "records": records}
+    if before is not None:
+        data["earlier"] = {"records": kept, "machine": before["machine"]}
+    return data
 
 
-def told(data: dict[str, Any]) -> Result:
+def result_of(data: dict[str, Any]) -> Result:
     """The tables and figures of what was measured."""
     summary: Summary = summarize(data)
     return Result(
@@ -432,14 +492,9 @@ def run(quick: bool) -> Result:
     with TemporaryDirectory() as folder:
         out = Path(folder) / "peers.jsonl"
         workers = 1 if quick else os.cpu_count() or 1
-        measure_all(_todo(quick, range(SEEDS)), None, workers, out, minutes=np.inf)
-        return told(collect([out]))
-
-
-def _todo(quick: bool, seeds: range) -> list[Task]:
-    if not quick:
-        return tasks(seeds)
-    return tasks(range(1), QUICK_PAIRS)
+        todo = tasks(range(1), QUICK_PAIRS) if quick else tasks(range(SEEDS))
+        measure_all(todo, None, workers, out, minutes=np.inf)
+        return result_of(collect([out]))
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -453,18 +508,22 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--minutes", type=float, default=9.0, help="no task is begun after these")
     parser.add_argument("--seeds", default=f"0:{SEEDS}", help="first:last+1")
     parser.add_argument("--pairs", help="table/model,…; without: all")
-    parser.add_argument("--quick", action="store_true", help="one seed of two tables")
+    parser.add_argument("--after", type=Path, metavar="FILE", help="peers.json of an earlier run")
     options = parser.parse_args(arguments)
+    before = None
+    if options.after is not None:
+        before = json.loads(options.after.read_text(encoding="utf-8"))["data"]
     if options.export is not None:
         export(options.export)
     elif options.collect is not None:
-        _keep(collect(options.collect))
+        _keep(collect(options.collect, before))
     elif options.out is not None:
         first, last = map(int, options.seeds.split(":"))
-        todo = _todo(options.quick, range(first, last))
+        pairs = PAIRS
         if options.pairs:
             pairs = tuple(tuple(pair.split("/")) for pair in options.pairs.split(","))
-            todo = tasks(range(first, last), pairs)
+        measured = frozenset() if before is None else _measured(before)
+        todo = tasks(range(first, last), pairs, measured)
         measure_all(todo, options.data, options.workers, options.out, options.minutes)
     else:
         parser.error("one of --export, --collect and --out is needed")
@@ -479,7 +538,7 @@ def _keep(data: dict[str, Any]) -> None:
 
     matplotlib.use("agg")
     seconds = sum(record.get("seconds") or 0.0 for record in data["records"])
-    write(told(data), "peers", RESULTS, seconds, quick=_is_small(data))
+    write(result_of(data), "peers", RESULTS, seconds, quick=_is_small(data))
 
 
 def _is_small(data: dict[str, Any]) -> bool:

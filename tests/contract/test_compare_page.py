@@ -20,9 +20,7 @@ def maker():
 def test_the_page_is_up_to_date(maker):
     record = maker.measured()
     written = maker.PAGE.read_text(encoding="utf-8")
-    assert written == maker.page(summarize(record["data"]), record["quick"]), (
-        "run python docs/make_compare.py"
-    )
+    assert written == maker.page(summarize(record["data"])), "run python docs/make_compare.py"
 
 
 def test_every_figure_of_the_page_is_there(maker):

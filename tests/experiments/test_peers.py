@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
-from experiments.peer_methods import Description, Indicators, one_curve
+from experiments.peer_methods import Description, Indicators, _with_slopes, one_curve
 from experiments.peer_summary import Summary
 from experiments.peer_tables import CountedModel, Formula, Table, split_rows, step, three_way
 
@@ -128,11 +128,68 @@ def test_the_summary_names_what_is_better_and_what_cannot_be_done():
     assert summary.cannot() == [{"method": "FIGS", "tables": "bike", "its words": "ValueError: no"}]
 
 
-def test_tasks_come_seed_by_seed_and_slow_methods_only_in_the_first():
-    todo = peers.tasks(range(4), (("bike", "xgboost"), ("step", "formula")))
-    assert [task.seed for task in todo] == sorted(task.seed for task in todo)
+PAIRS = (("bike", "xgboost"), ("step", "formula"))
+
+
+def test_tasks_come_seed_by_seed_and_slow_methods_alone():
+    todo = peers.tasks(range(4), PAIRS)
+    slow = [task for task in todo if set(task.methods) & set(peers.ONE_AT_A_TIME)]
+    others = [task.seed for task in todo if task not in slow]
+    assert others == sorted(others)
+    assert all(len(task.methods) == 1 for task in slow)
+    assert todo[0] in slow
+    assert [task.seed for task in todo[-2:]] == [2, 2]  # further seeds of slow methods are last
     assert {task.seed for task in todo if task.methods == ("EBM",)} == {0, 1}
     assert not any(task.importance for task in todo if task.model == "formula")
+
+
+def test_after_an_earlier_run_only_what_changes_is_measured():
+    before = {"records": [record("granite-xai", 0.9), record("FIGS", 0.5)], "machine": {"cores": 1}}
+    bike = (("bike", "histogram boosting"),)
+    todo = peers.tasks(range(2), bike, peers._measured(before))
+    by_seed = {task.seed: task.methods for task in todo if len(task.methods) > 1}
+    assert "granite-xai" in by_seed[0]
+    assert "FIGS" not in by_seed[0]
+    assert "FIGS" in by_seed[1]
+
+
+def test_collected_after_an_earlier_run_only_other_packages_are_kept(tmp_path):
+    before = {"records": [record("granite-xai", 0.9), record("FIGS", 0.5)], "machine": {"cores": 1}}
+    lines = tmp_path / "lines.jsonl"
+    peers.measure_all([], None, 1, lines, minutes=1.0)
+    data = peers.collect([lines], before)
+    assert [kept["method"] for kept in data["records"]] == ["FIGS"]
+    assert data["earlier"] == {"records": 1, "machine": {"cores": 1}}
+
+
+def test_methods_are_compared_on_the_seeds_that_both_have():
+    records = [
+        record("granite-xai", 0.90, seed=0),
+        record("granite-xai", 0.10, seed=1),
+        record("EBM", 0.905, seed=0),
+    ]
+    assert Summary(records=records, sizes={}, machine={}).better() == []
+    higher = [*records[:2], record("EBM", 0.95, seed=0)]
+    [line] = Summary(records=higher, sizes={}, machine={}).better()
+    assert (line["ours"], line["more in"]) == ("90.0", "1 of 1 seeds")
+
+
+def test_slopes_stretch_curves_that_are_too_flat():
+    class Flat:
+        """Regions by the sign of a; curves of a third of the true height."""
+
+        def predict(self, X):
+            return np.where(X["a"] > 0, 2.0, 0.0) + X["b"].to_numpy()
+
+        def apply(self, X):
+            return (X["a"] > 0).to_numpy().astype(int)
+
+    def formula(X):
+        return np.where(X["a"] > 0, 5.0, -1.0) + 3.0 * X["b"].to_numpy()
+
+    X, other = small_table().X, small_table(50).X
+    stretched = _with_slopes(Flat(), CountedModel(Formula(formula)), X, other)
+    assert stretched == pytest.approx(formula(other), abs=1e-9)
 
 
 def test_a_task_that_breaks_does_not_end_the_run(tmp_path):
