@@ -29,7 +29,7 @@ STEPS = [
     "evaluations.values.learn_values",
     "explanation.evaluating.evaluate",
     "fitting.measuring.measure",
-    "fitting.pipeline.search",
+    "fitting.searching.search_regions",
     "surrogate.additive.fit_surrogate",
     "fitting.judgement.judge_by_held_out_rows",
     "inference.estimate.estimate",

@@ -17,24 +17,16 @@ from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.base.validation import choose, real_number, whole_number
 from granite_xai.compute import Resources
 from granite_xai.explanation.result import Explanation
-from granite_xai.fitting.inputs import (
-    collected_for,
-    half_samples,
-    open_inputs,
-    path_of,
-    planned,
-    refits,
-    searched,
-)
-from granite_xai.fitting.new_rows import (
-    Evaluation,
-    GraniteBase,
-    evaluate_rows,
-    fitted_view,
-    without_clusters,
-)
+from granite_xai.fitting.evaluation import Evaluation, evaluate_rows
+from granite_xai.fitting.fit_result import FitResult, FitRun
+from granite_xai.fitting.fitted_view import GraniteBase, fitted_view
+from granite_xai.fitting.half_samples import half_samples
+from granite_xai.fitting.inputs import collected_for, open_inputs
+from granite_xai.fitting.judged_fit import fit_and_judge, plan_fit
 from granite_xai.fitting.options import chosen_limits
-from granite_xai.fitting.pipeline import FitResult, FitRun
+from granite_xai.fitting.refits import refits
+from granite_xai.fitting.table_rows import lacking_clusters
+from granite_xai.fitting.tree_path import path_of
 from granite_xai.inference.stability import Stability
 from granite_xai.models import Usage, accepts_missing
 from granite_xai.regions.words import vocabulary
@@ -262,7 +254,7 @@ class Granite(GraniteBase):
         """
         record = Diagnostics()
         opened = open_inputs(self, *collected_for(self, X, y, sample_weight), record)
-        return planned(opened, record)
+        return plan_fit(opened, record)
 
     def predict(self, X: Any, exact: bool = False) -> FloatArray:
         """The regional additive surrogate; ``exact``: ask the model for effects at new values, do not interpolate.
@@ -310,7 +302,7 @@ class Granite(GraniteBase):
             resources and chosen_limits(resources),
         )
         if clusters is None and view.diagnostics.get("clusters") is not None:
-            warn(without_clusters("evaluate(X, y, clusters=…)"), DataWarning)
+            warn(lacking_clusters("evaluate(X, y, clusters=…)"), DataWarning)
         new, regions = view.other_rows(X, y, sample_weight, max_samples, limits, clusters)
         same = same_rows_in_any_order(new.route.table, view.result.table)
         return evaluate_rows(new, regions, new.clusters, kind="fitting" if same else "given")
@@ -450,7 +442,7 @@ def fit_with_evaluations(
     with record.stage("total"):
         collected = collected_for(g, X, y, sample_weight, clusters, record)
         opened = open_inputs(g, *collected, record)
-        found = searched(opened, record)
+        found = fit_and_judge(opened, record)
     record.note("target", target_name(y))
     record.note("stop_reasons", [region.stop_reason for region in found.result.partition])
     asked = (opened.predictor.usage, *(each.usage for each in opened.predictor.outputs.values()))

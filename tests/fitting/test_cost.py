@@ -33,7 +33,7 @@ def model(frame):
 def inputs_of(question="ice-pdp", n_rows=600, frame=FRAME, **options):
     g = gx.Granite(model, question, missing="allow", **options)
     opened = open_inputs(g, frame, None, None, None, Diagnostics())
-    return opened.chosen(np.arange(n_rows), Diagnostics())
+    return opened.resolve(np.arange(n_rows), Diagnostics())
 
 
 def test_the_parts_add_up_with_the_probe():
@@ -89,10 +89,10 @@ def test_the_price_for_any_part_of_a_table_is_not_below_that_of_one():
     rare = FRAME.assign(few=np.where(np.arange(N) < 600, 0, np.arange(N) % 12))
     g = gx.Granite(model, missing="allow")
     opened = open_inputs(g, rare, None, None, None, Diagnostics())
-    frequent = np.flatnonzero(opened.everyone.positions < 600)
-    others = np.flatnonzero(opened.everyone.positions >= 300)
-    alone, other = (opened.chosen(rows, Diagnostics()) for rows in (frequent, others))
-    anywhere = price(alone, 0, opened.everyone.table)
+    frequent = np.flatnonzero(opened.rows.positions < 600)
+    others = np.flatnonzero(opened.rows.positions >= 300)
+    alone, other = (opened.resolve(rows, Diagnostics()) for rows in (frequent, others))
+    anywhere = price(alone, 0, opened.rows.table)
     assert price(alone, 0).values["few"] == 1
     assert anywhere.values["few"] == 12
     assert price(alone, 0).of_search < price(other, 0).of_search <= anywhere.of_search

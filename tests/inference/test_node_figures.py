@@ -7,7 +7,7 @@ import pytest
 
 import granite_xai as gx
 import oracle
-from granite_xai.fitting.new_rows import fitted_view
+from granite_xai.fitting.fitted_view import fitted_view
 from granite_xai.inference.node_figures import NodeFigures, tree_places
 from granite_xai.regions.partition import Partition
 from strategies import quiet

@@ -12,7 +12,7 @@ from sklearn.linear_model import LogisticRegression
 
 import granite_xai as gx
 from granite_xai.base.errors import ModelError
-from granite_xai.fitting.new_rows import fitted_view
+from granite_xai.fitting.fitted_view import fitted_view
 from granite_xai.persistence.fingerprint import synthetic_rows
 from granite_xai.tables import (
     read_table,

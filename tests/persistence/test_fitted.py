@@ -15,7 +15,7 @@ from sklearn.tree import DecisionTreeRegressor
 import granite_xai as gx
 from granite_xai.base.errors import InputError, ModelError
 from granite_xai.explanation.masking.bins import BinTree
-from granite_xai.fitting.new_rows import fitted_view
+from granite_xai.fitting.fitted_view import fitted_view
 from granite_xai.partitioners import (
     Clusters,
     GivenRules,

@@ -14,7 +14,7 @@ import pytest
 
 import granite_xai as gx
 from granite_xai.base.formats import share
-from granite_xai.fitting.new_rows import fitted_view
+from granite_xai.fitting.fitted_view import fitted_view
 from granite_xai.report.regions_part import chart_label
 from granite_xai.report.wording import Measure, stop_text
 from report.cases import Classifier, late, product, stories, table

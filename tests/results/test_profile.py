@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import granite_xai as gx
-from granite_xai.fitting.new_rows import fitted_view
+from granite_xai.fitting.fitted_view import fitted_view
 from granite_xai.results.profile import _times, profiles
 
 

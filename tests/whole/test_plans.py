@@ -160,7 +160,7 @@ class Clock:
     def __init__(self, monkeypatch):
         self.now = 0.0
         stopped = SimpleNamespace(perf_counter=lambda: self.now)
-        monkeypatch.setattr("granite_xai.fitting.inputs.time", stopped)
+        monkeypatch.setattr("granite_xai.fitting.judged_fit.time", stopped)
 
     def model(self, X):
         self.now += len(X) / 100_000
@@ -335,7 +335,7 @@ def test_R01_trees_that_are_trained_again_after_an_interrupt_are_read_again(monk
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr("granite_xai.fitting.pipeline.search", interrupt)
+        patch.setattr("granite_xai.fitting.pipeline.search_regions", interrupt)
         with pytest.raises(KeyboardInterrupt):
             g.fit(rows)
     model.fit(rows, -product(rows) + 3 * rows[:, 2])
@@ -367,7 +367,7 @@ class Bars:
 @pytest.mark.parametrize("search", ["greedy", pytest.param("refined", marks=pytest.mark.slow)])
 def test_the_search_tells_how_many_rows_went_through_a_level(search, monkeypatch):
     bars = Bars()
-    monkeypatch.setattr("granite_xai.fitting.pipeline.Meter", bars)
+    monkeypatch.setattr("granite_xai.fitting.searching.Meter", bars)
     X = np.random.default_rng(0).normal(size=(200, 4))
     g = gx.Granite(
         product,
@@ -391,7 +391,8 @@ def test_the_search_tells_how_many_rows_went_through_a_level(search, monkeypatch
 def test_resamples_are_told_one_by_one(monkeypatch):
     seen = []
     monkeypatch.setattr(
-        "granite_xai.fitting.inputs.progress", lambda items, *told: seen.append(told[1:]) or items
+        "granite_xai.fitting.half_samples.progress",
+        lambda items, *told: seen.append(told[1:]) or items,
     )
     g = gx.Granite(product, max_samples=None, holdout=False).fit(
         np.random.default_rng(0).normal(size=(120, 4))

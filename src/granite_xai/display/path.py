@@ -8,8 +8,8 @@ from typing import Any
 from granite_xai.base.wording import number
 from granite_xai.display.figures import SMALL, Drawn, sheet, tidy
 from granite_xai.display.palette import BLUE, GREY, ORANGE
-from granite_xai.fitting.inputs import path_of
-from granite_xai.fitting.new_rows import fitted_view
+from granite_xai.fitting.fitted_view import fitted_view
+from granite_xai.fitting.tree_path import path_of
 from granite_xai.inference.path import KEPT, Path
 
 

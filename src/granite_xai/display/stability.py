@@ -13,7 +13,7 @@ from granite_xai.base.text import drawable, shortened
 from granite_xai.base.wording import value
 from granite_xai.display.figures import SMALL, Axes, Drawn, sheet, tidy
 from granite_xai.display.palette import BLUE, GREY, ORANGE
-from granite_xai.fitting.new_rows import fitted_view
+from granite_xai.fitting.fitted_view import fitted_view
 from granite_xai.inference.stability import RELIABLE, SplitStability, Stability
 
 RESAMPLES = 10  # random halves that are searched where none were searched before

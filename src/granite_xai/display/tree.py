@@ -14,7 +14,7 @@ from granite_xai.base.typing import IntArray
 from granite_xai.base.wording import ALL_ROWS, rows_of
 from granite_xai.display.figures import SMALL, Axes, Drawn, framed, sheet
 from granite_xai.display.palette import BLACK, GREY, region_color
-from granite_xai.fitting.new_rows import fitted_view
+from granite_xai.fitting.fitted_view import fitted_view
 from granite_xai.regions.nodes import Node, Split
 from granite_xai.regions.partition import Partition
 from granite_xai.regions.rule import Rule

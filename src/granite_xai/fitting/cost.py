@@ -14,7 +14,8 @@ from granite_xai.evaluations.probe import PROBED_ROWS
 from granite_xai.evaluations.values import n_values, pilot_cost, pilot_size
 from granite_xai.explanation.masking.accumulated import fit_steps
 from granite_xai.explanation.request import EvaluationRequest
-from granite_xai.fitting.pipeline import PILOT_SHARE, FitInputs, requested, singles_compared
+from granite_xai.fitting.fit_inputs import PILOT_SHARE, FitInputs
+from granite_xai.fitting.fit_request import request_of_fit, single_columns
 from granite_xai.tables import Table
 
 BYTES_OF_NUMBER = 8
@@ -60,7 +61,7 @@ def price(inputs: FitInputs, n_held_out: int, drawn_from: Table | None = None) -
     """
     table = inputs.table
     if inputs.cells is None:
-        plan = requested(inputs)
+        plan = request_of_fit(inputs)
         of_search = plan.rows(table)
         return Price(
             pilot=0,
@@ -73,7 +74,7 @@ def price(inputs: FitInputs, n_held_out: int, drawn_from: Table | None = None) -
             },
             n_bytes=plan.bytes,
         )
-    positions = sorted(min(own) for own in singles_compared(inputs))
+    positions = single_columns(inputs)
     columns = [(drawn_from or table).columns[position] for position in positions]
     values = {column.name: n_values(column, inputs.cells) for column in columns}
     pilot_rows, most_values = pilot_size(columns, inputs.cells, PILOT_SHARE * inputs.budget)

@@ -12,18 +12,13 @@ from granite_xai.base.deferred import Deferred
 from granite_xai.base.typing import BoolArray, FloatArray, IntArray
 from granite_xai.compute import one_blas_thread
 from granite_xai.engine.signed_weights import signs
+from granite_xai.fitting.described import described_later
+from granite_xai.fitting.fit_result import FitResult, FitRun
+from granite_xai.fitting.judging_rows import JudgingRows, estimate_of, observe_regions
 from granite_xai.fitting.measuring import order_of
-from granite_xai.fitting.new_rows import (
-    JudgingRows,
-    NewRows,
-    Observation,
-    described_later,
-    estimate_of,
-    observe_regions,
-    rows_by_region,
-)
-from granite_xai.fitting.pipeline import FitResult, FitRun, again
+from granite_xai.fitting.new_rows import NewRows, Observation, rows_by_region
 from granite_xai.fitting.rows import SMALL_TABLE
+from granite_xai.fitting.searching import search_again
 from granite_xai.inference.cross_validation import FoldTree, cross_validated_disagreement
 from granite_xai.inference.described_share import (
     DescribedShare,
@@ -95,7 +90,7 @@ def trees_of_folds(run: FitRun) -> list[FoldTree]:
     proven = result.chance.exceeded(result.floors)
     trees = []
     for rows, left_out in folds(inputs.clusters, inputs.seed):
-        partition = again(inputs, run.evaluations, result.floors, run.error, rows, proven)
+        partition = search_again(inputs, run.evaluations, result.floors, run.error, rows, proven)
         is_left_out = np.zeros(inputs.table.n_rows, dtype=np.bool_)
         is_left_out[left_out] = True
         trees.append(FoldTree(regions=partition.apply(inputs.table), is_left_out=is_left_out))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
 from numbers import Real
 from typing import Any, TypedDict
 
@@ -10,7 +11,9 @@ import numpy as np
 
 from granite_xai.base.errors import InputError
 from granite_xai.base.validation import choose, real_number, unknown, whole_number
-from granite_xai.compute import Resources, require_supported
+from granite_xai.compute import Resources, require_supported, resolve_jobs
+from granite_xai.disagreement.disagreement import Disagreement
+from granite_xai.disagreement.objective import Objective
 from granite_xai.explanation.influence import Individual, Influence, Interactions, Joint
 from granite_xai.inference.replicates import Confidence, bar_position
 from granite_xai.search.problem import OwnPartitioner, Partitioner
@@ -44,9 +47,102 @@ class GraniteOptions(TypedDict, total=False):
     resources: Resources | None
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class FitOptions:
+    """The options of a `Granite`, checked and resolved as far as they go without data.
+
+    Parameters
+    ----------
+    tree : Tree
+        The tree that the options describe.
+    partitioner : Partitioner
+        What finds the regions; the tree, unless the user passed another.
+    chooses_alpha : bool
+        Whether rows that are left out of the search choose the price of a region; the tree's own is 0 then.
+    objective : Objective
+    questions : tuple of (Disagreement, float)
+        The questions with their weights.
+    resources : Resources
+    n_jobs : int, optional
+    seed : int
+        Of everything that is drawn.
+    confidence : Confidence, optional
+        None: the sample is taken for the world, as the paper does.
+    holdout : "auto", False, float or tuple
+        As in `chosen_holdout`.
+    max_samples : "auto", int or None
+        As in `chosen_samples`.
+    missing : "auto", "allow" or "error"
+    """
+
+    tree: Tree
+    partitioner: Partitioner
+    chooses_alpha: bool
+    objective: Objective
+    questions: tuple[tuple[Disagreement, float], ...]
+    resources: Resources
+    n_jobs: int | None
+    seed: int
+    confidence: Confidence | None
+    holdout: Any
+    max_samples: int | str | None
+    missing: str
+
+
 INFLUENCES = ("individual", "joint", "interaction")
+MISSING = ("auto", "allow", "error")
 PAIRS = 2  # the order of interactions where none is given
 SEEDS = 2**31  # seeds that are drawn lie below
+
+
+def fit_options(g: Any) -> FitOptions:
+    """Check the options of a `Granite` and say what they stand for.
+
+    Raises
+    ------
+    InputError
+        P01 to P03, about the first option that is no choice.
+    """
+    chooses_alpha = isinstance(g.alpha, str) and g.alpha == "auto"
+    if chooses_alpha and g.partitioner is not None:
+        raise InputError(
+            'alpha="auto" chooses among the trees of the search; a partitioner finds its regions in its own way.',
+            code="P03",
+            argument="alpha",
+            hint="Leave partitioner out, or pass a number.",
+        )
+    tree = Tree(
+        max_depth=g.max_depth,
+        min_samples_leaf=g.min_samples_leaf,
+        alpha=0.0 if chooses_alpha else g.alpha,
+        max_candidates=g.max_candidates,
+        beam=g.beam,
+        split_features=g.split_features,
+        search=g.search,
+    )
+    partitioner = chosen_partitioner(g.partitioner, tree)
+    resources = chosen_limits(g.resources)
+    resolve_jobs(g.n_jobs)  # raises where it is no number of jobs
+    influence = chosen_influence(g.influence, g.groups, g.features)
+    objective = g.question
+    if not isinstance(objective, Objective):
+        objective = Objective(g.question)
+    questions = objective.weighted(influence)
+    seed = chosen_seed(g.random_state)
+    return FitOptions(
+        tree=tree,
+        partitioner=partitioner,
+        chooses_alpha=chooses_alpha,
+        objective=objective,
+        questions=questions,
+        resources=resources,
+        n_jobs=g.n_jobs,
+        seed=seed,
+        confidence=chosen_confidence(g, seed),
+        holdout=chosen_holdout(g),
+        max_samples=chosen_samples(g),
+        missing=choose("missing", g.missing, {name: name for name in MISSING}),
+    )
 
 
 def chosen_partitioner(partitioner: Any, tree: Tree) -> Partitioner:

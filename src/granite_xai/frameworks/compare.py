@@ -20,7 +20,8 @@ from granite_xai.disagreement.disagreement import Disagreement
 from granite_xai.estimator import Granite
 from granite_xai.explanation.catalog import explanations
 from granite_xai.explanation.explainer import Explainer
-from granite_xai.fitting.new_rows import evaluate_rows, fitted_view
+from granite_xai.fitting.evaluation import evaluate_rows
+from granite_xai.fitting.fitted_view import fitted_view
 from granite_xai.frameworks import published
 from granite_xai.regions.partition import Partition
 from granite_xai.tables import frame, read_table

@@ -11,7 +11,7 @@ import numpy as np
 
 from granite_xai.base.files import require
 from granite_xai.estimator import Granite
-from granite_xai.fitting.pipeline import FitResult
+from granite_xai.fitting.fit_result import FitResult
 from granite_xai.persistence.fingerprint import are_numbers, has_rows
 from granite_xai.surrogate.additive import SurrogateFit
 

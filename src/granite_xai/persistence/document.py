@@ -11,7 +11,7 @@ from granite_xai.base.errors import FormatError
 from granite_xai.base.files import entry, require
 from granite_xai.estimator import Granite
 from granite_xai.explanation.result import Explanation
-from granite_xai.fitting.new_rows import Evaluation
+from granite_xai.fitting.evaluation import Evaluation
 from granite_xai.regions.partition import Partition
 
 VERSION = 3

@@ -15,8 +15,8 @@ from granite_xai.base.files import Structure, broken, entry, require
 from granite_xai.compute import Resources
 from granite_xai.disagreement.disagreement import ResolvedQuestion
 from granite_xai.estimator import Granite, restore
-from granite_xai.fitting.new_rows import fitted_view
-from granite_xai.fitting.pipeline import FitResult
+from granite_xai.fitting.fit_result import FitResult
+from granite_xai.fitting.fitted_view import fitted_view
 from granite_xai.models import Predictor, as_predictor, together
 from granite_xai.persistence.consistency import check_consistency
 from granite_xai.persistence.document import without_unit

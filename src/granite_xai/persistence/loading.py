@@ -11,7 +11,7 @@ from granite_xai.base.errors import FormatError, InputError
 from granite_xai.base.files import entry, read_json, require
 from granite_xai.estimator import Granite
 from granite_xai.explanation.result import Explanation
-from granite_xai.fitting.new_rows import Evaluation
+from granite_xai.fitting.evaluation import Evaluation
 from granite_xai.persistence.document import KINDS, TIMES, Saved, checksum, kind_of, without_unit
 from granite_xai.persistence.findings import check_findings
 from granite_xai.persistence.fitted import granite_from_dict

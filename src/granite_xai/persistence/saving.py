@@ -10,7 +10,7 @@ from typing import Any
 from granite_xai.base.errors import FormatError, InputError
 from granite_xai.base.files import check_size, write_text
 from granite_xai.estimator import Granite
-from granite_xai.fitting.new_rows import fitted_view
+from granite_xai.fitting.fitted_view import fitted_view
 from granite_xai.persistence.document import KINDS, TIMES, UNSIGNED, Saved, checksum, head
 from granite_xai.persistence.fitted import granite_to_dict
 from granite_xai.persistence.forms import structure

@@ -11,7 +11,7 @@ from granite_xai.base.errors import InputError
 from granite_xai.base.text import plain, shortened
 from granite_xai.base.wording import ALL_ROWS, value
 from granite_xai.estimator import Granite
-from granite_xai.fitting.new_rows import fitted_view
+from granite_xai.fitting.fitted_view import fitted_view
 from granite_xai.inference.stability import SplitStability
 from granite_xai.regions.rule import Rule
 from granite_xai.regions.words import Vocabulary, condition_words, rule_in_sentence

@@ -12,7 +12,7 @@ from granite_xai.display.effect import EffectDisplay
 from granite_xai.display.importance import ImportanceDisplay
 from granite_xai.display.overview import OverviewDisplay
 from granite_xai.display.tree import PartitionDisplay
-from granite_xai.fitting.new_rows import fitted_view
+from granite_xai.fitting.fitted_view import fitted_view
 
 
 def write_figures(report: Any, folder: Path, formats: Sequence[str]) -> list[Path]:

@@ -12,8 +12,8 @@ from granite_xai.base.formats import amount, with_minus
 from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.disagreement.disagreement import ResolvedQuestion
 from granite_xai.estimator import Granite
-from granite_xai.fitting.new_rows import FittedGranite, fitted_view
-from granite_xai.fitting.pipeline import FitResult, FitRun
+from granite_xai.fitting.fit_result import FitResult, FitRun
+from granite_xai.fitting.fitted_view import FittedGranite, fitted_view
 from granite_xai.inference.node_figures import NodeFigures
 from granite_xai.report.wording import Measure
 from granite_xai.results.finding import Finding, finding_of

@@ -16,7 +16,7 @@ from granite_xai.disagreement.disagreement import ResolvedQuestion
 from granite_xai.explanation.catalog import meaning, title
 from granite_xai.explanation.influence import Interactions
 from granite_xai.fitting.causes import cause
-from granite_xai.fitting.new_rows import fitted_view
+from granite_xai.fitting.fitted_view import fitted_view
 from granite_xai.report.certainty_part import evaluation, single_rows, stability
 from granite_xai.report.effects_part import effects
 from granite_xai.report.features_part import disagreement_map, importance, overview, triage

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from granite_xai.base.typing import BoolArray, FloatArray
-from granite_xai.fitting.pipeline import FitResult
+from granite_xai.fitting.fit_result import FitResult
 from granite_xai.regions.rule import Rule
 from granite_xai.results.profile import level_text
 from granite_xai.results.shapes import FeatureCurve

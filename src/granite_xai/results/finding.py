@@ -23,7 +23,7 @@ from granite_xai.disagreement.disagreement import Disagreement
 from granite_xai.explanation.catalog import title as explanation_title
 from granite_xai.explanation.influence import Interactions
 from granite_xai.fitting.causes import DEPEND, EITHER, INTERACT, cause
-from granite_xai.fitting.pipeline import FitResult
+from granite_xai.fitting.fit_result import FitResult
 from granite_xai.inference.node_figures import NodeFigures
 from granite_xai.regions.words import Vocabulary, vocabulary
 from granite_xai.results.contrasts import is_quiet

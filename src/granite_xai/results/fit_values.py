@@ -28,9 +28,9 @@ from granite_xai.explanation.masking.fitted import FittedMaskings, fit_reference
 from granite_xai.explanation.memory import fits_memory
 from granite_xai.explanation.request import request
 from granite_xai.explanation.resolved import MAX_ROWS
+from granite_xai.fitting.fit_result import FitResult, FitRun
+from granite_xai.fitting.fitted_view import GraniteBase, fitted_view
 from granite_xai.fitting.inputs import read_rows_of
-from granite_xai.fitting.new_rows import GraniteBase, fitted_view
-from granite_xai.fitting.pipeline import FitResult, FitRun
 from granite_xai.results.scopes import Scope, region_scopes, scopes_of
 from granite_xai.surrogate.additive import additive, fit_surrogate, in_unit_interval
 from granite_xai.surrogate.curves import between_cells

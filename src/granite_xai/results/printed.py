@@ -11,7 +11,7 @@ from granite_xai.base import notebook
 from granite_xai.base.formats import OutputUnit, amount, share
 from granite_xai.base.text import aligned, shortened
 from granite_xai.base.wording import ALL_ROWS
-from granite_xai.fitting.pipeline import FitResult
+from granite_xai.fitting.fit_result import FitResult
 from granite_xai.inference.node_figures import NodeFigure, NodeFigures
 from granite_xai.regions.nodes import Leaf, Node, Split
 from granite_xai.regions.words import condition_words, rule_words

@@ -10,7 +10,7 @@ import numpy as np
 from granite_xai.base.text import plain, shortened
 from granite_xai.base.typing import BoolArray, FloatArray
 from granite_xai.base.wording import number, percent, value
-from granite_xai.fitting.pipeline import FitResult
+from granite_xai.fitting.fit_result import FitResult
 from granite_xai.surrogate.curves import Curve
 from granite_xai.tables import Column
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from granite_xai.base.formats import share
 from granite_xai.base.text import plain, shortened
-from granite_xai.fitting.pipeline import FitResult
+from granite_xai.fitting.fit_result import FitResult
 from granite_xai.inference.node_figures import NodeFigures
 from granite_xai.regions.conditions import Condition
 from granite_xai.regions.rule import Rule

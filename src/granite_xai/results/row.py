@@ -35,8 +35,8 @@ from granite_xai.explanation.resolved import (
     resolve,
 )
 from granite_xai.explanation.result import Explanation, Part
+from granite_xai.fitting.fit_result import FitResult
 from granite_xai.fitting.new_rows import NewRows, explain_rows, rows_by_region
-from granite_xai.fitting.pipeline import FitResult
 from granite_xai.regions.rule import Rule, satisfied
 from granite_xai.regions.words import rule_words
 from granite_xai.results.output_words import output_words

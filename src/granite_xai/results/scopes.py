@@ -21,8 +21,9 @@ from granite_xai.explanation.masking.accumulated import AleIntervals
 from granite_xai.explanation.masking.fitted import FittedMaskings, fit_reference
 from granite_xai.explanation.resolved import ResolvedExplainer
 from granite_xai.explanation.result import Part
-from granite_xai.fitting.new_rows import FittedGranite, NewRows, fitted_view
-from granite_xai.fitting.pipeline import FitResult
+from granite_xai.fitting.fit_result import FitResult
+from granite_xai.fitting.fitted_view import FittedGranite, fitted_view
+from granite_xai.fitting.new_rows import NewRows
 from granite_xai.models.row_arguments import read_weights
 from granite_xai.regions.partition import Partition
 from granite_xai.tables import Table

@@ -17,7 +17,7 @@ from granite_xai.base.text import plain, shortened
 from granite_xai.base.wording import count
 from granite_xai.compute import one_blas_thread
 from granite_xai.estimator import Granite
-from granite_xai.fitting.new_rows import fitted_view
+from granite_xai.fitting.fitted_view import fitted_view
 from granite_xai.regions.partition import Partition
 from granite_xai.studies.case_curves import CaseCurve, average_effect
 from granite_xai.studies.case_figures import MEASURES, Case, measure_case

@@ -19,8 +19,9 @@ from granite_xai.disagreement.disagreement import ResolvedQuestion, both_sides
 from granite_xai.engine.signed_weights import STEP, signs
 from granite_xai.explanation.influence import Joint
 from granite_xai.explanation.masking.fitted import fit_reference
+from granite_xai.fitting.fit_inputs import FitInputs
+from granite_xai.fitting.fit_result import FitResult
 from granite_xai.fitting.new_rows import NewRows
-from granite_xai.fitting.pipeline import FitInputs, FitResult
 from granite_xai.inference.estimate import Perturbed, perturbed
 
 SMALLEST_GAIN = 0.05

@@ -19,7 +19,8 @@ from granite_xai.base.validation import choose, whole_number
 from granite_xai.disagreement.catalog import questions
 from granite_xai.disagreement.disagreement import Disagreement
 from granite_xai.estimator import Granite
-from granite_xai.fitting.inputs import collected_for, open_inputs, searched
+from granite_xai.fitting.inputs import collected_for, open_inputs
+from granite_xai.fitting.judged_fit import fit_and_judge
 from granite_xai.inference.intervals import interval_around
 from granite_xai.studies.group_search import (
     Group,
@@ -225,12 +226,12 @@ def read_rows(model: Any, X: Any, y: Any, question: Disagreement) -> RowsOfPropo
     granite = Granite(model, question, max_depth=0, max_samples=MAX_SAMPLES)
     record = Diagnostics()
     opened = open_inputs(granite, *collected_for(granite, X, y, None), record)
-    run = searched(opened, record)
+    run = fit_and_judge(opened, record)
     search = GroupHeterogeneity(run.result, run.inputs)
     positions = record.as_dict()["rows"]["held_out"]
     if not positions:
         return RowsOfProposal(search=search, held_out=None)
-    held_out_inputs = opened.chosen(opened.everyone.places(positions), Diagnostics())
+    held_out_inputs = opened.resolve(opened.rows.places(positions), Diagnostics())
     return RowsOfProposal(search=search, held_out=GroupHeterogeneity(run.result, held_out_inputs))
 
 

@@ -1,0 +1,187 @@
+"""How well regions do on other rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from granite_xai.base.formats import share
+from granite_xai.base.notebook import Bar, RegionLabel
+from granite_xai.base.printable import Printable, TextSummary
+from granite_xai.base.text import shortened
+from granite_xai.base.typing import FloatArray, IntArray
+from granite_xai.base.wording import count
+from granite_xai.compute import one_blas_thread
+from granite_xai.disagreement.disagreement import ResolvedQuestion, both_sides
+from granite_xai.disagreement.objective import ScaledObjective
+from granite_xai.engine.splits import Splits
+from granite_xai.evaluations.evaluations import Evaluations
+from granite_xai.fitting.described import described_later
+from granite_xai.fitting.fit_result import FitResult
+from granite_xai.fitting.judging_rows import estimate_of, observe_regions
+from granite_xai.fitting.new_rows import NewRows
+from granite_xai.inference.estimate import Estimate
+from granite_xai.tables import Table, frame
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Evaluation(Printable):
+    """Disagreement on other rows, which serve both as explained rows and as reference, inside each region.
+
+    What the regions leave (``disagreement``: the sum of each region's times its share of the rows) and what there is
+    without them (``global_disagreement``; in shares, 1.0, for several questions). ``estimate`` is the same corrected
+    for chance, with its interval; None without a confidence level.
+    """
+
+    rules: tuple[str, ...]
+    counts: tuple[int, ...]
+    regional: FloatArray
+    by_region: FloatArray
+    disagreement: float
+    global_disagreement: float
+    table: Table = field(repr=False)
+    below_noise_floor: bool = False
+    estimate: Estimate | None = None
+
+    @property
+    def remaining(self) -> float:
+        """Share that the regions leave; 0.0 where there is nothing to explain, nan where there is only chance."""
+        if self.below_noise_floor or not self.global_disagreement > 0:
+            return 0.0
+        if self.estimate is not None and np.isnan(self.estimate.remaining):
+            return float("nan")
+        return self.disagreement / self.global_disagreement
+
+    def _summary(self) -> TextSummary:
+        """What the regions remove, and a line a region."""
+        sentences = [repr(self)[1:-1]]
+        if self.estimate is not None:
+            sentences = [str(self.estimate)]
+        n_rows = sum(self.counts)
+        lines: list[tuple[object, ...]] = [("region", "rows", "share", "heterogeneity removed")]
+        for region, left in enumerate(self._shares_left().tolist()):
+            n_inside = self.counts[region]
+            fraction = n_inside / n_rows if n_rows else 0.0
+            removed = max(1.0 - left, 0.0)
+            line = (
+                RegionLabel(region, shortened(self.rules[region])),
+                f"{n_inside:,}",
+                Bar(share(fraction), fraction),
+                Bar(share(removed), removed),
+            )
+            lines.append(line)
+        return TextSummary(sentences=sentences, table=lines, left=(0,))
+
+    def __repr__(self) -> str:
+        rows = count(sum(self.counts), "row")
+        regions = count(len(self.rules), "region")
+        removed = share(max(1.0 - self.remaining, 0.0))
+        return f"<Evaluation of {rows} in {regions}: {removed} of the heterogeneity removed>"
+
+    def _shares_left(self) -> FloatArray:
+        """What is left in each region of its part of the disagreement on all rows; nan where there is none."""
+        is_measured = np.isfinite(self.by_region) & (self.by_region > 0)
+        shares = np.full(len(is_measured), np.nan)
+        np.divide(self.regional, self.by_region, out=shares, where=is_measured)
+        return shares
+
+    def frame(self) -> Any:
+        """One line for each region: region, rule, n_samples, fraction, global_disagreement, disagreement, remaining."""
+        counts = np.array(self.counts)
+        columns = {
+            "region": np.arange(len(counts)),
+            "rule": list(self.rules),
+            "n_samples": counts,
+            "fraction": counts / counts.sum(),
+            "global_disagreement": self.by_region,
+            "disagreement": self.regional,
+            "remaining": self._shares_left(),
+        }
+        return frame(columns, like=self.table)
+
+
+def evaluate_rows(
+    new: NewRows, regions: IntArray, clusters: IntArray | None = None, kind: str = "given"
+) -> Evaluation:
+    """Measure the regions on other rows (C17); with a confidence level, also corrected for chance.
+
+    Parameters
+    ----------
+    new : NewRows
+    regions : array of shape (n_rows,)
+        Region of each row.
+    clusters : array of shape (n_rows,), optional
+        Number of the cluster of each row; None: every row is one.
+    kind : "given" or "fitting"
+        Whether these are other rows, or those that chose the regions.
+    """
+    fitted = new.fitted
+    n_regions = len(fitted.partition)
+    observed = new.observe(both_sides(fitted.comparisons))
+    judging = observe_regions(new, regions, clusters, observed)
+    questions = judging.everywhere.questions
+    evaluations = judging.everywhere.evaluations
+    with one_blas_thread():
+        objective = _scaled_objective(fitted, questions, evaluations)
+        global_disagreement = objective.on(evaluations)
+        by_region = np.full(n_regions, np.nan)
+        losses = _losses_by_row(questions, objective, evaluations)
+        if losses is not None:
+            by_region = np.bincount(regions, weights=losses, minlength=n_regions)
+        regional = np.zeros(n_regions)
+        for region, sample in enumerate(judging.by_region):
+            if sample is not None:
+                inside = replace(objective, comparisons=sample.questions)
+                regional[region] = inside.on(sample.evaluations)
+    estimate = None
+    if fitted.confidence is not None:
+        described = described_later(new, judging)
+        with one_blas_thread():
+            measured = judging.measured(fitted.confidence.seed)
+            estimate = estimate_of(fitted, judging, measured, kind, described)
+    counts = np.bincount(regions, minlength=n_regions)
+    return Evaluation(
+        rules=tuple(str(rule) for rule in fitted.partition.rules),
+        counts=tuple(counts.tolist()),
+        regional=regional,
+        by_region=by_region,
+        disagreement=float(regional.sum()),
+        global_disagreement=global_disagreement,
+        table=new.route.table,
+        below_noise_floor=not objective.factors.any(),
+        estimate=estimate,
+    )
+
+
+def _scaled_objective(
+    fitted: FitResult, questions: tuple[ResolvedQuestion, ...], evaluations: Evaluations
+) -> ScaledObjective:
+    """The objective on other rows: in its own units for one question, in shares for several."""
+    all_rows = Splits.whole(evaluations.weights, evaluations.primitives)
+    unscaled = ScaledObjective(
+        questions, np.ones(len(questions)), fitted.floors, float(all_rows.mass[0, 0])
+    )
+    disagreements = unscaled.disagreements(evaluations, all_rows)[0, 0]  # (questions,)
+    is_beyond_rounding = disagreements > fitted.floors
+    if len(questions) == 1:
+        return replace(unscaled, factors=np.where(is_beyond_rounding, 1.0, 0.0))
+    weights = np.where(is_beyond_rounding, fitted.question_weights, 0.0)
+    weights = weights / (weights.sum() or 1.0)
+    factors = np.zeros_like(disagreements)
+    np.divide(weights, disagreements, out=factors, where=weights > 0)
+    return replace(unscaled, factors=factors)
+
+
+def _losses_by_row(
+    questions: Sequence[ResolvedQuestion], objective: ScaledObjective, evaluations: Evaluations
+) -> FloatArray | None:
+    """Each row's part of the disagreement on all rows; None where a question has no value a row."""
+    if not all(question.first.behavior.per_row for question in questions):
+        return None
+    all_rows = Splits.whole(evaluations.weights, evaluations.primitives)
+    losses = [question.losses(evaluations, all_rows)[0] for question in questions]
+    weighted = objective.factors @ np.stack(losses)  # (rows,)
+    return np.asarray(weighted * evaluations.weights / objective.total)

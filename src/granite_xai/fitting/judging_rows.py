@@ -1,0 +1,120 @@
+"""Rows that judge the regions of a fit."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from granite_xai.base.deferred import Deferred
+from granite_xai.base.typing import IntArray
+from granite_xai.disagreement.disagreement import both_sides
+from granite_xai.engine.signed_weights import signs
+from granite_xai.fitting.fit_result import FitResult
+from granite_xai.fitting.new_rows import NewRows, Observation, rows_by_region
+from granite_xai.inference.described_share import DescribedShares
+from granite_xai.inference.estimate import (
+    Estimate,
+    MeasuredQuestion,
+    Sample,
+    estimate,
+    measure_regions,
+)
+from granite_xai.inference.replicates import Chance
+
+
+class JudgingRows(NamedTuple):
+    """Rows that judge a partition: all of them, and those of each region."""
+
+    everywhere: Sample
+    by_region: list[Sample | None]  # None: no row is there
+    regions: IntArray  # (n_rows,) region of each row
+    clusters: IntArray  # (n_rows,) number of the cluster of each row
+
+    def measured(self, seed: int) -> list[MeasuredQuestion]:
+        """Every question on all rows and in every region, under signed pairs of weights."""
+        drawn_signs = signs(self.clusters, seed)
+        return measure_regions(self.everywhere, self.by_region, drawn_signs)
+
+
+def observe_regions(
+    new: NewRows, regions: IntArray, clusters: IntArray | None, observed: Observation
+) -> JudgingRows:
+    """Other rows and those of each region.
+
+    Parameters
+    ----------
+    new : NewRows
+    regions : array of shape (n_rows,)
+        Region of each row.
+    clusters : array of shape (n_rows,), optional
+        Number of the cluster of each row; None: every row is one.
+    observed : Observation
+        What the model answered about all rows.
+    """
+    questions = new.fitted.comparisons
+    every_row = np.arange(len(regions))
+    by_region: list[Sample | None] = [None] * len(new.fitted.partition)
+    for region, rows in rows_by_region(regions):
+        inside = new.inside(region, rows, both_sides(questions), observed)
+        by_region[region] = Sample(
+            questions=inside.questions(questions),
+            evaluations=inside.evaluations,
+            rows=rows,
+        )
+    everywhere = Sample(
+        questions=observed.questions(questions),
+        evaluations=observed.evaluations,
+        rows=every_row,
+    )
+    if clusters is None:
+        clusters = every_row
+    return JudgingRows(
+        everywhere=everywhere, by_region=by_region, regions=regions, clusters=clusters
+    )
+
+
+def estimate_of(
+    fitted: FitResult,
+    judging: JudgingRows,
+    measured: Sequence[MeasuredQuestion],
+    kind: str,
+    described: Deferred[DescribedShares],
+    cross_validated: Sequence[float] | None = None,
+    root: Chance | None = None,
+) -> Estimate:
+    """What some rows say of the regions of a fit that has a confidence level.
+
+    Parameters
+    ----------
+    fitted : FitResult
+    judging : JudgingRows
+        The rows.
+    measured : sequence of MeasuredQuestion
+        The questions on these rows (`JudgingRows.measured`).
+    kind : "held-out", "given", "cross-validated" or "fitting"
+        Which rows these are.
+    described : Deferred
+        Share that curves describe.
+    cross_validated : sequence of n_questions numbers, optional
+        What the regions leave by rows that did not choose them.
+    root : Chance, optional
+        What chance says of all rows, where the fit has found that out.
+    """
+    if fitted.confidence is None:
+        raise ValueError("there is no confidence level")
+    return estimate(
+        judging.everywhere,
+        judging.by_region,
+        measured,
+        weights=fitted.question_weights,
+        floors=fitted.floors,
+        confidence=fitted.confidence,
+        clusters=judging.clusters,
+        rules=[str(rule) for rule in fitted.partition.rules],
+        rows=kind,
+        fidelities=described,
+        cross_validated=cross_validated,
+        root=root,
+    )

@@ -1,0 +1,190 @@
+"""The same question asked of other fits of a learner, which shows what depends on its training rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import combinations
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.base import clone
+
+from granite_xai.base.diagnostics import Diagnostics
+from granite_xai.base.errors import InputError
+from granite_xai.base.typing import FloatArray
+from granite_xai.compute import progress
+from granite_xai.explanation.masking.bins import carriers
+from granite_xai.fitting.evaluation import evaluate_rows
+from granite_xai.fitting.fit_result import FitResult, FitRun
+from granite_xai.fitting.inputs import open_inputs
+from granite_xai.fitting.judged_fit import fit_and_judge
+from granite_xai.fitting.new_rows import NewRows, rows_by_region
+from granite_xai.fitting.options import chosen_limits
+from granite_xai.inference.replicates import Confidence
+from granite_xai.inference.stability import (
+    REFITS,
+    RefitCurve,
+    Stability,
+    refit_interval,
+    stability_of,
+)
+from granite_xai.surrogate.additive import fit_surrogate
+from granite_xai.surrogate.curves import Curve
+from granite_xai.surrogate.grids import grid_codes
+from granite_xai.tables import Column, Table
+
+POINTS = 20
+"""Values at which a curve over refits is told."""
+
+USUAL_LEVEL = 0.95
+"""Level of intervals where the fit has none."""
+
+
+class PlaceOfCurve(NamedTuple):
+    """Where the curve of a column in a region is read."""
+
+    region: int
+    column: Column  # with a row for each value
+
+
+class Refit(NamedTuple):
+    """Another fit of the learner, asked the same question on rows that it has not seen."""
+
+    fit: FitRun
+    left: float  # share of the disagreement that the regions of the first fit leave
+    effects: list[FloatArray]  # at each place of a curve, one number a value
+
+
+def refits(g: Any, models: Sequence[tuple[Any, Any, Any]]) -> Stability:
+    """Which regions come back for other fits of a learner, and how far curves and shares vary with them.
+
+    Parameters
+    ----------
+    g : Granite
+        Fitted.
+    models : sequence of (model, X, y)
+        At least two refits, each with rows that it has not seen.
+
+    Raises
+    ------
+    InputError
+        P01, where there are fewer than two.
+    """
+    if len(models) < 2:
+        raise InputError(
+            f"models has {len(models)} entries; two refits are the least.",
+            code="P01",
+            argument="models",
+            hint="Pass [(model, X, y), …], X unseen by its model.",
+        )
+    result: FitResult = vars(g)["_fitted"]
+    places = _places_of_curves(result)
+    others = []
+    for model, X, y in progress(models, chosen_limits(g.resources), "refits", len(models)):
+        others.append(_refit(g, result, places, model, X, y))
+    partitions = [refit.fit.result.partition for refit in others]
+    stability = stability_of(
+        result.partition,
+        result.table,
+        pairs=list(combinations(partitions, 2)),
+        trees=partitions,
+        source=REFITS,
+    )
+    confidence = result.confidence or Confidence(USUAL_LEVEL, n_resamples=1, seed=0)
+    tables = [refit.fit.inputs.table for refit in others]
+    n_tested = round(float(np.mean([table.n_rows for table in tables])))
+    n_trained = _n_training_rows(tables, n_tested)
+    curves = []
+    for number, place in enumerate(places):
+        effects = [refit.effects[number] for refit in others]
+        mean, low, high = refit_interval(effects, n_tested, n_trained, confidence.normal)
+        curves.append(
+            RefitCurve(
+                region=place.region,
+                column=place.column.name,
+                values=place.column.levels,
+                mean=mean,
+                low=low,
+                high=high,
+            )
+        )
+    shares_left = [refit.left for refit in others]
+    mean, low, high = refit_interval(shares_left, n_tested, n_trained, confidence.normal)
+    return replace(
+        stability,
+        refit_curves=tuple(curves),
+        remaining=float(mean),
+        remaining_low=float(low),
+        remaining_high=float(high),
+    )
+
+
+def _places_of_curves(result: FitResult) -> list[PlaceOfCurve]:
+    """Every column in every region, at some values of the region's rows."""
+    places = []
+    for region, rows in rows_by_region(result.regions):
+        for position in result.table.explained:
+            column = result.table.columns[position].take(rows)
+            at_values = column.take(carriers(column, grid_codes(column, POINTS)))
+            places.append(PlaceOfCurve(region=region, column=at_values))
+    return places
+
+
+def _refit(
+    g: Any, result: FitResult, places: Sequence[PlaceOfCurve], model: Any, X: Any, y: Any
+) -> Refit:
+    """Search with another model on rows that it has not seen, and look at the regions of the first fit there."""
+    other = clone(g).set_params(model=model, holdout=False, max_samples=None)
+    opened = open_inputs(other, X, y, None, None, Diagnostics())
+    fit = fit_and_judge(opened, Diagnostics(), is_judged=False)
+    first_regions = replace(result, predictor=opened.predictor, floors=fit.result.floors)
+    rows = NewRows(
+        fitted=first_regions,
+        route=fit.inputs.route,
+        y=fit.inputs.y,
+        resources=opened.options.resources,
+    )
+    evaluation = evaluate_rows(rows, result.partition.apply(fit.inputs.table))
+    left = evaluation.remaining
+    if evaluation.estimate is not None:
+        left = evaluation.estimate.remaining
+    return Refit(fit=fit, left=left, effects=_effects_at(fit, result, places))
+
+
+def _effects_at(fit: FitRun, result: FitResult, places: Sequence[PlaceOfCurve]) -> list[FloatArray]:
+    """Curves of a refit in the regions of the first fit; nan where nothing is known of a value."""
+    table = fit.inputs.table
+    regions = result.partition.apply(table)
+    rows_of_regions = [np.flatnonzero(regions == k) for k in range(len(result.partition))]
+    players = tuple(frozenset({position}) for position in table.explained)
+    surrogate = fit_surrogate(table, fit.complete.value, players, 1, rows_of_regions)
+    curves = list[Curve]()
+    for region_surrogate in surrogate.regions:
+        curves += region_surrogate.curves
+    effects = []
+    for place, curve in zip(places, curves, strict=True):
+        is_known = np.isin(place.column.levels, curve.column.levels)
+        if place.column.is_ordered:  # between known values a curve is interpolated
+            is_known[:] = True
+        if len(rows_of_regions[place.region]) == 0:
+            is_known[:] = False
+        effects.append(np.where(is_known, curve.at(place.column), np.nan))
+    return effects
+
+
+def _n_training_rows(tables: Sequence[Table], n_tested: int) -> int:
+    """Rows that each refit was trained with.
+
+    Those that the other refits were tested on; as many as each was tested on, where all were tested on the same.
+    """
+    distinct_rows = set().union(*(_distinct_rows(table) for table in tables))
+    return len(distinct_rows) - n_tested or n_tested
+
+
+def _distinct_rows(table: Table) -> set[tuple[Any, ...]]:
+    columns = []
+    for column in table.columns:
+        levels = [*column.levels.tolist(), None]  # the code of a missing value is -1
+        columns.append([levels[code] for code in column.codes.tolist()])
+    return set(zip(*columns, strict=True))
