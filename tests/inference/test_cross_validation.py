@@ -1,4 +1,4 @@
-"""Cross-validated disagreement: exact where nothing was chosen, honest where regions were."""
+"""Optimism of searched trees: none where nothing was chosen, that of the search where regions were."""
 
 from __future__ import annotations
 
@@ -8,7 +8,11 @@ import pytest
 import granite_xai as gx
 from granite_xai.engine.signed_weights import signs
 from granite_xai.fitting.judgement import trees_of_folds
-from granite_xai.inference.cross_validation import FoldTree, cross_validated_disagreement
+from granite_xai.inference.cross_validation import (
+    FoldTree,
+    expected_optimism,
+    optimism_of_tree,
+)
 from granite_xai.inference.estimate import perturbed
 from granite_xai.inference.path import folds
 from problems import problem_of
@@ -30,13 +34,17 @@ def trees_of(labels, clusters, seed=0):
     return found
 
 
-@pytest.mark.parametrize("question", ["ice-pdp", "variance", "pfi-risk", "mplot-pdp"])
-def test_regions_that_nobody_chose_leave_what_a_sample_without_chance_shows(question):
-    """On average over samples: folds and signed pairs estimate the same number."""
-    by_folds, by_pairs = [], []
+@pytest.mark.parametrize(
+    "question", ["ice-pdp", "cice-mplot", "ale", "variance", "pfi-risk", "mplot-pdp"]
+)
+def test_regions_that_nobody_chose_have_no_optimism(question):
+    """On average over samples: what the slope says of the fold and twice the sampling bias cancel."""
+    optimism, left = [], []
     for seed in range(12):
         rng = np.random.default_rng(seed)
-        X = rng.normal(size=(150, 3)).round(1)
+        X = rng.normal(size=(150, 3))
+        X[:, 2] += X[:, 0]
+        X = X.round(1)
         y = step(X) + rng.normal(size=150)
         problem = problem_of(step, X, question, y=y)
         asked = problem.shares.comparisons[0]
@@ -44,36 +52,39 @@ def test_regions_that_nobody_chose_leave_what_a_sample_without_chance_shows(ques
         known = problem.evaluations
         drawn = signs(np.arange(150), 0)
         trees = trees_of(labels, np.arange(150))
-        by_folds.append(cross_validated_disagreement(asked, known, trees, drawn))
+        by_fold = [optimism_of_tree(asked, known, tree, drawn) for tree in trees]
+        optimism.append(expected_optimism(by_fold, trees, known.weights))
         parts = 0.0
         for region in (0, 1):
             rows = np.flatnonzero(labels == region)
             part = perturbed(asked, known.restrict(rows), drawn[:, rows])
             parts += len(rows) / 150 * part.corrected
-        by_pairs.append(parts)
-    difference = np.array(by_folds) - by_pairs
-    error = difference.std(ddof=1) / np.sqrt(12)
-    scale = abs(np.mean(by_pairs))
-    assert abs(difference.mean()) < 4 * error + 0.04 * scale
-    assert np.corrcoef(by_folds, by_pairs)[0, 1] > 0.6
+        left.append(parts)
+    error = np.std(optimism, ddof=1) / np.sqrt(12)
+    scale = abs(np.mean(left))
+    corrected = np.array(left) + optimism
+    assert np.corrcoef(corrected, left)[0, 1] > 0.85
+    assert abs(np.mean(optimism)) < 3 * error + 0.02 * scale
 
 
 def test_the_rows_of_a_fold_judge_and_not_those_that_searched():
-    """Where the fold's rows disagree and the others do not, the share left is theirs."""
+    """Where the fold's rows disagree and the others do not, the tree is optimistic, and the other way round."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(200, 3)).round(1)
     problem = problem_of(step, X, "ice-pdp")
     asked = problem.shares.comparisons[0]
     drawn = signs(np.arange(200), 0)
-    wild = np.abs(X[:, 0] * X[:, 1]) > np.median(np.abs(X[:, 0] * X[:, 1]))
-    one_region = np.zeros(200, dtype=np.intp)
-    left = {
-        name: cross_validated_disagreement(
-            asked, problem.evaluations, [FoldTree(one_region, is_left_out)], drawn
-        )
-        for name, is_left_out in (("wild", wild), ("tame", ~wild))
-    }
-    assert left["wild"] > 1.5 * left["tame"]
+    order = np.argsort(np.abs(X[:, 0] * X[:, 1]))
+    optimism, shown = {}, {}
+    for name, fold in (("tame", order[:40]), ("wild", order[-40:])):
+        is_left_out = np.isin(np.arange(200), fold)
+        tree = FoldTree(np.zeros(200, dtype=np.intp), is_left_out)
+        optimism[name] = optimism_of_tree(asked, problem.evaluations, tree, drawn)
+        rows = np.flatnonzero(~is_left_out)
+        part = perturbed(asked, problem.evaluations.restrict(rows), drawn[:, rows])
+        shown[name] = part.corrected
+    assert optimism["wild"] > 1.5 * shown["wild"]
+    assert optimism["tame"] < -0.8 * shown["tame"]
 
 
 def test_small_tables_are_judged_by_folds_and_the_model_is_not_asked_again():
@@ -127,6 +138,6 @@ def test_a_cell_that_only_a_fold_fills_says_nothing(height):
         problem = problem_of(model, X, "mplot-pdp", features=["x0"])
         asked = problem.shares.comparisons[0]
         drawn = signs(np.arange(80), 0)
-        return cross_validated_disagreement(asked, problem.evaluations, [tree], drawn)
+        return optimism_of_tree(asked, problem.evaluations, tree, drawn)
 
     assert left(height) == pytest.approx(left(-3.0), rel=1e-6)

@@ -119,18 +119,46 @@ def test_the_printed_result_says_how_much_one_curve_a_feature_describes():
     assert f"One curve per feature describes {told}% of the model; in 2 regions, " in str(g)
 
 
-@pytest.mark.parametrize("question", ["ice-pdp", "mplot-pdp"])
-def test_squared_gaps_without_chance_are_the_plug_in_less_what_chance_adds(question):
-    """E (g + e)² = g² + E e²: over all rows and in every region, by weight."""
-    rng = np.random.default_rng(1)
-    X = rng.normal(size=(150, 3))
-    with quiet():
-        g = gx.Granite(step, question, partitioner=RULES, max_samples=None, holdout=False)
-        lines = g.fit(X, sample_weight=rng.integers(1, 4, 150) * 0.5).estimate_.lines
-    assert [line.region for line in lines] == [-1, 0, 1]
-    for line in lines:
-        assert line.chance > 0
-        assert line.corrected == pytest.approx(line.plug_in - line.chance, rel=1e-9, abs=1e-12)
+def disagreement_of_three_different_rows(model, X):
+    """ICE against PDP by brute force, without sampling bias.
+
+    The gap of row n is the mean over rows m of an interaction of both, which is 0 for m = n. Its
+    square is averaged over all triples of different rows.
+    """
+    n_rows, n_columns = X.shape
+    total = 0.0
+    for column in range(n_columns):
+        mixed = np.repeat(X[None], n_rows, axis=0)  # (n, m, columns): m's values
+        mixed[:, :, column] = X[:, None, column]  # but in this column, n's
+        mixed = model(mixed.reshape(-1, n_columns)).reshape(n_rows, n_rows)
+        interaction = model(X)[:, None] + model(X) - mixed - mixed.T  # (n, m)
+        pairs = np.square(interaction.sum(axis=1)) - np.square(interaction).sum(axis=1)
+        total += pairs.mean() / ((n_rows - 1) * (n_rows - 2))
+    return total
+
+
+def test_the_corrected_disagreement_is_that_of_different_rows():
+    """Over all rows and in every region, on average over the random signs that tell it."""
+    X = np.random.default_rng(1).normal(size=(150, 3))
+    exact = gx.Resources(max_grid=None)
+    lines_by_seed = []
+    for seed in range(8):
+        with quiet():
+            g = gx.Granite(
+                step,
+                "ice-pdp",
+                partitioner=RULES,
+                max_samples=None,
+                holdout=False,
+                resources=exact,
+                random_state=seed,
+            ).fit(X)
+        lines_by_seed.append(g.estimate_.lines)
+    for number, rows in enumerate((X, X[X[:, 1] <= 0], X[X[:, 1] > 0])):
+        unbiased = disagreement_of_three_different_rows(step, rows)
+        corrected = np.mean([lines[number].corrected for lines in lines_by_seed])
+        chance = np.mean([lines[number].chance for lines in lines_by_seed])
+        assert abs(corrected - unbiased) < 0.15 * chance
 
 
 def test_intervals_are_of_ratios_far_from_0_and_of_differences_near_it():

@@ -19,7 +19,11 @@ from granite_xai.fitting.measuring import order_of
 from granite_xai.fitting.new_rows import NewRows, Observation, rows_by_region
 from granite_xai.fitting.rows import SMALL_TABLE
 from granite_xai.fitting.searching import search_again
-from granite_xai.inference.cross_validation import FoldTree, cross_validated_disagreement
+from granite_xai.inference.cross_validation import (
+    FoldTree,
+    expected_optimism,
+    optimism_of_tree,
+)
 from granite_xai.inference.described_share import (
     DescribedShare,
     DescribedShares,
@@ -59,19 +63,28 @@ def judge_by_search_rows(run: FitRun, trees: Sequence[FoldTree] = ()) -> Judgeme
     ----------
     run : FitRun
     trees : sequence of FoldTree
-        Searched without a fold of the rows each: what regions leave is then cross-validated.
+        Searched without a fold of the rows each: figures are then corrected by their optimism.
     """
     judging = _search_rows(run)
     if not trees:
         return _judgement(run.result, judging, "fitting", _described_by_fit(run))
-    drawn = signs(judging.clusters, run.inputs.seed)
-    with one_blas_thread():
-        left = [
-            cross_validated_disagreement(question, run.evaluations, trees, drawn)
-            for question in run.result.comparisons
-        ]
+    optimism = _optimism_of_questions(run, judging.clusters, trees)
     described = _described_by_folds(run, trees)
-    return _judgement(run.result, judging, "cross-validated", described, left)
+    return _judgement(run.result, judging, "cross-validated", described, optimism)
+
+
+def _optimism_of_questions(
+    run: FitRun, clusters: IntArray, trees: Sequence[FoldTree]
+) -> list[float]:
+    """For each question how much less the printed tree leaves on its own rows than on others."""
+    evaluations = run.evaluations
+    drawn = signs(clusters, run.inputs.seed)
+    optimism = []
+    with one_blas_thread():
+        for question in run.result.comparisons:
+            by_fold = [optimism_of_tree(question, evaluations, tree, drawn) for tree in trees]
+            optimism.append(expected_optimism(by_fold, trees, evaluations.weights))
+    return optimism
 
 
 def trees_of_folds(run: FitRun) -> list[FoldTree]:
@@ -123,7 +136,7 @@ def _judgement(
     judging: JudgingRows,
     kind: str,
     described: Deferred[DescribedShares],
-    cross_validated: Sequence[float] | None = None,
+    optimism: Sequence[float] | None = None,
 ) -> Judgement:
     """The estimate and the figures of all nodes; the same signed pairs tell both what chance adds."""
     if fitted.confidence is None:
@@ -144,7 +157,7 @@ def _judgement(
             measured,
             kind,
             described,
-            cross_validated=cross_validated,
+            optimism=optimism,
             root=None if kind == "held-out" else fitted.chance,
         )
         nodes = node_figures(
@@ -175,9 +188,9 @@ def _described_by_fit(run: FitRun) -> Deferred[DescribedShares]:
 
 
 def _described_by_folds(run: FitRun, trees: Sequence[FoldTree]) -> Deferred[DescribedShares]:
-    """Share described where each row is predicted by curves that were made without its fold."""
+    """Share described on other rows, by curves that were made without a fold of the rows each."""
     runs = list(run.outputs.values()) or [run]
-    if any(one.result.layout.order > 1 or _needs_model(one) for one in runs):
+    if any(_needs_model(output_run) for output_run in runs):
         return _described_by_fit(run)  # curves alone do not predict: the model would be asked
     compute = partial(_shares_by_folds, run, runs, trees)
     return Deferred(compute, now=run.result.additive.is_computed)
@@ -185,49 +198,76 @@ def _described_by_folds(run: FitRun, trees: Sequence[FoldTree]) -> Deferred[Desc
 
 def _needs_model(run: FitRun) -> bool:
     """Whether the surrogate has effects of several columns."""
-    players = run.result.layout.explained
-    return order_of(run.result.comparisons) > 1 or any(len(player) > 1 for player in players)
+    if run.result.layout.order > 1 or order_of(run.result.comparisons) > 1:
+        return True
+    return any(len(player) > 1 for player in run.result.layout.explained)
 
 
 def _shares_by_folds(
     run: FitRun, runs: Sequence[FitRun], trees: Sequence[FoldTree]
 ) -> DescribedShares:
-    in_regions = list[Predicted]()
-    overall = list[Predicted]()
-    everyone = np.zeros(run.inputs.table.n_rows, dtype=np.intp)
-    for one in runs:
-        known = one.complete.value
-        model = known.predictions + known.offset
-        by_fold = np.empty((2, len(model)))
-        for tree in trees:
-            left_out = np.flatnonzero(tree.is_left_out)
-            for line, regions in enumerate((run.result.regions, everyone)):
-                by_fold[line, left_out] = _predicted_without(one, regions, tree.is_left_out)
-        in_regions.append(Predicted(model=model, curves=by_fold[0]))
-        overall.append(Predicted(model=model, curves=by_fold[1]))
+    """Share described in the printed regions, and by one curve per feature."""
     weights = run.evaluations.weights
-    clusters = run.inputs.clusters
-    confidence = run.inputs.confidence
-    searched = described_share(in_regions, weights, clusters, confidence=None)
+    one_region = np.zeros(run.inputs.table.n_rows, dtype=np.intp)
+    hidden_in_regions = list[float]()
+    overall = list[Predicted]()
+    for output_run in runs:
+        hidden_in_regions.append(_hidden_in_regions(output_run, trees, weights))
+        model = _predictions(output_run)
+        curves = np.empty(len(model))  # of each row, made without its fold
+        for tree in trees:
+            without_fold = _curves(output_run, one_region, ~tree.is_left_out)
+            curves[tree.is_left_out] = without_fold[tree.is_left_out]
+        overall.append(Predicted(model=model, curves=curves))
     return DescribedShares(
-        in_regions=searched,  # these rows chose the regions: there is no interval
-        overall=described_share(overall, weights, clusters, confidence),
+        # The rows chose the regions: there is no interval.
+        in_regions=DescribedShare(1.0 - float(np.mean(hidden_in_regions))),
+        overall=described_share(overall, weights, run.inputs.clusters, run.inputs.confidence),
     )
 
 
-def _predicted_without(run: FitRun, regions: IntArray, is_left_out: BoolArray) -> FloatArray:
-    """What curves of the other rows say of those of a fold."""
+def _hidden_in_regions(run: FitRun, trees: Sequence[FoldTree], weights: FloatArray) -> float:
+    """Share of the variance that curves in the printed regions miss on other rows.
+
+    What they miss on their own rows, and the optimism of the trees of the folds with their curves.
+    """
+    model = _predictions(run)
+    variance = float(
+        np.average(np.square(model - np.average(model, weights=weights)), weights=weights)
+    )
+    if variance == 0.0:
+        return 0.0
+    every_row = np.ones(len(model), dtype=np.bool_)
+    misses = np.square(model - _curves(run, run.result.regions, every_row))
+    hidden = float(np.average(misses, weights=weights)) / variance
+    by_fold = []
+    for tree in trees:
+        left_out = tree.is_left_out
+        misses = np.square(model - _curves(run, tree.regions, ~left_out))
+        on_others = np.average(misses[left_out], weights=weights[left_out])
+        on_search_rows = np.average(misses[~left_out], weights=weights[~left_out])
+        by_fold.append(float(on_others - on_search_rows) / variance)
+    return hidden + expected_optimism(by_fold, trees, weights)
+
+
+def _predictions(run: FitRun) -> FloatArray:
+    """What the model says of the search rows."""
+    evaluations = run.complete.value
+    return np.asarray(evaluations.predictions + evaluations.offset)
+
+
+def _curves(run: FitRun, regions: IntArray, makes_curves: BoolArray) -> FloatArray:
+    """What curves of some of the rows say of all: one curve per feature and region."""
     table = run.inputs.table
     members = []
     for region in range(int(regions.max()) + 1):
-        inside = np.flatnonzero((regions == region) & ~is_left_out)
-        if len(inside) == 0:  # the whole region is left out: the others speak for it
-            inside = np.flatnonzero(~is_left_out)
+        inside = np.flatnonzero((regions == region) & makes_curves)
+        if len(inside) == 0:  # no row of the region makes curves: those of the others speak for it
+            inside = np.flatnonzero(makes_curves)
         members.append(inside)
     players = run.result.layout.explained
     surrogate = fit_surrogate(table, run.complete.value, players, 1, members)
-    left_out = np.flatnonzero(is_left_out)
-    curves = surrogate.predict(table.take(left_out), regions[left_out])
+    curves = surrogate.predict(table, regions)
     if run.inputs.predictor.is_probability:
         curves = in_unit_interval(curves)
     return curves

@@ -81,7 +81,7 @@ def estimate_of(
     measured: Sequence[MeasuredQuestion],
     kind: str,
     described: Deferred[DescribedShares],
-    cross_validated: Sequence[float] | None = None,
+    optimism: Sequence[float] | None = None,
     root: Chance | None = None,
 ) -> Estimate:
     """What some rows say of the regions of a fit that has a confidence level.
@@ -97,8 +97,8 @@ def estimate_of(
         Which rows these are.
     described : Deferred
         Share that curves describe.
-    cross_validated : sequence of n_questions numbers, optional
-        What the regions leave by rows that did not choose them.
+    optimism : sequence of n_questions numbers, optional
+        How much less the regions leave on these rows, which chose them, than on others.
     root : Chance, optional
         What chance says of all rows, where the fit has found that out.
     """
@@ -115,6 +115,6 @@ def estimate_of(
         rules=[str(rule) for rule in fitted.partition.rules],
         rows=kind,
         fidelities=described,
-        cross_validated=cross_validated,
+        optimism=optimism,
         root=root,
     )

@@ -1,15 +1,10 @@
-"""What searched regions leave, cross-validated: for tables so small that no rows are held out.
+"""How much too good a searched tree looks on its own rows, by cross-validation.
 
-The rows are divided into folds. Without each fold a tree is searched, and the rows of the fold judge
-it. A gap is a function of the region's rows: of the mean over the rows that searched (O), which the
-search has made small, and of what the rows of the fold (F) say. For the disagreement R of a region,
-
-    R(truth)  =  R(O) + dR(O)[F - O] + Q
-
-``dR(O)[F - O]`` is the slope of R from the rows that searched to those of the fold: it takes off what
-was gained by choosing the region for its own rows. ``Q`` is the second-order term, what the sampling
-variance of O adds. Without a choice ``dR`` is on average ``-2 Q``, which gives R without chance as on
-held-out rows. The model is not asked.
+For tables so small that no rows are held out. Trees are searched without a fold of the rows each,
+and the rows of the fold tell how much of what such a tree removes was gained by following the noise
+of its own rows: its *optimism*. The printed tree, which all rows searched, looks too good by about
+as much, a little less since it has more rows. The derivation is on the method page, "Cross-validated
+figures". The model is not asked.
 """
 
 from __future__ import annotations
@@ -22,13 +17,14 @@ import numpy as np
 
 from granite_xai.base.typing import BoolArray, FloatArray, IntArray
 from granite_xai.disagreement.disagreement import ResolvedQuestion
-from granite_xai.engine.signed_weights import STEP, slopes
 from granite_xai.engine.splits import Splits
 from granite_xai.evaluations.evaluations import Evaluations
-from granite_xai.inference.replicates import mean_excess
+from granite_xai.inference.estimate import perturbed
 
-SLOPE_STEP = 1e-3  # share of the fold in the mixtures of rows whose difference is the slope
-SECOND_ORDER_PAIRS = 20  # signed pairs that tell the sampling variance of the rows that searched
+FOLD_SHARE = 1e-3
+"""Weight of the fold that is mixed in to read the slope towards it, as a share of the search rows' weight."""
+SIGNED_PAIRS = 20
+"""Signed pairs of weights that tell the sampling bias in a region of a fold's tree."""
 
 
 class FoldTree(NamedTuple):
@@ -37,141 +33,121 @@ class FoldTree(NamedTuple):
     regions: IntArray  # (n_rows,) region of every row, those of the fold included
     is_left_out: BoolArray  # (n_rows,) which rows are of the fold
 
+    def weight_of_fold(self, weights: FloatArray) -> float:
+        """Share of all weight that the rows of the fold have."""
+        return float(weights[self.is_left_out].sum() / weights.sum())
 
-def cross_validated_disagreement(
-    question: ResolvedQuestion,
-    evaluations: Evaluations,
-    trees: Sequence[FoldTree],
-    drawn: FloatArray,
+
+def expected_optimism(
+    by_fold: Sequence[float], trees: Sequence[FoldTree], weights: FloatArray
 ) -> float:
-    """What regions leave of the disagreement of a question, in its units.
+    """How much too good the tree that all rows searched looks, from the optimism of the folds' trees.
+
+    Optimism falls like one over the number of rows, and a fold's tree has seen ``1 - share`` of them.
+
+    Parameters
+    ----------
+    by_fold : sequence of float
+        Optimism of each tree.
+    trees : sequence of FoldTree
+        Each row is left out of one.
+    weights : array of shape (n_rows,)
+    """
+    total = 0.0
+    for optimism, tree in zip(by_fold, trees, strict=True):
+        share = tree.weight_of_fold(weights)
+        total += share * (1.0 - share) * optimism
+    return total
+
+
+def optimism_of_tree(
+    question: ResolvedQuestion, evaluations: Evaluations, tree: FoldTree, drawn: FloatArray
+) -> float:
+    """How much less a tree leaves on the rows that searched it than on others, in units of the question.
+
+    With O the rows that searched, F those of the fold, R the disagreement inside regions, dR its
+    slope and Q the sampling bias of R on the rows O::
+
+        optimism = dR(O)[F - O] + 2 Q
+
+    which is 0 on average for regions that nobody chose. Both terms are summed region by region; a
+    region has other shares of the rows O and F.
 
     Parameters
     ----------
     question : ResolvedQuestion
     evaluations : Evaluations
         Of all rows.
-    trees : sequence of FoldTree
-        Each row is left out of one.
+    tree : FoldTree
     drawn : array of shape (n_pairs, n_rows)
         Signs of the rows.
     """
-    signs = drawn[:SECOND_ORDER_PAIRS]
+    signs = drawn[:SIGNED_PAIRS]
     weights = evaluations.weights
-    total = 0.0
-    for tree in trees:
-        mass_of_fold = weights[tree.is_left_out].sum()
-        mass_of_others = weights[~tree.is_left_out].sum()
-        for region in np.unique(tree.regions):
-            rows = np.flatnonzero(tree.regions == region)
-            is_left_out = tree.is_left_out[rows]
-            if is_left_out.all():  # nothing is known of this region
-                continue
-            figures = _region_figures(
-                question, evaluations.restrict(rows), is_left_out, signs[:, rows]
+    searched = ~tree.is_left_out
+    optimism = 0.0
+    for region in np.unique(tree.regions[searched]):
+        inside = tree.regions == region
+        search_rows = np.flatnonzero(inside & searched)
+        fold_rows = np.flatnonzero(inside & tree.is_left_out)
+        share_of_search = weights[search_rows].sum() / weights[searched].sum()
+        share_of_fold = weights[fold_rows].sum() / weights[tree.is_left_out].sum()
+        shown = perturbed(question, evaluations.restrict(search_rows), signs[:, search_rows])
+        bias = shown.plug_in - shown.corrected
+        optimism -= share_of_search * (shown.plug_in - 2 * bias)
+        if len(fold_rows):
+            region_rows = np.flatnonzero(inside)
+            slope = _slope_towards_fold(
+                question, evaluations.restrict(region_rows), tree.is_left_out[region_rows]
             )
-            share_of_fold = weights[rows][is_left_out].sum() / mass_of_fold
-            share_of_others = weights[rows][~is_left_out].sum() / mass_of_others
-            honest = share_of_fold * (figures.searched + figures.slope)
-            total += mass_of_fold * (honest + share_of_others * figures.second_order)
-    return float(total / weights.sum())
+            optimism += share_of_fold * (shown.plug_in + slope)
+    return float(optimism)
 
 
-class _RegionFigures(NamedTuple):
-    """R of a region by the rows that searched, its slope to those of the fold, and Q."""
+def _slope_towards_fold(
+    question: ResolvedQuestion, evaluations: Evaluations, is_left_out: BoolArray
+) -> float:
+    """dR(O)[F - O] of one region, summed over the sets of the question.
 
-    searched: float
-    slope: float
-    second_order: float
-
-
-def _region_figures(
-    question: ResolvedQuestion,
-    evaluations: Evaluations,
-    is_left_out: BoolArray,
-    signs: FloatArray,
-) -> _RegionFigures:
-    """The terms of R(truth) of one region, summed over the sets of the question."""
-    searched = 0.0
+    Rows of the fold in a cell that no other row is in say nothing about the mean of that cell: they
+    are not used.
+    """
     slope = 0.0
-    second_order = 0.0
-    cells_of_sets = _searching_rows_of_cells(question, evaluations, is_left_out)
-    for number, cells in enumerate(cells_of_sets):
-        lines = _lines(evaluations.weights, is_left_out, cells > 0, signs)
-        splits = Splits.weighted(lines, evaluations.weights, evaluations.primitives)
-        gap = next(replace(question, chosen=[number]).gap_values(evaluations, splits))
-        if question.first.behavior.per_row:
-            by_line = np.einsum("kn,kn->k", question.loss(gap), lines) / lines.sum(axis=1)
-            second_order += _second_order_of_rows(
-                question, gap[:-2, ~is_left_out], lines[0, ~is_left_out], cells[~is_left_out]
-            )
-        else:
-            by_line = question.loss(gap[:, 0])
-            n_searched = int(np.count_nonzero(~is_left_out))
-            second_order += _second_order_of_region(question, gap[:-2, 0], n_searched)
-        searched += float(by_line[0])
-        slope += float(by_line[-2] - by_line[-1]) / (2 * SLOPE_STEP)
-    return _RegionFigures(searched=searched, slope=slope, second_order=second_order)
+    cells_of_sets = _search_rows_of_cells(question, evaluations, is_left_out)
+    for number, search_rows_of_cells in enumerate(cells_of_sets):
+        search_weights = np.where(is_left_out, 0.0, evaluations.weights)
+        is_judged = is_left_out & (search_rows_of_cells > 0)
+        if not is_judged.any():
+            continue
+        fold_weights = np.where(is_judged, evaluations.weights, 0.0)
+        little = FOLD_SHARE * fold_weights * search_weights.sum() / fold_weights.sum()
+        lines = np.stack([search_weights + little, search_weights - little])  # (2, n)
+        with_fold, against_fold = _disagreement_under(question, number, evaluations, lines)
+        slope += float(with_fold - against_fold) / (2 * FOLD_SHARE)
+    return slope
 
 
-def _searching_rows_of_cells(
+def _disagreement_under(
+    question: ResolvedQuestion, number: int, evaluations: Evaluations, lines: FloatArray
+) -> FloatArray:
+    """Disagreement of one set of the question under each line of weights, (n_lines,)."""
+    splits = Splits.weighted(lines, evaluations.weights, evaluations.primitives)
+    gap = next(replace(question, chosen=[number]).gap_values(evaluations, splits))
+    if question.first.behavior.per_row:
+        return np.asarray(np.einsum("kn,kn->k", question.loss(gap), lines) / lines.sum(axis=1))
+    return np.asarray(question.loss(gap[:, 0]))
+
+
+def _search_rows_of_cells(
     question: ResolvedQuestion, evaluations: Evaluations, is_left_out: BoolArray
 ) -> list[IntArray]:
-    """For each set, rows that searched in the smallest cell that its gap averages over, at every row."""
-    searching = np.flatnonzero(~is_left_out)
+    """For each set, the search rows in the smallest cell that its gap averages over, at every row of the fold."""
     left_out = np.flatnonzero(is_left_out)
-    everyone = list(question.cell_sizes(evaluations))
-    of_searching = list(question.cell_sizes(evaluations.restrict(searching)))
-    found = []
-    for sizes, own in zip(everyone, of_searching, strict=True):
-        sizes = np.array(sizes)
-        sizes[searching] = own
-        found.append(sizes)
-    if len(left_out):
-        of_fold = question.cell_sizes(evaluations.restrict(left_out))
-        for sizes, own in zip(found, of_fold, strict=True):
-            sizes[left_out] -= own
-    return found
-
-
-def _lines(
-    weights: FloatArray, is_left_out: BoolArray, is_known: BoolArray, signs: FloatArray
-) -> FloatArray:
-    """Weights of the rows that searched, under signed pairs, and with a little of the fold, (3 + 2 P, n).
-
-    Rows of the fold in a cell that no other row is in say nothing about its mean: they are not used.
-    """
-    searched = np.where(is_left_out, 0.0, weights)
-    fold = np.where(is_left_out & is_known, weights, 0.0)
-    scale = SLOPE_STEP * searched.sum() / fold.sum() if fold.any() else 0.0
-    return np.vstack(
-        [
-            searched,
-            searched * (1.0 + STEP * signs),
-            searched * (1.0 - STEP * signs),
-            searched + scale * fold,
-            searched - scale * fold,
-        ]
-    )
-
-
-def _second_order_of_rows(
-    question: ResolvedQuestion, gaps: FloatArray, weights: FloatArray, cells: IntArray
-) -> float:
-    """Q of a question with a gap at every row: what the sampling variance of the gaps adds."""
-    moves = slopes(gaps, cells)  # (P, n)
-    excess = mean_excess(question.loss, gaps[0], moves)
-    return float(excess @ weights / weights.sum())
-
-
-def _second_order_of_region(question: ResolvedQuestion, gaps: FloatArray, n_rows: int) -> float:
-    """Q of a question with one gap a region: of its sampling variance and of its curvature."""
-    loss = question.loss
-    n_pairs = (len(gaps) - 1) // 2
-    with_signs = gaps[1 : 1 + n_pairs]
-    against_signs = gaps[1 + n_pairs :]
-    curvature = (with_signs + against_signs - 2 * gaps[0]).mean() / (2 * STEP**2)
-    moves = slopes(gaps[:, None], n_rows)  # (P, 1)
-    shifted = gaps[:1] + curvature
-    excess = mean_excess(loss, shifted, moves)
-    return float((loss(shifted) - loss(gaps[:1]) + excess)[0])
+    sizes_of_all = question.cell_sizes(evaluations)
+    sizes_of_fold = question.cell_sizes(evaluations.restrict(left_out))
+    counts = []
+    for size_of_all, size_of_fold in zip(sizes_of_all, sizes_of_fold, strict=True):
+        search_rows = np.array(size_of_all)
+        search_rows[left_out] -= size_of_fold
+        counts.append(search_rows)
+    return counts

@@ -26,7 +26,8 @@ from granite_xai.engine.splits import Splits
 from granite_xai.evaluations.evaluations import Evaluations
 from granite_xai.inference.described_share import DescribedShares
 from granite_xai.inference.intervals import interval_around
-from granite_xai.inference.replicates import FEWEST_CLUSTERS, Chance, Confidence, mean_excess
+from granite_xai.inference.replicates import FEWEST_CLUSTERS, Chance, Confidence
+from granite_xai.inference.sampling_bias import bias_of_regions, bias_of_rows
 from granite_xai.tables import frame
 
 _OF_CURVES = (
@@ -306,7 +307,7 @@ def perturbed(question: ResolvedQuestion, evaluations: Evaluations, drawn: Float
     splits = Splits.weighted(lines, evaluations.weights, evaluations.primitives)
     gaps = question.gap_values(evaluations, splits)
     if question.first.behavior.per_row:
-        return _perturbed_rows(question, evaluations, lines, gaps)
+        return _perturbed_rows(question, evaluations, drawn, lines, gaps)
     by_set = np.stack([gap[:, 0] for gap in gaps], axis=1)  # (1 + 2 P, S)
     return _perturbed_regions(question, evaluations.n_rows, lines, by_set)
 
@@ -314,6 +315,7 @@ def perturbed(question: ResolvedQuestion, evaluations: Evaluations, drawn: Float
 def _perturbed_rows(
     question: ResolvedQuestion,
     evaluations: Evaluations,
+    drawn: FloatArray,
     lines: FloatArray,
     gaps: Iterable[FloatArray],
 ) -> Perturbed:
@@ -330,9 +332,9 @@ def _perturbed_rows(
         moved += by_line
         away = slopes(gap, cells)  # (P, n)
         level += float(loss(away).mean(axis=0) @ shares)
-        without_chance = loss(gap[0]) - mean_excess(loss, gap[0], away)
+        bias = float(bias_of_rows(loss, gap, drawn, cells) @ shares)
         plug_in_by_set.append(float(by_line[0]))
-        corrected_by_set.append(float(without_chance @ shares))
+        corrected_by_set.append(float(by_line[0]) - bias)
     return Perturbed(
         plug_in_by_set=np.array(plug_in_by_set),
         level=level,
@@ -345,16 +347,13 @@ def _perturbed_rows(
 def _perturbed_regions(
     question: ResolvedQuestion, n_rows: int, lines: FloatArray, gaps: FloatArray
 ) -> Perturbed:
-    """Of a question with one gap a region and set, (1 + 2 P, S); their bias is taken off first."""
+    """Of a question with one gap for a region and set, (1 + 2 P, S)."""
     loss = question.loss
-    with_signs, against_signs = _pairs(gaps)
-    bias = (with_signs + against_signs - 2 * gaps[0]).mean(axis=0) / (2 * STEP**2)
-    unbiased = gaps[0] - bias
     away = slopes(gaps, n_rows)  # (P, S)
     return Perturbed(
         plug_in_by_set=loss(gaps[0]),
         level=float(loss(away).sum(axis=1).mean()),
-        corrected_by_set=loss(unbiased) - mean_excess(loss, unbiased, away),
+        corrected_by_set=loss(gaps[0]) - bias_of_regions(loss, gaps, n_rows),
         moved=_pairs(loss(gaps).sum(axis=1)),
         mass=_pairs(lines.sum(axis=1)),
     )
@@ -411,7 +410,7 @@ def estimate(
     rules: Sequence[str],
     rows: str,
     fidelities: Deferred[DescribedShares],
-    cross_validated: Sequence[float] | None = None,
+    optimism: Sequence[float] | None = None,
     root: Chance | None = None,
 ) -> Estimate:
     """What a partition leaves on some rows.
@@ -433,8 +432,9 @@ def estimate(
         Which rows these are; those that chose the regions (the last two) give no interval.
     fidelities : Deferred
         Share that curves describe, with regions and without.
-    cross_validated : sequence of n_questions numbers, optional
-        What the regions leave of each question, in its units, by rows that did not choose them.
+    optimism : sequence of n_questions numbers, optional
+        How much less regions leave of each question on these rows than on others, in its units,
+        because these rows chose them.
     root : Chance, optional
         What chance says of all rows, where the fit has found that out.
     """
@@ -460,10 +460,9 @@ def estimate(
             if sample is not None and not math.isnan(quantile):
                 inside = confidence.quantile(len(np.unique(clusters[sample.rows])))
             lines.append(_line(label, region, rule, sample, part, inside))
-    if cross_validated is None:
-        left = _left(measured, question_shares, quantile, below_noise_floor)
-    else:
-        left = _left_cross_validated(measured, question_shares, cross_validated)
+    if optimism is None:
+        optimism = [0.0] * len(measured)
+    left = _left(measured, question_shares, optimism, quantile, below_noise_floor)
     total = _total(measured, question_shares, lines, below_noise_floor)
     return Estimate(
         remaining=left.remaining,
@@ -505,6 +504,7 @@ class _Total(NamedTuple):
 def _left(
     measured: Sequence[MeasuredQuestion],
     question_shares: FloatArray,
+    optimism: Sequence[float],
     quantile: float,
     below_noise_floor: bool,
 ) -> _Left:
@@ -515,10 +515,10 @@ def _left(
         return _without_interval(1.0)
     share = 0.0
     moves = np.zeros(measured[0].whole.moved.shape[1])  # (P,)
-    for counts, figures in zip(question_shares, measured, strict=True):
+    for counts, figures, too_low in zip(question_shares, measured, optimism, strict=True):
         if counts:
             of_question, moves_of_question = _share_left(figures)
-            share += counts * of_question
+            share += counts * (of_question + too_low / figures.whole.corrected)
             moves += counts * moves_of_question
     remaining = max(share, 0.0)
     error = float(np.sqrt(np.mean(np.square(moves))))
@@ -529,21 +529,6 @@ def _left(
         high=high,
         standard_error=math.nan if math.isnan(quantile) else error,
     )
-
-
-def _left_cross_validated(
-    measured: Sequence[MeasuredQuestion],
-    question_shares: FloatArray,
-    cross_validated: Sequence[float],
-) -> _Left:
-    """The same by rows that did not choose the regions."""
-    if not question_shares.any():
-        return _without_interval(math.nan)
-    share = 0.0
-    for counts, figures, left in zip(question_shares, measured, cross_validated, strict=True):
-        if counts:
-            share += counts * left / figures.whole.corrected
-    return _without_interval(max(float(share), 0.0))
 
 
 def _without_interval(remaining: float) -> _Left:

@@ -22,7 +22,7 @@ import numpy as np
 from scipy.special import stdtrit
 
 from granite_xai.base.errors import InputError
-from granite_xai.base.typing import BoolArray, Elementwise, FloatArray, IntArray
+from granite_xai.base.typing import BoolArray, FloatArray, IntArray
 from granite_xai.compute import map_blocks
 from granite_xai.compute.primitives import SQUARE
 from granite_xai.disagreement.disagreement import ResolvedQuestion
@@ -35,6 +35,7 @@ from granite_xai.inference.by_sums import (
     replicated_means,
     small_cells,
 )
+from granite_xai.inference.sampling_bias import mean_excess
 from granite_xai.moments.questions import question_statistics
 from granite_xai.moments.statistics import (
     ConditionalAgainstMarginalMean,
@@ -341,11 +342,6 @@ def bar_position(count: int, confidence_level: float) -> int:
         hint = f"Pass n_resamples={needed} or more, or a lower confidence_level."
         raise InputError(words, code="P02", argument="n_resamples", hint=hint)
     return place - 1
-
-
-def mean_excess(loss: Elementwise, gaps: FloatArray, moved: FloatArray) -> FloatArray:
-    """How much moving the gaps to both sides raises their loss, on average over the first axis of the moves."""
-    return np.asarray(((loss(gaps + moved) + loss(gaps - moved)) / 2 - loss(gaps)).mean(axis=0))
 
 
 def _weighted(evaluations: Evaluations, multipliers: FloatArray) -> Splits:
