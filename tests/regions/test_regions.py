@@ -13,9 +13,10 @@ import pytest
 from hypothesis import given, strategies as st
 
 from granite_xai.base.errors import FormatError, InputError
-from granite_xai.regions import partition as tree_file
-from granite_xai.regions.conditions import Interval, Levels, cut, grouping, missing_or_present
+from granite_xai.regions.condition_pairs import cut, grouping, missing_or_present
+from granite_xai.regions.conditions import Interval, Levels
 from granite_xai.regions.partition import Leaf, Partition, Split
+from granite_xai.regions.partition_file import read_tree, write_tree
 from granite_xai.regions.rule import Rule
 from granite_xai.tables import read_table
 
@@ -433,18 +434,15 @@ def test_F04_any_change_of_a_file_is_refused_or_gives_a_partition(partition, dat
     assert Partition.from_dict(again.to_dict()) == again
 
 
-def test_F05_the_work_of_a_file_is_bounded_by_nodes_times_labels(monkeypatch):
-    """At the limit a tree is read; a node or a label more is refused before anything is built."""
-    halves = grouping({"a"}, {"b", "c"}, larger="left")
-    leaves = [Leaf(2, 0.5, 0.1, "small")] * 2
-    data = Partition(Split("weather", *halves, tuple(leaves), 4, 1.0, 0.2), ("weather",)).to_dict()
-    monkeypatch.setattr(tree_file, "MAX_DEPTH", 1)
-    longest = max(len(c["levels"]) for c in data["nodes"][0]["conditions"])
-    monkeypatch.setattr(tree_file, "MAX_WORK", 3 * longest)
-    assert len(Partition.from_dict(data)) == 2
-    monkeypatch.setattr(tree_file, "MAX_WORK", 3 * longest - 1)
-    with pytest.raises(FormatError, match="3 nodes with lists of"):
-        Partition.from_dict(data)
+def test_F05_the_work_of_a_file_is_bounded_by_nodes_times_labels():
+    """At the limit a tree is read; a label more is refused before anything is built."""
+    labels = {f"label {number}" for number in range(150)}
+    halves = grouping(labels, {"b"}, larger="right")
+    leaves = (Leaf(2, 0.5, 0.1, "small"), Leaf(2, 0.5, 0.1, "small"))
+    nodes = write_tree(Split("weather", *halves, leaves, 4, 1.0, 0.2))
+    assert read_tree(nodes, ["weather"], max_work=3 * 150).n_samples == 4
+    with pytest.raises(FormatError, match="3 nodes with lists of 150 labels"):
+        read_tree(nodes, ["weather"], max_work=3 * 150 - 1)
 
 
 def test_labels_never_seen_can_be_a_region_of_their_own():

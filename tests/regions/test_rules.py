@@ -13,9 +13,10 @@ import pytest
 from hypothesis import given, strategies as st
 
 from granite_xai.base.errors import FormatError, InputError
-from granite_xai.regions.conditions import complementary, cut, grouping, missing_or_present
+from granite_xai.regions.condition_pairs import complementary, cut, grouping, missing_or_present
+from granite_xai.regions.instants import instant
 from granite_xai.regions.rule import Interval, Levels, Rule
-from granite_xai.regions.values import instant, name_text, value_text
+from granite_xai.regions.values import name_text, value_text
 from regions.random_rules import (
     HOSTILE,
     conditions,

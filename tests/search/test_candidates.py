@@ -18,7 +18,7 @@ from granite_xai.explanation.masking.fitted import FittedMaskings
 from granite_xai.explanation.request import request
 from granite_xai.explanation.resolved import resolve
 from granite_xai.models import as_predictor
-from granite_xai.regions.conditions import complementary
+from granite_xai.regions.condition_pairs import complementary
 from granite_xai.regions.rule import satisfied
 from granite_xai.search.candidates import (
     CUTS,

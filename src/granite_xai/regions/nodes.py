@@ -1,4 +1,4 @@
-"""The nodes of a tree of regions, and how rows find their leaf."""
+"""The nodes of a tree of regions."""
 
 from __future__ import annotations
 
@@ -12,18 +12,31 @@ import numpy as np
 from granite_xai.base.errors import InputError
 from granite_xai.base.formats import share
 from granite_xai.base.printable import Printable, TextSummary
-from granite_xai.base.text import column_text, count_text
+from granite_xai.base.text import LABELS_SHOWN, column_text, count_text
 from granite_xai.base.typing import BoolArray, IntArray
 from granite_xai.base.wording import rows_of
-from granite_xai.regions.conditions import Condition, complementary
+from granite_xai.regions.condition_pairs import complementary
+from granite_xai.regions.conditions import Condition
 from granite_xai.regions.rule import Rule, find_column, satisfied
 from granite_xai.regions.values import is_missing
-from granite_xai.tables import Table
+from granite_xai.tables import Column, Table
 
 
 @dataclass(frozen=True)
 class Leaf:
-    """A leaf: fitting rows, their share of all, its share of the disagreement over all, why the tree ends here."""
+    """A node that is a region.
+
+    Parameters
+    ----------
+    n_samples : int
+        Fitting rows in it.
+    fraction : float
+        Their share of all fitting rows.
+    disagreement : float
+        Its share of the disagreement over all rows.
+    stop_reason : str
+        Why it was not split.
+    """
 
     n_samples: int
     fraction: float
@@ -33,7 +46,17 @@ class Leaf:
 
 @dataclass(frozen=True)
 class Split:
-    """A node that divides its rows by a condition on a column and its complement; figures as for a `Leaf`."""
+    """A node that divides its rows by a condition on a column and its complement.
+
+    Parameters
+    ----------
+    column : str
+    left, right : Condition
+        Each value satisfies exactly one of them.
+    children : tuple of two nodes
+    n_samples, fraction, disagreement
+        As for a `Leaf`.
+    """
 
     column: str
     left: Condition
@@ -45,10 +68,13 @@ class Split:
 
     def __post_init__(self) -> None:
         if not complementary(self.left, self.right):
-            texts = f"{self.left.text(self.column)!r} and {self.right.text(self.column)!r}"
-            hint = "Make the pair with cut, grouping or missing_or_present."
+            left = self.left.text(self.column)
+            right = self.right.text(self.column)
             raise InputError(
-                f"{texts} do not divide the values.", code="P03", columns=[self.column], hint=hint
+                f"{left!r} and {right!r} do not divide the values.",
+                code="P03",
+                columns=[self.column],
+                hint="Make the pair with cut, grouping or missing_or_present.",
             )
 
 
@@ -101,9 +127,9 @@ class Region(Printable):
         return astuple(replace(self, name=""))
 
     def __repr__(self) -> str:
-        named = f" ({self.name})" if self.name else ""
-        known = "" if math.isnan(self.fraction) else f"; {rows_of(self.n_samples)}"
-        return f"<Region {self.index}{named}: {self.rule}{known}>"
+        name = f" ({self.name})" if self.name else ""
+        rows = "" if math.isnan(self.fraction) else f"; {rows_of(self.n_samples)}"
+        return f"<Region {self.index}{name}: {self.rule}{rows}>"
 
     def _summary(self) -> TextSummary:
         """Its line of the table of regions."""
@@ -142,7 +168,14 @@ def stop_reason_words(reason: str) -> str:
 
 
 def leaves(node: Node, rule: Rule = Rule()) -> Iterator[tuple[Rule, Leaf]]:  # noqa: B008
-    """List the leaves from left to right, each with its rule."""
+    """List the leaves from left to right, each with its rule.
+
+    Parameters
+    ----------
+    node : Leaf or Split
+    rule : Rule
+        Of the node itself.
+    """
     if isinstance(node, Leaf):
         yield rule, node
         return
@@ -151,33 +184,66 @@ def leaves(node: Node, rule: Rule = Rule()) -> Iterator[tuple[Rule, Leaf]]:  # n
 
 
 def find_leaves(root: Node, table: Table, names: Sequence[str] = ()) -> IntArray:
-    """Number the leaf that each row reaches, from left to right."""
-    found, numbers = np.zeros(table.n_rows, dtype=np.intp), itertools.count()
+    """Number the leaf that each row reaches, from left to right.
+
+    Parameters
+    ----------
+    root : Leaf or Split
+    table : Table
+    names : sequence of str
+        Columns of the fit, for tables without names.
+
+    Returns
+    -------
+    array of shape (n_rows,)
+
+    Raises
+    ------
+    InputError
+        Of values for which a split has no side.
+    """
+    leaf_of_row = np.zeros(table.n_rows, dtype=np.intp)
+    numbers = itertools.count()
 
     def descend(node: Node, rows: IntArray) -> None:
         if isinstance(node, Leaf):
-            found[rows] = next(numbers)
+            leaf_of_row[rows] = next(numbers)
             return
-        left = _goes_left(node, table, rows, names)
-        for child, side in zip(node.children, (left, ~left), strict=True):
-            descend(child, rows[side])
+        goes_left = _goes_left(node, table, rows, names)
+        left, right = node.children
+        descend(left, rows[goes_left])
+        descend(right, rows[~goes_left])
 
     descend(root, np.arange(table.n_rows))
-    return found
+    return leaf_of_row
 
 
 def _goes_left(node: Split, table: Table, rows: IntArray, names: Sequence[str]) -> BoolArray:
+    """Which of some rows satisfy the left condition of a split; all others satisfy the right one."""
     column = find_column(table, node.column, names)
-    left, right = (satisfied(condition, column)[rows] for condition in (node.left, node.right))
-    homeless = rows[~(left | right)]
-    if len(homeless):
-        gone = bool(is_missing(column.values[homeless]).any())
-        what = "missing values" if gone else "labels outside the order of the fit"
-        where = column_text(column.name, column.position)
-        words = f"X {where} has {count_text(len(homeless), what, table.row_labels(homeless))}."
-        hint = "No fitting row had one, so no region holds it: impute or drop these rows."
-        code, labels = "D01" if gone else "D15", table.row_labels(homeless[:5])
-        raise InputError(
-            words, code=code, argument="X", columns=[column.name], rows=labels, hint=hint
-        )
-    return left
+    goes_left = satisfied(node.left, column)[rows]
+    goes_right = satisfied(node.right, column)[rows]
+    without_side = rows[~(goes_left | goes_right)]
+    if len(without_side):
+        raise _no_side(table, column, without_side)
+    return goes_left
+
+
+def _no_side(table: Table, column: Column, rows: IntArray) -> InputError:
+    """The error of rows whose value belongs to neither side of a split."""
+    if is_missing(column.values[rows]).any():
+        what = "missing values"
+        code = "D01"
+    else:
+        what = "labels outside the order of the fit"
+        code = "D15"
+    column_words = column_text(column.name, column.position)
+    cells = count_text(len(rows), what, table.row_labels(rows))
+    return InputError(
+        f"X {column_words} has {cells}.",
+        code=code,
+        argument="X",
+        columns=[column.name],
+        rows=table.row_labels(rows[:LABELS_SHOWN]),
+        hint="No fitting row had one, so no region holds it: impute or drop these rows.",
+    )

@@ -1,24 +1,23 @@
-"""Regions of the data: a partition, its tree (a flat list of nodes in JSON), and the rows in each part."""
+"""A partition: regions that together cover every row."""
 
 from __future__ import annotations
 
 import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import astuple, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, cast
 
 import numpy as np
 
-from granite_xai.base.errors import FormatError, InputError
-from granite_xai.base.files import NAN_AS_NULL, Structure, broken, entry
+from granite_xai.base.errors import InputError
+from granite_xai.base.files import broken, entry
 from granite_xai.base.formats import share
 from granite_xai.base.notebook import Bar, RegionLabel
 from granite_xai.base.printable import Printable, TextSummary
-from granite_xai.base.text import count_text
-from granite_xai.base.typing import IntArray
-from granite_xai.regions.code import DIALECTS
-from granite_xai.regions.conditions import Condition
+from granite_xai.base.text import LABELS_SHOWN, count_text
+from granite_xai.base.typing import BoolArray, IntArray
+from granite_xai.regions.code_languages import DIALECTS
 from granite_xai.regions.nodes import (
     Leaf,
     Node,
@@ -27,20 +26,21 @@ from granite_xai.regions.nodes import (
     find_leaves,
     leaves,
 )
-from granite_xai.regions.rule import CONDITIONS, Rule, as_table
+from granite_xai.regions.partition_file import (
+    read_region_names,
+    read_regions,
+    read_tree,
+    write_regions,
+    write_tree,
+)
+from granite_xai.regions.rule import Rule, as_table
 from granite_xai.regions.tree_text import list_text, tree_text
 from granite_xai.regions.words import Vocabulary, rule_words
-from granite_xai.tables import frame
+from granite_xai.tables import Table, frame
 
 __all__ = ["Leaf", "Node", "Partition", "Region", "Split"]
-MAX_DEPTH = 100  # deeper than any tree we grow, and shallow enough to walk by recursion
-MAX_WORK = (
-    2**23
-)  # nodes times labels of the longest list in one of them: what reading all rules costs at most
-_NODES = Structure(
-    forms={float: NAN_AS_NULL}
-)  # the share of a region that someone named may be unknown
-_BELOW = ("left", "right", "children")
+REGIONS_IN_REPR = 4
+"""Rules that ``repr`` lists."""
 
 
 class PartitionText(Protocol):
@@ -81,7 +81,7 @@ class Partition(Printable):
 
     Examples
     --------
-    >>> from granite_xai.regions.conditions import cut
+    >>> from granite_xai.regions.condition_pairs import cut
     >>> halves = (Leaf(60, 0.6, 0.0, "below alpha"), Leaf(40, 0.4, 0.1, "below alpha"))
     >>> partition = Partition(Split("x1", *cut(0.0), halves, 100, 1.0, 1.0))
     >>> [str(rule) for rule in partition.rules]
@@ -99,12 +99,17 @@ class Partition(Printable):
     regions: tuple[Region, ...] = field(init=False, compare=False)
 
     def __post_init__(self) -> None:
-        found = tuple(self.given) if self.root is None else _regions(leaves(self.root))
-        if not found:
+        if self.root is None:
+            given = tuple(self.given)
+            regions = given
+        else:
+            given = ()
+            regions = _number_regions(leaves(self.root))
+        if not regions:
             raise InputError("a partition needs at least one region.", code="P03", argument="rules")
         object.__setattr__(self, "names", tuple(self.names))
-        object.__setattr__(self, "given", () if self.root is not None else found)
-        object.__setattr__(self, "regions", found)
+        object.__setattr__(self, "given", given)
+        object.__setattr__(self, "regions", regions)
         self._set_region_names(self.region_names)
 
     @classmethod
@@ -115,7 +120,16 @@ class Partition(Printable):
         names: Sequence[str] = (),
         leaves: Sequence[Leaf] | None = None,
     ) -> Partition:
-        """Make a partition from rules or their texts; `leaves` adds what is known about each region.
+        """Make a partition from rules or their texts.
+
+        Parameters
+        ----------
+        rules : sequence of Rule or str
+            Disjoint, and every row satisfies one.
+        names : sequence of str
+            Names of all columns, for tables without names.
+        leaves : sequence of Leaf, optional
+            What is known about each region.
 
         Examples
         --------
@@ -126,15 +140,18 @@ class Partition(Printable):
             raise InputError(
                 "rules is one text, not a list of rules.", code="P02", argument="rules"
             )
-        read = [Rule.parse(rule) if isinstance(rule, str) else rule for rule in rules]
-        known = (
-            [Leaf(0, math.nan, math.nan, "given")] * len(read) if leaves is None else list(leaves)
-        )
-        if len(known) != len(read):
-            raise InputError(
-                f"{len(read)} rules, but {len(known)} leaves.", code="P02", argument="leaves"
+        parsed = [Rule.parse(rule) if isinstance(rule, str) else rule for rule in rules]
+        if leaves is None:
+            unknown = Leaf(
+                n_samples=0, fraction=math.nan, disagreement=math.nan, stop_reason="given"
             )
-        return cls(None, names, _regions(zip(read, known, strict=True)))
+            leaves = [unknown] * len(parsed)
+        if len(leaves) != len(parsed):
+            raise InputError(
+                f"{len(parsed)} rules, but {len(leaves)} leaves.", code="P02", argument="leaves"
+            )
+        regions = _number_regions(zip(parsed, leaves, strict=True))
+        return cls(root=None, names=names, given=regions)
 
     def __len__(self) -> int:
         return len(self.regions)
@@ -158,18 +175,18 @@ class Partition(Printable):
         return self._summary().html()
 
     def _summary(self) -> TextSummary:
-        headings = ("region", "rows", "share")
-        lines = []
+        table: list[tuple[object, ...]] = [("region", "rows", "share")]
         for region, title in zip(self.regions, self.titles, strict=True):
-            label = RegionLabel(region.index, title)
-            lines.append(
-                (label, f"{region.n_samples:,}", Bar(share(region.fraction), region.fraction))
-            )
-        return TextSummary(sentences=(), table=[headings, *lines], left=(0,))
+            label = RegionLabel(number=region.index, text=title)
+            bar = Bar(text=share(region.fraction), fraction=region.fraction)
+            table.append((label, f"{region.n_samples:,}", bar))
+        return TextSummary(sentences=(), table=table, left=(0,))
 
     def __repr__(self) -> str:
-        rules = "; ".join(str(rule) for rule in self.rules[:4])
-        return f"<Partition of {len(self)} regions: {rules}{'; …' if len(self) > 4 else ''}>"
+        shown = [str(rule) for rule in self.rules[:REGIONS_IN_REPR]]
+        if len(self) > REGIONS_IN_REPR:
+            shown.append("…")
+        return f"<Partition of {len(self)} regions: {'; '.join(shown)}>"
 
     @property
     def rules(self) -> tuple[Rule, ...]:
@@ -304,6 +321,19 @@ class Partition(Printable):
     def apply(self, X: Any) -> IntArray:
         """Number the region of each row of a table.
 
+        Parameters
+        ----------
+        X : table
+
+        Returns
+        -------
+        array of shape (n_rows,)
+
+        Raises
+        ------
+        InputError
+            Of rows for which no region, or more than one, has a place.
+
         Examples
         --------
         >>> Partition(Leaf(10, 1.0, 1.0)).apply([[1.0], [2.0]])
@@ -312,29 +342,28 @@ class Partition(Printable):
         table = as_table(X)
         if self.root is not None:
             return find_leaves(self.root, table, self.names)
-        inside = np.array([region.rule.contains(table, self.names) for region in self.regions])
-        for wrong, what in (
-            (~inside.any(axis=0), "no rule"),
-            (inside.sum(axis=0) > 1, "more than one rule"),
-        ):
-            rows = np.flatnonzero(wrong)
-            if len(rows):
-                labels, noun = table.row_labels(rows[:5]), "rows" if len(rows) > 1 else "row"
-                words = f"{what} of the partition holds for {count_text(len(rows), noun, labels)}."
-                hint = "Rules of a partition must be disjoint and cover every row."
-                raise InputError(words, code="P03", argument="rules", rows=labels, hint=hint)
+        inside = np.array([rule.contains(table, self.names) for rule in self.rules])
+        n_rules = inside.sum(axis=0)  # (n_rows,) how many hold for each row
+        _require_none(n_rules == 0, "no rule", table)
+        _require_none(n_rules > 1, "more than one rule", table)
         return np.asarray(inside.argmax(axis=0), dtype=np.intp)
 
     def assign(self, frame: Any, name: str = "region") -> Any:
-        """Add the region of each row as a column `name`, in the engine of the frame; a lazy frame stays lazy.
+        """Add the region of each row as a column, in the engine of the frame.
 
-        Any frame that narwhals reads: pandas, polars, pyarrow, DuckDB, Dask, PySpark, with the columns of the rules by
-        name. A row with a missing value for which the rules have no place gets -1.
+        Parameters
+        ----------
+        frame : frame
+            Any that narwhals reads: pandas, polars, pyarrow, DuckDB, Dask, PySpark, with the columns
+            of the rules by name. A lazy frame stays lazy.
+        name : str
+            Of the new column; a row with a missing value for which the rules have no place gets -1.
 
         Examples
         --------
         >>> import pandas as pd
-        >>> Partition.from_rules(["x ≤ 1", "x > 1"]).assign(pd.DataFrame({"x": [0.5, 2.0]}))["region"].tolist()
+        >>> partition = Partition.from_rules(["x ≤ 1", "x > 1"])
+        >>> partition.assign(pd.DataFrame({"x": [0.5, 2.0]}))["region"].tolist()
         [0, 1]
         """
         from granite_xai.tables.region_expressions import with_regions
@@ -342,7 +371,7 @@ class Partition(Printable):
         return with_regions(frame, self.rules, name)
 
     def to_sql(self, name: str = "region", dialect: str | None = None) -> str:
-        r"""Write one CASE expression with `name` as its alias; NULL for a row that `apply` would refuse.
+        r"""Write one CASE expression; NULL for a row that `apply` would refuse.
 
         Its values are the numbers of the regions; where some have a name, the titles of all.
 
@@ -365,11 +394,10 @@ class Partition(Printable):
         labels = [str(region.index) for region in self.regions]
         if self.region_names:
             labels = [language.text(name, title) for title in self.titles]
-        cases = " ".join(
-            f"WHEN {rule.to_sql(dialect)} THEN {label}"
-            for rule, label in zip(self.rules, labels, strict=True)
-        )
-        return f"CASE {cases} END AS {language.column(name)}"
+        cases = []
+        for rule, label in zip(self.rules, labels, strict=True):
+            cases.append(f"WHEN {rule.to_sql(dialect)} THEN {label}")
+        return f"CASE {' '.join(cases)} END AS {language.column(name)}"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the partition in the types of JSON; the tree is a flat list of nodes.
@@ -379,22 +407,15 @@ class Partition(Printable):
         >>> Partition(Leaf(10, 1.0, 1.0)).to_dict()["nodes"]
         [{'n_samples': 10, 'fraction': 1.0, 'disagreement': 1.0, 'stop_reason': ''}]
         """
-        head: dict[str, Any] = {"type": "partition", "names": list(self.names)}
+        written: dict[str, Any] = {"type": "partition", "names": list(self.names)}
         if self.region_names:
-            head["region_names"] = {str(k): name for k, name in self.region_names.items()}
+            region_names = {str(number): name for number, name in self.region_names.items()}
+            written["region_names"] = region_names
         if self.root is None:
-            lines = [
-                _NODES.write(region, Region, "region", ("index", "rule", "name"))
-                for region in self.given
-            ]
-            rules = [{"rule": rule.to_dict()} for rule in self.rules]
-            return {
-                **head,
-                "regions": [rule | line for rule, line in zip(rules, lines, strict=True)],
-            }
-        nodes: list[dict[str, Any]] = []
-        _write(self.root, nodes)
-        return {**head, "nodes": nodes}
+            written["regions"] = write_regions(self.given)
+        else:
+            written["nodes"] = write_tree(self.root)
+        return written
 
     @classmethod
     def from_dict(cls, data: object) -> Partition:
@@ -411,119 +432,50 @@ class Partition(Printable):
         names = entry(data, "names", list, "partition")
         if not all(isinstance(name, str) for name in names) or len(set(names)) < len(names):
             raise broken("partition.names", "is not a list of different texts")
-        key = "nodes" if isinstance(data, dict) and "nodes" in data else "regions"
-        items = entry(data, key, list, "partition")
-        expected = {"type", "names", "region_names", key}
-        if not items or (isinstance(data, dict) and not data.keys() <= expected):
+        content = cast(dict[str, Any], data)  # `entry` refused everything else
+        key = "nodes" if "nodes" in content else "regions"
+        items = entry(content, key, list, "partition")
+        if not items or not content.keys() <= {"type", "names", "region_names", key}:
             raise broken(f"partition.{key}", "is empty, or not alone")
-        root = _tree(items, names) if key == "nodes" else None
-        given = []
-        for i, item in enumerate(() if root else items):
-            rule = Rule.from_dict(
-                entry(item, "rule", dict, place := f"partition.regions[{i}]"), f"{place}.rule"
-            )
-            given.append((rule, _read(_NODES, item, Leaf, place, apart=("rule",))))
-        region_names = _read_region_names(data)
+        root = None
+        given: tuple[Region, ...] = ()
+        if key == "nodes":
+            root = read_tree(items, names)
+        else:
+            given = _number_regions(read_regions(items))
+        region_names = read_region_names(content)
         try:
-            return cls(root, names, _regions(given), region_names=region_names)
-        except (
-            InputError
-        ) as error:  # conditions on the way to a leaf that cannot describe one column
+            return cls(root=root, names=names, given=given, region_names=region_names)
+        except InputError as error:  # conditions on the way to a leaf that cannot be joined
             raise broken("partition", f"has rules that do not fit: {error.message}") from error
 
 
-def _read_region_names(data: Any) -> dict[int, str]:
-    """Names by region, as a file has them: numbers are texts there."""
-    if "region_names" not in data:
-        return {}
-    written = entry(data, "region_names", dict, "partition")
-    if not all(number.isdecimal() and len(number) < 10 for number in written):
-        raise broken("partition.region_names", "has keys that are not numbers of regions")
-    return {int(number): name for number, name in written.items()}
-
-
-def _regions(found: Iterable[tuple[Rule, Leaf]]) -> tuple[Region, ...]:
-    return tuple(Region(i, rule, *astuple(leaf)) for i, (rule, leaf) in enumerate(found))
-
-
-def _write(node: Node, nodes: list[dict[str, Any]]) -> int:
-    """Append a node and all below it; return its place."""
-    place = len(nodes)
-    nodes.append(_NODES.write(node, type(node), "node", _BELOW))
-    if isinstance(node, Split):
-        pair = (node.left, node.right)
-        nodes[place]["conditions"] = CONDITIONS.write(
-            pair, tuple[Condition, Condition], "conditions"
+def _number_regions(leaves: Iterable[tuple[Rule, Leaf]]) -> tuple[Region, ...]:
+    """Regions from leaves with their rules, numbered in that order."""
+    regions = []
+    for number, (rule, leaf) in enumerate(leaves):
+        region = Region(
+            index=number,
+            rule=rule,
+            n_samples=leaf.n_samples,
+            fraction=leaf.fraction,
+            disagreement=leaf.disagreement,
+            stop_reason=leaf.stop_reason,
         )
-        nodes[place]["children"] = [_write(child, nodes) for child in node.children]
-    return place
+        regions.append(region)
+    return tuple(regions)
 
 
-def _read(
-    structure: Structure, data: Any, kind: type, place: str, apart: Sequence[str] = (), **known: Any
-) -> Any:
-    """Read a node, but for what stands apart; its figures must be possible."""
-    own = {key: value for key, value in data.items() if key not in apart} if apart else data
-    node = structure.read(own, kind, place, known)
-    if node.n_samples < 0 or node.fraction < 0 or node.fraction > 1:
-        raise broken(place, "has a number of rows, or a share of them, that cannot be")
-    return node
-
-
-def _tree(items: list[Any], names: list[str]) -> Node:
-    """Build the nodes from the last to the first: every child comes after its parent, so nothing can be cyclic."""
-    _check_work(items)
-    built: dict[int, tuple[Node, int]] = {}  # each with how deep the tree is from there
-    for i in reversed(range(len(items))):
-        place, inner = (
-            f"partition.nodes[{i}]",
-            isinstance(items[i], dict) and "children" in items[i],
+def _require_none(is_wrong: BoolArray, what: str, table: Table) -> None:
+    """Refuse rows that no rule, or more than one, holds for."""
+    rows = np.flatnonzero(is_wrong)
+    if len(rows):
+        labels = table.row_labels(rows[:LABELS_SHOWN])
+        noun = "rows" if len(rows) > 1 else "row"
+        raise InputError(
+            f"{what} of the partition holds for {count_text(len(rows), noun, labels)}.",
+            code="P03",
+            argument="rules",
+            rows=labels,
+            hint="Rules of a partition must be disjoint and cover every row.",
         )
-        leaf = None if inner else _read(CONDITIONS, items[i], Leaf, place)
-        built[i] = (leaf, 0) if leaf else _split(items[i], i, built, names)
-    if len(built) > 1:
-        raise broken("partition.nodes", f"has {len(built) - 1} nodes that no split refers to")
-    return built[0][0]
-
-
-def _check_work(items: list[Any]) -> None:
-    """Refuse a tree whose leaves together would carry an absurd number of labels: paths repeat what nodes list."""
-    conditions = [
-        c for item in items if isinstance(item, dict) for c in _listed(item.get("conditions"))
-    ]
-    lists = (c.get(key) for c in conditions if isinstance(c, dict) for key in ("levels", "order"))
-    longest = max((len(_listed(labels)) for labels in lists), default=0)
-    if len(items) * max(longest, MAX_DEPTH) > MAX_WORK:
-        words = f"partition.nodes has {len(items)} nodes with lists of {longest} labels."
-        raise FormatError(words, code="F05", argument="data")
-
-
-def _listed(value: object) -> Any:
-    return value if isinstance(value, list | np.ndarray) else []
-
-
-def _split(
-    data: Any, index: int, built: dict[int, tuple[Node, int]], names: list[str]
-) -> tuple[Split, int]:
-    """A node above two that were built before; taking them out refuses a child with two parents."""
-    place = f"partition.nodes[{index}]"
-    places = entry(data, "children", list, place)
-    if len(places) != 2 or not all(type(c) is int and c > index for c in places):
-        raise broken(f"{place}.children", "is not a pair of later nodes")
-    if places[0] == places[1] or not all(c in built for c in places):
-        raise broken(f"{place}.children", "names a node that does not exist or has another parent")
-    (left, left_depth), (right, right_depth) = (built.pop(c) for c in places)
-    depth = 1 + max(left_depth, right_depth)
-    if depth > MAX_DEPTH:
-        raise FormatError(
-            f"{place} stands above more than {MAX_DEPTH} splits.", code="F05", argument="data"
-        )
-    conditions = entry(data, "conditions", list, place)
-    read = CONDITIONS.read(conditions, tuple[Condition, Condition], f"{place}.conditions")
-    known = dict(zip(_BELOW, (*read, (left, right)), strict=True))
-    node: Split = _read(CONDITIONS, data, Split, place, ("conditions", "children"), **known)
-    if names and node.column not in names:
-        raise broken(f"{place}.column", f"is {node.column!r}, which is not among the names")
-    if node.n_samples != left.n_samples + right.n_samples:
-        raise broken(place, "does not have the rows of its children")
-    return node, depth

@@ -1,8 +1,7 @@
-"""A region's rule: conditions on columns that hold together, and how its text is read back."""
+"""A region's rule: conditions on columns that hold together."""
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -17,44 +16,26 @@ from granite_xai.base.printable import Printable
 from granite_xai.base.text import listing
 from granite_xai.base.typing import BoolArray
 from granite_xai.base.validation import choose
-from granite_xai.regions.code import DIALECTS, PANDAS, PYTHON, ROW, Polars, written
-from granite_xai.regions.conditions import Condition, Interval, Levels
-from granite_xai.regions.values import KEYWORDS, SIZES, UNITS, Label, as_number, instant, unquoted
+from granite_xai.regions.code import write_rule
+from granite_xai.regions.code_languages import DIALECTS, PANDAS, PYTHON, PYTHON_FUNCTION
+from granite_xai.regions.code_polars import Polars
+from granite_xai.regions.conditions import OR_MISSING, Condition, Interval, Levels
+from granite_xai.regions.rule_parser import parse_conditions
+from granite_xai.regions.values import Label
 from granite_xai.tables import Column, Table, read_table
 
 __all__ = ["Condition", "Interval", "Levels", "Rule", "as_table", "find_column", "satisfied"]
-CONDITIONS = Structure(
-    {"interval": Interval, "levels": Levels}
-)  # how conditions are written in files
-_WORD = r"[^\W\d]\w*\b"
-_NAME = rf"(?:`(?:[^`\\]|\\.)*`|{_WORD})"
-_VALUES = re.compile(
-    rf"""(?P<quote>"(?:[^"\\]|\\.)*")
-  | (?P<date>-?\d{{4,}}-\d\d-\d\d(?:[ T]\d\d:\d\d(?::\d\d(?:\.\d+)?)?)?(?![\w.]))
-  | (?P<duration>-?\d+\ (?:{"|".join(UNITS)})\b)
-  | (?P<number>-?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?(?![\w.]))
-  | (?P<word>{_WORD})""",
-    re.VERBOSE | re.DOTALL,
-)
-_VALUE = "(?:" + re.sub(r"\?P<\w+>", "?:", _VALUES.pattern) + ")"
-_CLAUSE = re.compile(
-    rf"""\s* (?P<open>(?:\(\s*)*) (?:(?P<low>{_VALUE})\s*<\s*)? (?P<name>{_NAME}) \s* (?:
-    (?:≤|<=)\s* (?P<high>{_VALUE})
-  | > \s* (?P<above>{_VALUE})
-  | is\b \s* (?P<state>missing|impossible|present)\b
-  | is\b \s* (?P<isnt>not\b\s*)? (?P<label>{_VALUE})
-  | (?P<others>not\b\s*)? in\b \s* \{{\s* (?P<labels>(?:{_VALUE}\s*(?:,\s*{_VALUE}\s*)*)?) \}}
-) \s* (?P<gone>or\b\s*missing\b\s*)? (?P<close>(?:\)\s*)*) (?:(?P<more>and\b)|\Z)""",
-    re.VERBOSE | re.DOTALL,
-)
+
+CONDITIONS = Structure({"interval": Interval, "levels": Levels})
+"""How conditions are written in files."""
 
 
 @dataclass(frozen=True, repr=False)
 class Rule(Printable):
     """The rows that satisfy one condition on each of some columns.
 
-    Membership, text and JSON derive from the same conditions; no rule is ever merged as text. Dates with a time zone
-    are compared, and written, in UTC.
+    Membership, text and JSON derive from the same conditions; no rule is ever merged as text. Dates
+    with a time zone are compared, and written, in UTC.
 
     Parameters
     ----------
@@ -63,7 +44,7 @@ class Rule(Printable):
 
     Examples
     --------
-    >>> rule = Rule().and_("workingday", Interval(high=0)).and_("hr", Interval(6.5)).and_("hr", Interval(high=20))
+    >>> rule = Rule().and_("workingday", Interval(high=0)).and_("hr", Interval(6.5, 20))
     >>> str(rule)
     'workingday ≤ 0 and 6.5 < hr ≤ 20'
     >>> Rule.parse(str(rule)) == rule
@@ -75,22 +56,23 @@ class Rule(Printable):
     conditions: tuple[tuple[str, Condition], ...] = ()
 
     def __post_init__(self) -> None:
-        pairs = tuple((str(name), condition) for name, condition in self.conditions)
-        twice = sorted(
-            name for name, count in Counter(name for name, _ in pairs).items() if count > 1
-        )
-        if twice:
-            hint = "Join the conditions of a column with Rule.and_."
+        conditions = tuple((str(name), condition) for name, condition in self.conditions)
+        counts = Counter(name for name, _ in conditions)
+        repeated = sorted(name for name, count in counts.items() if count > 1)
+        if repeated:
             raise InputError(
-                f"{listing(twice)} has two conditions.", code="P03", columns=twice, hint=hint
+                f"{listing(repeated)} has two conditions.",
+                code="P03",
+                columns=repeated,
+                hint="Join the conditions of a column with Rule.and_.",
             )
-        object.__setattr__(self, "conditions", pairs)
+        object.__setattr__(self, "conditions", conditions)
 
     def __str__(self) -> str:
         texts = [condition.text(name) for name, condition in self.conditions]
         if len(texts) > 1:
             # "a or missing and b" would leave it to the reader which of the two binds first.
-            texts = [f"({t})" if t.endswith(" or missing") else t for t in texts]
+            texts = [f"({text})" if text.endswith(OR_MISSING) else text for text in texts]
         return " and ".join(texts) or "all rows"
 
     def __repr__(self) -> str:
@@ -112,12 +94,20 @@ class Rule(Printable):
         >>> str(Rule().and_("x", Interval(high=3)).and_("x", Interval(high=1)))
         'x ≤ 1'
         """
-        known = dict(self.conditions)
-        known[name] = known[name].intersect(condition) if name in known else condition
-        return Rule(tuple(known.items()))
+        by_column = dict(self.conditions)
+        if name in by_column:
+            condition = by_column[name].intersect(condition)
+        by_column[name] = condition
+        return Rule(tuple(by_column.items()))
 
     def contains(self, X: Any, names: Sequence[str] = ()) -> BoolArray:
-        """Tell which rows of a table satisfy the rule; `names` are those of the fit, for tables without names.
+        """Tell which rows of a table satisfy the rule.
+
+        Parameters
+        ----------
+        X : table
+        names : sequence of str
+            Columns of the fit, for tables without names.
 
         Examples
         --------
@@ -144,7 +134,8 @@ class Rule(Printable):
         >>> Rule.parse("hr ≤ 6 or missing").to_sql()
         '("hr" <= 6 OR "hr" IS NULL)'
         """
-        return str(written(self.conditions, choose("dialect", dialect or "ansi", DIALECTS)))
+        language = choose("dialect", dialect or "ansi", DIALECTS)
+        return str(write_rule(self.conditions, language))
 
     def to_pandas(self) -> str:
         """Write the rule as an expression for ``DataFrame.query`` and ``DataFrame.eval``.
@@ -154,61 +145,58 @@ class Rule(Printable):
         >>> Rule.parse("`hours per week` > 40 and w in {a, b}").to_pandas()
         "`hours per week` > 40 and w in ['a', 'b']"
         """
-        return str(written(self.conditions, PANDAS))
+        return str(write_rule(self.conditions, PANDAS))
 
     def to_polars(self) -> Any:
-        """Return the rule as an expression of polars, for ``filter``, ``with_columns`` and lazy frames."""
-        return written(self.conditions, Polars())
+        """Return the rule as an expression of polars, for ``filter`` and ``with_columns``."""
+        return write_rule(self.conditions, Polars())
 
     def to_python(self, name: str = "rule") -> str:
         """Write the rule as a Python function of a row (a mapping) that needs no package.
 
         Examples
         --------
-        >>> made = {}
-        >>> exec(Rule.parse("hr ≤ 6").to_python(), made)
-        >>> made["rule"]({"hr": 5, "temp": 20.0}), made["rule"]({"hr": None})
+        >>> module = {}
+        >>> exec(Rule.parse("hr ≤ 6").to_python(), module)
+        >>> module["rule"]({"hr": 5, "temp": 20.0}), module["rule"]({"hr": None})
         (True, False)
         """
         if not name.isidentifier():
             raise InputError(
                 f"name={name!r} is no name of a function.", code="P02", argument="name"
             )
-        return PYTHON.format(name=name, text=ascii(str(self)), code=written(self.conditions, ROW))
+        code = write_rule(self.conditions, PYTHON)
+        return PYTHON_FUNCTION.format(name=name, text=ascii(str(self)), code=code)
 
     @classmethod
     def parse(cls, text: str, orders: Mapping[str, Sequence[Label]] | None = None) -> Rule:
         """Read a rule from its text; ``<=`` may stand for ``≤``.
 
-        `orders` gives the labels of ordered columns, lowest first; the text does not hold them. Without it the order is
-        that of the table, and labels that are numbers must ascend.
+        Parameters
+        ----------
+        text : str
+            As ``str(rule)`` gives it.
+        orders : mapping of column name to labels, optional
+            Labels of ordered columns, lowest first; the text does not hold them. Without it the
+            order is that of the table, and labels that are numbers must ascend.
 
         Examples
         --------
         >>> str(Rule.parse("`b<=c` <= 0.5 or missing and w is not mist"))
         '(`b<=c` ≤ 0.5 or missing) and w is not mist'
         """
-        rule, more, at = cls(), text.strip() != "all rows", 0
-        while more:
-            found = _CLAUSE.match(text, at)
-            if (
-                found is None
-                or found["open"].count("(") != found["close"].count(")")
-                or found["name"] in KEYWORDS
-            ):
-                raise _no_rule(text)
-            name = unquoted(found["name"]) if found["name"][0] == "`" else found["name"]
-            rule = rule.and_(name, _condition(found, (orders or {}).get(name)))
-            more, at = found["more"] is not None, found.end()
+        rule = cls()
+        for name, condition in parse_conditions(text, orders or {}):
+            rule = rule.and_(name, condition)
         return rule
 
     def to_dict(self) -> dict[str, Any]:
         """Return the rule in the types of JSON."""
-        pairs = (
-            (name, CONDITIONS.write(condition, Condition, name))
-            for name, condition in self.conditions
-        )
-        return {"conditions": [{"column": name, "condition": written} for name, written in pairs]}
+        conditions = []
+        for name, condition in self.conditions:
+            fields = CONDITIONS.write(condition, Condition, name)
+            conditions.append({"column": name, "condition": fields})
+        return {"conditions": conditions}
 
     @classmethod
     def from_dict(cls, data: object, place: str = "rule") -> Rule:
@@ -220,16 +208,16 @@ class Rule(Printable):
         >>> Rule.from_dict(rule.to_dict()) == rule
         True
         """
-        known: dict[str, Condition] = {}
-        for i, item in enumerate(entry(data, "conditions", list, place)):
-            here = f"{place}.conditions[{i}]"
-            name = entry(item, "column", str, here)
-            if name in known:
-                raise broken(f"{here}.column", f"is {name[:60]!r}, which has a condition already")
-            known[name] = CONDITIONS.read(
-                entry(item, "condition", dict, here), Condition, f"{here}.condition"
-            )
-        return cls(tuple(known.items()))
+        conditions: dict[str, Condition] = {}
+        for number, item in enumerate(entry(data, "conditions", list, place)):
+            item_place = f"{place}.conditions[{number}]"
+            name = entry(item, "column", str, item_place)
+            if name in conditions:
+                reason = f"is {name[:60]!r}, which has a condition already"
+                raise broken(f"{item_place}.column", reason)
+            fields = entry(item, "condition", dict, item_place)
+            conditions[name] = CONDITIONS.read(fields, Condition, f"{item_place}.condition")
+        return cls(tuple(conditions.items()))
 
 
 def as_table(X: Any) -> Table:
@@ -241,80 +229,28 @@ def satisfied(condition: Condition, column: Column) -> BoolArray:
     """Tell which rows of a column satisfy a condition."""
     if column.values.dtype.kind != "O":
         return condition.contains(column.values, column.order)
-    # Labels are compared once a level, not once a row; a missing row has the code -1: the last cell.
-    cells = np.array([*column.levels, None], dtype=object)
-    return condition.contains(cells, column.order)[column.codes]
+    # Labels are compared once a level, not once a row; a missing row has the code -1: the last one.
+    levels_and_missing = np.array([*column.levels, None], dtype=object)
+    return condition.contains(levels_and_missing, column.order)[column.codes]
 
 
 def find_column(table: Table, name: str, names: Sequence[str] = ()) -> Column:
-    """Return a column by its name, or by its place among the names of the fit if the table has none of its own."""
+    """Return a column by its name.
+
+    Parameters
+    ----------
+    table : Table
+    name : str
+    names : sequence of str
+        Columns of the fit: a table without names of its own is read by place.
+    """
     if name in table.names:
         return table.columns[table.names.index(name)]
     if not table.container.named and len(names) == table.n_columns and name in names:
         return table.columns[list(names).index(name)]
-    words = f"X has no column {name!r}; it has {listing(table.names)}."
-    raise InputError(words, code="D37", argument="X", columns=[name])
-
-
-def _condition(found: re.Match[str], order: Sequence[Label] | None) -> Condition:
-    """What is said of the column of a clause."""
-    low, high, state, missing = (
-        found["low"] or found["above"],
-        found["high"],
-        found["state"],
-        found["gone"] is not None,
+    raise InputError(
+        f"X has no column {name!r}; it has {listing(table.names)}.",
+        code="D37",
+        argument="X",
+        columns=[name],
     )
-    if (found["low"] and not high) or (missing and state in ("missing", "impossible")):
-        raise _no_rule(found.string)
-    if low or high:
-        low_end, high_end = (
-            end and _value(end, found.string, end=order is None) for end in (low, high)
-        )
-        interval = Interval(low_end, high_end, order, missing)
-        if (
-            not interval.has_values
-        ):  # never written by us: a slip, or labels whose order is not that of numbers
-            raise _no_rule(found.string)
-        return interval
-    if state:
-        return (
-            Interval(missing=missing)
-            if state == "present"
-            else Interval(0.0, 0.0, missing=state == "missing")
-        )
-    listed = (
-        [found["label"]]
-        if found["label"]
-        else [each[0] for each in _VALUES.finditer(found["labels"])]
-    )
-    levels = {_value(each, found.string) for each in listed}
-    return Levels(levels, bool(found["isnt"] or found["others"]), missing)
-
-
-def _no_rule(text: str) -> InputError:
-    hint = "Rules read like 'x ≤ 3 and 6.5 < hr ≤ 20 and w in {a, b}', with `names` and \"labels\" in marks."
-    return InputError(f"{text!r} is not a rule.", code="P02", argument="rule", hint=hint)
-
-
-def _value(word: str, text: str, end: bool = False) -> Any:
-    """A label, or the end of an interval, which may also be a date or a duration."""
-    found = _VALUES.fullmatch(word)
-    kind = found and found.lastgroup
-    try:
-        if kind == "duration" and end:
-            count, unit = word.split(" ")
-            return instant(np.timedelta64, int(count) * SIZES[UNITS[unit]])
-        if kind == "date" and end:
-            iso = word.replace(" ", "T")
-            # NumPy wraps around silently when the date does not fit into 64 bits of the unit that the text implies.
-            if str(date := np.datetime64(iso)).startswith(iso):
-                return date
-    except (ValueError, OverflowError):
-        raise _no_rule(text) from None
-    if kind == "number":
-        return int(word) if re.fullmatch(r"-?\d+", word) and not end else as_number(word)
-    if word in ("True", "False"):
-        return word == "True"
-    if kind not in ("quote", "word") or word in KEYWORDS:
-        raise _no_rule(text)
-    return unquoted(word) if kind == "quote" else word

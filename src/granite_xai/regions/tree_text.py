@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import count
 
 from granite_xai.base.formats import share
 from granite_xai.base.text import aligned, shortened
@@ -14,7 +15,7 @@ from granite_xai.regions.words import Vocabulary, condition_words, rule_words
 Line = tuple[str, ...]
 
 
-def tree_text(root: Node, names: Mapping[int, str], known: Vocabulary) -> str:
+def tree_text(root: Node, names: Mapping[int, str], vocabulary: Vocabulary) -> str:
     """A tree, one line a node.
 
     Parameters
@@ -22,7 +23,7 @@ def tree_text(root: Node, names: Mapping[int, str], known: Vocabulary) -> str:
     root : Leaf or Split
     names : mapping of region to name
         Those that the user gave.
-    known : mapping
+    vocabulary : mapping of feature to ColumnWords
         What the words of conditions need to know.
 
     Returns
@@ -31,41 +32,48 @@ def tree_text(root: Node, names: Mapping[int, str], known: Vocabulary) -> str:
         With rows, their share, and the heterogeneity of each node as a share of that of all rows.
     """
     headings = ("", "rows", "share", "heterogeneity")
-    numbers = iter(range(sum(1 for _ in _leaves(root))))
-    lines = list(_walk(root, ALL_ROWS, "", "", numbers, names, known))
-    return aligned([headings, *lines])
+    writer = _TreeWriter(names, vocabulary)
+    return aligned([headings, *writer.lines(root, ALL_ROWS)])
 
 
-def _leaves(node: Node) -> Iterator[Leaf]:
-    if isinstance(node, Leaf):
-        yield node
-        return
-    for child in node.children:
-        yield from _leaves(child)
+class _TreeWriter:
+    """The lines of a tree, parents first; leaves are numbered as they come.
 
+    Parameters
+    ----------
+    names, vocabulary
+        As in `tree_text`.
+    """
 
-def _walk(
-    node: Node,
-    words: str,
-    branch: str,
-    below: str,
-    numbers: Iterator[int],
-    names: Mapping[int, str],
-    known: Vocabulary,
-) -> Iterator[Line]:
-    """A node and those below it, parents first; leaves take the next number."""
-    figures = (f"{node.n_samples:,}", share(node.fraction), share(node.disagreement))
-    if isinstance(node, Leaf):
-        number = next(numbers)
-        label = region_label(number, words, names)
-        yield (f"{branch}{label}", *figures)
-        return
-    yield (f"{branch}{words}", *figures)
-    left, right = node.children
-    sides = ((left, node.left, "├─ ", "│  "), (right, node.right, "└─ ", "   "))
-    for child, condition, sign, rest in sides:
-        said = condition_words(node.column, condition, known.get(node.column)).text
-        yield from _walk(child, said, below + sign, below + rest, numbers, names, known)
+    def __init__(self, names: Mapping[int, str], vocabulary: Vocabulary) -> None:
+        self.names = names
+        self.vocabulary = vocabulary
+        self.numbers = count()
+
+    def lines(self, node: Node, words: str, branch: str = "", indent: str = "") -> Iterator[Line]:
+        """A node and those below it.
+
+        Parameters
+        ----------
+        node : Leaf or Split
+        words : str
+            The condition that leads to the node.
+        branch : str
+            What stands before its words.
+        indent : str
+            What stands before the branches of its children.
+        """
+        if isinstance(node, Leaf):
+            label = region_label(next(self.numbers), words, self.names)
+            yield (branch + label, *_figures(node))
+            return
+        yield (branch + words, *_figures(node))
+        column_words = self.vocabulary.get(node.column)
+        left, right = node.children
+        left_words = condition_words(node.column, node.left, column_words).text
+        right_words = condition_words(node.column, node.right, column_words).text
+        yield from self.lines(left, left_words, branch=f"{indent}├─ ", indent=f"{indent}│  ")
+        yield from self.lines(right, right_words, branch=f"{indent}└─ ", indent=f"{indent}   ")
 
 
 def region_label(number: int, words: str, names: Mapping[int, str]) -> str:
@@ -80,14 +88,25 @@ def region_label(number: int, words: str, names: Mapping[int, str]) -> str:
     return f"{number}  {shortened(text)}"
 
 
-def list_text(regions: Sequence[Region], known: Vocabulary) -> str:
-    """Regions that have no tree, one line a region; those of which only the rule is known, with that."""
+def list_text(regions: Sequence[Region], vocabulary: Vocabulary) -> str:
+    """Regions that have no tree, one line a region; with figures where some are known.
+
+    Parameters
+    ----------
+    regions : sequence of Region
+    vocabulary : mapping of feature to ColumnWords
+    """
     names = {region.index: region.name for region in regions if region.name}
-    figures_known = not all(math.isnan(region.fraction) for region in regions)
-    lines: list[Line] = []
-    for region in regions:
-        label = region_label(region.index, rule_words(region.rule, known), names)
-        figures = (f"{region.n_samples:,}", share(region.fraction), share(region.disagreement))
-        lines.append((label, *figures) if figures_known else (label,))
-    headings = ("region", "rows", "share", "heterogeneity") if figures_known else ("region",)
-    return aligned([headings, *lines])
+    labels = [
+        region_label(region.index, rule_words(region.rule, vocabulary), names) for region in regions
+    ]
+    if all(math.isnan(region.fraction) for region in regions):
+        return aligned([("region",), *((label,) for label in labels)])
+    lines: list[Line] = [("region", "rows", "share", "heterogeneity")]
+    for region, label in zip(regions, labels, strict=True):
+        lines.append((label, *_figures(region)))
+    return aligned(lines)
+
+
+def _figures(node: Node | Region) -> Line:
+    return (f"{node.n_samples:,}", share(node.fraction), share(node.disagreement))

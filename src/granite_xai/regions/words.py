@@ -1,8 +1,8 @@
 """Rules in words: `workingday = 0`, `hr 0–6`, `education: Masters or PhD`.
 
-The text of a rule is exact and can be read back; its words are for people. They
-need to know which values a feature has: `ColumnWords` keeps what they need of them, so that a
-partition can be printed without its table.
+The text of a rule is exact and can be read back; its words are for people. They need to know which
+values a feature has: `ColumnWords` keeps what they need of them, so that a partition can be printed
+without its table.
 """
 
 from __future__ import annotations
@@ -22,9 +22,17 @@ from granite_xai.regions.rule import Rule
 from granite_xai.regions.values import label_order, value_text
 from granite_xai.tables import Column, Table
 
-MOST_WHOLE_VALUES = 31  # whole numbers that are written as ranges: hours, weekdays, days of a month
-MOST_LABELS = 4  # labels that a condition lists
-LONGEST_LABEL = 30  # characters of a label
+MOST_WHOLE_VALUES = 31
+"""Whole numbers that are written as ranges: hours, weekdays, days of a month."""
+
+MOST_LABELS = 4
+"""Labels that a condition lists."""
+
+LONGEST_LABEL = 30
+"""Characters of a label."""
+
+MOST_DIGITS = 16
+"""Decimals with which a bound is tried: no float has more."""
 
 
 class ConditionWords(NamedTuple):
@@ -46,8 +54,8 @@ class ConditionWords(NamedTuple):
     @property
     def text(self) -> str:
         """As in a table or tree."""
-        joined = "" if self.predicate.startswith(":") else " "
-        words = f"{self.feature}{joined}{self.predicate}"
+        blank = "" if self.predicate.startswith(":") else " "
+        words = f"{self.feature}{blank}{self.predicate}"
         return f"{self.bounds_before} {words}" if self.bounds_before else words
 
     @property
@@ -68,8 +76,8 @@ class ColumnWords:
     ----------
     whole : tuple of int
         All values of a feature with few whole numbers, which is written as ranges of them.
-    pair : tuple of str
-        Texts of both values of a feature that has only two.
+    pair : tuple of two float
+        Both values of a feature that has only two; empty for others.
     labels : tuple
         All labels of a feature without numbers, in their order.
     cuts : mapping of number to text
@@ -96,12 +104,11 @@ class ColumnWords:
         if column.kind != "numeric":
             labels = column.order if column.order is not None else column.levels.tolist()
             return cls(labels=tuple(labels))
-        values = column.levels.astype(np.float64)
+        values = column.levels.astype(np.float64)  # ascending
         cuts = {float(bound): separating_text(float(bound), values) for bound in bounds}
         if len(values) == 2:
             return cls(pair=(float(values[0]), float(values[1])), cuts=cuts)
-        is_whole = len(values) > 0 and bool(np.all(values % 1 == 0)) and values[0] >= 0
-        if is_whole and len(values) <= MOST_WHOLE_VALUES:
+        if 0 < len(values) <= MOST_WHOLE_VALUES and values[0] >= 0 and np.all(values % 1 == 0):
             return cls(whole=tuple(int(value) for value in values), cuts=cuts)
         return cls(cuts=cuts)
 
@@ -160,15 +167,19 @@ def separating_text(bound: float, values: Any) -> str:
     '20'
     """
     values = np.asarray(values, dtype=np.float64)
-    place = int(np.searchsorted(values, bound, side="right"))
-    lowest = values[place - 1] if place > 0 else -math.inf
-    above = values[place] if place < len(values) else math.inf
-    if not (math.isfinite(lowest) and math.isfinite(above)):
+    n_below = int(np.searchsorted(values, bound, side="right"))  # values up to the bound
+    if n_below == 0 or n_below == len(values):
         return _number_text(bound)
-    magnitude = math.floor(math.log10(max(abs(lowest), abs(above)))) if bound else 0
-    for digits in range(-magnitude, 17):
+    last_below = values[n_below - 1]
+    first_above = values[n_below]
+    if not (math.isfinite(last_below) and math.isfinite(first_above)):
+        return _number_text(bound)
+    magnitude = 0
+    if bound != 0:
+        magnitude = math.floor(math.log10(max(abs(last_below), abs(first_above))))
+    for digits in range(-magnitude, MOST_DIGITS + 1):
         rounded = round(bound, digits)
-        if lowest <= rounded < above:
+        if last_below <= rounded < first_above:
             return _number_text(rounded)
     return _number_text(bound)
 
@@ -179,7 +190,7 @@ def _number_text(value: float) -> str:
 
 
 def condition_words(
-    name: str, condition: Condition, known: ColumnWords | None = None
+    name: str, condition: Condition, column_words: ColumnWords | None = None
 ) -> ConditionWords:
     """A condition on one feature in words.
 
@@ -188,7 +199,7 @@ def condition_words(
     name : str
         The feature.
     condition : Interval or Levels
-    known : ColumnWords, optional
+    column_words : ColumnWords, optional
         What is known of the values of the feature.
 
     Examples
@@ -201,21 +212,25 @@ def condition_words(
     >>> condition_words("age", Interval.only_missing()).text
     'age missing'
     """
-    known = known or ColumnWords()
+    column_words = column_words or ColumnWords()
     feature = shortened(plain(name))
     if not condition.has_values:
         return ConditionWords(feature, "missing" if condition.takes_missing else "impossible")
     if isinstance(condition, Levels):
-        words = _of_labels(feature, _listed(condition, known.labels))
-    elif condition.low is None and condition.high is None:
+        words = _words_of_labels(feature, _shorter_listing(condition, column_words.labels))
+    elif not condition.has_ends:
         words = ConditionWords(feature, "present")
-    elif condition.order is not None or isinstance(condition.low or condition.high, str):
-        words = _of_ordered_labels(feature, condition, known)
+    elif condition.order is not None or _ends_are_labels(condition):
+        words = _words_of_ordered_labels(feature, condition, column_words)
     else:
-        words = _of_bounds(feature, condition, known)
+        words = _words_of_bounds(feature, condition, column_words)
     if condition.missing:
         return words._replace(predicate=f"{words.predicate} or missing")
     return words
+
+
+def _ends_are_labels(interval: Interval) -> bool:
+    return isinstance(interval.low, str) or isinstance(interval.high, str)
 
 
 class _Listing(NamedTuple):
@@ -225,21 +240,35 @@ class _Listing(NamedTuple):
     negated: bool
 
 
-def _listed(condition: Levels, all_labels: Sequence[Any]) -> _Listing:
-    """The shorter of both ways to say which labels belong; of two labels the one that does."""
-    listed = sorted(condition.levels, key=label_order)
-    known = [label for label in all_labels if label is not None]
-    belongs = [label for label in known if (label in condition.levels) != condition.others]
-    excluded = [label for label in known if label not in belongs]
-    complete = condition.levels <= set(known)
-    if not complete or not belongs or not excluded:
-        return _Listing([_label_text(label) for label in listed], condition.others)
-    if len(belongs) <= len(excluded):
-        return _Listing([_label_text(label) for label in belongs], negated=False)
-    return _Listing([_label_text(label) for label in excluded], negated=True)
+def _shorter_listing(condition: Levels, all_labels: Sequence[Any]) -> _Listing:
+    """The shorter of both ways to say which labels belong; of equal ones that which lists them.
+
+    As the condition lists them where not all labels are known.
+    """
+    all_labels = [label for label in all_labels if label is not None]
+    belonging = []
+    excluded = []
+    for label in all_labels:
+        is_listed = label in condition.levels
+        if is_listed == condition.others:
+            excluded.append(label)
+        else:
+            belonging.append(label)
+    all_are_known = condition.levels <= set(all_labels)
+    if not (all_are_known and belonging and excluded):
+        labels = sorted(condition.levels, key=label_order)
+        negated = condition.others
+    elif len(belonging) <= len(excluded):
+        labels = belonging
+        negated = False
+    else:
+        labels = excluded
+        negated = True
+    return _Listing(labels=[_label_text(label) for label in labels], negated=negated)
 
 
-def _of_labels(feature: str, listing: _Listing) -> ConditionWords:
+def _words_of_labels(feature: str, listing: _Listing) -> ConditionWords:
+    """``= a``, ``≠ a``, ``: a or b``, ``: not a or b``."""
     if len(listing.labels) == 1:
         sign = "≠" if listing.negated else "="
         return ConditionWords(feature, f"{sign} {listing.labels[0]}")
@@ -250,8 +279,8 @@ def _of_labels(feature: str, listing: _Listing) -> ConditionWords:
 def _alternatives(labels: Sequence[str]) -> str:
     """``a, b or c``; long lists are cut."""
     if len(labels) > MOST_LABELS:
-        kept = labels[: MOST_LABELS - 1]
-        return f"{', '.join(kept)} or {len(labels) - len(kept)} more"
+        shown = labels[: MOST_LABELS - 1]
+        return f"{', '.join(shown)} or {len(labels) - len(shown)} more"
     *first, last = labels
     return f"{', '.join(first)} or {last}" if first else last
 
@@ -260,79 +289,93 @@ def _label_text(label: Any) -> str:
     return shortened(plain(label), LONGEST_LABEL)
 
 
-def _of_ordered_labels(feature: str, condition: Interval, known: ColumnWords) -> ConditionWords:
-    order = list(condition.order if condition.order is not None else known.labels)
-    low, high = condition.low, condition.high
+def _words_of_ordered_labels(
+    feature: str, interval: Interval, column_words: ColumnWords
+) -> ConditionWords:
+    """``: a to d``, or the labels themselves where there are only two; bounds without an order."""
+    order = list(column_words.labels if interval.order is None else interval.order)
     if not order:
-        return _of_bounds(feature, condition, known)
-    first = 0 if low is None else order.index(low) + 1
-    last = len(order) - 1 if high is None else order.index(high)
-    inside = [_label_text(label) for label in order[first : last + 1]]
+        return _words_of_bounds(feature, interval, column_words)
+    start = 0 if interval.low is None else order.index(interval.low) + 1
+    stop = len(order) if interval.high is None else order.index(interval.high) + 1
+    inside = [_label_text(label) for label in order[start:stop]]
     if len(inside) > 2:
         return ConditionWords(feature, f": {inside[0]} to {inside[-1]}")
-    return _of_labels(feature, _Listing(inside, negated=False))
+    return _words_of_labels(feature, _Listing(inside, negated=False))
 
 
-def _of_bounds(feature: str, condition: Interval, known: ColumnWords) -> ConditionWords:
-    inside = _values_inside(condition, known.pair or known.whole)
-    if known.pair and len(inside) == 1:
+def _words_of_bounds(feature: str, interval: Interval, column_words: ColumnWords) -> ConditionWords:
+    """``= 0`` and ``0–6`` where the values of the feature are few, otherwise the bounds."""
+    inside = _values_inside(interval, column_words.pair or column_words.whole)
+    if len(inside) == 1:
         return ConditionWords(feature, f"= {_number_text(inside[0])}")
-    if known.whole and inside:
-        lowest, highest = _number_text(inside[0]), _number_text(inside[-1])
-        predicate = f"= {lowest}" if len(inside) == 1 else f"{lowest}–{highest}"
-        return ConditionWords(feature, predicate)
-    low = None if condition.low is None else _bound_text(condition.low, known)
-    high = None if condition.high is None else _bound_text(condition.high, known)
-    if high is None:
-        return ConditionWords(feature, f"> {low}")
-    if low is None:
-        return ConditionWords(feature, f"≤ {high}")
-    return ConditionWords(feature, f"≤ {high}", bounds_before=f"{low} <")
+    if column_words.whole and inside:
+        return ConditionWords(feature, f"{_number_text(inside[0])}–{_number_text(inside[-1])}")
+    if interval.high is None:
+        return ConditionWords(feature, f"> {_bound_text(interval.low, column_words)}")
+    at_most = f"≤ {_bound_text(interval.high, column_words)}"
+    if interval.low is None:
+        return ConditionWords(feature, at_most)
+    above = f"{_bound_text(interval.low, column_words)} <"
+    return ConditionWords(feature, at_most, bounds_before=above)
 
 
-def _values_inside(condition: Interval, values: Sequence[float]) -> list[float]:
+def _values_inside(interval: Interval, values: Sequence[float]) -> list[float]:
+    """Those of a feature's values that belong to an interval."""
     if not values:
         return []
     array = np.array(values, dtype=np.float64)
-    return [float(value) for value in array[condition.contains(array)]]
+    return [float(value) for value in array[interval.contains(array)]]
 
 
-def _bound_text(bound: Any, known: ColumnWords) -> str:
-    if isinstance(bound, float) and bound in known.cuts:
-        return known.cuts[bound]
+def _bound_text(bound: Any, column_words: ColumnWords) -> str:
+    """An end of an interval, rounded where it is known how far."""
+    if isinstance(bound, float) and bound in column_words.cuts:
+        return column_words.cuts[bound]
     text = value_text(bound)
-    return shortened(plain(text.strip('"')) if isinstance(bound, str) else with_minus(text))
+    if isinstance(bound, str):
+        return shortened(plain(text.strip('"')))
+    return shortened(with_minus(text))
 
 
-def rule_conditions(rule: Rule, known: Vocabulary | None = None) -> list[ConditionWords]:
+def rule_conditions(rule: Rule, vocabulary: Vocabulary | None = None) -> list[ConditionWords]:
     """The conditions of a rule in words, one for each feature."""
-    known = known or {}
+    vocabulary = vocabulary or {}
     return [
-        condition_words(name, condition, known.get(name)) for name, condition in rule.conditions
+        condition_words(name, condition, vocabulary.get(name))
+        for name, condition in rule.conditions
     ]
 
 
-def rule_words(rule: Rule, known: Vocabulary | None = None) -> str:
+def rule_words(rule: Rule, vocabulary: Vocabulary | None = None) -> str:
     """A rule in words, as in a table or heading.
+
+    Parameters
+    ----------
+    rule : Rule
+    vocabulary : mapping of feature to ColumnWords, optional
+        What is known of the features.
 
     Examples
     --------
-    >>> rule_words(Rule.parse("hr > 6 and workingday ≤ 0"), {"workingday": ColumnWords(pair=(0.0, 1.0))})
+    >>> words = {"workingday": ColumnWords(pair=(0.0, 1.0))}
+    >>> rule_words(Rule.parse("hr > 6 and workingday ≤ 0"), words)
     'hr > 6, workingday = 0'
     >>> rule_words(Rule())
     'all rows'
     """
-    return ", ".join(words.text for words in rule_conditions(rule, known)) or ALL_ROWS
+    return ", ".join(words.text for words in rule_conditions(rule, vocabulary)) or ALL_ROWS
 
 
-def rule_in_sentence(rule: Rule, known: Vocabulary | None = None) -> str:
-    """A rule in words, as in running text.
+def rule_in_sentence(rule: Rule, vocabulary: Vocabulary | None = None) -> str:
+    """A rule in words, as in running text; parameters as of `rule_words`.
 
     Examples
     --------
-    >>> rule_in_sentence(Rule.parse("hr ≤ 6 and temp > 20"), {"hr": ColumnWords(whole=tuple(range(24)))})
+    >>> words = {"hr": ColumnWords(whole=tuple(range(24)))}
+    >>> rule_in_sentence(Rule.parse("hr ≤ 6 and temp > 20"), words)
     'hr is 0–6 and temp > 20'
     """
-    texts = [words.in_sentence for words in rule_conditions(rule, known)]
+    texts = [words.in_sentence for words in rule_conditions(rule, vocabulary)]
     *first, last = texts or [ALL_ROWS]
     return f"{', '.join(first)} and {last}" if first else last

@@ -22,15 +22,15 @@ from granite_xai.base.errors import InputError
 from granite_xai.base.typing import BoolArray, FloatArray, IntArray
 from granite_xai.engine.splits import Cut
 from granite_xai.evaluations.evaluations import Evaluations
-from granite_xai.regions.conditions import (
-    Condition,
+from granite_xai.regions.condition_pairs import (
     Side,
     cut,
     grouping,
     missing_or_present,
     with_unseen_missing,
 )
-from granite_xai.regions.values import SIZES, Instant, attoseconds, instant
+from granite_xai.regions.conditions import Condition
+from granite_xai.regions.instants import SIZES, Instant, attoseconds, instant
 from granite_xai.tables import Column, Table
 
 TIE = 1e-10  # shares and costs this close are the same: the first of them is taken (C15)
