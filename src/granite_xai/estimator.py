@@ -28,7 +28,7 @@ from granite_xai.fitting.refits import refits
 from granite_xai.fitting.table_rows import lacking_clusters
 from granite_xai.fitting.tree_path import path_of
 from granite_xai.inference.stability import Stability
-from granite_xai.models import Usage, accepts_missing
+from granite_xai.models import Predictor, Usage, accepts_missing
 from granite_xai.regions.words import vocabulary
 from granite_xai.results.output_words import target_name
 from granite_xai.results.printed import ResultText
@@ -168,32 +168,54 @@ class Granite(GraniteBase):
         random_state: Any = 0,
         resources: Resources | None = None,
     ) -> None:
-        given = dict(locals())
-        del given["self"]
-        self.__dict__.update(given)  # every option is kept as it is given, as scikit-learn asks
+        self.model = model
+        self.question = question
+        self.influence = influence
+        self.groups = groups
+        self.features = features
+        self.split_features = split_features
+        self.max_depth = max_depth
+        self.min_samples_leaf = min_samples_leaf
+        self.alpha = alpha
+        self.max_candidates = max_candidates
+        self.search = search
+        self.beam = beam
+        self.partitioner = partitioner
+        self.output = output
+        self.response = response
+        self.missing = missing
+        self.kinds = kinds
+        self.max_samples = max_samples
+        self.confidence_level = confidence_level
+        self.n_resamples = n_resamples
+        self.holdout = holdout
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.resources = resources
 
     def __sklearn_clone__(self) -> Granite:
         """Clone with the same fitted model: it is what we explain, not a part to be fitted again."""
-        parameters = self.get_params(deep=False)
-        others = {
-            name: clone(value, safe=False) for name, value in parameters.items() if name != "model"
-        }
-        return type(self)(self.model, **others)
+        options = self.get_params(deep=False)
+        del options["model"]
+        copies = {name: clone(value, safe=False) for name, value in options.items()}
+        return type(self)(self.model, **copies)
 
     def __sklearn_tags__(self) -> Any:
         """Tables with text, categories and missing values are welcome; no target is required."""
         tags = super().__sklearn_tags__()
-        known = self.model is not None  # some are loaded without
-        tags.input_tags.allow_nan = (
-            self.missing != "error" and known and accepts_missing(self.model)
-        )
-        tags.input_tags.string = tags.input_tags.categorical = True
+        has_model = self.model is not None  # some are loaded without
+        may_be_missing = self.missing != "error" and has_model
+        tags.input_tags.allow_nan = may_be_missing and accepts_missing(self.model)
+        tags.input_tags.string = True
+        tags.input_tags.categorical = True
         tags.target_tags.required = False
         return tags
 
     def __getstate__(self) -> Any:
         """Without the evaluations, which only this object in this process keeps."""
-        return {name: value for name, value in super().__getstate__().items() if name != "_run"}
+        state = dict(super().__getstate__())
+        state.pop("_run", None)
+        return state
 
     def __str__(self) -> str:
         """What the fit found; of an object that is not fitted, its options."""
@@ -267,11 +289,11 @@ class Granite(GraniteBase):
     def of_output(self, name: Any) -> Granite:
         """One of several outputs, as a fit of this output alone that was given the regions of all."""
         view = fitted_view(self, name)
-        found: Granite = clone(self).set_params(output=name)
+        alone: Granite = clone(self).set_params(output=name)
         view.result.partition.rename(self.partition_.region_names)
-        restore(found, view.result, dict(view.diagnostics))
-        found.__dict__["_run"] = view.run
-        return found
+        restore(alone, view.result, dict(view.diagnostics))
+        alone.__dict__["_run"] = view.run
+        return alone
 
     def evaluate(
         self,
@@ -297,15 +319,15 @@ class Granite(GraniteBase):
         output : object, optional
             One of `outputs_`. None: all that the fit explains.
         """
-        view, limits = (
-            fitted_view(self, output, several=True),
-            resources and chosen_limits(resources),
-        )
+        view = fitted_view(self, output, several=True)
+        limits = _limits_of_call(resources)
         if clusters is None and view.diagnostics.get("clusters") is not None:
             warn(lacking_clusters("evaluate(X, y, clusters=…)"), DataWarning)
         new, regions = view.other_rows(X, y, sample_weight, max_samples, limits, clusters)
-        same = same_rows_in_any_order(new.route.table, view.result.table)
-        return evaluate_rows(new, regions, new.clusters, kind="fitting" if same else "given")
+        kind = "given"
+        if same_rows_in_any_order(new.route.table, view.result.table):
+            kind = "fitting"
+        return evaluate_rows(new, regions, new.clusters, kind=kind)
 
     def score(
         self, X: Any, y: Any = None, sample_weight: Any = None, clusters: Any = None
@@ -336,10 +358,12 @@ class Granite(GraniteBase):
         output : object
             One of `outputs_`, where all are explained.
         """
-        view, limits = fitted_view(self, output), resources and chosen_limits(resources)
-        rows = view.other_rows(X, y, sample_weight, max_samples, limits)
-        among = choose("reference", reference, {"fitting": False, "rows": True})
-        return explain_among_themselves(*rows) if among else explain_against_fit(*rows, view.seed)
+        view = fitted_view(self, output)
+        limits = _limits_of_call(resources)
+        new, regions = view.other_rows(X, y, sample_weight, max_samples, limits)
+        if choose("reference", reference, {"fitting": "fitting", "rows": "rows"}) == "rows":
+            return explain_among_themselves(new, regions)
+        return explain_against_fit(new, regions, view.seed)
 
     def explain_row(self, x: Any, output: Any = None) -> RowExplanation:
         """Why this row (a table of one, a mapping or a list): what each column adds to the mean of its region."""
@@ -387,11 +411,11 @@ class Granite(GraniteBase):
         if n_resamples is not None:
             n_resamples = whole_number("n_resamples", n_resamples, at_least=1)
         if models is not None:
-            found = refits(self, models)
+            measured = refits(self, models)
         else:
-            found = half_samples(self, n_resamples)
-        restore(self, replace(view.result, stability=found), self.diagnostics_)
-        return found
+            measured = half_samples(self, n_resamples)
+        restore(self, replace(view.result, stability=measured), self.diagnostics_)
+        return measured
 
     @property
     def fidelity_(self) -> float:
@@ -437,19 +461,40 @@ def result_text(g: Granite, next_step: str) -> str:
 def fit_with_evaluations(
     g: Granite, X: Any, y: Any = None, sample_weight: Any = None, clusters: Any = None
 ) -> FitRun:
-    """Fit, and hand over the evaluations."""
+    """Fit, and return what was found together with the evaluations.
+
+    Parameters
+    ----------
+    g : Granite
+        Is fitted.
+    X, y, sample_weight, clusters
+        As in `Granite.fit`.
+    """
     record = Diagnostics()
     with record.stage("total"):
         collected = collected_for(g, X, y, sample_weight, clusters, record)
         opened = open_inputs(g, *collected, record)
-        found = fit_and_judge(opened, record)
+        run = fit_and_judge(opened, record)
     record.note("target", target_name(y))
-    record.note("stop_reasons", [region.stop_reason for region in found.result.partition])
-    asked = (opened.predictor.usage, *(each.usage for each in opened.predictor.outputs.values()))
-    record.note("model", Usage(*map(sum, zip(*asked, strict=True)))._asdict())
-    restore(g, found.result, record.as_dict())
-    g.__dict__["_run"] = found
-    return found
+    record.note("stop_reasons", [region.stop_reason for region in run.result.partition])
+    record.note("model", _usage(opened.predictor))
+    restore(g, run.result, record.as_dict())
+    g.__dict__["_run"] = run
+    return run
+
+
+def _usage(predictor: Predictor) -> dict[str, Any]:
+    """How much the model was asked, for all of its outputs."""
+    usages = [predictor.usage]
+    usages += [output.usage for output in predictor.outputs.values()]
+    return {name: sum(getattr(usage, name) for usage in usages) for name in Usage._fields}
+
+
+def _limits_of_call(resources: Resources | None) -> Resources | None:
+    """The limits that a call was given, checked; None: those of the fit."""
+    if resources is None:
+        return None
+    return chosen_limits(resources)
 
 
 def restore(g: Granite, result: FitResult, diagnostics: dict[str, Any]) -> None:

@@ -25,22 +25,6 @@ from strategies import (
     scale_of,
 )
 
-
-def test_the_table_has_all_columns():
-    """The columns of the table are always all there."""
-    X = np.array([[0.0, 1.0], [1.0, 0.0], [1.0, 1.0], [0.0, 0.0]])
-    table = paper(lambda X: X[:, 0] * X[:, 1], min_samples_leaf=1).fit(X).evaluate(X).frame()
-    assert list(table.columns) == [
-        "region",
-        "rule",
-        "n_samples",
-        "fraction",
-        "global_disagreement",
-        "disagreement",
-        "remaining",
-    ]
-
-
 GROWTH = {"min_samples_leaf": 1, "alpha": 0.01, "max_depth": 2}
 
 

@@ -6,9 +6,11 @@ seed give the same plan on any machine.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
+from granite_xai.base.typing import AleColumn
 from granite_xai.disagreement.disagreement import both_sides
 from granite_xai.evaluations.probe import PROBED_ROWS
 from granite_xai.evaluations.values import n_values, pilot_cost, pilot_size
@@ -59,70 +61,100 @@ def price(inputs: FitInputs, n_held_out: int, drawn_from: Table | None = None) -
     drawn_from : Table, optional
         The table of which the rows are a part: a price that holds for any other part as well.
     """
-    table = inputs.table
     if inputs.cells is None:
-        plan = request_of_fit(inputs)
-        of_search = plan.rows(table)
-        return Price(
-            pilot=0,
-            of_search=of_search,
-            of_held_out=_held_out_rows(plan, of_search, n_held_out),
-            values={
-                table.names[min(columns)]: len(distinct)
-                for columns, distinct in plan.kept.stores.items()
-                if len(columns) == 1
-            },
-            n_bytes=plan.bytes,
-        )
-    positions = single_columns(inputs)
-    columns = [(drawn_from or table).columns[position] for position in positions]
-    values = {column.name: n_values(column, inputs.cells) for column in columns}
-    pilot_rows, most_values = pilot_size(columns, inputs.cells, PILOT_SHARE * inputs.budget)
-    pilot_rows = min(pilot_rows, table.n_rows)
-    cost_of_row = (
-        1 + sum(values.values()) + _steps_of_row(inputs) * (OTHER_ROWS if drawn_from else 1)
-    )
-    outputs = len(inputs.predictor.outputs) or 1
+        return _price_of_request(inputs, n_held_out)
+    return _price_of_pilot_values(inputs, inputs.cells, n_held_out, drawn_from)
+
+
+def _price_of_request(inputs: FitInputs, n_held_out: int) -> Price:
+    """The price where no pilot chooses values: that of the request itself."""
+    table = inputs.table
+    asked = request_of_fit(inputs)
+    of_search = asked.rows(table)
+    values = {}
+    for columns, distinct in asked.kept.stores.items():
+        if len(columns) == 1:
+            values[table.names[min(columns)]] = len(distinct)
     return Price(
-        pilot=pilot_cost(columns, inputs.cells, pilot_rows, most_values),
-        of_search=round(table.n_rows * cost_of_row),
+        pilot=0,
+        of_search=of_search,
+        of_held_out=_held_out_rows(asked, of_search, n_held_out),
+        values=values,
+        n_bytes=asked.bytes,
+    )
+
+
+def _price_of_pilot_values(
+    inputs: FitInputs, cells: int, n_held_out: int, drawn_from: Table | None
+) -> Price:
+    """The price where a pilot chooses values: every row is asked about as it is and at these values (C22)."""
+    n_rows = inputs.table.n_rows
+    table = drawn_from or inputs.table
+    columns = [table.columns[position] for position in single_columns(inputs)]
+    values = {column.name: n_values(column, cells) for column in columns}
+    pilot_rows, most_values = pilot_size(columns, cells, PILOT_SHARE * inputs.budget)
+    pilot_rows = min(pilot_rows, n_rows)
+    steps_of_row = _steps_of_row(inputs)
+    if drawn_from is not None:
+        steps_of_row *= OTHER_ROWS
+    cost_of_row = 1 + sum(values.values()) + steps_of_row
+    n_outputs = len(inputs.predictor.outputs) or 1
+    return Price(
+        pilot=pilot_cost(columns, cells, pilot_rows, most_values),
+        of_search=round(n_rows * cost_of_row),
         of_held_out=round(n_held_out * cost_of_row),
         values=values,
-        n_bytes=round(BYTES_OF_NUMBER * outputs * table.n_rows * cost_of_row),
+        n_bytes=round(BYTES_OF_NUMBER * n_outputs * n_rows * cost_of_row),
     )
 
 
-def _held_out_rows(plan: EvaluationRequest, of_search: int, n_held_out: int) -> int:
+def _held_out_rows(asked: EvaluationRequest, of_search: int, n_held_out: int) -> int:
     """Rows sent to the model about held-out rows: each at all their values, of which there are no more than rows."""
-    growth = n_held_out / plan.kept.n_rows
+    growth = n_held_out / asked.kept.n_rows
     n_values = 0
-    for stores in (plan.kept.stores, plan.streamed.stores):
+    for stores in (asked.kept.stores, asked.streamed.stores):
         for distinct in stores.values():
             n_values += min(round(len(distinct) * max(growth, 1.0)), n_held_out)
-    further = of_search - plan.kept.rows - plan.streamed.rows
-    return n_held_out * n_values + round(further * growth)
+    n_recombined = asked.kept.rows + asked.streamed.rows
+    return n_held_out * n_values + round((of_search - n_recombined) * growth)
 
 
 def _steps_of_row(inputs: FitInputs) -> float:
     """Predictions of a row along its columns, for accumulated effects; on average."""
-    keys = set().union(*(side.changes() for side in both_sides(inputs.comparisons)))
-    intervals = [fit_steps(key, inputs.table, inputs.weights) for key in keys]
-    counts = [own.points(own.fitted)[2] for own in intervals if own is not None]
-    return sum(float(count.mean()) for count in counts)
+    columns = set[AleColumn]()
+    for effect in both_sides(inputs.comparisons):
+        columns |= effect.changes()
+    steps_by_column = []
+    for column in columns:
+        intervals = fit_steps(column, inputs.table, inputs.weights)
+        if intervals is not None:
+            _, _, n_points = intervals.points(intervals.fitted)
+            steps_by_column.append(float(n_points.mean()))
+    return math.fsum(steps_by_column)  # the same in any order of the columns
 
 
 def plan_facts(
-    inputs: FitInputs, found: Price, n_held_out: int, n_available: int, seconds_per_row: float
+    inputs: FitInputs, cost: Price, *, n_held_out: int, n_available: int, seconds_per_row: float
 ) -> dict[str, Any]:
-    """The plan of a fit in plain numbers, for `g.plan(X)` and ``diagnostics_["plan"]``."""
+    """The plan of a fit in plain numbers, for `g.plan(X)` and ``diagnostics_["plan"]``.
+
+    Parameters
+    ----------
+    inputs : FitInputs
+    cost : Price
+    n_held_out, n_available : int
+        Rows that are held out, and rows of the user's table.
+    seconds_per_row : float
+        Of the model, for a remark about the time.
+    """
     return {
         "rows": inputs.table.n_rows,
         "held_out": n_held_out,
         "available": n_available,
         "columns": inputs.table.n_columns,
-        "values": found.values,
-        "pilot_rows": found.pilot,
-        "model_rows": found.model_rows,
-        "bytes": found.n_bytes,
-        "seconds": found.model_rows * seconds_per_row,
+        "values": cost.values,
+        "pilot_rows": cost.pilot,
+        "model_rows": cost.model_rows,
+        "bytes": cost.n_bytes,
+        "seconds": cost.model_rows * seconds_per_row,
     }

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from granite_xai.base.diagnostics import Diagnostics
-from granite_xai.base.errors import ModelWarning
+from granite_xai.base.errors import DataWarning, ModelWarning
 from granite_xai.base.typing import FloatArray
 from granite_xai.compute import Meter, require_evaluations
 from granite_xai.compute.selection import compiled_loops
@@ -30,7 +30,13 @@ from granite_xai.fitting.judgement import (
 )
 from granite_xai.fitting.new_rows import NewRows
 from granite_xai.fitting.pipeline import run
-from granite_xai.fitting.row_choice import choose_rows, draw_of, first_rows, n_judging_rows
+from granite_xai.fitting.row_choice import (
+    choose_rows,
+    draw_of,
+    few_rows_notice,
+    first_rows,
+    n_judging_rows,
+)
 from granite_xai.fitting.rows import RowChoice
 from granite_xai.fitting.table_rows import TableRows
 from granite_xai.inference.node_figures import with_levels_of
@@ -75,6 +81,9 @@ def fit_and_judge(opened: OpenInputs, record: Diagnostics, *, is_judged: bool = 
         chosen = _fit_within_seconds(opened, record, seconds)
     else:
         choice = choose_rows(opened)
+        notice = few_rows_notice(opened, choice)
+        if notice is not None:
+            record.warn(notice, DataWarning)
         fit = _fit_rows(opened, choice, record, is_judged=is_judged)
         chosen = ChosenFit(fit=fit, choice=choice, reason=_reason(opened, choice))
     record.note("rows", _rows_on_record(opened, chosen))

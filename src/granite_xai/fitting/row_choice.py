@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from dataclasses import replace
 
 import numpy as np
 
@@ -28,6 +29,12 @@ FEWEST_IN_EXPLICIT_BUDGET = 100
 ROWS_OF_QUADRATIC_COST = (1000, 500, 250)
 """Rows that search where the cost grows with their square, the most first: the largest number that is paid for."""
 
+FEW_OF_MANY = 0.1
+"""Share of the rows below which a fit within the default budget says that it uses few."""
+
+LARGER_BUDGET = 4
+"""Times the budget that is offered then: intervals are about half as wide."""
+
 MEMORY_SHARE = 4
 """Predictions take at most one part in so many of the memory limit."""
 
@@ -49,6 +56,40 @@ def choose_rows(opened: OpenInputs) -> RowChoice:
     else:
         n_search = int(opened.options.max_samples)
     return first_rows(opened, draw, n_search)
+
+
+def few_rows_notice(opened: OpenInputs, choice: RowChoice) -> str | None:
+    """What a user should know whose budget of model rows pays for few rows of a large table.
+
+    Parameters
+    ----------
+    opened : OpenInputs
+    choice : RowChoice
+        Of `choose_rows`.
+
+    Returns
+    -------
+    str or None
+        None where most rows are used, or where the user has decided how many. A larger budget is named only if it
+        uses more rows.
+    """
+    resources = opened.options.resources
+    if not opened.budget_decides or resources.max_evaluations is not None:
+        return None
+    n_used = len(choice.search) + len(choice.held_out)
+    n_available = opened.rows.n_weighted
+    if n_used >= FEW_OF_MANY * n_available:
+        return None
+    notice = (
+        f"M13: {n_used:,} of {n_available:,} rows were used. More rows give narrower intervals."
+    )
+    budget = LARGER_BUDGET * opened.budget
+    options = replace(opened.options, resources=replace(resources, max_evaluations=budget))
+    larger_choice = choose_rows(replace(opened, options=options))
+    n_larger = len(larger_choice.search) + len(larger_choice.held_out)
+    if n_larger > n_used:
+        notice += f" Resources(max_evaluations={budget:_}) uses {n_larger:,}."
+    return notice
 
 
 def _rows_without_confidence(opened: OpenInputs) -> RowChoice:

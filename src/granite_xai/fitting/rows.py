@@ -70,9 +70,10 @@ class Draw:
         if n_held_out < FEWEST_HELD_OUT or self.n_rows < SMALL_TABLE:
             n_held_out = 0
         held_out = self.whole_clusters(self.held_out, n_held_out)
-        others = self.held_out[~np.isin(self.clusters[self.held_out], self.clusters[held_out])]
-        search = self.whole_clusters(np.concatenate([self.search, others]), n_search)
-        return RowChoice(np.sort(search), np.sort(held_out))
+        is_held_out = np.isin(self.clusters[self.held_out], self.clusters[held_out])
+        may_search = np.concatenate([self.search, self.held_out[~is_held_out]])
+        search = self.whole_clusters(may_search, n_search)
+        return RowChoice(search=np.sort(search), held_out=np.sort(held_out))
 
     def whole_clusters(self, rows: IntArray, count: int) -> IntArray:
         """The first rows, up to the end of the cluster that holds the last of so many."""
@@ -80,9 +81,11 @@ class Draw:
             return rows
         if count == 0:
             return rows[:0]
-        changes = np.flatnonzero(np.diff(self.clusters[rows[count - 1 :]]))
-        end = count + int(changes[0]) if len(changes) else len(rows)
-        return rows[:end]
+        clusters_from_last = self.clusters[rows[count - 1 :]]
+        changes = np.flatnonzero(np.diff(clusters_from_last))
+        if len(changes) == 0:  # the cluster of the last row is the last one
+            return rows
+        return rows[: count + int(changes[0])]
 
 
 def draw_rows(weights: FloatArray, clusters: IntArray, seed: int) -> Draw:
@@ -106,20 +109,30 @@ def draw_rows(weights: FloatArray, clusters: IntArray, seed: int) -> Draw:
 
 
 def held_out_share(draw: Draw, share: float, n_search: int) -> RowChoice:
-    """A share of all rows is held out, and of the others so many search, or all."""
+    """A share of all rows is held out, and of the others so many search, or all.
+
+    Parameters
+    ----------
+    draw : Draw
+    share : float
+        Between 0 and 1.
+    n_search : int
+        Rows that search, at most; whole clusters.
+    """
     rows = np.concatenate([draw.held_out, draw.search])
     n_held_out = round(share * draw.n_rows)
     held_out = draw.whole_clusters(rows, n_held_out)
-    search = draw.whole_clusters(rows[len(held_out) :], n_search)
-    return RowChoice(np.sort(search), np.sort(held_out))
+    remaining = rows[len(held_out) :]
+    search = draw.whole_clusters(remaining, n_search)
+    return RowChoice(search=np.sort(search), held_out=np.sort(held_out))
 
 
 def numbered_by_first_row(clusters: IntArray) -> IntArray:
-    """Clusters with new numbers: that of the first row is 0, that of the next other one 1, and so on."""
-    _, first, inverse = np.unique(clusters, return_index=True, return_inverse=True)
-    rank = np.empty(len(first), dtype=np.intp)
-    rank[np.argsort(first)] = np.arange(len(first))
-    return np.asarray(rank[inverse.reshape(-1)])
+    """Clusters with new numbers: that of the first row is 0, the next that appears is 1, and so on."""
+    _, first_rows, label_numbers = np.unique(clusters, return_index=True, return_inverse=True)
+    new_numbers = np.empty(len(first_rows), dtype=np.intp)  # of the labels in sorted order
+    new_numbers[np.argsort(first_rows)] = np.arange(len(first_rows))
+    return np.asarray(new_numbers[label_numbers.reshape(-1)])
 
 
 def affordable_rows(cost_of_row: float, spent: float, budget: float) -> int:
@@ -134,8 +147,8 @@ def affordable_rows(cost_of_row: float, spent: float, budget: float) -> int:
     budget : float
         Model rows in all.
     """
-    used = max(budget - spent, 0.0) / cost_of_row
-    n_search = used / 1.5
+    n_used = max(budget - spent, 0.0) / cost_of_row
+    n_search = n_used / 1.5  # half as many are held out
     if n_search / 2 > MOST_HELD_OUT:
-        n_search = used - MOST_HELD_OUT
+        n_search = n_used - MOST_HELD_OUT
     return int(n_search)

@@ -14,7 +14,7 @@ from granite_xai.regions.rule import Rule
 from granite_xai.regions.words import Vocabulary, condition_words, rule_in_sentence
 
 HINT_ROWS = 100  # search rows below which a region is a hint
-STOPPED = "M13"  # the warning of a fit that stopped early
+STOPPED = "M13: stopped"  # how the warning of a fit that stopped early begins
 
 
 def notes_of(

@@ -1,0 +1,113 @@
+"""The search for regions from the evaluations of a fit."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import granite_xai as gx
+from granite_xai.base.diagnostics import Diagnostics
+from granite_xai.fitting.inputs import open_inputs
+from granite_xai.fitting.judged_fit import fit_and_judge
+from granite_xai.fitting.searching import (
+    RootFigures,
+    find_path,
+    problem_of,
+    search_again,
+    search_regions,
+)
+
+X = np.random.default_rng(4).normal(size=(240, 3))
+
+
+def step(X):
+    return X[:, 0] * np.where(X[:, 1] > 0.2, 1.0, -1.0)
+
+
+def additive(X):
+    return X[:, 0] + np.square(X[:, 1])
+
+
+def run_of(model=step, rows=X, **options):
+    opened = open_inputs(gx.Granite(model, **options), rows, None, None, None, Diagnostics())
+    return fit_and_judge(opened, Diagnostics(), is_judged=False)
+
+
+def root_of(run):
+    result = run.result
+    return RootFigures(result.roots, result.floors, run.error, result.chance)
+
+
+@pytest.fixture(scope="module")
+def run():
+    return run_of()
+
+
+def test_the_search_can_be_repeated_from_the_evaluations(run):
+    found = search_regions(run.inputs, run.evaluations, root_of(run)).partition
+    assert str(found.rules) == str(run.result.partition.rules)
+
+
+@pytest.mark.parametrize(
+    ("model", "n_rows", "reason"),
+    [
+        (additive, 240, "nothing to explain"),
+        (additive, 1, "too few samples"),
+        (step, 30, "too few samples"),
+    ],
+)
+def test_one_region_says_why(model, n_rows, reason):
+    (region,) = run_of(model, X[:n_rows]).result.partition
+    assert region.stop_reason == reason
+
+
+def test_some_of_the_rows_find_what_a_fit_of_them_finds():
+    run = run_of(confidence_level=None)
+    rows = np.arange(0, 240, 2)
+    again = search_again(run.inputs, run.evaluations, run.result.floors, run.error, rows)
+    alone = run_of(rows=X[rows], confidence_level=None).result.partition
+    assert [str(rule) for rule in again.rules] == [str(rule) for rule in alone.rules]
+
+
+def test_questions_that_are_proven_are_divided_even_where_their_rows_show_no_more_than_chance(run):
+    rows = np.arange(45)
+    weak = replace(run.inputs, partitioner=replace(run.inputs.partitioner, min_samples_leaf=5))
+    known = (weak, run.evaluations, run.result.floors, run.error)
+    exceeded = replace(run.result.chance, bar=run.result.chance.bar + np.inf)
+    assert not exceeded.exceeded(run.result.floors).any()
+    assert len(search_again(*known, rows, proven=np.array([True]))) >= len(
+        search_again(*known, rows, proven=np.array([False]))
+    )
+    root = replace(root_of(run), chance=exceeded)
+    (region,) = search_regions(weak, run.evaluations, root).partition
+    assert region.stop_reason == "no more than chance"
+    proven = replace(root, chance=replace(exceeded, proven=np.array([True])))
+    assert len(search_regions(weak, run.evaluations, proven).partition) > 1
+
+
+def test_a_higher_price_leaves_fewer_regions(run):
+    sizes = []
+    for alpha in (0.0, 0.05, 2.0):
+        inputs = run.inputs.with_alpha(alpha)
+        sizes.append(len(search_regions(inputs, run.evaluations, root_of(run)).partition))
+    assert sizes == sorted(sizes, reverse=True)
+    assert sizes[-1] == 1 < sizes[0]
+
+
+def test_the_path_goes_from_the_largest_tree_to_one_region(run):
+    sizes = [line.regions for line in find_path(run.inputs, run.evaluations, root_of(run)).steps]
+    assert sizes[-1] == 1
+    assert sizes == sorted(sizes, reverse=True)
+
+
+def test_where_there_is_nothing_to_explain_the_path_is_one_region():
+    run = run_of(additive)
+    assert len(find_path(run.inputs, run.evaluations, root_of(run)).steps) == 1
+
+
+def test_shares_of_the_problem_start_at_one(run):
+    problem = problem_of(run.inputs, run.evaluations, root_of(run))
+    assert problem.measure(np.ones((1, 240)))[0] == pytest.approx(1.0)
+    assert problem.share(np.arange(240)) == pytest.approx(1.0)
