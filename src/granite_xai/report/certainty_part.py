@@ -9,12 +9,12 @@ import numpy as np
 
 from granite_xai.base.errors import InputError
 from granite_xai.base.text import plain, shortened
-from granite_xai.base.wording import ALL_ROWS, value
+from granite_xai.base.wording import ALL_ROWS
 from granite_xai.estimator import Granite
 from granite_xai.fitting.fitted_view import fitted_view
-from granite_xai.inference.stability import SplitStability
+from granite_xai.inference.stability import UNCLEAR, SplitStability
 from granite_xai.regions.rule import Rule
-from granite_xai.regions.words import Vocabulary, condition_words, rule_in_sentence
+from granite_xai.regions.words import Vocabulary, rule_in_sentence
 from granite_xai.report.source import ReportSource
 from granite_xai.report.wording import stability_sentence
 
@@ -40,20 +40,18 @@ def stability(source: ReportSource) -> dict[str, Any] | None:
 
 
 def _split(split: SplitStability, searches: int, known: Vocabulary) -> dict[str, Any]:
-    ends = []
-    if not np.isnan(split.low):
-        ends = list(dict.fromkeys([value(split.low), value(split.high)]))
     where = ALL_ROWS
     if split.rule != ALL_ROWS:
         where = rule_in_sentence(Rule.parse(split.rule), known)
-    ((name, condition),) = Rule.parse(split.cut).conditions
+    times = split.count if split.searches else round(split.share * searches)
     return {
         "rule": where,
-        "feature": shortened(plain(name)),
-        "cut": condition_words(name, condition, known.get(name)).text,
+        "feature": shortened(plain(split.column)),
+        "cut": split.words or split.cut,
         "share": split.share,
-        "times": split.count if split.searches else round(split.share * searches),
-        "between": " to ".join(ends),
+        "times": times,
+        "verdict": split.verdict or UNCLEAR,
+        "between": split.cuts,
         "instead": "" if split.instead is None else shortened(plain(split.instead)),
     }
 

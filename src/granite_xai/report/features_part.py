@@ -21,7 +21,7 @@ OVERVIEW_FEATURES = 12  # lines of the overview
 ACROSS = 96  # cells of the overview from left to right
 UPWARDS = 9  # and from low to high values
 TRIMMED = 0.004  # share of effects on each side that lie at the edge of the overview
-MANY_CELLS = 2_500  # rows times features up to which other questions are read off, too
+FEW_PAIRS = 250_000  # rows times squared features up to which other questions are read off, too
 ROUNDING = 1e-12  # of the largest importance; gaps are squares of it
 
 
@@ -225,7 +225,7 @@ def disagreement_map(values: FitValues) -> dict[str, Any]:
     """
     table = values.table
     questions = list(values.fitted.comparisons)
-    if table.n_rows * table.n_columns <= MANY_CELLS:
+    if table.n_rows * table.n_columns**2 <= FEW_PAIRS:
         questions += list(values.further_questions())
     sets = set_labels(values.fitted.comparisons[0])
     lines: dict[str, dict[str, Any]] = {}

@@ -120,7 +120,7 @@ def page_values(story: dict[str, Any]) -> dict[str, Any]:
         "axis_title": _axis_title(story),
         "with_unit": f" ({measure.unit_text})" if measure.unit_text else "",
         "second_name": story["questions"][0]["second"]["name"],
-        "certain": bool(story["stability"] or story["notes"] or story["evaluation"]),
+        "certain": bool(several or story["notes"] or story["evaluation"]),
     }
 
 

@@ -67,8 +67,9 @@ def _node(
         "text": box.condition,
         "column": box.column,
         "n_samples": box.n_samples,
-        "share": known(box.fraction) if figure is None else known(figure.share),
+        "share": known(box.fraction),
         "mean": None if figure is None else known(figure.mean),
+        "spread": None if figure is None else known(figure.spread),
         "stray": None if figure is None else known(figure.heterogeneity),
         "regions": regions,
         "children": children,
@@ -104,7 +105,7 @@ def regions(source: ReportSource) -> list[dict[str, Any]]:
                 "words": rule_words(region.rule, finding.vocabulary),
                 "conditions": conditions_of(region.rule, finding.vocabulary),
                 "n_samples": region.n_samples,
-                "share": known(region.fraction) if leaf is None else known(leaf.share),
+                "share": known(region.fraction),
                 "disagreement": known(region.disagreement),
                 "mean": _mean(source, number, leaf),
                 "spread": None if leaf is None else known(leaf.spread),
@@ -122,7 +123,7 @@ def regions(source: ReportSource) -> list[dict[str, Any]]:
 
 
 def _mean(source: ReportSource, region: int, leaf: NodeFigure | None) -> float | None:
-    """Mean prediction: of held-out rows, otherwise of the search rows."""
+    """Mean prediction of the search rows."""
     if leaf is not None and not math.isnan(leaf.mean):
         return float(leaf.mean)
     return known(float(source.fitted.additive.value.surrogate.regions[region].mean))
@@ -135,7 +136,7 @@ def _features(ranked: Sequence[Contrast], main_feature: str) -> list[dict[str, A
     return [
         {
             "set": contrast.feature,
-            "shape": contrast.here_shape.words,
+            "shape": contrast.here_shape.words.removeprefix("is "),
             "range": contrast.here.range,
             "overall": contrast.overall.range,
         }

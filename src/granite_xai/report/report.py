@@ -32,6 +32,7 @@ from granite_xai.report.page import render
 from granite_xai.report.source import source_of
 from granite_xai.report.story import tell
 from granite_xai.report.text import markdown, story_text
+from granite_xai.results.printed import printed_result
 
 _NOT_IN_JSON = re.compile("[\u2028\u2029\ud800-\udfff]")
 _FRAME_KEYS = "region rule n_samples set question first second disagreement"
@@ -101,7 +102,9 @@ class Report:
 
     def __str__(self) -> str:
         """The story as text for a terminal."""
-        return story_text(self.story, str(self.granite.partition_))
+        view = fitted_view(self.granite, several=True)
+        printed = printed_result(view.result, view.diagnostics)
+        return story_text(self.story, printed.tree(self.granite.partition_.region_names))
 
     def __repr__(self) -> str:
         """The first sentence."""

@@ -24,6 +24,7 @@ from granite_xai.report.provenance import provenance
 from granite_xai.report.regions_part import known, regions, tree
 from granite_xai.report.source import ReportSource
 from granite_xai.report.wording import basis_text, benefit_heading, glossary
+from granite_xai.results.finding import in_regions_text
 
 VERSION = 3  # of the dict
 WHOLE_MODEL = 1.0 - 1e-9  # share described from which on pairs have nothing to add
@@ -148,19 +149,38 @@ def about(source: ReportSource) -> list[str]:
             model = plain(source.fitted.predictor.label)
     features = count(source.fitted.table.n_columns, "feature")
     sentences = [f"{model}, {features}."]
-    found = f"Regions and curves come from {source.n_rows:,} search rows"
-    available = granite.diagnostics_.get("rows", {}).get("available")
-    if available and available > source.n_rows + source.held_out:
-        found += f" of {available:,}"
-    if source.held_out:
-        found += f", every figure about how well they work from {source.held_out:,} held-out rows"
-    elif source.is_cross_validated:
-        found += "; how much curves describe is measured on rows left out in turn"
-    else:
-        found += "; no rows were held out, so that figures are corrected for sampling noise"
-    sentences.append(f"{found}.")
+    sentences += _rows_sentences(source)
     if source.score is not None:
         sentences.append(f"The model: {source.score['text']} {source.score['rows']}.")
+    return sentences
+
+
+def _rows_sentences(source: ReportSource) -> list[str]:
+    """Which rows regions, curves and figures come from."""
+    of_all = ""
+    available = source.granite.diagnostics_.get("rows", {}).get("available")
+    unused = 0
+    if available:
+        unused = max(available - source.n_rows - source.held_out, 0)
+        of_all = f" of {available:,}" if available > source.n_rows else ""
+    searched = f"Regions, curves and means come from {source.n_rows:,}{of_all} rows (search rows)"
+    sentences = []
+    if source.held_out:
+        sentences.append(f"{searched}.")
+        sentences.append(
+            f"How well they work is measured on {source.held_out:,} others, set aside before the "
+            "search to check the regions (held-out rows)."
+        )
+    elif source.is_cross_validated:
+        sentences.append(
+            f"{searched}; how much curves describe is measured on rows left out in turn."
+        )
+    else:
+        sentences.append(
+            f"{searched}; no rows were held out, so that figures are corrected for sampling noise."
+        )
+    if unused:
+        sentences.append(f"{unused:,} rows were not used.")
     return sentences
 
 
@@ -194,11 +214,14 @@ def describes(source: ReportSource) -> dict[str, Any] | None:
     if n_regions > 1:
         inside = f"{_unit(source)} in each of {n_regions} regions"
         steps.append({"step": inside, "share": float(found.in_regions)})
+    in_regions, interval = in_regions_text(found)
     return {
         "heading": benefit_heading(found, n_regions),
         "steps": steps,
         "low": known(found.low),
         "high": known(found.high),
+        "in_regions": in_regions,
+        "interval": interval,
         "level": share(found.confidence_level),
         "rows": basis_text(found),
         **_pairs(source),

@@ -23,7 +23,7 @@ def story_text(story: dict[str, Any], tree: str) -> str:
     ----------
     story : dict
     tree : str
-        The partition in print.
+        The tree in print.
     """
     if "outputs" in story:
         return "\n\n".join(story_text(each, tree) for each in story["outputs"].values())
@@ -73,7 +73,7 @@ def _described(found: dict[str, Any]) -> str:
 
 def _features(story: dict[str, Any], measure: Measure) -> str:
     several = len(story["regions"]) > 1
-    heads = ["", "average effect", "rows stray by ±" if measure.per_row else "difference"]
+    heads = ["", "average effect", "rows stray along it" if measure.per_row else "difference"]
     if several:
         heads.append("in regions")
     rows = [heads]

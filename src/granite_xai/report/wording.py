@@ -24,10 +24,11 @@ GLOSSARY = (
     ("Interaction", "The effect of one feature depends on the value of another."),
     ("Region", "Rows that satisfy a rule. Its curves are averages over its own rows."),
     (
-        "Rows stray by ± (heterogeneity)",
+        "Rows stray (heterogeneity)",
         (
             "The typical (root mean square) distance between single "
-            "rows’ curves and the average curve, in units of the prediction."
+            "rows’ curves and the average curve, in units of the prediction. With ±: all features "
+            "together; without: along one feature."
         ),
     ),
     (
@@ -41,9 +42,10 @@ GLOSSARY = (
     (
         "Search rows, held-out rows",
         (
-            "Regions and curves come from the search rows. Figures about "
-            "how well they work come from held-out rows, which had no say in finding the regions; they "
-            "are corrected for what sampling noise alone would show."
+            "Regions, curves and means come from the search rows. How well they work is measured on "
+            "held-out rows: rows of the same table that were set aside before the search. These "
+            "are not the model’s test rows; the model may have been trained on them. Figures are "
+            "corrected for what sampling noise alone would show."
         ),
     ),
     (

@@ -202,10 +202,12 @@ def further_contrasts(ranked: Sequence[Contrast], *, without: str = "") -> str:
     unlike = [each for each in others if each.kinds_differ]
     stronger = [each for each in others if not each.kinds_differ and each.ratio >= STRONGER]
     weaker = [each for each in others if not each.kinds_differ and each.ratio <= WEAKER]
-    sentences = [
-        f"Overall, predictions {each.overall_shape.of_predictions(_named(each))}."
-        for each in unlike[:1]
-    ]
+    sentences = []
+    if unlike:
+        name = _named(unlike[0])
+        here = unlike[0].here_shape.of_predictions(name)
+        overall = unlike[0].overall_shape.of_predictions(name)
+        sentences.append(f"Predictions {here}; overall they {overall}.")
     if stronger:
         texts = [f"{_named(each)} ({amount(each.ratio)} times)" for each in stronger]
         sentences.append(f"Stronger effects than overall: {', '.join(texts[:MOST_NAMED])}.")

@@ -356,7 +356,9 @@ def _described_sentence(fitted: FitResult, case: Case, described: Described) -> 
     inside, _ = in_regions_text(described)
     sentence = f"{opening}; in {len(fitted.partition)} regions, {inside}{basis}."
     influence = fitted.comparisons[0].question.first.influence
-    if described.in_regions < LITTLE and not isinstance(influence, Interactions):
+    if described.in_regions <= described.overall:
+        sentence += " Regions do not describe it better: do not rely on them."
+    elif described.in_regions < LITTLE and not isinstance(influence, Interactions):
         sentence += " For the rest look at pairs: influence='interaction'."
     is_own = described.rows in ("fitting", "cross-validated")
     if is_own and math.isnan(described.low) and fitted.estimate is not None:

@@ -105,7 +105,7 @@ class PrintedResult:
         opening += [self.benefit, *self.by_question]
         blocks = ["\n".join(line for line in opening if line)]
         if self.lines:
-            blocks.append(self._tree(names))
+            blocks.append(self.tree(names))
         closing = []
         if self.lines and self.is_effect:
             closing.append(STRAY_EXPLAINED)
@@ -172,7 +172,14 @@ class PrintedResult:
             return line.words
         return f"{names[line.region]} ({line.words})"
 
-    def _tree(self, names: Mapping[int, str]) -> str:
+    def tree(self, names: Mapping[int, str]) -> str:
+        """The tree with its figures, as text.
+
+        Parameters
+        ----------
+        names : mapping of region to name
+            Those that the user gave.
+        """
         rows = [self._headings()]
         for line in self.lines[:LINES_SHOWN]:
             number = "" if line.region is None else f"{line.region}  "
