@@ -168,10 +168,10 @@ def test_plan_says_what_it_would_cost_and_does_nothing(folder, capsys):
     assert (facts["rows"], facts["held_out"], facts["available"]) == (90, 0, 90)
     assert facts["values"].keys() == set("abc")
     code, out, _ = run(capsys, *EXPLAIN, "--plan")
-    assert out.startswith("90 rows search and 0 are held out, of 90 rows with 3 columns.\n")
+    assert out.startswith("90 rows search and 0 are held out, of 90 rows with 3 features.\n")
     assert f"\n{facts['model_rows']:,} rows are sent to the model" in out
     values = ", ".join(f"{name} {count}" for name, count in facts["values"].items())
-    assert out.endswith(f"Values of each column: {values}.\n")
+    assert out.endswith(f"Values of each feature: {values}.\n")
     code, out, _ = run(capsys, *EXPLAIN, "--json")
     assert json.loads(out)["provenance"]["fit_rows"] == facts["model_rows"]
 

@@ -71,7 +71,7 @@ def test_the_name_of_a_group_wins_over_that_of_a_column():
     ("groups", "features", "words"),
     [
         ({"a": ["hr"], "b": ["temp", "hr"]}, None, "is in group 'a' and in group 'b'"),
-        ({"a": []}, None, "has no columns"),
+        ({"a": []}, None, "has no features"),
         ({"a": ["rain"]}, None, "which X does not have"),
         ({"a": ["hr", "temp"]}, ["hr"], "belongs to a group"),
     ],

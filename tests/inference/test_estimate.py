@@ -410,10 +410,10 @@ def test_an_additive_model_with_dependent_columns_keeps_its_variance_gap_without
     X[:, 1] = 0.8 * X[:, 0] + 0.6 * X[:, 1]
     additive = lambda X: X[:, 0] + X[:, 1] + np.sin(X[:, 2])  # noqa: E731
     found = gx.Granite(additive, "variance").fit(X).diagnostics_["cause"]["variance"]
-    assert found["cause"] == "columns interact or depend on each other"
+    assert found["cause"] == "features interact or depend on each other"
     assert found["without_interactions"] == pytest.approx(1.0, abs=1e-9)
     plain = gx.Granite(step, "ice-pdp").fit(X).diagnostics_["cause"]["ice-pdp"]
-    assert plain == {"cause": "columns interact", "without_interactions": 0.0}
+    assert plain == {"cause": "features interact", "without_interactions": 0.0}
     independent = np.random.default_rng(1).normal(size=(400, 3))
     mixed = gx.Granite(step, "sobol").fit(independent).diagnostics_["cause"]["sobol"]
     assert mixed["without_interactions"] == pytest.approx(0.0, abs=1e-9)

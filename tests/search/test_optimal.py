@@ -151,7 +151,7 @@ def test_with_little_memory_fewer_cuts_are_looked_at_and_the_certificate_says_so
     assert (found.n_cuts, found.all_cuts) == (5, False)
     assert found.cost == pytest.approx(exhaustive(problem, some, 0.02, 5), rel=1e-8)
     text = found.certificate(found.cost, "optimal", corrected=False)["text"]
-    assert "at most 5 of the root's cuts a column" in text
+    assert "at most 5 of the root's cuts a feature" in text
 
 
 def corrected_shares(problem, members):

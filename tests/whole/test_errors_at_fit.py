@@ -179,7 +179,7 @@ OPTIONS = [
     Case("P08", "n_jobs", "n_jobs=0", options={"n_jobs": 0}),
     Case("P08", "n_jobs", "n_jobs=1.5", options={"n_jobs": 1.5}),
     Case("D41", "groups", "empty", options=joint({})),
-    Case("D41", "groups", "group 'a' has no columns", options=joint({"a": []})),
+    Case("D41", "groups", "group 'a' has no features", options=joint({"a": []})),
     Case(
         "D41",
         "groups",

@@ -202,7 +202,7 @@ def _say_plan(plan: dict[str, Any], options: argparse.Namespace) -> None:
         return
     say(
         f"{plan['rows']:,} rows search and {plan['held_out']:,} are held out, "
-        f"of {plan['available']:,} rows with {plan['columns']:,} columns.\n"
+        f"of {plan['available']:,} rows with {plan['columns']:,} features.\n"
         f"{plan['model_rows']:,} rows are sent to the model, "
         f"{plan['pilot_rows']:,} of them by the pilot: "
         f"about {duration(plan['seconds'])} of its time. "
@@ -210,7 +210,7 @@ def _say_plan(plan: dict[str, Any], options: argparse.Namespace) -> None:
     )
     values = ", ".join(f"{name} {count:,}" for name, count in plan["values"].items())
     if values:
-        say(escaped(f"Values of each column: {values}."))
+        say(escaped(f"Values of each feature: {values}."))
 
 
 def _say_report(report: gx.Report, options: argparse.Namespace) -> None:

@@ -73,12 +73,12 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "--features": {
         "metavar": "COLUMN",
         "nargs": "+",
-        "help": "columns whose effects are compared; default: all",
+        "help": "features whose effects are compared; default: all",
     },
     "--split-features": {
         "metavar": "COLUMN",
         "nargs": "+",
-        "help": "columns that rules may use; default: all",
+        "help": "features that rules may use; default: all",
     },
     "--output": {
         "help": "class, or number of the output, that is explained; "
@@ -114,7 +114,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
         "type": _number_or(int, "auto", "exact"),
         "default": "auto",
         "metavar": "VALUES",
-        "help": "values of a column at which the model is asked, chosen by what it does for a few "
+        "help": "values of a feature at which the model is asked, chosen by what it does for a few "
         "rows, or auto (16) or exact (all); default: auto",
     },
     "--max-seconds": {

@@ -13,7 +13,7 @@ MODEL_ROWS = 1_000_000
 """Rows that a fit sends to the model where nobody says how many."""
 
 _SMALLER_WORK = (
-    "fewer rows (max_samples=), fewer columns (features=), fewer values (Resources(max_grid=8))"
+    "fewer rows (max_samples=), fewer features (features=), fewer values (Resources(max_grid=8))"
 )
 
 

@@ -45,5 +45,5 @@ def require_room(table: Table, resources: Resources) -> None:
     if least.least_limit > resources.memory_limit:
         # The limit that the error names shall be enough for the whole fit.
         fixed = table_bytes(n_rows, n_columns, 3 * n_members, 6 * n_columns)
-        remedies = ["fewer columns (features=)"]
+        remedies = ["fewer features (features=)"]
         require_budget(resources, MemoryNeeds(fixed, evaluations), n_rows, remedies)

@@ -101,7 +101,7 @@ class Joint:
     key: ClassVar[str] = "joint"
 
     def __post_init__(self) -> None:
-        hint = "Pass groups={name: [columns]}."
+        hint = "Pass groups={name: [features]}."
         items: Iterable[Any]
         if isinstance(self.groups, Mapping):
             if not self.groups:
@@ -145,15 +145,15 @@ class Joint:
             positions = [_member_position(table, group, column) for column in columns]
             if not positions:
                 raise _group_error(
-                    f"group {group!r} has no columns.", "Give each group at least one column."
+                    f"group {group!r} has no features.", "Give each group at least one feature."
                 )
             for position in positions:
                 if position in group_of_column:
                     column = table.names[position]
                     raise _group_error(
-                        f"column {column!r} (index {position}) is in group {group_of_column[position]!r} and in group "
+                        f"feature {column!r} (index {position}) is in group {group_of_column[position]!r} and in group "
                         f"{group!r}.",
-                        "Groups may not overlap: name each column once.",
+                        "Groups may not overlap: name each feature once.",
                         columns=(column,),
                     )
                 group_of_column[position] = group
@@ -169,7 +169,7 @@ class Joint:
         name = table.names[position]
         if players.get(name) != frozenset({position}):
             raise _group_error(
-                f"features names column {name!r} (index {position}), which belongs to a group.",
+                f"features names {name!r} (index {position}), which belongs to a group.",
                 f"Name the group instead; players: {', '.join(players)}.",
                 columns=(name,),
             )
@@ -203,7 +203,7 @@ class Interactions:
                 f"order={self.order!r} is not a whole number of at least 2.",
                 code="P02",
                 argument="order",
-                hint="2 compares pairs, 3 triples; for single columns use influence='individual'.",
+                hint="2 compares pairs, 3 triples; for single features use influence='individual'.",
             )
         if self.sets is None:
             return
@@ -215,7 +215,7 @@ class Interactions:
         """Columns as players; sets of ``order`` columns as sets."""
         if self.order > len(table.explained):
             raise InputError(
-                f"an interaction of order {self.order} needs {self.order} columns; X has {len(table.explained)}.",
+                f"an interaction of order {self.order} needs {self.order} features; X has {len(table.explained)}.",
                 code="P03",
                 argument="influence",
                 hint="Lower the order.",
@@ -254,7 +254,7 @@ def _member_position(table: Table, group: str, label: Hashable) -> int:
         return table.resolve(label, "groups")
     except InputError as error:
         raise _group_error(
-            f"group {group!r} names column {label!r}, which X does not have.",
+            f"group {group!r} names feature {label!r}, which X does not have.",
             f"Columns: {', '.join(table.names)}.",
             columns=(str(label),),
         ) from error
@@ -297,8 +297,8 @@ def _group_error(message: str, hint: str, columns: tuple[str, ...] = ()) -> Inpu
 def _order_error(order: int, sets: object) -> InputError:
     example = ", ".join(repr(letter) for letter in "abcdefgh"[:order])
     return InputError(
-        f"features={sets!r} must hold tuples of {order} different columns for interactions of order {order}.",
+        f"features={sets!r} must hold tuples of {order} different features for interactions of order {order}.",
         code="P04",
         argument="features",
-        hint=f"For columns {example} pass features=[({example})].",
+        hint=f"For features {example} pass features=[({example})].",
     )

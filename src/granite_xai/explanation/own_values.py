@@ -65,8 +65,8 @@ def _other_coalitions(columns: Coalition, terms: Terms, everything: Coalition) -
 def _refuse_grid(table: Table, columns: Coalition, replaced: Coalition) -> None:
     names = ", ".join(table.names[i] for i in sorted(columns))
     raise InputError(
-        "Resources(max_grid=) is defined for pure and full effects of single columns and of groups: "
-        f"the effect of {names} reads other columns one by one.",
+        "Resources(max_grid=) is defined for pure and full effects of single features and of groups: "
+        f"the effect of {names} reads other features one by one.",
         code="P03",
         argument="max_grid",
         columns=tuple(table.names[i] for i in sorted(replaced)),

@@ -163,7 +163,7 @@ class Explanation(Printable):
             )
         if any(len(labels) != 1 for labels in self.sets):
             raise InputError(
-                "to_shap needs effects of columns or groups; these are interactions.",
+                "to_shap needs effects of features or groups; these are interactions.",
                 code="P03",
                 hint="Use to_shapiq for interactions.",
             )

@@ -27,8 +27,8 @@ from granite_xai.tables import Table
 
 MOST_ROWS = 500  # that the additive model is looked at on: its matrices are made in memory
 BYTES_OF_NUMBER = 8
-INTERACT = "columns interact"
-DEPEND = "columns depend on each other"
+INTERACT = "features interact"
+DEPEND = "features depend on each other"
 EITHER = f"{INTERACT} or depend on each other"
 
 

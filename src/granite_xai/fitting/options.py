@@ -205,7 +205,7 @@ def chosen_influence(
 
 
 def _wrong_groups(text: str) -> InputError:
-    hint = 'Pass influence="joint" together with groups={name: [columns]}.'
+    hint = 'Pass influence="joint" together with groups={name: [features]}.'
     return InputError(text, code="P03", argument="groups", hint=hint)
 
 

@@ -349,7 +349,7 @@ def _weighted(granite: Granite, X: Any, y: Any, drawn: IntArray) -> float:
     if not importances or any(
         part.rows is not None or len(part.values) != 1 for part in importances
     ):
-        words = "the question holds no permutation importance of one column."
+        words = "the question holds no permutation importance of one feature."
         hint = 'Fit transformation_trees(model, feature, "cfi-pfi").'
         raise InputError(words, code="P03", argument="granite", hint=hint)
     regions, total = granite.apply(X), 0.0

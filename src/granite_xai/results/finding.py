@@ -306,7 +306,7 @@ def _reason(question: Disagreement, diagnostics: Mapping[str, Any]) -> str:
             reason = INTERACT
         elif without_interactions > 1.0 - HARDLY:
             reason = DEPEND
-    return reason.replace("columns", "features")
+    return reason
 
 
 def _largest_difference(

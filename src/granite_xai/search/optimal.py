@@ -46,7 +46,7 @@ class Optimum:
         """
         where = "the root's cuts"
         if not self.all_cuts:
-            where = f"at most {self.n_cuts} of the root's cuts a column"
+            where = f"at most {self.n_cuts} of the root's cuts a feature"
         basis = "that the fitting rows show, not corrected for chance"
         if corrected:
             basis = "without what chance adds"
@@ -156,7 +156,7 @@ def refused() -> InputError:
     text = (
         'search="optimal" serves questions whose disagreement follows from sums over rows: "ice-pdp" '
         'and "mplot-pdp" with a squared loss, "sobol", "variance", "csobol-sobol", and "pfi-risk" '
-        'and "cfi-pfi" with squared errors, about single columns or groups.'
+        'and "cfi-pfi" with squared errors, about single features or groups.'
     )
     hint = 'Pass search="refined" or "greedy" for this question.'
     return InputError(text, code="P03", argument="search", hint=hint)

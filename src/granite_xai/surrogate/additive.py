@@ -129,7 +129,7 @@ class Surrogate:
     ) -> FloatArray:
         """``F_T`` at new rows: the model's mean over the region's fitting rows with the visible columns replaced."""
         if predictor is None:
-            raise ValueError("effects of several columns need the model")
+            raise ValueError("effects of several features need the model")
         codes, donors = table.distinct(visible)
         shares = self.weights[rows] / self.weights[rows].sum()
         means = []

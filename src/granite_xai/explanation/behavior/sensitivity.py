@@ -54,7 +54,7 @@ class Sensitivity(Behavior):
             return None
         if sets.order > 1 or not masking.redraws:
             raise InputError(
-                "Sensitivity(total='jansen') is defined for full effects of columns and groups under marginal or "
+                "Sensitivity(total='jansen') is defined for full effects of features and groups under marginal or "
                 "conditional masking.",
                 code="P03",
                 argument="total",
