@@ -388,7 +388,10 @@ class RowExplanation(Printable):
         lines.append(("interactions", "", "", self._bar(self.rest, largest)))
         unit = f" ({self.unit.noun})" if self.unit.noun else ""
         headings = ("", "value", "percentile in its region", f"adds{unit}")
-        return TextSummary(sentences=self.sentences(), table=[headings, *lines], left=(0, 1))
+        table: list[tuple[object, ...]] = [headings, *lines]
+        if not any(line[2] for line in lines):
+            table = [(*line[:2], line[3]) for line in table]
+        return TextSummary(sentences=self.sentences(), table=table, left=(0, 1))
 
     def _percentile(self, number: int) -> str:
         """Where the row's value stands in its region; empty where that has one or two values."""
