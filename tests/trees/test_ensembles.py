@@ -481,14 +481,32 @@ def test_without_the_compiler_deep_forests_stay_with_the_model(monkeypatch):
     from granite_xai.trees import routes
 
     monkeypatch.setattr(routes, "available", lambda: False)
-    data = np.where([False, False, False, True], X > 2, X)
-    predictor = as_predictor(RandomForestRegressor(40, random_state=0).fit(data, Y))
+    data = RNG.normal(size=(300, 4))
+    data[:, 3] = data[:, 3] > 0
+    predictor = as_predictor(RandomForestRegressor(9, random_state=0).fit(data, data[:, 0]))
     table = read_table(data, missing="allow")
     route = Route(predictor, table)
     assert route.for_requests(request_matrices(table, [frozenset({0})])).name(1) == "trees (numpy)"
     few = route.for_requests(request_matrices(table, [frozenset({3})]))
     assert few.name(1) == "model"
     assert "cheaper" in few.reason
+
+
+def test_with_the_compiler_deep_forests_are_walked_where_a_column_has_some_values(monkeypatch):
+    """By counts alone: a walk costs as much as three values by the model, however many leaves there are."""
+    from granite_xai.trees import routes
+
+    monkeypatch.setattr(routes, "available", lambda: True)
+    data = RNG.normal(size=(300, 3))
+    data[:, 1] = np.digitize(data[:, 1], [-0.5, 0.5])
+    data[:, 2] = data[:, 2] > 0
+    predictor = as_predictor(RandomForestRegressor(9, random_state=0).fit(data, data[:, 0]))
+    table = read_table(data, missing="allow")
+    route = Route(predictor, table)
+    three_values = route.for_requests(request_matrices(table, [frozenset({1})]))
+    assert three_values.reason is None
+    two_values = route.for_requests(request_matrices(table, [frozenset({2})]))
+    assert "cheaper" in two_values.reason
 
 
 @pytest.mark.parametrize("fast", [False, True])

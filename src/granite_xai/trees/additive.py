@@ -71,11 +71,14 @@ class AdditiveModel(SumOfParts):
 
     def limits(self) -> Limits:
         """Columns and cuts."""
+        columns = [np.zeros(0, dtype=np.intp)]
+        cuts = [np.zeros(0)]
         for term in self.terms:
             for column, bins in zip(term.columns, term.bins, strict=True):
                 if not isinstance(bins, dict):
-                    for cut in bins:
-                        yield column, float(cut)
+                    columns.append(np.full(len(bins), column, dtype=np.intp))
+                    cuts.append(np.asarray(bins, dtype=np.float64))
+        return Limits(columns=np.concatenate(columns), values=np.concatenate(cuts))
 
     def on(self, table: Table) -> TermsOnTable:
         """The model on a table: the bins of its rows."""

@@ -102,11 +102,12 @@ def _threshold_neighbors(
     table: Table, ensemble: OwnParts, generator: np.random.Generator
 ) -> list[tuple[int, float]]:
     """Columns and values: a threshold, and the numbers next to it in double and in single precision."""
-    limits = list(ensemble.limits())
+    limits = ensemble.limits()
     n_limits = NEIGHBORS // VALUES_OF_THRESHOLD + 1
     neighbors = []
-    for place in generator.permutation(len(limits))[:n_limits]:
-        column, limit = limits[place]
+    for place in generator.permutation(len(limits.values))[:n_limits]:
+        column = int(limits.columns[place])
+        limit = float(limits.values[place])
         of_fractions = table.columns[column].kind == "numeric" and not table.columns[column].integer
         if of_fractions:
             values = [value for value in _next_to(limit) if np.isfinite(value)]

@@ -27,6 +27,9 @@ from granite_xai.trees.sources import Source, model_call, source_of
 from granite_xai.trees.tree_attributions import fast_pairs, slow_pairs
 from granite_xai.trees.tree_sums import fast_sums, slow_sums
 
+# A row is walked down a tree step by step where trees are deep: about 20 ns a step, against 2.5 ns for each leaf
+# where all rows are compared with every node.
+LEAVES_PER_STEP = 8
 LONGEST_REASON = 200  # characters of what a library says
 
 
@@ -48,10 +51,14 @@ class Ensemble(SumOfParts):
 
     def limits(self) -> Limits:
         """Columns and thresholds of numbers."""
+        columns = []
+        thresholds = []
         for forest in self.forests:
-            by_threshold = np.setdiff1d(forest.inner, list(forest.categories))
-            for node in by_threshold[np.isfinite(forest.threshold[by_threshold])]:
-                yield int(forest.feature[node]), float(forest.threshold[node])
+            by_threshold = np.isfinite(forest.threshold) & (forest.feature >= 0)
+            by_threshold[list(forest.categories)] = False
+            columns.append(forest.feature[by_threshold])
+            thresholds.append(forest.threshold[by_threshold])
+        return Limits(columns=np.concatenate(columns), values=np.concatenate(thresholds))
 
     def on(self, table: Table) -> TreesOnTable:
         """The ensemble on a table, in the model's own numbers."""
@@ -164,6 +171,9 @@ class TreesOnTable:
 
     def predictions(self, *, fast: bool = False, block: int = BLOCK) -> FloatArray:
         """F of the table's own rows."""
+        n_steps = sum(cells.forest.n_steps for cells in self.cells)
+        if self.ensemble.n_leaves > LEAVES_PER_STEP * n_steps:
+            return self.ensemble.link([cells.sums(block) for cells in self.cells])
         any_row = np.zeros(1, dtype=np.intp)
         return self.matrix_of(frozenset(), any_row, fast=fast, block=block).reshape(-1)
 

@@ -82,6 +82,11 @@ class Forest:
             levels.append(nodes)
             nodes = np.concatenate([self.left[nodes], self.right[nodes]])
 
+    @property
+    def n_steps(self) -> int:
+        """Nodes that a row passes, at most: the trees times the depth of the deepest."""
+        return self.n_trees * len(self.levels)
+
     @cached_property
     def reach(self) -> float:
         """Largest size that a partial sum of the leaves can take: what rounding is measured by."""

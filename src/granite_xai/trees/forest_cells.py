@@ -13,12 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from granite_xai.base.typing import BoolArray, FloatArray, IntArray
+from granite_xai.compute import slices
 from granite_xai.compute.compiled import compiled
 from granite_xai.trees.forest import Forest
 from granite_xai.trees.kernels import MOST_LEAVES, build_masks
 from granite_xai.trees.refusal import RefusalError
 
 MOST_WORDS = 2**24  # words of leaves that are kept for a table (128 MiB)
+WALKED_BYTES = 64  # of a row and tree while it is walked down
 COMPARED_CELLS = 2**20  # nodes times rows compared at a time: few enough for the cache
 
 NodeArrays = tuple[NDArray[np.generic], ...]
@@ -180,6 +182,41 @@ class ForestCells:
         goes_left = np.zeros((len(self.forest.feature), len(donors)), dtype=bool)
         goes_left[not_free] = self.goes_left(not_free, self.rows[donors])
         return self._propagate(goes_left, np.bool_(True), free)
+
+    def sums(self, block: int) -> FloatArray:
+        """The sum of the leaves that each row reaches, (n,), by walking down all trees at once.
+
+        For deep trees, of which a row sees few nodes; `leaves_of_rows` looks at every node.
+
+        Parameters
+        ----------
+        block : int
+            Bytes of what is made on the way.
+        """
+        forest = self.forest
+        result = np.full(len(self.rows), forest.base)
+        if not forest.n_trees:
+            return result
+        for part in slices(len(self.rows), WALKED_BYTES * forest.n_trees, block):
+            result[part] += forest.value[self._reached_leaves(self.rows[part])].sum(axis=1)
+        return result
+
+    def _reached_leaves(self, rows: NDArray[np.int32]) -> IntArray:
+        """The leaf of each row in each tree, (rows, trees)."""
+        forest = self.forest
+        node = np.tile(forest.starts[:-1], len(rows))
+        walking = np.arange(len(node))  # pairs of row and tree that have not reached a leaf
+        while True:
+            walking = walking[forest.feature[node[walking]] >= 0]
+            if len(walking) == 0:
+                return node.reshape(len(rows), forest.n_trees)
+            here = node[walking]
+            cells = rows[walking // forest.n_trees, forest.feature[here]]
+            goes_left = (cells >= self.first[here]) & (cells < self.cut[here])
+            by_category = self.offset[here] >= 0
+            places = self.offset[here[by_category]] + cells[by_category]
+            goes_left[by_category] = self.bits[places]
+            node[walking] = np.where(goes_left, forest.left[here], forest.right[here])
 
     def _propagate(
         self, goes_left: NDArray[Bits], everything: Bits, free: BoolArray

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
+from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.trees.links import Link, identity, opposite
 
-Limits = Iterator[tuple[int, float]]  # columns, and numbers where the prediction may jump
+
+class Limits(NamedTuple):
+    """Numbers at which the prediction may jump."""
+
+    columns: IntArray  # (limits,): position of the column
+    values: FloatArray  # (limits,)
 
 
 @dataclass(frozen=True, eq=False)
