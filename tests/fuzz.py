@@ -1,11 +1,15 @@
-"""Random fits against the definitions, and tree models against the plain function around them; bounded by seconds.
+"""Random fits against the definitions, default fits against what they must keep, trees against the plain function.
 
     .venv/bin/python tests/fuzz.py --seconds 3600            an hour, from a first seed by the clock
     .venv/bin/python tests/fuzz.py --seconds 60 --first 0    the same seeds every time
     .venv/bin/python tests/fuzz.py --seed 12345              one of them again, with its traceback
 
 A seed fixes everything: the table, its container and dtypes, the model, the question, weights and options. What failed
-is printed as soon as it fails, with its seed, and the last line counts. Only public names and the oracle are used.
+is printed as soon as it fails, with its seed, and the last lines count. Only public names and the oracle are used, and
+only packages that are installed.
+
+Of eight seeds three are fits with the paper's options against the oracle, one is a fit with the default options against
+the oracle, three are default fits of larger tables (`fuzz_defaults`), and one compares trees with their function.
 
 Not collected by pytest; `test_fuzz.py` runs a few seeds.
 """
@@ -20,13 +24,17 @@ import tempfile
 import time
 import traceback
 import warnings
+from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+import fuzz_defaults
 import granite_xai as gx
 import oracle as o
 from strategies import (
@@ -36,7 +44,6 @@ from strategies import (
     cells_of,
     column,
     function_of,
-    paper,
     quiet,
     rounding,
     weighting,
@@ -104,7 +111,7 @@ def as_nullable(X: Any) -> Any:
     )
 
 
-CONTAINERS: dict[str, Callable[[Any], Any]] = {
+ALL_CONTAINERS: dict[str, Callable[[Any], Any]] = {
     "as is": lambda X: X,
     "columns first": lambda X: np.asfortranarray(X) if isinstance(X, np.ndarray) else X.copy(),
     "lists": as_lists,
@@ -114,6 +121,11 @@ CONTAINERS: dict[str, Callable[[Any], Any]] = {
     "nullable": as_nullable,
     "polars": as_polars,
     "pyarrow": as_pyarrow,
+}
+NEED_PACKAGES = ("polars", "pyarrow", "lightgbm", "xgboost")
+MISSING_PACKAGES = [name for name in NEED_PACKAGES if find_spec(name) is None]
+CONTAINERS = {
+    name: converted for name, converted in ALL_CONTAINERS.items() if name not in MISSING_PACKAGES
 }
 
 
@@ -144,10 +156,11 @@ class AnyContainer:
 # Against the definitions ----------------------------------------------------------------------------------------------
 
 
-def drawn_case(chance: random.Random) -> Case:
+def drawn_case(chance: random.Random, n: int) -> Case:
     """A small table of any kinds, with a function of its rows."""
-    n, d = chance.randint(4, 14), chance.choice([1, 2, 2, 3, 3, 3])
-    framed, gaps = chance.random() < 0.5, chance.random() < 0.3
+    d = chance.choice([1, 2, 2, 3, 3, 3])
+    framed = chance.random() < 0.5
+    gaps = chance.random() < 0.3
     kinds = [chance.choice(KINDS) if framed else "numeric" for _ in range(d)]
     drawn = [column(chance, n, kind, gaps, chance.choice([4, 8])) for kind in kinds]
     cells = [[float(c) if not framed else c for c in values] for values, _ in drawn]
@@ -190,40 +203,65 @@ def drawn_question(chance: random.Random, case: Case) -> tuple[Any, o.Question]:
     return gx.question(name, loss=loss, **ours).with_influence(influence), asked
 
 
-def against_the_oracle(chance: random.Random) -> str:
-    """Disagreement on all rows and in every region that was found, and the regions' rows after saving and loading."""
-    case = drawn_case(chance)
-    question, asked = drawn_question(chance, case)
-    name = chance.choice(list(CONTAINERS))
-    options = {
+def paper_options(chance: random.Random) -> dict[str, Any]:
+    """The sample taken for the world, and any way to search."""
+    found: dict[str, Any] = {
         "max_depth": chance.choice([0, 1, 2, 3]),
         "min_samples_leaf": chance.choice([1, 1, 2]),
         "alpha": chance.choice([0.0, 0.01, 0.2]),
         "max_candidates": chance.choice([2, 5, 40]),
-        **chance.choice(
-            [{"search": "greedy", "beam": 3}, {"search": "greedy"}, {"search": "refined"}]
-        ),
-        "missing": "allow",
-        "resources": gx.Resources(max_grid=asked.max_grid),
+        "confidence_level": None,
     }
+    searches = [
+        {"search": "greedy", "beam": 3},
+        {"search": "greedy"},
+        {"search": "refined"},
+    ]
+    return {**found, **chance.choice(searches)}
+
+
+def default_options(chance: random.Random) -> dict[str, Any]:
+    """Those of a user who names none, but that regions of the few rows are allowed."""
+    return {"min_samples_leaf": chance.choice([2, 5]), "max_depth": chance.choice([1, 2, 3])}
+
+
+def against_the_oracle(chance: random.Random) -> str:
+    """Regions of the paper's algorithm."""
+    case = drawn_case(chance, chance.randint(4, 14))
+    return _compare_with_oracle(chance, case, paper_options(chance))
+
+
+def default_against_the_oracle(chance: random.Random) -> str:
+    """Regions of a default fit, of columns with so few values that the model is asked about each of them."""
+    case = drawn_case(chance, chance.randint(12, 36))
+    while max(len(set(map(repr, cells))) for cells in zip(*case.rows, strict=True)) > 16:
+        case = drawn_case(chance, chance.randint(12, 36))
+    return _compare_with_oracle(chance, case, default_options(chance), may_coarsen=False)
+
+
+def _compare_with_oracle(
+    chance: random.Random, case: Case, options: dict[str, Any], may_coarsen: bool = True
+) -> str:
+    """Disagreement on all rows and in every region that was found, and the regions' rows after saving and loading."""
+    question, asked = drawn_question(chance, case)
+    if not may_coarsen:  # a default fit chooses its own values instead of a coarser grid
+        asked = replace(asked, max_grid=None)
+    name = chance.choice(list(CONTAINERS))
+    options = {**options, "missing": "allow", "resources": gx.Resources(max_grid=asked.max_grid)}
     problem = case.problem()
     used = case.with_rows([case.rows[n] for n in problem.rows], [case.y[n] for n in problem.rows])
-    X, fitting = (
-        CONTAINERS[name](case.X),
-        CONTAINERS[name](used.X),
-    )  # rows without weight belong nowhere
+    X = CONTAINERS[name](case.X)
+    fitting = CONTAINERS[name](used.X)  # rows without weight belong nowhere
     told = f"{asked.name} on {case}, {name}, {options}"
-    granite = paper(AnyContainer(case.function), question, **options)
+    granite = gx.Granite(AnyContainer(case.function), question, **options)
     with quiet(), warnings.catch_warnings():
         warnings.filterwarnings("ignore", category=gx.DataWarning)
         granite.fit(X, np.array(case.y), case.weights)
         labels = granite.apply(fitting)
         _same_after_saving(granite, fitting, labels, told)
     slack = rounding(case, problem, asked)
-    whole, measured = (
-        o.disagreement(asked, problem),
-        next(iter(granite.diagnostics_["measured_disagreement"].values())),
-    )
+    whole = o.disagreement(asked, problem)
+    measured = next(iter(granite.diagnostics_["measured_disagreement"].values()))
     _close(measured, whole, slack, f"all rows: {told}")
     if granite.disagreement_ == 0.0:
         floor = next(iter(granite.diagnostics_["noise_floor"].values()))
@@ -231,7 +269,8 @@ def against_the_oracle(chance: random.Random) -> str:
         return told
     for k, region in enumerate(granite.partition_):
         rows = [n for n, label in zip(problem.rows, labels, strict=True) if label == k]
-        mass, R = problem.mass(rows), o.disagreement(asked, problem, rows)
+        mass = problem.mass(rows)
+        R = o.disagreement(asked, problem, rows)
         off = mass * (rounding(case, problem, asked, rows) + slack * R / whole) / whole
         _close(region.disagreement, mass * R / whole, 1e-10 + off, f"region {region.rule}: {told}")
         _close(region.fraction, mass, 1e-12, f"mass of {region.rule}: {told}")
@@ -277,7 +316,7 @@ def tree_model(chance: random.Random, X: np.ndarray, y: np.ndarray) -> tuple[Any
         "lightgbm": _lightgbm(leaf),
         "xgboost": _xgboost(seed),
     }
-    name = chance.choice(list(makers))
+    name = chance.choice([name for name in makers if name not in MISSING_PACKAGES])
     if np.isnan(X).any() and name in ("boosting", "extra"):
         name = "histogram"
     return makers[name]().fit(X, y), 1e-4 if name == "xgboost" else 1e-9
@@ -343,14 +382,25 @@ def against_the_black_box(chance: random.Random) -> str:
 # Many seeds -----------------------------------------------------------------------------------------------------------
 
 
+KINDS_OF_FITS: tuple[Callable[[random.Random], str], ...] = (
+    against_the_oracle,
+    fuzz_defaults.a_default_fit,
+    against_the_oracle,
+    fuzz_defaults.a_default_fit,
+    default_against_the_oracle,
+    fuzz_defaults.a_default_fit,
+    against_the_oracle,
+    against_the_black_box,
+)
+
+
 def run(seed: int) -> str:
     """One seed; what was tried, or an error."""
-    chance = random.Random(seed)
-    return against_the_black_box(chance) if seed % 8 == 7 else against_the_oracle(chance)
+    return KINDS_OF_FITS[seed % len(KINDS_OF_FITS)](random.Random(seed))
 
 
 def main() -> int:
-    """Seeds until the time is over; the number of those that failed."""
+    """Seeds until the time is over; 1 if some failed."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seconds", type=float, default=60.0)
     parser.add_argument(
@@ -362,19 +412,42 @@ def main() -> int:
         print(run(wanted.seed))
         return 0
     first = int(time.time()) * 1000 if wanted.first is None else wanted.first
-    end, seed, failed = time.monotonic() + wanted.seconds, first, []
+    return run_for(wanted.seconds, first)
+
+
+def run_for(seconds: float, first: int) -> int:
+    """Seeds from the first on until the time is over; how many of each kind passed, failed or were refused."""
+    end = time.monotonic() + seconds
+    seed = first
+    counts = Counter[tuple[str, str]]()
+    taken = Counter[str]()
     while time.monotonic() < end:
+        kind = KINDS_OF_FITS[seed % len(KINDS_OF_FITS)].__name__
+        start = time.process_time()
+        outcome = "passed"
         try:
-            run(seed)
+            if run(seed).startswith("refused"):
+                outcome = "refused"
         except Exception as error:
-            failed.append(seed)
-            where = traceback.extract_tb(error.__traceback__)[-1]
-            place = f"{Path(where.filename).name}:{where.lineno}"
-            print(f"seed {seed}: {type(error).__name__} at {place}: {str(error)[:600]}", flush=True)
+            outcome = "failed"
+            print(f"seed {seed}: {_failure(error)}", flush=True)
+        counts[kind, outcome] += 1
+        taken[kind] += time.process_time() - start
         seed += 1
-    print(f"{seed - first} seeds from {first}, {len(failed)} failed: {failed[:50]}")
-    return len(failed)
+    for (kind, outcome), count in sorted(counts.items()):
+        print(f"{kind}: {count:,} {outcome} ({taken[kind]:.0f} processor seconds for all)")
+    failed = sum(count for (_, outcome), count in counts.items() if outcome == "failed")
+    print(f"{seed - first:,} seeds from {first}: {failed} failed")
+    return 1 if failed else 0
+
+
+def _failure(error: Exception) -> str:
+    """What failed and where, on one line."""
+    where = traceback.extract_tb(error.__traceback__)[-3:]
+    places = " < ".join(f"{Path(frame.filename).name}:{frame.lineno}" for frame in reversed(where))
+    notes = " ".join(getattr(error, "__notes__", ()))
+    return f"{type(error).__name__} at {places}: {str(error)[:600]} {notes[:400]}"
 
 
 if __name__ == "__main__":
-    sys.exit(1 if main() else 0)
+    sys.exit(main())

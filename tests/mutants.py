@@ -400,9 +400,14 @@ class Workers:
             folders.put(scratch_copy(scratch / str(worker)))
         self.pool = ProcessPoolExecutor(number, context, _take_folder, (folders,))
 
-    def rooms(self, files: list[str]) -> dict[str, Room]:
-        """The tests of each file without a fault; files with the same tests share a run, in any order."""
+    def rooms(self, files: list[str], clean_seconds: float | None) -> dict[str, Room]:
+        """The tests of each file without a fault; files with the same tests share a run, in any order.
+
+        They are not run if they are known to pass in some seconds.
+        """
         tests = {file: tuple(tests_of(file)) for file in files}
+        if clean_seconds is not None:
+            return {file: Room(chosen, clean_seconds, ()) for file, chosen in tests.items()}
         distinct = {distinct_tests(chosen): chosen[1:] for chosen in tests.values()}
         tried = self.pool.map(_try_without_fault, distinct.values())
         by_tests = dict(zip(distinct, tried, strict=True))
@@ -455,12 +460,25 @@ def chosen_mutants(arguments: argparse.Namespace) -> list[Mutant]:
     files = [file for room in arguments.rooms for file in files_of(room)]
     everyone = [mutant for file in files for mutant in mutants_of(file)]
     print(f"{len(everyone)} places in {len(files)} files", flush=True)
-    if not arguments.only:
-        return random.Random(arguments.seed).sample(everyone, arguments.count)
-    earlier = json.loads(Path(arguments.only).read_text(encoding="utf-8"))["mutants"]
-    survivors = [entry for entry in earlier if entry["outcome"] == "survived"]
-    mutants = [same_fault(entry, everyone) for entry in survivors]
-    return [mutant for mutant in mutants if mutant is not None]
+    if arguments.only:
+        survivors = [entry for entry in entries(arguments.only) if entry["outcome"] == "survived"]
+        mutants = [same_fault(entry, everyone) for entry in survivors]
+        return [mutant for mutant in mutants if mutant is not None]
+    drawn = random.Random(arguments.seed).sample(everyone, arguments.count)
+    if arguments.go_on:
+        tried = {
+            (entry["file"], *entry["span"], entry["after"]) for entry in entries(arguments.go_on)
+        }
+        drawn = [
+            mutant for mutant in drawn if (mutant.file, *mutant.span, mutant.after) not in tried
+        ]
+    return drawn
+
+
+def entries(table: str) -> list[dict[str, Any]]:
+    """The mutants of an earlier run."""
+    mutants: list[dict[str, Any]] = json.loads(Path(table).read_text(encoding="utf-8"))["mutants"]
+    return mutants
 
 
 def same_fault(entry: dict[str, Any], everyone: list[Mutant]) -> Mutant | None:
@@ -506,8 +524,12 @@ def read_arguments() -> argparse.Namespace:
     parser.add_argument("--count", type=int, default=200)
     parser.add_argument("--rooms", nargs="+", default=list(DRAWN_FROM), help="folders or files")
     parser.add_argument("--only", help="the table of an earlier run: plant its survivors only")
+    parser.add_argument("--go-on", help="the table of a run that was stopped: plant what it lacks")
     parser.add_argument("--out", default="mutants.json", help="the table to write")
     parser.add_argument("--workers", type=int, default=1, help="mutants that are tried at once")
+    parser.add_argument(
+        "--clean-seconds", type=float, help="what the tests take without a fault, if they all pass"
+    )
     parser.add_argument(
         "--examples", type=int, default=100, help="of the property tests, in percent of the usual"
     )
@@ -522,7 +544,8 @@ def main() -> None:
     table: dict[str, Any] = {"seed": arguments.seed, "planned": len(mutants), "mutants": []}
     with tempfile.TemporaryDirectory() as name:
         workers = Workers(arguments.workers, Path(name).resolve())
-        rooms = workers.rooms(sorted({mutant.file for mutant in mutants}))
+        files = sorted({mutant.file for mutant in mutants})
+        rooms = workers.rooms(files, arguments.clean_seconds)
         for file, room in rooms.items():
             print(f"{file}: {room.seconds:.0f} s without a fault", *room.failed, flush=True)
         for number, entry in enumerate(workers.entries(mutants, rooms), 1):

@@ -37,7 +37,8 @@ def row_order(
         Told apart as well; clusters by the rows that they hold, not by their numbers.
     """
     keys = _keys_of_cells(table)
-    further = [weights] if y is None else [weights, *np.atleast_2d(np.asarray(y).T)]
+    shares = weights / weights.max()  # twice the weights are the same weights
+    further = [shares] if y is None else [shares, *np.atleast_2d(np.asarray(y).T)]
     for values in further:
         keys = _mixed(keys ^ _of_floats(np.asarray(values, dtype=np.float64)))
     if len(np.unique(clusters)) < len(clusters):
