@@ -413,18 +413,12 @@ def check_membership(drawn: DrawnFit, granite: gx.Granite) -> None:
     require(inside.argmax(axis=0).tolist() == regions, "rules and apply() differ")
     assigned = granite.partition_.assign(drawn.X)["region"].tolist()
     require(assigned == regions, "assign() and apply() differ")
-    statement = granite.partition_.to_sql(dialect="sqlite" if _is_dialect("sqlite") else None)
+    statement = granite.partition_.to_sql()
     stored = in_sqlite(drawn.X, statement)
     titles: list[Any] = list(range(len(granite.partition_)))
     if granite.partition_.region_names:
         titles = list(granite.partition_.titles)
     require(stored == [titles[region] for region in regions], f"SQL differs: {statement}")
-
-
-def _is_dialect(name: str) -> bool:
-    from granite_xai.regions.code import DIALECTS
-
-    return name in DIALECTS
 
 
 def in_sqlite(X: pd.DataFrame, statement: str) -> list[Any]:
