@@ -413,7 +413,7 @@ def check_membership(drawn: DrawnFit, granite: gx.Granite) -> None:
     require(inside.argmax(axis=0).tolist() == regions, "rules and apply() differ")
     assigned = granite.partition_.assign(drawn.X)["region"].tolist()
     require(assigned == regions, "assign() and apply() differ")
-    statement = granite.partition_.to_sql()
+    statement = granite.partition_.to_sql(dialect="sqlite")
     stored = in_sqlite(drawn.X, statement)
     titles: list[Any] = list(range(len(granite.partition_)))
     if granite.partition_.region_names:
