@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import pandas as pd
 import pytest
 
 import granite_xai as gx
@@ -73,16 +72,6 @@ def test_given_rules_must_hold_rows_and_cover_them(X):
         paper(model, partitioner=GivenRules(["x1 ≤ 0"])).fit(X)
 
 
-def test_the_options_of_the_estimator_word_the_clusters(X):
-    deep = paper(
-        model, "shap-pdp", partitioner=Clusters("shap"), alpha=0.0, min_samples_leaf=5
-    ).fit(X)
-    flat = paper(model, "shap-pdp", partitioner=Clusters("shap"), max_depth=1).fit(X)
-    assert len(flat.partition_) == 2 < len(deep.partition_)
-    assert flat.description_accuracy_ < deep.description_accuracy_ <= 1.0
-    assert flat.clusters_.tolist() == deep.clusters_.tolist()
-
-
 def test_what_a_partitioner_learned_leaves_with_it(X):
     g = paper(model, partitioner=Clusters(Ice("x0"))).fit(X)
     assert hasattr(g, "clusters_")
@@ -96,32 +85,6 @@ def test_a_model_with_nothing_to_explain_has_one_cluster(X):
         assert len(g.partition_) == 1
         assert set(g.clusters_) == {0}
         assert g.description_accuracy_ == 1.0
-
-
-def test_subgroups_ignore_the_model_and_the_units():
-    rng = np.random.default_rng(4)
-    x1 = rng.normal(size=200).round(2)
-    x0 = (np.where(x1 > 0.5, 3.0, 0.0) + rng.normal(size=200)).round(2)
-    X = np.column_stack([x0, x1])
-    options = {"partitioner": Subgroups("x0"), "alpha": 0.02, "max_candidates": 300}
-    regions = paper(lambda X: X[:, 0] * X[:, 1], **options).fit(X).apply(X)
-    other = paper(lambda X: np.log(X[:, 0]) * X[:, 1] ** 3, **options).fit(np.exp(X))
-    assert other.apply(np.exp(X)).tolist() == regions.tolist()
-    assert "x0" not in " ".join(map(str, other.partition_.rules))
-
-
-def test_subgroups_of_a_nominal_column_follow_its_levels():
-    rng = np.random.default_rng(5)
-    size = rng.normal(size=150)
-    frame = pd.DataFrame(
-        {"kind": np.where(size > 0, "a", "b"), "size": size, "noise": rng.normal(size=150)}
-    )
-    frame.loc[::10, "kind"] = "c"
-    g = paper(
-        lambda X: X["size"].to_numpy() * (X["kind"] == "a").to_numpy(),
-        partitioner=Subgroups("kind"),
-    ).fit(frame)
-    assert g.partition_.root.column == "size"
 
 
 def test_columns_left_out_are_not_split(X):
@@ -142,24 +105,6 @@ def test_improvement_stops_the_tree_at_the_root_and_below(X):
         model, partitioner=Tree(search="greedy", alpha=0.0, min_improvement=0.1, min_samples_leaf=5)
     ).fit(X)
     assert 1 < len(some.partition_) <= len(free.partition_)
-
-
-def test_clusters_are_the_same_for_the_same_seed(X):
-    for method in ("ward", "k-means", "birch"):
-        one, two = (
-            paper(model, partitioner=Clusters("shap", method)).fit(X).clusters_ for _ in range(2)
-        )
-        assert one.tolist() == two.tolist()
-
-
-def test_birch_tells_effects_apart_that_differ_by_a_tenth_of_their_spread(X):
-    """Its threshold by default; a coarser one finds other clusters, and at the whole spread only one."""
-    found = [
-        paper(model, partitioner=Clusters("shap", "birch", 4, **options)).fit(X).clusters_.tolist()
-        for options in ({}, {"threshold": 0.1}, {"threshold": 0.5}, {"threshold": 1.1})
-    ]
-    assert found[0] == found[1] != found[2]
-    assert [max(each) for each in found] == [3, 3, 3, 0]
 
 
 @pytest.mark.parametrize(

@@ -1,14 +1,14 @@
 """Ways to find regions: pass one as ``Granite(model, question, partitioner=...)``.
 
-- `Tree`: greedy splits that lower the disagreement, with a price for each region: what `Granite` does by itself.
+- `Tree`: splits that lower the disagreement, with a price for each region: what `Granite` does by itself.
 - `GivenRules`: rules that someone wrote down.
 - `Clusters`: rows with like explanations or like ICE curves (`Ice`), put into rules.
 - `Cohorts`: rows near a few representatives, chosen so that explanations agree, put into rules.
-- `Subgroups`: regions in which one column is nearly independent of the others.
+- `Subgroups`: regions in which one feature is nearly independent of the others.
 - `RepidTree`: the trees of REPID and GADGET as their authors grow them.
 
 Each is a small frozen value with ``partition(problem)``; anything else with that method serves as well, and one that
-reads further effects or ignores the noise floor is a `Partitioner`. `AllExcept` names columns that rules may not use.
+reads further effects or ignores the noise floor is a `Partitioner`. `AllExcept` names features that rules may not use.
 
 >>> import granite_xai as gx
 >>> toy = gx.datasets.make_toy()
@@ -19,9 +19,10 @@ True
 
 from __future__ import annotations
 
-from granite_xai.partitioners.clusters import Clusters, Subgroups
+from granite_xai.partitioners.clusters import Clusters
 from granite_xai.partitioners.cohorts import Cohorts
 from granite_xai.partitioners.original import RepidTree
+from granite_xai.partitioners.subgroups import Subgroups
 from granite_xai.search.problem import GivenRules, Partitioner, PartitionResult, Problem
 from granite_xai.search.tree import AllExcept, Tree
 from granite_xai.surrogate.ice import Ice
@@ -34,12 +35,14 @@ __all__ = [
     "Ice",
     "PartitionResult",
     "Partitioner",
+    "Problem",
+    "RepidTree",
+    "Subgroups",
+    "Tree",
 ]
-__all__ += ["Problem", "RepidTree", "Subgroups", "Tree"]
 
-Found, Given, Original, Without = (
-    PartitionResult,
-    GivenRules,
-    RepidTree,
-    AllExcept,
-)  # their names in 0.1
+# Their names in version 0.1.
+Found = PartitionResult
+Given = GivenRules
+Original = RepidTree
+Without = AllExcept

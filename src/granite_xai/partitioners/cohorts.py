@@ -1,36 +1,45 @@
-"""Cohorts: supervised clustering by representatives, with explanations computed again inside each cohort (CohEx)."""
+"""Cohorts: supervised clustering by representatives (CohEx).
+
+Explanations are computed again inside each cohort.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
 from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.base.validation import choose, real_number, whole_number
 from granite_xai.compute import Resources
-from granite_xai.disagreement.disagreement import Disagreement, ResolvedQuestion
-from granite_xai.engine.splits import Splits
-from granite_xai.evaluations.evaluations import Evaluations
+from granite_xai.disagreement.disagreement import Disagreement
 from granite_xai.explanation.explainer import Explainer
 from granite_xai.explanation.interaction import Pure
 from granite_xai.explanation.resolved import ResolvedExplainer
-from granite_xai.partitioners.scatter import describe, local_explainer
-from granite_xai.search.problem import Partitioner, PartitionResult, Problem, local_values
-from granite_xai.tables import Table
+from granite_xai.partitioners.cohort_losses import (
+    CohortLoss,
+    DistanceToMean,
+    DistanceToPureEffect,
+    Score,
+)
+from granite_xai.partitioners.description import describe_groups, local_explainer, one_group
+from granite_xai.search.problem import Partitioner, PartitionResult, Problem
+from granite_xai.tables import Column, Table
 from granite_xai.trees.routes import Route
 
-Score = Callable[
-    [IntArray], FloatArray
-]  # from (C, n) labels, one line for each way to divide the rows, to C losses
-Loss = Callable[
-    [IntArray], Score
-]  # from the cohorts that guide the search, explained inside, to a score
+PATIENCE = 30
+"""Random starts in a row without a better end, after which a round ends."""
 
-PATIENCE = 30  # random starts in a row without a better end, after which a round ends
-BLOCK = 128  # cohorts scored together
+TIE = 1e-12
+"""Costs this close are the same: they differ by rounding."""
+
+
+class Found(NamedTuple):
+    """Where one search ended: its cost, and the cohort of each row."""
+
+    cost: float
+    division: IntArray
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +50,7 @@ class Cohorts(Partitioner):
 
         share of the loss left + beta * sqrt(max(k - free, 0) / n),     k cohorts, n rows
 
-    and the whole is repeated with explanations computed inside the cohorts found so far. Columns are scaled, the best
+    and the whole is repeated with explanations computed inside the cohorts found so far. Features are scaled, the best
     candidate of all restarts and rounds is kept, and the loss is a share of that of one cohort, so that beta has no
     unit (the original scales nothing and keeps the last candidate that improved).
 
@@ -85,162 +94,154 @@ class Cohorts(Partitioner):
     ) -> tuple[ResolvedExplainer, ...]:
         """The local effects that are read of the model."""
         explainer = local_explainer(self.on, "on")
-        sides = (
-            [explainer]
-            if self.against == "mean"
-            else [explainer, replace(explainer, interaction=Pure())]
-        )
-        return tuple(side.effect(route, resources, seed) for side in sides)
+        explainers = [explainer]
+        if self.against == "pure":
+            explainers.append(replace(explainer, interaction=Pure()))
+        return tuple(side.effect(route, resources, seed) for side in explainers)
 
     def partition(self, problem: Problem) -> PartitionResult:
         """Choose representatives, and describe their cohorts."""
-        return describe(problem, lambda: self._search(problem))
-
-    def _search(self, problem: Problem) -> IntArray:
-        generator, distances = np.random.default_rng(problem.seed), row_distances(problem.table)
-        given, explainer = (
-            (problem.route, problem.resources, problem.seed),
-            local_explainer(self.on, "on"),
+        if problem.below_noise_floor:
+            return describe_groups(problem, one_group(problem))
+        division = self.search(
+            self._loss(problem), row_distances(problem.table), np.random.default_rng(problem.seed)
         )
+        return describe_groups(problem, division)
+
+    def _loss(self, problem: Problem) -> CohortLoss:
+        """What the search lowers, without the penalty."""
+        explainer = local_explainer(self.on, "on")
+        evaluations = problem.evaluations
         if self.against == "mean":
-            loss = mean_loss(problem.evaluations, explainer.effect(*given))
-        else:
-            question = Disagreement(explainer, replace(explainer, interaction=Pure()))
-            loss = pure_loss(problem.evaluations, question.compare(*given))
-        best = np.zeros(problem.table.n_rows, dtype=np.intp)
-        lowest, explained = np.inf, best
-        for _ in range(self.rounds):
-            explained = self._restarted(generator, distances, loss(explained))
-            # Judged with the explanations of the cohorts themselves, whatever the search was guided by.
-            cost = float(loss(explained)(explained[None])[0]) + self.penalty(
-                explained.max() + 1, len(best)
-            )
-            if cost < lowest - 1e-12:
-                lowest, best = cost, explained
-        return best
+            effect = explainer.effect(problem.route, problem.resources, problem.seed)
+            return DistanceToMean(evaluations, effect)
+        question = Disagreement(explainer, replace(explainer, interaction=Pure()))
+        resolved = question.compare(problem.route, problem.resources, problem.seed)
+        return DistanceToPureEffect(evaluations, resolved)
 
-    def _restarted(
-        self, generator: np.random.Generator, distances: FloatArray, score: Score
+    def search(
+        self, loss: CohortLoss, distances: FloatArray, generator: np.random.Generator
     ) -> IntArray:
-        """The best of many searches."""
-        best, since = self._climb(generator, distances, score), 0
+        """Search in rounds, each with explanations inside the cohorts of the round before.
+
+        Parameters
+        ----------
+        loss : CohortLoss
+        distances : array of shape (n, n)
+            Squared distances of all pairs of rows.
+        generator : Generator
+
+        Returns
+        -------
+        array of shape (n,)
+            The best cohorts of all rounds, judged with their own explanations; the first of equal
+            ones.
+        """
+        n_rows = len(distances)
+        division = np.zeros(n_rows, dtype=np.intp)
+        best = Found(np.inf, division)
+        for _ in range(self.rounds):
+            division = self.best_of_restarts(loss.explained_in(division), distances, generator)
+            loss_inside = float(loss.explained_in(division)(division[None])[0])
+            cost = loss_inside + self.penalty(int(division.max()) + 1, n_rows)
+            if cost < best.cost - TIE:
+                best = Found(cost, division)
+        return best.division
+
+    def best_of_restarts(
+        self, score: Score, distances: FloatArray, generator: np.random.Generator
+    ) -> IntArray:
+        """The best of many greedy searches; the cohort of each row."""
+        best = self._climb(score, distances, generator)
+        n_without_gain = 0
         for _ in range(self.restarts - 1):
-            found = self._climb(generator, distances, score)
-            since = 0 if found[0] < best[0] - 1e-12 else since + 1
-            best = found if since == 0 else best
-            if since >= PATIENCE:
+            candidate = self._climb(score, distances, generator)
+            if candidate.cost < best.cost - TIE:
+                best = candidate
+                n_without_gain = 0
+            else:
+                n_without_gain += 1
+            if n_without_gain >= PATIENCE:
                 break
-        return best[1]
+        return best.division
 
-    def penalty(self, cohorts: int, rows: int) -> float:
+    def penalty(self, n_cohorts: int, n_rows: int) -> float:
         """Price of the cohorts beyond the free ones."""
-        return self.beta * float(np.sqrt(max(int(cohorts) - self.free, 0) / rows))
+        return self.beta * float(np.sqrt(max(n_cohorts - self.free, 0) / n_rows))
 
-    def _climb(
-        self, generator: np.random.Generator, distances: FloatArray, score: Score
-    ) -> tuple[float, IntArray]:
-        """One greedy search from random representatives, by sets with one less or one more of them."""
-        n = len(distances)
-        chosen = generator.choice(n, size=min(self.free, n), replace=False).tolist()
-        labels = nearest(distances, [chosen])
-        cost = float(score(labels)[0]) + self.penalty(len(chosen), n)
+    def _climb(self, score: Score, distances: FloatArray, generator: np.random.Generator) -> Found:
+        """One greedy search: from random representatives, by sets with one of them less or more."""
+        n_rows = len(distances)
+        n_first = min(self.free, n_rows)
+        representatives = generator.choice(n_rows, size=n_first, replace=False).tolist()
+        division = nearest(distances, [representatives])[0]
+        cost = float(score(division[None])[0]) + self.penalty(n_first, n_rows)
         while True:
-            pool = generator.choice(n, size=min(self.pool, n), replace=False).tolist()
-            fewer = (
-                [[row for row in chosen if row != gone] for gone in chosen]
-                if len(chosen) > 1
-                else []
-            )
-            sets = fewer + [[*chosen, row] for row in pool if row not in chosen]
-            options = nearest(distances, sets)
-            costs = score(options) + np.array([self.penalty(len(one), n) for one in sets])
-            lead = int(np.argmin(costs))
-            if costs[lead] >= cost - 1e-12:
-                return cost, np.unique(labels[0], return_inverse=True)[1].reshape(-1).astype(
-                    np.intp
-                )
-            cost, chosen, labels = float(costs[lead]), sets[lead], options[lead : lead + 1]
+            n_tried = min(self.pool, n_rows)
+            pool = generator.choice(n_rows, size=n_tried, replace=False).tolist()
+            candidates = _neighbours(representatives, pool)
+            divisions = nearest(distances, candidates)
+            penalties = [self.penalty(len(candidate), n_rows) for candidate in candidates]
+            costs = score(divisions) + np.array(penalties)
+            cheapest = int(np.argmin(costs))
+            if costs[cheapest] >= cost - TIE:
+                # A representative may have no row: cohorts are numbered without gaps.
+                _, numbers = np.unique(division, return_inverse=True)
+                return Found(cost, numbers.reshape(-1).astype(np.intp))
+            cost = float(costs[cheapest])
+            representatives = candidates[cheapest]
+            division = divisions[cheapest]
+
+
+def _neighbours(representatives: list[int], pool: list[int]) -> list[list[int]]:
+    """Sets with one representative less, then those with one of the pool more."""
+    larger = [[*representatives, row] for row in pool if row not in representatives]
+    if len(representatives) == 1:
+        return larger
+    smaller = []
+    for left_out in representatives:
+        remaining = list(representatives)
+        remaining.remove(left_out)
+        smaller.append(remaining)
+    return smaller + larger
 
 
 def nearest(distances: FloatArray, sets: list[list[int]]) -> IntArray:
-    """Number of the nearest representative of every row, for each set of representatives, shape (sets, n)."""
-    return np.stack([np.argmin(distances[:, chosen], axis=1) for chosen in sets]).astype(np.intp)
+    """Number of the nearest representative of every row.
+
+    Parameters
+    ----------
+    distances : array of shape (n, n)
+    sets : list of lists of int
+        Rows that represent the others, in each of C ways.
+
+    Returns
+    -------
+    array of shape (C, n)
+    """
+    divisions = [np.argmin(distances[:, representatives], axis=1) for representatives in sets]
+    return np.stack(divisions).astype(np.intp)
 
 
 def row_distances(table: Table) -> FloatArray:
-    """Squared distances of all pairs of rows: standardised gaps of ordered columns, 1 where other labels differ."""
+    """Squared distances of all pairs of rows, summed over the features, (n, n)."""
     total = np.zeros((table.n_rows, table.n_rows))
-    for column in (table.columns[i] for i in table.explained):
-        if column.kind in ("nominal", "boolean"):
-            total += column.codes[:, None] != column.codes
-            continue
-        values = column.values if column.kind == "numeric" else column.codes.astype(np.float64)
-        values = np.where(column.codes >= 0, values, np.nan)
-        spread = float(np.nanstd(values)) if (column.codes >= 0).any() else 0.0
-        gaps = np.square((values[:, None] - values) / (spread or 1.0))
-        total += np.where(np.isnan(gaps), column.missing[:, None] != column.missing, gaps)
+    for position in table.explained:
+        total += _distances_in(table.columns[position])
     return total
 
 
-def explained_inside(
-    effect: ResolvedExplainer, evaluations: Evaluations, labels: IntArray
-) -> FloatArray:
-    """Local effects of each row with its own cohort as reference, shape (n, sets)."""
-    members = labels == np.arange(labels.max() + 1)[:, None]
-    values = local_values(
-        effect, evaluations, Splits.of(members, evaluations.weights, evaluations.primitives)
-    )
-    return np.asarray(values[:, labels, np.arange(len(labels))].T)
+def _distances_in(column: Column) -> FloatArray:
+    """Squared distances in one feature: standardised differences, or 1 where labels differ.
 
-
-def scatter_within(vectors: FloatArray, labels: IntArray, weights: FloatArray) -> FloatArray:
-    """Weighted mean squared distance of vectors to the mean of their cohort, for each line of labels."""
-    lines, cohorts = len(labels), int(labels.max()) + 1
-    places = (labels + cohorts * np.arange(lines)[:, None]).ravel()
-    apart = vectors - np.average(vectors, axis=0, weights=weights)
-
-    def sums(values: FloatArray) -> FloatArray:
-        found = np.bincount(places, weights=np.tile(values, lines), minlength=lines * cohorts)
-        return np.asarray(found, dtype=np.float64).reshape(lines, cohorts)
-
-    mass, squares = sums(weights), np.zeros(lines)
-    for entry in apart.T:
-        squares += (np.square(sums(weights * entry)) / np.where(mass > 0, mass, 1.0)).sum(axis=1)
-    return np.maximum(float(weights @ np.square(apart).sum(axis=1)) - squares, 0.0) / float(
-        weights.sum()
-    )
-
-
-def mean_loss(evaluations: Evaluations, effect: ResolvedExplainer) -> Loss:
-    """Squared distance of explanations to their mean in the cohort, explained inside the cohorts that guide."""
-    everyone, weights = np.zeros((1, evaluations.n_rows), dtype=np.intp), evaluations.weights
-    root = (
-        scatter_within(explained_inside(effect, evaluations, everyone[0]), everyone, weights)[0]
-        or 1.0
-    )
-
-    def guided(explained: IntArray) -> Score:
-        vectors = explained_inside(effect, evaluations, explained)
-        return lambda labels: scatter_within(vectors, labels, weights) / root
-
-    return guided
-
-
-def pure_loss(evaluations: Evaluations, question: ResolvedQuestion) -> Loss:
-    """Disagreement of explanations with the pure effect; every cohort is explained anew, so that none need guide."""
-
-    def losses(labels: IntArray) -> FloatArray:
-        cohorts, total = (
-            [(line, k) for line, row in enumerate(labels) for k in np.unique(row)],
-            np.zeros(len(labels)),
-        )
-        for start in range(0, len(cohorts), BLOCK):
-            block = cohorts[start : start + BLOCK]
-            members = np.stack([labels[line] == k for line, k in block])
-            splits = Splits.of(members, evaluations.weights, evaluations.primitives)
-            parts = question.regional(evaluations, splits)[:, 0] * splits.mass[:, 0]
-            np.add.at(total, [line for line, _ in block], parts)
-        return np.asarray(total / evaluations.weights.sum())
-
-    root = float(losses(np.zeros((1, evaluations.n_rows), dtype=np.intp))[0]) or 1.0
-    return lambda explained: lambda labels: losses(labels) / root
+    A missing value is a label of its own.
+    """
+    if not column.is_ordered:
+        return np.not_equal.outer(column.codes, column.codes).astype(np.float64)
+    is_present = column.codes >= 0
+    values = column.values if column.kind == "numeric" else column.codes.astype(np.float64)
+    values = np.where(is_present, values, np.nan)
+    spread = (float(np.nanstd(values)) if is_present.any() else 0.0) or 1.0
+    squares = np.square((values[:, None] - values) / spread)
+    one_is_missing = column.missing[:, None] != column.missing
+    return np.asarray(np.where(np.isnan(squares), one_is_missing, squares))

@@ -2,128 +2,142 @@
 
     R(region) = mean over its rows of the squared distance between a row's vector and the region's mean vector
 
-With ICE curves on a grid this is the loss of REPID and GADGET, with indicators of a cluster it is Gini's impurity, with
-one number a row CART's variance: one search serves them all. A tree that lowers Gini's impurity puts groups into rules.
+With ICE curves on a grid this is the loss of REPID and GADGET, with indicators of a cluster it is Gini's
+impurity, with one number a row CART's variance: one search serves them all.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
-from granite_xai.base.errors import InputError
-from granite_xai.base.typing import FloatArray, IntArray
-from granite_xai.base.validation import choose
+from granite_xai.base.typing import FloatArray
 from granite_xai.disagreement.objective import Measure, ScaledObjective
 from granite_xai.engine.splits import Splits
 from granite_xai.evaluations.evaluations import Evaluations
 from granite_xai.evaluations.vectors import Vectors, centred
-from granite_xai.explanation.catalog import explanations
-from granite_xai.explanation.explainer import Explainer
-from granite_xai.regions.nodes import find_leaves
-from granite_xai.search.problem import PartitionResult, Problem, measured
+from granite_xai.search.problem import Problem
 
-FLOOR = 1e-12  # scatter of indicators below which a region counts as pure
+PURE = 1e-12
+"""Scatter of indicators below which a region counts as pure."""
+
+ARRAYS_ALIVE = 4
+"""Arrays of one number a row and split that exist at once while splits are scored."""
 
 
 @dataclass(frozen=True, slots=True)
 class Scatter:
-    """Mean squared distance of the rows' vectors to their mean, summed over all vectors of the evaluations."""
+    """Mean squared distance of the rows' vectors to their mean, summed over all vectors.
+
+    A `Measure`: what a search lowers in place of a disagreement.
+    """
 
     def split_bytes(self, n_rows: int, n_values: int) -> int:
         """Bytes that scoring takes for each split of so many rows."""
-        return 8 * n_rows * 4
+        return 8 * n_rows * ARRAYS_ALIVE
 
     def regional(self, evaluations: Evaluations, splits: Splits, jobs: int = 1) -> FloatArray:
-        """Scatter of both sides of every split, shape (K, 2)."""
-        return sum(
-            (_scatter(vectors, splits) for vectors in evaluations.vectors),
-            np.zeros_like(splits.mass),
-        )
+        """Scatter of both sides of every split.
+
+        Parameters
+        ----------
+        evaluations : Evaluations
+            Its ``vectors`` are read.
+        splits : Splits
+            K ways to divide the rows.
+        jobs : int
+            Not used: the sums are products of matrices.
+
+        Returns
+        -------
+        array of shape (K, 2)
+        """
+        total = np.zeros_like(splits.mass)
+        for vectors in evaluations.vectors:
+            total = total + _scatter_of_sides(vectors, splits)
+        return total
 
 
-def _scatter(vectors: Vectors, splits: Splits) -> FloatArray:
-    found = np.stack(
-        [_side(vectors.values, splits.left), _side(vectors.values, splits.right)], axis=1
-    )
+def _scatter_of_sides(vectors: Vectors, splits: Splits) -> FloatArray:
+    """Scatter of one kind of vectors on both sides of every split, (K, 2)."""
+    left = _scatter_of_regions(vectors.values, splits.left)
+    right = _scatter_of_regions(vectors.values, splits.right)
+    scatter = np.stack([left, right], axis=1)
     if vectors.column is None:
-        return found
-    for k in np.flatnonzero(
-        splits.columns == vectors.column
-    ):  # here the cut also shortens the curves
-        if (entries := vectors.inner_entries(splits.inside[k], vectors.column)) is not None:
-            sides = ((splits.left[k], entries), (splits.right[k], ~entries))
-            found[k] = [
-                _side(centred(vectors.values[:, kept]), weights[None])[0] for weights, kept in sides
-            ]
-    return found
+        return scatter
+    # A cut along the column of a curve also shortens the curve.
+    for split in np.flatnonzero(splits.columns == vectors.column):
+        entries = vectors.inner_entries(splits.inside[split], vectors.column)
+        if entries is not None:
+            left_curves = centred(vectors.values[:, entries])
+            right_curves = centred(vectors.values[:, ~entries])
+            scatter[split, 0] = _scatter_of_regions(left_curves, splits.left[[split]])[0]
+            scatter[split, 1] = _scatter_of_regions(right_curves, splits.right[[split]])[0]
+    return scatter
 
 
-def _side(values: FloatArray, members: FloatArray) -> FloatArray:
-    """Scatter of each region, given by the (K, n) weights of its rows."""
-    mass = members.sum(axis=1)
+def _scatter_of_regions(values: FloatArray, members: FloatArray) -> FloatArray:
+    """Scatter of vectors in each of some regions, (K,).
+
+    Parameters
+    ----------
+    values : array of shape (n, n_entries)
+    members : array of shape (K, n)
+        Weight of each row in each region; 0 outside.
+    """
+    mass = members.sum(axis=1)  # (K,)
     divisor = np.where(mass > 0, mass, 1.0)
     # Centred by the common mean first: what all rows share must not swamp what sets them apart.
-    apart = values - members.sum(axis=0) @ values / max(float(mass.sum()), 1e-300)
-    means, squares = (
-        (members @ apart) / divisor[:, None],
-        (members @ np.square(apart).sum(axis=1)) / divisor,
-    )
-    return np.asarray(np.maximum(squares - np.square(means).sum(axis=1), 0.0))
+    deviations = values - members.sum(axis=0) @ values / max(float(mass.sum()), 1e-300)
+    means = (members @ deviations) / divisor[:, None]  # (K, n_entries)
+    mean_squares = (members @ np.square(deviations).sum(axis=1)) / divisor
+    return np.asarray(np.maximum(mean_squares - np.square(means).sum(axis=1), 0.0))
 
 
-def rescaled(
+class OtherEnd(NamedTuple):
+    """A problem with another measure in place of the question."""
+
+    problem: Problem
+    on_all_rows: float  # the measure on all rows; the problem has shares of it
+
+
+def replace_measure(
     problem: Problem, measure: Measure, evaluations: Evaluations, floor: float
-) -> tuple[Problem, float]:
-    """The same problem with another end, in shares of its own value on all rows, and that value."""
-    root = float(measure.regional(evaluations, Splits.whole(evaluations.weights))[0, 0])
-    factor = np.array([1.0 / root if root > floor else 0.0])
-    shares = ScaledObjective((measure,), factor, np.array([floor]), problem.shares.total)
-    return replace(
-        problem, evaluations=evaluations, shares=shares, roots=np.array([root]), chance=None
-    ), root
+) -> OtherEnd:
+    """Pose the same problem with another measure.
+
+    Parameters
+    ----------
+    problem : Problem
+    measure : Measure
+        What shall become small.
+    evaluations : Evaluations
+        What the measure reads.
+    floor : float
+        Value up to which the measure on all rows counts as nothing.
+    """
+    whole = Splits.whole(evaluations.weights)
+    on_all_rows = float(measure.regional(evaluations, whole)[0, 0])
+    factor = 1.0 / on_all_rows if on_all_rows > floor else 0.0
+    shares = ScaledObjective(
+        (measure,), np.array([factor]), np.array([floor]), problem.shares.total
+    )
+    posed = replace(
+        problem,
+        evaluations=evaluations,
+        shares=shares,
+        roots=np.array([on_all_rows]),
+        chance=None,
+    )
+    return OtherEnd(problem=posed, on_all_rows=on_all_rows)
 
 
-def scattered(
+def make_vectors_alike(
     problem: Problem, vectors: Sequence[Vectors], floor: float = 0.0
-) -> tuple[Problem, float]:
-    """The problem of making vectors alike in each region, and their scatter on all rows."""
-    return rescaled(problem, Scatter(), replace(problem.evaluations, vectors=tuple(vectors)), floor)
-
-
-def describe(problem: Problem, grouped: Callable[[], IntArray]) -> PartitionResult:
-    """Regions that reproduce clusters (the label of each row) as well as the tree can, by Gini's impurity."""
-    labels = (
-        np.zeros(problem.table.n_rows, dtype=np.intp) if problem.below_noise_floor else grouped()
-    )
-    indicators = (labels[:, None] == np.arange(labels.max() + 1)).astype(np.float64)
-    node = replace(problem.tree, search="greedy").grown(
-        scattered(problem, [Vectors(indicators)], FLOOR)[0]
-    )
-    right = accuracy(
-        find_leaves(node, problem.table, problem.table.names), labels, problem.evaluations.weights
-    )
-    return PartitionResult(
-        measured(node, problem),
-        extra_attributes={"description_accuracy_": right},
-        row_attributes={"clusters_": labels},
-    )
-
-
-def accuracy(regions: IntArray, labels: IntArray, weights: FloatArray) -> float:
-    """Weighted share of the rows that carry the most frequent label of their region."""
-    table = np.zeros((int(regions.max()) + 1, int(labels.max()) + 1))
-    np.add.at(table, (regions, labels), weights)
-    return float(table.max(axis=1).sum() / weights.sum())
-
-
-def local_explainer(choice: str | Explainer, argument: str) -> Explainer:
-    """An explanation with one value a row."""
-    explainer = choose(argument, choice, explanations())
-    if not explainer.behavior.per_row:
-        words = f"{argument} has {explainer.behavior.key} behavior: one value for all rows cannot tell rows apart."
-        hint = 'Choose an explanation with local behavior, such as "shap".'
-        raise InputError(words, code="P03", argument=argument, hint=hint)
-    return explainer
+) -> OtherEnd:
+    """Pose the problem of making vectors alike in each region; parameters as of `replace_measure`."""
+    evaluations = replace(problem.evaluations, vectors=tuple(vectors))
+    return replace_measure(problem, Scatter(), evaluations, floor)
