@@ -35,7 +35,7 @@ class JudgingRows(NamedTuple):
     def measured(self, seed: int) -> list[MeasuredQuestion]:
         """Every question on all rows and in every region, under signed pairs of weights."""
         drawn_signs = signs(self.clusters, seed)
-        return measure_regions(self.everywhere, self.by_region, drawn_signs)
+        return measure_regions(self.everywhere, self.by_region, drawn_signs, self.clusters)
 
 
 def observe_regions(

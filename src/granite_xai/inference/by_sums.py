@@ -7,10 +7,12 @@ random weights of replicates, from sums of the same products under these weights
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
+from scipy.special import ndtri, stdtrit
 
 from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.moments.chance import disagreement_by_chance
@@ -70,6 +72,7 @@ def closed_form(
         Level of the chance bar.
     """
     plug_in = sum(own.mean_squared_gap_of_rows() for own in sets)
+    n_clusters = None if clusters is None else len(np.unique(clusters))
     # Sampling noise is a small part of what is shown: the directions that a search reads tell it.
     interacting = [
         FullAgainstPure(own.factors.shortened(), own.weights) for own in sets if own.rank > 0
@@ -78,13 +81,15 @@ def closed_form(
     return ChanceFigures(
         plug_in=plug_in,
         level=by_chance.mean,
-        bar=by_chance.quantile(level),
+        bar=bar_of_clusters(by_chance.quantile(level), level, n_clusters),
         corrected=plug_in - by_chance.mean,
     )
 
 
 def replicated_means(
-    sets: Sequence[ConditionalAgainstMarginalMean], multipliers: FloatArray
+    sets: Sequence[ConditionalAgainstMarginalMean],
+    multipliers: FloatArray,
+    n_clusters: int | None = None,
 ) -> tuple[float, FloatArray]:
     """Disagreement of "M-plot against PDP", and what each replicate shows if every true gap is 0.
 
@@ -93,6 +98,8 @@ def replicated_means(
     sets : sequence of ConditionalAgainstMarginalMean
     multipliers : array of shape (n_replicates, n_rows)
         Random numbers that the weights are multiplied by.
+    n_clusters : int, optional
+        Clusters of these rows; None: every row stands for itself.
     """
     plug_in = 0.0
     by_chance = np.zeros(len(multipliers))
@@ -104,7 +111,7 @@ def replicated_means(
         plug_in += float(own.mean_squared_gap(sums[..., 0]))
         differences = own.differences(sums)  # (rank + 1, bins, 1 + replicates)
         counts = np.bincount(own.bins, minlength=own.n_bins)
-        stretch = np.sqrt(small_cells(counts))[:, None]
+        stretch = np.sqrt(small_cells(observations(counts, n_clusters)))[:, None]
         moves = (differences[..., 1:] - differences[..., :1]) * stretch
         _, by_value = own.parts(sums[..., :1])
         squares = quadratic_form(by_value, moves)  # (bins, replicates)
@@ -121,6 +128,45 @@ def regional_gaps(sets: Sequence[RegionalStatistics], multipliers: FloatArray) -
 def small_cells(count: IntArray) -> FloatArray:
     """``kappa``: one over the share of a mean's variance that exponential weights show.
 
-    Of a cell of m rows they show (m - 1) / (m + 1).
+    Of a cell of m independent observations they show (m - 1) / (m + 1).
     """
     return np.where(count > 1, (count + 1) / np.maximum(count - 1, 1), 3.0)
+
+
+def observations(n_rows: IntArray, n_clusters: int | None) -> IntArray:
+    """Independent observations among so many rows of a cell: no more than there are clusters.
+
+    Parameters
+    ----------
+    n_rows : array of int
+        Rows of each cell.
+    n_clusters : int, optional
+        Clusters of the rows of the region; None: every row stands for itself.
+    """
+    if n_clusters is None:
+        return n_rows
+    return np.minimum(n_rows, n_clusters)
+
+
+def bar_of_clusters(bar: float, level: float, n_clusters: int | None) -> float:
+    """A chance bar, raised where few clusters hardly tell how far gaps vary.
+
+    By the square of Student's quantile for one degree of freedom less than there are clusters, over
+    that of the normal quantile. One cluster tells nothing: no disagreement exceeds its bar.
+
+    Parameters
+    ----------
+    bar : float
+        What gaps that vary as much as these clusters show hardly exceed.
+    level : float
+        Level of the bar.
+    n_clusters : int, optional
+        None: every row stands for itself, and there are enough of them.
+    """
+    if n_clusters is None:
+        return bar
+    if n_clusters == 1:
+        return math.inf
+    both_sides = (1.0 + level) / 2.0
+    ratio = stdtrit(n_clusters - 1, both_sides) / ndtri(both_sides)
+    return float(bar * np.square(ratio))

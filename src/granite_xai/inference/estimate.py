@@ -24,10 +24,11 @@ from granite_xai.disagreement.disagreement import ResolvedQuestion
 from granite_xai.engine.signed_weights import STEP, signed_lines, slopes
 from granite_xai.engine.splits import Splits
 from granite_xai.evaluations.evaluations import Evaluations
+from granite_xai.inference.by_sums import observations
 from granite_xai.inference.described_share import DescribedShares
 from granite_xai.inference.intervals import interval_around
 from granite_xai.inference.replicates import FEWEST_CLUSTERS, Chance, Confidence
-from granite_xai.inference.sampling_bias import bias_of_regions, bias_of_rows
+from granite_xai.inference.sampling_bias import bias_of_regions, bias_of_rows, excess
 from granite_xai.tables import frame
 
 _OF_CURVES = (
@@ -60,7 +61,8 @@ class Perturbed(NamedTuple):
     level: float  # what chance adds where the true gaps are 0
     corrected_by_set: FloatArray  # (S,) R without what chance adds; may be negative
     moved: FloatArray  # (2, P) R under both weights of every pair
-    mass: FloatArray  # (2, P) weight of the rows under both
+    raised: FloatArray  # (P,) what sampling errors like this pair's add to R, less their mean
+    mass: FloatArray  # (2, P) weight of the rows under both weights
 
     @property
     def plug_in(self) -> float:
@@ -76,7 +78,7 @@ class Perturbed(NamedTuple):
     def standard_error(self) -> float:
         """How far R varies with the sample."""
         slopes_of_pairs = (self.moved[0] - self.moved[1]) / (2 * STEP)
-        return float(np.sqrt(np.mean(np.square(slopes_of_pairs))))
+        return _root_mean_square(slopes_of_pairs, self.raised)
 
 
 @dataclass(frozen=True, slots=True)
@@ -292,7 +294,20 @@ def _bar_line(label: str, value: float, low: float, high: float) -> tuple[object
     return label, Bar(share(value), value), interval
 
 
-def perturbed(question: ResolvedQuestion, evaluations: Evaluations, drawn: FloatArray) -> Perturbed:
+def _root_mean_square(slopes_of_pairs: FloatArray, raised: FloatArray) -> float:
+    """Standard error from both ways in which sampling errors of gaps move a figure.
+
+    Along its slope, and by its curvature, which alone is left where gaps are 0.
+    """
+    return float(np.sqrt(np.mean(np.square(slopes_of_pairs)) + np.mean(np.square(raised))))
+
+
+def perturbed(
+    question: ResolvedQuestion,
+    evaluations: Evaluations,
+    drawn: FloatArray,
+    n_clusters: int | None = None,
+) -> Perturbed:
     """One question on the rows of a region, under signed pairs of weights.
 
     Parameters
@@ -302,20 +317,24 @@ def perturbed(question: ResolvedQuestion, evaluations: Evaluations, drawn: Float
         Of the rows of the region.
     drawn : array of shape (n_pairs, n_rows)
         Signs of these rows.
+    n_clusters : int, optional
+        Clusters of these rows; None: every row stands for itself.
     """
     lines = signed_lines(drawn, evaluations.weights)  # (1 + 2 P, n)
     splits = Splits.weighted(lines, evaluations.weights, evaluations.primitives)
     gaps = question.gap_values(evaluations, splits)
     if question.first.behavior.per_row:
-        return _perturbed_rows(question, evaluations, drawn, lines, gaps)
+        return _perturbed_rows(question, evaluations, drawn, n_clusters, lines, gaps)
     by_set = np.stack([gap[:, 0] for gap in gaps], axis=1)  # (1 + 2 P, S)
-    return _perturbed_regions(question, evaluations.n_rows, lines, by_set)
+    n_observations = observations(np.array(evaluations.n_rows), n_clusters)
+    return _perturbed_regions(question, n_observations, lines, by_set)
 
 
 def _perturbed_rows(
     question: ResolvedQuestion,
     evaluations: Evaluations,
     drawn: FloatArray,
+    n_clusters: int | None,
     lines: FloatArray,
     gaps: Iterable[FloatArray],
 ) -> Perturbed:
@@ -324,14 +343,17 @@ def _perturbed_rows(
     mass = lines.sum(axis=1)
     shares = lines[0] / mass[0]
     moved = np.zeros(len(lines))
+    raised = np.zeros(len(drawn))
     level = 0.0
     plug_in_by_set = list[float]()
     corrected_by_set = list[float]()
-    for gap, cells in zip(gaps, question.cell_sizes(evaluations), strict=True):
+    for gap, rows_of_cells in zip(gaps, question.cell_sizes(evaluations), strict=True):
+        cells = observations(rows_of_cells, n_clusters)
         by_line = np.einsum("kn,kn->k", loss(gap), lines) / mass
         moved += by_line
         away = slopes(gap, cells)  # (P, n)
         level += float(loss(away).mean(axis=0) @ shares)
+        raised += excess(loss, gap[0], away) @ shares
         bias = float(bias_of_rows(loss, gap, drawn, cells) @ shares)
         plug_in_by_set.append(float(by_line[0]))
         corrected_by_set.append(float(by_line[0]) - bias)
@@ -340,21 +362,24 @@ def _perturbed_rows(
         level=level,
         corrected_by_set=np.array(corrected_by_set),
         moved=_pairs(moved),
+        raised=raised - raised.mean(),
         mass=_pairs(mass),
     )
 
 
 def _perturbed_regions(
-    question: ResolvedQuestion, n_rows: int, lines: FloatArray, gaps: FloatArray
+    question: ResolvedQuestion, n_observations: IntArray, lines: FloatArray, gaps: FloatArray
 ) -> Perturbed:
     """Of a question with one gap for a region and set, (1 + 2 P, S)."""
     loss = question.loss
-    away = slopes(gaps, n_rows)  # (P, S)
+    away = slopes(gaps, n_observations)  # (P, S)
+    raised = excess(loss, gaps[0], away).sum(axis=1)  # (P,)
     return Perturbed(
         plug_in_by_set=loss(gaps[0]),
         level=float(loss(away).sum(axis=1).mean()),
-        corrected_by_set=loss(gaps[0]) - bias_of_regions(loss, gaps, n_rows),
+        corrected_by_set=loss(gaps[0]) - bias_of_regions(loss, gaps, n_observations),
         moved=_pairs(loss(gaps).sum(axis=1)),
+        raised=raised - raised.mean(),
         mass=_pairs(lines.sum(axis=1)),
     )
 
@@ -373,7 +398,10 @@ class MeasuredQuestion(NamedTuple):
 
 
 def measure_regions(
-    everywhere: Sample, regions: Sequence[Sample | None], drawn: FloatArray
+    everywhere: Sample,
+    regions: Sequence[Sample | None],
+    drawn: FloatArray,
+    clusters: IntArray | None = None,
 ) -> list[MeasuredQuestion]:
     """Every question on all rows and in every region.
 
@@ -383,17 +411,22 @@ def measure_regions(
         All rows, and those of each region; None where it has none.
     drawn : array of shape (n_pairs, n_rows)
         Signs of all rows.
+    clusters : array of shape (n_rows,), optional
+        Number of the cluster of each row; None: every row stands for itself.
     """
+    if clusters is not None and len(np.unique(clusters)) == len(clusters):
+        clusters = None
+
+    def of_sample(number: int, sample: Sample) -> Perturbed:
+        n_clusters = None if clusters is None else len(np.unique(clusters[sample.rows]))
+        signs_of_rows = drawn[:, sample.rows]
+        question = sample.questions[number]
+        return perturbed(question, sample.evaluations, signs_of_rows, n_clusters)
+
     measured = []
-    for number, question in enumerate(everywhere.questions):
-        whole = perturbed(question, everywhere.evaluations, drawn[:, everywhere.rows])
-        parts = list[Perturbed | None]()
-        for sample in regions:
-            part = None
-            if sample is not None:
-                signs_here = drawn[:, sample.rows]
-                part = perturbed(sample.questions[number], sample.evaluations, signs_here)
-            parts.append(part)
+    for number in range(len(everywhere.questions)):
+        whole = of_sample(number, everywhere)
+        parts = [None if sample is None else of_sample(number, sample) for sample in regions]
         measured.append(MeasuredQuestion(whole=whole, regions=parts))
     return measured
 
@@ -440,7 +473,7 @@ def estimate(
     """
     n_clusters = len(np.unique(clusters))
     chose_regions = rows in ("cross-validated", "fitting")
-    quantile = math.nan if chose_regions else confidence.quantile(n_clusters)
+    quantile = math.nan if chose_regions else _errors_on_both_sides(confidence, n_clusters)
     if root is None:
         root = confidence.replicates(clusters).chance(*everywhere)
     below_noise_floor = bool(np.all(root.plug_in <= floors))
@@ -458,7 +491,8 @@ def estimate(
         for region, (sample, part, rule) in enumerate(parts, start=-1):
             inside = math.nan
             if sample is not None and not math.isnan(quantile):
-                inside = confidence.quantile(len(np.unique(clusters[sample.rows])))
+                n_inside = len(np.unique(clusters[sample.rows]))
+                inside = _errors_on_both_sides(confidence, n_inside)
             lines.append(_line(label, region, rule, sample, part, inside))
     if optimism is None:
         optimism = [0.0] * len(measured)
@@ -481,6 +515,17 @@ def estimate(
         lines=tuple(lines),
         n_clusters=n_clusters,
     )
+
+
+def _errors_on_both_sides(confidence: Confidence, n_clusters: int) -> float:
+    """Standard errors by signed weights on both sides of an estimate; nan for too few clusters.
+
+    Signed weights show (n - 1) / n of the variance between n clusters.
+    """
+    quantile = confidence.quantile(n_clusters)
+    if math.isnan(quantile):
+        return quantile
+    return quantile * math.sqrt(n_clusters / (n_clusters - 1))
 
 
 class _Left(NamedTuple):
@@ -514,14 +559,17 @@ def _left(
     if len(measured[0].regions) == 1:  # nothing was divided: what is left is all
         return _without_interval(1.0)
     share = 0.0
-    moves = np.zeros(measured[0].whole.moved.shape[1])  # (P,)
+    n_pairs = len(measured[0].whole.raised)
+    slopes_of_pairs = np.zeros(n_pairs)
+    raised = np.zeros(n_pairs)
     for counts, figures, too_low in zip(question_shares, measured, optimism, strict=True):
         if counts:
-            of_question, moves_of_question = _share_left(figures)
-            share += counts * (of_question + too_low / figures.whole.corrected)
-            moves += counts * moves_of_question
+            of_question = _share_left(figures)
+            share += counts * (of_question.share + too_low / figures.whole.corrected)
+            slopes_of_pairs += counts * of_question.slopes
+            raised += counts * of_question.raised
     remaining = max(share, 0.0)
-    error = float(np.sqrt(np.mean(np.square(moves))))
+    error = _root_mean_square(slopes_of_pairs, raised)
     low, high = interval_around(remaining, error, quantile)
     return _Left(
         remaining=remaining,
@@ -535,21 +583,35 @@ def _without_interval(remaining: float) -> _Left:
     return _Left(remaining=remaining, low=math.nan, high=math.nan, standard_error=math.nan)
 
 
-def _share_left(figures: MeasuredQuestion) -> tuple[float, FloatArray]:
-    """The share that the regions hold, and how it moves with each pair of weights."""
+class _ShareLeft(NamedTuple):
+    """The share of one question that the regions hold, and how it moves with each signed pair."""
+
+    share: float
+    slopes: FloatArray  # (P,)
+    raised: FloatArray  # (P,)
+
+
+def _share_left(figures: MeasuredQuestion) -> _ShareLeft:
     whole = figures.whole
     regions = [part for part in figures.regions if part is not None]
     mass = np.sum([part.mass for part in regions], axis=0)  # (2, P)
-    held = sum(part.corrected * part.mass.mean() for part in regions) / np.mean(mass)
+    held = 0.0
+    moved = np.zeros_like(mass)
+    raised = np.zeros_like(whole.raised)
+    for part in regions:
+        share_of_rows = part.mass.mean() / np.mean(mass)
+        held += share_of_rows * part.corrected
+        raised += share_of_rows * part.raised
+        # What chance adds to a region stays as it is while the weights move.
+        moved += part.mass / mass * (part.moved - part.plug_in + part.corrected)
     share = held / whole.corrected
-    # What chance adds to a region stays as it is while the weights move.
-    moved = np.sum(
-        [part.mass / mass * (part.moved - part.plug_in + part.corrected) for part in regions],
-        axis=0,
-    )
     moved_whole = whole.moved[0] - whole.moved[1]
-    moves = (moved[0] - moved[1] - share * moved_whole) / (2 * STEP * whole.corrected)
-    return float(share), moves
+    slopes_of_pairs = (moved[0] - moved[1] - share * moved_whole) / (2 * STEP * whole.corrected)
+    return _ShareLeft(
+        share=float(share),
+        slopes=slopes_of_pairs,
+        raised=(raised - share * whole.raised) / whole.corrected,
+    )
 
 
 def _total(

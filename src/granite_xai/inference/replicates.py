@@ -30,7 +30,9 @@ from granite_xai.engine.splits import Splits
 from granite_xai.evaluations.evaluations import Evaluations
 from granite_xai.inference.by_sums import (
     ChanceFigures,
+    bar_of_clusters,
     closed_form,
+    observations,
     regional_gaps,
     replicated_means,
     small_cells,
@@ -188,7 +190,7 @@ class Replicates:
                 figures.append(self._of_rows(question, evaluations, rows, n_jobs))
             else:
                 gaps = self._engine_gaps(question, evaluations, rows, n_jobs)
-                figures.append(self._of_gaps(question, gaps, len(rows)))
+                figures.append(self._of_gaps(question, gaps, rows))
         return Chance(
             plug_in=np.array([each.plug_in for each in figures]),
             level=np.array([each.level for each in figures]),
@@ -205,17 +207,18 @@ class Replicates:
             return closed_form(cast("Sequence[FullAgainstPure]", sets), clusters, self.level)
         if isinstance(sets[0], ConditionalAgainstMarginalMean):
             means = cast("Sequence[ConditionalAgainstMarginalMean]", sets)
-            plug_in, by_chance = replicated_means(means, self.multipliers[:, rows])
+            n_clusters = self._n_clusters(rows)
+            plug_in, by_chance = replicated_means(means, self.multipliers[:, rows], n_clusters)
             level = float(by_chance.mean())
             return ChanceFigures(
                 plug_in=plug_in,
                 level=level,
-                bar=self._bar(by_chance),
+                bar=self._bar(by_chance, n_clusters),
                 corrected=plug_in - level,
             )
         regional = cast("Sequence[RegionalStatistics]", sets)
         gaps = regional_gaps(regional, self.multipliers[:, rows])
-        return self._of_gaps(question, gaps, len(rows))
+        return self._of_gaps(question, gaps, rows)
 
     def _of_rows(
         self,
@@ -225,7 +228,8 @@ class Replicates:
         n_jobs: int | None,
     ) -> ChanceFigures:
         """The same of a question with a gap at every row, from the predictions."""
-        losses = partial(_row_losses, question, evaluations)
+        n_clusters = self._n_clusters(rows)
+        losses = partial(_row_losses, question, evaluations, n_clusters)
         parts = map_blocks(losses, self._blocks(rows), n_jobs)
         by_chance = np.concatenate([part[0] for part in parts])
         excess = np.concatenate([part[1] for part in parts])
@@ -233,7 +237,7 @@ class Replicates:
         return ChanceFigures(
             plug_in=plug_in,
             level=float(by_chance.mean()),
-            bar=self._bar(by_chance),
+            bar=self._bar(by_chance, n_clusters),
             corrected=plug_in - float(excess.mean()),
         )
 
@@ -249,25 +253,37 @@ class Replicates:
         parts = map_blocks(gaps, self._blocks(rows), n_jobs)
         return np.concatenate([parts[0][:1], *(part[1:] for part in parts)])
 
-    def _of_gaps(self, question: ResolvedQuestion, gaps: FloatArray, n_rows: int) -> ChanceFigures:
-        """The same of a question with one gap a region and set, (1 + B, S); bias is taken off first."""
+    def _of_gaps(
+        self, question: ResolvedQuestion, gaps: FloatArray, rows: IntArray
+    ) -> ChanceFigures:
+        """The same of a question with one gap for a region and set, (1 + B, S); bias is taken off first."""
         loss = question.loss
+        n_clusters = self._n_clusters(rows)
+        n_observations = observations(np.array(len(rows)), n_clusters)
         shown = gaps[0]
         again = gaps[1:]
         moved = again - shown
-        by_chance = loss(np.sqrt(small_cells(np.array(n_rows))) * moved).sum(axis=1)
+        by_chance = loss(np.sqrt(small_cells(n_observations)) * moved).sum(axis=1)
         unbiased = shown - moved.mean(axis=0)
         spread = again - again.mean(axis=0)
         corrected = float(loss(unbiased).sum() - mean_excess(loss, unbiased, spread).sum())
         return ChanceFigures(
             plug_in=float(loss(shown).sum()),
             level=float(by_chance.mean()),
-            bar=self._bar(by_chance),
+            bar=self._bar(by_chance, n_clusters),
             corrected=corrected,
         )
 
-    def _bar(self, by_chance: FloatArray) -> float:
-        return float(np.partition(by_chance, self.position)[self.position])
+    def _bar(self, by_chance: FloatArray, n_clusters: int | None) -> float:
+        """What the replicates hardly exceed, raised where few clusters tell it."""
+        bar = float(np.partition(by_chance, self.position)[self.position])
+        return bar_of_clusters(bar, self.level, n_clusters)
+
+    def _n_clusters(self, rows: IntArray) -> int | None:
+        """Clusters of some rows; None: every row stands for itself."""
+        if self.clusters is None:
+            return None
+        return len(np.unique(self.clusters[rows]))
 
     def _blocks(self, rows: IntArray) -> list[FloatArray]:
         """Replicates that are computed together."""
@@ -359,7 +375,10 @@ def _regional_gaps(
 
 
 def _row_losses(
-    question: ResolvedQuestion, evaluations: Evaluations, multipliers: FloatArray
+    question: ResolvedQuestion,
+    evaluations: Evaluations,
+    n_clusters: int | None,
+    multipliers: FloatArray,
 ) -> tuple[FloatArray, FloatArray, float]:
     """By replicate: ``R`` of the moves, and how much they raise R; and R itself."""
     loss = question.loss
@@ -370,7 +389,7 @@ def _row_losses(
     by_set = question.gap_values(evaluations, _weighted(evaluations, multipliers))
     for gap, cells in zip(by_set, question.cell_sizes(evaluations), strict=True):
         shown = gap[0]
-        moves = (gap[1:] - shown) * np.sqrt(small_cells(cells))
+        moves = (gap[1:] - shown) * np.sqrt(small_cells(observations(cells, n_clusters)))
         losses = loss(shown)
         of_moves = loss(moves) @ shares
         if question.measure.mode == SQUARE:  # then moves raise R by their own loss

@@ -14,9 +14,22 @@ from granite_xai.base.typing import Elementwise, FloatArray, IntArray
 from granite_xai.engine.signed_weights import STEP, slopes
 
 
-def mean_excess(loss: Elementwise, gaps: FloatArray, moved: FloatArray) -> FloatArray:
-    """How much moving the gaps to both sides raises their loss, on average over the first axis of the moves."""
-    return np.asarray(((loss(gaps + moved) + loss(gaps - moved)) / 2 - loss(gaps)).mean(axis=0))
+def excess(loss: Elementwise, gaps: FloatArray, moves: FloatArray) -> FloatArray:
+    """How much moving the gaps to both sides raises their loss, for each of several moves.
+
+    Parameters
+    ----------
+    loss : callable
+    gaps : array
+    moves : array of shape (n_moves, ...)
+        ... that of the gaps.
+    """
+    return np.asarray((loss(gaps + moves) + loss(gaps - moves)) / 2 - loss(gaps))
+
+
+def mean_excess(loss: Elementwise, gaps: FloatArray, moves: FloatArray) -> FloatArray:
+    """The mean of `excess` over the moves."""
+    return np.asarray(excess(loss, gaps, moves).mean(axis=0))
 
 
 def bias_of_rows(
@@ -36,7 +49,7 @@ def bias_of_rows(
         Under `signed_lines`.
     signs : array of shape (P, n)
     cells : array of shape (n,)
-        Rows of the smallest cell that the gap averages over, at every row.
+        Rows (at most, clusters) of the smallest cell that the gap averages over, at every row.
 
     Returns
     -------
@@ -56,7 +69,9 @@ def bias_of_rows(
     return bias
 
 
-def bias_of_regions(loss: Elementwise, gaps: FloatArray, n_rows: int) -> FloatArray:
+def bias_of_regions(
+    loss: Elementwise, gaps: FloatArray, n_observations: IntArray | int
+) -> FloatArray:
     """Sampling bias of the loss of every set, for a question with one gap for a region and set.
 
     Parameters
@@ -64,8 +79,8 @@ def bias_of_regions(loss: Elementwise, gaps: FloatArray, n_rows: int) -> FloatAr
     loss : callable
     gaps : array of shape (1 + 2 P, S)
         Under `signed_lines`.
-    n_rows : int
-        Rows of the region.
+    n_observations : int
+        Rows of the region, or clusters of them.
 
     Returns
     -------
@@ -77,5 +92,5 @@ def bias_of_regions(loss: Elementwise, gaps: FloatArray, n_rows: int) -> FloatAr
     against_signs = gaps[1 + n_pairs :]
     bias_of_gaps = (with_signs + against_signs - 2 * shown).mean(axis=0) / (2 * STEP**2)
     unbiased = shown - bias_of_gaps
-    without_bias = loss(unbiased) - mean_excess(loss, unbiased, slopes(gaps, n_rows))
+    without_bias = loss(unbiased) - mean_excess(loss, unbiased, slopes(gaps, n_observations))
     return np.asarray(loss(shown) - without_bias)

@@ -15,7 +15,13 @@ import numpy as np
 
 from granite_xai.base.typing import BoolArray, FloatArray, IntArray
 from granite_xai.disagreement.disagreement import ResolvedQuestion
-from granite_xai.inference.by_sums import regional_gaps, replicated_means, small_cells
+from granite_xai.inference.by_sums import (
+    bar_of_clusters,
+    observations,
+    regional_gaps,
+    replicated_means,
+    small_cells,
+)
 from granite_xai.moments.statistics import (
     ConditionalAgainstMarginalMean,
     FullAgainstPure,
@@ -28,6 +34,9 @@ from granite_xai.search.settings import RootSettings
 from granite_xai.search.tables import RegionTables, SetShare
 
 REPLICATES = 400  # random weights under which a gain is computed again
+FEWEST_OBSERVATIONS = (
+    10  # rows or clusters of a node: a half of fewer hardly tells how far gains vary
+)
 HALVES_STREAM, REPLICATES_STREAM = 31, 37  # of random numbers
 
 
@@ -54,7 +63,7 @@ def split_beyond_chance(
     clusters = problem.clusters[rows]
     numbers = np.unique(clusters, return_inverse=True)[1].reshape(-1)
     n_clusters = int(numbers.max()) + 1
-    if n_clusters < 4:
+    if n_clusters < FEWEST_OBSERVATIONS:
         return False
     generator = np.random.default_rng([problem.seed, HALVES_STREAM])
     in_first = (generator.permutation(n_clusters) < n_clusters // 2)[numbers]
@@ -84,22 +93,25 @@ def _gains(
     if min(map(len, parts)) < 2:
         return False
     numbers = np.unique(problem.clusters[test_rows], return_inverse=True)[1].reshape(-1)
+    n_observations = int(numbers.max()) + 1
+    n_clusters = n_observations if n_observations < len(test_rows) else None
     generator = np.random.default_rng([problem.seed, REPLICATES_STREAM])
-    by_cluster = generator.exponential(size=(REPLICATES, int(numbers.max()) + 1))
+    by_cluster = generator.exponential(size=(REPLICATES, n_observations))
     multipliers = by_cluster[:, numbers]
     selections = (np.ones_like(goes_left), goes_left, ~goes_left)
     gain = 0.0
     by_chance = np.zeros(REPLICATES)
     for sign, part, selection in zip((1.0, -1.0, -1.0), parts, selections, strict=True):
-        shown, moved = _replicated_share(tables, part, multipliers[:, selection])
+        shown, moved = _replicated_share(tables, part, multipliers[:, selection], n_clusters)
         gain += sign * shown
         by_chance += sign * moved
     place = min(ceil((1.0 - error) * (REPLICATES + 1)), REPLICATES) - 1
-    return gain > float(np.partition(by_chance, place)[place])
+    bar = float(np.partition(by_chance, place)[place])
+    return gain > bar_of_clusters(bar, 1.0 - error, n_clusters)
 
 
 def _replicated_share(
-    tables: RegionTables, rows: IntArray, multipliers: FloatArray
+    tables: RegionTables, rows: IntArray, multipliers: FloatArray, n_clusters: int | None
 ) -> tuple[float, FloatArray]:
     """Share that some rows show as one region, and what replicates show if every true gap is 0."""
     shown = 0.0
@@ -109,13 +121,15 @@ def _replicated_share(
         mass = 1.0
         if tables.by_mass:
             mass = in_part.statistics.weights.sum() / tables.total_mass
-        disagreement, moves = _replicated(in_part, multipliers)
+        disagreement, moves = _replicated(in_part, multipliers, n_clusters)
         shown += set_share.factor * mass * disagreement
         by_chance += set_share.factor * mass * moves
     return shown, by_chance
 
 
-def _replicated(set_share: SetShare, multipliers: FloatArray) -> tuple[float, FloatArray]:
+def _replicated(
+    set_share: SetShare, multipliers: FloatArray, n_clusters: int | None
+) -> tuple[float, FloatArray]:
     """Disagreement of one set, and that of the moves of its gaps under each replicate."""
     statistics = set_share.statistics
     if isinstance(statistics, FullAgainstPure):
@@ -125,15 +139,16 @@ def _replicated(set_share: SetShare, multipliers: FloatArray) -> tuple[float, Fl
         means = (lines @ vectors) / lines.sum(axis=1, keepdims=True)
         moves = statistics.times_k((means - weights @ vectors / weights.sum()).T)
         moments = (statistics.products().sum(axis=0) / weights.sum())[:, None]
-        stretch = float(small_cells(np.array(len(vectors))))
+        stretch = float(small_cells(observations(np.array(len(vectors)), n_clusters)))
         squares = quadratic_form(moments, moves)  # (replicates,)
         return statistics.mean_squared_gap_of_rows(), stretch * squares
     if isinstance(statistics, ConditionalAgainstMarginalMean):
-        return replicated_means([statistics], multipliers)
+        return replicated_means([statistics], multipliers, n_clusters)
     if not isinstance(statistics, RegionalStatistics):
         raise TypeError(f"{type(statistics).__name__} has neither gaps of rows nor of regions")
     gaps = regional_gaps([statistics], multipliers)[:, 0]
-    moves = np.sqrt(small_cells(np.array(statistics.n_rows))) * (gaps[1:] - gaps[0])
+    n_observations = observations(np.array(statistics.n_rows), n_clusters)
+    moves = np.sqrt(small_cells(n_observations)) * (gaps[1:] - gaps[0])
     return float(set_share.loss(gaps[:1])[0]), set_share.loss(moves)
 
 
