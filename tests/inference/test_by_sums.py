@@ -11,6 +11,7 @@ from granite_xai.engine.splits import Splits
 from granite_xai.explanation.masking import Conditional
 from granite_xai.inference import by_sums
 from granite_xai.inference.by_sums import (
+    bar_of_clusters,
     closed_form,
     regional_gaps,
     replicated_means,
@@ -74,7 +75,7 @@ def test_replicates_of_regional_gaps_are_those_of_the_predictions(name, grid):
         np.testing.assert_allclose(found, wanted, rtol=1e-8, atol=1e-10 * np.abs(wanted).max())
         np.testing.assert_allclose(
             replicates._by_sums(question, statistics, rows),
-            replicates._of_gaps(question, wanted, len(rows)),
+            replicates._of_gaps(question, wanted, rows),
             rtol=1e-7,
             atol=1e-9 * np.abs(wanted).max(),
         )
@@ -170,3 +171,32 @@ def test_no_predictions_are_read_where_sums_are_known(monkeypatch):
     monkeypatch.setattr(by_sums, "closed_form", None)
     found = replicates.chance([question], evaluations, np.arange(50), None, [None])
     assert found.plug_in[0] == pytest.approx(float(problem.roots[0]))
+
+
+@pytest.mark.parametrize(("n_clusters", "ratio"), [(5, 3.4954), (20, 2.4334), (100, 2.2770)])
+def test_few_clusters_raise_the_bar_by_the_square_of_students_quantile(n_clusters, ratio):
+    """97.5 % on both sides: Student's quantiles of printed tables over that of the normal, 2.2414."""
+    assert bar_of_clusters(3.0, 0.975, n_clusters) == pytest.approx(
+        3.0 * (ratio / 2.2414) ** 2, rel=1e-3
+    )
+
+
+def test_one_cluster_exceeds_no_bar_and_rows_alone_keep_theirs():
+    assert bar_of_clusters(0.0, 0.95, 1) == np.inf
+    assert bar_of_clusters(3.0, 0.95, None) == 3.0
+
+
+@pytest.mark.parametrize("name", ["mplot-pdp", "pfi-risk"])
+def test_five_clusters_hardly_ever_show_regions_in_noise(name):
+    """Of 30 samples of an additive model whose first column is alike inside clusters, at level 95 %."""
+    with_regions = 0
+    for seed in range(30):
+        rng = np.random.default_rng(seed)
+        clusters = np.arange(150) % 5
+        X = rng.normal(size=(150, 3))
+        X[:, 0] += rng.normal(size=5)[clusters]
+        y = X @ [1.0, 0.5, 0.25] + rng.normal(size=150)
+        model = lambda X: X @ [1.0, 0.5, 0.25] + np.sin(2 * X[:, 0])  # noqa: E731
+        g = gx.Granite(model, name, max_depth=1, n_jobs=1).fit(X, y, clusters=clusters)
+        with_regions += len(g.partition_) > 1
+    assert with_regions <= 3

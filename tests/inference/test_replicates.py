@@ -95,10 +95,7 @@ def replicated(drawn, run, rows):
 @pytest.mark.parametrize("clustered", [False, True])
 @pytest.mark.parametrize("weighted", [False, True])
 def test_the_closed_form_is_where_many_replicates_tend_to(weighted, clustered):
-    """The mean of 4,000 replicates is known to a hundredth; the bar is that of infinitely many rows.
-
-    Replicates make up for the size of cells by their rows (kappa), the closed form by the clusters.
-    """
+    """The mean of 4,000 replicates is known to a hundredth; the bar is that of infinitely many rows."""
     rng = np.random.default_rng(7)
     X = rng.normal(size=(60, 3))
     weights = rng.uniform(0.5, 2.0, size=60) if weighted else None
@@ -109,9 +106,8 @@ def test_the_closed_form_is_where_many_replicates_tend_to(weighted, clustered):
     found = drawn.chance(run.inputs.comparisons, run.evaluations, rows)
     again = replicated(drawn, run, rows)
     assert found.plug_in[0] == pytest.approx(again.plug_in[0], rel=1e-9)
-    kappa = small_cells(np.array(20)) / small_cells(np.array(60)) if clustered else 1.0
-    assert found.level[0] == pytest.approx(kappa * again.level[0], rel=0.05)
-    assert found.bar[0] == pytest.approx(kappa * again.bar[0], rel=0.1)
+    assert found.level[0] == pytest.approx(again.level[0], rel=0.05)
+    assert found.bar[0] == pytest.approx(again.bar[0], rel=0.1)
     assert found.corrected[0] == pytest.approx(found.plug_in[0] - found.level[0], rel=1e-9)
 
 

@@ -63,6 +63,7 @@ class Perturbed(NamedTuple):
     moved: FloatArray  # (2, P) R under both weights of every pair
     raised: FloatArray  # (P,) what sampling errors like this pair's add to R, less their mean
     mass: FloatArray  # (2, P) weight of the rows under both weights
+    n_observations: int  # rows, or clusters of them
 
     @property
     def plug_in(self) -> float:
@@ -78,7 +79,7 @@ class Perturbed(NamedTuple):
     def standard_error(self) -> float:
         """How far R varies with the sample."""
         slopes_of_pairs = (self.moved[0] - self.moved[1]) / (2 * STEP)
-        return _root_mean_square(slopes_of_pairs, self.raised)
+        return _standard_error(slopes_of_pairs, self.raised, self.n_observations)
 
 
 @dataclass(frozen=True, slots=True)
@@ -294,12 +295,14 @@ def _bar_line(label: str, value: float, low: float, high: float) -> tuple[object
     return label, Bar(share(value), value), interval
 
 
-def _root_mean_square(slopes_of_pairs: FloatArray, raised: FloatArray) -> float:
+def _standard_error(slopes_of_pairs: FloatArray, raised: FloatArray, n_observations: int) -> float:
     """Standard error from both ways in which sampling errors of gaps move a figure.
 
-    Along its slope, and by its curvature, which alone is left where gaps are 0.
+    Along its slope, and by its curvature, which alone is left where gaps are 0. Signed weights show
+    (n - 1) / n of the variance between n observations.
     """
-    return float(np.sqrt(np.mean(np.square(slopes_of_pairs)) + np.mean(np.square(raised))))
+    variance = np.mean(np.square(slopes_of_pairs)) + np.mean(np.square(raised))
+    return float(np.sqrt(variance * n_observations / max(n_observations - 1, 1)))
 
 
 def perturbed(
@@ -320,13 +323,13 @@ def perturbed(
     n_clusters : int, optional
         Clusters of these rows; None: every row stands for itself.
     """
+    n_observations = evaluations.n_rows if n_clusters is None else n_clusters
     lines = signed_lines(drawn, evaluations.weights)  # (1 + 2 P, n)
     splits = Splits.weighted(lines, evaluations.weights, evaluations.primitives)
     gaps = question.gap_values(evaluations, splits)
     if question.first.behavior.per_row:
         return _perturbed_rows(question, evaluations, drawn, n_clusters, lines, gaps)
     by_set = np.stack([gap[:, 0] for gap in gaps], axis=1)  # (1 + 2 P, S)
-    n_observations = observations(np.array(evaluations.n_rows), n_clusters)
     return _perturbed_regions(question, n_observations, lines, by_set)
 
 
@@ -364,11 +367,12 @@ def _perturbed_rows(
         moved=_pairs(moved),
         raised=raised - raised.mean(),
         mass=_pairs(mass),
+        n_observations=evaluations.n_rows if n_clusters is None else n_clusters,
     )
 
 
 def _perturbed_regions(
-    question: ResolvedQuestion, n_observations: IntArray, lines: FloatArray, gaps: FloatArray
+    question: ResolvedQuestion, n_observations: int, lines: FloatArray, gaps: FloatArray
 ) -> Perturbed:
     """Of a question with one gap for a region and set, (1 + 2 P, S)."""
     loss = question.loss
@@ -381,6 +385,7 @@ def _perturbed_regions(
         moved=_pairs(loss(gaps).sum(axis=1)),
         raised=raised - raised.mean(),
         mass=_pairs(lines.sum(axis=1)),
+        n_observations=n_observations,
     )
 
 
@@ -473,7 +478,7 @@ def estimate(
     """
     n_clusters = len(np.unique(clusters))
     chose_regions = rows in ("cross-validated", "fitting")
-    quantile = math.nan if chose_regions else _errors_on_both_sides(confidence, n_clusters)
+    quantile = math.nan if chose_regions else confidence.quantile(n_clusters)
     if root is None:
         root = confidence.replicates(clusters).chance(*everywhere)
     below_noise_floor = bool(np.all(root.plug_in <= floors))
@@ -491,8 +496,7 @@ def estimate(
         for region, (sample, part, rule) in enumerate(parts, start=-1):
             inside = math.nan
             if sample is not None and not math.isnan(quantile):
-                n_inside = len(np.unique(clusters[sample.rows]))
-                inside = _errors_on_both_sides(confidence, n_inside)
+                inside = confidence.quantile(len(np.unique(clusters[sample.rows])))
             lines.append(_line(label, region, rule, sample, part, inside))
     if optimism is None:
         optimism = [0.0] * len(measured)
@@ -515,17 +519,6 @@ def estimate(
         lines=tuple(lines),
         n_clusters=n_clusters,
     )
-
-
-def _errors_on_both_sides(confidence: Confidence, n_clusters: int) -> float:
-    """Standard errors by signed weights on both sides of an estimate; nan for too few clusters.
-
-    Signed weights show (n - 1) / n of the variance between n clusters.
-    """
-    quantile = confidence.quantile(n_clusters)
-    if math.isnan(quantile):
-        return quantile
-    return quantile * math.sqrt(n_clusters / (n_clusters - 1))
 
 
 class _Left(NamedTuple):
@@ -569,7 +562,7 @@ def _left(
             slopes_of_pairs += counts * of_question.slopes
             raised += counts * of_question.raised
     remaining = max(share, 0.0)
-    error = _root_mean_square(slopes_of_pairs, raised)
+    error = _standard_error(slopes_of_pairs, raised, measured[0].whole.n_observations)
     low, high = interval_around(remaining, error, quantile)
     return _Left(
         remaining=remaining,
