@@ -30,16 +30,12 @@ from granite_xai.fitting.tree_path import path_of
 from granite_xai.inference.stability import Stability
 from granite_xai.models import Predictor, Usage, accepts_missing
 from granite_xai.regions.words import vocabulary
+from granite_xai.results.against_fit import explain_against_fit, explain_among_themselves
+from granite_xai.results.explain_row import explain_one
+from granite_xai.results.one_row import naming_new_levels, one_row
 from granite_xai.results.output_words import target_name
 from granite_xai.results.printed import ResultText
-from granite_xai.results.row import (
-    RowExplanation,
-    explain_against_fit,
-    explain_among_themselves,
-    explain_one,
-    one_row,
-    told_of_new_levels,
-)
+from granite_xai.results.row import RowExplanation
 from granite_xai.tables.fixed_order import same_rows_in_any_order
 from granite_xai.tables.lazy import is_lazy
 from granite_xai.tables.region_expressions import region_numbers
@@ -369,7 +365,7 @@ class Granite(GraniteBase):
         """Why this row (a table of one, a mapping or a list): what each column adds to the mean of its region."""
         view = fitted_view(self, output)
         table = view.read(one_row(view.result.table, x))
-        with told_of_new_levels(table, view.result.table):
+        with naming_new_levels(table, view.result.table):
             return explain_one(
                 view.result,
                 table,

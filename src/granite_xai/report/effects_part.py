@@ -14,7 +14,8 @@ from granite_xai.display.axis import places_of
 from granite_xai.display.page_axis import PageAxis
 from granite_xai.explanation.catalog import title
 from granite_xai.report.source import ReportSource, rounded, set_labels
-from granite_xai.results.fit_values import Band, FitValues
+from granite_xai.results.fit_values import FitValues
+from granite_xai.results.ice_bands import Band, ice_bands
 from granite_xai.surrogate.additive import RegionSurrogate
 from granite_xai.surrogate.grids import dependence_bins
 from granite_xai.tables import Column
@@ -158,7 +159,7 @@ def _effect(
     axis = PageAxis(column, scopes[0].surrogate.curves[place].effects, counts, POINTS)
     bands: list[Band | None] = [None] * len(scopes)
     if source.values is not None:
-        bands = list(source.values.bands(column.position, axis.at))
+        bands = list(ice_bands(source.values, column.position, axis.at))
     panels = []
     for k, (scope, band) in enumerate(zip(scopes, bands, strict=True)):
         panel = _panel(source, axis, scope, place, band)

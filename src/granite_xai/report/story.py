@@ -25,6 +25,7 @@ from granite_xai.report.regions_part import known, regions, tree
 from granite_xai.report.source import ReportSource
 from granite_xai.report.wording import basis_text, benefit_heading, glossary
 from granite_xai.results.finding import in_regions_text
+from granite_xai.results.pair_effects import pair_effects
 
 VERSION = 3  # of the dict
 WHOLE_MODEL = 1.0 - 1e-9  # share described from which on pairs have nothing to add
@@ -245,7 +246,7 @@ def _pairs(source: ReportSource) -> dict[str, Any]:
     complete = fitted.additive.value.fidelity >= WHOLE_MODEL
     if source.values is None or few or complete or isinstance(influence, Interactions):
         return nothing
-    found = source.values.pairs()
+    found = pair_effects(source.values)
     if found.needed:
         spent = f"they would take {found.needed:,} more evaluations; the fit took {found.spent:,}"
         return {**nothing, "note": f"Pairs of features are left out: {spent}."}

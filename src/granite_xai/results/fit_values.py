@@ -1,78 +1,85 @@
-"""What the evaluations of a fit tell about its own rows, in plain numbers: nobody is asked anything but about pairs."""
+"""What the evaluations of a fit say about its own rows; the model is not asked."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from granite_xai.base.coalitions import union
 from granite_xai.base.errors import GraniteError, InputError
-from granite_xai.base.typing import Coalition, FloatArray, IntArray
+from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.compute import Resources
 from granite_xai.disagreement.catalog import questions as named_questions
-from granite_xai.disagreement.disagreement import ResolvedQuestion
+from granite_xai.disagreement.disagreement import Disagreement, ResolvedQuestion
 from granite_xai.engine.splits import Splits
 from granite_xai.evaluations.evaluations import Evaluations
-from granite_xai.evaluations.request import request_matrices
-from granite_xai.evaluations.values import FineCurve
 from granite_xai.explanation.behavior import Risk
 from granite_xai.explanation.behavior.losses import risk_loss
-from granite_xai.explanation.evaluating import evaluate
 from granite_xai.explanation.explainer import regional_part
 from granite_xai.explanation.masking import Marginal
-from granite_xai.explanation.masking.fitted import FittedMaskings, fit_reference
-from granite_xai.explanation.memory import fits_memory
-from granite_xai.explanation.request import request
-from granite_xai.explanation.resolved import MAX_ROWS
+from granite_xai.explanation.masking.fitted import fit_reference
+from granite_xai.explanation.resolved import ResolvedExplainer
 from granite_xai.fitting.fit_result import FitResult, FitRun
 from granite_xai.fitting.fitted_view import GraniteBase, fitted_view
 from granite_xai.fitting.inputs import read_rows_of
 from granite_xai.results.scopes import Scope, region_scopes, scopes_of
-from granite_xai.surrogate.additive import additive, fit_surrogate, in_unit_interval
 from granite_xai.surrogate.curves import between_cells
-from granite_xai.surrogate.grids import dependence_bins
-from granite_xai.tables import Column
 from granite_xai.trees.routes import Route, Routed
 
-PAIRS, TRIED = 3, 20  # pairs that are told, and columns among which they are sought
-CHEAP_TREES = 4  # times the evaluations of the fit, which a pair may take where they come from the model's trees
+ROUNDING = 1e-20
+"""Share of the variance of the predictions (a square) below which a disagreement is rounding."""
 
-Pair = tuple[Coalition, Coalition]
+TINY = 1e-300
+"""Stands for a variance of 0, of which there is no share."""
 
 
 class QuestionValues(NamedTuple):
-    """Both sides of a question in one scope: their values, their sizes (one number a set), and each set's part of R."""
+    """Both sides of a question in one scope.
+
+    Attributes
+    ----------
+    sides : pair of arrays of shape (n_rows, n_sets) or (n_sets,)
+        Values of both explanations.
+    sizes : array of shape (2, n_sets)
+        Root mean square over the rows of a local effect; of another one the value itself.
+    gaps : array of shape (n_sets,)
+        Disagreement of each set.
+    """
 
     sides: tuple[FloatArray, FloatArray]
-    sizes: FloatArray  # of a local effect its root mean square over the rows, of another one the value itself
+    sizes: FloatArray
     gaps: FloatArray
 
 
-class Band(NamedTuple):
-    """At some places of a column in one scope: where eight of ten ICE curves run, and the error of their mean."""
+class RowFigures(NamedTuple):
+    """One number for each fitting row; None without a target."""
 
-    low: FloatArray  # every curve is moved so that its own mean is that of all of them
-    high: FloatArray
-    error: FloatArray  # of a mean over clusters of rows: what random signs of the clusters tend to
-    effect_error: FloatArray  # the same of the mean around its own mean
-
-
-class PairEffects(NamedTuple):
-    """What the strongest pairs add: explained variance (None: it would cost too much), pairs, and the cost."""
-
-    explained: float | None
-    pairs: tuple[Pair, ...]
-    needed: int
-    spent: int
+    predictions: FloatArray
+    target: FloatArray | None
+    losses: FloatArray | None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FitValues(Routed):
-    """A fit, the evaluations of its rows, and how the model was asked (perhaps by reading its trees)."""
+    """A fit with the evaluations of its rows.
+
+    Parameters
+    ----------
+    fitted : FitResult
+    evaluations : Evaluations
+        With all that the surrogate reads; with the target, where it is known.
+    route : Route
+        The model and the rows.
+    resources : Resources
+    seed : int
+    by_trees : bool
+        Whether the answers were read off the model's trees, so that further ones are cheap.
+    clusters : array of shape (n_rows,)
+        Number of the cluster of each row.
+    """
 
     fitted: FitResult
     evaluations: Evaluations
@@ -84,7 +91,7 @@ class FitValues(Routed):
 
     @property
     def scopes(self) -> tuple[Scope, ...]:
-        """All rows, then each region; one region is not told twice."""
+        """All rows, then each region; a single region is all rows."""
         return scopes_of(self.fitted.partition, self.fitted.regions)
 
     @property
@@ -95,237 +102,145 @@ class FitValues(Routed):
     @property
     def variance(self) -> float:
         """Variance of the predictions."""
-        known = self.evaluations
-        return float(Splits.whole(known.weights).variances(known.predictions[None])[0, 0])
+        all_rows = Splits.whole(self.evaluations.weights)
+        return float(all_rows.variances(self.evaluations.predictions[None])[0, 0])
 
-    def by_row(self) -> tuple[FloatArray, FloatArray | None, FloatArray | None]:
-        """Predictions, and with a target that and the losses of the rows."""
-        known, loss = (
-            self.evaluations,
-            risk_loss("log" if self.fitted.predictor.is_probability else "squared"),
-        )
-        predictions = known.predictions + known.offset
-        losses = None if known.y is None else loss.pair(predictions, known.y)
-        return predictions, known.y, losses
+    def by_row(self) -> RowFigures:
+        """Predictions, targets and losses: log loss of probabilities, otherwise squared errors."""
+        predictions = self.evaluations.predictions + self.evaluations.offset
+        target = self.evaluations.y
+        losses = None
+        if target is not None:
+            loss = risk_loss("log" if self.fitted.predictor.is_probability else "squared")
+            losses = loss.pair(predictions, target)
+        return RowFigures(predictions=predictions, target=target, losses=losses)
 
     def question(self, question: ResolvedQuestion, scope: Scope) -> QuestionValues:
-        """Both sides of a question in one scope: the gaps as the search sees them, the sides as rows have them."""
-        known = self.evaluations
-        found = _question_values(question, known.restrict(scope.rows))
-        if not (question.first.behavior.key == "local" and known.snapped):
-            return found
-        shares = np.zeros((1, known.n_rows))
-        shares[0, scope.rows] = known.weights[scope.rows] / known.weights[scope.rows].sum()
-        sides = []
-        for effect, on_grid in zip((question.first, question.second), found.sides, strict=True):
-            values = on_grid.copy()  # (rows, sets)
-            if isinstance(effect.masking, Marginal):
-                for i, (members, terms) in enumerate(
-                    zip(effect.layout.sets, effect.combined, strict=True)
-                ):
-                    missed = between_cells(self.table, known, union(members), terms, shares)
-                    values[:, i] += missed[0, scope.rows]
-            sides.append(values)
-        sizes = _typical_sizes(sides, known.weights[scope.rows])
-        return QuestionValues((sides[0], sides[1]), sizes, found.gaps)
+        """Both sides of a question in one scope.
+
+        The gaps are those that the search sees, at the values that stand for a column; the sides are those at the
+        rows' own values.
+        """
+        at_cells = _question_values(question, self.evaluations.restrict(scope.rows))
+        if question.first.behavior.key != "local" or not self.evaluations.snapped:
+            return at_cells
+        first = at_cells.sides[0] + self._left_out_by_cells(question.first, scope)
+        second = at_cells.sides[1] + self._left_out_by_cells(question.second, scope)
+        weights = self.evaluations.weights[scope.rows]
+        return QuestionValues(
+            sides=(first, second),
+            sizes=_typical_sizes([first, second], weights),
+            gaps=at_cells.gaps,
+        )
+
+    def _left_out_by_cells(self, effect: ResolvedExplainer, scope: Scope) -> FloatArray:
+        """What local effects lack where one value stands for a cell of a column, (rows, sets)."""
+        left_out = np.zeros((len(scope.rows), len(effect.layout.sets)))
+        if not isinstance(effect.masking, Marginal):
+            return left_out
+        evaluations = self.evaluations
+        shares = np.zeros((1, evaluations.n_rows))
+        weights = evaluations.weights[scope.rows]
+        shares[0, scope.rows] = weights / weights.sum()
+        for number, members in enumerate(effect.layout.sets):
+            by_row = between_cells(
+                self.table, evaluations, union(members), effect.combined[number], shares
+            )
+            left_out[:, number] = by_row[0, scope.rows]
+        return left_out
 
     def gaps(self, question: ResolvedQuestion) -> tuple[FloatArray, FloatArray] | None:
-        """Disagreement of each set on all rows and inside the regions; None where it cannot be read."""
+        """Disagreement of each set on all rows and inside the regions; None where it cannot be read.
+
+        On all rows it is 0 where it is no more than rounding.
+        """
         try:
-            known = self.evaluations
-            readings = question.first.readings() | question.second.readings()
-            wanted = readings - known.bins.keys() - known.densities.keys()
-            learned = fit_reference(wanted, (), self.table, known.weights, self.seed)
-            evaluations = replace(  # as conditional masking reads them
-                known,
-                bins={**known.bins, **learned.bins_of(wanted, self.table)},
-                densities={**known.densities, **learned.densities_of(wanted, self.table)},
-            )
-            before = _question_values(question, evaluations).gaps
-            after = np.zeros_like(before)
+            evaluations = self._with_bins_for(question)
+            on_all_rows = _question_values(question, evaluations).gaps
+            in_regions = np.zeros_like(on_all_rows)
             for scope in self.regions:
+                inside = evaluations.restrict(scope.rows)
                 mass = evaluations.weights[scope.rows].sum()
-                after += mass * _question_values(question, evaluations.restrict(scope.rows)).gaps
+                in_regions += mass * _question_values(question, inside).gaps
         except GraniteError:  # for example bins of a column that has no order; the map is an extra
             return None
-        power = 1 if question.first.behavior.key == "local" else 2
-        own = zip(
+        if float(on_all_rows.sum()) <= self._floor_of(question):
+            on_all_rows = np.zeros_like(on_all_rows)
+        return on_all_rows, in_regions / evaluations.weights.sum()
+
+    def _with_bins_for(self, question: ResolvedQuestion) -> Evaluations:
+        """The evaluations with the bins and densities that conditional masking reads, learned if they are not there."""
+        evaluations = self.evaluations
+        readings = question.first.readings() | question.second.readings()
+        lacking = readings - evaluations.bins.keys() - evaluations.densities.keys()
+        learned = fit_reference(lacking, (), self.table, evaluations.weights, self.seed)
+        return replace(
+            evaluations,
+            bins={**evaluations.bins, **learned.bins_of(lacking, self.table)},
+            densities={**evaluations.densities, **learned.densities_of(lacking, self.table)},
+        )
+
+    def _floor_of(self, question: ResolvedQuestion) -> float:
+        """What rounding alone may produce of a disagreement; the fit knows it of its own questions."""
+        for comparison, floor in zip(
             self.fitted.comparisons, self.fitted.floors.tolist(), strict=True
-        )  # the fit knows its own floors
-        floors = (floor for known, floor in own if known is question)
-        if float(before.sum()) <= next(
-            floors, 1e-20 * max(self.variance, 1e-300) ** power
-        ):  # nothing but rounding
-            before = np.zeros_like(before)
-        return before, after / evaluations.weights.sum()
+        ):
+            if comparison is question:
+                return float(floor)
+        variance = max(self.variance, TINY)
+        if question.first.behavior.key == "local":
+            return ROUNDING * variance
+        return ROUNDING * variance**2
 
     def further_questions(self) -> Iterator[ResolvedQuestion]:
         """Named questions about the same sets that need no further model rows."""
         influence = self.fitted.comparisons[0].question.first.influence
+        for named in named_questions().values():
+            question = named.with_influence(influence)
+            if not self._may_be_read(question):
+                continue
+            try:
+                resolved = question.compare(self.route, self.resources, 0)
+                if self.fitted.confidence is not None:
+                    resolved = resolved.beyond_chance()
+            except GraniteError:  # not defined for this table
+                continue
+            if self._is_evaluated(resolved):
+                yield resolved
+
+    def _may_be_read(self, question: Disagreement) -> bool:
+        """Whether both sides are pure or full effects, and a target is there if it is needed."""
+        if question.behavior.key == "risk" and self.evaluations.y is None:
+            return False
+        kinds = {question.first.interaction.key, question.second.interaction.key}
+        return kinds <= {"pure", "full"}
+
+    def _is_evaluated(self, question: ResolvedQuestion) -> bool:
+        """Whether all that a question reads is among the evaluations."""
         everything = self.evaluations.everything
         # A column on a grid is read in place of all others hidden, and of itself hidden.
         without_one = {everything - columns for columns in self.evaluations.snapped}
-        known = {*self.evaluations.stored_as, *without_one, frozenset(), everything}
-        for question in named_questions().values():
-            asked = question.with_influence(influence)
-            unknown = asked.behavior.key == "risk" and self.evaluations.y is None
-            if unknown or any(
-                side.interaction.key not in ("pure", "full") for side in (asked.first, asked.second)
-            ):
-                continue
-            try:
-                resolved = asked.compare(self.route, self.resources, 0)
-                resolved = resolved if self.fitted.confidence is None else resolved.beyond_chance()
-            except GraniteError:
-                continue
-            both = resolved.first, resolved.second
-            plain = not any(
-                e.changes() or e.pairwise or e.masking.n_references or e.needed().coordinates
-                for e in both
-            )
-            if plain and {visible for effect in both for _, visible in effect.readings()} <= known:
-                yield resolved
-
-    def explained(self, scope: Scope) -> float:
-        """Share of the variance in a scope that its own curves explain; 1 where nothing varies."""
-        node = self.evaluations.restrict(scope.rows)
-        (curves,) = additive(
-            self.table, self.evaluations, self.fitted.layout.explained, 1, scope.rows
-        )
-        if self.fitted.predictor.is_probability:
-            curves = in_unit_interval(curves, self.evaluations.offset)
-        gap = node.predictions - curves
-        mean = np.average(node.predictions, weights=node.weights)
-        total = float(node.weights @ np.square(node.predictions - mean))
-        nothing = total <= 1e-20 * self.variance * float(
-            node.weights.sum()
-        )  # rounding: the region is constant
-        return 1.0 if nothing else 1.0 - float(node.weights @ np.square(gap)) / total
-
-    def bands(self, position: int, at: Callable[[FloatArray, IntArray], FloatArray]) -> list[Band]:
-        """The ICE curves of one column in every scope, at the places of an axis."""
-        known, column = self.evaluations, self.table.columns[position]
-        matrix, weights = known.matrix(frozenset({position})), known.weights
-        values = np.asarray(matrix.values)
-        lines = np.zeros(1 + len(column.levels), dtype=np.intp)  # of missing, and of each level
-        lines[column.codes + 1] = matrix.codes
-        snapped = known.snapped.get(frozenset({position}))
-        if snapped is not None and snapped.fine is not None and matrix.levels is not None:
-            lines, values = _finer(column, lines, values, matrix.levels, snapped.fine)
-        drawn = at(values, lines)
-        tiny, found = 1e-12 * np.abs(known.predictions).max(), []
-        for scope in self.scopes:
-            rows, clusters = (
-                scope.rows,
-                np.unique(self.clusters[scope.rows], return_inverse=True)[1].reshape(-1),
-            )
-            own_lines = lines[column.codes[rows] + 1]
-            mass = np.bincount(own_lines, weights=weights[rows], minlength=len(values))
-            mean = (mass / mass.sum() @ values)[None, rows]
-            band = _band(drawn[:, rows], mean, weights[rows], clusters, tiny)
-            found.append(band._replace(low=band.low + known.offset, high=band.high + known.offset))
-        return found
-
-    def pairs(self) -> PairEffects:
-        """What the joint effects of the strongest pairs explain, on top of the regions' own curves."""
-        chosen = self.strongest_pairs()
-        coalitions = {union(pair) for pair in chosen}
-        cost = request_matrices(self.table, coalitions).rows
-        spent = request_matrices(
-            self.table, self.evaluations.matrices
-        ).rows  # of every value, also of those that were joined
-        limit = min(
-            (CHEAP_TREES if self.by_trees else 1) * spent,
-            self.resources.max_evaluations or MAX_ROWS,
-        )
-        wanted = request(self.table, [], coalitions)
-        too_costly = cost > limit or not fits_memory(wanted, self.route, self.resources)
-        if not chosen or self.evaluations.everything in coalitions or too_costly:
-            return PairEffects(None, (), cost if chosen and too_costly else 0, spent)
-        known = self.evaluations
-        nothing = FittedMaskings({}, {}, {})
-        joint, _ = evaluate(
-            self.route, wanted, nothing, resources=self.resources, weights=known.weights, y=None
-        )
-        wrong = sum(self._squared_error(scope.rows, joint, chosen) for scope in self.regions)
-        explained = 1.0 - wrong / float(known.weights.sum()) / self.variance
-        return PairEffects(explained, tuple(chosen), 0, spent)
-
-    def _only(self, coalitions: Collection[Coalition]) -> Evaluations:
-        """The evaluations of some coalitions: what is restricted to a region costs no more than what is read there."""
-        known = self.evaluations
-        stores = {known.stored_as[each][0] for each in coalitions if each in known.stored_as}
-        empty: dict[Any, Any] = {
-            "bins": {},
-            "against": {},
-            "changes": {},
-            "errors": {},
-            "attributions": {},
-        }
-        kept = {store: matrix for store, matrix in known.matrices.items() if store in stores}
-        return replace(known, matrices=kept, coordinates=None, vectors=(), snapped={}, **empty)
-
-    def _squared_error(self, rows: IntArray, joint: Evaluations, pairs: Sequence[Pair]) -> float:
-        """``sum of (F - G)²`` in one region, G with the joint effects of the pairs."""
-        known = self.evaluations
-        further = joint.restrict(rows)
-        shares = further.weights / further.weights.sum()
-        singles = tuple({player: None for pair in pairs for player in pair})
-        (region,) = fit_surrogate(self.table, known, singles, 1, [rows]).regions
-        effects = {
-            frozenset({curve.column.position}): curve.effects[curve.column.codes[rows] + 1]
-            for curve in region.curves
-        }
-        (total,) = additive(self.table, known, self.fitted.layout.explained, 1, rows)
-        for one, two in pairs:
-            matrix = further.matrix(one | two)
-            joint_effect = (shares @ matrix.values.T)[matrix.codes] + further.offset - region.mean
-            total = total + joint_effect - effects[one] - effects[two]
-        if self.fitted.predictor.is_probability:
-            total = in_unit_interval(total, known.offset)
-        return float(further.weights @ np.square(known.predictions[rows] - total))
-
-    def strongest_pairs(self, amount: int = PAIRS) -> list[Pair]:
-        """The pairs of columns whose ICE curves depend on each other most: how far they move with its tenths."""
-        # The smaller of both, inside the regions: a column that merely depends on an interacting one has flat curves.
-        singles = [
-            p
-            for p in self.fitted.layout.explained
-            if len(p) == 1 and p in self.evaluations.stored_as
-        ]
-        if len(singles) < 2 or len(self.evaluations.everything) < 3:
-            return []
-        if len(singles) > TRIED:  # those whose curves differ most between rows
-            hidden = {p: float(_moves(self.evaluations, p).var(axis=1).sum()) for p in singles}
-            singles = sorted(sorted(singles, key=lambda p: -hidden[p])[:TRIED], key=min)
-        strength, some = dict.fromkeys(combinations(singles, 2), 0.0), self._only(singles)
-        for scope in self.regions:
-            node = some.restrict(scope.rows)
-            bins = {
-                p: dependence_bins(self.table.columns[next(iter(p))].take(scope.rows))
-                for p in singles
-            }
-            curves = {p: _moves(node, p) for p in singles}
-            for one, two in strength:
-                both = (
-                    _spread(curves[a], bins[b], node.weights) for a, b in ((one, two), (two, one))
-                )
-                strength[one, two] += min(both) * float(node.weights.sum())
-        ranked = sorted(strength, key=lambda pair: -strength[pair])
-        return [pair for pair in ranked[:amount] if strength[pair] > 1e-9 * max(strength.values())]
+        evaluated = {*self.evaluations.stored_as, *without_one, frozenset(), everything}
+        for effect in (question.first, question.second):
+            needs_more = effect.changes() or effect.pairwise or effect.masking.n_references
+            if needs_more or effect.needed().coordinates:
+                return False
+            if not {visible for _, visible in effect.readings()} <= evaluated:
+                return False
+        return True
 
 
-def _question_values(question: ResolvedQuestion, node: Evaluations) -> QuestionValues:
-    rows = np.arange(node.n_rows)
-    first, second = (
-        regional_part(0, "", side, node, rows).values for side in (question.first, question.second)
-    )
+def _question_values(question: ResolvedQuestion, evaluations: Evaluations) -> QuestionValues:
+    """Both sides of a question on all rows of some evaluations."""
+    rows = np.arange(evaluations.n_rows)
+    first = regional_part(0, "", question.first, evaluations, rows).values
+    second = regional_part(0, "", question.second, evaluations, rows).values
     gaps = question.loss(first - second)
     sizes = np.stack([first, second])
     if question.first.behavior.per_row:
-        sizes = _typical_sizes([first, second], node.weights)
-        gaps = np.average(gaps, axis=0, weights=node.weights)
-    return QuestionValues((first, second), sizes, gaps)
+        sizes = _typical_sizes([first, second], evaluations.weights)
+        gaps = np.average(gaps, axis=0, weights=evaluations.weights)
+    return QuestionValues(sides=(first, second), sizes=sizes, gaps=gaps)
 
 
 def _typical_sizes(sides: Sequence[FloatArray], weights: FloatArray) -> FloatArray:
@@ -334,93 +249,51 @@ def _typical_sizes(sides: Sequence[FloatArray], weights: FloatArray) -> FloatArr
     return np.asarray(np.sqrt(np.stack(squares)))
 
 
-def _finer(
-    column: Column, lines: IntArray, values: FloatArray, known_levels: IntArray, fine: FineCurve
-) -> tuple[IntArray, FloatArray]:
-    """Curves of single rows at the values of the pilot, too.
+def known_values(
+    granite: GraniteBase, run: FitRun, X: Any = None, y: Any = None
+) -> tuple[FitValues, FloatArray | None]:
+    """What a fit knows of its rows; with X and y of the fit also about risk, which costs nothing.
 
     Parameters
     ----------
-    column : Column
-    lines : array of shape (1 + n_levels,)
-        Line of each level, missing first, among the values.
-    values : array of shape (n_lines, n_rows)
-        Predictions of the rows at the values that stand for the column.
-    known_levels : array of shape (n_lines,)
-        Level of each line.
-    fine : FineCurve
+    granite : Granite
+        Fitted.
+    run : FitRun
+        Of the same fit.
+    X, y : table and array, optional
+        Of the fit.
 
     Returns
     -------
-    lines, values
-        Finer; a level lies at the nearest value of the pilot, a label that it has not seen where it was.
+    values : FitValues
+    target : array of shape (n_rows of X,) or None
+        As numbers.
     """
-    standing = np.searchsorted(known_levels, fine.standing)
-    at_pilot = fine.at_levels(values[standing])
-    levels = np.arange(len(column.levels))
-    place = np.clip(np.searchsorted(fine.levels, levels), 0, len(fine.levels) - 1)
-    below = np.maximum(place - 1, 0)
-    is_below = levels - fine.levels[below] < fine.levels[place] - levels
-    nearest = np.where(is_below, below, place)
-    covered = column.is_ordered | (fine.levels[nearest] == levels)
-    finer = lines.copy()
-    finer[1:][covered] = len(values) + nearest[covered]
-    return finer, np.concatenate([values, at_pilot])
-
-
-def _band(
-    curves: FloatArray, own: FloatArray, weights: FloatArray, clusters: IntArray, tiny: float
-) -> Band:
-    mass, moved = weights.sum(), curves - own
-    moved[np.abs(moved) < tiny] = 0.0  # rounding is no effect
-    centre, order = float(own[0] @ weights / mass), np.argsort(moved, axis=1, kind="stable")
-    below, ranked = np.cumsum(weights[order], axis=1), np.take_along_axis(moved, order, axis=1)
-    places = ((below < share * mass * (1 - 1e-12)).sum(axis=1) for share in (0.1, 0.9))
-    low, high = (ranked[np.arange(len(ranked)), place] + centre for place in places)
-    errors = []
-    for lines in (curves, moved):
-        rest = (lines - lines @ weights[:, None] / mass) * weights / mass
-        sums = np.stack([np.bincount(clusters, weights=line) for line in rest])
-        errors.append(np.sqrt(np.square(sums).sum(axis=1)))
-    return Band(low, high, *errors)
-
-
-def _moves(node: Evaluations, player: Coalition) -> FloatArray:
-    """ICE curves around their own mean, (values, rows), weighted by the square root of how frequent a value is."""
-    matrix = node.matrix(player)
-    shares = (
-        np.bincount(matrix.codes, weights=node.weights, minlength=len(matrix.values))
-        / node.weights.sum()
-    )
-    return np.asarray(
-        (matrix.values - shares @ matrix.values)[shares > 0] * np.sqrt(shares[shares > 0])[:, None]
-    )
-
-
-def _spread(curves: FloatArray, bins: IntArray, weights: FloatArray) -> float:
-    """Variance of the curves between the bins of another column."""
-    members = np.where(bins == np.arange(bins.max() + 1)[:, None], weights, 0.0)
-    mass = members.sum(axis=1)
-    means, centre = curves @ members.T / np.maximum(mass, 1e-300), curves @ weights / weights.sum()
-    return float((np.square(means - centre[:, None]) @ mass).sum() / weights.sum())
-
-
-def known_values(
-    granite: GraniteBase, found: FitRun, X: Any = None, y: Any = None
-) -> tuple[FitValues, FloatArray | None]:
-    """What a fit knows of its rows, with X and y of the fit also about risk, which costs nothing; and the target."""
     view = fitted_view(granite)
-    by_trees = not view.diagnostics["evaluations"]["path"].startswith("model")
-    rest = view.resources, view.seed, by_trees, found.inputs.clusters
-    known = FitValues(found.result, found.complete.value, found.inputs.route, *rest)
+    path = view.diagnostics["evaluations"]["path"]
+    values = FitValues(
+        fitted=run.result,
+        evaluations=run.complete.value,
+        route=run.inputs.route,
+        resources=view.resources,
+        seed=view.seed,
+        by_trees=not path.startswith("model"),
+        clusters=run.inputs.clusters,
+    )
     if y is None:
-        return known, None
-    everyone = read_rows_of(granite, X)
-    rows = found.inputs.positions
-    target = view.target(y, everyone, Risk().resolved(view.result.predictor.is_probability))
-    if rows.max() >= everyone.n_rows or not everyone.take(rows).same_rows(view.result.table):
-        hint = "Pass the table of the fit; for other rows use test=(X, y) or evaluate(X, y)."
-        raise InputError("X is not the table of the fit.", code="P03", argument="X", hint=hint)
-    if target is not None and known.evaluations.y is None:
-        known = replace(known, evaluations=replace(known.evaluations, y=target[rows]))
-    return known, target
+        return values, None
+    table = read_rows_of(granite, X)
+    risk = Risk().resolved(view.result.predictor.is_probability)
+    target = view.target(y, table, risk)
+    positions = run.inputs.positions
+    if positions.max() >= table.n_rows or not table.take(positions).same_rows(view.result.table):
+        raise InputError(
+            "X is not the table of the fit.",
+            code="P03",
+            argument="X",
+            hint="Pass the table of the fit; for other rows use test=(X, y) or evaluate(X, y).",
+        )
+    if target is not None and values.evaluations.y is None:
+        evaluations = replace(values.evaluations, y=target[positions])
+        values = replace(values, evaluations=evaluations)
+    return values, target

@@ -1,22 +1,23 @@
-"""All rows or one region: what displays and report know of the engine, besides `fit_values`, in plain numbers."""
+"""Values of explanations on all rows and in every region, for displays."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from granite_xai.base.errors import InputError
 from granite_xai.base.text import drawable
-from granite_xai.base.typing import AleColumn, FloatArray, IntArray
+from granite_xai.base.typing import AleColumn, FloatArray, IntArray, Terms
 from granite_xai.base.validation import choose
 from granite_xai.base.wording import ALL_ROWS
 from granite_xai.disagreement.disagreement import ResolvedQuestion, both_sides
 from granite_xai.disagreement.objective import ScaledObjective
 from granite_xai.explanation.catalog import explanations as named_explanations, title
 from granite_xai.explanation.explainer import Explainer
+from granite_xai.explanation.influence import PlayersAndSets
 from granite_xai.explanation.masking.accumulated import AleIntervals
 from granite_xai.explanation.masking.fitted import FittedMaskings, fit_reference
 from granite_xai.explanation.resolved import ResolvedExplainer
@@ -35,28 +36,41 @@ MEASURES = {
     "risk": "loss saved",
 }
 """What an influence is measured in, by behavior."""
-EFFECTS = (
-    "full",
-    "partial",
-    "pure",
-)  # give every set a value of its own; others explain the whole prediction
-PAIRED_ROWS = 500  # rows shown where their number enters the cost squared, or times pairs of values
+
+EFFECTS = ("full", "partial", "pure")
+"""Interactions that give every set a value of its own; others explain the whole prediction."""
+
+PAIRED_ROWS = 500
+"""Rows shown where their number enters the cost squared, or times pairs of values."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Scope:
-    """All rows (``region`` is None), or those of one region: their positions and their rule."""
+    """All rows, or those of one region.
+
+    Parameters
+    ----------
+    region : int or None
+        None: all rows.
+    rows : array of int
+        Their positions.
+    rule : str
+    label : str
+        Name of the region or, if it has none, its rule in words.
+    """
 
     region: int | None
     rows: IntArray
     rule: str
-    label: str = ""  # name of the region or, if it has none, its rule in words
+    label: str = ""
 
 
 def scopes_of(partition: Partition, regions: IntArray) -> tuple[Scope, ...]:
     """All rows, then each region that has some; a single region is all rows."""
-    everyone = Scope(None, np.arange(len(regions)), ALL_ROWS)
-    return (everyone,) if len(partition) == 1 else (everyone, *region_scopes(partition, regions))
+    all_rows = Scope(region=None, rows=np.arange(len(regions)), rule=ALL_ROWS)
+    if len(partition) == 1:
+        return (all_rows,)
+    return (all_rows, *region_scopes(partition, regions))
 
 
 def region_scopes(partition: Partition, regions: IntArray) -> list[Scope]:
@@ -69,41 +83,69 @@ def region_scopes(partition: Partition, regions: IntArray) -> list[Scope]:
     return scopes
 
 
-def search_rows(view: FittedGranite, everyone: Table, weights: FloatArray) -> IntArray | None:
-    """Positions of the search rows where a table has the size of the one that was fitted.
+def search_rows(view: FittedGranite, table: Table, weights: FloatArray) -> IntArray | None:
+    """Positions of the search rows, where a table has the size of the one that was fitted.
 
     They are a random part of it; of another table of that size they are one just as well.
-    None: of tables of another size, with rows of weight 0, or where the file does not say it.
+
+    Parameters
+    ----------
+    view : FittedGranite
+    table : Table
+        Rows that are shown.
+    weights : array of shape (n_rows,)
+
+    Returns
+    -------
+    array or None
+        None: of tables of another size, with rows of weight 0, or where the file does not say it.
     """
     noted = view.diagnostics.get("rows", {})
     search = np.asarray(noted.get("search", ()), dtype=np.intp)
-    same_size = len(search) > 0 and noted.get("available") == everyone.n_rows
-    return np.sort(search) if same_size and bool(np.all(weights > 0)) else None
+    is_same_size = len(search) > 0 and noted.get("available") == table.n_rows
+    if is_same_size and np.all(weights > 0):
+        return np.sort(search)
+    return None
 
 
 def chosen_question(g: Any, question: str | None) -> ResolvedQuestion:
     """One question of a fitted Granite, by its label; None: the first."""
-    labels = {resolved.question.label: resolved for resolved in fitted_view(g).result.comparisons}
-    return next(iter(labels.values())) if question is None else choose("question", question, labels)
+    by_label = {resolved.question.label: resolved for resolved in fitted_view(g).result.comparisons}
+    if question is None:
+        return next(iter(by_label.values()))
+    return choose("question", question, by_label)
 
 
 def sides_shown(
-    own: Sequence[Explainer], asked: Any, fits: Callable[[Explainer], bool]
+    compared: Sequence[Explainer], chosen: Any, fits: Callable[[Explainer], bool]
 ) -> tuple[Explainer, ...]:
-    """Those asked for by name or as they are; otherwise both of a question where they fit, or ICE and PDP."""
-    known = named_explanations()
-    if asked is None:
-        return tuple(own) if all(map(fits, own)) else (known["ice"], known["pdp"])
-    entries = [asked] if isinstance(asked, str | Explainer) else list(asked)
+    """The explanations that a display shows.
+
+    Parameters
+    ----------
+    compared : sequence of Explainer
+        Both sides of the question.
+    chosen : Explainer, str, sequence of these, or None
+        What the user chose, by name or as it is. None: both sides of the question where they fit, otherwise ICE and
+        PDP.
+    fits : callable
+        Whether the display can show an explanation.
+    """
+    by_name = named_explanations()
+    if chosen is None:
+        if all(fits(side) for side in compared):
+            return tuple(compared)
+        return (by_name["ice"], by_name["pdp"])
+    entries = [chosen] if isinstance(chosen, str | Explainer) else list(chosen)
     if not entries:
         raise InputError(
             "explanations is empty.", code="P01", argument="explanations", hint="Name at least one."
         )
-    return tuple(choose("explanations", entry, known) for entry in entries)
+    return tuple(choose("explanations", entry, by_name) for entry in entries)
 
 
 def side_names(sides: Sequence[Explainer]) -> tuple[str, ...]:
-    """Names of some explanations."""
+    """Names of some explanations; of those without one, their place."""
     places = ("first", "second", *("further",) * len(sides))
     return tuple(side.name or place for side, place in zip(sides, places, strict=False))
 
@@ -136,11 +178,9 @@ class RegionValues:
     def size_of(self, side: int) -> FloatArray:
         """The value of each set by one explanation; for local effects the mean of its size over the rows."""
         part = self.parts[side]
-        return (
-            part.values
-            if part.rows is None
-            else np.average(np.abs(part.values), axis=0, weights=self.weights)
-        )
+        if part.rows is None:
+            return part.values
+        return np.asarray(np.average(np.abs(part.values), axis=0, weights=self.weights))
 
     @property
     def sizes(self) -> FloatArray:
@@ -150,18 +190,22 @@ class RegionValues:
     @property
     def errors(self) -> FloatArray:
         """Standard errors of the sizes, over the rows; nan where they are not known."""
-        nothing = np.full(len(self.parts[0].sets), np.nan)
-        known = [p.errors if p.rows is None else p.size_errors for p in self.parts]
-        return np.stack([nothing if errors is None else errors for errors in known])
+        lines = []
+        for part in self.parts:
+            errors = part.errors if part.rows is None else part.size_errors
+            if errors is None:
+                errors = np.full(len(part.sets), np.nan)
+            lines.append(errors)
+        return np.stack(lines)
 
 
 class ShownValues(NamedTuple):
-    """Values of some explanations in every scope, all rows first; intervals of accumulated effects by column."""
+    """Values of some explanations in every scope."""
 
-    names: tuple[str, ...]
-    sets: tuple[tuple[str, ...], ...]
-    regions: tuple[RegionValues, ...]
-    intervals: Mapping[AleColumn, AleIntervals]
+    names: tuple[str, ...]  # of the explanations
+    sets: tuple[tuple[str, ...], ...]  # labels of each set
+    regions: tuple[RegionValues, ...]  # all rows first
+    intervals: Mapping[AleColumn, AleIntervals]  # of accumulated effects
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -187,32 +231,40 @@ class RowsToShow:
 
         Parameters
         ----------
+        g : Granite
+            Fitted.
+        X, y, sample_weight
+            As in `Granite.evaluate`.
         sides : sequence of Explainer
             What is shown; may need y.
+        max_samples : int, optional
+            Rows at most; None: as many as the fit used, its search rows if these are among them.
         by_pairs : bool
             Whether pairs of columns are shown. They, and Shapley values, cost more than a fit on a few values of each
             column: at most 500 rows then, if not told.
         """
         view = fitted_view(g)
-        everyone = view.read(X)
+        table = view.read(X)
         by_pairs = by_pairs or any(side.interaction.key == "partial" for side in sides)
         if max_samples is None and by_pairs and view.result.values is not None:
             max_samples = PAIRED_ROWS
-        target = view.target(y, everyone, *(side.behavior for side in sides)) if sides else None
-        weights = read_weights(sample_weight, everyone)
-        rows = view.drawn(weights, max_samples)
-        searched = search_rows(view, everyone, weights) if max_samples is None else None
-        if searched is not None:
-            rows = searched
-        route = Route(view.result.predictor, everyone.take(rows))
+        target = None
+        if sides:
+            target = view.target(y, table, *(side.behavior for side in sides))
+        weights = read_weights(sample_weight, table)
+        rows = None
+        if max_samples is None:
+            rows = search_rows(view, table, weights)
+        if rows is None:
+            rows = view.drawn(weights, max_samples)
         shown = NewRows(
-            view.result,
-            route,
-            None if target is None else target[rows],
-            view.resources,
-            weights[rows],
+            fitted=view.result,
+            route=Route(view.result.predictor, table.take(rows)),
+            y=None if target is None else target[rows],
+            resources=view.resources,
+            weights=weights[rows],
         )
-        return cls(shown, view.regions(route.table), view.seed)
+        return cls(rows=shown, regions=view.regions(shown.route.table), seed=view.seed)
 
     @property
     def fitted(self) -> FitResult:
@@ -230,75 +282,109 @@ class RowsToShow:
         return scopes_of(self.fitted.partition, self.regions)
 
     def values(self, sides: Sequence[Explainer], most: int | None = None) -> ShownValues:
-        """Values of some explanations in every scope (or the first few), asking the model once for all of them."""
+        """Values of some explanations in every scope, asking the model once for all of them.
+
+        Parameters
+        ----------
+        sides : sequence of Explainer
+        most : int, optional
+            Scopes that are shown, all rows first; None: all.
+        """
         effects = [self._resolved(side) for side in sides]
         maskings = self._maskings(effects)
         everywhere = self.rows.observe(effects, maskings=maskings)
-        names, found = side_names(sides), []
+        names = side_names(sides)
+        regions = []
         for scope in self.scopes[:most]:
             observed = everywhere
             if scope.region is not None:
                 observed = self.rows.inside(scope.region, scope.rows, effects, everywhere, maskings)
             parts = observed.parts(scope.region or 0, names, scope.rows, self.fitted.confidence)
-            known = observed.evaluations
-            predictions = known.predictions + known.offset
-            on_grid = {
-                min(columns): snapped.predictions + known.offset
-                for columns, snapped in known.snapped.items()
-            }
-            found.append(RegionValues(scope, tuple(parts), predictions, known.weights, on_grid))
-        return ShownValues(names, effects[0].layout.labels, tuple(found), maskings.steps)
+            evaluations = observed.evaluations
+            offset = evaluations.offset
+            on_grid = {}
+            for columns, snapped in evaluations.snapped.items():
+                on_grid[min(columns)] = snapped.predictions + offset
+            regions.append(
+                RegionValues(
+                    scope=scope,
+                    parts=tuple(parts),
+                    predictions=evaluations.predictions + offset,
+                    weights=evaluations.weights,
+                    on_grid=on_grid,
+                )
+            )
+        return ShownValues(
+            names=names,
+            sets=effects[0].layout.labels,
+            regions=tuple(regions),
+            intervals=maskings.steps,
+        )
 
     def _resolved(self, side: Explainer) -> ResolvedExplainer:
         """The effect as the fit resolved it (with its draws), as far as it compared these sets; otherwise anew."""
-        wanted = None if side.influence.key == "joint" else side.influence.layout(self.table)
-        asked = [
-            own
-            for each in self.fitted.comparisons
-            for own in (each.question.first, each.question.second)
-        ]
-        for own, effect in zip(asked, both_sides(self.fitted.comparisons), strict=True):
-            if own == side:
-                return effect
-            alike = (
-                replace(own, influence=side.influence) == side
-                and own.influence.key == side.influence.key
-            )
-            if alike and wanted is not None and set(wanted.sets) <= set(effect.layout.sets):
-                places = [effect.layout.sets.index(members) for members in wanted.sets]
-                draws = tuple(tuple(draw[i] for i in places) for draw in effect.draws)
-                layout, terms = (
-                    replace(wanted, players=effect.layout.players),
-                    tuple(effect.terms[i] for i in places),
+        layout = None
+        if side.influence.key != "joint":
+            layout = side.influence.layout(self.table)
+        for comparison in self.fitted.comparisons:
+            question = comparison.question
+            for compared, effect in (
+                (question.first, comparison.first),
+                (question.second, comparison.second),
+            ):
+                if compared == side:
+                    return effect
+                is_same_but_for_sets = (
+                    replace(compared, influence=side.influence) == side
+                    and compared.influence.key == side.influence.key
                 )
-                return replace(effect, layout=layout, terms=terms, draws=draws)
+                if not is_same_but_for_sets or layout is None:
+                    continue
+                if set(layout.sets) <= set(effect.layout.sets):
+                    return _about_some_sets(effect, layout)
         return side.effect(self.rows.route, self.rows.resources, self.seed)
 
     def _maskings(self, effects: Sequence[ResolvedExplainer]) -> FittedMaskings:
         """Bins, baselines and intervals of the fit; those that it did not need are learned from its rows."""
-        fitted, known = self.fitted, self.fitted.reference
-        readings = {r for effect in effects for r in effect.readings()} - known.bins.keys()
-        readings = {
-            reading
-            for reading in readings
-            if reading[0] not in known.baselines.keys() | known.copulas.keys()
-        }
-        changes = {key for effect in effects for key in effect.changes()} - known.steps.keys()
-        new = fit_reference(readings, changes, fitted.table, fitted.weights, self.seed)
-        names = [own.name for own in fields(FittedMaskings)]
-        return FittedMaskings(
-            **{name: {**getattr(known, name), **getattr(new, name)} for name in names}
-        )
+        fitted = self.fitted
+        reference = fitted.reference
+        learned_maskings = reference.baselines.keys() | reference.copulas.keys()
+        readings = set()
+        changes = set()
+        for effect in effects:
+            changes |= effect.changes() - reference.steps.keys()
+            for reading in effect.readings() - reference.bins.keys():
+                masking, _ = reading
+                if masking not in learned_maskings:
+                    readings.add(reading)
+        added = fit_reference(readings, changes, fitted.table, fitted.weights, self.seed)
+        return reference.joined(added)
 
     def disagreement(self) -> Callable[[IntArray], float]:
-        """Disagreement of some of the rows times their share; several questions weigh as in the fit."""
-        fitted, roots = self.fitted, self.fitted.roots
+        """A function from some of the rows to their disagreement times their share; questions weigh as in the fit."""
+        fitted = self.fitted
+        roots = fitted.roots
         # Without the fit's centres: every node's baseline, if there is one, is a row of its own.
-        alone = replace(self.rows, fitted=replace(fitted, centres={}))
-        everywhere = alone.observe(both_sides(fitted.comparisons)).evaluations
+        without_centres = replace(self.rows, fitted=replace(fitted, centres={}))
+        everywhere = without_centres.observe(both_sides(fitted.comparisons)).evaluations
         weights = np.where(roots > fitted.floors, fitted.question_weights, 0.0)
         factors = np.divide(weights, roots, out=np.zeros_like(roots), where=weights > 0)
         objective = ScaledObjective(
             fitted.comparisons, factors, fitted.floors, float(everywhere.weights.sum())
         )
         return lambda rows: objective.on(everywhere.restrict(rows))
+
+
+def _about_some_sets(effect: ResolvedExplainer, layout: PlayersAndSets) -> ResolvedExplainer:
+    """An effect of some of its sets; the players stay."""
+    places = [effect.layout.sets.index(members) for members in layout.sets]
+
+    def chosen(terms: Sequence[Terms]) -> tuple[Terms, ...]:
+        return tuple(terms[place] for place in places)
+
+    return replace(
+        effect,
+        layout=replace(layout, players=effect.layout.players),
+        terms=chosen(effect.terms),
+        draws=tuple(chosen(draw) for draw in effect.draws),
+    )

@@ -32,6 +32,15 @@ class FittedMaskings:
         default_factory=dict
     )  # from a masking to the copula it draws from, or weighs rows by
 
+    def joined(self, added: FittedMaskings) -> FittedMaskings:
+        """These maskings, and further ones that were learned later."""
+        return FittedMaskings(
+            bins={**self.bins, **added.bins},
+            baselines={**self.baselines, **added.baselines},
+            steps={**self.steps, **added.steps},
+            copulas={**self.copulas, **added.copulas},
+        )
+
     def bins_of(self, readings: Iterable[Reading], table: Table) -> dict[Reading, Bins]:
         """The bins of some rows, for readings that have bins."""
         return {

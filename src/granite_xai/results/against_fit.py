@@ -1,0 +1,341 @@
+"""Effects of other rows against the fitting rows of their region."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from granite_xai.base.errors import InputError
+from granite_xai.base.typing import AleDifference, Coalition, FloatArray, IntArray, Term, Terms
+from granite_xai.base.wording import count
+from granite_xai.compute import Resources, require_evaluations
+from granite_xai.engine.signed_weights import signs
+from granite_xai.engine.weighted import weights_of_rows
+from granite_xai.evaluations.prediction_range import EvaluationRange
+from granite_xai.explanation.explainer import Explainer
+from granite_xai.explanation.interaction import Partial
+from granite_xai.explanation.masking import Masking
+from granite_xai.explanation.masking.bins import common_bins
+from granite_xai.explanation.resolved import (
+    MAX_EXACT_PLAYERS,
+    MAX_PAIRS,
+    ResolvedExplainer,
+    resolve,
+)
+from granite_xai.explanation.result import Explanation, Part
+from granite_xai.fitting.fit_result import FitResult
+from granite_xai.fitting.new_rows import NewRows, explain_rows, rows_by_region
+from granite_xai.tables import Outline, Table, require_rows
+
+FEWEST_ROWS = 5
+"""Rows of a region that can be a reference for each other, at least (D46)."""
+
+MOST_REFERENCES = 1000
+"""Fitting rows of a region that other rows are compared with."""
+
+BLOCK = 2**20
+"""Recombined rows that are sent to the model at once."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class AgainstFit:
+    """Rows of one region, explained with the region's fitting rows as reference.
+
+    Of a region with more than 1,000 fitting rows the first 1,000 are the reference: the model is
+    asked about every new row with each of them. They are a random sample, since a fit with a
+    confidence level keeps its rows in an order that says nothing about them. Without a confidence
+    level rows stand as the user gave them, and all of them count.
+
+    Values of a term, as the methods below return them, are arrays of shape (n_rows, 1 + n_signs): the
+    value itself, then how it moves under each line of random signs of the references.
+
+    Parameters
+    ----------
+    rows : NewRows
+        All of one region.
+    region : int
+    """
+
+    rows: NewRows
+    region: int
+
+    @property
+    def references(self) -> IntArray:
+        """The fitting rows that the rows are compared with."""
+        inside = rows_of_region(self.rows.fitted, self.region)
+        if self.rows.fitted.confidence is None:
+            return inside
+        return inside[:MOST_REFERENCES]
+
+    @property
+    def signs(self) -> FloatArray:
+        """Random signs of the references, (n_signs, n_references); none without a confidence level."""
+        confidence = self.rows.fitted.confidence
+        n_references = len(self.references)
+        if confidence is None:
+            return np.zeros((0, n_references))
+        return signs(np.arange(n_references), confidence.seed)
+
+    def part(self, name: str, positions: IntArray, effect: ResolvedExplainer) -> Part:
+        """The values of an effect.
+
+        Parameters
+        ----------
+        name : str
+            What the effect is called.
+        positions : array of shape (n_rows,)
+            Of the rows in the table of all rows.
+        effect : ResolvedExplainer
+        """
+        if not effect.masking.redraws and not effect.changes():
+            # Nobody else's rows are read: a baseline is that of the fit already.
+            observed = self.rows.observe([effect], self.region)
+            (part,) = observed.parts(self.region, [name], positions, None)
+            return part
+        self._require_evaluations(effect)
+        term_values: dict[Term, FloatArray] = {}
+        effects = self._effects(effect, effect.terms, term_values)  # (rows, sets, 1 + signs)
+        n_signs = max(1, effects.shape[-1] - 1)
+        sampling_variance = np.square(effects[..., 1:]).sum(axis=-1) / n_signs
+        errors = np.sqrt(sampling_variance)
+        if effect.draws:
+            draws = [self._effects(effect, draw, term_values)[..., 0] for draw in effect.draws]
+            error_of_draws = np.std(draws, axis=0, ddof=1) / np.sqrt(len(draws))
+            errors = np.hypot(error_of_draws, errors)
+        base = self._value(effect, frozenset(), term_values)[:, 0]
+        return Part(
+            self.region, name, positions, effects[..., 0], errors, base, effect.layout.labels
+        )
+
+    def _require_evaluations(self, effect: ResolvedExplainer) -> None:
+        """Refuse an effect that sends more rows to the model than allowed (M13)."""
+        coalitions = set[Coalition]()
+        for terms in effect.terms:
+            coalitions.update(term for term in terms if isinstance(term, frozenset))
+        table = self.rows.route.table
+        n_distinct = sum(len(table.distinct(visible)[1]) for visible in coalitions)
+        require_evaluations(self.rows.resources, n_distinct * len(self.references))
+
+    def _effects(
+        self, effect: ResolvedExplainer, terms: Sequence[Terms], term_values: dict[Term, FloatArray]
+    ) -> FloatArray:
+        """The effect of each set, (n_rows, n_sets, 1 + n_signs); computed terms are kept in ``term_values``."""
+        of_sets = []
+        for terms_of_set in terms:
+            parts = [
+                coefficient * self._value(effect, term, term_values)
+                for term, coefficient in terms_of_set.items()
+            ]
+            of_sets.append(sum(parts))
+        return np.stack(np.broadcast_arrays(*of_sets), axis=1)
+
+    def _value(
+        self, effect: ResolvedExplainer, term: Term, term_values: dict[Term, FloatArray]
+    ) -> FloatArray:
+        """The value of one term, computed if it is not in ``term_values`` yet."""
+        if term not in term_values:
+            term_values[term] = self._compute_value(effect, term)
+        return term_values[term]
+
+    def _compute_value(self, effect: ResolvedExplainer, term: Term) -> FloatArray:
+        table = self.rows.route.table
+        everything = frozenset(range(table.n_columns))
+        if isinstance(term, frozenset) and term != everything:
+            return self._masked(effect, term)
+        if term == everything:
+            values = self.rows.fitted.predictor.on_rows(table)
+        else:
+            values = self._change(effect, term)
+        # What does not depend on the references, or is not said to, does not move with their signs.
+        return np.pad(values[:, None], ((0, 0), (0, len(self.signs))))
+
+    def _masked(self, effect: ResolvedExplainer, visible: Coalition) -> FloatArray:
+        """``F_T``: the mean over the references with the columns T replaced by those of each row."""
+        codes, carriers = self.rows.route.table.distinct(visible)
+        shares = self._shares_of_references(effect.masking, visible, carriers)
+        means = np.empty((len(carriers), 1 + len(self.signs)))
+        step = max(1, BLOCK // len(self.references))
+        for start in range(0, len(carriers), step):
+            block = slice(start, start + step)
+            hybrids = self._hybrids(effect.masking, visible, carriers[block])
+            EvaluationRange().see(hybrids)  # N06
+            mean = (hybrids * shares[block]).sum(axis=1, keepdims=True)
+            moves = ((hybrids - mean) * shares[block]) @ self.signs.T
+            means[block] = np.hstack([mean, moves])
+        return means[codes]
+
+    def _shares_of_references(
+        self, masking: Masking, visible: Coalition, carriers: IntArray
+    ) -> FloatArray:
+        """How much each reference counts for each row, (n_carriers, n_references).
+
+        Under conditional masking those of the same bin count (all, where there is none), or a copula weighs them.
+
+        Parameters
+        ----------
+        masking : Masking
+        visible : frozenset of int
+        carriers : array of int
+            One row for each distinct value of the visible columns.
+        """
+        fitted = self.rows.fitted
+        table = self.rows.route.table
+        references = self.references
+        reading = (masking, visible)
+        shares = np.tile(fitted.weights[references], (len(carriers), 1))
+        if visible and reading in fitted.reference.bins:
+            bins, fitted_bins = common_bins(fitted.reference.bins[reading], table, fitted.table)
+            is_same_bin = bins[carriers][:, None] == fitted_bins[references]
+            is_alone = ~is_same_bin.any(axis=1, keepdims=True)
+            shares = np.where(is_same_bin | is_alone, shares, 0.0)
+        densities = fitted.reference.densities_of([reading], table).get(reading)
+        if densities is not None:
+            of_references = fitted.reference.densities_of([reading], fitted.table)[reading]
+            shares = shares * weights_of_rows(
+                visible == {densities.column},
+                densities.restrict(carriers),
+                of_references.restrict(references),
+            )
+        return np.asarray(shares / shares.sum(axis=1, keepdims=True))
+
+    def _hybrids(self, masking: Masking, visible: Coalition, carriers: IntArray) -> FloatArray:
+        """F of the visible values of some rows beside the hidden ones of every reference, (n_carriers, n_references).
+
+        A copula that draws hidden values (`Conditional(sampler="copula")`) moves those of the reference by what the
+        visible values let expect.
+        """
+        fitted = self.rows.fitted
+        table = self.rows.route.table
+        references = self.references
+        if visible and masking.evaluations({visible}).sampled:
+            copula = fitted.reference.copulas[masking]
+            reference_table = fitted.table.take(references)
+            return copula.predictions(fitted.predictor, table, visible, carriers, reference_table)
+        hybrids = fitted.predictor.recombined(
+            fitted.table,
+            np.tile(references, len(carriers)),
+            table,
+            np.repeat(carriers, len(references)),
+            sorted(visible),
+        )
+        return hybrids.reshape(len(carriers), -1)
+
+    def _change(self, effect: ResolvedExplainer, term: Term) -> FloatArray:
+        """The row's own change across its interval, or the mean of those of the references in it, (n_rows,)."""
+        if not isinstance(term, AleDifference):
+            raise TypeError(f"{term} is no value of a row")
+        fitted = self.rows.fitted
+        references = self.references
+        reference_rows = self.rows.about(fitted.table.take(references))
+        of_references = reference_rows.observe([effect]).evaluations.changes[term.column]
+        of_rows = self.rows.observe([effect]).evaluations.changes[term.column]
+        joined = replace(
+            of_references,
+            starts=np.append(of_references.starts, of_rows.starts + len(of_references.values)),
+            places=np.append(of_references.places, of_rows.places),
+            values=np.append(of_references.values, of_rows.values),
+        )
+        # The rows themselves have no weight in the means.
+        weights = np.append(fitted.weights[references], np.zeros(len(of_rows.places)))[:, None]
+        members = np.ones(weights.shape, dtype=np.bool_)
+        gaps = joined.gaps(members, weights, float(not term.averaged), float(term.averaged))
+        return gaps[len(references) :, 0]
+
+
+def rows_of_region(fitted: FitResult, region: int) -> IntArray:
+    """Positions of the fitting rows of a region."""
+    return np.flatnonzero(fitted.regions == region)
+
+
+def explain_against_fit(new: NewRows, regions: IntArray, seed: int) -> Explanation:
+    """Both sides of every question against the region's fitting rows; sensitivity and risk among themselves (C17).
+
+    A region's reference is as in `AgainstFit`: its first 1,000 fitting rows.
+
+    Parameters
+    ----------
+    new : NewRows
+    regions : array of shape (n_rows,)
+        Region of each row.
+    seed : int
+        Of effects that are sampled.
+    """
+    fitted = new.fitted
+    table = new.route.table
+    if not all(comparison.first.behavior.is_linear for comparison in fitted.comparisons):
+        return explain_rows(new, regions)
+    if isinstance(fitted.table.container, Outline):
+        # Where there is no model either, it is asked for first.
+        fitted.predictor.on_rows(table.take(np.arange(1)))
+    require_rows(fitted.table, 'explain(reference="fitting")')
+    names: list[str] = []
+    effects = []
+    for comparison in fitted.comparisons:
+        question = comparison.question
+        names += question.side_names
+        for side, effect in (
+            (question.first, comparison.first),
+            (question.second, comparison.second),
+        ):
+            effects.append(without_paths(side, effect, table, new.resources, seed))
+    parts = []
+    for region, rows in rows_by_region(regions):
+        inside = AgainstFit(new.about(table.take(rows)), region)
+        for name, effect in zip(names, effects, strict=True):
+            parts.append(inside.part(name, rows, effect))
+    return Explanation(fitted.layout.labels, tuple(parts), table)
+
+
+def explain_among_themselves(new: NewRows, regions: IntArray) -> Explanation:
+    """Both sides of every question with the rows as their own reference; refused for a handful of rows (D46).
+
+    Parameters
+    ----------
+    new : NewRows
+    regions : array of shape (n_rows,)
+        Region of each row.
+    """
+    for region, rows in rows_by_region(regions):
+        if len(rows) < FEWEST_ROWS:
+            n_rows = count(len(rows), "row")
+            raise InputError(
+                f"region {region} has {n_rows} of X: a row that is its own reference has no effects.",
+                code="D46",
+                argument="X",
+                rows=new.route.table.row_labels(rows),
+                hint=f"Pass {FEWEST_ROWS} rows or more of each region, "
+                'or use reference="fitting" with a local question.',
+            )
+    return explain_rows(new, regions)
+
+
+def without_paths(
+    side: Explainer, effect: ResolvedExplainer, table: Table, resources: Resources, seed: int
+) -> ResolvedExplainer:
+    """The effect in terms of coalitions, where the fit read it from the paths of trees.
+
+    Parameters
+    ----------
+    side : Explainer
+    effect : ResolvedExplainer
+        The same as the fit resolved it.
+    table : Table
+        Rows that are explained.
+    resources, seed : Resources, int
+        Whether it is exact or sampled, and how.
+    """
+    if not effect.by_paths or not isinstance(side.interaction, Partial):
+        return effect
+    is_exact = len(effect.layout.players) <= MAX_EXACT_PLAYERS
+    return resolve(
+        effect.masking,
+        effect.behavior,
+        side.interaction,
+        side.influence,
+        table,
+        max_evaluations=resources.max_evaluations,
+        random_state=seed,
+        pairs=0 if is_exact else MAX_PAIRS,
+    )

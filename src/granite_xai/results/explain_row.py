@@ -1,0 +1,286 @@
+"""Why the model says this about one row: found against the fitting rows of its region."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from granite_xai.base.coalitions import union
+from granite_xai.base.errors import InputError
+from granite_xai.base.typing import Coalition, FloatArray, IntArray
+from granite_xai.base.wording import MISSING
+from granite_xai.compute import Resources
+from granite_xai.explanation.behavior import Local
+from granite_xai.explanation.influence import PlayersAndSets
+from granite_xai.explanation.interaction import Pure
+from granite_xai.explanation.masking import Marginal
+from granite_xai.explanation.masking.bins import level_codes, sortable
+from granite_xai.explanation.resolved import ResolvedExplainer
+from granite_xai.fitting.fit_result import FitResult
+from granite_xai.fitting.new_rows import NewRows
+from granite_xai.regions.conditions import Condition
+from granite_xai.regions.rule import Rule, satisfied
+from granite_xai.regions.words import rule_words
+from granite_xai.results.against_fit import AgainstFit, rows_of_region, without_paths
+from granite_xai.results.output_words import output_words
+from granite_xai.results.profile import level_text
+from granite_xai.results.row import NEAR, RowExplanation, RuleChange
+from granite_xai.surrogate.curves import Curve
+from granite_xai.tables import Column, Outline, Table
+from granite_xai.trees.routes import Route
+
+ROUNDING = 1e-12
+"""Share of the largest contribution that is rounding."""
+
+COMPARED_ROWS = 400
+"""Rows of a region whose distances to the others are measured."""
+
+
+class Contributions(NamedTuple):
+    """What each set adds to the mean of the region, and its standard error; arrays of shape (n_sets,)."""
+
+    values: FloatArray
+    errors: FloatArray
+
+
+class Standing(NamedTuple):
+    """Where the value of a row stands among those of its region."""
+
+    text: str  # the value
+    percentile: float  # NaN without an order
+    share: float  # of rows with an equal value; NaN where several columns are one set
+
+
+class Neighbours(NamedTuple):
+    """How usual a row is in its region."""
+
+    near: int  # fitting rows of the region that are near it
+    typical: float  # share of the region's rows with no more rows near them
+
+
+def explain_one(
+    fitted: FitResult,
+    table: Table,
+    regions: IntArray,
+    resources: Resources,
+    seed: int,
+    target: str = "",
+) -> RowExplanation:
+    """Explain the one row of a table; without the fitting rows, by what the curves of the fit know of it.
+
+    Parameters
+    ----------
+    fitted : FitResult
+    table : Table
+        Of one row.
+    regions : array of shape (1,)
+        Its region.
+    resources : Resources
+    seed : int
+    target : str
+        Name of the target, where it is known.
+    """
+    if table.n_rows != 1:
+        raise InputError(
+            f"x has {table.n_rows} rows; explain_row is about one.",
+            code="P03",
+            argument="x",
+            hint="Pass X.iloc[[i]], X[[i]] or a mapping; explain(X) has the effects of many rows in one table.",
+        )
+    region = fitted.partition[int(regions[0])]
+    surrogate = fitted.additive.value.surrogate.regions[region.index]
+    name, effect = _contributing(fitted, table, resources, seed)
+    players = [union(members) for members in effect.layout.sets]
+    curve_of = {frozenset({curve.column.position}): curve for curve in surrogate.curves}
+    curves = tuple(curve_of.get(player) for player in players)
+    if _has_rows(fitted):
+        rows = NewRows(fitted, Route(fitted.predictor, table), None, resources)
+        contributions = _contributions_against_rows(rows, region.index, effect)
+        inside = fitted.table.take(rows_of_region(fitted, region.index))
+        standings = [_standing(table, player, inside) for player in players]
+        neighbours = _neighbours(table, inside, seed)
+    else:
+        contributions = _contributions_of_curves(curves, table)
+        inside = fitted.table
+        standings = [_standing(table, player, None) for player in players]
+        neighbours = Neighbours(near=0, typical=np.nan)
+    title = ""
+    if len(fitted.partition) > 1:
+        title = fitted.partition.titles[region.index]
+    output = output_words(fitted.predictor, target)
+    return RowExplanation(
+        row=table.row_labels([0])[0],
+        region=region.index,
+        rule=str(region.rule),
+        n_samples=region.n_samples,
+        prediction=float(fitted.predictor.on_rows(table)[0]),
+        mean=surrogate.mean,  # that of the tree; the references are a sample of the same rows
+        explanation=name,
+        sets=tuple(":".join(names) for names in effect.layout.labels),
+        values=tuple(standing.text for standing in standings),
+        percentiles=np.array([standing.percentile for standing in standings]),
+        shares=np.array([standing.share for standing in standings]),
+        contributions=_without_rounding(contributions.values, surrogate.mean),
+        errors=contributions.errors,
+        changes=tuple(_changes(fitted, table, region.index)),
+        near=neighbours.near,
+        typical=neighbours.typical,
+        curves=curves,
+        table=table,
+        references=inside,
+        title=title,
+        output=output.name,
+        unit=output.unit,
+    )
+
+
+def _has_rows(fitted: FitResult) -> bool:
+    """Whether the fit has its rows; a file may have been written without them."""
+    return not isinstance(fitted.table.container, Outline)
+
+
+def _contributing(
+    fitted: FitResult, table: Table, resources: Resources, seed: int
+) -> tuple[str, ResolvedExplainer]:
+    """The explanation whose values are added up, with its name.
+
+    The second one of the question, where it has a value for every player that is counted from the region's mean, and
+    the fitting rows are there; otherwise PDP.
+    """
+    comparison = fitted.comparisons[0]
+    side = comparison.question.second
+    effect = comparison.second
+    single_players = tuple((player,) for player in effect.layout.explained)
+    starts_from_mean = effect.behavior.is_linear and effect.masking.redraws
+    adds_up = starts_from_mean and side.interaction.key in ("pure", "partial")
+    if _has_rows(fitted) and adds_up and effect.layout.sets == single_players:
+        return side.name or "second", without_paths(side, effect, table, resources, seed)
+    label_of = dict(zip(effect.layout.sets, effect.layout.labels, strict=True))
+    labels = []
+    for members in single_players:
+        names = ", ".join(table.names[position] for position in sorted(members[0]))
+        labels.append(label_of.get(members) or (names,))
+    layout = PlayersAndSets(
+        effect.layout.players, single_players, tuple(labels), effect.layout.passing
+    )
+    terms = tuple(Pure().terms(layout.players, members) for members in single_players)
+    return "pdp", ResolvedExplainer(Marginal(), Local(), layout, terms)
+
+
+def _contributions_against_rows(
+    rows: NewRows, region: int, effect: ResolvedExplainer
+) -> Contributions:
+    """The values of an effect, computed against the fitting rows of the region."""
+    first_row = np.zeros(1, dtype=np.intp)
+    part = AgainstFit(rows, region).part("", first_row, effect)
+    return Contributions(values=part.values[0], errors=part.errors[0])
+
+
+def _contributions_of_curves(curves: tuple[Curve | None, ...], table: Table) -> Contributions:
+    """What the curves of the fit say of the row; 0 for a player without a curve."""
+    values = np.zeros(len(curves))
+    for number, curve in enumerate(curves):
+        if curve is not None:
+            values[number] = curve.at(table.columns[curve.column.position])[0]
+    return Contributions(values=values, errors=np.zeros(len(curves)))
+
+
+def _without_rounding(contributions: FloatArray, mean: float) -> FloatArray:
+    largest = np.abs([mean, *contributions]).max()
+    return np.where(np.abs(contributions) > ROUNDING * largest, contributions, 0.0)
+
+
+def _standing(table: Table, player: Coalition, inside: Table | None) -> Standing:
+    """Where the values of a row stand among the rows of its region; None: these are not there."""
+    columns = [table.columns[position] for position in sorted(player)]
+    text = ", ".join(_value_text(column) for column in columns)
+    if inside is None or len(columns) > 1:
+        return Standing(text=text, percentile=np.nan, share=np.nan)
+    column = columns[0]
+    column_inside = inside.columns[column.position]
+    is_equal = level_codes(column_inside, column_inside) == level_codes(column, column_inside)
+    return Standing(
+        text=text,
+        percentile=float(_ranks(column, column_inside)[0]),
+        share=float(np.mean(is_equal)),
+    )
+
+
+def _value_text(column: Column) -> str:
+    """The value of the first row."""
+    if column.missing[0]:
+        return MISSING
+    return level_text(column, column.values[0])
+
+
+def _ranks(column: Column, among: Column) -> FloatArray:
+    """The place of each row's value among the values of a column: mid-ranks from 0 to 1; NaN without an order."""
+    if not among.is_ordered or len(among.levels) == 0:
+        return np.full(len(column.values), np.nan)
+    levels_among, levels = sortable(column, among)
+    present = among.codes[among.codes >= 0]
+    counts = np.bincount(present, minlength=len(levels_among))
+    n_below = np.append(0.0, np.cumsum(counts))
+    below = n_below[np.searchsorted(levels_among, levels, "left")]
+    up_to = n_below[np.searchsorted(levels_among, levels, "right")]
+    mid_ranks = (below + up_to) / 2 / n_below[-1]
+    return np.append(mid_ranks, np.nan)[column.codes]  # the code of a missing value is -1
+
+
+def _distances(table: Table, among: Table) -> FloatArray:
+    """How far rows are apart, (n_rows, n_among): the mean over the columns.
+
+    The difference of ranks in ordered columns; 0 for equal and 1 for other values of the others, and of missing ones.
+    """
+    total = np.zeros((table.n_rows, among.n_rows))
+    for column, column_among in zip(table.columns, among.columns, strict=True):
+        ranks = _ranks(column, column_among)
+        ranks_among = _ranks(column_among, column_among)
+        by_rank = np.abs(ranks[:, None] - ranks_among)
+        codes = level_codes(column, column_among)
+        is_other = codes[:, None] != level_codes(column_among, column_among)
+        total += np.where(np.isnan(by_rank), is_other, by_rank)
+    return total / table.n_columns
+
+
+def _neighbours(table: Table, inside: Table, seed: int) -> Neighbours:
+    """Rows of the region that are near the row; near are a tenth of the pairs of its rows, by definition."""
+    compared = np.random.default_rng(seed).permutation(inside.n_rows)[:COMPARED_ROWS]
+    distances = _distances(inside.take(compared), inside)
+    radius = float(np.quantile(distances, NEAR))
+    n_near = int((_distances(table, inside)[0] <= radius).sum())
+    n_near_compared = (distances <= radius).sum(axis=1) - 1  # without themselves
+    return Neighbours(near=n_near, typical=float(np.mean(n_near_compared <= n_near)))
+
+
+def _changes(fitted: FitResult, table: Table, region_of_row: int) -> list[RuleChange]:
+    """For every other region the conditions of its rule that the row lacks, the nearest region first."""
+    changes = []
+    for region in fitted.partition:
+        lacking = []
+        distance = 0.0
+        for name, condition in region.rule.conditions:
+            position = fitted.table.names.index(name)
+            column = table.columns[position]
+            if not satisfied(condition, column)[0]:
+                lacking.append((name, condition))
+                distance += 1.0 + _way_to(condition, column, fitted.table.columns[position])
+        if region.index != region_of_row and lacking:
+            rule = Rule(tuple(lacking))
+            changes.append(
+                RuleChange(
+                    region=region.index,
+                    condition=" and ".join(condition.text(name) for name, condition in lacking),
+                    distance=distance,
+                    words=rule_words(rule, fitted.partition.vocabulary),
+                )
+            )
+    return sorted(changes, key=lambda change: (change.distance, change.region))
+
+
+def _way_to(condition: Condition, column: Column, fitted: Column) -> float:
+    """How far a value is from the nearest one that satisfies a condition, in shares of the fitting rows; 1 at most."""
+    distances = np.abs(_ranks(fitted, fitted) - _ranks(column, fitted)[0])
+    distances = np.nan_to_num(distances, nan=1.0)
+    return float(distances[satisfied(condition, fitted)].min(initial=1.0))

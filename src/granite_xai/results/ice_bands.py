@@ -1,0 +1,168 @@
+"""Where the ICE curves of a feature run: around their mean, in every region."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from granite_xai.base.typing import FloatArray, IntArray
+from granite_xai.evaluations.values import FineCurve
+from granite_xai.results.fit_values import FitValues
+from granite_xai.tables import Column
+
+LOWEST_SHARE = 0.1
+HIGHEST_SHARE = 0.9
+ROUNDING = 1e-12
+"""Share of the largest prediction, or of a mass, that is rounding."""
+
+
+class Band(NamedTuple):
+    """The ICE curves of a column in one scope, at some places of an axis; arrays of shape (n_places,).
+
+    Attributes
+    ----------
+    low, high : arrays
+        Where eight of ten curves run, each moved so that its own mean is that of all of them.
+    error : array
+        Standard error of the mean curve, over clusters of rows.
+    effect_error : array
+        Standard error of the mean curve around its own mean.
+    """
+
+    low: FloatArray
+    high: FloatArray
+    error: FloatArray
+    effect_error: FloatArray
+
+
+class IceCurves(NamedTuple):
+    """Predictions of all rows at some values of a column."""
+
+    predictions: FloatArray  # (n_lines, n_rows)
+    line_of_level: IntArray  # (1 + n_levels,) line of a missing value, then of each level
+
+
+Draw = Callable[[FloatArray, IntArray], FloatArray]
+"""From (predictions, line_of_level) to the predictions at the places of an axis, (n_places, n_rows)."""
+
+
+def ice_bands(values: FitValues, position: int, draw: Draw) -> list[Band]:
+    """The ICE curves of one column in every scope.
+
+    Parameters
+    ----------
+    values : FitValues
+    position : int
+        Of the column.
+    draw : callable
+        Reads curves at the places of an axis.
+    """
+    evaluations = values.evaluations
+    column = values.table.columns[position]
+    curves = _ice_curves(values, position)
+    at_places = draw(curves.predictions, curves.line_of_level)
+    rounding = ROUNDING * np.abs(evaluations.predictions).max()
+    bands = []
+    for scope in values.scopes:
+        rows = scope.rows
+        weights = evaluations.weights[rows]
+        lines_of_rows = curves.line_of_level[column.codes[rows] + 1]
+        mass = np.bincount(lines_of_rows, weights=weights, minlength=len(curves.predictions))
+        means = (mass / mass.sum() @ curves.predictions)[rows]  # of each row's own curve
+        band = _band(at_places[:, rows], means, weights, values.clusters[rows], rounding)
+        offset = evaluations.offset
+        bands.append(band._replace(low=band.low + offset, high=band.high + offset))
+    return bands
+
+
+def _ice_curves(values: FitValues, position: int) -> IceCurves:
+    """The curves at the values that were evaluated, and at those of a pilot where there was one."""
+    columns = frozenset({position})
+    column = values.table.columns[position]
+    matrix = values.evaluations.matrix(columns)
+    line_of_level = np.zeros(1 + len(column.levels), dtype=np.intp)
+    line_of_level[column.codes + 1] = matrix.codes
+    curves = IceCurves(np.asarray(matrix.values), line_of_level)
+    snapped = values.evaluations.snapped.get(columns)
+    if snapped is None or snapped.fine is None or matrix.levels is None:
+        return curves
+    return _with_pilot_values(column, curves, matrix.levels, snapped.fine)
+
+
+def _with_pilot_values(
+    column: Column, curves: IceCurves, levels_of_lines: IntArray, fine: FineCurve
+) -> IceCurves:
+    """Curves of single rows at the values of the pilot, too.
+
+    A level lies at the nearest value of the pilot; a label that the pilot has not seen stays where it was.
+
+    Parameters
+    ----------
+    column : Column
+    curves : IceCurves
+        At the values that stand for the column.
+    levels_of_lines : array of shape (n_lines,)
+        Level of each of them.
+    fine : FineCurve
+    """
+    standing = np.searchsorted(levels_of_lines, fine.standing)
+    at_pilot = fine.at_levels(curves.predictions[standing])  # (n_pilot_values, n_rows)
+    levels = np.arange(len(column.levels))
+    above = np.clip(np.searchsorted(fine.levels, levels), 0, len(fine.levels) - 1)
+    below = np.maximum(above - 1, 0)
+    is_nearer_below = levels - fine.levels[below] < fine.levels[above] - levels
+    nearest = np.where(is_nearer_below, below, above)
+    is_covered = column.is_ordered | (fine.levels[nearest] == levels)
+    line_of_level = curves.line_of_level.copy()
+    line_of_level[1:][is_covered] = len(curves.predictions) + nearest[is_covered]
+    return IceCurves(np.concatenate([curves.predictions, at_pilot]), line_of_level)
+
+
+def _band(
+    curves: FloatArray,
+    means: FloatArray,
+    weights: FloatArray,
+    clusters: IntArray,
+    rounding: float,
+) -> Band:
+    """The band of some curves.
+
+    Parameters
+    ----------
+    curves : array of shape (n_places, n_rows)
+    means, weights, clusters : arrays of shape (n_rows,)
+        Mean of each row's curve over the values of the scope; weight and cluster of each row.
+    rounding : float
+        Size below which an effect is none.
+    """
+    mass = weights.sum()
+    effects = curves - means
+    effects[np.abs(effects) < rounding] = 0.0
+    centre = float(means @ weights / mass)
+    return Band(
+        low=centre + _weighted_quantile(effects, weights, LOWEST_SHARE),
+        high=centre + _weighted_quantile(effects, weights, HIGHEST_SHARE),
+        error=_error_of_mean(curves, weights, clusters),
+        effect_error=_error_of_mean(effects, weights, clusters),
+    )
+
+
+def _weighted_quantile(values: FloatArray, weights: FloatArray, share: float) -> FloatArray:
+    """The smallest value of each line that at least a share of the weight does not exceed."""
+    order = np.argsort(values, axis=1, kind="stable")
+    ranked = np.take_along_axis(values, order, axis=1)
+    mass_up_to = np.cumsum(weights[order], axis=1)
+    needed = share * weights.sum() * (1 - ROUNDING)
+    places = (mass_up_to < needed).sum(axis=1)
+    return np.asarray(ranked[np.arange(len(ranked)), places])
+
+
+def _error_of_mean(lines: FloatArray, weights: FloatArray, clusters: IntArray) -> FloatArray:
+    """Standard error of the weighted mean of each line, over clusters: what random signs of the clusters tend to."""
+    shares = weights / weights.sum()
+    deviations = (lines - lines @ shares[:, None]) * shares
+    numbers = np.unique(clusters, return_inverse=True)[1].reshape(-1)
+    by_cluster = np.stack([np.bincount(numbers, weights=line) for line in deviations])
+    return np.asarray(np.sqrt(np.square(by_cluster).sum(axis=1)))

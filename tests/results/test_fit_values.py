@@ -1,0 +1,90 @@
+"""What the evaluations of a fit say about its own rows."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import granite_xai as gx
+from granite_xai.estimator import fit_with_evaluations
+from granite_xai.results.fit_values import known_values
+
+RNG = np.random.default_rng(24)
+X = RNG.normal(size=(240, 4))
+Y = RNG.normal(size=240)
+
+
+def pairs_model(X):
+    return X[:, 0] * X[:, 1] + 0.3 * X[:, 1] * X[:, 2] + X[:, 3]
+
+
+def values_of(model=pairs_model, y=None, **options):
+    g = gx.Granite(model, **options)
+    run = fit_with_evaluations(g, X, y)
+    return g, known_values(g, run, X, y)[0]
+
+
+@pytest.fixture(scope="module")
+def exact():
+    return values_of(confidence_level=None, max_depth=1)[1]
+
+
+def test_figures_of_rows_are_those_of_the_model():
+    g, values = values_of(y=Y, max_samples=None, holdout=False, max_depth=0)
+    figures = values.by_row()
+    positions = vars(g)["_run"].inputs.positions
+    assert figures.predictions == pytest.approx(pairs_model(X)[positions])
+    assert figures.target == pytest.approx(Y[positions])
+    assert figures.losses == pytest.approx(np.square(figures.predictions - figures.target))
+
+
+def test_without_a_target_there_are_no_losses(exact):
+    figures = exact.by_row()
+    assert figures.target is None
+    assert figures.losses is None
+
+
+def test_P03_another_table_is_refused():
+    g = gx.Granite(pairs_model, max_depth=0)
+    run = fit_with_evaluations(g, X, Y)
+    with pytest.raises(gx.InputError, match="P03"):
+        known_values(g, run, X + 1.0, Y)
+
+
+def test_the_gaps_of_the_fitted_question_are_its_disagreement(exact):
+    question = exact.fitted.comparisons[0]
+    on_all_rows, in_regions = exact.gaps(question)
+    assert on_all_rows.sum() == pytest.approx(exact.fitted.roots[0])
+    remaining = in_regions.sum() / on_all_rows.sum()
+    assert remaining == pytest.approx(exact.fitted.remaining)
+
+
+def test_an_additive_model_has_no_gaps():
+    values = values_of(lambda X: X[:, 0] + np.square(X[:, 1]), confidence_level=None)[1]
+    on_all_rows, _ = values.gaps(values.fitted.comparisons[0])
+    assert not on_all_rows.any()
+
+
+def test_sides_are_those_at_the_rows_own_values_also_where_one_value_stands_for_a_cell():
+    values = values_of(max_depth=0, max_samples=None, holdout=False)[1]
+    found = values.question(values.fitted.comparisons[0], values.scopes[0])
+    rows = values.table.native
+    for column in range(4):
+        hybrids = np.repeat(rows[None], len(rows), axis=0)
+        hybrids[:, :, column] = rows[:, column][:, None]
+        curve = pairs_model(hybrids.reshape(-1, 4)).reshape(len(rows), -1).mean(axis=1)
+        pdp = curve - pairs_model(rows).mean()
+        assert np.corrcoef(found.sides[1][:, column], pdp)[0, 1] > 0.98
+
+
+def test_further_questions_cost_no_model_rows(exact):
+    asked = []
+    counted = values_of(lambda X: asked.append(len(X)) or pairs_model(X), max_depth=0)[1]
+    asked.clear()
+    labels = []
+    for question in counted.further_questions():
+        labels.append(question.question.label)
+        counted.gaps(question)
+    assert "sobol" in labels
+    assert "pfi-risk" not in labels  # there is no target
+    assert sum(asked) == 0
