@@ -26,7 +26,10 @@ from granite_xai.tables import Column, Table
 
 CELLS = 2**18  # pairs of rows whose hidden values are made at once
 SINGULAR = 1e-10  # singular values of correlations below this share of the largest count as 0
-INTERVALS = 128  # of a column, at most, within which density ratios are constant
+# Of a column, at most, within which density ratios are constant: as exact as 128 with equal numbers of rows. At a
+# correlation of .99 the importance of experiments/conditional.py is .044 either way (true: .040).
+INTERVALS = 48
+OUTERMOST = 4.0  # normal score beyond which a column is not divided further
 LEAST_SPREAD = 0.01  # standard deviation of a score that others determine: ratios stay finite
 MARGINAL_SHARE = 1e-4  # of the marginal density in the conditional one: no ratio is 0
 
@@ -54,10 +57,16 @@ class Margin:
 
     @property
     def interval_ends(self) -> IntArray:
-        """The last level of each of the intervals, at most 128 with about as many rows each."""
+        """The last level of each of the intervals, at most 48 at equal steps of the normal score.
+
+        Intervals with as many rows each would be widest in the tails, where conditional means are
+        furthest from the marginal one.
+        """
         if len(self.shares) <= INTERVALS:
             return np.arange(len(self.shares), dtype=np.intp)
-        wanted = np.arange(1, INTERVALS + 1) / INTERVALS
+        lowest, highest = np.clip(ndtri(self.shares[[0, -2]]), -OUTERMOST, OUTERMOST)
+        ends_of_scores = ndtr(np.linspace(lowest, highest, INTERVALS)[:-1])
+        wanted = np.append(ends_of_scores, 1.0)
         ends = np.searchsorted(self.shares, wanted - 1e-12)  # shares are sums of rounded numbers
         return np.unique(np.minimum(ends, len(self.shares) - 1)).astype(np.intp)
 
