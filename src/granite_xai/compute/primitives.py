@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.linalg import block_diag
+from scipy.sparse import csr_array
 
 from granite_xai.base.typing import BoolArray, FloatArray, IntArray
 
@@ -376,6 +377,14 @@ class Numpy(ArrayNamespace):
     flags = numbers
     host = numbers
 
+    def order(self, segments: IntArray, families: Families) -> Any:
+        """The one-hot matrix of the segments, sparse: one entry for each row and column, (G, n)."""
+        n_columns, n_rows = segments.shape
+        rows = np.tile(np.arange(n_rows), n_columns)
+        ones = np.ones(segments.size)
+        n_segments = int(families.starts[-1])
+        return csr_array((ones, (segments.ravel(), rows)), shape=(n_segments, n_rows))
+
     def segment_share(
         self, mass: Array, codes: IntArray, count: int, segments: IntArray, families: Families
     ) -> Array:
@@ -392,6 +401,30 @@ class Numpy(ArrayNamespace):
         cells = codes[:, None] * n_lines + np.arange(n_lines)
         shares = np.bincount(cells.ravel(), weights=lines.ravel(), minlength=count * n_lines)
         return shares.reshape(count, -1)
+
+    def own_side(self, part: Part, inside: Array) -> Array:
+        """The mean of each row's own side, (c, K).
+
+        A product with 0 and 1 picks the side: on random flags it is ten times as fast as `numpy.where`.
+        """
+        left = part.left
+        total = part.total[:, None]
+        scale = part.scale
+        if part.index is not None:
+            left = self.take(left, part.index, 0)
+            total = self.take(total, part.index, 0)
+        if part.bins is not None:
+            scale = self.take(scale, part.bins, 0)
+        means = left * scale[:, 0, :] * inside
+        means += (total - left) * scale[:, 1, :] * ~inside
+        return means
+
+    def _by_side(self, values: Array, inside: Array) -> Array:
+        """Sums of values (c, K) over the rows on the left and on the right, (2, K)."""
+        on_side = values * inside
+        left_sums = np.sum(on_side, axis=0)
+        np.subtract(values, on_side, out=on_side)
+        return np.stack([left_sums, np.sum(on_side, axis=0)])
 
     def left_sums(self, by_segment: Array, families: Families) -> Array:
         """Sums over the left side of each candidate from sums over segments, (G, c) to (c, K)."""

@@ -8,7 +8,14 @@ from typing import NamedTuple
 import numpy as np
 
 from granite_xai.base.typing import FloatArray, IntArray
-from granite_xai.compute.primitives import Array, Part, as_part
+from granite_xai.compute.primitives import (
+    ABSOLUTE,
+    SQUARE,
+    Array,
+    ArrayNamespace,
+    Part,
+    as_part,
+)
 from granite_xai.engine.splits import Splits
 
 RowIndex = slice | IntArray  # some rows of a node
@@ -32,12 +39,15 @@ class RowValues(NamedTuple):
         Means over the row's side that every row reads.
     tiled : iterable of rows and their Part, optional
         A mean that is made for some rows at a time, and read once.
+    by_class : bool
+        Whether many rows have the same values, so that losses are added up by class instead of by row.
     """
 
     own: Array
     at: Array | None = None
     parts: tuple[Part, ...] = ()
     tiled: Tiles | None = None
+    by_class: bool = False
 
     def tiles(self, splits: Splits) -> Iterator[tuple[RowIndex, RowValues]]:
         """The values of some rows at a time; each row once."""
@@ -87,6 +97,8 @@ class RowValues(NamedTuple):
             Applied to the values before they are added up.
         """
         P = splits.primitives
+        if self._adds_up_by_class and function is None and mode in (SQUARE, ABSOLUTE):
+            return self._sums_by_class(mode, splits)
         total = P.array(np.zeros((2, 2, splits.count)))
         for rows, values in self.tiles(splits):
             inside = P.take(splits.flags, rows, 0)
@@ -98,6 +110,46 @@ class RowValues(NamedTuple):
                 values = RowValues(own=zeros, parts=(as_part(P, results),))
             total = P.side_sums(mode, values.own, values.at, values.parts, inside, weights, total)
         return total
+
+    @property
+    def _adds_up_by_class(self) -> bool:
+        """Whether the values of a row follow from the entries of the parts that it reads."""
+        reads_entries = all(part.index is not None for part in self.parts)
+        return self.by_class and self.tiled is None and reads_entries
+
+    def _sums_by_class(self, mode: int, splits: Splits) -> Array:
+        """Sums of losses as in `sums`: rows that read the same entries have one loss on each side."""
+        P = splits.primitives
+        carriers, class_of_row = self._classes(P)
+        n_classes = len(carriers)
+        left_mass, total_mass = splits.shares(class_of_row, n_classes)
+        of_class = self._of_rows(carriers, splits)
+        sums = []
+        for mass, on_left in (
+            (left_mass, True),
+            (total_mass[:, None] - left_mass, False),
+        ):
+            if splits.one_sided and not on_left:
+                sums.append(P.array(np.zeros(splits.count)))
+                continue
+            side = P.flags(np.full((n_classes, splits.count), on_left))
+            values = P.row_values(of_class.own, of_class.at, of_class.parts, side)
+            losses = values**2 if mode == SQUARE else P.xp.abs(values)
+            sums.append(P.xp.sum(mass * losses, axis=0))
+        losses_by_side = P.xp.stack(sums)
+        return P.xp.stack([losses_by_side, P.xp.zeros_like(losses_by_side)])
+
+    def _classes(self, P: ArrayNamespace) -> tuple[IntArray, IntArray]:
+        """A row of each class, and the class of each row: rows whose own number and entries are equal."""
+        keys = [np.unique(P.host(self.own), return_inverse=True)[1]]
+        for part in self.parts:
+            keys += [P.host(index) for index in (part.index, part.bins) if index is not None]
+        classes = np.zeros(len(keys[0]), dtype=np.intp)
+        for key in keys:
+            pairs = classes * (int(key.max(initial=0)) + 1) + key
+            _, carriers, classes = np.unique(pairs, return_index=True, return_inverse=True)
+            classes = classes.reshape(-1)
+        return carriers, classes
 
 
 def joined(values: Sequence[RowValues], splits: Splits) -> RowValues:
@@ -119,4 +171,5 @@ def joined(values: Sequence[RowValues], splits: Splits) -> RowValues:
         elif added.tiled is not None:
             written = RowValues(splits.zeros, tiled=added.tiled).array(splits)
             parts.append(as_part(splits.primitives, written))
-    return RowValues(own=own, at=at, parts=tuple(parts), tiled=tiled)
+    by_class = any(value.by_class for value in values)
+    return RowValues(own=own, at=at, parts=tuple(parts), tiled=tiled, by_class=by_class)

@@ -64,7 +64,7 @@ class WeightedAverages(Masked):
                 continue
             if self._is_shown(term):
                 part = self._table(term, coefficient)
-                values.append(RowValues(self.splits.zeros, parts=(part,)))
+                values.append(RowValues(self.splits.zeros, parts=(part,), by_class=True))
             else:
                 tiles = self._means(term, coefficient)
                 values.append(RowValues(self.splits.zeros, tiled=tiles))
