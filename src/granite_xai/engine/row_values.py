@@ -143,7 +143,8 @@ class RowValues(NamedTuple):
         """A row of each class, and the class of each row: rows whose own number and entries are equal."""
         keys = [np.unique(P.host(self.own), return_inverse=True)[1]]
         for part in self.parts:
-            keys += [P.host(index) for index in (part.index, part.bins) if index is not None]
+            indexes = [index for index in (part.index, part.bins) if index is not None]
+            keys += [np.asarray(P.host(index), dtype=np.intp) for index in indexes]
         classes = np.zeros(len(keys[0]), dtype=np.intp)
         for key in keys:
             pairs = classes * (int(key.max(initial=0)) + 1) + key
