@@ -1,4 +1,4 @@
-"""Data to learn and to test with: the paper's tables and its small models, with the rows they are explained on.
+"""Data to learn and to test with: the paper's tables and small models.
 
 Bike sharing and kin8nm are read from the folder named by the environment variable ``GRANITE_DATA``
 (``bike-sharing/hour.csv``, ``kin8nm/kin8nm.csv``) or, without it, fetched from OpenML and kept by scikit-learn.
@@ -20,8 +20,17 @@ from granite_xai.base.errors import InputError
 from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.base.validation import whole_number
 
-__all__ = ["PiecewiseLinear", "Toy", "load_bike_sharing", "load_diabetes", "load_kin8nm"]
-__all__ += ["make_order_two", "make_piecewise_linear", "make_rentals", "make_toy"]
+__all__ = [
+    "PiecewiseLinear",
+    "Toy",
+    "load_bike_sharing",
+    "load_diabetes",
+    "load_kin8nm",
+    "make_order_two",
+    "make_piecewise_linear",
+    "make_rentals",
+    "make_toy",
+]
 
 Seed = int | np.random.Generator | None
 _BIKE_COLUMNS = [
@@ -41,12 +50,14 @@ _BIKE_LABELS = {
     "yr": {0: "2011", 1: "2012"},
     "holiday": {0: "no", 1: "yes"},
     "weekday": dict(enumerate(_WEEKDAYS)),
-}
-_BIKE_LABELS |= {
     "workingday": {0: "no", 1: "yes"},
     "weathersit": {1: "clear", 2: "mist", 3: "rain", 4: "heavy rain"},
 }
-_TEMPERATURE, _WIND = 41, 67  # the published table divides degrees Celsius and wind speed by these
+_LARGEST_TEMPERATURE = 41
+"""The published table divides degrees Celsius by it."""
+
+_LARGEST_WINDSPEED = 67
+"""The published table divides wind speed by it."""
 
 
 def load_bike_sharing(*, as_frame: bool = True, labels: bool = False) -> tuple[Any, Any]:
@@ -71,15 +82,25 @@ def load_bike_sharing(*, as_frame: bool = True, labels: bool = False) -> tuple[A
     ['clear', 'mist', 'rain', 'heavy rain']
     """
     if labels and not as_frame:
-        words = "labels=True needs as_frame=True: an array of numbers has no names."
-        raise InputError(words, code="P03", argument="labels")
+        raise InputError(
+            "labels=True needs as_frame=True: an array of numbers has no names.",
+            code="P03",
+            argument="labels",
+        )
     hours = _from_disk_or_openml(
-        "bike-sharing/hour.csv", "Bike_Sharing_Demand", 2, _in_published_form
+        file="bike-sharing/hour.csv",
+        name="Bike_Sharing_Demand",
+        version=2,
+        prepare=_in_published_form,
     )
-    X = hours[_BIKE_COLUMNS].assign(mnth=hours["mnth"] - 1, temp=hours["temp"] * _TEMPERATURE)
-    named = {column: X[column].map(names) for column, names in _BIKE_LABELS.items() if labels}
-    kinds = {column: pd.CategoricalDtype(list(_BIKE_LABELS[column].values())) for column in named}
-    return _as_asked(X.assign(**named).astype(kinds), hours["cnt"], as_frame)
+    months = hours["mnth"] - 1
+    degrees = hours["temp"] * _LARGEST_TEMPERATURE
+    X = hours[_BIKE_COLUMNS].assign(mnth=months, temp=degrees)
+    if labels:
+        for column, names in _BIKE_LABELS.items():
+            categories = pd.CategoricalDtype(list(names.values()))
+            X[column] = X[column].map(names).astype(categories)
+    return _frames_or_arrays(X, hours["cnt"], as_frame)
 
 
 def load_kin8nm(*, as_frame: bool = True) -> tuple[Any, Any]:
@@ -93,8 +114,13 @@ def load_kin8nm(*, as_frame: bool = True) -> tuple[Any, Any]:
     >>> X.columns[0], X.columns[-1], y.name
     ('theta1', 'theta8', 'y')
     """
-    arm = _from_disk_or_openml("kin8nm/kin8nm.csv", "kin8nm", 1, lambda frame: frame.astype(float))
-    return _as_asked(arm.drop(columns="y"), arm["y"], as_frame)
+    arm = _from_disk_or_openml(
+        file="kin8nm/kin8nm.csv",
+        name="kin8nm",
+        version=1,
+        prepare=lambda frame: frame.astype(float),
+    )
+    return _frames_or_arrays(arm.drop(columns="y"), arm["y"], as_frame)
 
 
 def load_diabetes(*, as_frame: bool = True) -> tuple[Any, Any]:
@@ -112,16 +138,29 @@ def load_diabetes(*, as_frame: bool = True) -> tuple[Any, Any]:
     from sklearn.datasets import load_diabetes as load
 
     X, y = load(return_X_y=True, as_frame=True, scaled=False)
-    return _as_asked(X, y, as_frame)
+    return _frames_or_arrays(X, y, as_frame)
 
 
-def _as_asked(X: pd.DataFrame, y: pd.Series[Any], as_frame: bool) -> tuple[Any, Any]:
-    return (X, y) if as_frame else (X.to_numpy(dtype=float), y.to_numpy(dtype=float))
+def _frames_or_arrays(X: pd.DataFrame, y: pd.Series[Any], as_frame: bool) -> tuple[Any, Any]:
+    if as_frame:
+        return X, y
+    return X.to_numpy(dtype=float), y.to_numpy(dtype=float)
 
 
 def _from_disk_or_openml(
     file: str, name: str, version: int, prepare: Callable[[Any], Any]
 ) -> pd.DataFrame:
+    """A table from the folder GRANITE_DATA or, where it is not there, from OpenML.
+
+    Parameters
+    ----------
+    file : str
+        Path in the folder.
+    name, version : str, int
+        Of the data set in OpenML.
+    prepare : callable
+        From the table of OpenML to that of the file.
+    """
     folder = os.environ.get("GRANITE_DATA")
     if folder and (Path(folder) / file).is_file():
         return pd.read_csv(Path(folder) / file, skipinitialspace=True)
@@ -130,39 +169,41 @@ def _from_disk_or_openml(
     try:
         frame = fetch_openml(name=name, version=version, as_frame=True, parser="pandas").frame
     except (OSError, ValueError, HTTPException) as error:
-        place = (
-            f"the folder GRANITE_DATA={folder!r} has no {file}"
-            if folder
-            else "GRANITE_DATA is not set"
-        )
-        words = (
-            f"The data set {name!r} is not at hand: {place}, and OpenML did not answer ({error})."
-        )
-        hint = f"Set GRANITE_DATA to a folder with {file}, or connect to the network."
-        raise InputError(words, code="D44", argument="GRANITE_DATA", hint=hint) from error
+        place = "GRANITE_DATA is not set"
+        if folder:
+            place = f"the folder GRANITE_DATA={folder!r} has no {file}"
+        raise InputError(
+            f"The data set {name!r} is not at hand: {place}, and OpenML did not answer ({error}).",
+            code="D44",
+            argument="GRANITE_DATA",
+            hint=f"Set GRANITE_DATA to a folder with {file}, or connect to the network.",
+        ) from error
     return cast(pd.DataFrame, prepare(frame))
 
 
 def _in_published_form(openml: pd.DataFrame) -> pd.DataFrame:
     """OpenML's copy of bike sharing with names, codes, units and decimals of the published ``hour.csv``."""
     names = {"year": "yr", "month": "mnth", "hour": "hr", "humidity": "hum", "count": "cnt"}
-    coded = {
-        column: _coded(openml, column, ("False", "True")) for column in ("holiday", "workingday")
-    }
-    coded["weathersit"] = _coded(openml, "weather", ("clear", "misty", "rain", "heavy_rain")) + 1
-    temp, windspeed = (
-        (openml["temp"] / _TEMPERATURE).round(2),
-        (openml["windspeed"] / _WIND).round(4),
+    weather = ("clear", "misty", "rain", "heavy_rain")
+    return openml.rename(columns=names).assign(
+        holiday=_codes(openml, "holiday", ("False", "True")),
+        workingday=_codes(openml, "workingday", ("False", "True")),
+        weathersit=_codes(openml, "weather", weather) + 1,
+        temp=(openml["temp"] / _LARGEST_TEMPERATURE).round(2),
+        windspeed=(openml["windspeed"] / _LARGEST_WINDSPEED).round(4),
     )
-    return openml.rename(columns=names).assign(**coded, temp=temp, windspeed=windspeed)
 
 
-def _coded(openml: pd.DataFrame, column: str, labels: Sequence[str]) -> pd.Series[int]:
+def _codes(openml: pd.DataFrame, column: str, labels: Sequence[str]) -> pd.Series[int]:
+    """A column of labels as their places; other labels are an error."""
     texts = openml[column].astype(str)
     unexpected = sorted(set(texts) - set(labels))
     if unexpected:
-        words = f"OpenML's column {column!r} has unexpected values: {unexpected}."
-        raise InputError(words, code="D44", columns=[column])
+        raise InputError(
+            f"OpenML's column {column!r} has unexpected values: {unexpected}.",
+            code="D44",
+            columns=[column],
+        )
     return texts.map(labels.index).astype(int)
 
 
@@ -196,13 +237,13 @@ def make_toy(n: int = 1000, random_state: Seed = 0) -> Toy:
     >>> make_toy().model([[1.0, -1.0, 1.0, 0.5]])
     array([-1.])
     """
-    draw, size = np.random.default_rng(random_state), whole_number("n", n, at_least=1)
-    x1, x2, x3 = (
-        draw.normal(size=size),
-        draw.choice([-1.0, 1.0], size),
-        draw.choice([-1.0, 1.0], size),
-    )
-    return Toy(_frame(np.column_stack([x1, x2, x3, draw.normal(x3)])), _figure_one)
+    n_rows = whole_number("n", n, at_least=1)
+    draw = np.random.default_rng(random_state)
+    x1 = draw.normal(size=n_rows)
+    x2 = draw.choice([-1.0, 1.0], n_rows)
+    x3 = draw.choice([-1.0, 1.0], n_rows)
+    x4 = draw.normal(x3)
+    return Toy(X=_frame(np.column_stack([x1, x2, x3, x4])), model=_figure_one)
 
 
 def make_order_two(n: int = 2000, random_state: Seed = 0) -> Toy:
@@ -216,8 +257,9 @@ def make_order_two(n: int = 2000, random_state: Seed = 0) -> Toy:
     >>> make_order_two().model([[1.0, 1.0, 0.0, 0.0], [1.0, 1.0, -1.0, 0.0]])
     array([ 1.7, -1. ])
     """
+    n_rows = whole_number("n", n, at_least=1)
     draw = np.random.default_rng(random_state)
-    return Toy(_frame(draw.normal(size=(whole_number("n", n, at_least=1), 4))), _order_two)
+    return Toy(X=_frame(draw.normal(size=(n_rows, 4))), model=_order_two)
 
 
 def make_piecewise_linear(
@@ -236,11 +278,18 @@ def make_piecewise_linear(
     >>> toy.X.shape, toy.model.coefficients.shape
     ((100, 5), (4, 5))
     """
-    draw, width = np.random.default_rng(random_state), whole_number("d", d, at_least=1)
-    inner = 2 ** whole_number("depth", depth, at_least=0) - 1
-    X = _frame(draw.normal(size=(whole_number("n", n, at_least=1), width)))
-    splits = draw.integers(width, size=inner), draw.uniform(-1, 1, size=inner)
-    return Toy(X, PiecewiseLinear(*splits, draw.normal(size=(inner + 1, width))))
+    n_columns = whole_number("d", d, at_least=1)
+    n_leaves = 2 ** whole_number("depth", depth, at_least=0)
+    n_splits = n_leaves - 1
+    n_rows = whole_number("n", n, at_least=1)
+    draw = np.random.default_rng(random_state)
+    X = _frame(draw.normal(size=(n_rows, n_columns)))
+    model = PiecewiseLinear(
+        columns=draw.integers(n_columns, size=n_splits),
+        thresholds=draw.uniform(-1, 1, size=n_splits),
+        coefficients=draw.normal(size=(n_leaves, n_columns)),
+    )
+    return Toy(X=X, model=model)
 
 
 def make_rentals(n: int = 6000, random_state: Seed = 0) -> tuple[pd.DataFrame, pd.Series]:
@@ -315,11 +364,15 @@ class PiecewiseLinear:
     def __call__(self, X: Any) -> FloatArray:
         """Predict: walk down the tree, then apply the leaf's function."""
         rows = np.asarray(X, dtype=float)
+        numbers = np.arange(len(rows))
+        depth = len(self.coefficients).bit_length() - 1
         node = np.zeros(len(rows), dtype=np.intp)
-        for _ in range(len(self.coefficients).bit_length() - 1):
-            value = rows[np.arange(len(rows)), self.columns[node]]
-            node = 2 * node + 1 + (value > self.thresholds[node])
-        return np.asarray(np.einsum("nd,nd->n", rows, self.coefficients[node - len(self.columns)]))
+        for _ in range(depth):
+            value = rows[numbers, self.columns[node]]
+            goes_right = value > self.thresholds[node]
+            node = 2 * node + 1 + goes_right
+        leaf = node - len(self.columns)  # leaves are numbered behind the inner nodes
+        return np.asarray(np.einsum("nd,nd->n", rows, self.coefficients[leaf]))
 
 
 def _figure_one(X: Any) -> FloatArray:

@@ -160,51 +160,6 @@ def test_layers_start_at_zero_and_shorter_ones_lie_before_longer_ones(bike):
         assert sizes == sorted(sizes, reverse=True)
 
 
-def test_edges_and_discs_are_those_of_the_frame(bike):
-    display = gx.InteractionDisplay.from_estimator(bike, bike.rows).plot()
-    pairs = display.frame()
-    top = pairs.query("first != second")["value"].abs().max()
-    for ax, region in zip(display.axes_, [None, *range(len(bike.partition_))], strict=True):
-        here = of_region(pairs, region)
-        edges = here[here["first"] != here["second"]]
-        np.testing.assert_allclose(
-            [line.get_linewidth() for line in ax.lines], 9 * edges["value"].abs() / top
-        )
-        discs = here[here["first"] == here["second"]]
-        sizes = ax.collections[0].get_sizes()
-        np.testing.assert_allclose(sizes / sizes.sum(), discs["value"] / discs["value"].sum())
-
-
-def test_a_product_interacts_by_the_size_of_the_product():
-    """F = a b on independent signs: nothing alone, everything together; inside a sign nothing is left."""
-    X = np.array([[a, b] for a in (-1.0, 1.0) for b in (-1.0, 1.0)] * 10)
-    g = gx.Granite(lambda X: X[:, 0] * X[:, 1], min_samples_leaf=5).fit(X)
-    display = gx.InteractionDisplay.from_estimator(g, X)
-    pairs = display.frame()
-    together = pairs[pairs["first"] != pairs["second"]]
-    assert together[["first", "second"]].drop_duplicates().to_numpy().tolist() == [["x0", "x1"]]
-    np.testing.assert_allclose(together["value"], [1.0, 0.0, 0.0], atol=1e-12)
-    surface = gx.InteractionDisplay.from_estimator(g, X, pair=("x0", "x1")).plot()
-    cells = surface.frame()
-    everywhere = cells[cells["region"].isna()]
-    np.testing.assert_allclose(everywhere["value"], everywhere["x"] * everywhere["y"], atol=1e-12)
-    np.testing.assert_allclose(cells.dropna(subset="region")["value"], 0.0, atol=1e-12)
-    mesh = surface.axes_[0].collections[0]
-    np.testing.assert_allclose(np.ravel(mesh.get_array()), everywhere["value"])
-
-
-def test_a_heat_map_shows_pairs_below_the_diagonal(bike):
-    display = gx.InteractionDisplay.from_estimator(
-        bike, bike.rows, features=["hr", "temp", "yr"]
-    ).plot(kind="heatmap")
-    drawn = display.axes_[0].images[0].get_array()
-    pairs = display.frame()
-    everywhere = pairs[pairs["region"].isna()].set_index(["first", "second"])["value"]
-    assert drawn[1, 0] == pytest.approx(everywhere["hr", "temp"])
-    assert drawn[0, 0] == pytest.approx(everywhere["hr", "hr"])
-    assert np.isnan(drawn.filled(np.nan)[0, 1])
-
-
 def test_the_tree_is_that_of_the_partition(bike):
     display = gx.PartitionDisplay.from_estimator(bike).plot()
     nodes = display.frame()

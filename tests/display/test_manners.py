@@ -150,7 +150,7 @@ def test_wrong_options_are_named(bike):
         gx.EffectDisplay.from_estimator(bike, X, max_curves=51)
     with pytest.raises(gx.InputError, match="P04.*features='hour'"):
         gx.EffectDisplay.from_estimator(bike, X, features=["hour"])
-    with pytest.raises(gx.InputError, match="is not two columns"):
+    with pytest.raises(gx.InputError, match="is not two features"):
         gx.InteractionDisplay.from_estimator(bike, X, pair=("hr", "hr"))
     with pytest.raises(gx.InputError, match="Did you mean 'layered'"):
         gx.ImportanceDisplay.from_estimator(bike, X).plot(kind="layerd")

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import numpy as np
-import pytest
-
 from granite_xai.display.axis import round_ticks
 from granite_xai.display.figures import grid_of
-from granite_xai.display.network import cell_edges, cell_text
 from granite_xai.display.page_axis import page_ticks
 from granite_xai.report.svg import arrow, path, tag, text_box
 
@@ -46,21 +42,3 @@ def test_names_have_a_tick_each():
 
 def test_panels_fill_lines_as_evenly_as_can_be():
     assert (grid_of(3), grid_of(9)) == ((1, 3), (2, 5))
-
-
-@pytest.mark.parametrize(
-    ("value", "top", "text"),
-    [
-        (1234.0, 2000.0, "1.2k"),
-        (0.001, 1.0, ""),
-        (0.123, 1.0, "0.12"),
-        (-123.4, 200.0, "-123"),
-        (2.5e8, 3e8, "250M"),
-    ],
-)
-def test_a_number_in_a_cell_is_short(value, top, text):
-    assert cell_text(value, top) == text
-
-
-def test_cells_end_half_way_to_their_neighbours():
-    assert cell_edges(np.array([0.0, 1.0, 3.0]), False).tolist() == [-0.5, 0.5, 2.0, 4.0]

@@ -11,7 +11,9 @@ Each function returns an unfitted `Granite`; further options are those of `Grani
 
 from __future__ import annotations
 
-from granite_xai.frameworks.compare import compare, overview, subgroup_importance
+from granite_xai.frameworks.compare import compare
+from granite_xai.frameworks.importance import subgroup_importance
+from granite_xai.frameworks.paper_table import overview
 from granite_xai.frameworks.published import (
     cohex,
     fd_trees,
@@ -21,5 +23,14 @@ from granite_xai.frameworks.published import (
     vine,
 )
 
-__all__ = ["cohex", "compare", "fd_trees", "gadget", "overview", "repid", "subgroup_importance"]
-__all__ += ["transformation_trees", "vine"]
+__all__ = [
+    "cohex",
+    "compare",
+    "fd_trees",
+    "gadget",
+    "overview",
+    "repid",
+    "subgroup_importance",
+    "transformation_trees",
+    "vine",
+]

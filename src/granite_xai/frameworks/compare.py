@@ -1,12 +1,11 @@
-"""All frameworks side by side, the paper's overview of what they address, and importance inside the regions of one."""
+"""All frameworks side by side, on the same rows."""
 
 from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from itertools import product
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,32 +13,34 @@ from sklearn.base import clone
 from sklearn.metrics import adjusted_rand_score
 
 from granite_xai.base.errors import GraniteWarning, InputError
-from granite_xai.base.typing import IntArray
 from granite_xai.base.validation import choose, whole_number
-from granite_xai.disagreement.disagreement import Disagreement
 from granite_xai.estimator import Granite
 from granite_xai.explanation.catalog import explanations
-from granite_xai.explanation.explainer import Explainer
 from granite_xai.fitting.evaluation import evaluate_rows
 from granite_xai.fitting.fitted_view import fitted_view
 from granite_xai.frameworks import published
+from granite_xai.frameworks.published import questions_of
 from granite_xai.regions.partition import Partition
 from granite_xai.tables import frame, read_table
 
-SHARE = 0.8  # part of the rows that a refit sees
-ARGUMENTS: dict[str, tuple[str, ...]] = {
-    "granite": ("question",),
-    "vine": ("feature",),
-    "cohex": (),
-}
-ARGUMENTS |= {
-    "repid": ("feature",),
-    "gadget": (),
-    "fd_trees": (),
-    "transformation_trees": ("feature", "question"),
-}
-"""What each is given. Regions of the last depend on the rows alone: the question is only what is reported in them."""
-READING = (
+REFIT_SHARE = 0.8
+"""Part of the rows that a refit sees."""
+
+TIE = 1e-9
+"""Features whose gaps differ by less, relatively, are equally good."""
+
+FRAMEWORKS = (
+    "granite",
+    "vine",
+    "cohex",
+    "repid",
+    "gadget",
+    "fd_trees",
+    "transformation_trees",
+)
+OF_ONE_FEATURE = ("vine", "repid", "transformation_trees")
+
+ROW_OPTIONS = (
     "output",
     "response",
     "missing",
@@ -48,10 +49,8 @@ READING = (
     "n_jobs",
     "random_state",
     "resources",
-)  # of rows
-_LETTERS = {"marginal": "m", "conditional": "c", "accumulated": "c", "baseline": "b"}
-_INTERACTIONS = ("full", "partial", "pure")
-_CELLS = {True: "✓", False: "✗", None: "–"}
+)
+"""Options that say how rows are read and evaluated, not how regions are found."""
 
 
 def compare(
@@ -80,11 +79,11 @@ def compare(
     test : tuple (X, y) or table
         Rows that the regions are measured on.
     questions : sequence, as in `Granite`
-        Whose disagreement is measured, over all columns, whatever the framework itself looked at.
+        Whose disagreement is measured, over all features, whatever the framework itself looked at.
     frameworks : sequence of names, or mapping from names to unfitted `Granite` objects, optional
         None: granite, vine, cohex, repid, gadget, fd_trees and transformation_trees.
     feature : label, optional
-        The column of frameworks for one column. None: that with the largest gap between ICE and PDP.
+        The feature of frameworks for one feature. None: that with the largest gap between ICE and PDP.
     resamples : int
         Refits on four fifths of the rows, for stability; 0: none.
     **options
@@ -95,60 +94,60 @@ def compare(
     >>> rng = np.random.default_rng(0)
     >>> X, Z = rng.uniform(-1, 1, (120, 3)), rng.uniform(-1, 1, (80, 3))
     >>> model = lambda X: X[:, 0] * np.sign(X[:, 2])
-    >>> found = compare(model, X, test=Z, frameworks=["granite", "repid"], resamples=0)
-    >>> found["regions"].tolist()
+    >>> table = compare(model, X, test=Z, frameworks=["granite", "repid"], resamples=0)
+    >>> table["regions"].tolist()
     [2, 2]
     """
     whole_number("resamples", resamples, at_least=0)
     if not questions or isinstance(questions, str):
         raise InputError("questions is not a list of questions.", code="P01", argument="questions")
-    reading = {name: options[name] for name in READING if name in options} | {
-        "confidence_level": None
-    }  # all rows
-    fitted = [Granite(model, question, max_depth=0, **reading).fit(X, y) for question in questions]
-    rulers = {
-        " + ".join(question.label for question in published.asked(ruler)): ruler for ruler in fitted
-    }
-    chosen = _chosen(model, X, questions[0], frameworks, feature, options)
-    lines = [
-        _line(name, g, X, y, test, rulers, resamples, random_state) for name, g in chosen.items()
-    ]
-    return frame(
-        {key: [line[key] for line in lines] for key in lines[0]},
-        like=read_table(X, missing="allow"),
-    )
+    rulers = _fit_rulers(model, X, y, questions, options)
+    configurations = _configurations(model, X, questions[0], frameworks, feature, options)
+    test_X, test_y = test if isinstance(test, tuple) and len(test) == 2 else (test, None)
+    columns: dict[str, list[Any]] = {}
+    for name, granite in configurations.items():
+        begin = time.perf_counter()
+        granite.fit(X, y)
+        seconds = time.perf_counter() - begin
+        partition = granite.partition_
+        line: dict[str, Any] = {
+            "framework": name,
+            "feature": _feature_names(granite),
+            "regions": len(partition),
+            "rules": " | ".join(str(rule) for rule in partition.rules),
+        }
+        for label, ruler in rulers.items():
+            line[f"remaining {label}"] = remaining(ruler, partition, test_X, test_y)
+        line["fidelity"] = fitted_view(granite).held_out_fidelity(test_X)
+        line["stability"] = stability(granite, X, y, test_X, resamples, random_state)
+        line["seconds"] = seconds
+        for heading, cell in line.items():
+            columns.setdefault(heading, []).append(cell)
+    return frame(columns, like=read_table(X, missing="allow"))
 
 
-def _line(
-    name: str,
-    granite: Granite,
-    X: Any,
-    y: Any,
-    test: Any,
-    rulers: dict[str, Any],
-    resamples: int,
-    random_state: int,
-) -> dict[str, Any]:
-    """One framework, fitted and measured on other rows."""
-    other_X, other_y = test if isinstance(test, tuple) and len(test) == 2 else (test, None)
-    begin = time.perf_counter()
-    partition, seconds = granite.fit(X, y).partition_, time.perf_counter() - begin
-    return {
-        "framework": name,
-        "feature": "all" if granite.features is None else ", ".join(map(str, granite.features)),
-        "regions": len(partition),
-        "rules": " | ".join(map(str, partition.rules)),
-        **{
-            f"remaining {label}": remaining(ruler, partition, other_X, other_y)
-            for label, ruler in rulers.items()
-        },
-        "fidelity": fitted_view(granite).held_out_fidelity(other_X),
-        "stability": stability(granite, X, y, other_X, resamples, random_state),
-        "seconds": seconds,
-    }
+def _fit_rulers(
+    model: Any, X: Any, y: Any, questions: Sequence[Any], options: Mapping[str, Any]
+) -> dict[str, Granite]:
+    """A fit without regions for each question, on all rows: what regions are measured with."""
+    settings = {name: options[name] for name in ROW_OPTIONS if name in options}
+    settings["confidence_level"] = None
+    rulers = {}
+    for question in questions:
+        ruler = Granite(model, question, max_depth=0, **settings).fit(X, y)
+        label = " + ".join(asked.label for asked in questions_of(ruler))
+        rulers[label] = ruler
+    return rulers
 
 
-def _chosen(
+def _feature_names(granite: Granite) -> str:
+    """The features whose effects a configuration compares."""
+    if granite.features is None:
+        return "all"
+    return ", ".join(str(feature) for feature in granite.features)
+
+
+def _configurations(
     model: Any,
     X: Any,
     question: Any,
@@ -159,209 +158,100 @@ def _chosen(
     """The frameworks to compare, unfitted, by name."""
     if isinstance(frameworks, Mapping):
         return dict(frameworks)
-    known = {name: name for name in ARGUMENTS}
-    names = (
-        list(known)
-        if frameworks is None
-        else [choose("frameworks", name, known) for name in frameworks]
-    )
+    names = list(FRAMEWORKS)
+    if frameworks is not None:
+        known_names = {name: name for name in FRAMEWORKS}
+        names = [choose("frameworks", name, known_names) for name in frameworks]
     if not names:
         raise InputError(
             "frameworks is empty.", code="P01", argument="frameworks", hint="Name at least one."
         )
-    if feature is None and any("feature" in ARGUMENTS[name] for name in names):
-        feature = busiest_column(model, X, options)
-    given, makers = (
-        {"feature": feature, "question": question},
-        {n: getattr(published, n, Granite) for n in names},
-    )
-    return {
-        name: make(model, *(given[a] for a in ARGUMENTS[name]), **options)
-        for name, make in makers.items()
-    }
+    if feature is None and any(name in OF_ONE_FEATURE for name in names):
+        feature = most_heterogeneous_feature(model, X, options)
+    return {name: _configure(name, model, feature, question, options) for name in names}
 
 
-def busiest_column(model: Any, X: Any, options: Mapping[str, Any]) -> str:
-    """The column whose full and pure local effects differ most."""
-    chosen = {
-        name: options[name] for name in ("output", "response", "resources") if name in options
-    }
-    ice, pdp = (explanations()[name].explain(model, X, **chosen) for name in ("ice", "pdp"))
-    gaps = np.square(ice.values - pdp.values).mean(axis=0)
-    first = int(np.argmax(gaps >= (1 - 1e-9) * gaps.max()))  # of equal ones, whatever the rounding
-    return ice.sets[first][0]
+def _configure(
+    name: str, model: Any, feature: Hashable | None, question: Any, options: Mapping[str, Any]
+) -> Granite:
+    """One framework by its name."""
+    if name == "granite":
+        return Granite(model, question, **options)
+    if name == "transformation_trees":
+        # Its regions depend on the rows alone: the question is only what is reported in them.
+        return published.transformation_trees(model, feature, question, **options)
+    make = getattr(published, name)
+    if name in OF_ONE_FEATURE:
+        return make(model, feature, **options)  # type: ignore[no-any-return]
+    return make(model, **options)  # type: ignore[no-any-return]
+
+
+def most_heterogeneous_feature(model: Any, X: Any, options: Mapping[str, Any]) -> str:
+    """The feature whose ICE curves lie farthest from the PDP; the first of equal ones.
+
+    Parameters
+    ----------
+    model, X
+        As in `compare`.
+    options : mapping
+        Of `Granite`; those about the prediction are taken.
+    """
+    names = ("output", "response", "resources")
+    settings = {name: options[name] for name in names if name in options}
+    ice = explanations()["ice"].explain(model, X, **settings)
+    pdp = explanations()["pdp"].explain(model, X, **settings)
+    gaps = np.square(ice.values - pdp.values).mean(axis=0)  # (features,)
+    is_largest = gaps >= (1 - TIE) * gaps.max()
+    return ice.sets[int(np.argmax(is_largest))][0]
 
 
 def stability(
     granite: Granite, X: Any, y: Any, test: Any, resamples: int = 3, random_state: int = 0
 ) -> float:
-    """Mean adjusted Rand index between a fit and its refits on parts of the rows, on other rows; NaN without any."""
-    if resamples == 0:
-        return float("nan")
-    table, known = read_table(X, missing="allow"), granite.apply(test)
-    rng, found = np.random.default_rng(random_state), []
-    for _ in range(resamples):
-        rows = np.sort(
-            rng.choice(table.n_rows, size=max(1, int(SHARE * table.n_rows)), replace=False)
-        )
-        part = None if y is None else np.asarray(y)[rows]
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", GraniteWarning)  # said once already, by the fit itself
-            again = clone(granite).fit(table.take(rows).native, part)
-            found.append(adjusted_rand_score(known, again.apply(test)))
-    return float(np.mean(found))
-
-
-def remaining(ruler: Granite, partition: Partition, X: Any, y: Any) -> float:
-    """Share of the disagreement on other rows that some regions leave."""
-    new, _ = fitted_view(ruler).other_rows(X, y)
-    plain = replace(new, fitted=replace(new.fitted, partition=partition, confidence=None))
-    return evaluate_rows(plain, partition.apply(new.route.table)).remaining
-
-
-def configurations() -> dict[str, list[Granite]]:
-    """Each framework in all its forms, without a model, and GRANITE with every pair that the algebra allows."""
-    every = list(product(("marginal", "conditional", "baseline"), _INTERACTIONS))
-    pairs = [(a, b) for a, b in product(every, every) if a < b]
-    axes = product(("local", "risk", "sensitivity"), pairs)
-    anything = [
-        Disagreement(Explainer(m, b, i), Explainer(n, b, j)) for b, ((m, i), (n, j)) in axes
-    ]
-    return {
-        "VINE": [published.vine(None, 0)],
-        "CohEx": [published.cohex(None)],
-        "REPID": [published.repid(None, 0)],
-        "GADGET": [published.gadget(None, effect=effect) for effect in published.EFFECTS],
-        "FD-Trees": [published.fd_trees(None, objective) for objective in published.OBJECTIVES],
-        "Transf. Trees": [
-            published.transformation_trees(None, 0, question)
-            for question in ("cfi-pfi", "mplot-pdp")
-        ],
-        "GRANITE": [Granite(None, anything)],
-    }
-
-
-def overview() -> Any:
-    """Which disagreement, behavior, masking and interaction each framework addresses, as a frame.
-
-    ✓ fulfilled, ✗ not fulfilled, * all choices, – not defined.
-
-    Examples
-    --------
-    >>> overview().iloc[0].tolist()
-    ['VINE', '✓', '✗', '–', '✓', '✗', '✗', 'm', '–']
-    """
-    rows = {
-        name: _row([q for one in forms for q in published.asked(one)])
-        for name, forms in configurations().items()
-    }
-    return frame(
-        {
-            "framework": list(rows),
-            **{key: [row[key] for row in rows.values()] for key in rows["GRANITE"]},
-        }
-    )
-
-
-def _row(questions: list[Disagreement]) -> dict[str, str]:
-    sides = ((question.first, question.second) for question in questions)
-    keys = [(a.masking.key, a.interaction.key, b.masking.key, b.interaction.key) for a, b in sides]
-    interactions = {
-        (m, frozenset({i, j})) for m, i, n, j in keys if m == n and {i, j} <= set(_INTERACTIONS)
-    }
-    maskings = {(i, frozenset({m, n})) for m, i, n, j in keys if i == j and m != n}
-    behaviors = {question.behavior.key for question in questions}
-    return {
-        "full → pure": _met({"full", "pure"}, interactions),
-        "partial → pure": _met({"partial", "pure"}, interactions),
-        "conditional → marginal": _met({"conditional", "marginal"}, maskings),
-        **{key: _CELLS[key in behaviors] for key in ("local", "risk", "sensitivity")},
-        "masking": _listed({_LETTERS[m] for m, _ in interactions}, "mcb"),
-        "interaction": _listed({i for i, _ in maskings}, _INTERACTIONS),
-    }
-
-
-def _met(wanted: set[str], pairs: set[tuple[str, frozenset[str]]]) -> str:
-    return _CELLS[wanted in [pair for _, pair in pairs] if pairs else None]
-
-
-def _listed(found: set[str], every: Iterable[str]) -> str:
-    return (
-        "–"
-        if not found
-        else "*"
-        if found == set(every)
-        else ", ".join(one for one in every if one in found)
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class Band:
-    """An importance, and the 5 % and 95 % quantiles of its values on resampled rows."""
-
-    value: float
-    low: float
-    high: float
-
-
-def subgroup_importance(
-    granite: Granite, X: Any, y: Any, *, repeats: int = 20, random_state: int = 0
-) -> Band:
-    """Conditional importance of a column: marginal importance inside regions, weighted by their rows.
-
-    Every row is combined with every other one of its region, so that nothing is left to a random permutation; the
-    band is about the rows. With ``gx.question("cfi-pfi", average="loss")`` this is permutation importance in the
-    subgroups (cs-PFI) in expectation, and no row is combined with itself; a loss of averaged predictions, as the
-    named questions have, averages over all rows of the region.
+    """Mean adjusted Rand index between the regions of a fit and of its refits on parts of the rows.
 
     Parameters
     ----------
     granite : Granite
-        Fitted for one column and a question with "pfi" on one side, say by `transformation_trees`.
+        Fitted.
     X, y : table, array
-        Rows to measure on, other than those of the fit.
-    repeats : int
-        Resamples of these rows for the band.
-
-    Examples
-    --------
-    >>> X = np.random.default_rng(0).normal(size=(200, 2))
-    >>> g = published.transformation_trees(lambda X: 2 * X[:, 0], "x0", "pfi-risk").fit(X, 2 * X[:, 0])
-    >>> band = subgroup_importance(g, X, 2 * X[:, 0], repeats=5)
-    >>> band.low < band.value < band.high
-    True
+        Its rows.
+    test : table
+        Rows whose regions are compared.
+    resamples : int
+        Refits; 0: the result is nan.
+    random_state : int
     """
-    whole_number("repeats", repeats, at_least=1)
-    table, target, rng = (
-        read_table(X, missing="allow"),
-        np.asarray(y),
-        np.random.default_rng(random_state),
-    )
-    draws = [rng.integers(table.n_rows, size=table.n_rows) for _ in range(repeats)]
-    values = [_weighted(granite, table.take(rows).native, target[rows], rows) for rows in draws]
-    value = _weighted(granite, X, y, np.arange(table.n_rows))
-    return Band(value, *np.quantile(values, [0.05, 0.95]).tolist())
+    if resamples == 0:
+        return float("nan")
+    table = read_table(X, missing="allow")
+    regions = granite.apply(test)
+    generator = np.random.default_rng(random_state)
+    n_refit = max(1, int(REFIT_SHARE * table.n_rows))
+    agreements = []
+    for _ in range(resamples):
+        rows = np.sort(generator.choice(table.n_rows, size=n_refit, replace=False))
+        target = None if y is None else np.asarray(y)[rows]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", GraniteWarning)  # said once already, by the fit itself
+            refit = clone(granite).fit(table.take(rows).native, target)
+            agreements.append(adjusted_rand_score(regions, refit.apply(test)))
+    return float(np.mean(agreements))
 
 
-def _weighted(granite: Granite, X: Any, y: Any, drawn: IntArray) -> float:
-    """Mean over regions; a mean over all pairs of rows holds those of a row (drawn once or more) with itself, all 0."""
-    importances = [part for part in granite.explain(X, y).parts if part.name == "pfi"]
-    if not importances or any(
-        part.rows is not None or len(part.values) != 1 for part in importances
-    ):
-        words = "the question holds no permutation importance of one feature."
-        hint = 'Fit transformation_trees(model, feature, "cfi-pfi").'
-        raise InputError(words, code="P03", argument="granite", hint=hint)
-    regions, total = granite.apply(X), 0.0
-    counts = np.bincount(regions)
-    by_pairs = any(
-        getattr(question.behavior, "average", None) == "loss"
-        for question in published.asked(granite)
-    )
-    for part in importances:
-        same = np.square(np.bincount(drawn[regions == part.region])).sum() if by_pairs else 0
-        pairs = counts[part.region] ** 2
-        total += (
-            counts[part.region] * part.values[0] * (pairs / (pairs - same) if same < pairs else 1.0)
-        )
-    return float(total / counts.sum())
+def remaining(ruler: Granite, partition: Partition, X: Any, y: Any) -> float:
+    """Share of the disagreement on other rows that some regions leave.
+
+    Parameters
+    ----------
+    ruler : Granite
+        Fitted, with the question.
+    partition : Partition
+        The regions.
+    X, y : table, array
+        The rows.
+    """
+    rows, _ = fitted_view(ruler).other_rows(X, y)
+    fitted = replace(rows.fitted, partition=partition, confidence=None)
+    regions = partition.apply(rows.route.table)
+    return evaluate_rows(replace(rows, fitted=fitted), regions).remaining

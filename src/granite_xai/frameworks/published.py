@@ -2,7 +2,7 @@
 
 VINE: Britton, 2019. CohEx: Meng et al., 2024. REPID and GADGET: Herbinger et al., 2022 and 2024. FD-Trees: Laberge et
 al., 2024. Transformation trees, conditional subgroups: Molnar et al., 2023. Every function takes the model first, then
-the column (by its label) where it is about one, and further options of `Granite`.
+the feature (by its label) where it is about one, and further options of `Granite`.
 """
 
 from __future__ import annotations
@@ -22,43 +22,78 @@ from granite_xai.explanation.influence import Individual
 from granite_xai.partitioners import AllExcept, Clusters, Cohorts, Ice, RepidTree, Subgroups
 from granite_xai.partitioners.original import NumericTree
 
-EFFECTS = {
-    "pd": "ice-pdp",
-    "ale": "ale",
-    "shap": "shap-pdp",
-}  # the question behind each kind of effect of GADGET
+EFFECTS = {"pd": "ice-pdp", "ale": "ale", "shap": "shap-pdp"}
+"""The question behind each kind of effect of GADGET."""
+
 OBJECTIVES = {
     "coe": "coe",
     "pfi-pdp": "ice-pdp",
     "shap-pdp": "shap-pdp",
     "pfi-shap": "ice-shap",
-}  # of FD-Trees
+}
+"""The question behind each objective of FD-Trees."""
+
+ALE_INTERVALS = 10
+"""Intervals of a feature in the named question "ale"."""
 
 
-def asked(granite: Granite) -> list[Disagreement]:
-    """The questions behind what a configuration asks."""
-    objective = (
-        granite.question if isinstance(granite.question, Objective) else Objective(granite.question)
-    )
+def questions_of(granite: Granite) -> list[Disagreement]:
+    """The questions behind what a configuration asks.
+
+    Parameters
+    ----------
+    granite : Granite
+        Fitted or not.
+    """
+    objective = granite.question
+    if not isinstance(objective, Objective):
+        objective = Objective(objective)
     return [question for question, _ in objective.weighted()]
 
 
-def _configured(
-    model: Any, question: Any, options: Any, feature: Hashable | None = None, **settings: Any
+def _configure(
+    model: Any,
+    question: Any,
+    settings: dict[str, Any],
+    options: dict[str, Any],
+    feature: Hashable | None = None,
 ) -> Granite:
-    """A `Granite` with some settings, unless the options have others; for one column where a feature is given."""
-    question = options.pop("question", question)
-    if (
-        feature is not None
-    ):  # questions about all columns become those of this one; `Granite` does so for names
-        settings |= {"features": [feature]}
-        if isinstance(question, Disagreement) and question.first.influence == Individual():
-            question = question.with_influence(Individual([feature]))
-    return Granite(model, question, **{"search": "greedy", **settings, **options})
+    """A `Granite` of a framework.
+
+    Parameters
+    ----------
+    model : model
+    question : as in `Granite`
+        Unless the options have another one.
+    settings : dict
+        Options of `Granite` that make the framework.
+    options : dict
+        Those of the user, which go before.
+    feature : label, optional
+        The one feature that the framework is about.
+    """
+    choices = {"question": question, "search": "greedy", **settings, **options}
+    if feature is not None:
+        choices.setdefault("features", [feature])
+        choices["question"] = _about_feature(choices["question"], feature)
+    return Granite(model, **choices)
 
 
-def _original(points: int | None = None) -> dict[str, Any]:
-    """What the originals do: all rows, no chance, and effects of a column at so many points (None: at every value)."""
+def _about_feature(question: Any, feature: Hashable) -> Any:
+    """A question about all features as one about a single one; `Granite` does so for names."""
+    if isinstance(question, Disagreement) and question.first.influence == Individual():
+        return question.with_influence(Individual([feature]))
+    return question
+
+
+def _original_settings(points: int | None = None) -> dict[str, Any]:
+    """What the originals do: all rows are used, and nothing is corrected for sampling noise.
+
+    Parameters
+    ----------
+    points : int, optional
+        Values of a feature at which effects are read; None: all of them.
+    """
     return {"confidence_level": None, "resources": Resources(max_grid=points)}
 
 
@@ -73,9 +108,9 @@ def vine(
     grid: str = "quantile",
     **options: Any,
 ) -> Granite:
-    """Cluster the slopes of one column's ICE curves and put the clusters into rules.
+    """Cluster the slopes of one feature's ICE curves and put the clusters into rules.
 
-    Full and pure local effects of the column (d-ICE and d-PDP) agree in each cluster. Curves are read on a quantile
+    Full and pure local effects of the feature (d-ICE and d-PDP) agree in each cluster. Curves are read on a quantile
     grid, centred by their own mean; their first differences are clustered. The regions are the leaves of one tree, so
     that they are disjoint, where the original gives each cluster a rule of its own and rules overlap.
 
@@ -83,7 +118,7 @@ def vine(
     ----------
     exact : bool
         Also the original's second stage: ``cluster_rules_`` holds a rule, its accuracy and rows for each cluster once
-        those with like rules are merged, and whether it is kept. Numeric columns only.
+        those with like rules are merged, and whether it is kept. Numeric features only.
     n_clusters, method : int, "ward", "k-means" or "birch"
         Clusters, at most, and how they are found.
     points, grid : int, "quantile" or "equidistant"
@@ -98,17 +133,12 @@ def vine(
     >>> len(g.partition_), g.description_accuracy_
     (2, 1.0)
     """
-    clusters = Clusters(
-        Ice(feature, points, grid, differences=True), method, n_clusters, merge=exact
-    )
-    return _configured(
-        model,
-        "ice-pdp",
-        options,
-        feature,
-        partitioner=clusters,
-        **(_original(points) if exact else {}),
-    )
+    curves = Ice(feature, points, grid, differences=True)
+    clusters = Clusters(on=curves, method=method, n_clusters=n_clusters, merge=exact)
+    settings: dict[str, Any] = {"partitioner": clusters}
+    if exact:
+        settings |= _original_settings(points)
+    return _configure(model, "ice-pdp", settings, options, feature)
 
 
 def cohex(
@@ -123,13 +153,13 @@ def cohex(
 ) -> Granite:
     """Cohorts of rows around representatives, in which SHAP values with the cohort as reference agree.
 
-    Partial and pure local effects of all columns agree in each cohort. What is unlike the original: see `Cohorts`.
+    Partial and pure local effects of all features agree in each cohort. What is unlike the original: see `Cohorts`.
 
     Parameters
     ----------
     against : "mean" or "pure"
         SHAP values are compared with their mean in the cohort, as in the original, which penalises main effects too;
-        or with the pure effect as a function of the column.
+        or with the pure effect as a function of the feature.
     free, beta : int, float
         Cohorts without a penalty, and the weight of the penalty for more.
     restarts, rounds : int
@@ -142,12 +172,10 @@ def cohex(
     >>> cohex(lambda X: X[:, 0], free=2).partitioner.free
     2
     """
-    return _configured(
-        model,
-        "shap-pdp",
-        options,
-        partitioner=Cohorts("shap", against, free, beta, restarts, rounds),
+    cohorts = Cohorts(
+        on="shap", against=against, free=free, beta=beta, restarts=restarts, rounds=rounds
     )
+    return _configure(model, "shap-pdp", {"partitioner": cohorts}, options)
 
 
 def repid(
@@ -159,16 +187,16 @@ def repid(
     min_improvement: float = 0.1,
     **options: Any,
 ) -> Granite:
-    """Regions of the other columns in which full and pure local effects of one column agree.
+    """Regions of the other features in which full and pure local effects of one feature agree.
 
     Parameters
     ----------
     feature : label
-        The column of interest; rules do not use it.
+        The feature of interest; rules do not use it.
     exact : bool
         The original's loss and search: centred ICE curves on an equidistant grid, every value as a cut (as in the
         authors' later package; the first code looks at every ``min_samples_leaf``-th, and scores a cut with one row on
-        the other side than it applies it), a split only if it improves enough. Numeric columns only.
+        the other side than it applies it), a split only if it improves enough. Numeric features only.
     points, min_improvement : int, float
         Of the exact form: grid points, on which the question is asked too, and the least improvement.
 
@@ -179,9 +207,18 @@ def repid(
     >>> {name for rule in g.partition_.rules for name, _ in rule.conditions}
     {'x2'}
     """
-    tree = RepidTree([feature], "pd", points, trim=False, min_improvement=min_improvement)
-    own = {"partitioner": tree, "min_samples_leaf": 10, **_original(points)} if exact else {}
-    return _configured(model, "ice-pdp", options, feature, split_features=AllExcept(feature), **own)
+    settings: dict[str, Any] = {"split_features": AllExcept(feature)}
+    if exact:
+        tree = RepidTree(
+            features=[feature],
+            effect="pd",
+            points=points,
+            trim=False,
+            min_improvement=min_improvement,
+        )
+        settings |= {"partitioner": tree, "min_samples_leaf": 10}
+        settings |= _original_settings(points)
+    return _configure(model, "ice-pdp", settings, options, feature)
 
 
 def gadget(
@@ -196,23 +233,23 @@ def gadget(
     min_improvement: float = 0.1,
     **options: Any,
 ) -> Granite:
-    """Regions in which local effects of some columns agree with their regional mean.
+    """Regions in which local effects of some features agree with their regional mean.
 
     Parameters
     ----------
     features : sequence of labels, optional
-        Columns whose effects are compared; None: all.
+        Features whose effects are compared; None: all.
     effect : "pd", "ale" or "shap"
         ICE and PDP, changes across intervals and ALE, or SHAP values and PDP.
     exact : bool
-        The original's loss and search, numeric columns only: ICE curves on an equidistant grid, shortened with the
-        region; changes across quantile intervals; SHAP values around a penalised spline of the column. Averaged
+        The original's loss and search, numeric features only: ICE curves on an equidistant grid, shortened with the
+        region; changes across quantile intervals; SHAP values around a penalised spline of the feature. Averaged
         over grid points, not over the rows' own values. Where the original draws the effects next to a cut anew at
         random, the interval ends at the cut; cuts scored on other rows than they are applied to are not copied.
     recalculate : bool
         Exact SHAP only: whether values are computed again in each region, or divided, the original's shortcut.
     intervals, points, min_improvement : int, int, float
-        Of each column, ALE only; the others as in `repid`.
+        Of each feature, ALE only; the others as in `repid`.
 
     Examples
     --------
@@ -223,27 +260,27 @@ def gadget(
     ['x2 ≤ 0', 'x2 > 0']
     """
     question: Any = choose("effect", effect, EFFECTS)
-    settings: dict[str, Any] = {"features": features}
-    if effect == "ale" and intervals != 10:
-        question, settings = (
-            named_question("ale", intervals=intervals).with_influence(Individual(features)),
-            {},
-        )
+    settings: dict[str, Any] = {}
+    if effect == "ale" and intervals != ALE_INTERVALS:
+        question = named_question("ale", intervals=intervals).with_influence(Individual(features))
+    else:
+        settings["features"] = features
     if exact:
         tree = RepidTree(
-            features,
-            effect,
-            points,
-            intervals,
+            features=features,
+            effect=effect,
+            points=points,
+            intervals=intervals,
             recalculate=recalculate,
             min_improvement=min_improvement,
         )
-        settings |= {"partitioner": tree, "min_samples_leaf": 10, **_original()}
-    return _configured(model, question, options, **settings)
+        settings |= {"partitioner": tree, "min_samples_leaf": 10}
+        settings |= _original_settings()
+    return _configure(model, question, settings, options)
 
 
 def fd_trees(model: Any, objective: str = "coe", *, exact: bool = False, **options: Any) -> Granite:
-    """Regions in which explanations of all columns agree because columns do not interact.
+    """Regions in which explanations of all features agree because features do not interact.
 
     Parameters
     ----------
@@ -252,7 +289,7 @@ def fd_trees(model: Any, objective: str = "coe", *, exact: bool = False, **optio
         importance of predictions (ICE), SHAP and PDP. The question's own name serves as well.
     exact : bool
         The price of a region is a share of the prediction's variance, as in the authors' library, instead of a share of
-        the disagreement on all rows; numeric columns only. All else is the same. The library drops cuts that are
+        the disagreement on all rows; numeric features only. All else is the same. The library drops cuts that are
         close to the largest value; only equal ones are dropped here.
 
     Examples
@@ -262,13 +299,13 @@ def fd_trees(model: Any, objective: str = "coe", *, exact: bool = False, **optio
     >>> {name for rule in g.partition_.rules for name, _ in rule.conditions}
     {'x1'}
     """
-    question = choose(
-        "objective", objective, OBJECTIVES | {name: name for name in OBJECTIVES.values()}
-    )
+    names_of_questions = {name: name for name in OBJECTIVES.values()}
+    question = choose("objective", objective, {**OBJECTIVES, **names_of_questions})
     if not exact:
-        return _configured(model, question, options)
-    scaled = Objective(options.pop("question", question), normalize="variance")
-    return _configured(model, scaled, options, partitioner=NumericTree(), **_original())
+        return _configure(model, question, {}, options)
+    priced_by_variance = Objective(options.pop("question", question), normalize="variance")
+    settings = {"partitioner": NumericTree(), **_original_settings()}
+    return _configure(model, priced_by_variance, settings, options)
 
 
 def transformation_trees(
@@ -279,16 +316,16 @@ def transformation_trees(
     by: str = "distribution",
     **options: Any,
 ) -> Granite:
-    """Regions in which one column hardly depends on the others, so that conditional and marginal effects agree.
+    """Regions in which one feature hardly depends on the others, so that conditional and marginal effects agree.
 
     Parameters
     ----------
     question : as in `Granite`
         What is reported in the regions, which depend on the rows alone: "mplot-pdp", or "cfi-pfi" (needs y).
     by : "distribution" or "mean"
-        What a split separates: the column's distribution (transformation trees) or its mean (CART).
+        What a split separates: the feature's distribution (transformation trees) or its mean (CART).
     **options
-        Of `Granite`; alpha is a share of the column's scatter here.
+        Of `Granite`; alpha is a share of the feature's scatter here.
 
     Examples
     --------
@@ -299,7 +336,9 @@ def transformation_trees(
     >>> {name for rule in g.partition_.rules for name, _ in rule.conditions}
     {'x1'}
     """
-    leaves = Subgroups(feature, by)
-    return _configured(
-        model, question, options, feature, min_samples_leaf=30, alpha=0.02, partitioner=leaves
-    )
+    settings = {
+        "partitioner": Subgroups(feature, by),
+        "min_samples_leaf": 30,
+        "alpha": 0.02,
+    }
+    return _configure(model, question, settings, options, feature)

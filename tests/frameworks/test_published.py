@@ -8,10 +8,7 @@ import numpy as np
 import pytest
 
 import granite_xai as gx
-
-
-def columns_of(partition):
-    return {name for rule in partition.rules for name, _ in rule.conditions}
+from frameworks.dependent_rows import columns_of, dependent, sum_and_product
 
 
 def slopes(X):
@@ -211,116 +208,6 @@ def test_cohex_pays_for_more_cohorts_than_are_free():
     assert Cohorts(free=4, beta=5.0).penalty(8, 100) == pytest.approx(5 * np.sqrt(0.04))
 
 
-def sum_and_product(X):
-    return X.sum(axis=1) + X[:, 0] * X[:, 1]
-
-
-SPREAD = 0.2
-"""Standard deviation of x0 given the others, where it depends on them."""
-
-MEANS = {
-    "independent": np.zeros_like,
-    "linear": np.copy,
-    "piecewise": lambda x: np.where(x > 0, 1.0, -1.0),
-}
-
-
-def spread(kind):
-    return 3**-0.5 if kind == "independent" else SPREAD
-
-
-def dependent(kind, n, seed):
-    """x0 = m(x1) + noise; all else independent. Uniform, since heavy tails would hide the value in one sample."""
-    rng = np.random.default_rng(seed)
-    X = rng.uniform(-1, 1, size=(n, 4))
-    X[:, 0] = MEANS[kind](X[:, 1]) + spread(kind) * 3**0.5 * X[:, 0]
-    return X
-
-
-def stated_importance(kind, partition):
-    """E[(x0 - x0')² (1 + x1)²] with x0' redrawn in the region of x0, for x1 uniform, by integration over x1.
-
-    f = Σ x_j + x0·x1 changes by (x0 - x0') (1 + x1). Given x1 and its region, x0 = m(x1) + noise, so that the mean of
-    (x0 - x0')² is that of (m(x1) - m(x1'))² plus 2 Var(noise): the conditional importance, plus what the region
-    leaves of m.
-    """
-    total = 0.0
-    for rule in partition.rules:
-        ends = dict(rule.conditions).get("x1")
-        low = -1.0 if ends is None or ends.low is None else ends.low
-        high = 1.0 if ends is None or ends.high is None else ends.high
-        x1 = low + (high - low) * (np.arange(2000) + 0.5) / 2000
-        m = MEANS[kind](x1)
-        squares = np.square(m - m.mean()) + m.var() + 2 * spread(kind) ** 2
-        total += (high - low) / 2 * float(np.mean(np.square(1 + x1) * squares))
-    return total
-
-
-@pytest.mark.parametrize("kind", ["independent", "linear", "piecewise"])
-def test_conditional_importance_has_its_true_value(kind):
-    """Permutation importance inside the leaves, on other rows, against the formula for these leaves.
-
-    Over 200 test sets of 600 rows the ratio has mean 1.00 and a standard deviation of 5 to 7 %: hence the tolerance.
-    """
-    X, Z = dependent(kind, 400, 0), dependent(kind, 600, 1)
-    question = gx.question("pfi-risk", average="loss")
-    make = gx.frameworks.transformation_trees
-    # Every value is a cut, so that the jump of the piecewise case is hit.
-    g = make(sum_and_product, "x0", question, max_candidates=400).fit(X, sum_and_product(X))
-    assert columns_of(g.partition_) == (set() if kind == "independent" else {"x1"})
-    stated = stated_importance(kind, g.partition_)
-    found = gx.frameworks.subgroup_importance(g, Z, sum_and_product(Z), repeats=1).value
-    assert found == pytest.approx(stated, rel=0.25)
-    conditional = 2 * spread(kind) ** 2 * (1 + 1 / 3)
-    whole = stated_importance(kind, gx.Partition.from_rules(["all rows"]))
-    if kind == "independent":
-        assert whole == pytest.approx(conditional, rel=1e-6)
-    else:
-        assert whole > 4 * conditional
-        assert stated - conditional < 0.15 * (whole - conditional)
-
-
-def test_no_row_is_paired_with_itself():
-    """In two regions by hand: the mean loss over all pairs of different rows, less the model's own."""
-    X = np.random.default_rng(3).normal(size=(30, 2))
-    y = sum_and_product(X) + 0.3
-    g = gx.Granite(
-        sum_and_product,
-        gx.question("pfi-risk", average="loss"),
-        features=None,
-        partitioner=gx.partitioners.GivenRules(["x1 ≤ 0", "x1 > 0"]),
-        resources=gx.Resources(max_grid=None),
-    )
-    question = gx.question("pfi-risk", average="loss").with_influence(gx.Individual(["x0"]))
-    g.set_params(question=question).fit(X, y)
-    total = 0.0
-    for side in (X[:, 1] <= 0, X[:, 1] > 0):
-        rows, losses = np.flatnonzero(side), []
-        for n in rows:
-            for m in rows:
-                if n != m:
-                    hybrid = np.array([[X[m, 0], X[n, 1]]])
-                    losses.append((sum_and_product(hybrid)[0] - y[n]) ** 2)
-        total += len(rows) / 30 * (np.mean(losses) - 0.09)
-    assert gx.frameworks.subgroup_importance(g, X, y, repeats=1).value == pytest.approx(
-        total, rel=1e-9
-    )
-
-
-def test_the_band_of_an_importance_holds_its_value():
-    X, Z = dependent("piecewise", 400, 0), dependent("piecewise", 200, 1)
-    question = gx.question("pfi-risk", average="loss")
-    g = gx.frameworks.transformation_trees(sum_and_product, "x0", question).fit(
-        X, sum_and_product(X)
-    )
-    band = gx.frameworks.subgroup_importance(g, Z, sum_and_product(Z), repeats=40)
-    assert band.low < band.value < band.high
-    with pytest.raises(gx.InputError, match="no permutation importance of one column"):
-        gx.frameworks.subgroup_importance(
-            gx.Granite(sum_and_product).fit(X), Z, sum_and_product(Z), repeats=1
-        )
-
-
 def test_conditional_subgroups_report_both_questions_in_their_leaves():
     X = dependent("piecewise", 300, 2)
     with warnings.catch_warnings():
@@ -331,3 +218,32 @@ def test_conditional_subgroups_report_both_questions_in_their_leaves():
             )
             assert [str(rule).split()[0] for rule in g.partition_.rules] == ["x1", "x1"]
             assert g.remaining_ < 0.5
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda m: gx.frameworks.vine(m, "x0"),
+        gx.frameworks.cohex,
+        lambda m: gx.frameworks.repid(m, "x0", exact=True),
+        lambda m: gx.frameworks.gadget(m, exact=True),
+        lambda m: gx.frameworks.fd_trees(m, exact=True),
+        lambda m: gx.frameworks.transformation_trees(m, "x0"),
+    ],
+)
+def test_frameworks_are_unfitted_estimators_that_clone_and_print(make):
+    from sklearn.base import clone
+
+    g = make(len)
+    assert not hasattr(g, "partition_")
+    again = clone(g)
+    assert again.model is g.model
+    assert repr(again) == repr(g)
+    assert again.get_params()["partitioner"] == g.get_params()["partitioner"]
+
+
+def test_options_of_the_estimator_pass_through():
+    g = gx.frameworks.repid(
+        len, "x0", max_depth=1, question="shap-pdp", random_state=7, min_samples_leaf=3, exact=True
+    )
+    assert (g.max_depth, g.question, g.random_state, g.min_samples_leaf) == (1, "shap-pdp", 7, 3)

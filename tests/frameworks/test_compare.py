@@ -1,54 +1,13 @@
-"""The paper's table, and all frameworks side by side."""
+"""All frameworks side by side."""
 
 from __future__ import annotations
-
-import sys
 
 import numpy as np
 import pandas as pd
 import pytest
 
 import granite_xai as gx
-
-PAPER = """
-VINE          ✓ ✗ – ✓ ✗ ✗ m –
-CohEx         ✗ ✓ – ✓ ✗ ✗ m –
-REPID         ✓ ✗ – ✓ ✗ ✗ m –
-GADGET        ✓ ✓ – ✓ ✗ ✗ m,c –
-FD-Trees      ✓ ✓ – ✓ ✗ ✗ m –
-Transf._Trees – – ✓ ✓ ✓ ✗ – full,pure
-GRANITE       ✓ ✓ ✓ ✓ ✓ ✓ * *
-"""
-
-
-def test_the_overview_is_the_papers_table():
-    """Disagreement: full→pure, partial→pure, conditional→marginal; behavior: local, risk, sensitivity; M; I."""
-    wanted = [
-        [cell.replace("_", " ") for cell in line.split()] for line in PAPER.strip().splitlines()
-    ]
-    found = gx.frameworks.overview()
-    assert [
-        [str(cell).replace(", ", ",") for cell in row] for row in found.itertuples(index=False)
-    ] == wanted
-
-
-def test_the_overview_follows_the_configurations(monkeypatch):
-    """It would change if a framework asked something else."""
-    only = {"GRANITE": [gx.Granite(None, "cshap-shap")]}
-    monkeypatch.setattr(
-        sys.modules[gx.frameworks.overview.__module__], "configurations", lambda: only
-    )
-    assert gx.frameworks.overview().iloc[0].tolist() == [
-        "GRANITE",
-        "–",
-        "–",
-        "✓",
-        "✓",
-        "✗",
-        "✗",
-        "–",
-        "partial",
-    ]
+from granite_xai.frameworks.compare import most_heterogeneous_feature, stability
 
 
 def switch(X):
@@ -162,30 +121,17 @@ def test_wrong_requests_are_named(rows, options, words):
         gx.frameworks.compare(switch, rows[0], test=rows[1], **options)
 
 
-@pytest.mark.parametrize(
-    "make",
-    [
-        lambda m: gx.frameworks.vine(m, "x0"),
-        gx.frameworks.cohex,
-        lambda m: gx.frameworks.repid(m, "x0", exact=True),
-        lambda m: gx.frameworks.gadget(m, exact=True),
-        lambda m: gx.frameworks.fd_trees(m, exact=True),
-        lambda m: gx.frameworks.transformation_trees(m, "x0"),
-    ],
-)
-def test_frameworks_are_unfitted_estimators_that_clone_and_print(make):
-    from sklearn.base import clone
-
-    g = make(len)
-    assert not hasattr(g, "partition_")
-    again = clone(g)
-    assert again.model is g.model
-    assert repr(again) == repr(g)
-    assert again.get_params()["partitioner"] == g.get_params()["partitioner"]
+def test_the_feature_of_frameworks_for_one_feature_has_the_largest_gap(rows):
+    X, _ = rows
+    assert most_heterogeneous_feature(switch, X, {}) == "a"
+    twice = lambda X: X.to_numpy()[:, 1] * X.to_numpy()[:, 2]  # noqa: E731
+    assert most_heterogeneous_feature(twice, X, {}) in ("b", "c")
 
 
-def test_options_of_the_estimator_pass_through():
-    g = gx.frameworks.repid(
-        len, "x0", max_depth=1, question="shap-pdp", random_state=7, min_samples_leaf=3, exact=True
-    )
-    assert (g.max_depth, g.question, g.random_state, g.min_samples_leaf) == (1, "shap-pdp", 7, 3)
+def test_stability_compares_the_regions_of_refits(rows):
+    """Regions that do not depend on the rows agree in full; without refits there is no figure."""
+    X, Z = rows
+    given = gx.Granite(switch, partitioner=gx.partitioners.GivenRules(["b ≤ 0", "b > 0"]))
+    given.fit(X)
+    assert stability(given, X, None, Z, resamples=2) == 1.0
+    assert np.isnan(stability(given, X, None, Z, resamples=0))
