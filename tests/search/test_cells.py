@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from granite_xai.search.candidates import cuts_of
-from granite_xai.search.cells import LEFT, RIGHT, CellLayout, CellMembership
+from granite_xai.search.cells import LEFT, RIGHT, CellMembership, Quarters, Sides, quarter_batches
 from problems import MixedModel, mixed_table, options_of, problem_of
 
 
@@ -32,29 +32,53 @@ def test_sums_over_parts_are_those_of_a_loop(binned):
     products = generator.normal(size=(60, 3))
     bins = generator.integers(0, 2, 60) if binned else None
     n_bins = 2 if binned else 1
-    layouts = [
-        CellLayout((first,)),
-        CellLayout((first, second)),
-        CellLayout((second, first), RIGHT),
+    batches = [
+        Sides([first, second]),
+        Quarters([(first, second)]),
+        Quarters([(second, first), (second, first)], RIGHT),
+        Quarters([(first, first)], LEFT),
     ]
-    found = CellMembership(layouts).sums(products, bins, n_bins)
-    assert found.shape == (sum(layout.n_parts for layout in layouts), n_bins * 3)
-    ends = np.cumsum([layout.n_parts for layout in layouts])
-    for layout, sums in zip(layouts, np.split(found, ends[:-1]), strict=True):
-        numbers = layout.table(np.arange(layout.n_parts))
-        for place in np.ndindex(numbers.shape):
-            inside = members(layout, place)
-            for bin_number in range(n_bins):
-                in_bin = inside if bins is None else inside & (bins == bin_number)
-                of_bin = sums[numbers[place]].reshape(n_bins, 3)[bin_number]
-                np.testing.assert_allclose(of_bin, products[in_bin].sum(axis=0), atol=1e-12)
+    found = CellMembership(batches).sums(products, bins, n_bins)
+    assert found.shape == (sum(batch.n_parts for batch in batches), n_bins * 3)
+    ends = np.cumsum([batch.n_parts for batch in batches])
+    for batch, sums in zip(batches, np.split(found, ends[:-1]), strict=True):
+        for cuts, numbers in zip(cuts_of_tables(batch), tables_of(batch), strict=True):
+            for place in np.ndindex(numbers.shape):
+                inside = members(cuts, getattr(batch, "upper_side", None), place)
+                for bin_number in range(n_bins):
+                    in_bin = inside if bins is None else inside & (bins == bin_number)
+                    of_bin = sums[numbers[place]].reshape(n_bins, 3)[bin_number]
+                    np.testing.assert_allclose(of_bin, products[in_bin].sum(axis=0), atol=1e-12)
 
 
-def members(layout, place):
-    """Rows of the part that stands at this place of the table of a layout."""
+def cuts_of_tables(batch):
+    """The columns of each table of a batch."""
+    return [(cut,) for cut in batch.cuts] if isinstance(batch, Sides) else batch.pairs
+
+
+def tables_of(batch):
+    """Numbers of the parts of a batch where its tables have them."""
+    return batch.tables(np.arange(batch.n_parts))
+
+
+def members(cuts, upper_side, place):
+    """Rows of the part that stands at this place of the table of one column or two."""
     quarter, *numbers = place
-    if len(layout.cuts) == 1:
-        return goes(layout.cuts[0], numbers[0], quarter)
-    upper = quarter // 2 if layout.upper_side is None else layout.upper_side
+    if len(cuts) == 1:
+        return goes(cuts[0], numbers[0], quarter)
+    upper = quarter // 2 if upper_side is None else upper_side
     lower = quarter % 2
-    return goes(layout.cuts[0], numbers[0], upper) & goes(layout.cuts[1], numbers[1], lower)
+    return goes(cuts[0], numbers[0], upper) & goes(cuts[1], numbers[1], lower)
+
+
+@pytest.mark.parametrize("most_parts", [1, 100, 10**6])
+def test_pairs_are_batched_with_others_of_the_same_tables_of_classes(most_parts):
+    first, second = two_cuts()
+    pairs = [(first, second), (first, first), (first, second), (second, first)]
+    batches = quarter_batches(pairs, most_parts)
+    positions = [position for _, some in batches for position in some]
+    assert sorted(positions) == [0, 1, 2, 3]
+    for batch, some in batches:
+        assert [pairs[position] for position in some] == list(batch.pairs)
+        assert len(some) == 1 or batch.n_parts <= most_parts
+    assert len(batches) == (3 if most_parts == 10**6 else 4)

@@ -221,7 +221,8 @@ def test_a_divided_side_is_both_of_its_quarters():
     upper, lower = (cuts_of(g, problem.table, rows)[0] for g in options_of(problem, rows)[:2])
     node = region_tables(problem, 4).of_node(rows)
     (quarters,) = node.quarters([(upper, lower)])
-    left, right = node.divided_sides([(upper, lower, 0), (upper, lower, 1)])
+    undivided, (left, right) = node.grid(upper, [(0, lower), (1, lower)])
+    np.testing.assert_allclose(undivided, node.sides([upper])[0], rtol=1e-12)
     assert np.isfinite(left).any()
     np.testing.assert_allclose(left, quarters[0] + quarters[1], rtol=1e-12)
     np.testing.assert_allclose(right, quarters[2] + quarters[3], rtol=1e-12)
@@ -236,7 +237,7 @@ def test_sets_are_divided_into_blocks_without_a_difference(monkeypatch, width):
     rows = np.flatnonzero(X[:, 0] > -1)
     cuts = [cuts_of(group, problem.table, rows)[0] for group in options_of(problem, rows)]
     wanted = region_tables(problem, 3).of_node(rows).sides(cuts)
-    monkeypatch.setattr(module, "BLOCK_WIDTH", width)
+    monkeypatch.setattr(module, "NUMBERS_AT_ONCE", width)
     monkeypatch.setattr(module, "PARTS_AT_ONCE", width)
     found = region_tables(problem, 3).of_node(rows).sides(cuts)
     for one, two in zip(found, wanted, strict=True):

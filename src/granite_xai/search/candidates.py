@@ -53,6 +53,10 @@ class Family:
         np.maximum.at(ends, self.classes, np.arange(len(self.classes)))
         return np.asarray(np.max(np.where(self.inner, ends, 0), axis=1) - 1)
 
+    def left_at(self, entries: IntArray) -> BoolArray:
+        """Which candidates send some entries left, (K, n): missing values (0) and levels (1, 2, …)."""
+        return np.asarray(self.inner[:, self.classes[entries]])
+
     def enough(self, counts: IntArray, least: int) -> list[Candidate]:
         """Only the candidates that leave so many rows on both sides, given the rows at each entry."""
         by_class = np.bincount(self.classes, weights=counts, minlength=self.inner.shape[1])

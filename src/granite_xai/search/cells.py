@@ -2,131 +2,247 @@
 
 The classes of a column that cuts send left or right together, or those of two columns crossed, divide
 the rows into cells. Sums over cells give the sums over both sides of every cut, and over the four
-quarters of every pair of cuts: the cost grows with the rows, not with the number of cuts.
+quarters of every pair of cuts: the cost grows with the rows, not with the number of cuts. Pairs of
+columns whose cuts have the same table of classes are summed up side by side, in few large steps.
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import prod
 
 import numpy as np
 from scipy import sparse
 
-from granite_xai.base.typing import FloatArray, IntArray
+from granite_xai.base.typing import BoolArray, FloatArray, IntArray
 from granite_xai.engine.splits import Cut
 
 LEFT, RIGHT = 0, 1  # sides of a cut
 
 
-@dataclass(frozen=True, eq=False)
-class CellLayout:
-    """The cells that the cuts of one column, or of two, make of the rows of a node.
-
-    Parameters
-    ----------
-    cuts : tuple of one or two Cut
-    upper_side : int, optional
-        Of two columns only the parts on this side of the first cut; None: on both.
-    """
-
-    cuts: tuple[Cut, ...]
-    upper_side: int | None = None
+class PartBatch(ABC):
+    """Parts of the rows of a node that are summed up together."""
 
     @property
-    def shape(self) -> tuple[int, ...]:
-        """Classes of each column."""
-        return tuple(cut.left.shape[1] for cut in self.cuts)
+    @abstractmethod
+    def n_cells(self) -> int:
+        """Cells that the parts are made of."""
+
+    @property
+    @abstractmethod
+    def n_parts(self) -> int:
+        """Parts of the rows."""
+
+    @abstractmethod
+    def cells(self) -> IntArray:
+        """The cells that each row lies in, (n_rows, n): one for each column, or pair of columns."""
+
+    @abstractmethod
+    def parts(self, by_cell: FloatArray, out: FloatArray) -> None:
+        """Sums over parts (n_parts, width), written to ``out``, from sums over cells (n_cells, width).
+
+        The sums over cells may be overwritten.
+        """
+
+    @abstractmethod
+    def tables(self, of_parts: FloatArray) -> list[FloatArray]:
+        """One number a part as tables: one for each column, or pair of columns."""
+
+
+@dataclass(frozen=True, eq=False)
+class Sides(PartBatch):
+    """Both sides of the cuts of some columns; a table has the shape (2, n_cuts)."""
+
+    cuts: Sequence[Cut]
 
     @property
     def n_cells(self) -> int:
-        """Classes of one column, or pairs of classes of two."""
-        return prod(self.shape)
+        """Classes of all columns."""
+        return sum(cut.left.shape[1] for cut in self.cuts)
 
     @property
     def n_parts(self) -> int:
-        """Two sides of each cut of one column, two or four quarters of each pair of cuts of two."""
-        n_parts = prod(2 * len(cut.left) for cut in self.cuts)
-        return n_parts if self.upper_side is None else n_parts // 2
+        """Two of each cut."""
+        return 2 * sum(len(cut.left) for cut in self.cuts)
 
     def cells(self) -> IntArray:
-        """Cell of each row."""
-        if len(self.cuts) == 1:
-            return self.cuts[0].classes
-        first, second = self.cuts
-        return first.classes * self.shape[1] + second.classes
+        """Class of each row in each column, numbered through all columns."""
+        starts = np.cumsum([0, *(cut.left.shape[1] for cut in self.cuts[:-1])])
+        return np.stack([cut.classes for cut in self.cuts], axis=1) + starts
 
     def parts(self, by_cell: FloatArray, out: FloatArray) -> None:
-        """Sums over parts (n_parts, n), written to ``out``, from sums over cells (n_cells, n)."""
-        width = by_cell.shape[-1]
-        if len(self.cuts) == 1:
-            both_sides(self.cuts[0], by_cell, out)
-            return
-        first, second = self.cuts
-        n_first = len(first.left)
-        first_classes, second_classes = self.shape
-        by_first = np.empty((2 * n_first, second_classes * width))
-        both_sides(first, by_cell.reshape(first_classes, second_classes * width), by_first)
-        if self.upper_side is not None:
-            start = self.upper_side * n_first
-            by_first = by_first[start : start + n_first]
-        both_sides(
-            second,
-            by_first.reshape(-1, second_classes, width),
-            out.reshape(len(by_first), -1, width),
-        )
+        """Left sides of all cuts of all columns, then right sides."""
+        left, right = out[: len(out) // 2], out[len(out) // 2 :]
+        total = by_cell[: self.cuts[0].left.shape[1]].sum(axis=0)  # (width,)
+        first_class = 0
+        first_cut = 0
+        for cut in self.cuts:
+            n_cuts, n_classes = cut.left.shape
+            by_class = by_cell[first_class : first_class + n_classes]
+            left[first_cut : first_cut + n_cuts] = _sums_of_left(cut.left, by_class)[:-1]
+            first_class += n_classes
+            first_cut += n_cuts
+        np.subtract(total, left, out=right)
 
-    def table(self, of_parts: FloatArray) -> FloatArray:
-        """One number a part as a table.
-
-        (2, n_cuts) for one column; for two (4, n_first, n_second): left and left, left and right,
-        right and left, right and right; (2, n_first, n_second) on one side of the first cut.
-        """
-        if len(self.cuts) == 1:
-            return of_parts.reshape(2, -1)
-        n_first, n_second = (len(cut.left) for cut in self.cuts)
-        quarters = of_parts.reshape(-1, n_first, 2, n_second).transpose(0, 2, 1, 3)
-        return quarters.reshape(-1, n_first, n_second)
+    def tables(self, of_parts: FloatArray) -> list[FloatArray]:
+        """What stands on the left of each cut of a column, and on the right."""
+        ends = np.cumsum([len(cut.left) for cut in self.cuts])
+        return np.split(of_parts.reshape(2, -1), ends[:-1], axis=1)
 
 
-def both_sides(cut: Cut, by_class: FloatArray, out: FloatArray) -> None:
-    """Sums over the left sides of the cuts of a column, then over their right sides.
+@dataclass(frozen=True, eq=False)
+class Quarters(PartBatch):
+    """The quarters of pairs of cuts, one of a first and one of a second column.
+
+    A table has the shape (4, n_first, n_second): left and left, left and right, right and left, right
+    and right; (2, n_first, n_second) on one side of the first cut.
 
     Parameters
     ----------
-    cut : Cut
-    by_class : array of shape (..., n_classes, n)
-    out : array of shape (..., 2 * n_cuts, n)
-        Where the sums are written.
+    pairs : sequence of pairs of Cut
+        All first cuts have the same table of classes, and all second ones.
+    upper_side : int, optional
+        Only the parts on this side of the first cut; None: on both.
     """
-    n_cuts = len(cut.left)
-    left = out[..., :n_cuts, :]
-    np.matmul(cut.left.astype(np.float64), by_class, out=left)
-    np.subtract(by_class.sum(axis=-2, keepdims=True), left, out=out[..., n_cuts:, :])
+
+    pairs: Sequence[tuple[Cut, Cut]]
+    upper_side: int | None = None
+
+    @property
+    def _left(self) -> tuple[BoolArray, BoolArray]:
+        """The classes that the first cuts send left, and the second ones."""
+        first, second = self.pairs[0]
+        return first.left, second.left
+
+    @property
+    def _n_quarters(self) -> int:
+        return 4 if self.upper_side is None else 2
+
+    @property
+    def n_cells(self) -> int:
+        """Pairs of classes, of all pairs of columns."""
+        first, second = self._left
+        return first.shape[1] * second.shape[1] * len(self.pairs)
+
+    @property
+    def n_parts(self) -> int:
+        """Two or four quarters of each pair of cuts."""
+        first, second = self._left
+        return self._n_quarters * len(first) * len(second) * len(self.pairs)
+
+    def cells(self) -> IntArray:
+        """Pair of classes of each row; those of all pairs of columns are neighbours."""
+        n_second = self._left[1].shape[1]
+        numbers = [first.classes * n_second + second.classes for first, second in self.pairs]
+        n_pairs = len(self.pairs)
+        return np.stack(numbers, axis=1) * n_pairs + np.arange(n_pairs)
+
+    def parts(self, by_cell: FloatArray, out: FloatArray) -> None:
+        """Quarters by cuts of the first column, of the second one, and by pairs of columns."""
+        first, second = self._left
+        n_pairs = len(self.pairs)
+        width = by_cell.shape[1]
+        # Left of every first cut, and of none (the last entry: everything); then of every second one.
+        sums = _sums_of_left(first, by_cell.reshape(first.shape[1], -1))
+        sums = sums.reshape(len(sums), second.shape[1], n_pairs * width)
+        sums = np.moveaxis(_sums_of_left(second, np.moveaxis(sums, 1, 0)), 0, 1)
+        left_left = sums[:-1, :-1]
+        left_any = sums[:-1, -1:]
+        any_left = sums[-1:, :-1]
+        anywhere = sums[-1:, -1:]
+        quarters = out.reshape(self._n_quarters, *left_left.shape)
+        if self.upper_side != RIGHT:
+            quarters[0] = left_left
+            np.subtract(left_any, left_left, out=quarters[1])
+        if self.upper_side != LEFT:
+            right_left, right_right = quarters[-2], quarters[-1]
+            np.subtract(any_left, left_left, out=right_left)
+            np.subtract(anywhere - left_any, right_left, out=right_right)
+
+    def tables(self, of_parts: FloatArray) -> list[FloatArray]:
+        """The quarters of each pair of columns."""
+        first, second = self._left
+        by_pair = of_parts.reshape(self._n_quarters, len(first), len(second), len(self.pairs))
+        return [by_pair[..., number] for number in range(len(self.pairs))]
+
+
+def _sums_of_left(left: BoolArray, by_class: FloatArray) -> FloatArray:
+    """Sums over the classes that each cut sends left, and over all classes.
+
+    Parameters
+    ----------
+    left : array of shape (n_cuts, n_classes)
+    by_class : array of shape (n_classes, ...)
+        Overwritten where each cut sends one class more to the left than the one before.
+
+    Returns
+    -------
+    array of shape (n_cuts + 1, ...)
+    """
+    n_cuts, n_classes = left.shape
+    if n_classes == n_cuts + 1 and np.array_equal(left, np.tri(n_cuts, n_classes, dtype=np.bool_)):
+        for number in range(1, n_classes):
+            by_class[number] += by_class[number - 1]
+        return by_class
+    with_all = np.ones((n_cuts + 1, n_classes))
+    with_all[:-1] = left
+    flat = by_class.reshape(n_classes, -1)
+    return (with_all @ flat).reshape(n_cuts + 1, *by_class.shape[1:])
+
+
+def quarter_batches(
+    pairs: Sequence[tuple[Cut, Cut]], most_parts: int
+) -> list[tuple[Quarters, list[int]]]:
+    """Pairs of columns that are summed up side by side, with their positions.
+
+    Parameters
+    ----------
+    pairs : sequence of pairs of Cut
+    most_parts : int
+        Parts of a batch, at most, unless one pair of columns has more.
+    """
+    groups: dict[object, list[int]] = {}
+    for position, (first, second) in enumerate(pairs):
+        key = (first.left.shape, first.left.tobytes(), second.left.shape, second.left.tobytes())
+        groups.setdefault(key, []).append(position)
+    batches = []
+    for positions in groups.values():
+        n_parts = Quarters([pairs[positions[0]]]).n_parts
+        most = max(1, most_parts // n_parts)
+        for start in range(0, len(positions), most):
+            some = positions[start : start + most]
+            batches.append((Quarters([pairs[position] for position in some]), some))
+    return batches
 
 
 class CellMembership:
-    """The rows of a node in the cells of some layouts, for sums over the parts of all of them.
+    """The rows of a node in the cells of some batches, for sums over the parts of all of them.
 
     Parameters
     ----------
-    layouts : sequence of CellLayout
+    batches : sequence of PartBatch
         Over the same rows.
     """
 
-    def __init__(self, layouts: Sequence[CellLayout]) -> None:
-        self.layouts = layouts
-        # (n_rows, n_layouts): the cells are numbered through all layouts.
-        self._cells = np.stack([layout.cells() for layout in layouts], axis=1)
-        self._starts = np.cumsum([0, *(layout.n_cells for layout in layouts)])
-        self._cells += self._starts[:-1]
-        self._matrix = _membership_matrix(self._cells, int(self._starts[-1]))
+    def __init__(self, batches: Sequence[PartBatch]) -> None:
+        self.batches = batches
+        self._n_cells = sum(batch.n_cells for batch in batches)
+        starts = np.cumsum([0, *(batch.n_cells for batch in batches[:-1])])
+        of_batches = [batch.cells() + start for batch, start in zip(batches, starts, strict=True)]
+        # (n_rows, n): the cells are numbered through all batches.
+        self._cells = of_batches[0] if len(of_batches) == 1 else np.hstack(of_batches)
+        self._matrix = _membership_matrix(self._cells, self._n_cells)
+
+    @property
+    def n_parts(self) -> int:
+        """Parts of all batches."""
+        return sum(batch.n_parts for batch in self.batches)
 
     def sums(
         self, products: FloatArray, bins: IntArray | None = None, n_bins: int = 1
     ) -> FloatArray:
-        """Sums of rows over all parts of all layouts, within bins where there are some.
+        """Sums of rows over all parts of all batches, within bins where there are some.
 
         Parameters
         ----------
@@ -141,24 +257,24 @@ class CellMembership:
         matrix = self._matrix
         if bins is not None:
             binned = self._cells * n_bins + bins[:, None]
-            matrix = _membership_matrix(binned, int(self._starts[-1]) * n_bins)
-        by_cell = np.asarray(matrix @ products).reshape(int(self._starts[-1]), -1)
-        sums = np.empty((sum(layout.n_parts for layout in self.layouts), by_cell.shape[1]))
+            matrix = _membership_matrix(binned, self._n_cells * n_bins)
+        by_cell = np.asarray(matrix @ products).reshape(self._n_cells, -1)
+        sums = np.empty((self.n_parts, by_cell.shape[1]))
         first_part = 0
         first_cell = 0
-        for layout in self.layouts:
-            end_part = first_part + layout.n_parts
-            end_cell = first_cell + layout.n_cells
-            layout.parts(by_cell[first_cell:end_cell], out=sums[first_part:end_part])
+        for batch in self.batches:
+            end_part = first_part + batch.n_parts
+            end_cell = first_cell + batch.n_cells
+            batch.parts(by_cell[first_cell:end_cell], out=sums[first_part:end_part])
             first_part = end_part
             first_cell = end_cell
         return sums
 
 
 def _membership_matrix(cells: IntArray, n_cells: int) -> sparse.csc_matrix:
-    """A column of zeros and ones for each row, from the cells (n_rows, n_layouts) it lies in."""
-    n_rows, n_layouts = cells.shape
+    """A column of zeros and ones for each row, from the cells (n_rows, n) it lies in."""
+    n_rows, n_each = cells.shape
     return sparse.csc_matrix(
-        (np.ones(cells.size), cells.reshape(-1), np.arange(n_rows + 1) * n_layouts),
+        (np.ones(cells.size), cells.reshape(-1), np.arange(n_rows + 1) * n_each),
         shape=(n_cells, n_rows),
     )

@@ -65,10 +65,11 @@ class FinerCuts:
             family = ordered(column, counts, np.unique(np.maximum(codes, 0)))
         options = family.enough(counts, self.min_samples)
         kept = {option.number for option in thinned(options, 2 * most)}
-        present = counts > 0
-        for option in options:
-            if np.array_equal(option.left[present], cut.left[present]):
-                kept.add(option.number)
+        if options:
+            present = np.flatnonzero(counts)
+            present_left = options[0].family.left_at(present)  # (options, present)
+            is_that_cut = np.all(present_left == cut.left[present], axis=1)
+            kept.update(np.flatnonzero(is_that_cut).tolist())
         return [options[number] for number in sorted(kept)]
 
     def between(

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from granite_xai.base.typing import IntArray
+from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.search.candidates import ROUNDING, TIE, Candidate, best_of, cuts_of
 from granite_xai.search.cells import LEFT, RIGHT
 from granite_xai.search.finer import FinerCuts, thinned
@@ -32,10 +32,13 @@ class SecondThoughts:
 
     def cost(self, rows: IntArray, tree: CutTree) -> float:
         """What a tree costs as it is."""
+        region_costs = self._region_costs(rows, [tree.cut])[:, 0]
         total = 0.0
-        sides = self._sides(rows, tree.cut)
-        for (side_rows, region_cost), below in zip(sides, (tree.left, tree.right), strict=True):
-            total += region_cost if below is None else self.cost(side_rows, below)
+        for side, below in enumerate((tree.left, tree.right)):
+            if below is None:
+                total += float(region_costs[side])
+            else:
+                total += self.cost(self._rows_of_side(rows, tree.cut, side), below)
         return total
 
     def recut(self, rows: IntArray, tree: CutTree, thorough: bool = True) -> Recut:
@@ -55,37 +58,60 @@ class SecondThoughts:
         if tree.height <= 2:
             return self._two_levels(rows, tree, options, thorough)
         if not thorough:
-            return self._with_top(rows, tree, tree.cut, thorough=False)
+            region_costs = self._region_costs(rows, [tree.cut])[:, 0]
+            return self._with_top(rows, tree, tree.cut, region_costs, thorough=False)
+        top = self._best_top(rows, tree, [tree.cut, *thinned(options, COARSE_CUTS)])
+        region_costs = self._region_costs(rows, [top])[:, 0]
+        return self._with_top(rows, tree, top, region_costs, thorough=True)
+
+    def _best_top(self, rows: IntArray, tree: CutTree, tried: list[Candidate]) -> Candidate:
+        """The best cut at the top of a tree, among some cuts and then among those next to the best."""
         top = tree.cut
         least = np.inf
-        tried = [top, *thinned(options, COARSE_CUTS)]
         known = list(tried)
         while tried:
-            costs = [self._with_top(rows, tree, cut, thorough=False)[0] for cut in tried]
+            region_costs = self._region_costs(rows, tried)
+            costs = [
+                self._with_top(rows, tree, cut, region_costs[:, number], thorough=False)[0]
+                for number, cut in enumerate(tried)
+            ]
             place = int(np.argmin(costs))
             if costs[place] < least - TIE:
                 least = costs[place]
                 top = tried[place]
             tried = self.finer.between(rows, known, top, COARSE_CUTS)
             known = known + tried
-        return self._with_top(rows, tree, top, thorough=True)
+        return top
 
-    def _sides(self, rows: IntArray, cut: Candidate) -> list[tuple[IntArray, float]]:
-        """The rows on both sides of a cut, and what they cost as regions; infinite: too few."""
-        table = self.finer.table
-        inside = cut.inside(table.columns[cut.column].codes[rows])
-        leaves = self.tables.of_node(rows).sides(cuts_of([cut], table, rows))[0][:, 0]
-        costs = leaves + self.alpha
-        return [(rows[inside], float(costs[LEFT])), (rows[~inside], float(costs[RIGHT]))]
+    def _region_costs(self, rows: IntArray, cuts: list[Candidate]) -> FloatArray:
+        """What both sides of some cuts of a column cost as regions, (2, n_cuts); infinite: too few rows."""
+        of_families = self.tables.of_node(rows).sides(cuts_of(cuts, self.finer.table, rows))
+        return np.hstack(of_families) + self.alpha
 
-    def _with_top(self, rows: IntArray, tree: CutTree, top: Candidate, thorough: bool) -> Recut:
-        """The tree with this cut at its top and everything below cut again."""
+    def _rows_of_side(self, rows: IntArray, cut: Candidate, side: int) -> IntArray:
+        """The rows of a node on one side of a cut."""
+        goes_left = cut.inside(self.finer.table.columns[cut.column].codes[rows])
+        return rows[goes_left if side == LEFT else ~goes_left]
+
+    def _with_top(
+        self,
+        rows: IntArray,
+        tree: CutTree,
+        top: Candidate,
+        region_costs: FloatArray,
+        thorough: bool,
+    ) -> Recut:
+        """The tree with this cut at its top and everything below cut again.
+
+        ``region_costs`` (2,) are those of both sides as regions.
+        """
         total = 0.0
         parts: list[CutTree | None] = []
-        sides = self._sides(rows, top)
-        for (side_rows, region_cost), below in zip(sides, (tree.left, tree.right), strict=True):
+        for side, below in enumerate((tree.left, tree.right)):
+            region_cost = float(region_costs[side])
             cost, part = np.inf, None
             if below is not None and np.isfinite(region_cost):
+                side_rows = self._rows_of_side(rows, top, side)
                 cost, part = self.recut(side_rows, below, thorough)
             parts.append(part if cost < region_cost else None)
             total += min(cost, region_cost)
@@ -136,11 +162,12 @@ class SecondThoughts:
         node = self.tables.of_node(rows)
         top_options, *side_options = axes
         top = cuts_of(top_options, table, rows)[0]
-        costs = node.sides([top])[0] + self.alpha
-        followed = np.full(costs.shape, -1)
         sides = [side for side in (LEFT, RIGHT) if side_options[side]]
-        requests = [(top, cuts_of(side_options[side], table, rows)[0], side) for side in sides]
-        for side, leaves in zip(sides, node.divided_sides(requests), strict=True):
+        divided = [(side, cuts_of(side_options[side], table, rows)[0]) for side in sides]
+        undivided, by_side = node.grid(top, divided)
+        costs = undivided + self.alpha
+        followed = np.full(costs.shape, -1)
+        for side, leaves in zip(sides, by_side, strict=True):
             both = leaves + 2 * self.alpha
             better = both.min(axis=1) < costs[side] - ROUNDING
             followed[side] = np.where(better, both.argmin(axis=1), -1)

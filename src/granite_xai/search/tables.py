@@ -18,12 +18,19 @@ from granite_xai.disagreement.disagreement import ResolvedQuestion
 from granite_xai.engine.splits import Cut
 from granite_xai.moments.chance import chance_by_region
 from granite_xai.moments.statistics import FullAgainstPure, Statistics
-from granite_xai.search.cells import CellLayout, CellMembership
+from granite_xai.search.cells import (
+    CellMembership,
+    PartBatch,
+    Quarters,
+    Sides,
+    quarter_batches,
+)
 from granite_xai.search.problem import Problem
 
-BLOCK_WIDTH = 640  # products of the sets that are worked on together, at most
-PARTS_AT_ONCE = 700  # parts that are worked on together: with their sums few enough for the cache
-NODES_KEPT = 4  # tables of nodes that are kept for the next question about the same rows
+PARTS_AT_ONCE = 2600  # parts that are worked on together
+NUMBERS_AT_ONCE = 2**18  # sums that are worked on together: products times parts, for the cache
+NODES_KEPT = 4  # nodes that are kept for the next question about the same rows, whatever their size
+BYTES_KEPT = 2**25  # memory up to which more nodes are kept
 NEGLIGIBLE = 1e-3  # share of all squared gaps between two rows below which a set decides nothing
 
 
@@ -104,7 +111,7 @@ class SetStack:
 
 @dataclass(frozen=True, eq=False)
 class ProductBlock:
-    """What is summed up of each row for some stacks: few enough numbers that sums stay in the cache.
+    """What is summed up of each row for some stacks.
 
     Parameters
     ----------
@@ -148,6 +155,26 @@ class ProductBlock:
         products = self.products[:, np.concatenate(columns)]
         return replace(self, stacks=tuple(stacks), products=products)
 
+    def in_pieces(self, most_products: int) -> Iterator[ProductBlock]:
+        """Blocks of neighbouring sets with at most so many products, unless one set has more."""
+        stacks: list[SetStack] = []
+        first = 0
+        end = 0
+        for stack in self.stacks:
+            n_left = stack.n_sets
+            while n_left > 0:
+                n_sets = min(n_left, (most_products - (end - first)) // stack.n_products)
+                if n_sets <= 0 and stacks:
+                    yield replace(self, stacks=tuple(stacks), products=self.products[:, first:end])
+                    stacks = []
+                    first = end
+                    continue
+                n_sets = max(n_sets, 1)
+                stacks.append(replace(stack, n_sets=n_sets))
+                end += n_sets * stack.n_products
+                n_left -= n_sets
+        yield replace(self, stacks=tuple(stacks), products=self.products[:, first:end])
+
     def leaves(
         self, membership: CellMembership, is_enough: BoolArray, counts: FloatArray, corrected: bool
     ) -> Iterator[tuple[int, FloatArray]]:
@@ -163,19 +190,22 @@ class ProductBlock:
         corrected : bool
             Whether what sampling noise adds is taken off.
         """
-        sums = membership.sums(self.products, self.bins, self.stacks[0].n_bins)
-        if not is_enough.all():
-            sums = sums[is_enough]
-        sums = np.ascontiguousarray(sums.T)  # parts last: numbers of a kind lie side by side
-        start = 0
-        for stack in self.stacks:
-            end = start + stack.n_bins * stack.width
-            yield stack.form.question, stack.leaves(sums[start:end], counts, corrected)
-            start = end
+        n_bins = self.stacks[0].n_bins
+        most_products = NUMBERS_AT_ONCE // (n_bins * membership.n_parts)
+        for piece in self.in_pieces(most_products):
+            sums = membership.sums(piece.products, piece.bins, n_bins)
+            if len(counts) < len(is_enough):
+                sums = sums[is_enough]
+            sums = np.ascontiguousarray(sums.T)  # parts last: numbers of a kind lie side by side
+            start = 0
+            for stack in piece.stacks:
+                end = start + n_bins * stack.width
+                yield stack.form.question, stack.leaves(sums[start:end], counts, corrected)
+                start = end
 
 
 def product_blocks(sets: Sequence[SetShare]) -> list[ProductBlock]:
-    """Sets by question and form, few enough in each block."""
+    """Sets by question and form: those without bins in one block, the others in blocks of their own."""
     groups: dict[object, list[SetShare]] = {}
     for number, each in enumerate(sets):
         statistics = each.statistics
@@ -188,20 +218,17 @@ def product_blocks(sets: Sequence[SetShare]) -> list[ProductBlock]:
     for group in groups.values():
         form = group[0]
         of_group = [each.statistics.products() for each in group]
-        n_products = of_group[0].shape[1]
-        most = max(1, BLOCK_WIDTH // n_products)
-        for start in range(0, len(group), most):
-            some = of_group[start : start + most]
-            stack = SetStack(form, len(some), n_products, form.statistics.n_bins)
-            if form.statistics.bins is not None:
-                blocks.append(ProductBlock((stack,), some[0], form.statistics.bins))
-                continue
-            if stacks and sum(one.width for one in stacks) + stack.width > BLOCK_WIDTH:
-                blocks.append(ProductBlock(tuple(stacks), np.hstack(products), None))
-                stacks = []
-                products = []
+        stack = SetStack(
+            form=form,
+            n_sets=len(group),
+            n_products=of_group[0].shape[1],
+            n_bins=form.statistics.n_bins,
+        )
+        if form.statistics.bins is None:
             stacks.append(stack)
-            products.extend(some)
+            products.extend(of_group)
+        else:
+            blocks.append(ProductBlock((stack,), of_group[0], form.statistics.bins))
     if stacks:
         blocks.append(ProductBlock(tuple(stacks), np.hstack(products), None))
     return blocks
@@ -262,9 +289,10 @@ class RegionTables:
         """The tables of the rows of a node; sets that show next to nothing in any part are left out."""
         key = rows.tobytes()
         if key not in self._recent:
-            while len(self._recent) >= NODES_KEPT:
-                del self._recent[next(iter(self._recent))]
             self._recent[key] = self._new_tables(rows)
+            n_bytes = sum(node.n_bytes for node in self._recent.values())
+            while len(self._recent) > NODES_KEPT and n_bytes > BYTES_KEPT:
+                n_bytes -= self._recent.pop(next(iter(self._recent))).n_bytes
         return self._recent[key]
 
     def _new_tables(self, rows: IntArray) -> NodeTables:
@@ -300,44 +328,63 @@ class NodeTables:
     blocks: tuple[ProductBlock, ...]
     weights: FloatArray
 
+    @property
+    def n_bytes(self) -> int:
+        """Memory of the products."""
+        return sum(block.products.nbytes for block in self.blocks)
+
     def sides(self, cuts: Sequence[Cut]) -> list[FloatArray]:
         """What both sides of the cuts of each column leave: (2, n_cuts) a column."""
-        return self._tables([CellLayout((cut,)) for cut in cuts])
+        if not cuts:
+            return []
+        return self._tables([Sides(some) for some in _in_runs(cuts)])
 
     def quarters(self, pairs: Sequence[tuple[Cut, Cut]]) -> list[FloatArray]:
         """What the four parts of every pair of cuts leave: (4, k, l) for each pair of columns."""
-        return self._tables([CellLayout(pair) for pair in pairs])
+        batches = quarter_batches(pairs, PARTS_AT_ONCE)
+        found = iter(self._tables([batch for batch, _ in batches]))
+        tables: dict[int, FloatArray] = {}
+        for _, positions in batches:
+            for position in positions:
+                tables[position] = next(found)
+        return [tables[position] for position in range(len(pairs))]
 
-    def divided_sides(self, requests: Sequence[tuple[Cut, Cut, int]]) -> list[FloatArray]:
-        """What one side of every upper cut leaves if it is divided by every lower cut.
+    def grid(
+        self, upper: Cut, divided: Sequence[tuple[int, Cut]]
+    ) -> tuple[FloatArray, list[FloatArray]]:
+        """What both sides of some cuts leave, as they are and divided by lower cuts.
 
         Parameters
         ----------
-        requests : sequence of tuples
-            Upper cuts, lower cuts, and the side of the upper ones that is divided.
+        upper : Cut
+        divided : sequence of tuples
+            A side of the upper cuts, and the lower cuts that divide it.
 
         Returns
         -------
-        list of arrays of shape (n_upper, n_lower)
+        tuple
+            (2, n_upper), and for each divided side (n_upper, n_lower).
         """
-        layouts = [CellLayout((upper, lower), side) for upper, lower, side in requests]
-        return [table.sum(axis=0) for table in self._tables(layouts)]
+        batches: list[PartBatch] = [Sides([upper])]
+        batches += [Quarters([(upper, lower)], side) for side, lower in divided]
+        undivided, *quarters = self._tables(batches)
+        return undivided, [table.sum(axis=0) for table in quarters]
 
-    def _tables(self, layouts: Sequence[CellLayout]) -> list[FloatArray]:
-        groups = list(_cache_sized(layouts))
+    def _tables(self, batches: Sequence[PartBatch]) -> list[FloatArray]:
+        groups = list(_cache_sized(batches))
         by_group = in_threads(self._leaves, groups, resolve_jobs(self.settings.n_jobs))
         tables = []
         for group, leaves in zip(groups, by_group, strict=True):
             start = 0
-            for layout in group:
-                tables.append(layout.table(leaves[start : start + layout.n_parts]))
-                start += layout.n_parts
+            for batch in group:
+                tables.extend(batch.tables(leaves[start : start + batch.n_parts]))
+                start += batch.n_parts
         return tables
 
-    def _leaves(self, layouts: Sequence[CellLayout]) -> FloatArray:
-        """What all parts of some layouts leave; infinite where they have too few rows."""
+    def _leaves(self, batches: Sequence[PartBatch]) -> FloatArray:
+        """What all parts of some batches leave; infinite where they have too few rows."""
         settings = self.settings
-        membership = CellMembership(layouts)
+        membership = CellMembership(batches)
         ones_and_weights = np.column_stack([np.ones(len(self.weights)), self.weights])
         counts, mass = membership.sums(ones_and_weights).T
         is_enough = counts >= settings.min_samples
@@ -358,17 +405,31 @@ class NodeTables:
         return every_part
 
 
-def _cache_sized(layouts: Sequence[CellLayout]) -> Iterator[list[CellLayout]]:
-    """Neighbouring layouts that are worked on together."""
-    group: list[CellLayout] = []
+def _in_runs(cuts: Sequence[Cut]) -> Iterator[list[Cut]]:
+    """Neighbouring columns that are worked on together."""
+    run: list[Cut] = []
     n_parts = 0
-    for layout in layouts:
-        if group and n_parts + layout.n_parts > PARTS_AT_ONCE:
+    for cut in cuts:
+        if run and n_parts + 2 * len(cut.left) > PARTS_AT_ONCE:
+            yield run
+            run = []
+            n_parts = 0
+        run.append(cut)
+        n_parts += 2 * len(cut.left)
+    yield run
+
+
+def _cache_sized(batches: Sequence[PartBatch]) -> Iterator[list[PartBatch]]:
+    """Neighbouring batches that are worked on together."""
+    group: list[PartBatch] = []
+    n_parts = 0
+    for batch in batches:
+        if group and n_parts + batch.n_parts > PARTS_AT_ONCE:
             yield group
             group = []
             n_parts = 0
-        group.append(layout)
-        n_parts += layout.n_parts
+        group.append(batch)
+        n_parts += batch.n_parts
     if group:
         yield group
 
