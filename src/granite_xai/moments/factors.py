@@ -17,7 +17,7 @@ a region is linear in means over its rows (method page, "Sums over rows"):
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -32,6 +32,8 @@ ROUNDING = {
 }  # by single precision: 16 steps of the largest prediction
 KEPT_BY_SEARCH = 0.99  # share of the interaction's squares that a search must see
 MOST_SEARCHED = 6  # directions that a search reads, at most, but for nearly equal ones
+KEPT_BY_REPETITION = 0.95  # the same of a search that is repeated on some of the rows
+MOST_REPEATED = 3
 NEARLY_EQUAL = 0.9  # a rank never parts two directions whose strengths are closer than this ratio
 LINES_READ = 8  # values that tell the precision of a model
 MOST_DIRECTIONS = 512  # values up to which all directions are computed
@@ -55,6 +57,8 @@ class Factors:
         ``U`` of the row, and ``w``, which is ``V`` at the row's own value; strongest direction first.
     search_rank : int
         Directions that a search reads.
+    repetition_rank : int
+        Directions that a search reads that is repeated on some of the rows.
     """
 
     row_part: FloatArray
@@ -63,27 +67,26 @@ class Factors:
     row_factors: FloatArray
     value_factors: FloatArray
     search_rank: int
+    repetition_rank: int
 
-    def shortened(self) -> Factors:
-        """Only the directions that a search reads."""
-        return Factors(
-            row_part=self.row_part,
-            value_part=self.value_part,
-            interaction=self.interaction,
-            row_factors=np.ascontiguousarray(self.row_factors[:, : self.search_rank]),
-            value_factors=np.ascontiguousarray(self.value_factors[:, : self.search_rank]),
-            search_rank=self.search_rank,
+    def shortened(self, few_directions: bool = False) -> Factors:
+        """Only the directions that a search reads; few: one that is repeated on some of the rows."""
+        rank = self.repetition_rank if few_directions else self.search_rank
+        return replace(
+            self,
+            row_factors=np.ascontiguousarray(self.row_factors[:, :rank]),
+            value_factors=np.ascontiguousarray(self.value_factors[:, :rank]),
         )
 
     def take(self, rows: IntArray) -> Factors:
         """Only some of the rows."""
-        return Factors(
+        return replace(
+            self,
             row_part=self.row_part[rows],
             value_part=self.value_part[rows],
             interaction=self.interaction[rows],
             row_factors=self.row_factors[rows],
             value_factors=self.value_factors[rows],
-            search_rank=self.search_rank,
         )
 
 
@@ -137,7 +140,8 @@ def factor(
         interaction=own_interaction,
         row_factors=row_factors,
         value_factors=value_factors,
-        search_rank=_search_rank(strengths[:rank]),
+        search_rank=_rank_of_share(strengths[:rank], KEPT_BY_SEARCH, MOST_SEARCHED),
+        repetition_rank=_rank_of_share(strengths[:rank], KEPT_BY_REPETITION, MOST_REPEATED),
     )
 
 
@@ -186,13 +190,13 @@ def _exact_rank(strengths: FloatArray, rounding: float) -> int:
     return int(np.count_nonzero(strengths > negligible))
 
 
-def _search_rank(strengths: FloatArray) -> int:
-    """Directions that a search reads: enough of the squares, and never one of two nearly equal."""
+def _rank_of_share(strengths: FloatArray, share: float, most: int) -> int:
+    """Directions with a share of the squares, about so many at most; never one of two nearly equal."""
     total = strengths.sum()
     if total == 0.0:
         return 0
     explained = np.cumsum(strengths) / total
-    rank = min(1 + int(np.count_nonzero(explained < KEPT_BY_SEARCH)), MOST_SEARCHED)
+    rank = min(1 + int(np.count_nonzero(explained < share)), most)
     while rank < len(strengths) and strengths[rank] > NEARLY_EQUAL * strengths[rank - 1]:
         rank += 1
     return min(rank, len(strengths))

@@ -13,7 +13,7 @@ is the mass.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Self
 
 import numpy as np
@@ -71,9 +71,9 @@ class Statistics(ABC):
         """Bin of each row; 0 where rows have none."""
         return np.zeros(self.n_rows, dtype=np.intp) if self.bins is None else self.bins
 
-    def shortened(self) -> Self:
-        """The same with only the directions that a search reads."""
-        return type(self)(self.factors.shortened(), self.weights, self.target, self.bins)
+    def shortened(self, few_directions: bool = False) -> Self:
+        """The same with only the directions that a search reads; few: a repeated one."""
+        return replace(self, factors=self.factors.shortened(few_directions))
 
     def take(self, rows: IntArray) -> Self:
         """The same for some of the rows; bins keep their numbers."""

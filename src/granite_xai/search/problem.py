@@ -24,6 +24,7 @@ from granite_xai.moments.statistics import Statistics
 from granite_xai.regions.nodes import Leaf, Node
 from granite_xai.regions.partition import Partition
 from granite_xai.regions.rule import Rule, find_column, satisfied
+from granite_xai.search.settings import THE_FIT, Effort
 from granite_xai.trees.routes import Route, Routed
 
 
@@ -49,6 +50,8 @@ class Problem(Routed):
         Number of the cluster of each row.
     gain_error : float
         Probability to find a split by a test of gains where there is none; 0: gains are not tested.
+    effort : Effort
+        How much work the search takes.
     """
 
     route: Route
@@ -66,6 +69,7 @@ class Problem(Routed):
     statistics: tuple[list[Statistics] | None, ...] = ()
     clusters: IntArray = field(default_factory=lambda: np.zeros(0, dtype=np.intp))
     gain_error: float = 0.0
+    effort: Effort = THE_FIT
     told: Callable[[float], None] = lambda _: (
         None
     )  # how many rows have gone through a level of the tree

@@ -462,8 +462,9 @@ def region_tables(
         if statistics is None or not isinstance(question, ResolvedQuestion):
             return None
         for own in statistics:
-            sets.append(SetShare(own.shortened(), question.loss, factor, number))
-            all_directions &= own.rank == own.factors.search_rank
+            shortened = own.shortened(problem.effort.few_directions)
+            sets.append(SetShare(shortened, question.loss, factor, number))
+            all_directions &= own.rank == shortened.rank
     return RegionTables(
         sets=tuple(sets),
         total_mass=shares.total,
