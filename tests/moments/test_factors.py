@@ -8,7 +8,7 @@ from hypothesis import given, strategies as st
 
 from granite_xai.evaluations.matrix import Matrix
 from granite_xai.moments import factors as module
-from granite_xai.moments.factors import KEPT_BY_SEARCH, MOST_SEARCHED, NEARLY_EQUAL, factor
+from granite_xai.moments.factors import NEARLY_EQUAL, factor
 from problems import problem_of
 from strategies import examples
 
@@ -122,19 +122,23 @@ def test_weak_interactions_of_whole_numbers_are_kept():
 
 
 @given(
-    st.lists(st.floats(0.0, 1.0), min_size=1, max_size=12).map(lambda s: sorted(s, reverse=True))
+    st.lists(st.floats(0.0, 1.0), min_size=1, max_size=12).map(lambda s: sorted(s, reverse=True)),
+    st.sampled_from([(0.99, 6), (0.95, 3), (0.5, 2)]),
 )
 @examples(200)
-def test_a_search_reads_the_fewest_directions_that_hold_enough_and_part_no_equals(strengths):
+def test_a_search_reads_the_fewest_directions_that_hold_enough_and_part_no_equals(
+    strengths, limits
+):
     strengths = np.array(strengths)
-    rank = module._search_rank(strengths)
+    share, most = limits
+    rank = module._rank_of_share(strengths, share, most)
     if strengths.sum() == 0.0:
         assert rank == 0
         return
 
     def is_allowed(count):
-        kept = strengths[:count].sum() >= (KEPT_BY_SEARCH - 1e-12) * strengths.sum()
-        enough = kept or count >= MOST_SEARCHED
+        kept = strengths[:count].sum() >= (share - 1e-12) * strengths.sum()
+        enough = kept or count >= most
         parts_equals = (
             count < len(strengths) and strengths[count] > NEARLY_EQUAL * strengths[count - 1]
         )
@@ -154,7 +158,7 @@ def test_what_a_search_reads_does_not_turn_with_directions_of_equal_strength():
     strengths = np.array([1.0, 0.06, 0.06, 0.06])  # squares: 1, .0036 three times
     matrix = Matrix((turned * strengths) @ signs.T, np.arange(n))
     squares = strengths**2
-    assert squares[:2].sum() / squares.sum() > KEPT_BY_SEARCH  # two would do
+    assert squares[:2].sum() / squares.sum() > module.KEPT_BY_SEARCH  # two would do
     moved = Matrix(matrix.values + 1e-9 * generator.normal(size=(n, n)), matrix.codes)
     found = [factor(each, np.ones(n)) for each in (matrix, moved)]
     assert [each.search_rank for each in found] == [4, 4]
@@ -204,6 +208,9 @@ def test_factors_of_some_rows_are_theirs_and_a_search_reads_the_first_directions
         short.value_factors, factors.value_factors[:, : factors.search_rank]
     )
     assert short.search_rank == part.search_rank == factors.search_rank
+    shorter = factors.shortened(few_directions=True)
+    assert shorter.row_factors.shape == (12, factors.repetition_rank)
+    assert 0 < factors.repetition_rank < factors.search_rank
 
 
 def test_a_matrix_on_a_device_is_factored_like_one_on_the_host():

@@ -202,7 +202,7 @@ def test_the_gap_of_two_rows_is_a_product_with_the_exchange():
     e, one = generator.normal(size=5), np.ones(5)
     U, w = generator.normal(size=(2, 5, 3))
     z = np.column_stack([e, U, w, one])
-    factors = Factors(one, one, e, U, w, search_rank=3)
+    factors = Factors(one, one, e, U, w, search_rank=3, repetition_rank=2)
     statistics = FullAgainstPure(factors, one)
     np.testing.assert_array_equal(statistics.vectors(), z)
     np.testing.assert_array_equal(statistics.times_k(statistics.times_k(z.T)), z.T)

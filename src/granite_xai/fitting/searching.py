@@ -53,7 +53,7 @@ class RootFigures:
 
 
 def search_regions(
-    inputs: FitInputs, evaluations: Evaluations, root: RootFigures
+    inputs: FitInputs, evaluations: Evaluations, root: RootFigures, is_repetition: bool = False
 ) -> PartitionResult:
     """Find the regions; one, where there is nothing to explain beyond rounding and chance (C4).
 
@@ -67,7 +67,8 @@ def search_regions(
         n_passes *= PASSES_OF_REFINED_SEARCH
     n_rows_to_pass = n_passes * inputs.table.n_rows
     with closing(Meter(inputs.resources, n_rows_to_pass, desc="search")) as meter:
-        return inputs.partitioner.partition(replace(problem, told=meter))
+        problem = replace(problem, told=meter, is_repetition=is_repetition)
+        return inputs.partitioner.partition(problem)
 
 
 def _one_region(inputs: FitInputs, root: RootFigures) -> PartitionResult:
@@ -98,6 +99,7 @@ def search_again(
     error: float,
     rows: IntArray,
     proven: BoolArray | None = None,
+    is_repetition: bool = True,
 ) -> Partition:
     """The search on some of the rows of a fit; the model is not asked.
 
@@ -111,6 +113,8 @@ def search_again(
         Positions of the rows that search.
     proven : array of shape (n_questions,), optional
         Questions that show more than chance whatever these rows say by themselves.
+    is_repetition : bool
+        Whether it only judges the tree of the fit, and may take less work; see `Problem`.
     """
     evaluations = evaluations.restrict(rows)
     clusters = np.unique(inputs.clusters[rows], return_inverse=True)[1].reshape(-1)
@@ -132,7 +136,7 @@ def search_again(
         if chance is not None and proven is not None:
             chance = replace(chance, proven=proven)
         root = RootFigures(disagreements=disagreements, floors=floors, error=error, chance=chance)
-        return search_regions(inputs, evaluations, root).partition
+        return search_regions(inputs, evaluations, root, is_repetition).partition
 
 
 def chance_of_all_rows(
@@ -184,7 +188,10 @@ def find_path(inputs: FitInputs, evaluations: Evaluations, root: RootFigures) ->
         def search_at_price(rows: IntArray, alpha: float) -> Node:
             meter(1)
             priced = inputs.with_alpha(alpha)
-            partition = search_again(priced, evaluations, root.floors, root.error, rows)
+            # The price that these trees choose is that of the fit itself.
+            partition = search_again(
+                priced, evaluations, root.floors, root.error, rows, is_repetition=False
+            )
             return cast(Node, partition.root)
 
         return path_of(inputs.table, inputs.clusters, inputs.seed, problem.share, search_at_price)

@@ -42,6 +42,7 @@ from granite_xai.search.tables import NodeTables, RegionTables, region_tables
 ONLY_CHANCE = "no more than chance"  # why a node is not split
 PASSES = 4  # second thoughts about a whole tree, at most
 COLUMNS_WITHOUT_TABLES = 3  # columns that a refined search follows where there are no tables
+AHEAD_CUTS = 9  # cuts of each column that a look ahead pairs
 AHEAD_COLUMNS = 12  # columns that a look ahead pairs, the best by their single cuts
 AHEAD_ROWS = 4000  # rows of a node that look ahead; they stand for all of its rows
 SHORTLISTED = 16  # cuts that are scored again on the predictions themselves, at most
@@ -404,7 +405,7 @@ class Growth:
         if len(groups) > AHEAD_COLUMNS:
             kept = sorted(np.argsort(least, kind="stable")[:AHEAD_COLUMNS])
             groups = [groups[k] for k in kept]
-        groups = [thinned(group, self.problem.effort.ahead_cuts) for group in groups]
+        groups = [thinned(group, AHEAD_CUTS) for group in groups]
         rows = node.rows
         finer = self.finer or FinerCuts(self.problem.table, settings.min_samples_leaf)
         step = -(-len(rows) // AHEAD_ROWS)

@@ -24,7 +24,6 @@ from granite_xai.moments.statistics import Statistics
 from granite_xai.regions.nodes import Leaf, Node
 from granite_xai.regions.partition import Partition
 from granite_xai.regions.rule import Rule, find_column, satisfied
-from granite_xai.search.settings import THE_FIT, Effort
 from granite_xai.trees.routes import Route, Routed
 
 
@@ -50,8 +49,9 @@ class Problem(Routed):
         Number of the cluster of each row.
     gain_error : float
         Probability to find a split by a test of gains where there is none; 0: gains are not tested.
-    effort : Effort
-        How much work the search takes.
+    is_repetition : bool
+        Whether it is the search of a fit repeated on some of its rows, to judge its tree: only the
+        regions are wanted, and tables read fewer directions.
     """
 
     route: Route
@@ -69,7 +69,7 @@ class Problem(Routed):
     statistics: tuple[list[Statistics] | None, ...] = ()
     clusters: IntArray = field(default_factory=lambda: np.zeros(0, dtype=np.intp))
     gain_error: float = 0.0
-    effort: Effort = THE_FIT
+    is_repetition: bool = False
     told: Callable[[float], None] = lambda _: (
         None
     )  # how many rows have gone through a level of the tree

@@ -1,8 +1,7 @@
-"""The options of a tree that a search reads, with how much work it takes."""
+"""The options of a tree that a search reads."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Protocol
 
 from granite_xai.tables import Table
@@ -49,23 +48,3 @@ class RootSettings(SearchSettings, Protocol):
 
     def columns(self, table: Table) -> list[int]:
         """Positions of the columns that may be cut."""
-
-
-@dataclass(frozen=True, slots=True)
-class Effort:
-    """How much work a search takes.
-
-    Parameters
-    ----------
-    ahead_cuts : int
-        Cuts of each column that a look ahead pairs.
-    few_directions : bool
-        Whether tables read only the strongest directions of the interactions.
-    """
-
-    ahead_cuts: int
-    few_directions: bool
-
-
-THE_FIT = Effort(ahead_cuts=9, few_directions=False)  # the search whose tree is shown
-A_REPETITION = Effort(ahead_cuts=5, few_directions=True)  # on a fold's or half of the rows, to judge it

@@ -462,7 +462,7 @@ def region_tables(
         if statistics is None or not isinstance(question, ResolvedQuestion):
             return None
         for own in statistics:
-            shortened = own.shortened(problem.effort.few_directions)
+            shortened = own.shortened(few_directions=problem.is_repetition)
             sets.append(SetShare(shortened, question.loss, factor, number))
             all_directions &= own.rank == shortened.rank
     return RegionTables(
