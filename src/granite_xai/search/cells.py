@@ -69,7 +69,7 @@ class Sides(PartBatch):
     def cells(self) -> IntArray:
         """Class of each row in each column, numbered through all columns."""
         starts = np.cumsum([0, *(cut.left.shape[1] for cut in self.cuts[:-1])])
-        return np.stack([cut.classes for cut in self.cuts], axis=1) + starts
+        return np.asarray(np.stack([cut.classes for cut in self.cuts], axis=1) + starts)
 
     def parts(self, by_cell: FloatArray, out: FloatArray) -> None:
         """Left sides of all cuts of all columns, then right sides."""
@@ -123,7 +123,7 @@ class Quarters(PartBatch):
     def n_cells(self) -> int:
         """Pairs of classes, of all pairs of columns."""
         first, second = self._left
-        return first.shape[1] * second.shape[1] * len(self.pairs)
+        return int(first.shape[1] * second.shape[1] * len(self.pairs))
 
     @property
     def n_parts(self) -> int:
@@ -136,7 +136,7 @@ class Quarters(PartBatch):
         n_second = self._left[1].shape[1]
         numbers = [first.classes * n_second + second.classes for first, second in self.pairs]
         n_pairs = len(self.pairs)
-        return np.stack(numbers, axis=1) * n_pairs + np.arange(n_pairs)
+        return np.asarray(np.stack(numbers, axis=1) * n_pairs + np.arange(n_pairs))
 
     def parts(self, by_cell: FloatArray, out: FloatArray) -> None:
         """Quarters by cuts of the first column, of the second one, and by pairs of columns."""
