@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 import granite_xai as gx
+from granite_xai.base.deferred import Deferred
 from granite_xai.moments.statistics import Statistics
 from granite_xai.search.candidates import Candidate, candidates
 from granite_xai.search.finer import by_column
@@ -56,7 +57,15 @@ def options_of(
     columns = range(problem.table.n_columns) if columns is None else columns
     evaluations = problem.evaluations.restrict(rows)
     return by_column(
-        candidates(problem.table, rows, evaluations, columns, most, least, "quantiles")
+        candidates(
+            problem.table,
+            rows,
+            Deferred(lambda: evaluations),
+            columns,
+            most,
+            least,
+            "quantiles",
+        )
     )
 
 

@@ -20,6 +20,7 @@ from granite_xai.inference.by_sums import (
 )
 from granite_xai.inference.replicates import Confidence
 from granite_xai.moments.chance import disagreement_by_chance
+from granite_xai.moments.stacked import StackedGaps
 from problems import MixedModel, looped_sums, mixed_table, problem_of, random_model, random_table
 from strategies import cases, examples
 
@@ -111,13 +112,13 @@ def test_the_closed_form_stacks_sets():
     (statistics,) = problem.statistics
     shown, level, bar, corrected = closed_form(statistics, None, 0.9)
     assert shown == pytest.approx(float(problem.roots[0]), rel=1e-9)
-    levels = [disagreement_by_chance([own], None).mean for own in statistics]
+    levels = [disagreement_by_chance(StackedGaps.of([own]), None).mean for own in statistics]
     assert level == pytest.approx(sum(levels), rel=0.03)
     assert corrected == pytest.approx(shown - level)
     short = [own.shortened() for own in statistics if own.rank]
-    assert bar == pytest.approx(disagreement_by_chance(short, None).quantile(0.9))
+    assert bar == pytest.approx(disagreement_by_chance(StackedGaps.of(short), None).quantile(0.9))
     interacting = [own for own in statistics if own.rank]
-    full = disagreement_by_chance(interacting, None).quantile(0.9)
+    full = disagreement_by_chance(StackedGaps.of(interacting), None).quantile(0.9)
     assert bar == pytest.approx(full, rel=0.03)
 
 

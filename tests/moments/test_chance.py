@@ -17,6 +17,7 @@ from granite_xai.moments.chance import (
     mean_moves,
 )
 from granite_xai.moments.factors import Factors
+from granite_xai.moments.stacked import StackedGaps
 from granite_xai.moments.statistics import FullAgainstPure
 from problems import looped_sums, problem_of, random_model, random_table
 from strategies import examples
@@ -24,12 +25,12 @@ from strategies import examples
 
 def chance_level(statistics, clusters):
     """What noise adds to one set on average."""
-    return disagreement_by_chance([statistics], clusters).mean
+    return disagreement_by_chance(StackedGaps.of([statistics]), clusters).mean
 
 
 def chance_bar(sets, clusters, levels):
     """What noise alone does not exceed, at some levels."""
-    by_chance = disagreement_by_chance(sets, clusters)
+    by_chance = disagreement_by_chance(StackedGaps.of(sets), clusters)
     return [by_chance.quantile(level) for level in levels]
 
 
@@ -55,6 +56,7 @@ def drawn_statistics(generator, n=30, rank=2, weighted=False):
         row_factors=generator.normal(size=(n, rank)),
         value_factors=generator.normal(size=(n, rank)),
         search_rank=rank,
+        repetition_rank=rank,
     )
     weights = generator.choice([0.5, 1.0, 3.0], size=n) if weighted else np.ones(n)
     return FullAgainstPure(factors, weights)
@@ -186,7 +188,15 @@ def test_corrected_disagreement_is_right_on_average_over_samples(kind):
             clusters = np.repeat(np.arange(n), 2)
         # E[u, n] is x0 of the value times x1 of the row; not centred, which changes no gap.
         nothing = np.zeros(len(X))
-        factors = Factors(nothing, nothing, X[:, 0] * X[:, 1], X[:, 1:], X[:, :1], search_rank=1)
+        factors = Factors(
+            nothing,
+            nothing,
+            X[:, 0] * X[:, 1],
+            X[:, 1:],
+            X[:, :1],
+            search_rank=1,
+            repetition_rank=1,
+        )
         statistics = FullAgainstPure(factors, weights)
         level = chance_level(statistics, clusters)
         errors.append(statistics.mean_squared_gap_of_rows() - level - (1.0 - 2.0 / n))
@@ -257,7 +267,7 @@ def test_traces_are_sums_of_powers_of_the_eigenvalues(n_clusters, weighted):
         move = shares[inside] @ (stacked[inside] - mean)
         covariance += np.outer(move, move) * n_clusters / (n_clusters - 1)
     variances = np.linalg.eigvals(moments @ covariance).real
-    found = disagreement_by_chance(sets, clusters)
+    found = disagreement_by_chance(StackedGaps.of(sets), clusters)
     assert found.mean == pytest.approx(variances.sum())
     assert found.unit**2 * found.second == pytest.approx(np.sum(variances**2))
     assert found.unit**3 * found.third == pytest.approx(np.sum(variances**3))
@@ -305,7 +315,7 @@ def test_noise_exceeds_its_bar_as_often_as_the_level_says():
         U, w = generator.normal(size=(2, 80, 1))
         nothing = np.zeros(80)
         statistics = FullAgainstPure(
-            Factors(nothing, nothing, nothing, U, w, search_rank=1), np.ones(80)
+            Factors(nothing, nothing, nothing, U, w, search_rank=1, repetition_rank=1), np.ones(80)
         )
         above += statistics.mean_squared_gap_of_rows() > chance_bar([statistics], None, [0.8])[0]
     assert 42 <= above <= 78  # 60 expected, 7 a standard deviation

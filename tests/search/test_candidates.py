@@ -8,6 +8,7 @@ import pytest
 from hypothesis import assume, given, strategies as st
 
 import oracle as o
+from granite_xai.base.deferred import Deferred
 from granite_xai.compute import Resources
 from granite_xai.explanation.behavior import Local
 from granite_xai.explanation.evaluating import evaluate
@@ -58,7 +59,7 @@ def check(case: Case, rows: list[int], B: int, leaf: int, chosen: list[int] | No
     table, at = read_table(case.X, missing="allow"), np.array(rows)
     node = evaluations_of(case, table).restrict(at)
     columns = list(range(case.d)) if chosen is None else sorted(chosen)
-    found = candidates(table, at, node, columns, B, leaf, "quantiles")
+    found = candidates(table, at, Deferred(lambda: node), columns, B, leaf, "quantiles")
     left = [tuple(at[c.inside(table.columns[c.column].codes[at])].tolist()) for c in found]
     assert [(c.column, rows) for c, rows in zip(found, left, strict=True)] == [
         (c.column, c.left) for c in wanted
@@ -86,9 +87,8 @@ def test_the_words_of_a_cut_send_the_rows_of_any_node_where_the_cut_sends_them(d
         np.array(data.draw(regions(case, min_size=2))),
     )
     everyone, columns = np.arange(case.n), list(range(case.d))
-    for each in candidates(
-        table, everyone, evaluations_of(case, table), columns, 8, 1, "quantiles"
-    ):
+    known = Deferred(lambda: evaluations_of(case, table))
+    for each in candidates(table, everyone, known, columns, 8, 1, "quantiles"):
         column = table.columns[each.column]
         inside = each.inside(column.codes[rows])
         if inside.any() and not inside.all():

@@ -80,7 +80,7 @@ def test_what_tables_choose_is_scored_on_the_predictions():
     rows = np.arange(120)
     root = growth.root(rows, problem.evaluations)
     options = [option for group in options_of(problem, rows, 10, 5) for option in group]
-    (choice,) = growth._followed(root, options, problem.evaluations)
+    (choice,) = growth._followed(root, options)
     disagreements, mass = scored(problem, rows, options, problem.evaluations, 10)
     left = problem.shares.of(disagreements, mass).sum(axis=1)
     assert root.shown - choice.gain == pytest.approx(left.min(), abs=1e-12)
@@ -107,7 +107,7 @@ def test_scores_of_tables_that_are_off_by_the_factoring_error_do_no_harm(monkeyp
     disagreements, mass = scored(problem, rows, options, problem.evaluations, 10)
     left = problem.shares.of(disagreements, mass).sum(axis=1)
     for _ in range(20):
-        (choice,) = growth._followed(root, options, problem.evaluations)
+        (choice,) = growth._followed(root, options)
         assert root.shown - choice.gain == pytest.approx(left.min(), abs=1e-9)
 
 

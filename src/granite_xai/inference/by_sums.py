@@ -15,7 +15,8 @@ import numpy as np
 from scipy.special import ndtri, stdtrit
 
 from granite_xai.base.typing import FloatArray, IntArray
-from granite_xai.moments.chance import disagreement_by_chance
+from granite_xai.moments.chance import NO_NOISE, disagreement_by_chance
+from granite_xai.moments.stacked import MOST_NUMBERS, StackedGaps
 from granite_xai.moments.statistics import (
     ConditionalAgainstMarginalMean,
     FullAgainstPure,
@@ -57,6 +58,57 @@ def weighted_sums(statistics: Statistics, multipliers: FloatArray) -> FloatArray
     return sums
 
 
+class ClosedForm(NamedTuple):
+    """The sets of "ICE against PDP" side by side, for what chance says of any rows.
+
+    Parameters
+    ----------
+    shown : StackedGaps
+        All sets with all their directions.
+    searched : StackedGaps, optional
+        Those that interact, with the directions that a search reads: sampling noise is a small part
+        of what is shown, and these tell it. None: nothing interacts.
+    """
+
+    shown: StackedGaps
+    searched: StackedGaps | None
+
+    @classmethod
+    def of(cls, sets: Sequence[FullAgainstPure]) -> ClosedForm:
+        """Of all sets of the question, on the same rows."""
+        interacting = [own.shortened() for own in sets if own.rank > 0]
+        return cls(
+            shown=StackedGaps.of(sets),
+            searched=StackedGaps.of(interacting) if interacting else None,
+        )
+
+    @staticmethod
+    def fits(sets: Sequence[Statistics]) -> bool:
+        """Whether sets have a closed form, and few enough numbers to stand side by side."""
+        if not all(isinstance(own, FullAgainstPure) for own in sets):
+            return False
+        return sum(own.n_rows * (2 * own.rank + 2) for own in sets) <= MOST_NUMBERS
+
+    def take(self, rows: IntArray) -> ClosedForm:
+        """Only some of the rows."""
+        searched = None if self.searched is None else self.searched.take(rows)
+        return ClosedForm(shown=self.shown.take(rows), searched=searched)
+
+    def figures(self, clusters: IntArray | None, level: float) -> ChanceFigures:
+        """What chance says of the rows as one region; parameters as in `closed_form`."""
+        plug_in = self.shown.mean_squared_gap()
+        by_chance = NO_NOISE
+        if self.searched is not None:
+            by_chance = disagreement_by_chance(self.searched, clusters)
+        n_clusters = None if clusters is None else len(np.unique(clusters))
+        return ChanceFigures(
+            plug_in=plug_in,
+            level=by_chance.mean,
+            bar=bar_of_clusters(by_chance.quantile(level), level, n_clusters),
+            corrected=plug_in - by_chance.mean,
+        )
+
+
 def closed_form(
     sets: Sequence[FullAgainstPure], clusters: IntArray | None, level: float
 ) -> ChanceFigures:
@@ -71,19 +123,7 @@ def closed_form(
     level : float
         Level of the chance bar.
     """
-    plug_in = sum(own.mean_squared_gap_of_rows() for own in sets)
-    n_clusters = None if clusters is None else len(np.unique(clusters))
-    # Sampling noise is a small part of what is shown: the directions that a search reads tell it.
-    interacting = [
-        FullAgainstPure(own.factors.shortened(), own.weights) for own in sets if own.rank > 0
-    ]
-    by_chance = disagreement_by_chance(interacting, clusters)
-    return ChanceFigures(
-        plug_in=plug_in,
-        level=by_chance.mean,
-        bar=bar_of_clusters(by_chance.quantile(level), level, n_clusters),
-        corrected=plug_in - by_chance.mean,
-    )
+    return ClosedForm.of(sets).figures(clusters, level)
 
 
 def replicated_means(

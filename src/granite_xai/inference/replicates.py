@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from statistics import NormalDist
 from typing import cast
@@ -30,6 +30,7 @@ from granite_xai.engine.splits import Splits
 from granite_xai.evaluations.evaluations import Evaluations
 from granite_xai.inference.by_sums import (
     ChanceFigures,
+    ClosedForm,
     bar_of_clusters,
     closed_form,
     observations,
@@ -164,7 +165,7 @@ class Replicates:
         evaluations: Evaluations,
         rows: IntArray,
         n_jobs: int | None = None,
-        statistics: Sequence[list[Statistics] | None] | None = None,
+        statistics: Sequence[list[Statistics] | ClosedForm | None] | None = None,
     ) -> Chance:
         """What chance says of a region.
 
@@ -184,7 +185,9 @@ class Replicates:
             statistics = [question_statistics(question, evaluations) for question in questions]
         figures = []
         for question, sets in zip(questions, statistics, strict=True):
-            if sets is not None:
+            if isinstance(sets, ClosedForm):
+                figures.append(sets.figures(self._clusters_of(rows), self.level))
+            elif sets is not None:
                 figures.append(self._by_sums(question, sets, rows))
             elif question.first.behavior.per_row:
                 figures.append(self._of_rows(question, evaluations, rows, n_jobs))
@@ -198,13 +201,16 @@ class Replicates:
             corrected=np.array([each.corrected for each in figures]),
         )
 
+    def _clusters_of(self, rows: IntArray) -> IntArray | None:
+        return None if self.clusters is None else self.clusters[rows]
+
     def _by_sums(
         self, question: ResolvedQuestion, sets: Sequence[Statistics], rows: IntArray
     ) -> ChanceFigures:
         """What chance says of one question, from sums over rows."""
-        clusters = None if self.clusters is None else self.clusters[rows]
         if isinstance(sets[0], FullAgainstPure):
-            return closed_form(cast("Sequence[FullAgainstPure]", sets), clusters, self.level)
+            full_against_pure = cast("Sequence[FullAgainstPure]", sets)
+            return closed_form(full_against_pure, self._clusters_of(rows), self.level)
         if isinstance(sets[0], ConditionalAgainstMarginalMean):
             means = cast("Sequence[ConditionalAgainstMarginalMean]", sets)
             n_clusters = self._n_clusters(rows)
@@ -314,6 +320,7 @@ class ChanceRule:
     root: Chance
     factors: FloatArray
     statistics: tuple[list[Statistics] | None, ...]
+    _closed_forms: dict[int, ClosedForm] = field(default_factory=dict, init=False, repr=False)
 
     @property
     def rows_stand_alone(self) -> bool:
@@ -324,6 +331,16 @@ class ChanceRule:
     def reads_predictions(self) -> bool:
         """Whether a question does not follow from sums over rows."""
         return any(sets is None for sets in self.statistics)
+
+    @property
+    def has_closed_form(self) -> bool:
+        """Whether every question has one."""
+        return all(sets is not None and ClosedForm.fits(sets) for sets in self.statistics)
+
+    def disagreements(self, rows: IntArray) -> FloatArray:
+        """Disagreement of each question on some of the rows, where all have a closed form."""
+        forms = [self._closed_form(number) for number in range(len(self.statistics))]
+        return np.array([form.shown.take(rows).mean_squared_gap() for form in forms])
 
     def of(self, evaluations: Evaluations, rows: IntArray, n_jobs: int | None) -> Chance:
         """What chance says of a region.
@@ -338,10 +355,24 @@ class ChanceRule:
         """
         if len(rows) == self.replicates.multipliers.shape[1]:
             return self.root
-        statistics = [
-            None if sets is None else [each.take(rows) for each in sets] for sets in self.statistics
-        ]
+        statistics = [self._on_rows(number, rows) for number in range(len(self.statistics))]
         return self.replicates.chance(self.questions, evaluations, rows, n_jobs, statistics)
+
+    def _on_rows(self, number: int, rows: IntArray) -> list[Statistics] | ClosedForm | None:
+        """The statistics of a question on some of the rows."""
+        sets = self.statistics[number]
+        if sets is None:
+            return None
+        if ClosedForm.fits(sets):
+            return self._closed_form(number).take(rows)
+        return [own.take(rows) for own in sets]
+
+    def _closed_form(self, number: int) -> ClosedForm:
+        """The closed form of a question on all rows, made once."""
+        if number not in self._closed_forms:
+            sets = cast("Sequence[FullAgainstPure]", self.statistics[number])
+            self._closed_forms[number] = ClosedForm.of(sets)
+        return self._closed_forms[number]
 
 
 def bar_place(count: int, confidence_level: float) -> int:

@@ -13,14 +13,13 @@ with the eigenvalues of ``K S K V`` as variances.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 from scipy import stats
 
 from granite_xai.base.typing import FloatArray, IntArray
+from granite_xai.moments.stacked import StackedGaps
 from granite_xai.moments.statistics import FullAgainstPure
 
 
@@ -85,9 +84,7 @@ def mean_moves(vectors: FloatArray, weights: FloatArray, clusters: IntArray | No
     return np.asarray(moves * np.sqrt(count / max(count - 1, 1)))
 
 
-def disagreement_by_chance(
-    sets: Sequence[FullAgainstPure], clusters: IntArray | None
-) -> SumOfSquares:
+def disagreement_by_chance(gaps: StackedGaps, clusters: IntArray | None) -> SumOfSquares:
     """What the summed mean squared gaps of some sets would be if every true gap were 0.
 
     Its variances are the eigenvalues of ``K S K V``, K S K by blocks. Only sums of their powers are
@@ -96,28 +93,20 @@ def disagreement_by_chance(
 
     Parameters
     ----------
-    sets : sequence of FullAgainstPure
-        The same rows in each.
+    gaps : StackedGaps
+        The sets, on the rows of the region.
     clusters : array of shape (n_rows,), optional
         Number of the cluster of each row; None: every row stands for itself.
     """
-    # Interactions stand beside ones: in a unit of their own they are of the same size, whatever the
-    # unit of the predictions is.
-    largest = [float(np.abs(own.factors.row_factors).max(initial=0.0)) for own in sets]
-    largest += [float(np.abs(own.factors.interaction).max(initial=0.0)) for own in sets]
-    unit = max(largest, default=0.0)
-    if unit == 0.0:
+    if gaps.unit == 0.0:
         return NO_NOISE
-    weights = sets[0].weights
-    shares = weights / weights.sum()
-    vectors = [_in_unit(own, unit).vectors() for own in sets]
-    moves = mean_moves(np.column_stack(vectors), weights, clusters)
-    ends = np.cumsum([own.shape[1] for own in vectors])
+    shares = gaps.weights / gaps.weights.sum()
+    moves = mean_moves(gaps.vectors, gaps.weights, clusters)
+    turned = gaps.times_k(gaps.vectors)  # (n_rows, width)
+    weighted = turned * shares[:, None]
     turned_moves = np.empty_like(moves)  # moves K S K
-    for statistics, own, end in zip(sets, vectors, ends, strict=True):
-        place = slice(end - own.shape[1], end)
-        turned = statistics.times_k(own.T)
-        turned_moves[:, place] = moves[:, place] @ ((turned * shares) @ turned.T)
+    for place in gaps.slices:
+        turned_moves[:, place] = moves[:, place] @ (weighted[:, place].T @ turned[:, place])
     if len(moves) < moves.shape[1]:
         matrix = turned_moves @ moves.T
     else:
@@ -127,23 +116,10 @@ def disagreement_by_chance(
         return NO_NOISE
     matrix = matrix / first
     return SumOfSquares(
-        unit=unit**2 * first,
+        unit=gaps.unit**2 * first,
         first=1.0,
         second=float(np.sum(matrix * matrix.T)),
         third=float(np.sum((matrix @ matrix) * matrix.T)),
-    )
-
-
-def _in_unit(statistics: FullAgainstPure, unit: float) -> FullAgainstPure:
-    """The same with interactions as multiples of a unit."""
-    factors = statistics.factors
-    return replace(
-        statistics,
-        factors=replace(
-            factors,
-            interaction=factors.interaction / unit,
-            row_factors=factors.row_factors / unit,
-        ),
     )
 
 

@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from granite_xai.base.deferred import Deferred
 from granite_xai.base.errors import InputError
 from granite_xai.base.typing import BoolArray, FloatArray, IntArray
 from granite_xai.engine.splits import Cut
@@ -96,7 +97,7 @@ class Candidate:
 def candidates(
     table: Table,
     rows: IntArray,
-    evaluations: Evaluations,
+    evaluations: Deferred[Evaluations],
     columns: Sequence[int],
     most: int,
     least: int,
@@ -119,7 +120,11 @@ def candidates(
 
 
 def _nominal(
-    column: Column, rows: IntArray, counts: IntArray, evaluations: Evaluations, max_candidates: int
+    column: Column,
+    rows: IntArray,
+    counts: IntArray,
+    evaluations: Deferred[Evaluations],
+    max_candidates: int,
 ) -> Family:
     """The groups of levels of a column."""
     classes = frequent_levels(column)
@@ -179,7 +184,11 @@ CUTS: dict[str, Callable[[IntArray, int], IntArray]] = {
 
 
 def _groupings(
-    column: Column, rows: IntArray, present: IntArray, evaluations: Evaluations, max_candidates: int
+    column: Column,
+    rows: IntArray,
+    present: IntArray,
+    evaluations: Deferred[Evaluations],
+    max_candidates: int,
 ) -> list[tuple[int, ...]]:
     """Groups of levels for the left side: fewer levels first, then in the order of the levels (C13)."""
     levels: list[int] = present.tolist()
@@ -188,7 +197,7 @@ def _groupings(
             group for size in range(1, len(levels) // 2 + 1) for group in combinations(levels, size)
         ]
     else:
-        line = order_levels(column, rows, present, evaluations).tolist()
+        line = order_levels(column, rows, present, evaluations.value).tolist()
         groups = [*((code,) for code in levels), *(tuple(line[:k]) for k in range(1, len(line)))]
     # The side with fewer levels; of two equal ones that with the first level.
     sides = (

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 
 from granite_xai.base.coalitions import union
+from granite_xai.base.deferred import Deferred
 from granite_xai.base.typing import BoolArray, FloatArray, IntArray
 from granite_xai.disagreement.disagreement import ResolvedQuestion
 from granite_xai.engine.signed_weights import STEP
@@ -111,7 +112,11 @@ class _Node(NamedTuple):
         )
         limits = (tree.max_candidates, tree.min_samples_leaf, tree.cuts)
         options = candidates(
-            problem.table, self.rows, self.known, tree.columns(problem.table), *limits
+            problem.table,
+            self.rows,
+            Deferred(lambda: self.known),
+            tree.columns(problem.table),
+            *limits,
         )
         shares, codes = problem.shares, column.codes[self.rows]
         best = sum(map(shares.on, self._sides(left)))

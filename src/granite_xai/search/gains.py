@@ -13,6 +13,7 @@ from math import ceil
 
 import numpy as np
 
+from granite_xai.base.deferred import Deferred
 from granite_xai.base.typing import BoolArray, FloatArray, IntArray
 from granite_xai.disagreement.disagreement import ResolvedQuestion
 from granite_xai.inference.by_sums import (
@@ -170,7 +171,7 @@ def gains_of_questions(
     options = candidates(
         problem.table,
         rows,
-        problem.evaluations,
+        Deferred(lambda: problem.evaluations),
         settings.columns(problem.table),
         settings.max_candidates,
         settings.min_samples_leaf,

@@ -7,14 +7,14 @@ two levels ahead and thinks again, by tables over cuts where the questions follo
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import pairwise
 
 import numpy as np
 
-from granite_xai.base.typing import FloatArray, IntArray
+from granite_xai.base.deferred import Deferred
+from granite_xai.base.typing import BoolArray, FloatArray, IntArray
 from granite_xai.engine.splits import Splits
 from granite_xai.evaluations.evaluations import Evaluations
 from granite_xai.inference.replicates import Chance, ChanceRule
@@ -67,7 +67,7 @@ class Growth:
         Whether the best two levels decide on the first cut, too.
     width : int
         Columns whose best cut is followed.
-    scores, table_scores, chance, optima, gains : dict
+    scores, table_scores, chance, optima, gains, shown : dict
         What is known of nodes already, by their rows.
     """
 
@@ -83,6 +83,7 @@ class Growth:
     chance: dict[bytes, Chance] = field(default_factory=dict)
     optima: dict[bytes, Optimum] = field(default_factory=dict)
     gains: dict[bytes, bool] = field(default_factory=dict)
+    shown: dict[bytes, FloatArray] = field(default_factory=dict)
 
     def search(self, root: OpenNode) -> Grown:
         """The tree of the search that the settings name."""
@@ -160,12 +161,13 @@ class Growth:
     def root(self, rows: IntArray, evaluations: Evaluations) -> OpenNode:
         """All rows, with their share."""
         mass = float(Splits.whole(evaluations.weights).mass[0, 0])
-        return self._open(rows, lambda: evaluations, 0, mass, self.problem.roots, gain=1.0)
+        known = Deferred(lambda: evaluations)
+        return self._open(rows, known, 0, mass, self.problem.roots, gain=1.0)
 
     def _open(
         self,
         rows: IntArray,
-        evaluations: Callable[[], Evaluations],
+        evaluations: Deferred[Evaluations],
         depth: int,
         mass: float,
         disagreements: FloatArray,
@@ -188,13 +190,12 @@ class Growth:
         return self._corrected(node, self.problem.chance)
 
     def _corrected(self, node: OpenNode, rule: ChanceRule) -> OpenNode:
-        """The node with its share corrected for chance; its evaluations are cut out once, if at all."""
+        """The node with its share corrected for chance."""
         key = node.rows.tobytes()
         if key not in self.chance:
             evaluations = self.problem.evaluations
             if rule.reads_predictions:
-                evaluations = node.evaluations()
-                node = replace(node, evaluations=lambda: evaluations)
+                evaluations = node.evaluations.value
             self.chance[key] = rule.of(evaluations, node.rows, self.problem.n_jobs)
         found = self.chance[key]
         by_corrected = replace(self.problem.shares, factors=rule.factors)
@@ -218,21 +219,20 @@ class Growth:
             levels_left = self.settings.max_depth - node.depth
             self.problem.told(part * len(node.rows) * levels_left)
             return self._leaf(node, reason)
-        evaluations = node.evaluations()
-        options = self.candidates(node.rows, evaluations)
+        options = self.candidates(node)
         if node.depth == 0:
             self._note_candidates(options)
         if not options:
             return self._leaf(node, "no split leaves enough rows")
         if self.looks_ahead and self.settings.search == "optimal" and self._two_levels_left(node):
             return self.follow(node, self._optimum(node, options).tree)
-        followed = self._followed(node, options, evaluations)
+        followed = self._followed(node, options)
         self.problem.told(part * len(node.rows))
         best_gain = max(choice.gain for choice in followed)
         if self.settings.min_improvement is not None and best_gain < node.required_gain:
             return self._leaf(node, "improvement too small")
         part = part / len(followed)
-        subtrees = [self._split(node, choice, evaluations, part=part) for choice in followed]
+        subtrees = [self._split(node, choice, part=part) for choice in followed]
         return self._pruned(node, subtrees)
 
     def follow(self, node: OpenNode, cuts: CutTree | None) -> Grown:
@@ -244,16 +244,15 @@ class Growth:
         reason = self._reason_to_stop(node)
         if reason is not None or cuts is None:
             return self._leaf(node, reason or "split undone")
-        evaluations = node.evaluations()
-        choice = self._scored_choices(node, [cuts.cut], evaluations)[0]
-        return self._pruned(node, [self._split(node, choice, evaluations, cuts)])
+        choice = self._scored_choices(node, [cuts.cut])[0]
+        return self._pruned(node, [self._split(node, choice, cuts)])
 
-    def candidates(self, rows: IntArray, evaluations: Evaluations) -> list[Candidate]:
+    def candidates(self, node: OpenNode) -> list[Candidate]:
         """Every cut of a node that leaves enough rows on both sides."""
         return candidates(
             self.problem.table,
-            rows,
-            evaluations,
+            node.rows,
+            node.evaluations,
             self.columns,
             self.settings.max_candidates,
             self.settings.min_samples_leaf,
@@ -268,7 +267,7 @@ class Growth:
             return False
         key = node.rows.tobytes()
         if key not in self.gains:
-            options = self.candidates(node.rows, node.evaluations())
+            options = self.candidates(node)
             # Twice as many nodes a level share the error.
             error = self.problem.gain_error / 2**node.depth
             self.gains[key] = bool(options) and split_beyond_chance(
@@ -311,21 +310,19 @@ class Growth:
         }
         return next((reason for reason, holds in reasons.items() if holds), None)
 
-    def _followed(
-        self, node: OpenNode, options: list[Candidate], evaluations: Evaluations
-    ) -> list[Choice]:
+    def _followed(self, node: OpenNode, options: list[Candidate]) -> list[Choice]:
         """The cuts of a node that are followed (C15, C21); of a refined search sharper ones."""
         if self.tables is not None:
-            return self._followed_by_tables(node, options, evaluations, self.tables)
-        disagreements, mass = self._scored_once(node, options, evaluations)
+            return self._followed_by_tables(node, options, self.tables)
+        disagreements, mass = self._scored_once(node, options)
         scores = self._sum(disagreements, mass)
         if self.finer is None and np.count_nonzero(scores <= scores.min() + TIE) > 1:
             self.problem.diagnostics.count("ties")
         if self.finer is not None:
-            score = partial(self._scores_of, node, evaluations)
+            score = partial(self._scores_of, node)
             sharper = self.finer.sharpened(node.rows, options, scores, score)
             if sharper:
-                more = self.scored(node, sharper, evaluations)
+                more = self.scored(node, sharper)
                 options = options + sharper
                 disagreements = np.concatenate([disagreements, more[0]])
                 mass = np.concatenate([mass, more[1]])
@@ -348,11 +345,7 @@ class Growth:
         return places
 
     def _followed_by_tables(
-        self,
-        node: OpenNode,
-        options: list[Candidate],
-        evaluations: Evaluations,
-        tables: RegionTables,
+        self, node: OpenNode, options: list[Candidate], tables: RegionTables
     ) -> list[Choice]:
         """The best cut by sums over rows, and the first of the best two levels."""
         of_node = tables.of_node(node.rows)
@@ -374,7 +367,7 @@ class Growth:
             chosen.append(
                 self._first_of_two_levels(node, tables, of_node, at_quantiles, quantile_scores)
             )
-        choices = self._scored_choices(node, chosen, evaluations)
+        choices = self._scored_choices(node, chosen)
         lefts = np.array([node.shown - choice.gain for choice in choices])
         single = choices[best_of(lefts[: len(shortlist)], TIE)]
         followed = [single]
@@ -427,20 +420,37 @@ class Growth:
         best = min([*recut, trees[0]], key=lambda found: round(found[0], 12))[1]
         return (best or trees[0][1]).cut
 
-    def _scored_choices(
-        self, node: OpenNode, options: list[Candidate], evaluations: Evaluations
-    ) -> list[Choice]:
-        """Some cuts with what they leave, scored on the predictions themselves."""
-        disagreements, mass = self.scored(node, options, evaluations)
+    def _scored_choices(self, node: OpenNode, options: list[Candidate]) -> list[Choice]:
+        """Some cuts with what they leave, without what tables round off."""
+        disagreements, mass = self._scored_exactly(node, options)
         scores = self._sum(disagreements, mass)
         return [
             Choice(option, node.shown - float(scores[k]), disagreements[k], mass[k])
             for k, option in enumerate(options)
         ]
 
-    def _scored_once(
-        self, node: OpenNode, options: list[Candidate], evaluations: Evaluations
-    ) -> Scores:
+    def _scored_exactly(self, node: OpenNode, options: list[Candidate]) -> Scores:
+        """The scores of some cuts: on the predictions, or, where no figures are wanted, by sums."""
+        rule = self.problem.chance
+        if not self.problem.is_repetition or rule is None or not rule.has_closed_form:
+            return self.scored(node, options)
+        disagreements = []
+        mass = []
+        for option in options:
+            goes_left = option.inside(self.problem.table.columns[option.column].codes[node.rows])
+            sides = [node.rows[goes_left], node.rows[~goes_left]]
+            disagreements.append([self._shown(rule, rows) for rows in sides])
+            mass.append([self.problem.evaluations.weights[rows].sum() for rows in sides])
+        return np.array(disagreements), np.array(mass)
+
+    def _shown(self, rule: ChanceRule, rows: IntArray) -> FloatArray:
+        """Disagreement of each question on some rows, by sums over all directions; found once."""
+        key = rows.tobytes()
+        if key not in self.shown:
+            self.shown[key] = rule.disagreements(rows)
+        return self.shown[key]
+
+    def _scored_once(self, node: OpenNode, options: list[Candidate]) -> Scores:
         """The scores of a node's own candidates, which several searches read."""
         settings = self.settings
         key = node.rows.tobytes()
@@ -450,7 +460,7 @@ class Growth:
                 self.problem,
                 node.rows,
                 options,
-                evaluations,
+                node.evaluations.value,
                 settings.max_candidates,
                 n_columns,
             )
@@ -462,20 +472,18 @@ class Growth:
         """What both sides of each candidate leave together."""
         return np.asarray(self.problem.shares.of(disagreements, mass).sum(axis=1))
 
-    def _scores_of(
-        self, node: OpenNode, evaluations: Evaluations, options: list[Candidate]
-    ) -> FloatArray:
-        return self._sum(*self.scored(node, options, evaluations))
+    def _scores_of(self, node: OpenNode, options: list[Candidate]) -> FloatArray:
+        return self._sum(*self.scored(node, options))
 
-    def scored(self, node: OpenNode, options: list[Candidate], evaluations: Evaluations) -> Scores:
+    def scored(self, node: OpenNode, options: list[Candidate]) -> Scores:
         """Disagreements (K, 2, Q) and mass (K, 2) of both sides of every candidate."""
+        evaluations = node.evaluations.value
         return scored(self.problem, node.rows, options, evaluations, self.settings.max_candidates)
 
     def _split(
         self,
         node: OpenNode,
         choice: Choice,
-        evaluations: Evaluations,
         cuts: CutTree | None = None,
         part: float = 1.0,
     ) -> Grown:
@@ -487,7 +495,7 @@ class Growth:
             # Cut out when this side is grown, and dropped with it: never both sides at once.
             below = self._open(
                 node.rows[members],
-                partial(evaluations.divide, goes_left, column.position, side == 0),
+                Deferred(partial(_divided, node, goes_left, column.position, side == 0)),
                 node.depth + 1,
                 float(choice.mass[side]),
                 choice.disagreements[side],
@@ -526,6 +534,11 @@ class Growth:
         fraction = node.mass / self.problem.shares.total
         leaf = Leaf(len(node.rows), fraction, node.shown, reason)
         return Grown(node=leaf, remaining=node.share, leaves=1)
+
+
+def _divided(node: OpenNode, goes_left: BoolArray, position: int, is_left: bool) -> Evaluations:
+    """What is known of the rows on one side of a cut of a column."""
+    return node.evaluations.value.divide(goes_left, position, is_left)
 
 
 def _same_cut(one: Choice, other: Choice) -> bool:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from granite_xai.base.deferred import Deferred
 from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.evaluations.evaluations import Evaluations
 from granite_xai.regions.nodes import Node
@@ -23,8 +23,8 @@ class OpenNode:
         Positions among the fitting rows.
     mass : float
         Their weight.
-    evaluations : callable
-        What is known of the model on these rows; cut out of the parent's when first asked for.
+    evaluations : Deferred
+        What is known of the model on these rows; cut out of the parent's when first read.
     depth : int
     shown : float
         Share of the disagreement on all rows that these rows show.
@@ -40,7 +40,7 @@ class OpenNode:
 
     rows: IntArray
     mass: float
-    evaluations: Callable[[], Evaluations]
+    evaluations: Deferred[Evaluations]
     depth: int
     shown: float
     share: float
