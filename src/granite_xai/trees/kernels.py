@@ -1,4 +1,4 @@
-"""The compiled loops over trees: sums by walking, sums by words of leaves, pairwise Shapley values."""
+"""The loops over trees that are compiled where the extra ``fast`` is installed."""
 
 from __future__ import annotations
 
@@ -14,177 +14,230 @@ Wanted = Sequence[int]  # players whose attributions are asked for
 ANCHOR = 256  # values after which the running sum starts afresh, so that its rounding stays bounded
 CHUNK = 1024  # rows whose leaves of one tree are kept at a time
 MOST_LEAVES = 64  # leaves of a tree that fit a machine word
-WORD = 0x03F79D71B4CB0A89  # De Bruijn's: powers of two times this begin with six bits of their own, a leaf's number
+# De Bruijn's word: a power of two times it begins with six bits that no other power gives, the place of a leaf.
+WORD = 0x03F79D71B4CB0A89
 
 
 def add_trees(nodes: Any, cells: Any, donors: Any, replaced: Any, result: Any) -> None:
-    """Add how ``E_S`` of every tree changes from value to value, afresh at every anchor, to ``result``, (U, n)."""
-    # The splits of a tree on S put the U values into few classes. A row's walk finds the leaf of each class; the sums
-    # change only between neighbouring values of different class. ``nodes``: feature (-1: a leaf), first, cut, offset,
-    # bits, left, right, value, starts. A cell goes left if ``first <= cell < cut``, or by ``bits`` where there is an
-    # offset. A tree starts with its root. ``cells`` (n, d) are the rows, ``donors`` (U, d) those that carry the values,
-    # ``replaced`` (d,) the columns S.
+    """Add how ``E_S`` of every tree changes from value to value, afresh at every anchor.
+
+    The splits of a tree on S put the U values into few classes. A row's walk finds the leaf of each class; the
+    sums change only between neighbouring values of different class.
+
+    Parameters
+    ----------
+    nodes : tuple of arrays
+        As `ForestCells.nodes` gives them: feature (-1: a leaf), first, cut, offset, bits, left, right, value,
+        starts. A cell goes left if ``first <= cell < cut``, or by ``bits[offset + cell]`` where the offset is
+        not negative. A tree starts with its root.
+    cells : array of shape (n, d)
+        The rows.
+    donors : array of shape (U, d)
+        The rows that carry the values.
+    replaced : array of shape (d,)
+        Whether a column is in S.
+    result : array of shape (U, n)
+        Where the changes are added.
+    """
     feature, first, cut, offset, bits, left, right, value, starts = nodes
-    n_rows, n_values = cells.shape[0], donors.shape[0]
-    classes, carriers = np.zeros(n_values, np.int64), np.zeros(n_values, np.int64)
+    n_rows = cells.shape[0]
+    n_values = donors.shape[0]
+    class_of_value = np.zeros(n_values, np.int64)
+    value_of_class = np.zeros(n_values, np.int64)  # the first value of each class
     for tree in range(len(starts) - 1):
-        root, end = starts[tree], starts[tree + 1]
-        # 1. classes of values that no split of this tree tells apart
-        classes[:] = 0
+        root = starts[tree]
+        end = starts[tree + 1]
+
+        # 1. Classes of values that no split of this tree on S tells apart: each split halves the classes so far.
+        class_of_value[:] = 0
         n_classes = 1
         for node in range(root, end):
             j = feature[node]
             if j < 0 or not replaced[j]:
                 continue
-            number, count = np.full(2 * n_classes, -1, np.int64), 0
+            new_number = np.full(2 * n_classes, -1, np.int64)  # by class and side
+            n_new = 0
             for u in range(n_values):
-                c = donors[u, j]
-                goes = (
-                    (first[node] <= c and c < cut[node])
-                    if offset[node] < 0
-                    else bits[offset[node] + c]
-                )
-                key = 2 * classes[u] + (1 if goes else 0)
-                if number[key] < 0:
-                    number[key] = count
-                    count += 1
-                classes[u] = number[key]
-            n_classes = count
+                cell = donors[u, j]
+                if offset[node] < 0:
+                    goes_left = first[node] <= cell and cell < cut[node]
+                else:
+                    goes_left = bits[offset[node] + cell]
+                half = 2 * class_of_value[u] + (1 if goes_left else 0)
+                if new_number[half] < 0:
+                    new_number[half] = n_new
+                    n_new += 1
+                class_of_value[u] = new_number[half]
+            n_classes = n_new
         for u in range(n_values - 1, -1, -1):
-            carriers[classes[u]] = u
-        # 2. the classes that may reach each node, which no row decides
-        begin, stop, pool = (
-            np.zeros(end - root, np.int64),
-            np.zeros(end - root, np.int64),
-            np.arange(n_classes),
-        )
+            value_of_class[class_of_value[u]] = u
+
+        # 2. The classes that may reach each node, whatever the row: those of a node are
+        #    pool[begin[node] : stop[node]]; a split on S divides them, any other passes them on.
+        begin = np.zeros(end - root, np.int64)
+        stop = np.zeros(end - root, np.int64)
+        pool = np.arange(n_classes)
         used = n_classes
         stop[0] = n_classes
         for node in range(root, end):
             j = feature[node]
             if j < 0:
                 continue
-            here, low, high = node - root, left[node] - root, right[node] - root
+            here = node - root
+            low = left[node] - root
+            high = right[node] - root
             if not replaced[j]:
-                begin[low], stop[low], begin[high], stop[high] = (
-                    begin[here],
-                    stop[here],
-                    begin[here],
-                    stop[here],
-                )
+                begin[low] = begin[here]
+                stop[low] = stop[here]
+                begin[high] = begin[here]
+                stop[high] = stop[here]
                 continue
             size = stop[here] - begin[here]
             if used + size > len(pool):
                 larger = np.empty(2 * len(pool) + size, np.int64)
                 larger[:used] = pool[:used]
                 pool = larger
-            ahead, behind = used, used + size
+            # Classes that go left are written from the front, the others from the back.
+            front = used
+            back = used + size
             for k in range(begin[here], stop[here]):
-                c = donors[carriers[pool[k]], j]
-                goes = (
-                    (first[node] <= c and c < cut[node])
-                    if offset[node] < 0
-                    else bits[offset[node] + c]
-                )
-                if goes:
-                    pool[ahead] = pool[k]
-                    ahead += 1
+                cell = donors[value_of_class[pool[k]], j]
+                if offset[node] < 0:
+                    goes_left = first[node] <= cell and cell < cut[node]
                 else:
-                    behind -= 1
-                    pool[behind] = pool[k]
-            begin[low], stop[low], begin[high], stop[high] = used, ahead, ahead, used + size
+                    goes_left = bits[offset[node] + cell]
+                if goes_left:
+                    pool[front] = pool[k]
+                    front += 1
+                else:
+                    back -= 1
+                    pool[back] = pool[k]
+            begin[low] = used
+            stop[low] = front
+            begin[high] = front
+            stop[high] = used + size
             used += size
-        # 3. the leaf of every row and class, and the differences between neighbouring values
-        stack = np.empty(end - root + 1, np.int64)
-        leaves = np.zeros(
-            (n_classes + 1, min(CHUNK, n_rows))
-        )  # the last class is nothing, before an anchor
-        for low_row in range(0, n_rows, CHUNK):
-            high_row = min(low_row + CHUNK, n_rows)
-            for n in range(low_row, high_row):
-                stack[0] = root
-                depth = 1
-                while depth > 0:
-                    depth -= 1
-                    node = stack[depth]
+
+        # 3. The leaf of every row and class, some rows at a time. The last class is nothing, before an anchor.
+        waiting = np.empty(end - root + 1, np.int64)  # nodes where the walk goes on later
+        leaf_values = np.zeros((n_classes + 1, min(CHUNK, n_rows)))
+        for first_row in range(0, n_rows, CHUNK):
+            last_row = min(first_row + CHUNK, n_rows)
+            for n in range(first_row, last_row):
+                waiting[0] = root
+                n_waiting = 1
+                while n_waiting > 0:
+                    n_waiting -= 1
+                    node = waiting[n_waiting]
                     while feature[node] >= 0:
                         j = feature[node]
                         if replaced[j]:
-                            low, high = left[node], right[node]
+                            # Both ways, unless no class takes one of them.
+                            low = left[node]
+                            high = right[node]
                             if begin[low - root] == stop[low - root]:
                                 node = high
                             elif begin[high - root] == stop[high - root]:
                                 node = low
                             else:
-                                stack[depth] = high
-                                depth += 1
+                                waiting[n_waiting] = high
+                                n_waiting += 1
                                 node = low
                             continue
-                        c = cells[n, j]
-                        goes = (
-                            (first[node] <= c and c < cut[node])
-                            if offset[node] < 0
-                            else bits[offset[node] + c]
-                        )
-                        node = left[node] if goes else right[node]
+                        cell = cells[n, j]
+                        if offset[node] < 0:
+                            goes_left = first[node] <= cell and cell < cut[node]
+                        else:
+                            goes_left = bits[offset[node] + cell]
+                        node = left[node] if goes_left else right[node]
                     for k in range(begin[node - root], stop[node - root]):
-                        leaves[pool[k], n - low_row] = value[node]
+                        leaf_values[pool[k], n - first_row] = value[node]
+
+            # 4. The differences between neighbouring values.
             for u in range(n_values):
-                own, before = classes[u], n_classes if u % ANCHOR == 0 else classes[u - 1]
-                if own != before:
-                    for n in range(low_row, high_row):
-                        result[u, n] += leaves[own, n - low_row] - leaves[before, n - low_row]
+                here = class_of_value[u]
+                before = n_classes if u % ANCHOR == 0 else class_of_value[u - 1]
+                if here != before:
+                    for n in range(first_row, last_row):
+                        place = n - first_row
+                        result[u, n] += leaf_values[here, place] - leaf_values[before, place]
 
 
 def build_masks(nodes: Any, begins: Any, masks: Any, values: Any, asks: Any) -> None:
-    """Write for every tree and cell the leaves whose conditions the cell meets, and the leaves' values by number."""
-    # ``begins`` (d + 1,): where the cells of each column begin; ``masks`` (trees, cells); ``values`` (trees, 64);
-    # ``asks`` (trees, d): whether the tree splits on the column.
+    """Write for every tree and cell the leaves whose conditions the cell meets, as the bits of a word.
+
+    Parameters
+    ----------
+    nodes : tuple of arrays
+        As in `add_trees`; no tree has more than `MOST_LEAVES` leaves.
+    begins : array of shape (d + 1,)
+        Where the cells of each column begin.
+    masks : array of shape (trees, cells)
+        Written: the leaves that a cell leaves possible.
+    values : array of shape (trees, 64)
+        Written: the values of the leaves, each at the place that `WORD` gives its bit.
+    asks : array of shape (trees, d)
+        Written: whether the tree splits on the column.
+    """
     feature, first, cut, offset, bits, left, right, value, starts = nodes
     for tree in range(len(starts) - 1):
-        root, end = starts[tree], starts[tree + 1]
-        below, count = np.zeros(end - root, np.uint64), 0
+        root = starts[tree]
+        end = starts[tree + 1]
+        # The leaves below each node; children come after their parents, so backwards.
+        below = np.zeros(end - root, np.uint64)
+        n_leaves = 0
         for node in range(end - 1, root - 1, -1):
             if feature[node] < 0:
-                bit = np.uint64(1) << np.uint64(count)
+                bit = np.uint64(1) << np.uint64(n_leaves)
                 below[node - root] = bit
                 values[tree, (bit * np.uint64(WORD)) >> np.uint64(58)] = value[node]
-                count += 1
+                n_leaves += 1
             else:
                 below[node - root] = below[left[node] - root] | below[right[node] - root]
         masks[tree, :] = below[0]
         asks[tree, 0] = feature[root] < 0  # a single leaf asks no column, but has to be found
+        # Each node takes from every cell of its column the leaves on the side that the cell does not go.
         for node in range(root, end):
             j = feature[node]
             if j < 0:
                 continue
             asks[tree, j] = True
-            for c in range(begins[j + 1] - begins[j]):
-                goes = (
-                    (first[node] <= c and c < cut[node])
-                    if offset[node] < 0
-                    else bits[offset[node] + c]
-                )
-                lost = below[right[node] - root] if goes else below[left[node] - root]
-                masks[tree, begins[j] + c] &= ~lost
+            for cell in range(begins[j + 1] - begins[j]):
+                if offset[node] < 0:
+                    goes_left = first[node] <= cell and cell < cut[node]
+                else:
+                    goes_left = bits[offset[node] + cell]
+                lost = below[right[node] - root] if goes_left else below[left[node] - root]
+                masks[tree, begins[j] + cell] &= ~lost
 
 
 def add_masked(words: Any, cells: Any, donors: Any, replaced: Any, result: Any) -> None:
-    """The same from the words that `build_masks` wrote; ``cells`` are (d, n) here and ``donors`` (d, U)."""
-    # The leaves left by a value's columns S and those left by a row's other columns have one leaf in common.
+    """Add what `add_trees` adds, from the words that `build_masks` wrote.
+
+    The leaves left by a value's columns S and those left by a row's other columns have one leaf in common.
+
+    Parameters
+    ----------
+    words : tuple of arrays
+        As `LeafMasks` holds them.
+    cells : array of shape (d, n)
+    donors : array of shape (d, U)
+    replaced : array of shape (d,)
+    result : array of shape (U, n)
+    """
     masks, values, asks, begins = words
-    (n_columns, n_rows), n_values = cells.shape, donors.shape[1]
-    everything, of_value, of_row = (
-        ~np.uint64(0),
-        np.empty(n_values, np.uint64),
-        np.empty(CHUNK, np.uint64),
-    )
+    n_columns, n_rows = cells.shape
+    n_values = donors.shape[1]
+    every_leaf = ~np.uint64(0)
+    of_value = np.empty(n_values, np.uint64)
+    of_row = np.empty(CHUNK, np.uint64)
     before = np.empty(CHUNK)
     for low in range(0, n_rows, CHUNK):
         size = min(CHUNK, n_rows - low)
         for tree in range(len(masks)):
-            of_value[:] = everything
-            of_row[:] = everything
+            # The leaves that each value leaves possible by its columns S, and each row by the others.
+            of_value[:] = every_leaf
+            of_row[:] = every_leaf
             for j in range(n_columns):
                 if not asks[tree, j]:
                     continue
@@ -195,24 +248,27 @@ def add_masked(words: Any, cells: Any, donors: Any, replaced: Any, result: Any) 
                 else:
                     for n in range(size):
                         of_row[n] &= masks[tree, begin + cells[j, low + n]]
+            # The one leaf in common, where it may differ from that of the value before.
             for u in range(n_values):
-                own = of_value[u]
+                possible = of_value[u]
                 if u % ANCHOR == 0:
                     before[:size] = 0.0
-                elif own == of_value[u - 1]:
+                elif possible == of_value[u - 1]:
                     continue
                 for n in range(size):
-                    now = values[tree, ((own & of_row[n]) * np.uint64(WORD)) >> np.uint64(58)]
+                    leaf = ((possible & of_row[n]) * np.uint64(WORD)) >> np.uint64(58)
+                    now = values[tree, leaf]
                     result[u, low + n] += now - before[n]
                     before[n] = now
 
 
 def shares(n_players: int) -> FloatArray:
     """``a! b! / (a + b + 1)!``: the share of one player that arrives between a given ones before and b after."""
-    counts = range(n_players + 1)
-    return np.array(
-        [[factorial(a) * factorial(b) / factorial(a + b + 1) for b in counts] for a in counts]
-    )
+    table = np.empty((n_players + 1, n_players + 1))
+    for a in range(n_players + 1):
+        for b in range(n_players + 1):
+            table[a, b] = factorial(a) * factorial(b) / factorial(a + b + 1)
+    return table
 
 
 def add_pairs(
@@ -225,66 +281,90 @@ def add_pairs(
     high_row: int,
     result: Any,
 ) -> None:
-    """Add ``Phi_i[n, m]`` of all trees for rows n from ``low_row`` to ``high_row`` and all m > n, and its mirror."""
-    # A leaf that the hybrid with the players A from n and B from m reaches, and no smaller change of it, gives
-    # ``(a - 1)! b! / (a + b)!`` of its value to each of A and takes ``a! (b - 1)! / (a + b)!`` from each of B.
-    # ``player`` (d,) of each column; ``place`` (players,): line of the result (sets, n, n), -1: not asked for;
-    # ``shares[a, b] = a! b! / (a + b + 1)!``.
+    """Add ``Phi_i[n, m]`` of all trees for rows n from ``low_row`` to ``high_row`` and all m > n, and its mirror.
+
+    A leaf that the hybrid with the players A from n and B from m reaches, and no smaller change of it, gives
+    ``(a - 1)! b! / (a + b)!`` of its value to each of A and takes ``a! (b - 1)! / (a + b)!`` from each of B.
+    The walk goes down the tree with n and m together; where they part by a player that is not decided yet, it
+    first takes the way of n, and later that of m.
+
+    Parameters
+    ----------
+    nodes : tuple of arrays
+        As in `add_trees`.
+    cells : array of shape (n, d)
+    player : array of shape (d,)
+        Player of each column.
+    place : array of shape (players,)
+        Line of the result; -1: not asked for.
+    shares : array
+        ``shares[a, b] = a! b! / (a + b + 1)!``.
+    low_row, high_row : int
+    result : array of shape (lines, n, n)
+    """
     feature, first, cut, offset, bits, left, right, value, starts = nodes
-    n_rows, n_players = cells.shape[0], len(place)
+    n_rows = cells.shape[0]
+    n_players = len(place)
     side = np.zeros(n_players, np.int8)  # 0 open, 1 from n, 2 from m
-    decided, total, turns = (
-        np.zeros(n_players, np.int64),
-        np.zeros(n_players),
-        np.zeros(n_players + 1, np.int64),
-    )
-    depths, parting = np.zeros(n_players + 1, np.int64), np.zeros(n_players + 1, np.int64)
+    decided = np.zeros(n_players, np.int64)  # players with a side, in the order of their decisions
+    total = np.zeros(n_players)
+    # Ways of m that wait: the node, how many were decided before, and the player that parts there.
+    waiting_node = np.zeros(n_players + 1, np.int64)
+    waiting_depth = np.zeros(n_players + 1, np.int64)
+    waiting_player = np.zeros(n_players + 1, np.int64)
     for n in range(low_row, high_row):
         for m in range(n + 1, n_rows):
             total[:] = 0.0
             for tree in range(len(starts) - 1):
-                node, count, from_n, waiting = starts[tree], 0, 0, 0
+                node = starts[tree]
+                n_decided = 0
+                from_n = 0
+                n_waiting = 0
                 while True:
+                    # 1. Down to a leaf.
                     while feature[node] >= 0:
                         j = feature[node]
-                        c, d = cells[n, j], cells[m, j]
+                        cell_n = cells[n, j]
+                        cell_m = cells[m, j]
                         if offset[node] < 0:
-                            own, other = (
-                                first[node] <= c and c < cut[node],
-                                first[node] <= d and d < cut[node],
-                            )
+                            n_left = first[node] <= cell_n and cell_n < cut[node]
+                            m_left = first[node] <= cell_m and cell_m < cut[node]
                         else:
-                            own, other = bits[offset[node] + c] != 0, bits[offset[node] + d] != 0
+                            n_left = bits[offset[node] + cell_n] != 0
+                            m_left = bits[offset[node] + cell_m] != 0
                         i = player[j]
-                        if (
-                            own != other and side[i] == 0
-                        ):  # the player's first parting: the way of m waits
-                            turns[waiting] = left[node] if other else right[node]
-                            depths[waiting], parting[waiting] = count, i
-                            waiting += 1
-                            side[i], decided[count] = 1, i
-                            count += 1
+                        if n_left != m_left and side[i] == 0:  # the player's first parting
+                            waiting_node[n_waiting] = left[node] if m_left else right[node]
+                            waiting_depth[n_waiting] = n_decided
+                            waiting_player[n_waiting] = i
+                            n_waiting += 1
+                            side[i] = 1
+                            decided[n_decided] = i
+                            n_decided += 1
                             from_n += 1
-                        goes = other if side[i] == 2 else own
-                        node = left[node] if goes else right[node]
-                    from_m = count - from_n
+                        goes_left = m_left if side[i] == 2 else n_left
+                        node = left[node] if goes_left else right[node]
+                    # 2. What the leaf gives to the players from n and takes from those from m.
+                    from_m = n_decided - from_n
                     gain = value[node] * shares[from_n - 1, from_m] if from_n > 0 else 0.0
                     loss = value[node] * shares[from_n, from_m - 1] if from_m > 0 else 0.0
-                    for k in range(count):
+                    for k in range(n_decided):
                         i = decided[k]
                         total[i] += gain if side[i] == 1 else -loss
-                    depth = depths[waiting - 1] if waiting > 0 else 0
-                    while count > depth:  # back to where the waiting way branched off
-                        count -= 1
-                        if side[decided[count]] == 1:
+                    # 3. Back to where the last waiting way branched off; decisions since then are open again.
+                    depth = waiting_depth[n_waiting - 1] if n_waiting > 0 else 0
+                    while n_decided > depth:
+                        n_decided -= 1
+                        if side[decided[n_decided]] == 1:
                             from_n -= 1
-                        side[decided[count]] = 0
-                    if waiting == 0:
+                        side[decided[n_decided]] = 0
+                    if n_waiting == 0:
                         break
-                    waiting -= 1
-                    side[parting[waiting]], decided[count] = 2, parting[waiting]
-                    count += 1
-                    node = turns[waiting]
+                    n_waiting -= 1
+                    side[waiting_player[n_waiting]] = 2
+                    decided[n_decided] = waiting_player[n_waiting]
+                    n_decided += 1
+                    node = waiting_node[n_waiting]
             for i in range(n_players):
                 if place[i] >= 0:
                     result[place[i], n, m] += total[i]
