@@ -42,20 +42,31 @@ def add_trees(nodes: Any, cells: Any, donors: Any, replaced: Any, result: Any) -
     feature, first, cut, offset, bits, left, right, value, starts = nodes
     n_rows = cells.shape[0]
     n_values = donors.shape[0]
-    class_of_value = np.zeros(n_values, np.int64)
-    value_of_class = np.zeros(n_values, np.int64)  # the first value of each class
+    most_nodes = 0
+    for tree in range(len(starts) - 1):
+        most_nodes = max(most_nodes, starts[tree + 1] - starts[tree])
+    # Loops instead of whole-array operations here, and arrays made once: they halve the time of compilation.
+    class_of_value = np.empty(n_values, np.int64)
+    value_of_class = np.empty(n_values, np.int64)  # the first value of each class
+    new_number = np.empty(2 * n_values, np.int64)  # of each half of a class
+    begin = np.empty(most_nodes, np.int64)
+    stop = np.empty(most_nodes, np.int64)
+    waiting = np.empty(most_nodes + 1, np.int64)  # nodes where the walk goes on later
+    pool = np.empty(n_values, np.int64)
     for tree in range(len(starts) - 1):
         root = starts[tree]
         end = starts[tree + 1]
 
         # 1. Classes of values that no split of this tree on S tells apart: each split halves the classes so far.
-        class_of_value[:] = 0
+        for u in range(n_values):
+            class_of_value[u] = 0
         n_classes = 1
         for node in range(root, end):
             j = feature[node]
             if j < 0 or not replaced[j]:
                 continue
-            new_number = np.full(2 * n_classes, -1, np.int64)  # by class and side
+            for half in range(2 * n_classes):
+                new_number[half] = -1
             n_new = 0
             for u in range(n_values):
                 cell = donors[u, j]
@@ -74,10 +85,10 @@ def add_trees(nodes: Any, cells: Any, donors: Any, replaced: Any, result: Any) -
 
         # 2. The classes that may reach each node, whatever the row: those of a node are
         #    pool[begin[node] : stop[node]]; a split on S divides them, any other passes them on.
-        begin = np.zeros(end - root, np.int64)
-        stop = np.zeros(end - root, np.int64)
-        pool = np.arange(n_classes)
+        for number in range(n_classes):
+            pool[number] = number
         used = n_classes
+        begin[0] = 0
         stop[0] = n_classes
         for node in range(root, end):
             j = feature[node]
@@ -95,7 +106,8 @@ def add_trees(nodes: Any, cells: Any, donors: Any, replaced: Any, result: Any) -
             size = stop[here] - begin[here]
             if used + size > len(pool):
                 larger = np.empty(2 * len(pool) + size, np.int64)
-                larger[:used] = pool[:used]
+                for k in range(used):
+                    larger[k] = pool[k]
                 pool = larger
             # Classes that go left are written from the front, the others from the back.
             front = used
@@ -119,7 +131,6 @@ def add_trees(nodes: Any, cells: Any, donors: Any, replaced: Any, result: Any) -
             used += size
 
         # 3. The leaf of every row and class, some rows at a time. The last class is nothing, before an anchor.
-        waiting = np.empty(end - root + 1, np.int64)  # nodes where the walk goes on later
         leaf_values = np.zeros((n_classes + 1, min(CHUNK, n_rows)))
         for first_row in range(0, n_rows, CHUNK):
             last_row = min(first_row + CHUNK, n_rows)
