@@ -26,7 +26,7 @@ g = gx.Granite(
 print(g.partition_)
 
 # %%
-# What columns do alone (discs) and what they do only together (lines):
+# What features do alone (discs) and what they do only together (lines):
 
 gx.InteractionDisplay.from_estimator(g, toy.X, max_samples=120).plot()
 

@@ -75,7 +75,7 @@ def as_end(value: End, order: tuple[Label, ...] | None) -> End:
     if value is None:
         return None
     if order is not None:
-        return order[place_in_order(as_label(value), order, "P02")]
+        return order[place_in_order(value, order, "P02")]
     if isinstance(value, timedelta | np.timedelta64):
         return in_unit_of_text(np.timedelta64(value))
     if isinstance(value, datetime | date | np.datetime64):
@@ -142,13 +142,14 @@ def _is_missing_object(value: object) -> bool:
     return value is None or (isinstance(value, float) and math.isnan(value))
 
 
-def place_in_order(value: Any, order: Sequence[Label], code: str = "P03") -> int:
+def place_in_order(value: Bound, order: Sequence[Label], code: str = "P03") -> int:
     """The place of a label among those of an ordered column; an error with this code if it is none."""
-    if value not in order:
+    label = as_label(value)
+    if label not in order:
         raise InputError(
-            f"{value_text(value)} is not one of the ordered labels.", code=code, argument="order"
+            f"{value_text(label)} is not one of the ordered labels.", code=code, argument="order"
         )
-    return order.index(value)
+    return order.index(label)
 
 
 def places_among(values: NDArray[Any], labels: Iterable[Label]) -> NDArray[np.int64]:

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from granite_xai.base.coalitions import union
-from granite_xai.base.typing import FloatArray, IntArray
+from granite_xai.base.typing import Coalition, FloatArray, IntArray, Terms
 from granite_xai.disagreement.disagreement import ResolvedQuestion
 from granite_xai.engine.signed_weights import signed_lines, signs, slopes
 from granite_xai.engine.splits import Splits
@@ -174,7 +174,10 @@ class _WeightedRegion:
         return by_line
 
     def importances(self) -> list[FloatArray]:
-        """How much each set matters by the question's second explanation, each (1 + 2 P,)."""
+        """How much each set matters by the question's second explanation, each (1 + 2 P,).
+
+        Of a local effect the root mean square over the rows, of others their value.
+        """
         splits = Splits.weighted(
             self.weight_lines, self.evaluations.weights, self.evaluations.primitives
         )
@@ -182,27 +185,29 @@ class _WeightedRegion:
         importances = []
         for members, terms in zip(explainer.layout.sets, explainer.combined, strict=True):
             columns = union(members)
-            game = Game.of(
-                explainer.behavior, explainer.masking, self.evaluations.on_grid(columns), splits
-            )
-            set_values = game.values(terms)
-            if explainer.behavior.per_row:  # local effects: their root mean square
-                if isinstance(explainer.masking, Marginal):
-                    set_values = (
-                        set_values
-                        + between_cells(
-                            self.values.table,
-                            self.values.evaluations,
-                            columns,
-                            terms,
-                            self._shares_of_all_rows,
-                        )[:, self.rows]
-                    )
-                mean_squares = np.einsum("kn,kn->k", np.square(set_values), self.row_shares)
-                importances.append(np.sqrt(mean_squares))
-            else:  # one value a region, and the other side of the split is empty
-                importances.append(set_values[:, 0])
+            on_grid = self.evaluations.on_grid(columns)
+            game = Game.of(explainer.behavior, explainer.masking, on_grid, splits)
+            values = game.values(terms)
+            if not explainer.behavior.per_row:
+                only_region = 0  # the other side of every split is empty
+                importances.append(values[:, only_region])
+                continue
+            if isinstance(explainer.masking, Marginal):
+                values = values + self._left_out_by_cells(columns, terms)
+            mean_squares = np.einsum("kn,kn->k", np.square(values), self.row_shares)
+            importances.append(np.sqrt(mean_squares))
         return importances
+
+    def _left_out_by_cells(self, columns: Coalition, terms: Terms) -> FloatArray:
+        """What a local effect at a row's own values has beyond that at the evaluated ones, (1 + 2 P, m)."""
+        everywhere = between_cells(
+            self.values.table,
+            self.values.evaluations,
+            columns,
+            terms,
+            self._shares_of_all_rows,
+        )
+        return everywhere[:, self.rows]
 
     @cached_property
     def _shares_of_all_rows(self) -> FloatArray:
