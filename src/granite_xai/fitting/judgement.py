@@ -247,7 +247,8 @@ def _hidden_in_regions(run: FitRun, trees: Sequence[FoldTree], weights: FloatArr
         on_others = np.average(misses[left_out], weights=weights[left_out])
         on_search_rows = np.average(misses[~left_out], weights=weights[~left_out])
         by_fold.append(float(on_others - on_search_rows) / variance)
-    return hidden + expected_optimism(by_fold, trees, weights)
+    # By chance curves may miss less on the folds than on their own rows; nothing is less than none.
+    return max(hidden + expected_optimism(by_fold, trees, weights), 0.0)
 
 
 def _predictions(run: FitRun) -> FloatArray:
