@@ -63,7 +63,7 @@ class Granite(GraniteBase):
         Conditions on the way to a region, at most; rows of a region, at least.
     alpha : float or "auto"
         Price of a region, as a share of the disagreement on all rows: a split must save more than this. "auto": that of
-        the smallest tree that keeps 90 % of what the largest removes, on rows left out of its search (`path_`).
+        the smallest tree that keeps 90% of what the largest removes, on rows left out of its search (`path_`).
     max_candidates : int
         At most this number minus one thresholds are tried for each column and node.
     search : "refined" (never worse on the fitting rows), "greedy" (the paper) or "optimal" (with a certificate)

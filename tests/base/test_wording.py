@@ -8,14 +8,14 @@ from granite_xai.base import wording
 from granite_xai.explanation.catalog import CATALOG, explanations, title
 
 EXAMPLES = [
-    (wording.percent, (0.3071,), "30.7 %"),
-    (wording.percent, (0.0001,), "< 0.1 %"),
+    (wording.percent, (0.3071,), "30.7%"),
+    (wording.percent, (0.0001,), "< 0.1%"),
     (wording.percent, (None,), "–"),
-    (wording.percent, (0.99999,), "> 99.9 %"),
-    (wording.percent, (-0.2,), "-20.0 %"),
-    (wording.coarse, (0.123,), "12 %"),
-    (wording.coarse, (0.0001,), "< 1 %"),
-    (wording.coarse, (0.034,), "3 %"),
+    (wording.percent, (0.99999,), "> 99.9%"),
+    (wording.percent, (-0.2,), "-20.0%"),
+    (wording.coarse, (0.123,), "12%"),
+    (wording.coarse, (0.0001,), "< 1%"),
+    (wording.coarse, (0.034,), "3%"),
     (wording.number, (12345.678,), "12,346"),
     (wording.number, (0.00123456,), "0.001235"),
     (wording.number, (1e-9,), "1e-09"),

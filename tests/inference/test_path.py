@@ -63,7 +63,7 @@ def test_the_smallest_tree_that_keeps_nine_tenths_is_chosen():
     path = Path((*steps, PathStep(0.5, 1, 1.0, 1.0)))
     assert path.line == pytest.approx(0.28)
     assert path.chosen is steps[1]
-    assert "3 regions: the smallest tree that keeps 90 %" in path.text(3)
+    assert "3 regions: the smallest tree that keeps 90%" in path.text(3)
 
 
 def test_folds_leave_every_cluster_out_once():
@@ -85,7 +85,7 @@ def test_two_planted_steps_are_four_regions_whatever_the_folds(seed):
     options = {"holdout": False, "search": "greedy", "split_features": ["x1", "x2"]}
     g = gx.Granite(equal_steps, alpha="auto", random_state=seed, **options).fit(table())
     assert len(g.partition_) == 4
-    assert "4 regions: the smallest tree that keeps 90 %" in str(g.partition_)
+    assert "4 regions: the smallest tree that keeps 90%" in str(g.partition_)
 
 
 @pytest.mark.parametrize("confidence_level", [0.95, None])

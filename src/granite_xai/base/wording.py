@@ -20,7 +20,7 @@ def percent(share: float | None, digits: int = 1, rounding: float = ROUNDING) ->
     """Write a share as a percentage.
 
     A share that is more than rounding is never shown as zero, and one that is not whole never as
-    100.0 %.
+    100.0%.
 
     Parameters
     ----------
@@ -35,11 +35,11 @@ def percent(share: float | None, digits: int = 1, rounding: float = ROUNDING) ->
         return UNKNOWN
     smallest_shown = 0.0005 if digits else 0.01
     if rounding < abs(share) < smallest_shown:
-        return "< 0.1 %" if digits else "< 1 %"
+        return "< 0.1%" if digits else "< 1%"
     if digits and 0.9995 <= share < 1 - ROUNDING:
-        return "> 99.9 %"
+        return "> 99.9%"
     shown = share if share < -rounding else abs(share)
-    return f"{100 * shown:,.{digits}f} %"
+    return f"{100 * shown:,.{digits}f}%"
 
 
 def coarse(share: float | None) -> str:

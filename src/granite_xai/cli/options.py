@@ -100,7 +100,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
         "type": _number_or(float, "auto"),
         "default": 0.05,
         "metavar": "SHARE",
-        "help": "what a split must save, or auto (the smallest tree that keeps 90 %%); "
+        "help": "what a split must save, or auto (the smallest tree that keeps 90%%); "
         "default: 0.05",
     },
     "--max-samples": {

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from granite_xai.base.formats import with_minus
 from granite_xai.base.text import shortened
 from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.base.wording import MISSING, percent, value
@@ -239,7 +240,7 @@ def page_ticks(effect: Mapping[str, Any], width: float, small: bool = False) -> 
     end = math.inf
     if missing:
         end = missing[0][0] - (0.4 if small else 0.06) * (high - low)
-    ticks = [(place, value(place), "") for place in numbers if place < end]
+    ticks = [(place, with_minus(value(place)), "") for place in numbers if place < end]
     return [*ticks, *((place, MISSING, full) for place, full, _ in missing)]
 
 

@@ -178,8 +178,8 @@ class Estimate(Printable):
             return f"{where}; an interval needs {FEWEST_CLUSTERS} or more, and there are {few}"
         if math.isnan(self.low):
             return where
-        level = f"{100 * self.confidence_level:g} %"
-        ends = f"{percent(self.low).removesuffix(' %')}–{percent(self.high)}"
+        level = f"{100 * self.confidence_level:g}%"
+        ends = f"{percent(self.low).removesuffix('%')}–{percent(self.high)}"
         return f"{level} interval {ends}, {where}"
 
     @property

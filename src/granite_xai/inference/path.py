@@ -54,7 +54,7 @@ class Path:
     def text(self, regions: int) -> str:
         """Why there are so many regions."""
         if regions > 1:
-            kept = f"keeps {100 * KEPT:.0f} % of what the largest ({self.steps[0].regions}) removes"
+            kept = f"keeps {100 * KEPT:.0f}% of what the largest ({self.steps[0].regions}) removes"
             return f"{regions} regions: the smallest tree that {kept} on left-out rows."
         if len(self.steps) > 1:
             return "One region: no tree removes anything on left-out rows."

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from itertools import pairwise
+from itertools import pairwise, product
 from typing import Any
 
 from granite_xai.base.formats import amount
@@ -33,6 +33,10 @@ Number = Callable[[float], str]
 
 MOST_RULES = 6  # curves that are labelled by their rules; more have numbers only
 STEP = 8.0  # between places along a curve that labels shall not cover
+DROPS = (-9.0, 19.0, -20.0, 30.0)  # of a label below a point of its curve
+SHARES_BEFORE = (0.5, 0.2, 0.8)  # of a label that stand left of the point
+NEAR_BADGE = 30.0  # from a curve to the badge of its label: no further is as good
+FAR_BADGE = 0.3  # what each further unit costs, where a covered place of a curve costs 10
 BADGE = 8.0  # radius of the number of a region
 SMALL_SIZE = (150.0, 118.0)
 
@@ -369,22 +373,26 @@ def _free_place(
     """The place beside a curve that covers no label and as few points of curves as can be.
 
     Places above and below every point of the curve are tried; high ones are preferred, where
-    curves are apart. None: every place would cover another label.
+    curves are apart, and those whose badge, at the left end, is not far from the curve. None: every
+    place would cover another label.
     """
     best = None
     least = float("inf")
+    along = _along(points)
     for x, y in points:
-        for drop in (-9.0, 19.0, -20.0, 30.0):
-            left = min(max(x - width / 2, frame.left + 2), frame.width - width)
+        for drop, before in product(DROPS, SHARES_BEFORE):
+            left = min(max(x - before * width, frame.left + 2), frame.width - width)
             base = y + drop
-            if not frame.top + 8 <= base <= frame.bottom - 4:
+            if not frame.top - 2 <= base <= frame.bottom - 4:
                 continue
             box = text_box(left, base, width)
             if any(box.overlaps(other) for other in taken):
                 continue
             covered = sum(box.holds(point) for point in every)
             crowd = _nearest((left + width / 2, base), points, every)
+            away = min(abs(px - left - BADGE) / 2 + abs(py - base + 4) for px, py in along)
             cost = 10.0 * covered + 0.2 * abs(drop) - 0.05 * min(crowd, 60.0) + 0.01 * base
+            cost += FAR_BADGE * max(away - NEAR_BADGE, 0.0)
             if cost < least:
                 least = cost
                 best = (left, base)

@@ -18,6 +18,7 @@ from granite_xai.report.svg import (
     Point,
     arrow,
     color,
+    dots,
     group,
     line,
     svg,
@@ -63,20 +64,26 @@ def scatter(
 
     shapes = [*_axes(frame, most, titles, number), *_quadrants(frame)]
     named = {feature["set"] for feature in _strongest(features)}
-    hollow = []
-    solid = []
-    for feature in features:
-        start = place(feature["shows"], feature["hides"])
-        hollow.append(start)
-        for node, sizes, look in _solid_dots(feature, nodes):
-            end = place(*sizes)
-            dot = tag("circle", f"in {look}", cx=end[0], cy=end[1], r=3.6)
-            if node == "all":
-                solid.append(end)
-                way = arrow("arr", start, end) if feature["set"] in named else ""
-                shapes.append(group("k", [way, dot], data_node=node))
-            else:
-                shapes.append(group("k nodec", [dot], data_node=node))
+    hollow = [place(feature["shows"], feature["hides"]) for feature in features]
+    inside = [(feature, start) for feature, start in zip(features, hollow, strict=True)]
+    inside = [(feature, start) for feature, start in inside if feature["nodes"]]
+    solid = [place(*feature["within"]) for feature, _ in inside]
+    if solid:
+        arrows = [
+            arrow("arr", start, end)
+            for (feature, start), end in zip(inside, solid, strict=True)
+            if feature["set"] in named
+        ]
+        shapes.append(group("k", [*arrows, dots("solid rink", solid)], data_node="all"))
+    for node in nodes:
+        sizes = [
+            feature["nodes"][node["id"]] for feature, _ in inside if node["id"] in feature["nodes"]
+        ]
+        if sizes:
+            look = "rink" if node["region"] is None else color(node["region"])
+            drawn = dots(f"solid {look}", [place(*size) for size in sizes])
+            shapes.append(group("k nodec", [drawn], data_node=node["id"]))
+    for feature, start in zip(features, hollow, strict=True):
         name = tag("title", "", feature["set"])
         circle = tag("circle", "out", cx=start[0], cy=start[1], r=4.2)
         shapes.append(circle.removesuffix("</circle>") + f"{name}</circle>")
@@ -118,20 +125,6 @@ def _quadrants(frame: Frame) -> list[str]:
         tag("text", "quad", enough, x=frame.right - 6, y=frame.bottom - 10, text_anchor="end"),
         tag("text", "quad", hardly, x=frame.left + 10, y=frame.bottom - 10),
     ]
-
-
-def _solid_dots(
-    feature: dict[str, Any], nodes: Sequence[dict[str, Any]]
-) -> list[tuple[str, Sequence[float], str]]:
-    """The solid dots of a feature: inside all regions, and inside each node that can be chosen."""
-    if not feature["nodes"]:
-        return []
-    dots: list[tuple[str, Sequence[float], str]] = [("all", feature["within"], "rink")]
-    for node in nodes:
-        if node["id"] != "all" and node["id"] in feature["nodes"]:
-            look = "rink" if node["region"] is None else color(node["region"])
-            dots.append((node["id"], feature["nodes"][node["id"]], look))
-    return dots
 
 
 def _names(

@@ -221,11 +221,12 @@ def _cells(
 def disagreement_map(values: FitValues) -> dict[str, Any]:
     """Share of each feature in the heterogeneity of each question, and what regions leave.
 
-    Questions that nobody asked are added where they cost little.
+    Questions that nobody asked are added where there are regions to judge and they cost little.
     """
     table = values.table
     questions = list(values.fitted.comparisons)
-    if table.n_rows * table.n_columns**2 <= FEW_PAIRS:
+    has_regions = len(values.regions) > 1
+    if has_regions and table.n_rows * table.n_columns**2 <= FEW_PAIRS:
         questions += list(values.further_questions())
     sets = set_labels(values.fitted.comparisons[0])
     lines: dict[str, dict[str, Any]] = {}

@@ -115,6 +115,7 @@ def page_values(story: dict[str, Any]) -> dict[str, Any]:
         "others": others,
         "strays": {effect["set"]: strays.get(effect["set"]) for effect in others},
         "dots": _dots(story["triage"]),
+        "strays_at_all": any(each["hides"] > 0 for each in story["triage"]),
         "listed": MOST_LISTED,
         "labels": _labeller(story["regions"]),
         "axis_title": _axis_title(story),

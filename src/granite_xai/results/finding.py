@@ -28,7 +28,7 @@ from granite_xai.inference.node_figures import NodeFigures
 from granite_xai.regions.words import Vocabulary, vocabulary
 from granite_xai.results.contrasts import is_quiet
 from granite_xai.results.dependence import Dependence, dependence
-from granite_xai.results.notes import notes_of
+from granite_xai.results.notes import WAVERING, notes_of
 from granite_xai.results.output_words import OutputWords, output_words
 from granite_xai.results.region_shapes import shape_sentences
 
@@ -151,7 +151,7 @@ def finding_of(
         is_effect=is_effect,
         headline=_headline(fitted, case, is_effect, depends, output, diagnostics),
         details=details,
-        benefit=_benefit(fitted, case, is_effect, described),
+        benefit=_benefit(fitted, case, is_effect, described, diagnostics),
         by_question=_by_question(fitted, case),
         notes=tuple(notes_of(fitted.partition, diagnostics, known)),
         dependence=depends,
@@ -234,6 +234,8 @@ def _headline(
 ) -> str:
     question = fitted.comparisons[0].question
     figures = fitted.nodes[0] if fitted.nodes else None
+    if case == "nothing" and is_effect and _jumps(diagnostics):
+        return "No interaction stands out from the model's own jumps: see the note."
     if case == "nothing" and is_effect:
         return "No interactions: every row follows the average curves."
     if case == "nothing":
@@ -251,6 +253,11 @@ def _headline(
         spread = "" if figures is None else f" ({_stray(figures, output.unit)})"
         return f"Rows differ{spread}, but no simple rule says where."
     return _dependence_headline(depends, output)
+
+
+def _jumps(diagnostics: Mapping[str, Any]) -> bool:
+    """Whether the model's answers jump or waver, so that little stands out from them."""
+    return any(warning.startswith(WAVERING) for warning in diagnostics.get("warnings", ()))
 
 
 def _sides(question: Disagreement) -> str:
@@ -326,7 +333,15 @@ def _largest_difference(
     return f"{_sides(question)} differ most for {feature}, by {stray} at single rows."
 
 
-def _benefit(fitted: FitResult, case: Case, is_effect: bool, described: Described | None) -> str:
+def _benefit(
+    fitted: FitResult,
+    case: Case,
+    is_effect: bool,
+    described: Described | None,
+    diagnostics: Mapping[str, Any],
+) -> str:
+    if case == "nothing" and is_effect and _jumps(diagnostics):
+        return "" if described is None else _described_sentence(fitted, case, described)
     if case == "nothing":
         return f"{_curves(fitted)} the whole model." if is_effect else ""
     if case == "noise":

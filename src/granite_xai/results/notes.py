@@ -14,6 +14,7 @@ from granite_xai.regions.rule import Rule
 from granite_xai.regions.words import Vocabulary, condition_words, rule_in_sentence
 
 HINT_ROWS = 100  # search rows below which a region is a hint
+WAVERING = ("M09", "N01")  # warnings of models whose answers are not steady
 STOPPED = "M13: stopped"  # how the warning of a fit that stopped early begins
 
 
@@ -31,7 +32,7 @@ def notes_of(
         What the words of rules need to know.
     """
     for warning in diagnostics.get("warnings", ()):
-        if warning.startswith(STOPPED):
+        if warning.startswith((STOPPED, *WAVERING)):
             text = warning.partition(": ")[2]
             yield text[:1].upper() + text[1:]
     if "alpha" in diagnostics:

@@ -304,6 +304,9 @@ def _monotone(curve: FeatureCurve, direction: int) -> Shape:
     ends = int(np.flatnonzero(done >= 1 - LEVEL)[0])
     level_before = axis[starts] >= LONG and curve.weights[:starts].sum() >= FEW
     level_after = 1 - axis[ends] >= LONG and curve.weights[ends + 1 :].sum() >= FEW
+    if level_before and level_after and curve.place(starts) == curve.place(ends):
+        where = curve.place(starts)
+        return Shape(verb, f"{verb} at {where}", f"{verb} at {{feature}} {where}")
     if level_before and level_after:
         where = f"{curve.place(starts)} and {curve.end_place(ends)}"
         return Shape(verb, f"{verb} between {where}", f"{verb} between {{feature}} {where}")
