@@ -16,3 +16,21 @@ def test_a_small_effect_fills_its_panel_unless_one_scale_is_asked_for():
     assert heights[0] > 20 * heights[1]
     limits = {panel.get_ylim() for panel in display.plot(share_scale=True).axes_[1:]}
     assert len(limits) == 1
+
+
+def test_a_row_is_said_as_in_its_text():
+    """Title and numbers are those of ``explain_row``: two digits, points of a probability, rules in words."""
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"hr": rng.integers(0, 24, 300), "x": rng.normal(size=300)})
+
+    def model(X):
+        return 100 * np.asarray(X["x"]) * np.where(np.asarray(X["hr"]) > 6, 1.0, -1.0)
+
+    g = gx.Granite(model, max_depth=1).fit(X)
+    display = gx.RowDisplay.from_estimator(g, X.iloc[[3]]).plot()
+    row = g.explain_row(X.iloc[[3]])
+    title = " ".join(display.figure_.get_suptitle().split())
+    assert title == row.sentences()[0]
+    assert "hr 7–23" in title or "hr 0–6" in title
+    numbers = {text.get_text() for text in display.axes_[0].texts}
+    assert row.unit.signed_effect(float(row.rest), bare=True) in numbers

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from granite_xai.base.wording import number
+from granite_xai.base.wording import duration, number
+from granite_xai.compute import announce
 from granite_xai.display.figures import SMALL, Drawn, sheet, tidy
 from granite_xai.display.palette import BLUE, GREY, ORANGE
 from granite_xai.fitting.fitted_view import fitted_view
 from granite_xai.fitting.tree_path import path_of
 from granite_xai.inference.path import KEPT, Path
+
+PATH_SEARCHES = (4, 15)  # times as long as the search of the fit that a path takes, about
 
 
 @dataclass(eq=False)
@@ -36,10 +40,13 @@ class PathDisplay(Drawn):
         """Read ``g.path_`` of a Granite fitted in this process.
 
         When it is read for the first time the rows are searched again, at each price of a region
-        and with each fifth of the rows left out: several times the search of the fit, with a
-        progress bar, and no further call of the model. A fit with ``alpha="auto"`` knows its path.
+        and with each fifth of the rows left out: several times the search of the fit, which is said
+        before it begins, with a progress bar, and no further call of the model. A fit with
+        ``alpha="auto"`` knows its path.
         """
-        fitted_view(g)
+        view = fitted_view(g)
+        if view.result.path is None:
+            announce(view.resources, _cost(view.diagnostics))
         return cls(path_of(g))
 
     def plot(self, ax: Any = None) -> PathDisplay:
@@ -69,3 +76,16 @@ class PathDisplay(Drawn):
     def frame(self) -> Any:
         """What is drawn: see ``Granite.path_``."""
         return self.path.frame()
+
+
+def _cost(diagnostics: Mapping[str, Any]) -> str:
+    """What searching for the path will take."""
+    text = (
+        "The rows are searched again for the path, at every number of regions and with every fifth "
+        "of the rows left out"
+    )
+    seconds = diagnostics.get("seconds", {}).get("search")
+    if seconds is None:
+        return f"{text}."
+    fewest, most = (duration(times * seconds) for times in PATH_SEARCHES)
+    return f"{text}: about {fewest} to {most}."

@@ -7,14 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from granite_xai.base.formats import amount, share, signed
+from granite_xai.base.formats import share
 from granite_xai.base.text import distinct_labels, drawable, shortened, wrapped
 from granite_xai.base.validation import whole_number
 from granite_xai.base.wording import count
 from granite_xai.display.axis import Axis
 from granite_xai.display.figures import SMALL, Axes, Drawn, grid_of, sheet, tidy
 from granite_xai.display.palette import BLUE, GREY, ORANGE
-from granite_xai.explanation.catalog import title
 from granite_xai.results.row import RowExplanation
 from granite_xai.surrogate.curves import Curve
 
@@ -82,10 +81,7 @@ class RowDisplay(Drawn):
             limits = [panel.get_ylim() for panel in drawn.axes[1:]]
             for panel in drawn.axes[1:]:
                 panel.set_ylim(min(low for low, _ in limits), max(high for _, high in limits))
-        name = drawable(shortened(str(row.row), 30))
-        where = f"region {row.region} ({drawable(row.rule)})"
-        figures = f"predicted {amount(row.prediction)}; its region averages {amount(row.mean)}"
-        return self._keep(drawn, ax, f"{wrapped(f'Row {name}, {where}', 110, 2)}: {figures}")
+        return self._keep(drawn, ax, wrapped(drawable(row.sentences()[0]), 110, 2))
 
     def frame(self) -> Any:
         """Everything in the waterfall; see `RowExplanation.frame`."""
@@ -116,7 +112,7 @@ def _draw_waterfall(ax: Axes, row: RowExplanation) -> None:
         ax.barh(place, length, left=start, height=0.7, color=color, zorder=3)
         ax.plot([end, end], [place, place + 1], color=GREY, linewidth=0.7, zorder=2)
         ax.annotate(
-            signed(length),
+            row.unit.signed_effect(length, bare=True),
             (max(start, end), place),
             xytext=(3, 0),
             textcoords="offset points",
@@ -130,7 +126,8 @@ def _draw_waterfall(ax: Axes, row: RowExplanation) -> None:
     ax.set_yticks(range(len(names)), names, fontsize=SMALL)
     ax.set_ylim(len(names) - 0.4, -0.6)
     ax.margins(x=0.16)
-    heading = f"From the mean (dotted) to the prediction, {title(row.explanation)}"
+    noun = f" ({row.unit.noun})" if row.unit.noun else ""
+    heading = f"From the mean of its region (dotted) to the prediction{noun}"
     ax.set_title(heading, fontsize=SMALL + 1, loc="left")
 
 
@@ -162,9 +159,11 @@ def _draw_curve(ax: Axes, row: RowExplanation, i: int, curve: Curve) -> None:
     axis.dress(ax)
     value = drawable(shortened(row.values[i], 20))
     percentile = row.percentiles[i]
-    if np.isnan(percentile):
+    has_two_values = int(np.count_nonzero(occurs)) <= 2
+    if np.isnan(percentile) or has_two_values:
         where = f"{share(row.shares[i])} of the region's rows have the same value"
     else:
         where = f"{share(percentile)} of the region's rows lie below"
-    heading = f"{axis.name} = {value}: {signed(row.contributions[i])}\n{where}"
+    adds = row.unit.signed_effect(float(row.contributions[i]), bare=True)
+    heading = f"{axis.name} = {value}: {adds}\n{where}"
     ax.set_title(heading, fontsize=SMALL + 1, loc="left")

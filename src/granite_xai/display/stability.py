@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from granite_xai.base.formats import share
 from granite_xai.base.text import drawable, shortened
-from granite_xai.base.wording import value
+from granite_xai.base.wording import duration
+from granite_xai.compute import announce
 from granite_xai.display.figures import SMALL, Axes, Drawn, sheet, tidy
 from granite_xai.display.palette import BLUE, GREY, ORANGE
 from granite_xai.fitting.fitted_view import fitted_view
 from granite_xai.inference.stability import RELIABLE, SplitStability, Stability
 
+HALF_SEARCH = 0.75  # of the time of a search that one of half the rows takes, about
 RESAMPLES = 10  # random halves that are searched where none were searched before
 
 
@@ -56,29 +56,33 @@ class StabilityDisplay(Drawn):
             Fitted.
         n_resamples : int
             Where there is none yet: random halves of the rows that are searched, each with its
-            complement. That takes ``2 * n_resamples`` searches of half the rows, with a progress
-            bar, and no further call of the model.
+            complement. That takes ``2 * n_resamples`` searches of half the rows, which is said
+            before they begin, with a progress bar, and no further call of the model.
         """
-        known = fitted_view(g).result.stability
-        return cls(g.stability(n_resamples) if known is None else known)
+        view = fitted_view(g)
+        known = view.result.stability
+        if known is None:
+            announce(view.resources, _cost(n_resamples, view.diagnostics))
+            known = g.stability(n_resamples)
+        return cls(known)
 
     def plot(self, ax: Any = None) -> StabilityDisplay:
         """Draw both panels; ``ax`` as in `EffectDisplay.plot`."""
         found = self.stability
         splits = [
-            Bar(label=f"{split.rule}: {split.cut}", share=split.share, note=_cuts(split))
-            for split in found.splits
+            Bar(label=split.label, share=split.share, note=_cuts(split)) for split in found.splits
         ]
         regions = [
-            Bar(label=rule, share=overlap, note="")
-            for rule, overlap in zip(found.rules, found.overlaps, strict=True)
+            Bar(label=title, share=overlap, note="")
+            for title, overlap in zip(found.titles or found.rules, found.overlaps, strict=True)
         ]
         lines = max(len(splits), len(regions))
         drawn = sheet(ax, [0, 1], (1, 2), (9.0, 0.42 * lines + 1.6))
         _draw_bars(drawn.axes[0], splits, "Same feature split there, share of searches")
         _draw_bars(drawn.axes[1], regions, "Region found again (mean overlap)")
-        score = f"{found.score:.2f} ({found.low:.2f}–{found.high:.2f}); 1 is the same regions"
-        return self._keep(drawn, ax, f"The regions of {found.searches} searches agree by {score}")
+        score = f"adjusted Rand index {found.score:.2f} ({found.low:.2f} to {found.high:.2f})"
+        heading = f"Regions of {found.searches} searches: {score}; 1 means the same regions"
+        return self._keep(drawn, ax, heading)
 
     def frame(self) -> Any:
         """What is drawn: see `Stability.frame`."""
@@ -87,9 +91,17 @@ class StabilityDisplay(Drawn):
 
 def _cuts(split: SplitStability) -> str:
     """Between which values nine of ten searches cut."""
-    if np.isnan(split.low):
-        return ""
-    return f"  cut {value(split.low)}–{value(split.high)}"
+    return f"  cut at {split.cuts}" if split.cuts else ""
+
+
+def _cost(n_resamples: int, diagnostics: Mapping[str, Any]) -> str:
+    """What searching halves of the rows will take."""
+    searches = 2 * n_resamples
+    text = f"The search is repeated {searches} times, on half the rows each"
+    seconds = diagnostics.get("seconds", {}).get("search")
+    if seconds is not None:
+        text += f": about {duration(searches * HALF_SEARCH * seconds)}"
+    return f"{text}. g.stability(n_resamples=...) beforehand chooses how often."
 
 
 def _draw_bars(ax: Axes, bars: Sequence[Bar], heading: str) -> None:
