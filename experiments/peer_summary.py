@@ -393,6 +393,29 @@ class Summary:
         low, middle, high = np.quantile(ratios, [0.0, 0.5, 1.0])
         return f"{low:.1f} to {high:.0f} times (median {middle:.0f})"
 
+    def against_others(self) -> str:
+        """For how many models our default describes more than each other method, on the same seeds."""
+        counts = []
+        for name in self.methods:
+            if name in (OURS, AUTO):
+                continue
+            gains = []
+            for pair in self.pairs:
+                ours, theirs = self._paired(pair, name)
+                if ours:
+                    gains.append(_mean(ours, "described") - _mean(theirs, "described"))
+            counts.append(f"{name} {sum(gain > 0.0 for gain in gains)} of {len(gains)}")
+        return f"Models of which our default describes more, of those that both can do: {', '.join(counts)}."
+
+    def change_by_slopes(self, without: tuple[str, str]) -> str:
+        """By how many points our curves describe more with a slope per region, from the least to the most."""
+        changes = []
+        for pair in self.pairs:
+            if pair != without:
+                own = self.mean_of(OURS, pair, "described")
+                changes.append(100 * (self.mean_of(OURS, pair, "described, slopes") - own))
+        return f"{min(changes):+.1f} to {max(changes):+.1f} points".replace("-", "−")
+
     def mean_of(self, name: str, pair: tuple[str, str], key: str) -> float:
         """The mean of a figure of a method at what it chose; NaN where there is none."""
         return _mean(self._at(name, pair, None), key)
