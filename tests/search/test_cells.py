@@ -6,7 +6,15 @@ import numpy as np
 import pytest
 
 from granite_xai.search.candidates import cuts_of
-from granite_xai.search.cells import LEFT, RIGHT, CellMembership, Quarters, Sides, quarter_batches
+from granite_xai.search.cells import (
+    LEFT,
+    RIGHT,
+    CellMembership,
+    Quarters,
+    Sides,
+    quarter_batches,
+    side_batches,
+)
 from problems import MixedModel, mixed_table, options_of, problem_of
 
 
@@ -33,7 +41,8 @@ def test_sums_over_parts_are_those_of_a_loop(binned):
     bins = generator.integers(0, 2, 60) if binned else None
     n_bins = 2 if binned else 1
     batches = [
-        Sides([first, second]),
+        Sides([first, first]),
+        Sides([second]),
         Quarters([(first, second)]),
         Quarters([(second, first), (second, first)], RIGHT),
         Quarters([(first, first)], LEFT),
@@ -82,3 +91,5 @@ def test_pairs_are_batched_with_others_of_the_same_tables_of_classes(most_parts)
         assert [pairs[position] for position in some] == list(batch.pairs)
         assert len(some) == 1 or batch.n_parts <= most_parts
     assert len(batches) == (3 if most_parts == 10**6 else 4)
+    alone = side_batches([first, second, first], most_parts)
+    assert [some for _, some in alone] == ([[0], [2], [1]] if most_parts == 1 else [[0, 2], [1]])

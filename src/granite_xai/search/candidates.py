@@ -46,6 +46,7 @@ class Family:
     column: int  # position of the column
     classes: IntArray  # (levels + 1,) int: class of missing values (entry 0) and of each level (entries 1, 2, …)
     inner: BoolArray  # (K, classes) bool: which classes go left
+    is_nested: bool = False  # whether each candidate sends the first so many classes left
 
     @cached_property
     def last(self) -> IntArray:
@@ -63,7 +64,7 @@ class Family:
         by_class = np.bincount(self.classes, weights=counts, minlength=self.inner.shape[1])
         n_left = self.inner @ by_class
         kept = np.minimum(n_left, by_class.sum() - n_left) >= max(least, 1)
-        family = Family(self.column, self.classes, self.inner[kept])
+        family = Family(self.column, self.classes, self.inner[kept], self.is_nested)
         return [Candidate(family, number) for number in range(len(family.inner))]
 
 
@@ -139,7 +140,12 @@ def _nominal(
 def ordered(column: Column, counts: IntArray, codes: IntArray) -> Family:
     """The cuts ``x <= v`` of an ordered column at some of its levels, from the rows at each entry."""
     inner = np.tri(len(codes), len(codes) + 1, dtype=np.bool_)
-    return _either_side(column, counts, inner, np.searchsorted(codes, np.arange(len(counts) - 1)))
+    classes = np.searchsorted(codes, np.arange(len(counts) - 1))
+    if counts[0]:
+        return _either_side(column, counts, inner, classes)
+    # No missing values: their class is the last one, which never goes left.
+    classes = np.concatenate([[len(codes)], classes])
+    return Family(column.position, classes, inner, is_nested=True)
 
 
 def _either_side(column: Column, counts: IntArray, inner: BoolArray, classes: IntArray) -> Family:
@@ -247,12 +253,21 @@ def cuts_of(chosen: Sequence[Candidate], table: Table, rows: IntArray) -> list[C
     cuts = []
     for family, group in groupby(chosen, key=attrgetter("family")):
         inner = family.inner[[candidate.number for candidate in group]]
-        cuts.append(
-            Cut.of(
-                family.column, inner, family.classes[table.columns[family.column].codes[rows] + 1]
-            )
-        )
+        places = family.classes[table.columns[family.column].codes[rows] + 1]
+        is_growing = bool(np.all(np.diff(np.count_nonzero(inner, axis=1)) > 0))
+        if family.is_nested and is_growing:
+            cuts.append(_nested_cut(family.column, inner, places))
+        else:
+            cuts.append(Cut.of(family.column, inner, places))
     return cuts
+
+
+def _nested_cut(column: int, left: BoolArray, places: IntArray) -> Cut:
+    """The same as `Cut.of` where each split sends the first so many places left, more and more."""
+    n_left = np.count_nonzero(left, axis=1)
+    first_of_class = np.concatenate([[0], n_left])
+    classes = np.searchsorted(n_left, np.arange(left.shape[1]), side="right")
+    return Cut(column=column, classes=classes[places], left=left[:, first_of_class])
 
 
 def best_of(scores: FloatArray, tolerance: float = TIE) -> int:

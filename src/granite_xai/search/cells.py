@@ -11,6 +11,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 from scipy import sparse
@@ -52,43 +53,49 @@ class PartBatch(ABC):
 
 @dataclass(frozen=True, eq=False)
 class Sides(PartBatch):
-    """Both sides of the cuts of some columns; a table has the shape (2, n_cuts)."""
+    """Both sides of the cuts of some columns; a table has the shape (2, n_cuts).
+
+    Parameters
+    ----------
+    cuts : sequence of Cut
+        All have the same table of classes.
+    """
 
     cuts: Sequence[Cut]
 
     @property
+    def _left(self) -> BoolArray:
+        return self.cuts[0].left
+
+    @property
     def n_cells(self) -> int:
         """Classes of all columns."""
-        return sum(cut.left.shape[1] for cut in self.cuts)
+        return int(self._left.shape[1] * len(self.cuts))
 
     @property
     def n_parts(self) -> int:
         """Two of each cut."""
-        return 2 * sum(len(cut.left) for cut in self.cuts)
+        return 2 * len(self._left) * len(self.cuts)
 
     def cells(self) -> IntArray:
-        """Class of each row in each column, numbered through all columns."""
-        starts = np.cumsum([0, *(cut.left.shape[1] for cut in self.cuts[:-1])])
-        return np.asarray(np.stack([cut.classes for cut in self.cuts], axis=1) + starts)
+        """Class of each row in each column; those of all columns are neighbours."""
+        n_columns = len(self.cuts)
+        classes = np.stack([cut.classes for cut in self.cuts], axis=1)
+        return np.asarray(classes * n_columns + np.arange(n_columns))
 
     def parts(self, by_cell: FloatArray, out: FloatArray) -> None:
-        """Left sides of all cuts of all columns, then right sides."""
-        left, right = out[: len(out) // 2], out[len(out) // 2 :]
-        total = by_cell[: self.cuts[0].left.shape[1]].sum(axis=0)  # (width,)
-        first_class = 0
-        first_cut = 0
-        for cut in self.cuts:
-            n_cuts, n_classes = cut.left.shape
-            by_class = by_cell[first_class : first_class + n_classes]
-            left[first_cut : first_cut + n_cuts] = _sums_of_left(cut.left, by_class)[:-1]
-            first_class += n_classes
-            first_cut += n_cuts
-        np.subtract(total, left, out=right)
+        """Left sides by cuts and by columns, then right sides."""
+        width = by_cell.shape[1]
+        sums = _sums_of_left(self._left, by_cell.reshape(self._left.shape[1], -1))
+        n_left = len(out) // 2
+        out[:n_left] = sums[:-1].reshape(n_left, width)
+        total = sums[-1, :width]
+        np.subtract(total, out[:n_left], out=out[n_left:])
 
     def tables(self, of_parts: FloatArray) -> list[FloatArray]:
         """What stands on the left of each cut of a column, and on the right."""
-        ends = np.cumsum([len(cut.left) for cut in self.cuts])
-        return np.split(of_parts.reshape(2, -1), ends[:-1], axis=1)
+        by_column = of_parts.reshape(2, len(self._left), len(self.cuts))
+        return [by_column[..., number] for number in range(len(self.cuts))]
 
 
 @dataclass(frozen=True, eq=False)
@@ -181,7 +188,7 @@ def _sums_of_left(left: BoolArray, by_class: FloatArray) -> FloatArray:
     array of shape (n_cuts + 1, ...)
     """
     n_cuts, n_classes = left.shape
-    if n_classes == n_cuts + 1 and np.array_equal(left, np.tri(n_cuts, n_classes, dtype=np.bool_)):
+    if n_classes == n_cuts + 1 and np.array_equal(left, _one_class_more_each(n_cuts)):
         for number in range(1, n_classes):
             by_class[number] += by_class[number - 1]
         return by_class
@@ -191,9 +198,30 @@ def _sums_of_left(left: BoolArray, by_class: FloatArray) -> FloatArray:
     return (with_all @ flat).reshape(n_cuts + 1, *by_class.shape[1:])
 
 
+@cache
+def _one_class_more_each(n_cuts: int) -> BoolArray:
+    """The table of cuts of which each sends one class more to the left than the one before."""
+    return np.tri(n_cuts, n_cuts + 1, dtype=np.bool_)
+
+
+def side_batches(cuts: Sequence[Cut], most_parts: int) -> list[tuple[PartBatch, list[int]]]:
+    """Columns that are summed up side by side, with their positions.
+
+    Parameters
+    ----------
+    cuts : sequence of Cut
+        One for each column.
+    most_parts : int
+        Parts of a batch, at most, unless one column has more.
+    """
+    keys = [_table_key(cut) for cut in cuts]
+    runs = _alike(keys, [2 * len(cut.left) for cut in cuts], most_parts)
+    return [(Sides([cuts[position] for position in run]), run) for run in runs]
+
+
 def quarter_batches(
     pairs: Sequence[tuple[Cut, Cut]], most_parts: int
-) -> list[tuple[Quarters, list[int]]]:
+) -> list[tuple[PartBatch, list[int]]]:
     """Pairs of columns that are summed up side by side, with their positions.
 
     Parameters
@@ -202,18 +230,27 @@ def quarter_batches(
     most_parts : int
         Parts of a batch, at most, unless one pair of columns has more.
     """
+    keys = [(_table_key(first), _table_key(second)) for first, second in pairs]
+    sizes = [4 * len(first.left) * len(second.left) for first, second in pairs]
+    runs = _alike(keys, sizes, most_parts)
+    return [(Quarters([pairs[position] for position in run]), run) for run in runs]
+
+
+def _table_key(cut: Cut) -> tuple[int, bytes]:
+    """The same for cuts with the same table of classes."""
+    return len(cut.left), cut.left.tobytes()
+
+
+def _alike(keys: Sequence[object], sizes: Sequence[int], most: int) -> list[list[int]]:
+    """Positions of equal keys together, as long as their sizes are no more than that."""
     groups: dict[object, list[int]] = {}
-    for position, (first, second) in enumerate(pairs):
-        key = (first.left.shape, first.left.tobytes(), second.left.shape, second.left.tobytes())
+    for position, key in enumerate(keys):
         groups.setdefault(key, []).append(position)
-    batches = []
+    runs = []
     for positions in groups.values():
-        n_parts = Quarters([pairs[positions[0]]]).n_parts
-        most = max(1, most_parts // n_parts)
-        for start in range(0, len(positions), most):
-            some = positions[start : start + most]
-            batches.append((Quarters([pairs[position] for position in some]), some))
-    return batches
+        length = max(1, most // max(1, sizes[positions[0]]))
+        runs += [positions[start : start + length] for start in range(0, len(positions), length)]
+    return runs
 
 
 class CellMembership:

@@ -24,6 +24,7 @@ from granite_xai.search.cells import (
     Quarters,
     Sides,
     quarter_batches,
+    side_batches,
 )
 from granite_xai.search.problem import Problem
 
@@ -157,6 +158,9 @@ class ProductBlock:
 
     def in_pieces(self, most_products: int) -> Iterator[ProductBlock]:
         """Blocks of neighbouring sets with at most so many products, unless one set has more."""
+        if self.products.shape[1] <= most_products:
+            yield self
+            return
         stacks: list[SetStack] = []
         first = 0
         end = 0
@@ -335,19 +339,18 @@ class NodeTables:
 
     def sides(self, cuts: Sequence[Cut]) -> list[FloatArray]:
         """What both sides of the cuts of each column leave: (2, n_cuts) a column."""
-        if not cuts:
-            return []
-        return self._tables([Sides(some) for some in _in_runs(cuts)])
+        return self._in_order(side_batches(cuts, PARTS_AT_ONCE))
 
     def quarters(self, pairs: Sequence[tuple[Cut, Cut]]) -> list[FloatArray]:
         """What the four parts of every pair of cuts leave: (4, k, l) for each pair of columns."""
-        batches = quarter_batches(pairs, PARTS_AT_ONCE)
-        found = iter(self._tables([batch for batch, _ in batches]))
-        tables: dict[int, FloatArray] = {}
-        for _, positions in batches:
-            for position in positions:
-                tables[position] = next(found)
-        return [tables[position] for position in range(len(pairs))]
+        return self._in_order(quarter_batches(pairs, PARTS_AT_ONCE))
+
+    def _in_order(self, batches: Sequence[tuple[PartBatch, list[int]]]) -> list[FloatArray]:
+        """The tables of all batches by the positions that these come with."""
+        found = self._tables([batch for batch, _ in batches])
+        positions = [position for _, some in batches for position in some]
+        by_position = dict(zip(positions, found, strict=True))
+        return [by_position[position] for position in range(len(found))]
 
     def grid(
         self, upper: Cut, divided: Sequence[tuple[int, Cut]]
@@ -403,20 +406,6 @@ class NodeTables:
         every_part = np.full(len(counts), np.inf)
         every_part[is_enough] = total
         return every_part
-
-
-def _in_runs(cuts: Sequence[Cut]) -> Iterator[list[Cut]]:
-    """Neighbouring columns that are worked on together."""
-    run: list[Cut] = []
-    n_parts = 0
-    for cut in cuts:
-        if run and n_parts + 2 * len(cut.left) > PARTS_AT_ONCE:
-            yield run
-            run = []
-            n_parts = 0
-        run.append(cut)
-        n_parts += 2 * len(cut.left)
-    yield run
 
 
 def _cache_sized(batches: Sequence[PartBatch]) -> Iterator[list[PartBatch]]:
