@@ -13,9 +13,6 @@ EXAMPLES = [
     (wording.percent, (None,), "–"),
     (wording.percent, (0.99999,), "> 99.9%"),
     (wording.percent, (-0.2,), "-20.0%"),
-    (wording.coarse, (0.123,), "12%"),
-    (wording.coarse, (0.0001,), "< 1%"),
-    (wording.coarse, (0.034,), "3%"),
     (wording.number, (12345.678,), "12,346"),
     (wording.number, (0.00123456,), "0.001235"),
     (wording.number, (1e-9,), "1e-09"),
@@ -45,17 +42,3 @@ def test_each_function_writes_its_example(write, arguments, expected):
 
 def test_every_named_explanation_has_a_title():
     assert set(explanations()) == set(CATALOG)
-
-
-def test_amounts_for_headlines_and_signs():
-    said = {
-        126.4: "126",
-        1260.0: "1,260",
-        39.2: "39",
-        7.249: "7.2",
-        0.2: "0.20",
-        0.0: "0",
-        None: "–",
-    }
-    assert {amount: wording.brief(amount) for amount in said} == said
-    assert [wording.signed(3.0), wording.signed(-0.5)] == ["+3", "−0.5"]

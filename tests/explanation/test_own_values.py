@@ -39,7 +39,7 @@ def test_effects_of_single_columns_that_read_no_others_take_values(axes, takes):
 
 
 def test_a_grid_is_refused_for_effects_that_read_other_columns_one_by_one():
-    with pytest.raises(gx.InputError, match="effect of x0 reads other columns") as caught:
+    with pytest.raises(gx.InputError, match="effect of x0 reads other features") as caught:
         require_own_values(effect("marginal", "local", "partial"), TABLE, [0, 2])
     assert caught.value.columns == ("x0", "x2")
 

@@ -53,8 +53,8 @@ def share_interval(low: float, high: float) -> str:
     >>> share_interval(0.912, 0.934), share_interval(0.9181, 0.9224), share_interval(0.0, 0.021)
     ('91–93%', '91.8–92.2%', '0–2%')
     """
-    digits = 0 if f"{100 * low:.0f}" != f"{100 * high:.0f}" else 1
-    return _interval_text(low, high, digits)
+    ends_differ = f"{100 * low:.0f}" != f"{100 * high:.0f}"
+    return _interval_text(low, high, digits=0 if ends_differ else 1)
 
 
 def _interval_text(low: float, high: float, digits: int) -> str:
@@ -80,10 +80,10 @@ def share_with_interval(value: float, low: float, high: float) -> ShareWithInter
     >>> tuple(share_with_interval(0.927, 0.923, 0.931))
     ('92.7%', '92.3–93.1%')
     """
-    shown = share(value)
+    whole_percentage = share(value)
     ends = {f"{100 * low:.0f}%", f"{100 * high:.0f}%"}
-    if shown not in ends:
-        return ShareWithInterval(shown, share_interval(low, high))
+    if whole_percentage not in ends:
+        return ShareWithInterval(share=whole_percentage, interval=share_interval(low, high))
     return ShareWithInterval(
         share=with_minus(f"{100 * value:.1f}%"),
         interval=_interval_text(low, high, 1),
@@ -119,7 +119,9 @@ def signed(value: float) -> str:
     >>> signed(51.3), signed(-0.006), signed(0.0)
     ('+51', '−0.0060', '0')
     """
-    return "+" + amount(value) if value > 0 else amount(value)
+    if value > 0:
+        return "+" + amount(value)
+    return amount(value)
 
 
 def with_minus(text: str) -> str:
@@ -159,24 +161,34 @@ class OutputUnit:
         """A value of the output."""
         if self.probability:
             return share(value)
-        return amount(value) if bare else self._with_noun(amount(value))
+        if bare:
+            return amount(value)
+        return self._with_noun(amount(value))
 
     def effect(self, value: float, bare: bool = False) -> str:
         """A difference of two values; ``bare``: without its unit, which is said nearby."""
         text = _points(value) if self.probability else amount(value)
-        return text if bare else self._with_noun(text)
+        if bare:
+            return text
+        return self._with_noun(text)
 
     def signed_effect(self, value: float, bare: bool = False) -> str:
         """A difference with its sign."""
         text = self.effect(value, bare)
-        return "+" + text if value > 0 and not text.startswith("<") else text
+        if value > 0 and not text.startswith("<"):
+            return "+" + text
+        return text
 
     def spread(self, value: float, bare: bool = False) -> str:
         """How far values typically lie from their centre."""
-        return UNKNOWN if math.isnan(value) else "±" + self.effect(value, bare)
+        if math.isnan(value):
+            return UNKNOWN
+        return "±" + self.effect(value, bare)
 
     def _with_noun(self, text: str) -> str:
-        return f"{text} {self.noun}".rstrip() if text != UNKNOWN else text
+        if text == UNKNOWN:
+            return text
+        return f"{text} {self.noun}".rstrip()
 
 
 def _points(value: float) -> str:

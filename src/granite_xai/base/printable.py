@@ -43,8 +43,8 @@ class TextSummary(NamedTuple):
         if self.has_table:
             parts.append(notebook.table(self.table[:last_line], self.left))
         if len(self.table) > last_line:
-            more = f"… and {len(self.table) - last_line:,} more"
-            parts.append(notebook.paragraph(more, "aside"))
+            note = f"… and {len(self.table) - last_line:,} more"
+            parts.append(notebook.paragraph(note, "aside"))
         return notebook.document(parts)
 
 

@@ -71,10 +71,13 @@ def rows_text(labels: Sequence[Any], total: int | None = None) -> str:
     total : int, optional
         How many rows there are; without it, as many as labels.
     """
-    total = len(labels) if total is None else total
+    if total is None:
+        total = len(labels)
     noun = "row" if total == 1 else "rows"
     names = ", ".join(repr(label) for label in labels[:LABELS_SHOWN])
-    return f"{noun} {names}, …" if total > LABELS_SHOWN else f"{noun} {names}"
+    if total > LABELS_SHOWN:
+        names += ", …"
+    return f"{noun} {names}"
 
 
 def count_text(count: int, what: str, labels: Sequence[Any]) -> str:
@@ -86,7 +89,9 @@ def listing(names: Iterable[Any], limit: int = 20) -> str:
     """List names in quotes, at most ``limit`` of them."""
     names = list(names)
     text = ", ".join(repr(name) for name in names[:limit])
-    return text if len(names) <= limit else f"{text}, … ({len(names)} in all)"
+    if len(names) > limit:
+        text += f", … ({len(names)} in all)"
+    return text
 
 
 def shortened(text: str, width: int = LONGEST, end: int = 0) -> str:
@@ -121,7 +126,9 @@ def distinct_labels(names: Sequence[str], width: int = LONGEST) -> list[str]:
         if without_end.count(label) > 1:
             label = shortened(name, width, end=width - 1 - width // 2)
         times_used[label] = times_used.get(label, 0) + 1
-        number = f" ({times_used[label]})" if times_used[label] > 1 else ""
+        number = ""
+        if times_used[label] > 1:
+            number = f" ({times_used[label]})"
         labels.append(drawable(label) + number)
     return labels
 
@@ -160,8 +167,9 @@ def _end_of_line(text: str, width: int) -> int:
     place = max(text.rfind(mark, width // 2, width) for mark in "_,-/.")
     if place > 0:
         return place + 1
-    # Never between a backslash and the dollar that it protects.
-    return width - 1 if text[width - 1] == "\\" else width
+    if text[width - 1] == "\\":  # never between a backslash and the dollar that it protects
+        return width - 1
+    return width
 
 
 def aligned(rows: Sequence[Sequence[str]], left: Collection[int] = (0,)) -> str:

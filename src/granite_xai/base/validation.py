@@ -116,14 +116,16 @@ def closest(value: Any, names: Iterable[Any]) -> str | None:
     """
     if not isinstance(value, str):
         return None
-    wanted = value.casefold()
+    folded_value = value.casefold()
     by_folded_name = {str(name).casefold(): str(name) for name in names}
-    if len(wanted) >= SHORTEST_BEGINNING:
+    if len(folded_value) >= SHORTEST_BEGINNING:
         for folded_name, name in by_folded_name.items():
-            if folded_name.startswith(wanted):
+            if folded_name.startswith(folded_value):
                 return name
-    similar = get_close_matches(wanted, by_folded_name, n=1, cutoff=SIMILARITY)
-    return by_folded_name[similar[0]] if similar else None
+    similar = get_close_matches(folded_value, by_folded_name, n=1, cutoff=SIMILARITY)
+    if not similar:
+        return None
+    return by_folded_name[similar[0]]
 
 
 def whole_number(

@@ -38,13 +38,9 @@ def percent(share: float | None, digits: int = 1, rounding: float = ROUNDING) ->
         return "< 0.1%" if digits else "< 1%"
     if digits and 0.9995 <= share < 1 - ROUNDING:
         return "> 99.9%"
-    shown = share if share < -rounding else abs(share)
-    return f"{100 * shown:,.{digits}f}%"
-
-
-def coarse(share: float | None) -> str:
-    """Write a share where there is little room; only zero is shown as zero."""
-    return percent(share, digits=0, rounding=0.0)
+    if abs(share) <= rounding:  # no minus sign for rounding
+        share = 0.0
+    return f"{100 * share:,.{digits}f}%"
 
 
 def number(value: Any) -> str:
@@ -56,24 +52,9 @@ def number(value: Any) -> str:
     return f"{value:.4g}"
 
 
-def signed(amount: float) -> str:
-    """Write a number with its sign."""
-    sign = "−" if amount < 0 else "+"
-    return sign + number(abs(float(amount)))
-
-
 def value(amount: float) -> str:
     """Write a value of a column: no separators, which would turn the year 2011 into 2,011."""
     return f"{amount:.6g}"
-
-
-def brief(value: float | None) -> str:
-    """Write an amount for a headline: two digits, or as many as stand before the point."""
-    if value is None or not math.isfinite(value):
-        return UNKNOWN
-    if value == 0 or abs(value) >= 9.95:
-        return f"{value + 0.0:,.0f}"  # adding zero takes the sign from a negative zero
-    return f"{value:#.2g}"
 
 
 def count(amount: int, noun: str) -> str:

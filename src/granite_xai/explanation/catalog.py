@@ -207,15 +207,15 @@ CATALOG: dict[str, NamedExplanation] = {
 
 
 def _explainers() -> dict[str, Explainer]:
-    found = {}
+    by_name = {}
     for name, entry in CATALOG.items():
         explainer = Explainer(
             masking=entry.masking, behavior=entry.behavior, interaction=entry.interaction
         )
-        found[name] = replace(explainer, name=name)
+        by_name[name] = replace(explainer, name=name)
     # Its groups are still to be told.
-    found["grouped-pfi"] = found["grouped-pfi"].with_influence(Joint(()))
-    return found
+    by_name["grouped-pfi"] = by_name["grouped-pfi"].with_influence(Joint(()))
+    return by_name
 
 
 _EXPLAINERS = _explainers()

@@ -35,7 +35,7 @@ from granite_xai.trees.routes import Route
 
 def evaluate(
     route: Route,
-    asked: EvaluationRequest,
+    requested: EvaluationRequest,
     reference: FittedMaskings,
     *,
     resources: Resources,
@@ -51,7 +51,7 @@ def evaluate(
     ----------
     route : Route
         The table, and how its rows are evaluated: by the model or by its trees.
-    asked : EvaluationRequest
+    requested : EvaluationRequest
         What the effects read.
     reference : FittedMaskings
         Bins, baselines, copulas and intervals of the maskings.
@@ -62,25 +62,25 @@ def evaluate(
     coordinates : Coordinates, optional
         Where the rows lie among others; None: among themselves.
     """
-    asked = replace(asked, outputs=1 + len(route.others))
-    require_room_for(asked, route, resources)
-    route = asked.route(route)
+    requested = replace(requested, outputs=1 + len(route.others))
+    require_room_for(requested, route, resources)
+    route = requested.route(route)
     by_trees = route.trees is not None
-    n_stores = len(asked.kept.stores) + len(asked.streamed.stores)
+    n_stores = len(requested.kept.stores) + len(requested.streamed.stores)
     if diagnostics is not None:
         diagnostics.note("evaluations", route.note(n_stores))
-    rows = asked.rows(route.table, recombined=not by_trees)
+    rows = requested.rows(route.table, recombined=not by_trees)
     require_evaluations(resources, rows)
     # Either the rows that the model answers are shown, or the matrices that are made from its trees.
     quiet = replace(resources, progress=False)
     shows_rows = not by_trees and not route.predictor.is_metered
     meter = Meter(resources if shows_rows else quiet, rows)
-    shown = resources if by_trees else quiet
+    shows_matrices = resources if by_trees else quiet
     with closing(meter), route.predictor.watched(meter):
         evaluators = [
             _OutputEvaluator(
                 own_route,
-                replace(asked, output=output),
+                replace(requested, output=output),
                 reference,
                 resources=resources,
                 fast=own_route.fast(n_stores),
@@ -91,25 +91,26 @@ def evaluate(
             for output, own_route in enumerate(_output_routes(route))
         ]
         # All outputs of a store before the next one: the model's answers are kept no longer.
-        kept = asked.kept.stores
-        for store in progress(kept, shown, "evaluations", len(kept)):
+        kept = requested.kept.stores
+        for store in progress(kept, shows_matrices, "evaluations", len(kept)):
             for evaluator in evaluators:
                 evaluator.keep(store)
-        streamed = asked.streamed.stores
-        for store in progress(streamed, shown, "evaluations", len(streamed)):
+        streamed = requested.streamed.stores
+        for store in progress(streamed, shows_matrices, "evaluations", len(streamed)):
             for evaluator in evaluators:
                 evaluator.sum_up(store)
-        first, *others = [evaluator.finish(coordinates) for evaluator in evaluators]
-    extent = evaluators[0].extent
-    extent.others = tuple(evaluator.extent for evaluator in evaluators[1:])
-    return replace(first, others=tuple(others)), extent
+        of_outputs = [evaluator.finish(coordinates) for evaluator in evaluators]
+    extents = [evaluator.extent for evaluator in evaluators]
+    extents[0].others = tuple(extents[1:])
+    evaluations = replace(of_outputs[0], others=tuple(of_outputs[1:]))
+    return evaluations, extents[0]
 
 
 def _output_routes(route: Route) -> list[Route]:
     """The route of each output: all by trees, or all by the model."""
     if route.trees is not None:
         return [route, *route.others]
-    return [route, *(other.by_model(route.reason) for other in route.others)]
+    return [route, *(further.by_model(route.reason) for further in route.others)]
 
 
 class _OutputEvaluator:
@@ -118,7 +119,7 @@ class _OutputEvaluator:
     def __init__(
         self,
         route: Route,
-        asked: EvaluationRequest,
+        requested: EvaluationRequest,
         reference: FittedMaskings,
         *,
         resources: Resources,
@@ -128,14 +129,14 @@ class _OutputEvaluator:
         n_jobs: int | None,
     ) -> None:
         self.route = route
-        self.asked = asked
+        self.requested = requested
         self.reference = reference
         self.weights = weights
         self.y = y
         self.n_jobs = n_jobs
         self.block = resources.block
         self.everything: Coalition = frozenset(range(route.table.n_columns))
-        resident = asked.resident(route, resources)
+        resident = requested.resident(route, resources)
         self.primitives: (
             ArrayNamespace | None
         )  # of the device where evaluations are; None: the host
@@ -155,21 +156,23 @@ class _OutputEvaluator:
         self.offset = float(np.average(predictions, weights=weights))
         self.predictions = predictions - self.offset
         self.matrices: dict[Coalition, Matrix] = {}
-        summed = {term: terms for term, terms in asked.attributions.items() if term.kind != "paths"}
+        summed = {
+            term: terms for term, terms in requested.attributions.items() if term.kind != "paths"
+        }
         self.shapley_sums = ShapleySums(summed, self.predictions, self.everything, self.block)
         self.sampling_errors: SamplingErrors | None = None
-        if asked.draws:
+        if requested.draws:
             self.sampling_errors = SamplingErrors(self.predictions, weights, self.everything)
 
     def keep(self, store: Coalition) -> None:
         """Evaluate a matrix that the engine reads."""
-        matrix = self._evaluated(store, self.asked.kept)
+        matrix = self._evaluated(store, self.requested.kept)
         self._add(store, matrix)
         self.matrices[store] = matrix
 
     def sum_up(self, store: Coalition) -> None:
         """Evaluate a matrix that is only summed up into attributions."""
-        self._add(store, self._evaluated(store, self.asked.streamed))
+        self._add(store, self._evaluated(store, self.requested.streamed))
 
     def _add(self, store: Coalition, matrix: Matrix) -> None:
         self.shapley_sums.add(store, matrix)
@@ -183,8 +186,8 @@ class _OutputEvaluator:
         values -= self.offset
         # A row with its own values is the row itself: the diagonal is compared with the predictions.
         carriers = np.arange(plan.n_rows) if distinct.levels is None else distinct.representatives
-        again = read_cells(values, distinct.codes[carriers], carriers, self.primitives)
-        self.extent.note_change(again, self.predictions[carriers])
+        diagonal = read_cells(values, distinct.codes[carriers], carriers, self.primitives)
+        self.extent.note_change(diagonal, self.predictions[carriers])
         matrix = Matrix(values, distinct.codes, distinct.levels)
         on_grid = distinct.levels is not None
         if on_grid or store in plan.binned or self.primitives is not None:
@@ -193,41 +196,43 @@ class _OutputEvaluator:
 
     def finish(self, coordinates: Coordinates | None) -> Evaluations:
         """Ask for all that is read besides the stores."""
-        asked = self.asked
+        requested = self.requested
         table = self.route.table
-        bins = self.reference.bins_of(asked.readings, table)
-        against = {key: self._against(*key) for key in asked.against}
-        attributions = self.shapley_sums.values | self._by_paths(asked.attributions)
+        bins = self.reference.bins_of(requested.readings, table)
+        against = {key: self._against(*key) for key in requested.against}
+        attributions = self.shapley_sums.values | self._by_paths(requested.attributions)
         errors = {}
         if self.sampling_errors is not None:
             errors = {
-                term: self.sampling_errors.errors(draws) for term, draws in asked.draws.items()
+                term: self.sampling_errors.errors(draws) for term, draws in requested.draws.items()
             }
-        if asked.coordinates and coordinates is None:
+        if requested.coordinates and coordinates is None:
             coordinates = Coordinates.of(table)
         return Evaluations(
             predictions=self.predictions,
             weights=self.weights,
             offset=self.offset,
             y=self.y,
-            stored_as=asked.kept.stored_as,
+            stored_as=requested.kept.stored_as,
             matrices=self.matrices,
             bins=bins,
-            densities=self.reference.densities_of(asked.readings, table),
+            densities=self.reference.densities_of(requested.readings, table),
             against=against,
             snapped={
                 columns: self._snapped(columns, grid, bins, against)
-                for columns, grid in asked.snapped.items()
+                for columns, grid in requested.snapped.items()
             },
             attributions={
                 term: Matrix(phi, np.arange(table.n_rows)) for term, phi in attributions.items()
             },
-            changes={column: self._changes(column) for column in asked.changes},
+            changes={column: self._changes(column) for column in requested.changes},
             errors=errors,
-            sampled={key: self._drawn(*key, distinct) for key, distinct in asked.sampled.items()},
+            sampled={
+                key: self._drawn(*key, distinct) for key, distinct in requested.sampled.items()
+            },
             everything=self.everything,
             block=working_block(self.primitives, self.block),
-            coordinates=coordinates if asked.coordinates else None,
+            coordinates=coordinates if requested.coordinates else None,
             primitives=self.primitives,
         )
 
@@ -241,21 +246,23 @@ class _OutputEvaluator:
         """A column on its grid: every row is given what the row that carries its grid value has."""
         matrix = self.matrices[columns]
         carrier = grid.representatives[grid.codes]
-        cells = self.asked.value_cells.get(min(columns))
+        cells = self.requested.value_cells.get(min(columns))
         fine = None
         at_ends = None
         # Values that a pilot chose stand for what the model does there, not for who is alike: rows stay in their bins.
         moved_bins = {}
         if cells is None:
             moved_bins = {
-                key: Bins.of(own.numbers[carrier]) for key, own in bins.items() if key[1] == columns
+                key: Bins.of(row_bins.numbers[carrier])
+                for key, row_bins in bins.items()
+                if key[1] == columns
             }
             end_values = lowest_and_highest(self.route.table, min(columns))
             at_ends = (self.primitives or NUMPY).host(self.matrix_of(columns, end_values))
             self.extent.see(at_ends)
             at_ends = at_ends - self.offset
         elif cells.curves and self.route.table.columns[min(columns)] is cells.column:
-            fine = cells.curves[self.asked.output]
+            fine = cells.curves[self.requested.output]
         return GridColumn(
             predictions=read_cells(
                 matrix.values, matrix.codes, np.arange(len(carrier)), self.primitives
@@ -275,22 +282,22 @@ class _OutputEvaluator:
         )
         return Matrix(self.extent.see(values) - self.offset, distinct.codes)
 
-    def _by_paths(self, wanted: Iterable[PairwiseShapley]) -> dict[PairwiseShapley, FloatArray]:
+    def _by_paths(self, terms: Iterable[PairwiseShapley]) -> dict[PairwiseShapley, FloatArray]:
         """Attributions from the paths of the trees, all sets of the same players in one walk."""
-        found: dict[PairwiseShapley, FloatArray] = {}
-        wanted = [term for term in wanted if term.kind == "paths"]
-        for players in dict.fromkeys(term.players for term in wanted):
-            terms = [term for term in wanted if term.players == players]
+        attributions: dict[PairwiseShapley, FloatArray] = {}
+        by_paths = [term for term in terms if term.kind == "paths"]
+        for players in dict.fromkeys(term.players for term in by_paths):
+            of_players = [term for term in by_paths if term.players == players]
             if self.route.trees is None:
                 text = f"exact attributions were planned from the model's trees, but {self.route.reason}."
                 hint = "Fit again: the model or the kind of table has changed."
                 raise ModelError(text, code="M23", argument="model", hint=hint)
-            places = [players.index(term.members[0]) for term in terms]
+            places = [players.index(term.members[0]) for term in of_players]
             values = self.route.trees.attributions(
                 players, places, fast=available(), n_jobs=self.n_jobs, block=self.block
             )
-            found.update(zip(terms, values, strict=True))
-        return found
+            attributions.update(zip(of_players, values, strict=True))
+        return attributions
 
     def _against(self, masking: Masking, visible: Coalition) -> FloatArray:
         """``F(x_T, b)`` of every row, a line for each reference row b, evaluated once for each distinct value of T."""

@@ -163,7 +163,7 @@ class Explainer:
         )
         allows_missing("auto", model, predictor, full_table)
         name = self.name or "this explanation"
-        full_target = target_for(y, full_table, predictor, self.behavior, asked=[name])
+        full_target = target_for(y, full_table, predictor, self.behavior, labels=[name])
         full_weights = read_weights(sample_weight, full_table)
         region = read_rows(rows, full_weights)
         table = full_table.take(region)
@@ -173,13 +173,13 @@ class Explainer:
         reference = fit_reference(
             effect.readings(), effect.changes(), full_table, full_weights, random_state
         )
-        asked = request(table, [effect], values=resources.grid, cells=route.cells)
+        requested = request(table, [effect], values=resources.grid, cells=route.cells)
         coordinates = None
-        if asked.coordinates:
+        if requested.coordinates:
             coordinates = Coordinates.of(full_table).restrict(region)
         evaluations, extent = evaluate(
             route,
-            asked,
+            requested,
             reference,
             resources=resources,
             weights=full_weights[region],
@@ -198,7 +198,7 @@ def target_for(
     table: Table,
     predictor: Predictor,
     *behaviors: Behavior,
-    asked: Sequence[str] = (),
+    labels: Sequence[str] = (),
 ) -> FloatArray | None:
     """The target as these behaviors need it; None where none of them does.
 
@@ -207,7 +207,7 @@ def target_for(
     y, table, predictor
         The user's target, the rows it belongs to, and the model.
     behaviors : Behavior
-    asked : sequence of str
+    labels : sequence of str
         What the user calls the question of each behavior, for the message about a target that is missing.
 
     Returns
@@ -217,8 +217,8 @@ def target_for(
     probability_losses = [b.needs_probability for b in behaviors if b.needs_probability]
     needing = [place for place, behavior in enumerate(behaviors) if behavior.needs_y]
     name = "a question about risk"
-    if needing and asked:
-        name = asked[needing[0]]
+    if needing and labels:
+        name = labels[needing[0]]
     return read_target(
         y,
         table,

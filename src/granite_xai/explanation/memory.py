@@ -20,13 +20,13 @@ BYTES_OF_NUMBER = 8
 
 
 def require_room_for(
-    asked: EvaluationRequest, route: Route, resources: Resources, candidate: int = 0
+    requested: EvaluationRequest, route: Route, resources: Resources, candidate: int = 0
 ) -> MemoryNeeds:
     """The memory of a request; refused with what would fit, where that is not enough.
 
     Parameters
     ----------
-    asked : EvaluationRequest
+    requested : EvaluationRequest
     route : Route
         The table, and how its rows are evaluated.
     resources : Resources
@@ -35,35 +35,35 @@ def require_room_for(
         Bytes that the search takes for one candidate split.
     """
     n_rows = route.table.n_rows
-    needs = _needs(asked, n_rows, route.table, candidate)
-    resident = asked.resident(route, resources)
+    needs = _needs(requested, n_rows, route.table, candidate)
+    resident = requested.resident(route, resources)
     if resident is not None:
-        require_free(resident.primitives.free, asked.bytes)
+        require_free(resident.primitives.free, requested.bytes)
         needs = replace(needs, evaluations=0)
         require_budget(resources, needs, n_rows)
     elif needs.least_limit > resources.memory_limit:
-        require_budget(resources, needs, n_rows, _remedies(asked, route, resources, candidate))
+        require_budget(resources, needs, n_rows, _remedies(requested, route, resources, candidate))
     return needs
 
 
 def fits_memory(
-    asked: EvaluationRequest, route: Route, resources: Resources, candidate: int = 0
+    requested: EvaluationRequest, route: Route, resources: Resources, candidate: int = 0
 ) -> bool:
     """Whether the memory limit leaves room for a request; parameters as in `require_room_for`."""
-    needs = _needs(asked, route.table.n_rows, route.table, candidate)
+    needs = _needs(requested, route.table.n_rows, route.table, candidate)
     return needs.least_limit <= resources.memory_limit
 
 
 def memory_stages(
-    asked: EvaluationRequest, route: Route, resources: Resources, candidate: int
+    requested: EvaluationRequest, route: Route, resources: Resources, candidate: int
 ) -> dict[str, Any]:
     """Rows and bytes by stage, for ``diagnostics_``; parameters as in `require_room_for`."""
-    needs = require_room_for(asked, route, resources, candidate)
-    n_attributed = len(asked.attributions) * asked.kept.n_rows**2
+    needs = require_room_for(requested, route, resources, candidate)
+    n_attributed = len(requested.attributions) * requested.kept.n_rows**2
     return {
         "memory_limit": resources.memory_limit,
         "table": {"bytes": needs.table},
-        "evaluations": {"rows": asked.rows(route.table), "bytes": asked.bytes},
+        "evaluations": {"rows": requested.rows(route.table), "bytes": requested.bytes},
         "attributions": {"bytes": BYTES_OF_NUMBER * n_attributed},
         "search": {
             "block_bytes": resources.memory_limit // 4,
@@ -72,44 +72,46 @@ def memory_stages(
     }
 
 
-def _needs(asked: EvaluationRequest, n_rows: int, table: Table, candidate: int) -> MemoryNeeds:
+def _needs(requested: EvaluationRequest, n_rows: int, table: Table, candidate: int) -> MemoryNeeds:
     """The memory of a request for all rows of the table; for fewer, what it takes at most."""
 
     def n_values(distinct: DistinctValues) -> int:
         """Values on ``n_rows`` rows; on fewer of them, a grid may have as many as it is allowed."""
         if distinct.levels is None or n_rows == table.n_rows:
             return min(len(distinct), n_rows)
-        return min(max(len(distinct), asked.grid_size + 1), n_rows)
+        return min(max(len(distinct), requested.grid_size + 1), n_rows)
 
-    lines = [n_values(distinct) for distinct in asked.kept.stores.values()]
+    lines = [n_values(distinct) for distinct in requested.kept.stores.values()]
     # Nodes of the tree cut their rows out of matrices with few values (`Matrix.restrict`): about half of these is
     # there twice while a tree grows, as measured by benchmarks/growth.py.
     cut_out = sum(count for count in lines if 4 * count < n_rows) // 2
-    drawn = sum(n_values(distinct) for distinct in asked.sampled.values())
-    attributed = len(asked.attributions) * n_rows
-    passing = max((n_values(distinct) for distinct in asked.streamed.stores.values()), default=0)
+    drawn = sum(n_values(distinct) for distinct in requested.sampled.values())
+    attributed = len(requested.attributions) * n_rows
+    passing = max(
+        (n_values(distinct) for distinct in requested.streamed.stores.values()), default=0
+    )
     n_columns = sum(lines) + cut_out + drawn + attributed + passing
-    references = sum(masking.n_references for masking, _ in asked.against)
+    references = sum(masking.n_references for masking, _ in requested.against)
     vectors = (
         8
-        + len(asked.kept.stores)
-        + len(asked.streamed.stores) * (3 if asked.draws else 1)
-        + 3 * len(asked.binned)
+        + len(requested.kept.stores)
+        + len(requested.streamed.stores) * (3 if requested.draws else 1)
+        + 3 * len(requested.binned)
         + 2 * references
-        + 16 * len(asked.changes)
+        + 16 * len(requested.changes)
     )
     members = 0
-    for matrices in (asked.kept, asked.streamed):
+    for matrices in (requested.kept, requested.streamed):
         members += sum(len(visible) for visible in matrices.stored_as)
     return MemoryNeeds(
         table_bytes(n_rows, table.n_columns, members, vectors),
-        BYTES_OF_NUMBER * asked.outputs * n_rows * n_columns,
+        BYTES_OF_NUMBER * requested.outputs * n_rows * n_columns,
         -(-candidate * n_rows // table.n_rows),
     )
 
 
 def _remedies(
-    asked: EvaluationRequest, route: Route, resources: Resources, candidate: int
+    requested: EvaluationRequest, route: Route, resources: Resources, candidate: int
 ) -> list[str]:
     """What would fit the memory limit: so many rows, or a grid."""
     table = route.table
@@ -117,17 +119,17 @@ def _remedies(
     n_fitting = bisect_right(
         range(table.n_rows),
         resources.memory_limit,
-        key=lambda n_rows: _needs(asked, n_rows, table, candidate).least_limit,
+        key=lambda n_rows: _needs(requested, n_rows, table, candidate).least_limit,
     )
     if n_fitting > 1:
         remedies.append(f"fewer rows (max_samples={n_fitting - 1})")
     if resources.grid is None or resources.grid > COARSE:
         try:
-            coalitions = frozenset(asked.kept.stored_as)
-            coarse = request(table, asked.effects, coalitions, COARSE, route.cells)
+            coalitions = frozenset(requested.kept.stored_as)
+            coarse = request(table, requested.effects, coalitions, COARSE, route.cells)
         except InputError:  # not defined for these effects
             return remedies
-        coarse = replace(coarse, outputs=asked.outputs)
+        coarse = replace(coarse, outputs=requested.outputs)
         if fits_memory(coarse, route, resources, candidate):
             remedies.append(f"a grid (Resources(max_grid={COARSE}))")
     return remedies

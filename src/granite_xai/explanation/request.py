@@ -166,7 +166,7 @@ class EvaluationRequest:
 def request(
     table: Table,
     effects: Sequence[ResolvedExplainer],
-    also: AbstractSet[Coalition] = frozenset(),
+    further: AbstractSet[Coalition] = frozenset(),
     values: Values = None,
     cells: IntArray | None = None,
 ) -> EvaluationRequest:
@@ -176,7 +176,7 @@ def request(
     ----------
     table : Table
     effects : sequence of ResolvedExplainer
-    also : set of coalitions
+    further : set of coalitions
         Further sets that are evaluated.
     values : int, LearnedValues or None
         Values that stand for a column (C22); None: all.
@@ -211,7 +211,7 @@ def request(
     on_grid = {frozenset({position}) for position in grid.columns} & compared
     kept = request_matrices(
         table,
-        pairs | also | on_grid,
+        pairs | further | on_grid,
         grid,
         {columns for columns in compared if len(columns) > 1},
         cells,

@@ -104,8 +104,9 @@ class Explanation(Printable):
         return np.stack([part.values for part in chosen])
 
     def _parts(self, name: str | None) -> list[Part]:
-        wanted = self.names[0] if name is None else name
-        return [part for part in self.parts if part.name == wanted]
+        if name is None:
+            name = self.names[0]
+        return [part for part in self.parts if part.name == name]
 
     def _summary(self) -> TextSummary:
         """The typical size of each effect (for local ones the mean over the rows), the explanations side by side."""

@@ -112,7 +112,7 @@ class FittedGranite:
         comparisons = self.result.comparisons
         behaviors = tuple(comparison.first.behavior for comparison in comparisons)
         labels = [comparison.question.label for comparison in comparisons]
-        return target_for(y, table, predictor, *behaviors, asked=labels)
+        return target_for(y, table, predictor, *behaviors, labels=labels)
 
     def drawn(self, weights: FloatArray, max_samples: int | None = None) -> IntArray:
         """Places of rows to use, drawn as the fit draws.

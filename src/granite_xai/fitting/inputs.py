@@ -222,7 +222,7 @@ def open_inputs(
     labels = [question.label for question, _ in options.questions]
     rows = TableRows(
         table=table,
-        y=target_for(y, table, predictor, *behaviors, asked=labels),
+        y=target_for(y, table, predictor, *behaviors, labels=labels),
         weights=weights,
         clusters=read_clusters(clusters, table),
     )

@@ -96,14 +96,16 @@ def _check_surrogate(additive: SurrogateFit, n_regions: int, place: str) -> None
         if len(members) == 1 and len(members[0]) == 1
     ]
     for scope, region in scopes.items():
-        here = f"{place}.{scope}"
-        require(math.isfinite(region.mean), f"{here}.mean", "is not a number")
+        place_of_scope = f"{place}.{scope}"
+        require(math.isfinite(region.mean), f"{place_of_scope}.mean", "is not a number")
         positions = [curve.column.position for curve in region.curves]
         right = positions == single_columns
-        require(right, f"{here}.curves", "are not one for each single column")
+        require(right, f"{place_of_scope}.curves", "are not one for each single column")
         for i, curve in enumerate(region.curves):
             right = are_numbers(curve.effects, len(curve.column.levels) + 1)
-            require(right, f"{here}.curves[{i}].effects", "are not one number for each level")
+            require(
+                right, f"{place_of_scope}.curves[{i}].effects", "are not one number for each level"
+            )
 
 
 def _check_learned(result: FitResult, place: str) -> None:

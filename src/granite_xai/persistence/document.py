@@ -91,8 +91,11 @@ def checksum(raw: bytes) -> str:
     Times, and line ends at the end of the file, do not count.
     """
     match = _CHECKSUM.search(raw, 0, _HEAD)
-    before = raw[: match.start(1)] + UNSIGNED.encode() if match else b""
-    after = match.end(1) if match else 0
+    head_part = b""
+    end_of_checksum = 0
+    if match is not None:
+        head_part = raw[: match.start(1)] + UNSIGNED.encode()
+        end_of_checksum = match.end(1)
     times = raw.rfind(_BEFORE_TIMES)
     if times < 0:
         end = _last_byte(raw)
@@ -100,8 +103,8 @@ def checksum(raw: bytes) -> str:
     else:  # as if the file closed before its times
         end = times
         bracket = b"}"
-    total = hashlib.sha256(before)
-    total.update(memoryview(raw)[after:end])  # without a copy of a large file
+    total = hashlib.sha256(head_part)
+    total.update(memoryview(raw)[end_of_checksum:end])  # without a copy of a large file
     total.update(bracket)
     return total.hexdigest()
 

@@ -60,8 +60,8 @@ def check_by_question(findings: Mapping[str, Any], labels: Sequence[str], place:
     """Refuse findings by question that are not about the questions of the fit."""
     for name, shape in BY_QUESTION.items():
         if name in findings:
-            wanted = dict.fromkeys(labels, shape)
-            right = _has_shape(findings[name], wanted)
+            one_a_question = dict.fromkeys(labels, shape)
+            right = _has_shape(findings[name], one_a_question)
             require(right, f"{place}.{name}", "is not one entry for each question")
 
 

@@ -24,9 +24,8 @@ from granite_xai.tables import Column, Outline, Table, read_alike, recombine, ro
 MOST = 1_000  # answers that are kept and compared, at most
 PER_REGION = 8  # rows of each region among them, at least (where it has so many)
 CARRIERS = 8  # made-up rows that are stored with their cells: they carry the dtypes of all others
-TOLERANCE = (
-    1e-5  # of answers, in shares of their size: machines round differently, models differ by more
-)
+TOLERANCE = 1e-5
+"""Of answers, in shares of their size: machines round differently, models differ by more."""
 _CANNOT_ASK = (InputError, ModelError, TypeError, ValueError)
 
 
@@ -87,7 +86,7 @@ class Fingerprint:
         regions : (n,) int
             Region of each row of the table.
         """
-        known = cls(
+        unasked = cls(
             label=predictor.label,
             probability=predictor.is_probability,
             classes=predictor.classes,
@@ -98,20 +97,24 @@ class Fingerprint:
         shares = _share_among(np.bincount(regions))
         if with_data:
             positions = _spread_over_regions(regions, shares)
-            asked = replace(
-                known, rows=table, positions=positions, predictions=np.zeros(len(positions))
+            of_data = replace(
+                unasked, rows=table, positions=positions, predictions=np.zeros(len(positions))
             )
-            return asked.answered(predictor, table) or known
+            return of_data.answered(predictor, table) or unasked
         carriers = synthetic_rows(table)
         try:
             rows_to_dict(carriers)
         except InputError:  # a dtype that no file holds
-            return known
+            return unasked
         codes = _made_up_codes(table, regions, shares)
-        asked = replace(known, rows=carriers, codes=codes, predictions=np.zeros(len(codes)))
-        few = replace(known, rows=carriers, predictions=np.zeros(carriers.n_rows))
-        # A model may refuse some rows that nobody has seen, and take a few others.
-        return asked.answered(predictor, table) or few.answered(predictor, table) or known
+        made_up = replace(unasked, rows=carriers, codes=codes, predictions=np.zeros(len(codes)))
+        carriers_only = replace(unasked, rows=carriers, predictions=np.zeros(carriers.n_rows))
+        # A model may refuse some rows that nobody has seen, and take the carriers.
+        for fingerprint in (made_up, carriers_only):
+            answered = fingerprint.answered(predictor, table)
+            if answered is not None:
+                return answered
+        return unasked
 
     def answered(self, predictor: Predictor, table: Table) -> Fingerprint | None:
         """The same with the answers of a model; None where it cannot be asked about these rows."""
@@ -210,19 +213,22 @@ def are_numbers(values: Any, count: int) -> bool:
 def synthetic_rows(table: Table) -> Table:
     """Combine levels that are spread over each column, every column in another order."""
     rows = np.arange(CARRIERS)
-    made = table.take(np.zeros(CARRIERS, dtype=np.intp))
+    synthetic = table.take(np.zeros(CARRIERS, dtype=np.intp))
     for column in table.columns:
-        j, count = column.position, len(column.levels)
-        codes = (2 * ((rows * (2 * j + 1) + j) % CARRIERS) + 1) * count // (2 * CARRIERS)
-        carriers = [int(np.argmax(column.codes == code)) for code in codes]  # the first rows
-        made = read_alike(recombine(made, rows, table, carriers, [j]), table)
-    return made
+        position = column.position
+        places = (rows * (2 * position + 1) + position) % CARRIERS  # an order of its own
+        codes = (2 * places + 1) * len(column.levels) // (2 * CARRIERS)
+        first_rows = [int(np.argmax(column.codes == code)) for code in codes]
+        mixed = recombine(synthetic, rows, table, first_rows, [position])
+        synthetic = read_alike(mixed, table)
+    return synthetic
 
 
 def _share_among(sizes: IntArray) -> IntArray:
     """How many of at most `MOST` rows each region gets: in proportion, but some of every region."""
-    most = min(MOST, int(sizes.sum()))
-    shares = np.maximum(sizes * most // max(int(sizes.sum()), 1), PER_REGION)
+    n_rows = int(sizes.sum())
+    n_kept = min(MOST, n_rows)
+    shares = np.maximum(sizes * n_kept // max(n_rows, 1), PER_REGION)
     return np.asarray(np.minimum(shares, sizes), dtype=np.intp)
 
 
@@ -254,12 +260,14 @@ def _made_up_codes(table: Table, regions: IntArray, shares: Sequence[int] | IntA
 
 def _rows_of_levels(table: Table, carriers: Table, codes: IntArray) -> Table:
     """Rows that consist of levels of a table, in the dtypes of some carriers, which also fill passing columns."""
-    columns = [
-        replace(column, values=_values_at(column, codes[:, column.position]))
-        if not column.passes
-        else carriers.columns[column.position].take(np.zeros(len(codes), dtype=np.intp))
-        for column in table.columns
-    ]
+    first_carrier = np.zeros(len(codes), dtype=np.intp)
+    columns = []
+    for column in table.columns:
+        if column.passes:
+            columns.append(carriers.columns[column.position].take(first_carrier))
+        else:
+            values = _values_at(column, codes[:, column.position])
+            columns.append(replace(column, values=values))
     donor = Table(tuple(columns), carriers.container.adopt(columns))
     rows = np.arange(len(codes))
     mixed = recombine(carriers, rows % carriers.n_rows, donor, rows, table.explained)

@@ -145,8 +145,8 @@ def _unfitted(form: Structure, data: dict[str, Any], model: Any, place: str) -> 
     """A Granite with the parameters of the file."""
     parameters = _read(form, data, "parameters", dict[str, Any], place)
     parameters.setdefault("confidence_level", None)  # the first edition knew nothing of chance
-    known = inspect.signature(Granite).parameters.keys() - {"model"}
-    for name in sorted(parameters.keys() - known):
+    options = inspect.signature(Granite).parameters.keys() - {"model"}
+    for name in sorted(parameters.keys() - options):
         raise broken(f"{place}.parameters", f"has {name[:60]!r}, which is not known")
     granite = Granite(model, **parameters)
     if not isinstance(granite.resources, Resources | None):
@@ -200,14 +200,14 @@ def _read_result(
     form: Structure, data: dict[str, Any], place: str, **fields_apart: Any
 ) -> FitResult:
     """Read the fit and its surrogate, which stand in one object of the file."""
-    here = f"{place}.fitted"
+    place_of_fit = f"{place}.fitted"
     saved = without_unit(entry(data, "fitted", dict, place), "exponent")
     of_surrogate = SurrogateFit.__dataclass_fields__
     surrogate_part = {name: part for name, part in saved.items() if name in of_surrogate}
     fit_part = {name: part for name, part in saved.items() if name not in of_surrogate}
-    additive: SurrogateFit = form.read(surrogate_part, SurrogateFit, here)
+    additive: SurrogateFit = form.read(surrogate_part, SurrogateFit, place_of_fit)
     fields_apart["additive"] = Deferred(lambda: additive, now=True)
-    result: FitResult = form.read(fit_part, FitResult, here, fields_apart)
+    result: FitResult = form.read(fit_part, FitResult, place_of_fit, fields_apart)
     questions = [as_learned(question, result.reference) for question in result.comparisons]
     return replace(result, comparisons=tuple(questions))
 
@@ -234,7 +234,7 @@ def _without_rows(learned: Any, table: Table) -> Any:
 
 def _with_one_column(rows: Table, column: Column, table: Table) -> Table:
     """Made-up rows that have one column of these rows."""
-    first = np.zeros(rows.n_rows, dtype=np.intp)
-    every = np.arange(rows.n_rows)
-    made_up = recombine(synthetic_rows(table), first, rows, every, [column.position])
+    first_row = np.zeros(rows.n_rows, dtype=np.intp)
+    every_row = np.arange(rows.n_rows)
+    made_up = recombine(synthetic_rows(table), first_row, rows, every_row, [column.position])
     return read_alike(made_up, table)

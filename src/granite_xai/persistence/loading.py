@@ -99,8 +99,8 @@ def _read_table(data: Any, has_levels: bool = False) -> Table:
         return outline
     table = rows_from_dict(data["rows"], outline, "rows")
     if has_levels:
-        for column, known in zip(table.columns, outline.columns, strict=False):
-            same = known.passes or np.array_equal(column.levels, known.levels)
+        for column, outlined in zip(table.columns, outline.columns, strict=False):
+            same = outlined.passes or np.array_equal(column.levels, outlined.levels)
             require(same, "rows", f"have other levels in column {column.name!r} than the table")
     return table
 
@@ -118,13 +118,13 @@ def _check_explanation(explanation: Explanation, place: str) -> None:
     """Numbers must be as many as what they are of: rows and sets."""
     require(explanation.sets and explanation.parts, place, "has no sets or no parts")
     for position, part in enumerate(explanation.parts):
-        here = f"{place}.parts[{position}]"
+        place_of_part = f"{place}.parts[{position}]"
         rows = () if part.rows is None else part.rows.shape
         right = part.region >= 0 and len(rows) < 2
         if part.rows is not None:
             right = right and bool(np.all(part.rows >= 0))
-        require(right, here, "has a region or a row below 0")
+        require(right, place_of_part, "has a region or a row below 0")
         shape = (*rows, len(part.sets or explanation.sets))
         right = part.values.shape == part.errors.shape == shape
         right = right and part.base.shape == (rows or (1,))
-        require(right, f"{here}.values", f"do not have the shape {shape} of rows and sets")
+        require(right, f"{place_of_part}.values", f"do not have the shape {shape} of rows and sets")

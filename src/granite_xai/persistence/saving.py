@@ -57,7 +57,7 @@ def save(
     """
     kind = type(obj).__name__.lower()
     if KINDS.get(kind) is not type(obj):
-        names = ", ".join(known.__name__ for known in KINDS.values())
+        names = ", ".join(saved_type.__name__ for saved_type in KINDS.values())
         message = f"a {type(obj).__name__} cannot be saved; a {names} can."
         raise InputError(message, code="P01", argument="obj")
     document = {**head(kind), **_content(obj, kind, include_data)}

@@ -37,15 +37,15 @@ def put_back(findings: dict[str, Any], times: object, place: str) -> None:
     if not isinstance(times, dict):
         raise broken(place, "is not an object")
     for name, time in times.items():
-        here = f"{place}.{name[:60]}"
+        place_of_entry = f"{place}.{name[:60]}"
         if name == SECONDS:
-            require(_are_seconds(time), here, "are not numbers of seconds")
+            require(_are_seconds(time), place_of_entry, "are not numbers of seconds")
             findings[name] = time
         else:
             inside = findings.get(name)
             if not isinstance(inside, dict):
-                raise broken(here, "belongs to no finding")
-            put_back(inside, time, here)
+                raise broken(place_of_entry, "belongs to no finding")
+            put_back(inside, time, place_of_entry)
 
 
 def _are_seconds(time: object) -> bool:

@@ -7,9 +7,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from granite_xai.base.formats import share
 from granite_xai.base.text import plain, shortened
 from granite_xai.base.typing import BoolArray, FloatArray
-from granite_xai.base.wording import number, percent, value
+from granite_xai.base.wording import number, value
 from granite_xai.fitting.fit_result import FitResult
 from granite_xai.surrogate.curves import Curve
 from granite_xai.tables import Column
@@ -218,12 +219,12 @@ def _typical(column: Column, shares: FloatArray) -> str:
         return "missing"
     if column.kind not in ("numeric", "date"):
         top = int(np.argmax(shares))
-        frequency = percent(float(shares[top] / shares.sum()), 0)
+        frequency = share(float(shares[top] / shares.sum()))
         return f"{level_text(column, column.levels[top])} ({frequency})"
     cumulated = np.cumsum(shares) / shares.sum()
 
-    def quantile(share: float) -> str:
-        place = int(np.searchsorted(cumulated, share - ROUNDING))
+    def quantile(level: float) -> str:
+        place = int(np.searchsorted(cumulated, level - ROUNDING))
         return level_text(column, column.levels[min(place, len(cumulated) - 1)])
 
     low = quantile(0.1)

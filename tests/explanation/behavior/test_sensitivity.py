@@ -49,10 +49,10 @@ def test_both_totals_are_equal_for_independent_columns():
 
 
 def test_P03_jansens_total_needs_columns_that_are_redrawn():
-    with pytest.raises(InputError, match="full effects of columns and groups") as refused:
+    with pytest.raises(InputError, match="full effects of features and groups") as refused:
         explain("full", "jansen", masking="baseline")
     assert refused.value.code == "P03"
-    with pytest.raises(InputError, match="full effects of columns and groups"):
+    with pytest.raises(InputError, match="full effects of features and groups"):
         gx.Explainer("marginal", gx.Sensitivity("jansen"), "full", "interaction").explain(model, X)
 
 

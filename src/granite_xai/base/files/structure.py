@@ -164,12 +164,12 @@ class Structure:
 
     def _fields(self, kind: Any, without: Collection[str]) -> dict[str, Field[Any]]:
         """The fields of a dataclass that a file holds."""
-        held = {}
-        for each in fields(kind):
-            is_left_out = each.metadata.get("by_row", False) and not self.by_row
-            if each.init and not is_left_out and each.name not in without:
-                held[each.name] = each
-        return held
+        stored = {}
+        for entry_field in fields(kind):
+            is_left_out = entry_field.metadata.get("by_row", False) and not self.by_row
+            if entry_field.init and not is_left_out and entry_field.name not in without:
+                stored[entry_field.name] = entry_field
+        return stored
 
     def _write_fields(self, value: Any, without: Collection[str], place: str) -> dict[str, Any]:
         kind: Any = type(value)
@@ -184,18 +184,18 @@ class Structure:
     ) -> Any:
         require(isinstance(data, dict), place, "is not an object")
         hints = _hints_of(kind)
-        held = self._fields(kind, without=other_fields)
+        stored = self._fields(kind, without=other_fields)
         for name in data:
-            require(name in held, place, f"has {name[:60]!r}, which is not known")
+            require(name in stored, place, f"has {name[:60]!r}, which is not known")
         arguments = dict(other_fields)
-        for each in fields(kind):
-            if each.name in data:
-                hint = hints[each.name]
-                arguments[each.name] = self.read(data[each.name], hint, f"{place}.{each.name}")
-            elif each.name in held:
-                require(_has_default(each), place, f"has no entry {each.name!r}")
-            elif each.init and each.name not in other_fields:  # by row, without rows
-                arguments[each.name] = np.empty(0, dtype=_number_type(hints[each.name]))
+        for entry_field in fields(kind):
+            name = entry_field.name
+            if name in data:
+                arguments[name] = self.read(data[name], hints[name], f"{place}.{name}")
+            elif name in stored:
+                require(_has_default(entry_field), place, f"has no entry {name!r}")
+            elif entry_field.init and name not in other_fields:  # by row, without rows
+                arguments[name] = np.empty(0, dtype=_number_type(hints[name]))
         try:
             return _construct(kind, arguments)
         except _REFUSALS as error:
@@ -250,12 +250,12 @@ class Structure:
         pair_hint: Any = tuple.__class_getitem__((key_hint, value_hint))
         mapping: dict[Any, Any] = {}
         for position, pair in enumerate(plain_list(data, place)):
-            here = f"{place}[{position}]"
-            key, value = self.read(pair, pair_hint, here)
+            place_of_pair = f"{place}[{position}]"
+            key, value = self.read(pair, pair_hint, place_of_pair)
             try:
                 mapping[key] = value
             except TypeError as error:
-                raise broken(here, "has a key that cannot be one") from error
+                raise broken(place_of_pair, "has a key that cannot be one") from error
         require(len(mapping) == len(data), place, "has a key twice")
         return mapping
 
@@ -303,8 +303,8 @@ class Structure:
     def _read_class(self, data: dict[str, Any], place: str) -> Any:
         name = entry(data, "type", str, place)
         require(name in self.classes, f"{place}.type", f"is {name[:60]!r}, which is not known")
-        held = {key: value for key, value in data.items() if key != "type"}
-        return self._read_fields(self.classes[name], held, place, NOTHING)
+        stored = {key: value for key, value in data.items() if key != "type"}
+        return self._read_fields(self.classes[name], stored, place, NOTHING)
 
     def _read_marked(self, data: dict[str, Any], place: str) -> Any:
         """Read an object whose single key says what its value is."""
@@ -373,8 +373,9 @@ def _construct(kind: Any, arguments: dict[str, Any]) -> Any:
     return kind(**arguments)
 
 
-def _has_default(each: Field[Any]) -> bool:
-    return each.default is not MISSING or each.default_factory is not MISSING
+def _has_default(entry_field: Field[Any]) -> bool:
+    has_value = entry_field.default is not MISSING
+    return has_value or entry_field.default_factory is not MISSING
 
 
 def _numbers_first(item: Any) -> tuple[int, Any]:

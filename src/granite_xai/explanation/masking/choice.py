@@ -159,16 +159,16 @@ class _Fold:
     def errors(self, visible: Coalition) -> FloatArray:
         """Squared error of the hidden columns and of their squares, by way."""
         hidden = [j for j in range(self.test.n_columns) if j not in visible]
-        seen = self.train_targets[:, hidden].reshape(len(self.train_targets), -1)
-        wanted = self.test_targets[:, hidden].reshape(len(self.test_targets), -1)
-        found = []
+        train_targets = self.train_targets[:, hidden].reshape(len(self.train_targets), -1)
+        test_targets = self.test_targets[:, hidden].reshape(len(self.test_targets), -1)
+        errors = []
         for weights in (self._everyone(), self._same_bin(visible), self._by_density(visible)):
             weighted = weights * self.weights
             total = weighted.sum(axis=1, keepdims=True)
-            predicted = weighted @ seen / total
-            squares = np.square(predicted - wanted).mean(axis=1)
-            found.append(float(np.average(squares, weights=self.test_weights)))
-        return np.array(found)
+            predicted = weighted @ train_targets / total
+            squares = np.square(predicted - test_targets).mean(axis=1)
+            errors.append(float(np.average(squares, weights=self.test_weights)))
+        return np.array(errors)
 
     def _everyone(self) -> FloatArray:
         return np.ones((self.test.n_rows, self.train.n_rows))
@@ -182,10 +182,11 @@ class _Fold:
         return np.asarray(same | empty, dtype=np.float64)
 
     def _by_density(self, visible: Coalition) -> FloatArray:
-        shown = len(visible) == 1
-        (column,) = visible if shown else frozenset(range(self.test.n_columns)) - visible
+        is_visible = len(visible) == 1
+        hidden = frozenset(range(self.test.n_columns)) - visible
+        column = min(visible if is_visible else hidden)
         return weights_of_rows(
-            shown,
+            is_visible,
             self.copula.density_ratios(self.test, column),
             self.copula.density_ratios(self.train, column),
         )

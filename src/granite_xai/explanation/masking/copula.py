@@ -66,8 +66,9 @@ class Margin:
             return np.arange(len(self.shares), dtype=np.intp)
         lowest, highest = np.clip(ndtri(self.shares[[0, -2]]), -OUTERMOST, OUTERMOST)
         ends_of_scores = ndtr(np.linspace(lowest, highest, INTERVALS)[:-1])
-        wanted = np.append(ends_of_scores, 1.0)
-        ends = np.searchsorted(self.shares, wanted - 1e-12)  # shares are sums of rounded numbers
+        shares_of_ends = np.append(ends_of_scores, 1.0)
+        # Shares are sums of rounded numbers.
+        ends = np.searchsorted(self.shares, shares_of_ends - 1e-12)
         return np.unique(np.minimum(ends, len(self.shares) - 1)).astype(np.intp)
 
     def levels_of(self, column: Column) -> IntArray:
@@ -187,13 +188,14 @@ class Copula:
         -------
         array of shape (c, n)
         """
-        shown = sorted(visible)
+        visible_columns = sorted(visible)
         hidden = [j for j in range(table.n_columns) if j not in visible]
-        references = table if references is None else references
-        slopes = self.slopes(shown, hidden)
-        expected = self.scores(table)[:, shown] @ slopes
+        if references is None:
+            references = table
+        slopes = self.slopes(visible_columns, hidden)
+        expected = self.scores(table)[:, visible_columns] @ slopes
         reference_scores = self.scores(references)
-        residuals = reference_scores[:, hidden] - reference_scores[:, shown] @ slopes
+        residuals = reference_scores[:, hidden] - reference_scores[:, visible_columns] @ slopes
         n = references.n_rows
         result = np.empty((len(carriers), n))
         step = max(1, CELLS // n)

@@ -55,7 +55,7 @@ class FittedMaskings:
         """Density ratios of some rows, for readings that weigh rows by a copula."""
         everything = frozenset(range(table.n_columns))
         ratios: dict[tuple[Masking, int], DensityRatios] = {}  # shown or hidden, they are the same
-        found = {}
+        by_reading = {}
         for masking, visible in readings:
             copula = self.copulas.get(masking)
             if copula is None or masking.evaluations({visible}).sampled:
@@ -65,8 +65,8 @@ class FittedMaskings:
                 continue
             if (masking, column) not in ratios:
                 ratios[masking, column] = copula.density_ratios(table, column)
-            found[masking, visible] = ratios[masking, column]
-        return found
+            by_reading[masking, visible] = ratios[masking, column]
+        return by_reading
 
 
 def column_of_ratios(visible: Coalition, everything: Coalition) -> int | None:
