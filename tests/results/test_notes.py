@@ -1,0 +1,89 @@
+"""Notes on what to know before relying on regions."""
+
+from __future__ import annotations
+
+import pytest
+
+from granite_xai.regions.condition_pairs import cut
+from granite_xai.regions.nodes import Leaf, Split
+from granite_xai.regions.partition import Partition
+from granite_xai.regions.rule import Rule
+from granite_xai.results.notes import gradual_note, notes_of, rival_note
+
+
+def tree(n_left=200, n_right=300):
+    left, right = cut(6.0)
+    total = n_left + n_right
+    leaves = (Leaf(n_left, n_left / total, 0.1), Leaf(n_right, n_right / total, 0.1))
+    return Split("hr", left, right, leaves, total, 1.0, 1.0)
+
+
+def partition(**sizes):
+    return Partition(tree(**sizes), ("hr", "yr", "temp"))
+
+
+def record(**changes):
+    usual = {"smooth": False, "between": [], "tie": False, "second": None}
+    return {**usual, **changes}
+
+
+def notes(splits=(), warnings=(), **sizes):
+    diagnostics = {"splits": list(splits), "warnings": list(warnings)}
+    return list(notes_of(partition(**sizes), diagnostics, {}))
+
+
+def test_clear_splits_of_many_rows_need_no_note():
+    assert notes([record()]) == []
+
+
+def test_a_stopped_fit_comes_first_without_its_code():
+    found = notes([record(smooth=True)], ["M13: stopped at max_seconds=60 after 500 rows."])
+    assert found[0] == "Stopped at max_seconds=60 after 500 rows."
+    assert len(found) == 2
+
+
+def test_few_of_many_rows_are_a_warning_and_no_note():
+    assert notes([record()], ["M13: 6,250 of 327,346 rows were used."]) == []
+
+
+def test_a_gradual_change_names_the_cuts_that_would_do():
+    text = gradual_note(record(between=["hr ≤ 16", "hr ≤ 6"]), tree(), {})
+    assert "the cut at hr 6 is not a threshold" in text
+    assert "any cut from 6 to 16 would do almost as well" in text
+
+
+def test_a_gradual_change_without_a_range_names_none():
+    assert "any cut" not in gradual_note(record(between=["hr ≤ 6", "hr ≤ 6"]), tree(), {})
+
+
+def test_a_rival_is_named_with_its_place():
+    everywhere = rival_note("yr", "temp", Rule(), {})
+    assert (
+        everywhere == "yr divides the rows almost as well as temp; other data might have picked it."
+    )
+    inside = rival_note("yr", "temp", Rule.parse("hr > 6"), {})
+    assert inside.startswith("where hr")
+
+
+def test_a_rival_that_splits_further_down_is_none():
+    assert len(notes([record(tie=True, second="yr ≤ 0")])) == 1
+    inner = tree()
+    left, right = cut(0.0)
+    root = Split("yr", left, right, (inner, Leaf(500, 0.5, 0.1)), 1000, 1.0, 1.0)
+    below = Partition(root, ("hr", "yr"))
+    diagnostics = {"splits": [record(tie=True, second="hr ≤ 6"), record()], "warnings": []}
+    assert list(notes_of(below, diagnostics, {})) == []
+
+
+@pytest.mark.parametrize(
+    ("sizes", "text"),
+    [
+        ({"n_left": 60}, "region 0 has only 60 search rows: take it as a hint."),
+        (
+            {"n_left": 60, "n_right": 70},
+            "regions 0 and 1 have fewer than 100 search rows each: take them as hints.",
+        ),
+    ],
+)
+def test_regions_of_few_rows_are_hints(sizes, text):
+    assert notes([record()], **sizes) == [text]

@@ -1,0 +1,68 @@
+"""Where the main feature does what, in sentences."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import granite_xai as gx
+from granite_xai.fitting.fitted_view import fitted_view
+from granite_xai.regions.words import vocabulary
+from granite_xai.results.dependence import Dependence
+from granite_xai.results.output_words import output_words
+from granite_xai.results.region_shapes import shape_sentences
+
+RNG = np.random.default_rng(32)
+X = pd.DataFrame(
+    {
+        "hr": RNG.integers(0, 24, 600).astype(float),
+        "day": RNG.integers(0, 2, 600).astype(float),
+        "size": RNG.normal(size=600),
+    }
+)
+
+
+def sentences(model, quiet=(), features=("hr",), is_mutual=False):
+    g = gx.Granite(model, max_depth=1, holdout=False).fit(X)
+    fitted = fitted_view(g).result
+    depends = Dependence(features=features, moderators=("day",), is_mutual=is_mutual)
+    words = vocabulary(fitted.partition.rules, fitted.table)
+    output = output_words(fitted.predictor, "cnt")
+    return shape_sentences(fitted, fitted.nodes[0], depends, quiet, output, words)
+
+
+def two_shapes(frame):
+    rush = np.exp(-np.square(frame["hr"] - 8) / 4) + np.exp(-np.square(frame["hr"] - 17) / 4)
+    noon = np.exp(-np.square(frame["hr"] - 13) / 20)
+    return (100 * np.where(frame["day"] == 1, rush, noon)).astype(float)
+
+
+def two_strengths(frame):
+    return np.where(frame["day"] == 1, 5.0, 1.0) * frame["hr"].to_numpy()
+
+
+def test_two_shapes_are_told_where_they_are():
+    text = sentences(two_shapes)
+    assert "Where day = 1, predicted cnt peaks at hr 8 and 17." in text
+    assert "Where day = 0, it " in text
+
+
+def test_two_strengths_of_one_shape_are_told_by_their_size():
+    text = sentences(two_strengths)
+    assert text == "hr shifts predicted cnt by up to 115 where day = 1, by up to 23 where day = 0."
+
+
+def test_a_quiet_region_is_told_by_its_rule():
+    text = sentences(two_shapes, quiet=(0,))
+    assert text.endswith("Where day = 0, predictions vary far less than overall.")
+
+
+def test_several_quiet_regions_are_counted():
+    text = sentences(two_shapes, quiet=(0, 1))
+    assert text == "In 2 of 2 regions (100% of the rows) predictions vary far less than overall."
+
+
+@pytest.mark.parametrize("options", [{"features": ()}, {"is_mutual": True}])
+def test_without_a_main_feature_there_is_no_sentence(options):
+    assert sentences(two_shapes, **options) == ""
