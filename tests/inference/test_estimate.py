@@ -8,7 +8,7 @@ from scipy.stats import binom
 
 import granite_xai as gx
 from granite_xai.engine.signed_weights import signed_lines, signs, standard_errors
-from granite_xai.inference.estimate import rows_needed
+from granite_xai.inference.estimate import drawn, rows_needed
 from granite_xai.inference.intervals import interval_around
 from strategies import quiet
 
@@ -417,3 +417,41 @@ def test_an_additive_model_with_dependent_columns_keeps_its_variance_gap_without
     independent = np.random.default_rng(1).normal(size=(400, 3))
     mixed = gx.Granite(step, "sobol").fit(independent).diagnostics_["cause"]["sobol"]
     assert mixed["without_interactions"] == pytest.approx(0.0, abs=1e-9)
+
+
+def test_an_estimate_says_in_one_sentence_what_is_known():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(700, 2))
+    options = {"max_depth": 1, "min_samples_leaf": 10}
+    found = gx.Granite(lambda X: X[:, 0] * np.sign(X[:, 1]), **options).fit(X).estimate_
+    assert str(found).startswith("2 regions remove ")
+    assert "95% interval" in str(found)
+    additive = gx.Granite(lambda X: X[:, 0] + X[:, 1], **options).fit(X).estimate_
+    assert str(additive) == "There is no heterogeneity to explain."
+    noise = gx.Granite(lambda X: X[:, 0], "mplot-pdp", **options).fit(X).estimate_
+    assert str(noise).startswith("No heterogeneity stands out from sampling noise (")
+    undivided = gx.Granite(lambda X: X[:, 0] * X[:, 1], max_depth=0).fit(X).estimate_
+    assert str(undivided) == "One region: the rows are not divided."
+    shown = found._repr_html_()
+    assert "one curve per feature in each of 2 regions" in shown
+    assert "heterogeneity that regions remove" in shown
+
+
+def test_bars_of_an_estimate_are_as_long_as_its_shares():
+    X = np.random.default_rng(0).normal(size=(700, 2))
+    found = gx.Granite(lambda X: X[:, 0] * np.sign(X[:, 1]), max_depth=1).fit(X).estimate_
+    bars = [line[1] for line in found._summary().table[1:]]
+    shares = [found.global_fidelity, found.fidelity, 1.0 - found.remaining]
+    assert [bar.fraction for bar in bars] == pytest.approx(np.maximum(shares, 0.0).tolist())
+
+
+def test_drawn_rows_are_different_ones_in_their_order():
+    rows = np.arange(10, 60)
+    for seed in range(5):
+        found = drawn(rows, np.arange(100), 30, seed)
+        assert len(set(found.tolist())) == 30
+        assert found.tolist() == sorted(found.tolist())
+        assert set(found) <= set(rows)
+    clusters = np.arange(100) // 5
+    found = drawn(rows, clusters, 20, 0)
+    assert np.unique(clusters[found], return_counts=True)[1].tolist() == [5] * (len(found) // 5)

@@ -67,6 +67,7 @@ def test_halves_share_no_row_and_leave_none_out():
     for one, two in halves(clusters, 5, 0):
         assert sorted([*one, *two]) == list(range(30))
         assert set(clusters[one]).isdisjoint(clusters[two])
+        assert len(one) == len(two) == 15
 
 
 def test_a_clear_split_comes_back_and_asks_the_model_nothing():
@@ -289,3 +290,14 @@ def test_one_region_is_compared_by_counts():
     with quiet():
         found = gx.Granite(lambda X: X[:, 0] + X[:, 1]).fit(X).stability(2)
     assert str(found) == "Of 4 searches on half the rows, 4 found no regions either."
+
+
+def test_a_column_that_is_split_twice_is_told_apart_by_where():
+    table = read_table(np.random.default_rng(1).normal(size=(300, 2)), missing="error")
+    X = np.random.default_rng(0).normal(size=(300, 2))
+    options = {"confidence_level": None, "split_features": ["x1"], "max_depth": 2}
+    with quiet():
+        ours = gx.Granite(lambda X: X[:, 0] * np.abs(X[:, 1]), **options).fit(X).partition_
+    found = stability_of(ours, table, [(ours, ours)])
+    opening = str(found).splitlines()[0]
+    assert opening.startswith("Of 2 searches on half the rows, 2 split on x1 and x1 where ")

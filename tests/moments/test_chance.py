@@ -338,3 +338,18 @@ def test_the_bar_of_a_fit_is_that_of_its_level():
         )
         bars.append(float(problem.chance.root.bar[0]))
     assert bars[0] == bars[1] > bars[2]
+
+
+@pytest.mark.parametrize("n_rows", [2, 3, 7])
+def test_the_covariance_of_a_mean_is_that_of_the_rows_divided_by_their_number(n_rows):
+    vectors = np.random.default_rng(n_rows).normal(size=(n_rows, 3))
+    expected = np.cov(vectors, rowvar=False) / n_rows
+    np.testing.assert_allclose(mean_covariance(vectors, np.ones(n_rows), None), expected)
+
+
+def test_the_covariance_of_a_mean_of_two_clusters_is_that_of_their_sums():
+    vectors = np.random.default_rng(0).normal(size=(6, 2))
+    clusters = np.array([0, 0, 0, 1, 1, 1])
+    means = vectors.reshape(2, 3, 2).mean(axis=1)
+    expected = np.cov(means, rowvar=False) / 2
+    np.testing.assert_allclose(mean_covariance(vectors, np.ones(6), clusters), expected)

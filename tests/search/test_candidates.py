@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 from hypothesis import assume, given, strategies as st
 
+import granite_xai as gx
 import oracle as o
 from granite_xai.base.deferred import Deferred
 from granite_xai.compute import Resources
@@ -153,3 +154,64 @@ def test_C15_of_scores_within_the_tolerance_the_first_counts(scores):
     assert best_of(np.array(scores)) == next(
         k for k, score in enumerate(scores) if score - min(scores) < 1e-10
     )
+
+
+def test_as_many_groups_as_candidates_are_all_tried():
+    """Four levels have seven groupings, and 2³ = 8 candidates pay for all; one against the rest and a line are five."""
+    frame = pd.DataFrame({"kind": pd.Categorical(list("abcd") * 6), "x": np.arange(24.0)})
+    table = read_table(frame, missing="error")
+    for most, groupings in ((8, 7), (7, 5)):
+        found = candidates(table, np.arange(24), known_of(table), [0], most, 1, "quantiles")
+        assert len(found) == groupings
+
+
+def known_of(table):
+    """Effects of x that differ between the levels of kind."""
+    predictor = as_predictor(lambda X: X["x"].to_numpy() * X["kind"].astype(str).map(SLOPES))
+    effect = resolve(Marginal(), Local(), Pure(), Individual(), table, max_evaluations=10**6)
+    options = {"weights": np.ones(table.n_rows), "y": None, "resources": Resources()}
+    asked = request(table, [effect])
+    maskings = FittedMaskings({}, {}, {})
+    return Deferred(lambda: evaluate(Route(predictor, table), asked, maskings, **options)[0])
+
+
+SLOPES = {"a": 1.0, "b": -2.0, "c": 3.0, "d": 0.5}
+
+
+def test_the_unit_of_one_output_does_not_order_the_levels_for_all():
+    """Levels that act alike stand side by side for outputs that each count by their own spread."""
+    rng = np.random.default_rng(0)
+    slopes = np.array([3.0, 1.0, -2.0, 2.0, -1.0, 0.0, 4.0, -3.0])
+    others = rng.permutation(slopes)
+    codes = np.repeat(np.arange(8), 30)
+    X = pd.DataFrame({"kind": pd.Categorical(np.array(list("abcdefgh"))[codes])})
+    X["x"] = rng.normal(size=240)
+
+    def fit(unit):
+        def model(X):
+            places = X["kind"].cat.codes.to_numpy()
+            first = X["x"].to_numpy() * slopes[places]
+            second = X["x"].to_numpy() * others[places]
+            return np.column_stack([first, unit * second])
+
+        options = {"search": "greedy", "confidence_level": None, "max_candidates": 10}
+        return gx.Granite(model, output="all", max_depth=2, **options).fit(X)
+
+    plain = [str(rule) for rule in fit(1.0).partition_.rules]
+    assert len(plain) > 2
+    assert [str(rule) for rule in fit(1024.0).partition_.rules] == plain
+
+
+def test_a_rule_says_where_missing_values_go_only_if_the_column_has_some():
+    """The fit allows missing values, but only the other column has any."""
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"a": rng.normal(size=80), "b": rng.normal(size=80)})
+    X.loc[:9, "a"] = np.nan
+
+    def model(X):
+        return X["a"].fillna(0.5).to_numpy() * np.sign(X["b"].fillna(0.0).to_numpy())
+
+    options = {"search": "greedy", "confidence_level": None, "max_depth": 1, "missing": "allow"}
+    g = gx.Granite(model, split_features=["b"], min_samples_leaf=5, **options).fit(X)
+    assert len(g.partition_) == 2
+    assert not any("missing" in str(rule) for rule in g.partition_.rules)

@@ -132,3 +132,10 @@ def test_columns_of_few_values_are_never_smooth():
     g = gx.Granite(MODELS["product"], **FAST).fit(X)
     assert g.diagnostics_["splits"]
     assert not any(split["smooth"] for split in g.diagnostics_["splits"])
+
+
+def test_a_column_that_alone_may_be_cut_ties_with_none():
+    g = gx.Granite(MODELS["step"], max_depth=1, split_features=[1], **FAST).fit(rows())
+    (split,) = g.diagnostics_["splits"]
+    assert split["second"] is None
+    assert not split["tie"]

@@ -276,3 +276,30 @@ def test_the_objective_of_a_tree_is_that_of_its_leaves():
     assert sum(leaf.disagreement for leaf in leaves_of(grown.node)) == pytest.approx(shown)
     assert grown.remaining == pytest.approx(counted, rel=1e-9)
     assert grown.leaves == len(partition)
+
+
+@pytest.mark.parametrize("search", ["greedy", "refined"])
+def test_a_node_that_shows_only_chance_is_not_split(search):
+    """On each side of x2 = 0 the other columns are independent: what M-plot and PDP differ by there is chance."""
+    X = np.random.default_rng(0).normal(size=(600, 3))
+    X[:, :2] += 2 * np.sign(X[:, [2]])
+    options = {"question": "mplot-pdp", "search": search, "alpha": 0.0, "holdout": False}
+    with quiet():
+        g = gx.Granite(lambda X: X[:, 0] + X[:, 1], **options).fit(X)
+        world = gx.Granite(lambda X: X[:, 0] + X[:, 1], **options, **PLAIN).fit(X)
+    reasons = [region.stop_reason for region in g.partition_]
+    assert reasons.count("no more than chance") == 2
+    assert len(reasons) <= 3
+    assert len(world.partition_) > 4
+
+
+def test_ties_of_a_greedy_search_are_counted():
+    """Of two equal columns the first is cut, and the diagnostics say that it was a tie."""
+    X = np.random.default_rng(0).normal(size=(60, 2))
+    twice = np.column_stack([X, X[:, 1]])
+    options = {"search": "greedy", "max_depth": 1, "min_samples_leaf": 5, **PLAIN}
+    with quiet():
+        tied = gx.Granite(lambda X: X[:, 0] * np.sign(X[:, 1]), **options).fit(twice)
+        clear = gx.Granite(lambda X: X[:, 0] * np.sign(X[:, 1]), **options).fit(X)
+    assert tied.diagnostics_["ties"] == 1
+    assert "ties" not in clear.diagnostics_

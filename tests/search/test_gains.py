@@ -1,0 +1,73 @@
+"""Splits that gain more than chance: found where there are some, seldom where there are none."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from granite_xai.search.gains import FEWEST_OBSERVATIONS, split_beyond_chance
+from granite_xai.search.tables import region_tables
+from problems import options_of, problem_of
+
+ERROR = 0.05
+QUESTIONS = ("ice-pdp", "pfi-risk", "mplot-pdp", "variance")
+
+
+def sharp(X):
+    return X[:, 0] * np.where(X[:, 1] > 0, 1.0, -1.0)
+
+
+def additive(X):
+    return X[:, 0] + np.sin(2 * X[:, 1])
+
+
+def normal_rows(seed, n, dependence=0.0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 3))
+    X[:, :2] += dependence * np.sign(X[:, [2]])  # on each side of 0 they are independent
+    return X, rng
+
+
+def gains(model, question, seed, n=160, clusters=None, dependence=0.0):
+    """Whether some cut of all rows gains beyond chance."""
+    X, rng = normal_rows(seed, n, dependence)
+    y = model(X) + 0.3 * rng.normal(size=n)
+    problem = problem_of(model, X, question, y=y, clusters=clusters, confidence_level=0.95)
+    rows = np.arange(n)
+    options = [
+        option for column in options_of(problem, rows, most=6, least=10) for option in column
+    ]
+    return split_beyond_chance(problem, region_tables(problem, 10), rows, options, ERROR)
+
+
+@pytest.mark.parametrize("question", ["ice-pdp", "pfi-risk", "variance"])
+def test_a_cut_that_parts_opposite_effects_gains(question):
+    assert all(gains(sharp, question, seed) for seed in range(3))
+
+
+def test_a_cut_that_parts_what_made_columns_dependent_gains():
+    assert all(gains(additive, "mplot-pdp", seed, n=400, dependence=2.0) for seed in range(3))
+
+
+@pytest.mark.parametrize("question", QUESTIONS)
+def test_independent_additive_columns_have_no_cut_that_gains(question):
+    assert sum(gains(additive, question, seed, n=80) for seed in range(12)) <= 2
+
+
+def test_clusters_count_and_few_of_them_prove_nothing():
+    few = np.arange(160) % (FEWEST_OBSERVATIONS - 1)
+    assert not gains(sharp, "ice-pdp", 0, clusters=few)
+    assert gains(sharp, "ice-pdp", 0, clusters=np.arange(160) // 2)
+
+
+def test_no_cut_no_gain():
+    X, _ = normal_rows(0, 60)
+    problem = problem_of(sharp, X, confidence_level=0.95)
+    tables = region_tables(problem, 10)
+    everyone = np.arange(60)
+    (column, *_) = options_of(problem, everyone, most=6, least=10)
+    # A cut that sends every row to one side leaves nobody to compare.
+    one_side = everyone[column[0].inside(problem.table.columns[0].codes)]
+    assert not split_beyond_chance(replace(problem, seed=1), tables, one_side, column[:1], ERROR)
