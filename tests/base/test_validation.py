@@ -85,7 +85,7 @@ def test_P01_only_a_close_name_is_suggested(name, meant):
 
 
 def test_P04_the_message_names_the_closest_column():
-    message = str(unknown("features", "tmp", ["temp", "hr"], code="P04", what="Columns"))
+    message = str(unknown("features", "tmp", ["temp", "hr"], code="P04", what="Features"))
     assert (
-        message == "P04: features='tmp' is not known. Columns: 'temp', 'hr'. Did you mean 'temp'?"
+        message == "P04: features='tmp' is not known. Features: 'temp', 'hr'. Did you mean 'temp'?"
     )

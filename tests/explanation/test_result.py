@@ -75,9 +75,9 @@ def test_the_frame_has_a_line_for_each_region_set_and_row():
 
 
 def test_it_says_what_it_holds_and_the_mean_sizes():
-    assert repr(LOCAL) == "<Explanation: pdp of 2 sets, 2 regions, 3 rows>"
+    assert repr(LOCAL) == "<Explanation: pdp of 2 features, 2 regions, 3 rows>"
     lines = LOCAL._summary().table
-    assert lines[1] == (0, "a", "2")
+    assert lines[1] == (0, "a", "2.0")
     assert lines[3] == (1, "a", "2")
 
 

@@ -483,3 +483,71 @@ def test_the_report_of_all_outputs_is_that_of_each(X):
     assert set(told.frame()["output"]) == set(told.story["outputs"])
     assert " ".join(str(told).split()).count("rows were sent to the model") == 2
     assert told.markdown().startswith("# ")
+
+
+@pytest.fixture(scope="module")
+def large(X):
+    """A report of a fit that holds rows out, and its table."""
+    rows = pd.DataFrame(np.random.default_rng(5).normal(size=(900, 4)), columns=list("abcd"))
+    return gx.explain(interacting, rows, interacting(rows), max_depth=1), rows
+
+
+def test_a_region_has_one_mean_in_tree_card_curve_and_row(large):
+    """All of them are of the search rows; how far rows stray is of held-out rows."""
+    told, rows = large
+    story = told.story
+    leaves = story["tree"]["children"]
+    row = told.granite.explain_row(rows.iloc[[0]])
+    for card, leaf in zip(story["regions"], leaves, strict=True):
+        number = card["region"]
+        assert card["mean"] == leaf["mean"]
+        assert card["share"] == leaf["share"]
+        panel = story["effects"][0]["panels"][1 + number]
+        assert panel["centre"] == pytest.approx(card["mean"])
+        if number == row.region:
+            assert row.mean == pytest.approx(card["mean"])
+    assert story["measure"]["rows"] == "300 held-out rows"
+
+
+def test_the_report_says_which_rows_are_which(large):
+    told, _ = large
+    about = " ".join(told.story["about"])
+    assert "come from 600 of 900 rows (search rows)." in about
+    assert "measured on 300 others, set aside before the search to check the regions" in about
+    assert "not used" not in about
+    few = gx.explain(interacting, large[1], max_samples=300, max_depth=1)
+    assert "rows were not used." in " ".join(few.story["about"])
+
+
+def test_halves_are_searched_where_that_takes_no_longer_than_the_fit(large, report, X):
+    """A fit that cross-validates has searched five times; otherwise the page says how to get the table."""
+    told, _ = large
+    assert told.story["stability"] is None
+    assert "was not tried here" in told.html()
+    small = gx.explain(interacting, X, max_depth=1)
+    assert small.story["stability"]["searches"] == 6
+    assert {split["verdict"] for split in small.story["stability"]["splits"]} <= {
+        "stable",
+        "unstable",
+        "unclear",
+    }
+    assert "was not tried here" not in small.html()
+
+
+def test_values_of_effects_are_no_levels():
+    """Tables below effects of a classifier are in points, not in percent of a probability."""
+    page = late().html()
+    more = page[page.index('id="more"') :]
+    tables = more.split('<details class="vals">')[1:]
+    assert tables
+    for part in tables:
+        body = part[: part.index("</table>")]
+        assert "%" not in body[body.index("<tbody>") :]
+
+
+def test_where_nothing_is_found_other_questions_are_not_asked_and_no_empty_chart_is_drawn():
+    rows = pd.DataFrame(np.random.default_rng(2).normal(size=(300, 3)), columns=list("abc"))
+    told = gx.explain(lambda X: np.asarray(X).sum(axis=1), rows, question="mplot-pdp")
+    assert told.story["case"] == "noise"
+    assert len(told.story["map"]["questions"]) == 1
+    assert "average misleads" not in told.html()

@@ -392,5 +392,5 @@ class TestKinds:
         assert caught.value.code == code
 
     def test_P04_a_kind_for_an_unknown_column(self):
-        with pytest.raises(InputError, match="P04: kinds='b' is not known. Columns: 'a'"):
+        with pytest.raises(InputError, match="P04: kinds='b' is not known. Features: 'a'"):
             column([1.0], kinds={"b": "nominal"})

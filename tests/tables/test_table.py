@@ -90,7 +90,7 @@ def test_P04_an_unknown_column_is_answered_with_the_names():
     table = read_table(pd.DataFrame({"temp": [1.0], "hr": [2.0]}), missing="error")
     assert [table.resolve(label, "features") for label in ("hr", 1, np.int64(0))] == [1, 1, 0]
     for label in ("tmp", 2, -1, True, None, 0.0, ("temp",), ["temp"]):
-        with pytest.raises(InputError, match=r"P04: features=.*Columns: 'temp', 'hr'") as caught:
+        with pytest.raises(InputError, match=r"P04: features=.*Features: 'temp', 'hr'") as caught:
             table.resolve(label, "features")
         assert caught.value.argument == "features"
     with pytest.raises(InputError, match="Did you mean 'temp'"):

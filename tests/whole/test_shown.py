@@ -74,7 +74,7 @@ def test_an_evaluation_leads_with_what_regions_remove(g):
 def test_an_explanation_of_many_sets_takes_a_screen():
     X = np.random.default_rng(0).normal(size=(30, 60))
     found = gx.explanations()["pdp"].explain(lambda X: X.sum(axis=1), X)
-    assert repr(found) == "<Explanation: pdp of 60 sets, 1 region, 30 rows>"
+    assert repr(found) == "<Explanation: pdp of 60 features, 1 region, 30 rows>"
     assert str(found).endswith("… and 30 more")
     assert found._repr_html_().count("<tr>") == 1 + 30
     assert "30 more" in found._repr_html_()

@@ -255,7 +255,7 @@ def _member_position(table: Table, group: str, label: Hashable) -> int:
     except InputError as error:
         raise _group_error(
             f"group {group!r} names feature {label!r}, which X does not have.",
-            f"Columns: {', '.join(table.names)}.",
+            f"Features: {', '.join(table.names)}.",
             columns=(str(label),),
         ) from error
 

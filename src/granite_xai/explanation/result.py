@@ -11,10 +11,13 @@ from typing import Any
 import numpy as np
 
 from granite_xai.base.errors import InputError
+from granite_xai.base.formats import amount
 from granite_xai.base.printable import Printable, TextSummary
 from granite_xai.base.typing import FloatArray, IntArray
-from granite_xai.base.wording import count, number
+from granite_xai.base.wording import count
 from granite_xai.tables import Table, frame
+
+ROUNDING = 1e-12  # share of the largest size below which one is rounding
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -110,23 +113,29 @@ class Explanation(Printable):
 
     def _summary(self) -> TextSummary:
         """The typical size of each effect (for local ones the mean over the rows), the explanations side by side."""
-        cells_of_line: dict[tuple[int, str], dict[str, str]] = {}  # by region and set
+        cells_of_line: dict[tuple[int, str], dict[str, float]] = {}  # by region and set
         for part in self.parts:
             sizes = part.values if part.rows is None else np.abs(part.values).mean(axis=0)
             for labels, size in zip(part.sets or self.sets, sizes.tolist(), strict=True):
                 line = (part.region, ":".join(labels))
-                cells_of_line.setdefault(line, {})[part.name] = number(size)
-        lines: list[tuple[object, ...]] = [("region", "set", *self.names)]
+                cells_of_line.setdefault(line, {})[part.name] = size
+        sizes_by_line = [list(cells.values()) for cells in cells_of_line.values()]
+        largest = max(map(abs, chain.from_iterable(sizes_by_line)), default=0.0)
+        lines: list[tuple[object, ...]] = [("region", "feature", *self.names)]
         for line, cells in cells_of_line.items():
-            lines.append((*line, *(cells.get(name, "") for name in self.names)))
+            lines.append((*line, *(_size_text(cells.get(name), largest) for name in self.names)))
         return TextSummary(sentences=[repr(self)[1:-1]], table=lines, left=(1,))
 
     def __repr__(self) -> str:
         names = " and ".join(self.names)
-        sets = count(len(self.sets), "set")
+        sets = count(len(self.sets), "feature" if self._has_single_features else "set")
         regions = count(len({part.region for part in self.parts}), "region")
         rows = count(self.table.n_rows, "row")
         return f"<Explanation: {names} of {sets}, {regions}, {rows}>"
+
+    @property
+    def _has_single_features(self) -> bool:
+        return all(len(names) == 1 for names in self.sets)
 
     def frame(self) -> Any:
         """A tidy table in the library of X: region, set, explanation, row, value, standard_error."""
@@ -238,3 +247,10 @@ def _package(name: str) -> Any:
     except ImportError as error:
         hint = f"pip install 'granite-xai[shap]' installs {name}."
         raise InputError(f"this needs the package {name}.", code="P08", hint=hint) from error
+
+
+def _size_text(size: float | None, largest: float) -> str:
+    """A size as it is printed: nothing where there is none, 0 where it is rounding."""
+    if size is None:
+        return ""
+    return amount(0.0 if abs(size) < ROUNDING * largest else size)

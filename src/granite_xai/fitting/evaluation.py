@@ -45,6 +45,7 @@ class Evaluation(Printable):
     table: Table = field(repr=False)
     below_noise_floor: bool = False
     estimate: Estimate | None = None
+    titles: tuple[str, ...] = ()  # names of the regions, or their rules as a person says them
 
     @property
     def remaining(self) -> float:
@@ -62,12 +63,13 @@ class Evaluation(Printable):
             sentences = [str(self.estimate)]
         n_rows = sum(self.counts)
         lines: list[tuple[object, ...]] = [("region", "rows", "share", "heterogeneity removed")]
+        titles = self.titles or self.rules
         for region, left in enumerate(self._shares_left().tolist()):
             n_inside = self.counts[region]
             fraction = n_inside / n_rows if n_rows else 0.0
             removed = max(1.0 - left, 0.0)
             line = (
-                RegionLabel(region, shortened(self.rules[region])),
+                RegionLabel(region, shortened(titles[region])),
                 f"{n_inside:,}",
                 Bar(share(fraction), fraction),
                 Bar(share(removed), removed),
@@ -153,6 +155,7 @@ def evaluate_rows(
         table=new.route.table,
         below_noise_floor=not objective.factors.any(),
         estimate=estimate,
+        titles=tuple(fitted.partition.titles),
     )
 
 

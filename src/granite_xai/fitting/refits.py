@@ -13,6 +13,7 @@ from sklearn.base import clone
 from granite_xai.base.diagnostics import Diagnostics
 from granite_xai.base.errors import InputError
 from granite_xai.base.typing import FloatArray
+from granite_xai.base.wording import count
 from granite_xai.compute import progress
 from granite_xai.explanation.masking.bins import carriers
 from granite_xai.fitting.evaluation import evaluate_rows
@@ -73,7 +74,7 @@ def refits(g: Any, models: Sequence[tuple[Any, Any, Any]]) -> Stability:
     """
     if len(models) < 2:
         raise InputError(
-            f"models has {len(models)} entries; two refits are the least.",
+            f"models has {count(len(models), 'refit')}; at least two are needed.",
             code="P01",
             argument="models",
             hint="Pass [(model, X, y), …], X unseen by its model.",

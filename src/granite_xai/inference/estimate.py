@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from granite_xai.base.deferred import Deferred
-from granite_xai.base.formats import share, share_interval
+from granite_xai.base.formats import share, share_interval, share_with_interval
 from granite_xai.base.notebook import Bar
 from granite_xai.base.printable import Printable, TextSummary
 from granite_xai.base.typing import FloatArray, IntArray
@@ -291,8 +291,10 @@ class Estimate(Printable):
 
 def _bar_line(label: str, value: float, low: float, high: float) -> tuple[object, ...]:
     value = max(value, 0.0)
-    interval = "" if math.isnan(low) else share_interval(max(low, 0.0), high)
-    return label, Bar(share(value), value), interval
+    if math.isnan(low):
+        return label, Bar(share(value), value), ""
+    text, interval = share_with_interval(value, max(low, 0.0), high)
+    return label, Bar(text, value), interval
 
 
 def _standard_error(slopes_of_pairs: FloatArray, raised: FloatArray, n_observations: int) -> float:

@@ -115,7 +115,7 @@ def page_values(story: dict[str, Any]) -> dict[str, Any]:
         "others": others,
         "strays": {effect["set"]: strays.get(effect["set"]) for effect in others},
         "dots": _dots(story["triage"]),
-        "strays_at_all": any(each["hides"] > 0 for each in story["triage"]),
+        "strays_at_all": _rows_stray(story),
         "listed": MOST_LISTED,
         "labels": _labeller(story["regions"]),
         "axis_title": _axis_title(story),
@@ -146,6 +146,13 @@ def _dots(features: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """Features that have an effect, the strongest ones of many."""
     strongest = sorted(features, key=lambda each: -max(each["shows"], each["hides"]))
     return [each for each in strongest if each["shows"] or each["hides"]][:MOST_DOTS]
+
+
+def _rows_stray(story: dict[str, Any]) -> bool:
+    """Whether rows stray from average curves by more than sampling noise."""
+    if story["case"] in ("nothing", "noise"):
+        return False
+    return any(each["hides"] > 0 for each in story["triage"])
 
 
 def _labeller(regions: Sequence[dict[str, Any]]) -> Callable[[str], list[str]]:

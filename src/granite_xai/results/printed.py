@@ -15,7 +15,7 @@ from granite_xai.fitting.fit_result import FitResult
 from granite_xai.inference.node_figures import NodeFigure, NodeFigures
 from granite_xai.regions.nodes import Leaf, Node, Split
 from granite_xai.regions.words import condition_words, rule_words
-from granite_xai.results.finding import Described, Finding, finding_of
+from granite_xai.results.finding import Described, Finding, finding_of, in_regions_text
 
 LINES_SHOWN = 40  # nodes of a tree that are printed
 NOTES_SHOWN = 2
@@ -209,10 +209,12 @@ class PrintedResult:
 
     def _benefit_bars(self, described: Described) -> str:
         count = sum(line.region is not None for line in self.lines)
+        text, _ = in_regions_text(described)
+        in_regions = notebook.Bar(text, max(described.in_regions, 0.0))
         rows: list[list[object]] = [
             ["curves describe", "share of the model"],
             ["one per feature", _share_bar(described.overall)],
-            [f"one per feature in each of {count} regions", _share_bar(described.in_regions)],
+            [f"one per feature in each of {count} regions", in_regions],
         ]
         return notebook.table(rows, left=(0,))
 

@@ -420,7 +420,7 @@ def _cells_by_position(
             f"{argument} has {len(row)} cells, the table has {table.n_columns} columns.",
             code="D37",
             argument=argument,
-            hint=f"Columns: {listing(table.names)}.",
+            hint=f"Features: {listing(table.names)}.",
         )
     return dict(enumerate(row))
 

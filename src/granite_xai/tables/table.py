@@ -113,7 +113,7 @@ class Table:
                 return self.names.index(label)
         if is_integer and 0 <= int(label) < self.n_columns:
             return int(label)
-        raise unknown(argument, label, self.names, code="P04", what="Columns")
+        raise unknown(argument, label, self.names, code="P04", what="Features")
 
     def distinct(
         self, columns: Iterable[int], cells: IntArray | None = None
