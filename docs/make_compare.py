@@ -54,26 +54,29 @@ Each method gets the model and one sample of rows, and is called as its own docu
 Categories are given to effector as codes declared nominal, to trees and FIGS as indicators, to the others as they are.
 """
 
-READING = """
-How to read this
-----------------
+IN_SHORT = """
+In short
+--------
+
+Medians over the models of what each method describes, and of what there is to read:
+
+{lines}
+
+{against}
 
 A curve can be read by itself: "from 7 to 9 the model adds 200 bikes". A surface needs a color map, a leaf of a linear tree as
 many numbers as there are features, and a regression tree of 128 leaves is a table of 128 numbers. Counting them alike is
-crude; the counts are given so that nobody compares 40 curves with 10.
-
-What each is better at:
-
-{lines}
+crude; the counts are given so that nobody compares 40 curves with 10. Where others do better, and why, is said
+:ref:`below <where-others-do-better>`.
 """
 
 
 def page(summary: Summary) -> str:
     """The whole page."""
-    parts = [HEAD, _setting(summary), METHODS_TEXT.format(ebm=_ebm())]
+    in_short = IN_SHORT.format(lines=_lines(summary), against=summary.against_others())
+    parts = [HEAD, in_short, METHODS_TEXT.format(ebm=_ebm())]
     parts.append(_section("What is described", ""))
     parts.append(_table(summary, "described"))
-    parts.append(f"\n{summary.against_others()}")
     parts.append(_table(summary, "pieces"))
     parts.append(_figure("compare-pieces.png", "Variance described against what there is to read"))
     parts.append(_table(summary, "limited"))
@@ -88,12 +91,13 @@ def page(summary: Summary) -> str:
     parts.append(_section("Importance", IMPORTANCE))
     parts.append(_table(summary, "importance"))
     parts.append(f"\n{summary.agreement_of_rankings()} {TAU_NOTE}")
+    parts.append("\n.. _where-others-do-better:\n")
     parts.append(_section("Where others do better", ""))
     parts.append(_table(summary, "better"))
     parts.append(_worse(summary))
     parts.append(_section("What could not be done", ""))
     parts.append(_table(summary, "cannot"))
-    parts.append(READING.format(lines=_lines(summary)))
+    parts.append(_setting(summary))
     return "\n".join(part.strip("\n") + "\n" for part in parts if part.strip())
 
 
@@ -234,7 +238,7 @@ def main() -> None:
     summary = summarize(record["data"])
     PAGE.write_text(page(summary), encoding="utf-8", newline="\n")
     for name, figure in summary.figures().items():
-        figure.savefig(IMAGES / f"compare-{name}.png", dpi=100, facecolor="white")
+        figure.savefig(IMAGES / f"compare-{name}.png", dpi=140, facecolor="white")
 
 
 if __name__ == "__main__":

@@ -34,6 +34,7 @@ MARKERS = dict(zip(METHODS, ["o", "o", "s", "D", "x", "^", "v", "P", "*"], stric
 COLORS = dict(zip(METHODS, ["C0", "C9", "C1", "C8", "0.4", "C2", "C3", "C4", "C5"], strict=True))
 LOWEST_SHOWN = 0.02  # of the variance: a description that is worse than the mean is drawn here
 TAU_STEP = 0.005  # two taus that print alike are alike
+PANELS_IN_A_ROW = 4  # at the width of a page of the manual
 POINT = 0.01  # one percentage point of the variance: less is no difference
 
 
@@ -92,18 +93,19 @@ class Summary:
         return lines
 
     def seeds(self) -> list[Line]:
-        """On how many seeds each method was run, by table and model."""
+        """On how many seeds each method was run."""
         lines = []
-        for pair in self.pairs:
-            line: Line = {"table": pair[0], "model": pair[1]}
-            for name in self.methods:
-                line[SHORT[name]] = len(self._seeds(name, pair)) or "–"
-            lines.append(line)
+        for name in self.methods:
+            counts = {pair: len(self._seeds(name, pair)) for pair in self.pairs}
+            counts = {pair: count for pair, count in counts.items() if count}
+            most = max(counts.values())
+            fewer = [f"{pair[0]}, {pair[1]}: {n}" for pair, n in counts.items() if n < most]
+            lines.append({"method": name, "seeds": most, "fewer for": "; ".join(fewer) or "–"})
         return lines
 
     def described(self) -> list[Line]:
         """Share of the model's variance on unseen rows, at what each method chose."""
-        return self._by_pair("described", lambda value: f"{100 * value:.1f}")
+        return self._by_pair("described", _percent)
 
     def pieces(self) -> list[Line]:
         """How many things there are to read."""
@@ -113,7 +115,7 @@ class Summary:
         return self._by_pair("seconds", lambda value: f"{value:.2g}")
 
     def model_rows(self) -> list[Line]:
-        return self._by_pair("model_rows", lambda value: f"{value / 1000:,.0f}")
+        return self._by_pair("model_rows", _thousands)
 
     def agreement(self) -> list[Line]:
         """Does it come back on another sample: the means over all tables that a method can do."""
@@ -252,9 +254,9 @@ class Summary:
         }
 
     def _panels(self, key: str, label: str) -> Figure:
-        columns = min(6, len(self.pairs))
+        columns = min(PANELS_IN_A_ROW, len(self.pairs))
         rows = -(-len(self.pairs) // columns)
-        figure = Figure(figsize=(2.3 * columns, 2.1 * rows + 0.9), layout="constrained")
+        figure = Figure(figsize=(2.4 * columns, 2.1 * rows + 0.9), layout="constrained")
         axes = np.atleast_1d(figure.subplots(rows, columns, sharey=True)).ravel()
         for ax, pair in zip(axes, self.pairs, strict=False):
             for name in self.methods:
@@ -266,15 +268,15 @@ class Summary:
             ax.yaxis.set_major_formatter(PercentFormatter(1.0))
             ax.grid(color="0.92", linewidth=0.6)
             ax.set_axisbelow(True)
-            ax.set_title(f"{pair[0]}, {pair[1]}", fontsize=8)
-            ax.tick_params(labelsize=7)
+            ax.set_title(f"{pair[0]}, {pair[1]}", fontsize=9)
+            ax.tick_params(labelsize=8)
         for ax in axes[len(self.pairs) :]:
             ax.set_axis_off()
-        figure.supxlabel(label, fontsize=9)
-        figure.supylabel("share of the model's variance, unseen rows", fontsize=9)
+        figure.supxlabel(label, fontsize=10)
+        figure.supylabel("share of the model's variance, unseen rows", fontsize=10)
         handles, labels = _legend(axes[: len(self.pairs)])
         figure.legend(
-            handles, labels, loc="outside upper center", ncols=5, fontsize=8, frameon=False
+            handles, labels, loc="outside upper center", ncols=4, fontsize=9, frameon=False
         )
         return figure
 
@@ -338,8 +340,8 @@ class Summary:
                 read = [_mean(self._at(name, p, None), "pieces") for p in common]
                 unit = _unit(self._chosen(name))
                 sentences.append(
-                    f"{name}: {_percent(float(np.median(mine)))} of the variance with "
-                    f"{np.median(read):.0f} {unit} (medians of {len(common)} models)"
+                    f"{name}: {_percent(float(np.median(mine)))}% of the variance with "
+                    f"{np.median(read):.0f} {unit} ({len(common)} models)"
                 )
         return "; ".join(sentences) + "."
 
@@ -404,8 +406,8 @@ class Summary:
                 ours, theirs = self._paired(pair, name)
                 if ours:
                     gains.append(_mean(ours, "described") - _mean(theirs, "described"))
-            counts.append(f"{name} {sum(gain > 0.0 for gain in gains)} of {len(gains)}")
-        return f"Models of which our default describes more, of those that both can do: {', '.join(counts)}."
+            counts.append(f"{name} for {sum(gain > 0.0 for gain in gains)} of {len(gains)} models")
+        return f"On the same rows our default describes more than {', than '.join(counts)}."
 
     def change_by_slopes(self, without: tuple[str, str]) -> str:
         """By how many points our curves describe more with a slope per region, from the least to the most."""
@@ -520,12 +522,16 @@ def _unit(records: list[Line]) -> str:
     return str(records[0]["unit"]).partition(" (")[0] if records else ""
 
 
+def _thousands(count: float) -> str:
+    return f"{count / 1000:,.0f}" if count >= 1000 else f"{count / 1000:.1f}"
+
+
 def _percent(share: float) -> str:
-    return "–" if np.isnan(share) else f"{100 * share:.1f}"
+    return "–" if np.isnan(share) else f"{100 * share:.1f}".replace("-", "−")
 
 
 def _points(share: float) -> str:
-    return "–" if np.isnan(share) else f"{100 * share:+.1f}"
+    return "–" if np.isnan(share) else f"{100 * share:+.1f}".replace("-", "−")
 
 
 def _number(value: float) -> str:
