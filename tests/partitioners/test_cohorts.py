@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from granite_xai.partitioners.cohorts import Cohorts, Found, nearest, row_distances
+from granite_xai.partitioners.cohorts import Cohorts, SearchEnd, nearest, row_distances
 from granite_xai.tables import read_table
 from strategies import paper
 
@@ -119,7 +119,7 @@ def test_random_starts_end_when_nothing_improves():
     class Scripted(Cohorts):
         def _climb(self, score, distances, generator):
             ends.append(next(costs))
-            return Found(ends[-1], np.array([len(ends)]))
+            return SearchEnd(ends[-1], np.array([len(ends)]))
 
     best = Scripted().best_of_restarts(None, np.zeros((1, 1)), np.random.default_rng(0))
     assert best.tolist() == [5]

@@ -51,26 +51,26 @@ class Surface(NamedTuple):
         ]
 
 
-def surface_of(shown: RowsToShow, scope: Scope, across: Axis, up: Axis, points: int) -> Surface:
+def surface_of(rows: RowsToShow, scope: Scope, across: Axis, up: Axis, points: int) -> Surface:
     """Ask the model for the surface of two features, averaged over the rows of a scope.
 
     Parameters
     ----------
-    shown : RowsToShow
+    rows : RowsToShow
     scope : Scope
     across, up : Axis
         The two features.
     points : int
         Values of each, at most.
     """
-    table = shown.table.take(scope.rows)
-    predictor = shown.fitted.predictor
+    table = rows.table.take(scope.rows)
+    predictor = rows.fitted.predictor
     levels_across = shown_levels(across, table, points)
     levels_up = shown_levels(up, table, points)
     n_across = len(levels_across.x)
     n_up = len(levels_up.x)
     n_asked_of_row = n_across * n_up + n_across + n_up
-    require_evaluations(shown.rows.resources, table.n_rows * n_asked_of_row)
+    require_evaluations(rows.rows.resources, table.n_rows * n_asked_of_row)
     effect_across = ice_curves(predictor, table, levels_across.grid).mean(axis=0)  # F_i
     effect_up = ice_curves(predictor, table, levels_up.grid).mean(axis=0)  # F_j
     joint = _joint_effect(predictor, table, levels_across, levels_up)  # F_ij

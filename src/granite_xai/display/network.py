@@ -129,18 +129,18 @@ class InteractionDisplay(Drawn):
         whole_number("max_features", max_features, at_least=1)
         operator = choose("interaction", interaction, INTERACTIONS)
         sides = [Explainer(masking, behavior)] if pair is None else []
-        shown = RowsToShow.of(g, X, y, sides, max_samples, sample_weight, by_pairs=True)
-        table = shown.table
+        rows = RowsToShow.of(g, X, y, sides, max_samples, sample_weight, by_pairs=True)
+        table = rows.table
         if pair is not None:
-            return cls._of_pair(shown, pair, points)
+            return cls._of_pair(rows, pair, points)
         if features is None:
-            names = _strongest_features(shown, masking, behavior, max_features)
+            names = _strongest_features(rows, masking, behavior, max_features)
         else:
             names = [table.names[table.resolve(label, "features")] for label in features]
         return cls(
             names=tuple(names),
-            scopes=shown.scopes,
-            matrices=_influences(shown, masking, behavior, operator, names),
+            scopes=rows.scopes,
+            matrices=_influences(rows, masking, behavior, operator, names),
             surfaces=(),
             axes_of_pair=(),
             behavior=behavior.key,
@@ -149,10 +149,10 @@ class InteractionDisplay(Drawn):
 
     @classmethod
     def _of_pair(
-        cls, shown: RowsToShow, pair: Sequence[Hashable], points: int
+        cls, rows: RowsToShow, pair: Sequence[Hashable], points: int
     ) -> InteractionDisplay:
         """The surfaces of two features."""
-        table = shown.table
+        table = rows.table
         positions = [table.resolve(label, "pair") for label in pair]
         if len(positions) != 2 or positions[0] == positions[1]:
             raise InputError(
@@ -163,10 +163,10 @@ class InteractionDisplay(Drawn):
             )
         across = Axis.of(table, positions[0])
         up = Axis.of(table, positions[1])
-        surfaces = [surface_of(shown, scope, across, up, points) for scope in shown.scopes]
+        surfaces = [surface_of(rows, scope, across, up, points) for scope in rows.scopes]
         return cls(
             names=tuple(table.names[position] for position in positions),
-            scopes=shown.scopes,
+            scopes=rows.scopes,
             matrices=np.zeros((0, 2, 2)),
             surfaces=tuple(surfaces),
             axes_of_pair=(across, up),
@@ -301,9 +301,9 @@ class InteractionDisplay(Drawn):
                     lines.append((scope.region, scope.rule, *place, float(value)))
             return framed("region rule x x_level y y_level value", lines, self.table)
         numbers = range(len(self.names))
-        alone = [(number, number) for number in numbers]
+        singles = [(number, number) for number in numbers]
         for scope, matrix in zip(self.scopes, self.matrices, strict=True):
-            for first, second in [*alone, *combinations(numbers, 2)]:
+            for first, second in [*singles, *combinations(numbers, 2)]:
                 names = (self.names[first], self.names[second])
                 lines.append((scope.region, scope.rule, *names, float(matrix[first, second])))
         return framed("region rule first second value", lines, self.table)
@@ -323,19 +323,19 @@ def _masking_and_behavior(explainer: Explainer) -> tuple[Masking, Behavior]:
 
 
 def _strongest_features(
-    shown: RowsToShow, masking: Masking, behavior: Behavior, most: int
+    rows: RowsToShow, masking: Masking, behavior: Behavior, max_features: int
 ) -> list[str]:
     """Features with the largest full influence on all rows, which contains their interactions."""
-    names = shown.table.names
-    if len(names) <= most:
+    names = rows.table.names
+    if len(names) <= max_features:
         return list(names)
-    on_all_rows = shown.values([Explainer(masking, behavior, "full")], most=1).regions[0]
-    strongest = np.argsort(-np.abs(on_all_rows.size_of(0)), kind="stable")[:most]
+    on_all_rows = rows.values([Explainer(masking, behavior, "full")], most=1).regions[0]
+    strongest = np.argsort(-np.abs(on_all_rows.size_of(0)), kind="stable")[:max_features]
     return [names[position] for position in sorted(strongest.tolist())]
 
 
 def _influences(
-    shown: RowsToShow,
+    rows: RowsToShow,
     masking: Masking,
     behavior: Behavior,
     interaction: Interaction,
@@ -348,7 +348,7 @@ def _influences(
         sets = Interactions(2, [(names[first], names[second]) for first, second in pairs])
         explainers.append(Explainer(masking, behavior, interaction, sets))
     matrices = []
-    for values in shown.values(explainers).regions:
+    for values in rows.values(explainers).regions:
         matrix = np.diag(values.size_of(0))
         if pairs:
             for (first, second), value in zip(pairs, values.size_of(1), strict=True):

@@ -1,4 +1,4 @@
-"""PathDisplay: what is left by the number of regions."""
+"""PathDisplay: what trees of fewer regions remove of the heterogeneity."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ PATH_SEARCHES = (4, 15)  # times as long as the search of the fit that a path ta
 
 @dataclass(eq=False)
 class PathDisplay(Drawn):
-    """What is left by the number of regions, on the search rows and on rows left out of the search.
+    """What is removed by the number of regions, on the search rows and on rows left out of the search.
 
-    The dotted line is what a tree may leave that keeps 90% of what the largest removes; the
-    smallest such tree, which ``alpha="auto"`` takes, has a ring. Make it with `from_estimator`.
+    The dotted line is 90% of what the largest tree removes on left-out rows; the smallest tree above
+    it, which ``alpha="auto"`` takes, has a ring. Make it with `from_estimator`.
 
     Examples
     --------
@@ -56,17 +56,17 @@ class PathDisplay(Drawn):
         axes = drawn.axes[0]
         tidy(axes)
         regions = [step.regions for step in path.steps]
-        searched = [100 * step.left for step in path.steps]
-        left_out = [100 * step.left_out for step in path.steps]
+        searched = [100 * (1 - step.left) for step in path.steps]
+        left_out = [100 * (1 - step.left_out) for step in path.steps]
         axes.plot(regions, searched, "o-", color=BLUE, label="search rows", markersize=4)
         axes.plot(regions, left_out, "o-", color=ORANGE, label="left-out rows", markersize=4)
         kept = f"{100 * KEPT:.0f}%"
-        limit = 100 * path.line
+        limit = 100 * (1 - path.line)
         axes.axhline(limit, color=GREY, linewidth=0.8, linestyle=":", label=f"keeps {kept}")
         chosen = path.chosen
         ring: dict[str, Any] = {"markersize": 11, "markerfacecolor": "none", "color": ORANGE}
-        axes.plot(chosen.regions, 100 * chosen.left_out, "o", **ring)
-        axes.set(xticks=regions, xlabel="Regions", ylabel="Heterogeneity left, %")
+        axes.plot(chosen.regions, 100 * (1 - chosen.left_out), "o", **ring)
+        axes.set(xticks=regions, xlabel="Regions", ylabel="Heterogeneity removed, %")
         axes.legend(fontsize=SMALL, frameon=False)
         name = "One region"
         if chosen.regions > 1:

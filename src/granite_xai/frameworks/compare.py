@@ -101,7 +101,7 @@ def compare(
     whole_number("resamples", resamples, at_least=0)
     if not questions or isinstance(questions, str):
         raise InputError("questions is not a list of questions.", code="P01", argument="questions")
-    rulers = _fit_rulers(model, X, y, questions, options)
+    fits_of_questions = _fit_questions(model, X, y, questions, options)
     configurations = _configurations(model, X, questions[0], frameworks, feature, options)
     test_X, test_y = test if isinstance(test, tuple) and len(test) == 2 else (test, None)
     columns: dict[str, list[Any]] = {}
@@ -116,8 +116,8 @@ def compare(
             "regions": len(partition),
             "rules": " | ".join(str(rule) for rule in partition.rules),
         }
-        for label, ruler in rulers.items():
-            line[f"remaining {label}"] = remaining(ruler, partition, test_X, test_y)
+        for label, fit_of_question in fits_of_questions.items():
+            line[f"remaining {label}"] = remaining(fit_of_question, partition, test_X, test_y)
         line["fidelity"] = fitted_view(granite).held_out_fidelity(test_X)
         line["stability"] = stability(granite, X, y, test_X, resamples, random_state)
         line["seconds"] = seconds
@@ -126,18 +126,18 @@ def compare(
     return frame(columns, like=read_table(X, missing="allow"))
 
 
-def _fit_rulers(
+def _fit_questions(
     model: Any, X: Any, y: Any, questions: Sequence[Any], options: Mapping[str, Any]
 ) -> dict[str, Granite]:
-    """A fit without regions for each question, on all rows: what regions are measured with."""
+    """A fit without regions for each question, on all rows: it measures the regions of others."""
     settings = {name: options[name] for name in ROW_OPTIONS if name in options}
     settings["confidence_level"] = None
-    rulers = {}
+    fits_of_questions = {}
     for question in questions:
-        ruler = Granite(model, question, max_depth=0, **settings).fit(X, y)
-        label = " + ".join(asked.label for asked in questions_of(ruler))
-        rulers[label] = ruler
-    return rulers
+        fit_of_question = Granite(model, question, max_depth=0, **settings).fit(X, y)
+        label = " + ".join(resolved.label for resolved in questions_of(fit_of_question))
+        fits_of_questions[label] = fit_of_question
+    return fits_of_questions
 
 
 def _feature_names(granite: Granite) -> str:
@@ -239,19 +239,19 @@ def stability(
     return float(np.mean(agreements))
 
 
-def remaining(ruler: Granite, partition: Partition, X: Any, y: Any) -> float:
+def remaining(fit_of_question: Granite, partition: Partition, X: Any, y: Any) -> float:
     """Share of the disagreement on other rows that some regions leave.
 
     Parameters
     ----------
-    ruler : Granite
+    fit_of_question : Granite
         Fitted, with the question.
     partition : Partition
         The regions.
     X, y : table, array
         The rows.
     """
-    rows, _ = fitted_view(ruler).other_rows(X, y)
+    rows, _ = fitted_view(fit_of_question).other_rows(X, y)
     fitted = replace(rows.fitted, partition=partition, confidence=None)
     regions = partition.apply(rows.route.table)
     return evaluate_rows(replace(rows, fitted=fitted), regions).remaining

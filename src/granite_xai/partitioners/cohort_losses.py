@@ -112,7 +112,7 @@ class _CohortBlock:
 def _blocks_of_cohorts(divisions: IntArray, size: int) -> Iterator[_CohortBlock]:
     """All cohorts of all divisions, some at a time."""
     cohorts = [np.unique(division) for division in divisions]
-    division_of_cohort = np.repeat(np.arange(len(divisions)), [len(found) for found in cohorts])
+    division_of_cohort = np.repeat(np.arange(len(divisions)), [len(numbers) for numbers in cohorts])
     numbers = np.concatenate(cohorts)
     for start in range(0, len(numbers), size):
         stop = start + size

@@ -35,7 +35,7 @@ TIE = 1e-12
 """Costs this close are the same: they differ by rounding."""
 
 
-class Found(NamedTuple):
+class SearchEnd(NamedTuple):
     """Where one search ended: its cost, and the cohort of each row."""
 
     cost: float
@@ -139,13 +139,13 @@ class Cohorts(Partitioner):
         """
         n_rows = len(distances)
         division = np.zeros(n_rows, dtype=np.intp)
-        best = Found(np.inf, division)
+        best = SearchEnd(np.inf, division)
         for _ in range(self.rounds):
             division = self.best_of_restarts(loss.explained_in(division), distances, generator)
             loss_inside = float(loss.explained_in(division)(division[None])[0])
             cost = loss_inside + self.penalty(int(division.max()) + 1, n_rows)
             if cost < best.cost - TIE:
-                best = Found(cost, division)
+                best = SearchEnd(cost, division)
         return best.division
 
     def best_of_restarts(
@@ -169,7 +169,9 @@ class Cohorts(Partitioner):
         """Price of the cohorts beyond the free ones."""
         return self.beta * float(np.sqrt(max(n_cohorts - self.free, 0) / n_rows))
 
-    def _climb(self, score: Score, distances: FloatArray, generator: np.random.Generator) -> Found:
+    def _climb(
+        self, score: Score, distances: FloatArray, generator: np.random.Generator
+    ) -> SearchEnd:
         """One greedy search: from random representatives, by sets with one of them less or more."""
         n_rows = len(distances)
         n_first = min(self.free, n_rows)
@@ -187,7 +189,7 @@ class Cohorts(Partitioner):
             if costs[cheapest] >= cost - TIE:
                 # A representative may have no row: cohorts are numbered without gaps.
                 _, numbers = np.unique(division, return_inverse=True)
-                return Found(cost, numbers.reshape(-1).astype(np.intp))
+                return SearchEnd(cost, numbers.reshape(-1).astype(np.intp))
             cost = float(costs[cheapest])
             representatives = candidates[cheapest]
             division = divisions[cheapest]

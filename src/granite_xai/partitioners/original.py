@@ -18,7 +18,7 @@ from granite_xai.explanation.influence import Individual
 from granite_xai.explanation.masking import Accumulated
 from granite_xai.explanation.resolved import ResolvedExplainer
 from granite_xai.partitioners.dependence_curve import AroundDependence, spline_basis
-from granite_xai.partitioners.scatter import OtherEnd, make_vectors_alike, replace_measure
+from granite_xai.partitioners.scatter import PosedProblem, make_vectors_alike, replace_measure
 from granite_xai.regions.nodes import leaves
 from granite_xai.search.problem import Partitioner, PartitionResult, Problem, local_values, measured
 from granite_xai.surrogate.grids import make_grid, require_numeric
@@ -116,7 +116,7 @@ class RepidTree(Partitioner):
             },
         )
 
-    def _pose(self, problem: Problem) -> OtherEnd:
+    def _pose(self, problem: Problem) -> PosedProblem:
         """The problem with the original's loss in place of the question."""
         columns = self.columns(problem.table)
         rounding = floor(len(columns), np.square, 1, problem.error)
@@ -132,7 +132,7 @@ class RepidTree(Partitioner):
 
     def _pose_around_dependence(
         self, problem: Problem, columns: Sequence[int], rounding: float
-    ) -> OtherEnd:
+    ) -> PosedProblem:
         """SHAP values around a curve of their feature."""
         (effect,) = self.extra_effects(problem.route, problem.resources, problem.seed)
         values = local_values(effect, problem.evaluations)[:, 0]  # (features, n)

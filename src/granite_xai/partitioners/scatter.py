@@ -97,8 +97,8 @@ def _scatter_of_regions(values: FloatArray, members: FloatArray) -> FloatArray:
     return np.asarray(np.maximum(mean_squares - np.square(means).sum(axis=1), 0.0))
 
 
-class OtherEnd(NamedTuple):
-    """A problem with another measure in place of the question."""
+class PosedProblem(NamedTuple):
+    """A problem posed anew: another measure than the question's shall become small."""
 
     problem: Problem
     on_all_rows: float  # the measure on all rows; the problem has shares of it
@@ -106,7 +106,7 @@ class OtherEnd(NamedTuple):
 
 def replace_measure(
     problem: Problem, measure: Measure, evaluations: Evaluations, floor: float
-) -> OtherEnd:
+) -> PosedProblem:
     """Pose the same problem with another measure.
 
     Parameters
@@ -132,12 +132,12 @@ def replace_measure(
         roots=np.array([on_all_rows]),
         chance=None,
     )
-    return OtherEnd(problem=posed, on_all_rows=on_all_rows)
+    return PosedProblem(problem=posed, on_all_rows=on_all_rows)
 
 
 def make_vectors_alike(
     problem: Problem, vectors: Sequence[Vectors], floor: float = 0.0
-) -> OtherEnd:
+) -> PosedProblem:
     """Pose the problem of making vectors alike in each region; parameters as of `replace_measure`."""
     evaluations = replace(problem.evaluations, vectors=tuple(vectors))
     return replace_measure(problem, Scatter(), evaluations, floor)

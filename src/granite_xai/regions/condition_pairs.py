@@ -14,17 +14,17 @@ Labels = Iterable[Label]
 
 
 def cut(
-    at: Bound,
+    threshold: Bound,
     *,
     order: Sequence[Label] | None = None,
     missing: Side | None = None,
     larger: Side = "right",
 ) -> tuple[Interval, Interval]:
-    """Split a column into ``x <= at`` and ``x > at``.
+    """Split a column into ``x <= threshold`` and ``x > threshold``.
 
     Parameters
     ----------
-    at : number, date, duration or label
+    threshold : number, date, duration or label
     order : sequence of labels, optional
         All labels of an ordered column.
     missing : "left", "right" or None
@@ -34,13 +34,13 @@ def cut(
     """
     is_of_labels = order is not None
     left = Interval(
-        high=at,
+        high=threshold,
         order=order,
         missing=missing == "left",
         others=is_of_labels and larger == "left",
     )
     right = Interval(
-        low=at,
+        low=threshold,
         order=order,
         missing=missing == "right",
         others=is_of_labels and larger == "right",

@@ -80,8 +80,8 @@ def instant(kind: type[Instant], count: int, coarsest: str = "D") -> Instant:
     allowed = units[units.index(coarsest) :]
     unit = next(unit for unit in allowed if count % SIZES[unit] == 0)  # "as" holds every count
     ticks = np.array(count // SIZES[unit], dtype=np.int64)
-    made: Any = ticks.astype(f"{kind.__name__}[{unit}]")[()]
-    return cast(Instant, made)
+    value: Any = ticks.astype(f"{kind.__name__}[{unit}]")[()]
+    return cast(Instant, value)
 
 
 def in_unit_of_text(value: Instant) -> Instant:

@@ -183,10 +183,10 @@ class Partition(Printable):
         return TextSummary(sentences=(), table=table, left=(0,))
 
     def __repr__(self) -> str:
-        shown = [str(rule) for rule in self.rules[:REGIONS_IN_REPR]]
+        texts = [str(rule) for rule in self.rules[:REGIONS_IN_REPR]]
         if len(self) > REGIONS_IN_REPR:
-            shown.append("…")
-        return f"<Partition of {len(self)} regions: {'; '.join(shown)}>"
+            texts.append("…")
+        return f"<Partition of {len(self)} regions: {'; '.join(texts)}>"
 
     @property
     def rules(self) -> tuple[Rule, ...]:

@@ -163,11 +163,11 @@ def places_among(values: NDArray[Any], labels: Iterable[Label]) -> NDArray[np.in
     array of shape (n,)
         NOT_LISTED for a value that is none of the labels, and for a missing one.
     """
-    places = {as_label(label): place for place, label in enumerate(labels)}
-    found = np.full(len(values), NOT_LISTED, dtype=np.int64)
+    place_of_label = {as_label(label): place for place, label in enumerate(labels)}
+    places = np.full(len(values), NOT_LISTED, dtype=np.int64)
     for row in np.flatnonzero(~is_missing(values)):
-        found[row] = places.get(as_label(values[row]), NOT_LISTED)
-    return found
+        places[row] = place_of_label.get(as_label(values[row]), NOT_LISTED)
+    return places
 
 
 def is_at_least(value: Bound, limit: Bound, order: Sequence[Label] | None) -> bool:

@@ -279,8 +279,8 @@ def _words_of_labels(feature: str, listing: _Listing) -> ConditionWords:
 def _alternatives(labels: Sequence[str]) -> str:
     """``a, b or c``; long lists are cut."""
     if len(labels) > MOST_LABELS:
-        shown = labels[: MOST_LABELS - 1]
-        return f"{', '.join(shown)} or {len(labels) - len(shown)} more"
+        n_listed = MOST_LABELS - 1
+        return f"{', '.join(labels[:n_listed])} or {len(labels) - n_listed} more"
     *first, last = labels
     return f"{', '.join(first)} or {last}" if first else last
 

@@ -67,13 +67,13 @@ def average_effect(
     else:  # several values share a line: the value that stands for them
         level_of_row = matrix.levels[line_of_row]
     levels, first_row = np.unique(level_of_row, return_index=True)
-    shown = _shown_levels(levels, max_points if column.is_ordered else len(levels))
+    places = _shown_levels(levels, max_points if column.is_ordered else len(levels))
 
     weights = evaluations.weights[rows]
     shares = weights / weights.sum()  # (m,)
     curves = matrix.values[:, rows]  # (lines, m), one ICE curve a row
     line_shares = np.bincount(line_of_row, weights=shares, minlength=len(curves))  # (lines,)
-    centred = curves[line_of_row[first_row[shown]]] - line_shares @ curves  # (points, m)
+    centred = curves[line_of_row[first_row[places]]] - line_shares @ curves  # (points, m)
     mean = centred @ shares
     deviations = (centred - mean[:, None]) * shares
     clusters = case.values.clusters[rows]
@@ -82,7 +82,7 @@ def average_effect(
     return CaseCurve(
         case=case.name,
         scope=scope,
-        levels=column.levels[levels[shown]],
+        levels=column.levels[levels[places]],
         mean=mean,
         low=mean - half_width,
         high=mean + half_width,

@@ -42,9 +42,9 @@ class Heterogeneity(NamedTuple):
     value: float
     moves: FloatArray  # (P,) with each sign vector; the root mean square is the standard error
 
-    def standard_error_of_difference(self, other: Heterogeneity) -> float:
-        """Standard error of the difference from another one on the same rows."""
-        return float(np.sqrt(np.mean(np.square(self.moves - other.moves))))
+    def standard_error_of_difference(self, subtracted: Heterogeneity) -> float:
+        """Standard error of this one minus another one on the same rows."""
+        return float(np.sqrt(np.mean(np.square(self.moves - subtracted.moves))))
 
 
 @dataclass(frozen=True, slots=True)

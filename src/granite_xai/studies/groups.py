@@ -251,9 +251,9 @@ def _measure_merges(
     """
     whole = rows.total(stages[0])
     merges = []
-    for before, after in pairwise(stages):
-        (new_group,) = set(after) - set(before)
-        left = rows.total(after)
+    for groups, merged_groups in pairwise(stages):
+        (new_group,) = set(merged_groups) - set(groups)
+        left = rows.total(merged_groups)
         share_left = left.value / whole.value
         error = _standard_error_of_share(left, whole)
         low, high = interval_around(share_left, error, quantile)
