@@ -38,3 +38,11 @@ def test_a_framework_addresses_what_any_of_its_forms_asks():
     line = table_of({"both": forms}).iloc[0]
     assert [line["full → pure"], line["partial → pure"]] == ["✓", "✓"]
     assert [line["local"], line["risk"], line["sensitivity"]] == ["✓", "✓", "✗"]
+
+
+def test_a_question_that_differs_in_masking_and_interaction_is_about_neither_alone():
+    mixed = gx.Disagreement(
+        gx.Explainer("conditional", "local", "full"), gx.Explainer("marginal", "local", "pure")
+    )
+    line = table_of({"mixed": [gx.Granite(None, mixed)]}).iloc[0].tolist()
+    assert line == ["mixed", "–", "–", "–", "✓", "✗", "✗", "–", "–"]

@@ -247,3 +247,12 @@ def test_options_of_the_estimator_pass_through():
         len, "x0", max_depth=1, question="shap-pdp", random_state=7, min_samples_leaf=3, exact=True
     )
     assert (g.max_depth, g.question, g.random_state, g.min_samples_leaf) == (1, "shap-pdp", 7, 3)
+
+
+@pytest.mark.parametrize("make", ["vine", "repid", "transformation_trees"])
+def test_frameworks_of_one_feature_ask_about_that_one(make):
+    configure = getattr(gx.frameworks, make)
+    assert configure(len, "x0").features == ["x0"]
+    assert configure(len, "x0", features=["x1"]).features == ["x1"]
+    posed = configure(len, "x0", question=gx.question("ice-pdp"))
+    assert posed.question.first.influence == gx.Individual(["x0"])

@@ -86,3 +86,17 @@ def test_dates_with_a_time_zone_are_compared_in_utc_by_the_function():
 def test_a_rule_of_two_conditions_in_sql():
     rule = Rule((("hr", Interval(6.5, 20, missing=True)), ("w", Levels({1, 2}))))
     assert rule.to_sql() == '("hr" > 6.5e0 AND "hr" <= 20 OR "hr" IS NULL) AND "w" IN (1, 2)'
+
+
+def test_nan_of_numbers_is_looked_for_as_the_database_does():
+    rule = Rule.parse("x ≤ 1 or missing")
+    assert rule.to_sql("duckdb") == '("x" <= 1 OR ("x" IS NULL OR isnan("x")))'
+    assert rule.to_sql("sqlite") == '("x" <= 1 OR "x" IS NULL)'
+
+
+def test_a_duration_that_is_too_fine_for_a_language_is_refused():
+    rule = Rule((("d", Interval(None, np.timedelta64(1500, "ns"))),))
+    assert rule.to_pandas() == "d <= '1500 ns'"
+    for write in (rule.to_sql, rule.to_python):
+        with pytest.raises(InputError, match="1500 nanoseconds is no duration there"):
+            write()

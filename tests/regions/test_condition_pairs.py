@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from granite_xai.regions.condition_pairs import complementary, cut, grouping, missing_or_present
-from granite_xai.regions.conditions import Levels
+from granite_xai.regions.conditions import Interval, Levels
 from granite_xai.regions.rule import Rule
 from regions.random_rules import (
     ORDER,
@@ -119,3 +119,10 @@ def test_infinite_values_have_a_region():
     values = np.array([-np.inf, np.inf])
     assert left.contains(values).tolist() == [True, False]
     assert right.contains(values).tolist() == [False, True]
+
+
+def test_new_labels_go_to_one_side_only():
+    below = Interval(None, "small", ORDER, others=True)
+    above = Interval("small", None, ORDER)
+    assert complementary(below, above)
+    assert not complementary(below, Interval("small", None, ORDER, others=True))
