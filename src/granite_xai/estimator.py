@@ -285,11 +285,11 @@ class Granite(GraniteBase):
     def of_output(self, name: Any) -> Granite:
         """One of several outputs, as a fit of this output alone that was given the regions of all."""
         view = fitted_view(self, name)
-        alone: Granite = clone(self).set_params(output=name)
+        granite: Granite = clone(self).set_params(output=name)
         view.result.partition.rename(self.partition_.region_names)
-        restore(alone, view.result, dict(view.diagnostics))
-        alone.__dict__["_run"] = view.run
-        return alone
+        restore(granite, view.result, dict(view.diagnostics))
+        granite.__dict__["_run"] = view.run
+        return granite
 
     def evaluate(
         self,

@@ -69,18 +69,18 @@ def price(inputs: FitInputs, n_held_out: int, drawn_from: Table | None = None) -
 def _price_of_request(inputs: FitInputs, n_held_out: int) -> Price:
     """The price where no pilot chooses values: that of the request itself."""
     table = inputs.table
-    asked = request_of_fit(inputs)
-    of_search = asked.rows(table)
+    requested = request_of_fit(inputs)
+    of_search = requested.rows(table)
     values = {}
-    for columns, distinct in asked.kept.stores.items():
+    for columns, distinct in requested.kept.stores.items():
         if len(columns) == 1:
             values[table.names[min(columns)]] = len(distinct)
     return Price(
         pilot=0,
         of_search=of_search,
-        of_held_out=_held_out_rows(asked, of_search, n_held_out),
+        of_held_out=_held_out_rows(requested, of_search, n_held_out),
         values=values,
-        n_bytes=asked.bytes,
+        n_bytes=requested.bytes,
     )
 
 
@@ -108,14 +108,14 @@ def _price_of_pilot_values(
     )
 
 
-def _held_out_rows(asked: EvaluationRequest, of_search: int, n_held_out: int) -> int:
+def _held_out_rows(requested: EvaluationRequest, of_search: int, n_held_out: int) -> int:
     """Rows sent to the model about held-out rows: each at all their values, of which there are no more than rows."""
-    growth = n_held_out / asked.kept.n_rows
+    growth = n_held_out / requested.kept.n_rows
     n_values = 0
-    for stores in (asked.kept.stores, asked.streamed.stores):
+    for stores in (requested.kept.stores, requested.streamed.stores):
         for distinct in stores.values():
             n_values += min(round(len(distinct) * max(growth, 1.0)), n_held_out)
-    n_recombined = asked.kept.rows + asked.streamed.rows
+    n_recombined = requested.kept.rows + requested.streamed.rows
     return n_held_out * n_values + round((of_search - n_recombined) * growth)
 
 

@@ -33,9 +33,9 @@ def request_of_fit(inputs: FitInputs) -> EvaluationRequest:
     of_surrogate = set[Coalition]()
     if asks_about_all_players(inputs):
         of_surrogate = _coalitions_of_surrogate(inputs)
-    asked = request(inputs.table, effects, of_surrogate, inputs.values, inputs.route.cells)
+    requested = request(inputs.table, effects, of_surrogate, inputs.values, inputs.route.cells)
     n_outputs = len(inputs.predictor.outputs) or 1
-    return replace(asked, outputs=n_outputs)
+    return replace(requested, outputs=n_outputs)
 
 
 def single_columns(inputs: FitInputs) -> list[int]:
@@ -54,8 +54,8 @@ def require_memory(inputs: FitInputs) -> None:
     if inputs.cells is not None:  # as many values as a pilot will choose, at most
         values = expected_values(inputs.table, single_columns(inputs), inputs.cells)
         inputs = replace(inputs, values=values)
-    asked = request_of_fit(inputs)
-    require_room_for(asked, inputs.route, inputs.resources, candidate_bytes(inputs))
+    requested = request_of_fit(inputs)
+    require_room_for(requested, inputs.route, inputs.resources, candidate_bytes(inputs))
 
 
 def candidate_bytes(inputs: FitInputs) -> int:

@@ -166,7 +166,9 @@ class OpenInputs:
         if max_grid is None:
             return None, None
         effects = [*both_sides(questions), *extra_effects]
-        is_by_column = table.n_columns > 1 and all(takes_values(one, table) for one in effects)
+        is_by_column = table.n_columns > 1 and all(
+            takes_values(effect, table) for effect in effects
+        )
         if is_by_column:
             return None, CELLS if max_grid == "auto" else int(max_grid)
         if max_grid == "auto":
@@ -282,8 +284,8 @@ def _given_holdout(
     behaviors: Sequence[Behavior],
 ) -> TableRows:
     """The rows that a user holds out, (X, y) or (X, y, clusters); too few, or those of the fit, are refused."""
-    X, y, *rest = holdout
-    clusters = rest[0] if rest else None
+    X, y = holdout[:2]
+    clusters = holdout[2] if len(holdout) == 3 else None
     held_out = read_table(
         X, missing="allow" if missing else "error", like=table, argument="holdout"
     )

@@ -92,17 +92,17 @@ class ModelAnswers(NamedTuple):
 def _ask_model(inputs: FitInputs) -> ModelAnswers:
     """Evaluate all that the questions read, and check a grid of quantiles against exact values."""
     record = inputs.diagnostics
-    asked = request_of_fit(inputs)
+    requested = request_of_fit(inputs)
     reference = fit_reference(
-        asked.readings, asked.changes, inputs.table, inputs.weights, inputs.seed, record
+        requested.readings, requested.changes, inputs.table, inputs.weights, inputs.seed, record
     )
-    record.note("bytes", asked.bytes)
-    stages = memory_stages(asked, inputs.route, inputs.resources, candidate_bytes(inputs))
+    record.note("bytes", requested.bytes)
+    stages = memory_stages(requested, inputs.route, inputs.resources, candidate_bytes(inputs))
     record.note("plan", {**stages, **inputs.plan})
     with record.stage("evaluations"):
         evaluations, extent = evaluate(
             inputs.route,
-            asked,
+            requested,
             reference,
             resources=inputs.resources,
             weights=inputs.weights,
@@ -119,7 +119,7 @@ def _ask_model(inputs: FitInputs) -> ModelAnswers:
             evaluations,
             reference,
             resources=inputs.resources,
-            n_rows=asked.checked,
+            n_rows=requested.checked,
             seed=inputs.seed,
             y=inputs.y,
         )
@@ -326,8 +326,8 @@ def _questions_of_output(
     questions: Sequence[ResolvedQuestion], name: object
 ) -> tuple[ResolvedQuestion, ...]:
     """Questions of a joint fit as a fit of the one output asks them: about its only output, under their own label."""
-    alone = []
+    of_output = []
     for question in questions:
         label = question.question.label.removesuffix(f" of {name}")
-        alone.append(question.about(0, label))
-    return tuple(alone)
+        of_output.append(question.about(0, label))
+    return tuple(of_output)

@@ -81,10 +81,10 @@ def refits(g: Any, models: Sequence[tuple[Any, Any, Any]]) -> Stability:
         )
     result: FitResult = vars(g)["_fitted"]
     places = _places_of_curves(result)
-    others = []
+    measured = []
     for model, X, y in progress(models, chosen_limits(g.resources), "refits", len(models)):
-        others.append(_refit(g, result, places, model, X, y))
-    partitions = [refit.fit.result.partition for refit in others]
+        measured.append(_refit(g, result, places, model, X, y))
+    partitions = [refit.fit.result.partition for refit in measured]
     stability = stability_of(
         result.partition,
         result.table,
@@ -93,12 +93,12 @@ def refits(g: Any, models: Sequence[tuple[Any, Any, Any]]) -> Stability:
         source=REFITS,
     )
     confidence = result.confidence or Confidence(USUAL_LEVEL, n_resamples=1, seed=0)
-    tables = [refit.fit.inputs.table for refit in others]
+    tables = [refit.fit.inputs.table for refit in measured]
     n_tested = round(float(np.mean([table.n_rows for table in tables])))
     n_trained = _n_training_rows(tables, n_tested)
     curves = []
     for number, place in enumerate(places):
-        effects = [refit.effects[number] for refit in others]
+        effects = [refit.effects[number] for refit in measured]
         mean, low, high = refit_interval(effects, n_tested, n_trained, confidence.normal)
         curves.append(
             RefitCurve(
@@ -110,7 +110,7 @@ def refits(g: Any, models: Sequence[tuple[Any, Any, Any]]) -> Stability:
                 high=high,
             )
         )
-    shares_left = [refit.left for refit in others]
+    shares_left = [refit.left for refit in measured]
     mean, low, high = refit_interval(shares_left, n_tested, n_trained, confidence.normal)
     return replace(
         stability,
@@ -136,8 +136,8 @@ def _refit(
     g: Any, result: FitResult, places: Sequence[PlaceOfCurve], model: Any, X: Any, y: Any
 ) -> Refit:
     """Search with another model on rows that it has not seen, and look at the regions of the first fit there."""
-    other = clone(g).set_params(model=model, holdout=False, max_samples=None)
-    opened = open_inputs(other, X, y, None, None, Diagnostics())
+    granite = clone(g).set_params(model=model, holdout=False, max_samples=None)
+    opened = open_inputs(granite, X, y, None, None, Diagnostics())
     fit = fit_and_judge(opened, Diagnostics(), is_judged=False)
     first_regions = replace(result, predictor=opened.predictor, floors=fit.result.floors)
     rows = NewRows(

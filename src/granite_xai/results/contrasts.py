@@ -97,8 +97,8 @@ def contrasts(curves: Mapping[str, CurvePair]) -> list[Contrast]:
     """
     varying = {name: pair for name, pair in curves.items() if len(pair.here.labels) > 1}
     largest = largest_range(varying.values())
-    found = [_contrast(name, pair, largest) for name, pair in varying.items()]
-    return sorted(found, key=lambda contrast: -contrast.strength)
+    unsorted = [_contrast(name, pair, largest) for name, pair in varying.items()]
+    return sorted(unsorted, key=lambda contrast: -contrast.strength)
 
 
 def largest_range(curves: Iterable[CurvePair]) -> float:
@@ -195,13 +195,14 @@ def further_contrasts(ranked: Sequence[Contrast], *, without: str = "") -> str:
     without : str
         The feature of the heading.
     """
-    largest = max((max(each.here.range, each.overall.range) for each in ranked), default=0.0)
-    told = [each for each in ranked if each.feature != without and each.strength > WEAK * largest]
-    flat = [each for each in told if each.hardly_matters]
-    others = [each for each in told if not each.hardly_matters]
-    unlike = [each for each in others if each.kinds_differ]
-    stronger = [each for each in others if not each.kinds_differ and each.ratio >= STRONGER]
-    weaker = [each for each in others if not each.kinds_differ and each.ratio <= WEAKER]
+    ranges = [max(contrast.here.range, contrast.overall.range) for contrast in ranked]
+    weak = WEAK * max(ranges, default=0.0)
+    further = [c for c in ranked if c.feature != without and c.strength > weak]
+    flat = [c for c in further if c.hardly_matters]
+    unlike = [c for c in further if not c.hardly_matters and c.kinds_differ]
+    alike = [c for c in further if not c.hardly_matters and not c.kinds_differ]
+    stronger = [c for c in alike if c.ratio >= STRONGER]
+    weaker = [c for c in alike if c.ratio <= WEAKER]
     sentences = []
     if unlike:
         name = _named(unlike[0])
@@ -209,14 +210,14 @@ def further_contrasts(ranked: Sequence[Contrast], *, without: str = "") -> str:
         overall = unlike[0].overall_shape.of_predictions(name)
         sentences.append(f"Predictions {here}; overall they {overall}.")
     if stronger:
-        texts = [f"{_named(each)} ({amount(each.ratio)} times)" for each in stronger]
-        sentences.append(f"Stronger effects than overall: {', '.join(texts[:MOST_NAMED])}.")
+        texts = [f"{_named(c)} ({amount(c.ratio)} times)" for c in stronger[:MOST_NAMED]]
+        sentences.append(f"Stronger effects than overall: {', '.join(texts)}.")
     if weaker:
-        texts = [_named(each) for each in weaker]
-        sentences.append(f"Weaker effects: {', '.join(texts[:MOST_NAMED])}.")
+        texts = [_named(contrast) for contrast in weaker[:MOST_NAMED]]
+        sentences.append(f"Weaker effects: {', '.join(texts)}.")
     if flat:
-        texts = [_named(each) for each in flat]
-        sentences.append(f"Hardly any effect: {', '.join(texts[:MOST_NAMED])}.")
+        texts = [_named(contrast) for contrast in flat[:MOST_NAMED]]
+        sentences.append(f"Hardly any effect: {', '.join(texts)}.")
     return " ".join(sentences)
 
 

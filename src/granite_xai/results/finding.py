@@ -133,7 +133,7 @@ def finding_of(
     Finding
     """
     output = output_words(fitted.predictor, target or diagnostics.get("target") or "", unit)
-    known = vocabulary(fitted.partition.rules, fitted.table)
+    words_of_rules = vocabulary(fitted.partition.rules, fitted.table)
     figures = fitted.nodes[0] if fitted.nodes else None
     question = fitted.comparisons[0].question
     is_effect = question.behavior.key == "local" and cause(question) == INTERACT
@@ -145,7 +145,7 @@ def finding_of(
     quiet = _quiet_regions(figures)
     details = ""
     if case == "regions" and is_effect and figures is not None:
-        details = shape_sentences(fitted, figures, depends, quiet, output, known)
+        details = shape_sentences(fitted, figures, depends, quiet, output, words_of_rules)
     return Finding(
         case=case,
         is_effect=is_effect,
@@ -153,11 +153,11 @@ def finding_of(
         details=details,
         benefit=_benefit(fitted, case, is_effect, described, diagnostics),
         by_question=_by_question(fitted, case),
-        notes=tuple(notes_of(fitted.partition, diagnostics, known)),
+        notes=tuple(notes_of(fitted.partition, diagnostics, words_of_rules)),
         dependence=depends,
         described=described,
         output=output,
-        vocabulary=known,
+        vocabulary=words_of_rules,
         quiet_regions=quiet,
     )
 

@@ -19,7 +19,7 @@ STOPPED = "M13: stopped"  # how the warning of a fit that stopped early begins
 
 
 def notes_of(
-    partition: Partition, diagnostics: Mapping[str, Any], known: Vocabulary
+    partition: Partition, diagnostics: Mapping[str, Any], vocabulary: Vocabulary
 ) -> Iterator[str]:
     """Notes on a fit, the most important first.
 
@@ -28,7 +28,7 @@ def notes_of(
     partition : Partition
     diagnostics : mapping
         Of the fit.
-    known : mapping
+    vocabulary : mapping
         What the words of rules need to know.
     """
     for warning in diagnostics.get("warnings", ()):
@@ -41,8 +41,8 @@ def notes_of(
     splits = list(_splits(partition.root)) if partition.root is not None else []
     if len(records) == len(splits):
         pairs = list(zip(records, splits, strict=True))
-        yield from _gradual(pairs, known)
-        yield from _rivals(pairs, known)
+        yield from _gradual(pairs, vocabulary)
+        yield from _rivals(pairs, vocabulary)
     yield from _few_rows(partition)
 
 
@@ -59,17 +59,17 @@ def _splits(node: Node, rule: Rule = Rule()) -> Iterator[Located]:  # noqa: B008
 
 
 def _gradual(
-    pairs: Sequence[tuple[Mapping[str, Any], Located]], known: Vocabulary
+    pairs: Sequence[tuple[Mapping[str, Any], Located]], vocabulary: Vocabulary
 ) -> Iterator[str]:
     """Cuts of gradual changes, once for each feature."""
     mentioned: set[str] = set()
     for record, (split, _) in pairs:
         if record["smooth"] and split.column not in mentioned:
             mentioned.add(split.column)
-            yield gradual_note(record, split, known)
+            yield gradual_note(record, split, vocabulary)
 
 
-def gradual_note(record: Mapping[str, Any], split: Split, known: Vocabulary) -> str:
+def gradual_note(record: Mapping[str, Any], split: Split, vocabulary: Vocabulary) -> str:
     """Say that a cut is no threshold, and which others would do.
 
     Parameters
@@ -77,16 +77,16 @@ def gradual_note(record: Mapping[str, Any], split: Split, known: Vocabulary) -> 
     record : mapping
         What a fit notes of the split.
     split : Split
-    known : mapping
+    vocabulary : mapping
         What the words of rules need to know.
     """
     feature = shortened(plain(split.column))
-    place = _cut_text(split.column, split.left, known)
+    place = _cut_text(split.column, split.left, vocabulary)
     text = f"the cut at {feature} {place} is not a threshold: effects change little by little"
     ends = [_bound(end) for end in record["between"]]
     if len(ends) == 2 and None not in ends and ends[0] != ends[1]:
         low, high = sorted(float(end) for end in ends if end is not None)
-        cuts = [_cut_text(split.column, Interval(None, end), known) for end in (low, high)]
+        cuts = [_cut_text(split.column, Interval(None, end), vocabulary) for end in (low, high)]
         text += f", any cut from {cuts[0]} to {cuts[1]} would do almost as well"
     return f"{text}."
 
@@ -99,16 +99,18 @@ def _bound(text: str) -> float | None:
     return None
 
 
-def _cut_text(column: str, condition: Any, known: Vocabulary) -> str:
+def _cut_text(column: str, condition: Any, vocabulary: Vocabulary) -> str:
     """Where a condition cuts: its upper bound, or the last value below it."""
-    predicate = condition_words(column, condition, known.get(column)).predicate
+    predicate = condition_words(column, condition, vocabulary.get(column)).predicate
     predicate = predicate.removesuffix(" or missing")
     if "–" in predicate:
         return predicate.rpartition("–")[2]
     return re.sub(r"^[≤=:] ?", "", predicate)
 
 
-def _rivals(pairs: Sequence[tuple[Mapping[str, Any], Located]], known: Vocabulary) -> Iterator[str]:
+def _rivals(
+    pairs: Sequence[tuple[Mapping[str, Any], Located]], vocabulary: Vocabulary
+) -> Iterator[str]:
     """Features that would divide rows almost as well, unless they do so further down."""
     for record, (split, rule) in pairs:
         if not record["tie"] or not record["second"]:
@@ -116,10 +118,10 @@ def _rivals(pairs: Sequence[tuple[Mapping[str, Any], Located]], known: Vocabular
         ((rival, _),) = Rule.parse(record["second"]).conditions
         below = {inner.column for inner, _ in _splits(split)}
         if rival not in below:
-            yield rival_note(rival, split.column, rule, known)
+            yield rival_note(rival, split.column, rule, vocabulary)
 
 
-def rival_note(rival: str, column: str, rule: Rule, known: Vocabulary) -> str:
+def rival_note(rival: str, column: str, rule: Rule, vocabulary: Vocabulary) -> str:
     """Say that another feature divides some rows almost as well.
 
     Parameters
@@ -128,10 +130,10 @@ def rival_note(rival: str, column: str, rule: Rule, known: Vocabulary) -> str:
         The other feature, and that of the split.
     rule : Rule
         Of the rows that are split.
-    known : mapping
+    vocabulary : mapping
         What the words of rules need to know.
     """
-    where = f"where {rule_in_sentence(rule, known)}, " if rule.conditions else ""
+    where = f"where {rule_in_sentence(rule, vocabulary)}, " if rule.conditions else ""
     names = (
         f"{shortened(plain(rival))} divides the rows almost as well as {shortened(plain(column))}"
     )

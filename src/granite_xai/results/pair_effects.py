@@ -71,8 +71,8 @@ def pair_effects(values: FitValues) -> PairEffects:
     needed = request_matrices(values.table, coalitions).rows
     spent = request_matrices(values.table, values.evaluations.matrices).rows
     limit = min(_affordable_rows(values, spent), values.resources.max_evaluations or MAX_ROWS)
-    asked = request(values.table, [], coalitions)
-    is_in_memory = fits_memory(asked, values.route, values.resources)
+    requested = request(values.table, [], coalitions)
+    is_in_memory = fits_memory(requested, values.route, values.resources)
     if pairs and (needed > limit or not is_in_memory):
         return PairEffects(explained=None, pairs=(), needed=needed, spent=spent)
     if not pairs or values.evaluations.everything in coalitions:
@@ -80,7 +80,7 @@ def pair_effects(values: FitValues) -> PairEffects:
     weights = values.evaluations.weights
     joint, _ = evaluate(
         values.route,
-        asked,
+        requested,
         FittedMaskings({}, {}, {}),
         resources=values.resources,
         weights=weights,

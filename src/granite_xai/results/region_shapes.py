@@ -52,7 +52,7 @@ def shape_sentences(
     depends: Dependence,
     quiet: Sequence[int],
     output: OutputWords,
-    known: Vocabulary,
+    vocabulary: Vocabulary,
 ) -> str:
     """Where the output does what along the main feature, and where predictions vary far less than overall.
 
@@ -66,7 +66,7 @@ def shape_sentences(
     quiet : sequence of int
         Regions in which predictions vary far less than overall.
     output : OutputWords
-    known : mapping
+    vocabulary : mapping
         What the words of rules need to know.
 
     Returns
@@ -78,8 +78,8 @@ def shape_sentences(
     if depends.features and not depends.is_mutual and fitted.additive.is_computed:
         feature = depends.features[0]
         parts = _parts(fitted, figures, feature, quiet)
-        sentences += _of_main_feature(feature, parts, output, known)
-    sentences += _of_quiet_regions(fitted, figures, quiet, known)
+        sentences += _of_main_feature(feature, parts, output, vocabulary)
+    sentences += _of_quiet_regions(fitted, figures, quiet, vocabulary)
     return " ".join(sentences)
 
 
@@ -94,9 +94,10 @@ def _parts(
         pair = region_curves(fitted, region).get(feature)
         if region in quiet or pair is None:
             continue
-        others = Rule(tuple(pair for pair in rule.conditions if pair[0] != feature))
-        curves.setdefault(others, []).append(pair.here)
-        rows[others] = rows.get(others, 0.0) + shares.get(region, 0.0)
+        conditions = [condition for condition in rule.conditions if condition[0] != feature]
+        without_feature = Rule(tuple(conditions))
+        curves.setdefault(without_feature, []).append(pair.here)
+        rows[without_feature] = rows.get(without_feature, 0.0) + shares.get(region, 0.0)
     joined = {rule: _joined_curve(pieces) for rule, pieces in curves.items()}
     overall = overall_curves(fitted).values()
     largest = max((curve.range for curve in [*overall, *joined.values()]), default=0.0)
@@ -130,44 +131,71 @@ def _joined_curve(pieces: Sequence[FeatureCurve]) -> FeatureCurve:
 
 
 def _of_main_feature(
-    feature: str, parts: Sequence[PartShape], output: OutputWords, known: Vocabulary
+    feature: str, parts: Sequence[PartShape], output: OutputWords, vocabulary: Vocabulary
 ) -> list[str]:
-    groups = _grouped(parts)
+    """What the main feature does: two shapes, one, or one shape of two strengths."""
+    name = shortened(plain(feature))
     # A classifier's first sentence has named the output.
     subject = "it" if output.target else output.name
-    shown = shortened(plain(feature))
+    groups = _grouped(parts)
     if len(groups) > 1 and _are_comparable(groups[0][0], groups[1][0]):
-        first, second = groups[:2]
-        others = [part for part in parts if part not in first]
-        opening = f"Where {_rule_of_group(first, others, known)}, "
-        opening += f"{subject} {first[0].shape.naming(shown)}{_strongest_part(first, known)}."
-        others = [part for part in parts if part not in second]
-        closing = f"Where {_rule_of_group(second, others, known)}, it {second[0].shape.words}."
-        return [opening, closing]
-    if (
-        len(parts) == 1 and parts[0].rule.conditions
-    ):  # elsewhere predictions vary far less than overall
-        where = rule_in_sentence(parts[0].rule, known)
-        return [f"Where {where}, {subject} {parts[0].shape.naming(shown)}."]
+        return _two_shapes(name, subject, groups, vocabulary)
+    if len(parts) == 1 and parts[0].rule.conditions:
+        # Elsewhere predictions vary far less than overall.
+        where = rule_in_sentence(parts[0].rule, vocabulary)
+        return [f"Where {where}, {subject} {parts[0].shape.naming(name)}."]
     if len(parts) < 2:
         return []
+    return _two_strengths(name, subject, parts, output, vocabulary)
+
+
+def _two_shapes(
+    name: str, subject: str, groups: Sequence[Sequence[PartShape]], vocabulary: Vocabulary
+) -> list[str]:
+    """Where the curve has its most frequent shape, and where the next."""
+    first, second = groups[:2]
+    where_first = _rule_of_group(first, _outside(first, groups), vocabulary)
+    where_second = _rule_of_group(second, _outside(second, groups), vocabulary)
+    emphasis = _strongest_part(first, vocabulary)
+    return [
+        f"Where {where_first}, {subject} {first[0].shape.naming(name)}{emphasis}.",
+        f"Where {where_second}, it {second[0].shape.words}.",
+    ]
+
+
+def _outside(group: Sequence[PartShape], groups: Sequence[Sequence[PartShape]]) -> list[PartShape]:
+    """The parts of all other groups."""
+    outside: list[PartShape] = []
+    for compared in groups:
+        if compared is not group:
+            outside += compared
+    return outside
+
+
+def _two_strengths(
+    name: str,
+    subject: str,
+    parts: Sequence[PartShape],
+    output: OutputWords,
+    vocabulary: Vocabulary,
+) -> list[str]:
+    """Where the curve has its largest and its smallest range; nothing where these are alike."""
     strongest = max(parts, key=lambda part: part.curve.range)
     weakest = min(parts, key=lambda part: part.curve.range)
     if strongest.curve.range < LARGER * weakest.curve.range:
         return []
-    most = output.unit.effect(strongest.curve.range)
-    least = output.unit.effect(weakest.curve.range, bare=True)
-    here = _apart(strongest.rule, weakest.rule, known)
-    there = _apart(weakest.rule, strongest.rule, known)
-    return [
-        f"{shown} shifts {subject} by up to {most} where {here}, by up to {least} where {there}."
-    ]
+    largest = output.unit.effect(strongest.curve.range)
+    smallest = output.unit.effect(weakest.curve.range, bare=True)
+    where_largest = _apart(strongest.rule, weakest.rule, vocabulary)
+    where_smallest = _apart(weakest.rule, strongest.rule, vocabulary)
+    shift = f"{name} shifts {subject} by up to {largest} where {where_largest}"
+    return [f"{shift}, by up to {smallest} where {where_smallest}."]
 
 
-def _are_comparable(one: PartShape, other: PartShape) -> bool:
+def _are_comparable(first: PartShape, second: PartShape) -> bool:
     """Whether two curves are of similar strength."""
-    ranges = sorted([one.curve.range, other.curve.range])
-    return ranges[0] >= COMPARABLE * ranges[1]
+    smaller, larger = sorted([first.curve.range, second.curve.range])
+    return smaller >= COMPARABLE * larger
 
 
 def _grouped(parts: Sequence[PartShape]) -> list[list[PartShape]]:
@@ -183,85 +211,102 @@ def _grouped(parts: Sequence[PartShape]) -> list[list[PartShape]]:
     return sorted(groups, key=lambda group: -sum(part.share for part in group))
 
 
-def _do_differ(one: PartShape, other: PartShape) -> bool:
+def _do_differ(first: PartShape, second: PartShape) -> bool:
     """Whether two curves do different things where both have values."""
-    here, there = _on_common_values(one.curve, other.curve)
-    has_two_values = len(one.curve.labels) == 2 and len(other.curve.labels) == 2
+    first_curve, second_curve = _on_common_values(first.curve, second.curve)
+    has_two_values = len(first.curve.labels) == 2 and len(second.curve.labels) == 2
     fewest = 2 if has_two_values else FEWEST_SHARED
-    if len(here.labels) < fewest:
+    if len(first_curve.labels) < fewest:
         return False
-    largest = max(one.curve.range, other.curve.range)
-    return shapes_differ(shape_of(here, largest), here, shape_of(there, largest), there)
+    largest = max(first.curve.range, second.curve.range)
+    return shapes_differ(
+        shape_of(first_curve, largest), first_curve, shape_of(second_curve, largest), second_curve
+    )
 
 
-def _on_common_values(one: FeatureCurve, other: FeatureCurve) -> tuple[FeatureCurve, FeatureCurve]:
+def _on_common_values(
+    first: FeatureCurve, second: FeatureCurve
+) -> tuple[FeatureCurve, FeatureCurve]:
     """Both curves at the same values: numbers where their ranges overlap, otherwise shared labels."""
-    if one.positions is None or other.positions is None:
-        shared = set(one.labels) & set(other.labels)
-        here = one.at(np.array([label in shared for label in one.labels]))
-        there = other.at(np.array([label in shared for label in other.labels]))
-        return here, there
-    lowest = max(one.positions[0], other.positions[0])
-    highest = min(one.positions[-1], other.positions[-1])
-    here = one.at((one.positions >= lowest) & (one.positions <= highest))
-    interpolated = np.interp(np.asarray(here.positions), other.positions, other.predictions)
-    return here, replace(here, predictions=interpolated)
+    if first.positions is None or second.positions is None:
+        shared = set(first.labels) & set(second.labels)
+        is_shared_first = np.array([label in shared for label in first.labels])
+        is_shared_second = np.array([label in shared for label in second.labels])
+        return first.at(is_shared_first), second.at(is_shared_second)
+    lowest = max(first.positions[0], second.positions[0])
+    highest = min(first.positions[-1], second.positions[-1])
+    first_inside = first.at((first.positions >= lowest) & (first.positions <= highest))
+    interpolated = np.interp(
+        np.asarray(first_inside.positions), second.positions, second.predictions
+    )
+    return first_inside, replace(first_inside, predictions=interpolated)
 
 
-def _strongest_part(group: Sequence[PartShape], known: Vocabulary) -> str:
+def _strongest_part(group: Sequence[PartShape], vocabulary: Vocabulary) -> str:
     """Where in a group the curve has clearly the largest range."""
     strongest = max(group, key=lambda part: part.curve.range)
     weakest = min(group, key=lambda part: part.curve.range)
     if strongest.curve.range < STRONGER * weakest.curve.range:
         return ""
-    return f", more strongly where {_apart(strongest.rule, weakest.rule, known)}"
+    return f", more strongly where {_apart(strongest.rule, weakest.rule, vocabulary)}"
 
 
 def _of_quiet_regions(
-    fitted: FitResult, figures: NodeFigures, quiet: Sequence[int], known: Vocabulary
+    fitted: FitResult, figures: NodeFigures, quiet: Sequence[int], vocabulary: Vocabulary
 ) -> list[str]:
     if not quiet:
         return []
     if len(quiet) == 1:
         rule = fitted.partition.rules[quiet[0]]
-        return [f"Where {rule_in_sentence(rule, known)}, predictions vary far less than overall."]
+        return [
+            f"Where {rule_in_sentence(rule, vocabulary)}, predictions vary far less than overall."
+        ]
     shares = {leaf.region: leaf.share for leaf in figures.leaves}
     rows = share(sum(shares[region] for region in quiet))
     count = f"{len(quiet)} of {len(fitted.partition)} regions"
     return [f"In {count} ({rows} of the rows) predictions vary far less than overall."]
 
 
-def _apart(rule: Rule, other: Rule, known: Vocabulary) -> str:
+def _apart(rule: Rule, compared_with: Rule, vocabulary: Vocabulary) -> str:
     """What one rule says and another does not."""
-    telling = _without(dict(rule.conditions), other)
-    return rule_in_sentence(Rule(tuple(telling.items())), known)
+    telling = _without(dict(rule.conditions), compared_with)
+    return rule_in_sentence(Rule(tuple(telling.items())), vocabulary)
 
 
 def _without(conditions: Mapping[str, Condition], rule: Rule) -> dict[str, Condition]:
     """Conditions that a rule does not have."""
-    there = dict(rule.conditions)
-    return {name: c for name, c in conditions.items() if there.get(name) != c}
+    of_rule = dict(rule.conditions)
+    return {name: c for name, c in conditions.items() if of_rule.get(name) != c}
 
 
 def _rule_of_group(
-    group: Sequence[PartShape], others: Sequence[PartShape], known: Vocabulary
+    group: Sequence[PartShape], outside: Sequence[PartShape], vocabulary: Vocabulary
 ) -> str:
-    """What holds in all parts of a group and in no other, or else in its largest part."""
+    """What holds in all parts of a group and in no other, or else in its largest part.
+
+    Parameters
+    ----------
+    group : sequence of PartShape
+        The largest first.
+    outside : sequence of PartShape
+        The parts of other groups.
+    vocabulary : mapping
+    """
     common = dict(group[0].rule.conditions)
     for part in group[1:]:
-        own = dict(part.rule.conditions)
-        common = {name: c for name, c in common.items() if own.get(name) == c}
-    telling = _telling(common, others)
-    if any(not _without(telling, part.rule) for part in others):
-        telling = _telling(dict(group[0].rule.conditions), others)
-    return rule_in_sentence(Rule(tuple(telling.items())), known)
+        of_part = dict(part.rule.conditions)
+        common = {name: c for name, c in common.items() if of_part.get(name) == c}
+    telling = _telling(common, outside)
+    if any(not _without(telling, part.rule) for part in outside):
+        telling = _telling(dict(group[0].rule.conditions), outside)
+    return rule_in_sentence(Rule(tuple(telling.items())), vocabulary)
 
 
 def _telling(
-    conditions: Mapping[str, Condition], others: Sequence[PartShape]
+    conditions: Mapping[str, Condition], outside: Sequence[PartShape]
 ) -> dict[str, Condition]:
-    """Conditions that some other part does not have."""
-    rules = [dict(part.rule.conditions) for part in others]
+    """Conditions that some part outside does not have."""
+    rules = [dict(part.rule.conditions) for part in outside]
     return {
         name: condition
         for name, condition in conditions.items()

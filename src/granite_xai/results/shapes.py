@@ -284,14 +284,15 @@ def _direction(curve: FeatureCurve) -> int | None:
     weights = _fit_weights(curve)
     mean = weights @ curve.predictions
     variance = float(weights @ np.square(curve.predictions - mean))
-    best = None
-    least = (1 - MONOTONE) * variance
+    direction = None
+    smallest_error = (1 - MONOTONE) * variance
     for sign in (1, -1):
         fit = sign * isotonic(sign * curve.predictions, weights)
         error = float(weights @ np.square(curve.predictions - fit))
-        if error <= least:
-            best, least = sign, error
-    return best
+        if error <= smallest_error:
+            direction = sign
+            smallest_error = error
+    return direction
 
 
 def _monotone(curve: FeatureCurve, direction: int) -> Shape:
@@ -311,11 +312,11 @@ def _monotone(curve: FeatureCurve, direction: int) -> Shape:
         where = f"{curve.place(starts)} and {curve.end_place(ends)}"
         return Shape(verb, f"{verb} between {where}", f"{verb} between {{feature}} {where}")
     if level_after:
-        rest = f"to {curve.place(ends)}, then levels off"
-        return Shape(verb, f"{verb} {rest}", f"{verb} with {{feature}} {rest}")
+        ending = f"to {curve.place(ends)}, then levels off"
+        return Shape(verb, f"{verb} {ending}", f"{verb} with {{feature}} {ending}")
     if level_before:
-        rest = f"{curve.place(starts)}, then {verb}"
-        return Shape(verb, f"is level to {rest}", f"is level to {{feature}} {rest}")
+        ending = f"{curve.place(starts)}, then {verb}"
+        return Shape(verb, f"is level to {ending}", f"is level to {{feature}} {ending}")
     return Shape(verb, f"{verb} throughout", f"{verb} with {{feature}}")
 
 
@@ -329,8 +330,8 @@ def _with_extremes(curve: FeatureCurve) -> Shape:
     if len(peaks) > MOST_PEAKS:
         return up_and_down
     if len(peaks) > 1 and has_inner_peak:
-        first, *others = peaks
-        places = [curve.place(first), *(curve.end_place(peak) for peak in others)]
+        places = [curve.place(peaks[0])]
+        places += [curve.end_place(peak) for peak in peaks[1:]]
         where = _joined(places)
         return Shape("peaks", f"peaks at {where}", f"peaks at {{feature}} {where}")
     if len(peaks) == 1:
@@ -355,7 +356,7 @@ def _prominent_peaks(values: FloatArray, needed: FloatArray) -> list[int]:
     as one at the end.
     """
     last = len(values) - 1
-    found: list[int] = []
+    peaks: list[int] = []
     highest = 0  # since the last valley
     lowest = 0  # since the last peak
     rising = True
@@ -364,7 +365,7 @@ def _prominent_peaks(values: FloatArray, needed: FloatArray) -> list[int]:
             highest = place
         elif rising and values[highest] - values[place] > needed[highest]:
             stands_out = values[highest] - values[: highest + 1].min() > needed[highest]
-            found.append(highest if found or stands_out else 0)
+            peaks.append(highest if peaks or stands_out else 0)
             lowest = place
             rising = False
         elif not rising and values[place] < values[lowest]:
@@ -373,8 +374,8 @@ def _prominent_peaks(values: FloatArray, needed: FloatArray) -> list[int]:
             highest = place
             rising = True
     if rising and values[highest] - values[lowest] > needed[highest]:
-        found.append(last)
-    return found
+        peaks.append(last)
+    return peaks
 
 
 def _around_extreme(curve: FeatureCurve, extreme: int, sign: int) -> Shape:
@@ -408,14 +409,14 @@ def _joined(texts: Sequence[str]) -> str:
 
 
 def shapes_differ(
-    one: Shape, one_curve: FeatureCurve, other: Shape, other_curve: FeatureCurve
+    first: Shape, first_curve: FeatureCurve, second: Shape, second_curve: FeatureCurve
 ) -> bool:
     """Whether two curves of a feature do different things, not the same more or less strongly.
 
     Parameters
     ----------
-    one, other : Shape
-    one_curve, other_curve : FeatureCurve
+    first, second : Shape
+    first_curve, second_curve : FeatureCurve
         Along the same values.
 
     Returns
@@ -425,24 +426,27 @@ def shapes_differ(
         curves are strongly correlated. A flat curve differs in strength only.
     """
     without_direction = {"unknown", "constant", "flat"}
-    if one.kind in without_direction or other.kind in without_direction:
+    if first.kind in without_direction or second.kind in without_direction:
         return False
-    if _correlation(one_curve, other_curve) >= ALIKE:
+    if _correlation(first_curve, second_curve) >= ALIKE:
         return False
-    if one.kind != other.kind:
+    if first.kind != second.kind:
         return True
-    if one.kind in ("hump", "valley"):
-        return one.span[1] < other.span[0] or other.span[1] < one.span[0]
-    if one.kind == "labels":
-        lowest_elsewhere = int(np.argmin(other_curve.predictions))
-        lowest_here = int(np.argmin(one_curve.predictions))
-        return one.span[0] == lowest_elsewhere and other.span[0] == lowest_here
+    if first.kind in ("hump", "valley"):
+        return first.span[1] < second.span[0] or second.span[1] < first.span[0]
+    if first.kind == "labels":
+        lowest_elsewhere = int(np.argmin(second_curve.predictions))
+        lowest_here = int(np.argmin(first_curve.predictions))
+        return first.span[0] == lowest_elsewhere and second.span[0] == lowest_here
     return False
 
 
-def _correlation(one: FeatureCurve, other: FeatureCurve) -> float:
+def _correlation(first: FeatureCurve, second: FeatureCurve) -> float:
     """Of two curves along the same values, weighted by rows."""
-    first = one.predictions - one.weights @ one.predictions
-    second = other.predictions - one.weights @ other.predictions
-    size = float(np.sqrt((one.weights @ first**2) * (one.weights @ second**2)))
-    return float(one.weights @ (first * second)) / size if size > 0 else 0.0
+    weights = first.weights
+    first_centred = first.predictions - weights @ first.predictions
+    second_centred = second.predictions - weights @ second.predictions
+    size = float(np.sqrt((weights @ first_centred**2) * (weights @ second_centred**2)))
+    if size == 0:
+        return 0.0
+    return float(weights @ (first_centred * second_centred)) / size
