@@ -1,8 +1,15 @@
-"""How clearly splits won: whether another column, or other cuts, do nearly as well, and whether a change is smooth."""
+"""How clearly the splits of a tree won.
+
+For each split: how far its threshold could move at little cost, whether the best cut of another
+column does nearly as well, and whether effects change so smoothly along its column that a surface of
+two columns would describe them better than two regions. The model is not asked.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple, cast
 
 import numpy as np
@@ -22,242 +29,312 @@ from granite_xai.search.candidates import Candidate, candidates, conditions, cut
 from granite_xai.search.problem import Problem
 from granite_xai.search.scoring import scored
 from granite_xai.search.tables import RegionTables, region_tables
+from granite_xai.tables import Column
 
 NEARLY = 0.05  # share of what a split takes away that a nearly equal cut leaves more, at most
-WIDE = 0.1  # share of a node's rows between the first and the last nearly equal cut from which a cut is one of many
-VALUES, DEGREE = (
-    8,
-    3,
-)  # values of a column, at least, along which effects may change as a polynomial of its ranks
-CLOSE, SIGNS = (
-    0.5,
-    16,
-)  # share of it that a second column may be behind to be looked at; pairs of weights for that
-
-
-TILE = 2**16  # pairs of rows looked at together: few enough for the cache
+WIDE = 0.1  # share of a node's rows between nearly equal cuts from which a cut is one of many
+FEWEST_VALUES = 8  # values of a column, at least, along which effects may change smoothly
+DEGREE = 3  # of the polynomial of a column's ranks along which they do
+CLOSE = 0.5  # share of its gain that another column may be behind a split to be looked at
+SIGNED_PAIRS = 16  # of weights, that tell the standard error of being behind
+PAIRS_AT_ONCE = 2**16  # pairs of rows looked at together: few enough for the cache
 
 
 def in_pairs(question: ResolvedQuestion) -> bool:
     """Whether gaps are means over pairs of rows."""
-    linear = question.first.behavior.is_linear and question.measure.mode is not None
-    return linear and all(masking.in_pairs for masking in question.gaps[0])
+    is_linear = question.first.behavior.is_linear and question.measure.mode is not None
+    return is_linear and all(masking.in_pairs for masking in question.gaps[0])
 
 
 def split_clarity(
     problem: Problem, node: Node, drawn: FloatArray, rows: IntArray
 ) -> Iterator[dict[str, Any]]:
-    """A record for each split of a tree, parents first; ``drawn``: random signs of the rows. The model is not asked."""
+    """A record for each split of a tree, parents first.
+
+    Parameters
+    ----------
+    problem : Problem
+    node : Node
+        Root of the tree.
+    drawn : array of shape (n_pairs, n_rows)
+        Random signs of all rows.
+    rows : array
+        Rows of the node.
+    """
     tables = region_tables(problem, problem.tree.min_samples_leaf)
-    yield from _records(problem, tables, node, drawn[:SIGNS], rows)
+    yield from _records(problem, tables, node, drawn[:SIGNED_PAIRS], rows)
 
 
 def _records(
     problem: Problem, tables: RegionTables | None, node: Node, drawn: FloatArray, rows: IntArray
 ) -> Iterator[dict[str, Any]]:
     """The records of the splits below a node; scores of cuts come from tables, where there are some."""
-    if isinstance(node, Split):
-        left = satisfied(node.left, find_column(problem.table, node.column))[rows]
-        known = problem.evaluations.restrict(rows)
-        yield _Node(problem, rows, known, tables).record(node, left, drawn)
-        for child, side in zip(node.children, (left, ~left), strict=True):
-            yield from _records(problem, tables, child, drawn, rows[side])
+    if not isinstance(node, Split):
+        return
+    goes_left = satisfied(node.left, find_column(problem.table, node.column))[rows]
+    yield _SplitNode(
+        problem=problem,
+        rows=rows,
+        evaluations=problem.evaluations.restrict(rows),
+        tables=tables,
+        split=node,
+        goes_left=goes_left,
+    ).record(drawn)
+    left, right = node.children
+    yield from _records(problem, tables, left, drawn, rows[goes_left])
+    yield from _records(problem, tables, right, drawn, rows[~goes_left])
 
 
-def smooth_changes(splits: Iterable[Mapping[str, Any]]) -> list[str]:
-    """What a reader should know of smooth changes that are cut: a sentence for each pair of columns."""
-    told: dict[frozenset[str], str] = {}
-    for one in splits:
-        if one["smooth"]:
-            ends, also = (
-                " to ".join(one["between"]),
-                f", and so does {one['second']}" if one["tie"] else "",
-            )
-            text = f"{one['column']} and {one['with']} interact smoothly; the cut {one['split']} is one of many "
-            text += f"({ends} do nearly as well{also}); consider influence='interaction' or grouping them."
-            told.setdefault(frozenset({one["column"], one["with"]}), text)
-    return list(told.values())
+class _Interacting(NamedTuple):
+    """A set whose gaps a split makes smaller."""
+
+    gain: float  # what the split takes away of it, in shares of the objective
+    before: float  # summed losses of its gaps in the node
+    after: float  # the same in both regions
+    question: ResolvedQuestion
+    number: int  # of the set
 
 
-class _Node(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class _SplitNode:
+    """A split beside other ways to cut its node.
+
+    Parameters
+    ----------
+    problem : Problem
+    rows : array
+        Rows of the node.
+    evaluations : Evaluations
+        Of these rows.
+    tables : RegionTables, optional
+    split : Split
+    goes_left : array of shape (n_rows_of_node,)
+    """
+
     problem: Problem
     rows: IntArray
-    known: Evaluations
+    evaluations: Evaluations
     tables: RegionTables | None
+    split: Split
+    goes_left: BoolArray
+
+    @cached_property
+    def column(self) -> Column:
+        """The column that is cut."""
+        return find_column(self.problem.table, self.split.column)
+
+    @cached_property
+    def codes(self) -> IntArray:
+        """Levels of that column at the rows of the node."""
+        return self.column.codes[self.rows]
+
+    @cached_property
+    def options(self) -> list[Candidate]:
+        """Every cut of the node at quantiles."""
+        tree = self.problem.tree
+        return candidates(
+            self.problem.table,
+            self.rows,
+            Deferred(lambda: self.evaluations),
+            tree.columns(self.problem.table),
+            tree.max_candidates,
+            tree.min_samples_leaf,
+            tree.cuts,
+        )
+
+    @cached_property
+    def left_by_split(self) -> float:
+        """What both sides of the split leave together."""
+        return sum(self.problem.shares.on(side) for side in self._sides)
+
+    @cached_property
+    def gain(self) -> float:
+        """What the split takes away."""
+        return self.problem.shares.on(self.evaluations) - self.left_by_split
+
+    @cached_property
+    def _sides(self) -> list[Evaluations]:
+        masks = (self.goes_left, ~self.goes_left)
+        return [self.evaluations.restrict(np.flatnonzero(mask)) for mask in masks]
+
+    def record(self, drawn: FloatArray) -> dict[str, Any]:
+        """What is known of the split beside others."""
+        scores = self._scores()
+        same_column = np.array([option.column == self.column.position for option in self.options])
+        record: dict[str, Any] = {
+            "column": self.column.name,
+            "split": self.split.left.text(self.column.name),
+            "gain": self.gain,
+        }
+        record |= self._plateau(scores, same_column)
+        record |= dict.fromkeys(("second", "behind", "standard_error", "with", "left", "surface"))
+        record |= {"tie": False, "smooth": False}
+        if not same_column.all():
+            record |= self._runner_up(np.where(same_column, np.inf, scores), drawn)
+        is_ordered = self.column.kind not in ("nominal", "boolean")
+        is_fine = len(np.unique(self.codes)) >= FEWEST_VALUES
+        if record["plateau"] >= WIDE and is_ordered and is_fine:
+            record |= self._surface()
+        return record
+
+    def _scores(self) -> FloatArray:
+        """What both sides of each cut leave; from tables as far from the split's own as these say."""
+        if self.tables is None:
+            return self._exact_scores(self.options)
+        node_tables = self.tables.of_node(self.rows)
+        cuts = cuts_of(self.options, self.problem.table, self.rows)
+        scores = np.concatenate([sides.sum(axis=0) for sides in node_tables.sides(cuts)])
+        split_as_cut = Cut(-1, self.goes_left.astype(np.intp), np.array([[False, True]]))
+        score_of_split = float(node_tables.sides([split_as_cut])[0].sum())
+        if not np.isfinite(score_of_split):
+            return scores
+        return scores - score_of_split + self.left_by_split
 
     def _exact_scores(self, options: list[Candidate]) -> FloatArray:
         """What both sides of some cuts leave together, from the predictions."""
-        found = scored(
-            self.problem, self.rows, options, self.known, self.problem.tree.max_candidates
+        disagreements, mass = scored(
+            self.problem, self.rows, options, self.evaluations, self.problem.tree.max_candidates
         )
-        return np.asarray(self.problem.shares.of(*found).sum(axis=1))
+        return np.asarray(self.problem.shares.of(disagreements, mass).sum(axis=1))
 
-    def _scores(self, options: list[Candidate], left: BoolArray, best: float) -> FloatArray:
-        """The same of all cuts; from tables as far from the split's own as these say."""
-        if self.tables is None:
-            return self._exact_scores(options)
-        of_node = self.tables.of_node(self.rows)
-        cuts = cuts_of(options, self.problem.table, self.rows)
-        scores = np.concatenate([own.sum(axis=0) for own in of_node.sides(cuts)])
-        own_cut = Cut(-1, left.astype(np.intp), np.array([[False, True]]))
-        own_score = float(of_node.sides([own_cut])[0].sum())
-        return scores - own_score + best if np.isfinite(own_score) else scores
+    def _plateau(self, scores: FloatArray, same_column: BoolArray) -> dict[str, Any]:
+        """Between which cuts of the same column the threshold could lie at little cost."""
+        is_near = same_column & (scores <= self.left_by_split + NEARLY * self.gain)
+        near = [self.options[number] for number in np.flatnonzero(is_near)]
+        shares_left = [float(np.mean(option.inside(self.codes))) for option in near]
+        between = []
+        if near:
+            first = near[int(np.argmin(shares_left))]
+            last = near[int(np.argmax(shares_left))]
+            between = [self._text(first), self._text(last)]
+        shares_left.append(float(np.mean(self.goes_left)))
+        return {"plateau": max(shares_left) - min(shares_left), "between": between}
 
-    def record(self, split: Split, left: BoolArray, drawn: FloatArray) -> dict[str, Any]:
-        """What is known of a split beside others."""
-        problem, tree, column = (
-            self.problem,
-            self.problem.tree,
-            find_column(self.problem.table, split.column),
-        )
-        limits = (tree.max_candidates, tree.min_samples_leaf, tree.cuts)
-        options = candidates(
-            problem.table,
-            self.rows,
-            Deferred(lambda: self.known),
-            tree.columns(problem.table),
-            *limits,
-        )
-        shares, codes = problem.shares, column.codes[self.rows]
-        best = sum(map(shares.on, self._sides(left)))
-        scores = self._scores(options, left, best)
-        gain, own = (
-            shares.on(self.known) - best,
-            np.array([each.column == column.position for each in options]),
-        )
-        near = [options[k] for k in np.flatnonzero(own & (scores <= best + NEARLY * gain))]
-        reached = [*(float(np.mean(each.inside(codes))) for each in near), float(np.mean(left))]
-        ends = [near[int(place(reached[:-1]))] for place in (np.argmin, np.argmax)] if near else []
-        told: dict[str, Any] = {
-            "column": column.name,
-            "split": split.left.text(column.name),
-            "gain": gain,
-        }
-        told |= {
-            "plateau": max(reached) - min(reached),
-            "between": [self._text(end) for end in ends],
-        }
-        told |= dict.fromkeys(("second", "behind", "standard_error", "with", "left", "surface"))
-        told |= {"tie": False, "smooth": False}
-        if not own.all():  # the best cut of another column: is it within one standard error?
-            second = options[int(np.argmin(np.where(own, np.inf, scores)))]
-            behind = float(self._exact_scores([second])[0]) - best
-            told |= {"second": self._text(second), "behind": behind}
-            if told["behind"] < CLOSE * gain:
-                there = second.inside(problem.table.columns[second.column].codes[self.rows])
-                moves = self._moves(there, drawn) - self._moves(left, drawn)
-                told["standard_error"] = float(np.sqrt(np.mean(np.square(moves))))
-                told["tie"] = told["behind"] <= told["standard_error"]
-        ordered, values = column.kind not in ("nominal", "boolean"), len(np.unique(codes))
-        if told["plateau"] >= WIDE and ordered and values >= VALUES:
-            told |= self._surface(column.position, codes - codes.min(), left)
-        return told
-
-    def _sides(self, left: BoolArray) -> list[Evaluations]:
-        return [self.known.restrict(np.flatnonzero(side)) for side in (left, ~left)]
+    def _runner_up(self, scores_of_others: FloatArray, drawn: FloatArray) -> dict[str, Any]:
+        """The best cut of another column, and whether it is within one standard error."""
+        second = self.options[int(np.argmin(scores_of_others))]
+        behind = float(self._exact_scores([second])[0]) - self.left_by_split
+        record: dict[str, Any] = {"second": self._text(second), "behind": behind}
+        if behind < CLOSE * self.gain:
+            codes = self.problem.table.columns[second.column].codes[self.rows]
+            moves = self._moves(second.inside(codes), drawn) - self._moves(self.goes_left, drawn)
+            standard_error = float(np.sqrt(np.mean(np.square(moves))))
+            record |= {"standard_error": standard_error, "tie": behind <= standard_error}
+        return record
 
     def _text(self, option: Candidate) -> str:
         column = self.problem.table.columns[option.column]
-        return conditions(column, option, self.rows, self.problem.missing)[0].text(column.name)
+        left, _ = conditions(column, option, self.rows, self.problem.missing)
+        return left.text(column.name)
 
     def _questions(self) -> Iterator[tuple[float, ResolvedQuestion]]:
         """The questions that count, with their factors."""
-        for factor, question in zip(
-            self.problem.shares.factors.tolist(), self.problem.shares.comparisons, strict=True
-        ):
+        shares = self.problem.shares
+        for factor, question in zip(shares.factors.tolist(), shares.comparisons, strict=True):
             if factor and isinstance(question, ResolvedQuestion):
                 yield factor, question
 
-    def _moves(self, left: BoolArray, drawn: FloatArray) -> FloatArray:
-        """How what both sides leave moves with the sample, for each vector of signs."""
-        total, shares = np.zeros(len(drawn)), self.problem.shares
-        for side, known in zip((left, ~left), self._sides(left), strict=True):
+    def _moves(self, goes_left: BoolArray, drawn: FloatArray) -> FloatArray:
+        """How what both sides of a cut leave moves with the sample, for each vector of signs."""
+        shares = self.problem.shares
+        total = np.zeros(len(drawn))
+        for mask in (goes_left, ~goes_left):
+            side = self.evaluations.restrict(np.flatnonzero(mask))
             for factor, question in self._questions():
-                found = perturbed(question, known, drawn[:, self.rows[side]])
-                share = (
-                    factor * found.moved * (found.mass / shares.total if shares.by_mass else 1.0)
-                )
-                total += (share[0] - share[1]) / (2 * STEP)
+                shown = perturbed(question, side, drawn[:, self.rows[mask]])
+                mass = shown.mass / shares.total if shares.by_mass else 1.0
+                with_signs, against_signs = factor * shown.moved * mass
+                total += (with_signs - against_signs) / (2 * STEP)
         return total
 
-    def _surface(self, position: int, codes: IntArray, left: BoolArray) -> dict[str, Any]:
-        """The set that the split makes agree most: its share left by both regions, and by a surface of both."""
-        found = list[tuple[float, float, float, ResolvedQuestion, int]]()
-        nodes = [
-            (part, Splits.whole(part.weights, part.primitives))
-            for part in (self.known, *self._sides(left))
-        ]
-        for factor, question in self._questions():
-            if in_pairs(question):
-                gaps = ((n.weights, question.gap_values(n, whole)) for n, whole in nodes)
-                sums = ([float(w @ question.loss(gap[0])) for gap in every] for w, every in gaps)
-                sets = question.first.layout.sets
-                for number, (members, before, one, two) in enumerate(zip(sets, *sums, strict=True)):
-                    if before > one + two and (len(sets) == 1 or position not in union(members)):
-                        found.append(
-                            (factor * (before - one - two), one + two, before, question, number)
-                        )
-        if not found:
+    def _surface(self) -> dict[str, Any]:
+        """The set that the split makes agree most: what both regions leave of it, and what a surface would."""
+        interacting = list(self._interacting_sets())
+        if not interacting:
             return {}
-        _, after, before, question, number = max(found, key=lambda each: each[0])
-        layout, shares = (
-            question.first.layout,
-            (after / before, self._along(codes, question, number) / before),
-        )
-        name = (
-            "others" if position in union(layout.sets[number]) else ":".join(layout.labels[number])
-        )
-        return {
-            "with": name,
-            "left": shares[0],
-            "surface": shares[1],
-            "smooth": shares[1] < shares[0] - NEARLY,
-        }
+        strongest = max(interacting, key=lambda one: one.gain)
+        layout = strongest.question.first.layout
+        left = strongest.after / strongest.before
+        surface = self._left_along_column(strongest) / strongest.before
+        name = ":".join(layout.labels[strongest.number])
+        if self.column.position in union(layout.sets[strongest.number]):
+            name = "others"
+        return {"with": name, "left": left, "surface": surface, "smooth": surface < left - NEARLY}
 
-    def _along(self, codes: IntArray, question: ResolvedQuestion, number: int) -> float:
+    def _interacting_sets(self) -> Iterator[_Interacting]:
+        """The sets without the column of the split whose gaps it makes smaller."""
+        for factor, question in self._questions():
+            if not in_pairs(question):
+                continue
+            in_node = self._losses(question, self.evaluations)
+            in_left, in_right = (self._losses(question, side) for side in self._sides)
+            sets = question.first.layout.sets
+            for number, members in enumerate(sets):
+                before = in_node[number]
+                after = in_left[number] + in_right[number]
+                has_column = len(sets) > 1 and self.column.position in union(members)
+                if before > after and not has_column:
+                    yield _Interacting(
+                        gain=factor * (before - after),
+                        before=before,
+                        after=after,
+                        question=question,
+                        number=number,
+                    )
+
+    @staticmethod
+    def _losses(question: ResolvedQuestion, evaluations: Evaluations) -> list[float]:
+        """Summed losses of the gaps of each set, the rows as one region."""
+        whole = Splits.whole(evaluations.weights, evaluations.primitives)
+        gaps_of_sets = question.gap_values(evaluations, whole)
+        return [float(evaluations.weights @ question.loss(gaps[0])) for gaps in gaps_of_sets]
+
+    def _left_along_column(self, interacting: _Interacting) -> float:
         """What a set leaves if its pure effect may change with the column.
 
         Its gaps are means over rows of the region. Here these means are polynomials of the ranks of
         the column: the numbers of the rows that gaps are linear in are regressed, not averaged.
         """
-        known = self.known
-        counts = np.bincount(codes)
-        ranks = ((np.cumsum(counts) - 0.5 * counts) / counts.sum())[codes]
+        weights = self.evaluations.weights
+        counts = np.bincount(self.codes - self.codes.min())
+        mid_ranks = (np.cumsum(counts) - 0.5 * counts) / counts.sum()  # of each value
+        ranks = mid_ranks[self.codes - self.codes.min()]
         basis = np.polynomial.legendre.legvander(2.0 * ranks - 1.0, DEGREE)
-        weighted = basis * known.weights[:, None]
+        weighted = basis * weights[:, None]
         regression = weighted @ np.linalg.pinv(basis.T @ weighted)  # (rows, degree + 1)
-        statistics = self._statistics(question)
-        if statistics is None:
-            gaps = self._gaps_in_pairs(question, number, basis, regression)
+        sets = self._sets_by_sums(interacting.question)
+        if sets is None:
+            gaps = self._gaps_in_pairs(interacting, basis, regression)
         else:
-            own = statistics[number].take(self.rows)
-            vectors = own.vectors()
-            along = own.times_k((regression.T @ vectors).T)  # (size, degree + 1)
+            statistics = sets[interacting.number].take(self.rows)
+            vectors = statistics.vectors()
+            along = statistics.times_k((regression.T @ vectors).T)  # (size, degree + 1)
             gaps = np.einsum("rz,rz->r", vectors, basis @ along.T)
-        return float(known.weights @ question.loss(gaps))
+        return float(weights @ interacting.question.loss(gaps))
 
-    def _statistics(self, question: ResolvedQuestion) -> list[FullAgainstPure] | None:
+    def _sets_by_sums(self, question: ResolvedQuestion) -> list[FullAgainstPure] | None:
         """The sets of a question whose gaps are linear in a few numbers of the rows."""
         pairs = zip(self.problem.shares.comparisons, self.problem.statistics, strict=True)
-        sets = next((own for asked, own in pairs if asked is question), None)
+        sets = next((sets for comparison, sets in pairs if comparison is question), None)
         if sets is None or not isinstance(sets[0], FullAgainstPure):
             return None
         return cast("list[FullAgainstPure]", sets)
 
     def _gaps_in_pairs(
-        self, question: ResolvedQuestion, number: int, basis: FloatArray, regression: FloatArray
+        self, interacting: _Interacting, basis: FloatArray, regression: FloatArray
     ) -> FloatArray:
         """The same gaps from all pairs of rows."""
-        known = self.known
-        own = known.on_grid(union(question.first.layout.sets[number]))
-        everyone = np.arange(known.n_rows)
-        whole = Splits.whole(known.weights, known.primitives)
-        step = max(1, TILE // known.n_rows)
-        gaps = np.empty(known.n_rows)
-        for tile in np.split(everyone, range(step, known.n_rows, step)):
+        question = interacting.question
+        members = union(question.first.layout.sets[interacting.number])
+        evaluations = self.evaluations.on_grid(members)
+        every_row = np.arange(evaluations.n_rows)
+        whole = Splits.whole(evaluations.weights, evaluations.primitives)
+        step = max(1, PAIRS_AT_ONCE // evaluations.n_rows)
+        gaps = np.empty(evaluations.n_rows)
+        for tile in np.split(every_row, range(step, evaluations.n_rows, step)):
             blocks = [
-                masking.masked(own, whole).pair_block(terms, everyone, tile)
-                for masking, terms in question.gaps[number].items()
+                masking.masked(evaluations, whole).pair_block(terms, every_row, tile)
+                for masking, terms in question.gaps[interacting.number].items()
             ]
             block = whole.primitives.host(sum(blocks[1:], blocks[0]))
             gaps[tile] = np.einsum("mc,mc->c", block, regression @ basis[tile].T)

@@ -71,14 +71,18 @@ class SecondThoughts:
         known = list(tried)
         while tried:
             region_costs = self._region_costs(rows, tried)
-            costs = [
-                self._with_top(rows, tree, cut, region_costs[:, number], thorough=False)[0]
-                for number, cut in enumerate(tried)
-            ]
-            place = int(np.argmin(costs))
-            if costs[place] < least - TIE:
-                least = costs[place]
-                top = tried[place]
+            best_tried = top
+            least_tried = least - TIE
+            for number, cut in enumerate(tried):
+                cost, _ = self._with_top(
+                    rows, tree, cut, region_costs[:, number], thorough=False, most=least_tried
+                )
+                if cost < least_tried:
+                    least_tried = cost
+                    best_tried = cut
+            if least_tried < least - TIE:
+                least = least_tried
+                top = best_tried
             tried = self.finer.between(rows, known, top, COARSE_CUTS)
             known = known + tried
         return top
@@ -100,10 +104,12 @@ class SecondThoughts:
         top: Candidate,
         region_costs: FloatArray,
         thorough: bool,
+        most: float = np.inf,
     ) -> Recut:
         """The tree with this cut at its top and everything below cut again.
 
-        ``region_costs`` (2,) are those of both sides as regions.
+        ``region_costs`` (2,) are those of both sides as regions. A tree that costs ``most`` or more is
+        given up after its left side, where that alone says so; its cost is then infinite.
         """
         total = 0.0
         parts: list[CutTree | None] = []
@@ -115,6 +121,8 @@ class SecondThoughts:
                 cost, part = self.recut(side_rows, below, thorough)
             parts.append(part if cost < region_cost else None)
             total += min(cost, region_cost)
+            if total >= most:
+                return np.inf, None
         return total, CutTree(top, *parts)
 
     def _two_levels(
