@@ -130,7 +130,7 @@ def test_refits_give_the_learner_s_interval():
     mean, _, high = refit_interval([1.0, 3.0], 50, 100, 2.0)
     assert mean == 2.0
     assert high - mean == pytest.approx(2.0 * np.sqrt((1 / 2 + 0.5) * 2.0))
-    with pytest.raises(gx.InputError, match="two refits"):
+    with pytest.raises(gx.InputError, match="at least two are needed"):
         g.stability(models=refits[:1])
     assert refit_interval([0.2, 0.3, 0.4], 100, 200, 1.96) == pytest.approx(
         (0.3, 0.121, 0.479), abs=5e-4

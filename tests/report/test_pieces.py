@@ -6,6 +6,7 @@ from granite_xai.display.axis import round_ticks
 from granite_xai.display.figures import grid_of
 from granite_xai.display.page_axis import page_ticks
 from granite_xai.report.svg import arrow, path, tag, text_box
+from granite_xai.report.wording import stability_sentence
 
 
 def test_an_element_escapes_its_text_and_writes_underscores_as_dashes():
@@ -42,3 +43,12 @@ def test_names_have_a_tick_each():
 
 def test_panels_fill_lines_as_evenly_as_can_be():
     assert (grid_of(3), grid_of(9)) == ((1, 3), (2, 5))
+
+
+def test_of_many_splits_a_sentence_tells_the_first_only():
+    split = {"rule": "all rows", "feature": "hr", "times": 4, "instead": "temp"}
+    assert stability_sentence([split] * 2, 6).count("4 split on hr again (otherwise temp)") == 2
+    assert stability_sentence([split] * 4, 6) == (
+        "Of 6 searches on half the rows, 4 split on hr first, as here (otherwise temp). "
+        "The table has the splits below it."
+    )

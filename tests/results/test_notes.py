@@ -59,7 +59,8 @@ def test_a_gradual_change_without_a_range_names_none():
 def test_a_rival_is_named_with_its_place():
     everywhere = rival_note("yr", "temp", Rule(), {})
     assert (
-        everywhere == "yr divides the rows almost as well as temp; other data might have picked it."
+        everywhere
+        == "a split on yr would do almost as well as one on temp; other data might have picked it."
     )
     inside = rival_note("yr", "temp", Rule.parse("hr > 6"), {})
     assert inside.startswith("where hr")

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from granite_xai.base.formats import share as share_text, share_interval
+from granite_xai.base.formats import share as share_text, share_interval, with_minus
 from granite_xai.base.notebook import Bar
 from granite_xai.base.printable import Printable, TextSummary
 from granite_xai.base.text import plain, shortened
@@ -102,7 +102,7 @@ class SplitStability:
         has_two_values = " = " in self.words
         if np.isnan(self.low) or has_two_values:
             return ""
-        ends = dict.fromkeys([value(self.low), value(self.high)])
+        ends = dict.fromkeys([_threshold_text(self.low), _threshold_text(self.high)])
         return " to ".join(ends)
 
     @property
@@ -418,6 +418,12 @@ def _splits(
         below = [other.children[k] for other in same]
         inner = rule.and_(node.column, condition)
         yield from _splits(node.children[k], below, inner, searches, known)
+
+
+def _threshold_text(threshold: float) -> str:
+    """A threshold with four digits, or as many as stand before its decimal point."""
+    is_large = abs(threshold) >= 1e4
+    return with_minus(value(threshold) if is_large else f"{threshold:.4g}")
 
 
 def split_words(split: Split, known: Vocabulary) -> str:

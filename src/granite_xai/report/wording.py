@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from granite_xai.base.formats import UNKNOWN, OutputUnit, amount, share
 from granite_xai.results.finding import Described, Finding
 
+MOST_SPLITS = 3  # that a sentence on stability tells one by one
 NEARLY_ALL = 0.9  # share described in regions from which on curves tell nearly the whole story
 MOST = 0.75  # and most of it
 
@@ -174,7 +175,14 @@ def count_words(regions: int) -> str:
 
 
 def stability_sentence(splits: Sequence[dict[str, Any]], searches: int) -> str:
-    """How often the features of the splits were split again."""
+    """How often the features of the splits were split again; of many splits, only the first."""
+    if len(splits) > MOST_SPLITS:
+        root = splits[0]
+        instead = f" (otherwise {root['instead']})" if root["instead"] else ""
+        return (
+            f"Of {searches} searches on half the rows, {root['times']} split on "
+            f"{root['feature']} first, as here{instead}. The table has the splits below it."
+        )
     parts = []
     for split in splits:
         instead = f" (otherwise {split['instead']})" if split["instead"] else ""

@@ -135,9 +135,9 @@ def rival_note(rival: str, column: str, rule: Rule, vocabulary: Vocabulary) -> s
     """
     where = f"where {rule_in_sentence(rule, vocabulary)}, " if rule.conditions else ""
     names = (
-        f"{shortened(plain(rival))} divides the rows almost as well as {shortened(plain(column))}"
+        f"on {shortened(plain(rival))} would do almost as well as one on {shortened(plain(column))}"
     )
-    return f"{where}{names}; other data might have picked it."
+    return f"{where}a split {names}; other data might have picked it."
 
 
 def _few_rows(partition: Partition) -> Iterator[str]:
