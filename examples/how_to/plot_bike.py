@@ -12,7 +12,7 @@ import granite_xai as gx
 
 # %%
 # The table comes from the folder ``GRANITE_DATA`` or from OpenML. Without either, this page goes on with the diabetes
-# data, which come with scikit-learn, so that it always runs; the column that is drawn changes accordingly.
+# data, which come with scikit-learn, so that it always runs; the feature that is drawn changes accordingly.
 
 try:
     X, y = gx.datasets.load_bike_sharing()
@@ -43,7 +43,7 @@ print(f"left: {g.remaining_:.0%} on the fitting rows, {evaluation.remaining:.0%}
 evaluation.frame().round(2)
 
 # %%
-# Which columns matter is a question per region, too.
+# Which features matter is a question per region, too.
 
 gx.ImportanceDisplay.from_estimator(g, X_train, max_features=5).plot()
 

@@ -2,7 +2,7 @@
 A classifier with categories
 ============================
 
-The probability of a class is explained; columns with categories stay as they are.
+The probability of a class is explained; features with categories stay as they are.
 """
 
 import numpy as np

@@ -1,6 +1,6 @@
 """
-Dependent columns: CFI against PFI, M-plot against PDP
-======================================================
+Dependent features: CFI against PFI, M-plot against PDP
+=======================================================
 
 Summer is warm and its days are long. Give a winter day the daylight of a summer day and you have made a row that does
 not exist; an importance that is measured on such rows may be about nothing.
@@ -22,15 +22,15 @@ X = pd.DataFrame({"summer": summer, "temperature": temperature, "daylight": dayl
 
 
 def model(X):
-    """Visitors of a park: an additive function of two dependent columns."""
+    """Visitors of a park: an additive function of two dependent features."""
     return 3 * X["temperature"].to_numpy() + 10 * X["daylight"].to_numpy()
 
 
 y = model(X) + rng.normal(0, 5, 400)
 
 # %%
-# PFI hides a column behind values from any row, CFI behind values from rows that are alike in the other columns. On all
-# rows PFI is many times larger: most of what it loses, the other columns could have told.
+# PFI hides a feature behind values from any row, CFI behind values from rows that are alike in the other features. On
+# all rows PFI is many times larger: most of what it loses, the other features could have told.
 
 g = gx.Granite(model, "cfi-pfi", max_depth=1).fit(X, y)
 print(g.partition_)

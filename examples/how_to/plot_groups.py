@@ -1,8 +1,8 @@
 """
-Groups of columns
-=================
+Groups of features
+==================
 
-Six of the ten diabetes columns are measurements of blood. Nobody wants six stories about it: name the columns
+Six of the ten diabetes features are measurements of blood. Nobody wants six stories about it: name the features
 as a group and it acts as one. One-hot columns are another use.
 """
 
@@ -16,7 +16,7 @@ blood = ["s1", "s2", "s3", "s4", "s5", "s6"]
 groups = {"person": ["age", "sex"], "body": ["bmi", "bp"], "blood": blood}
 
 # %%
-# ``influence="joint"`` compares the effects of groups. What columns of one group do together is now an effect of the
+# ``influence="joint"`` compares the effects of groups. What features of one group do together is now an effect of the
 # group, no disagreement; what is left to explain lies between groups.
 
 single = gx.Granite(model, "ice-pdp", max_depth=2).fit(X)
@@ -25,7 +25,7 @@ print(f"disagreement of columns {single.disagreement_:.0f}, of groups {joint.dis
 print(joint.partition_)
 
 # %%
-# Rules still speak of single columns, because that is what a person can check. To rank the groups:
+# Rules still speak of single features, because that is what a person can check. To rank the groups:
 
 gx.ImportanceDisplay.from_estimator(joint, X).plot()
 
@@ -37,7 +37,7 @@ effects["size"] = effects["value"].abs()
 effects.pivot_table(index="set", columns=["region", "explanation"], values="size").round(1)
 
 # %%
-# A column in no group stays a player of its own. Group only the columns that nobody would look at one by one:
+# A feature in no group stays a player of its own. Group only the features that nobody would look at one by one:
 
 some = gx.Granite(model, "ice-pdp", influence="joint", groups={"blood": blood}, max_depth=1).fit(X)
 print([":".join(names) for names in some.explain(X).sets])

@@ -2,7 +2,7 @@
 Interactions of order two
 =========================
 
-Sometimes pairs of columns are a welcome part of the story, and only what three or more columns do together should go.
+Sometimes pairs of features are a welcome part of the story, and only what three or more features do together should go.
 With ``influence="interaction"`` the explanations compared are those of pairs.
 """
 
@@ -14,7 +14,7 @@ toy = gx.datasets.make_order_two(n=300)
 # The model is ``x1 + 0.7 x1 x2`` where x3 is not negative, and ``-x1 + 0.7 x1 x4`` elsewhere. On all rows x3 meddles
 # with both pairs, so they interact to order three; on either side of zero only one pair is left.
 #
-# ``features`` says which pairs are compared. The rules may use any column.
+# ``features`` says which pairs are compared. The rules may use any feature.
 
 g = gx.Granite(
     toy.model,
@@ -42,5 +42,5 @@ gx.InteractionDisplay.from_estimator(g, toy.X, pair=("x1", "x2")).plot()
 print(f"variance explained: {g.global_fidelity_:.0%} on all rows, {g.fidelity_:.0%} in the regions")
 
 # %%
-# **What you learn.** Regions for single columns remove every interaction and may become many. Regions for pairs leave
-# the pairs to a picture like the one above, and are needed only where three columns act together.
+# **What you learn.** Regions for single features remove every interaction and may become many. Regions for pairs leave
+# the pairs to a picture like the one above, and are needed only where three features act together.

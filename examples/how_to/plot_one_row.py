@@ -27,7 +27,7 @@ g = gx.Granite(model, max_samples=300, max_depth=2).fit(X)
 print(g.partition_)
 
 # %%
-# The applicant in row 17. The contributions and what the columns do only together add up to the prediction.
+# The applicant in row 17. The contributions and what the features do only together add up to the prediction.
 
 found = g.explain_row(X.iloc[[17]])
 print(found)

@@ -13,7 +13,7 @@ from sklearn.ensemble import RandomForestRegressor
 
 import granite_xai as gx
 
-warnings.simplefilter("ignore", gx.BinWarning)  # explained in the example on dependent columns
+warnings.simplefilter("ignore", gx.BinWarning)  # explained in the example on dependent features
 X, y = gx.datasets.load_diabetes()
 X = X[["sex", "bmi", "bp", "s5"]]
 model = RandomForestRegressor(50, min_samples_leaf=5, random_state=0).fit(X, y)

@@ -2,7 +2,7 @@
 Quickstart: a DataFrame and a fitted model
 ==========================================
 
-You have a table and a model. You want to know whether one curve per column tells what the model does, and if not, for
+You have a table and a model. You want to know whether one curve per feature tells what the model does, and if not, for
 which rows it does.
 """
 
@@ -14,7 +14,7 @@ X, y = gx.datasets.load_diabetes()
 model = RandomForestRegressor(50, min_samples_leaf=5, random_state=0).fit(X, y)
 
 # %%
-# ICE follows single patients, PDP their mean. Where columns interact the two contradict each other, and ``Granite``
+# ICE follows single patients, PDP their mean. Where features interact the two contradict each other, and ``Granite``
 # looks for regions in which they do so less. Nothing of the table needs to be prepared.
 
 g = gx.Granite(model, question="ice-pdp", max_depth=2).fit(X, y)
@@ -27,13 +27,13 @@ print(g.partition_)
 gx.PartitionDisplay.from_estimator(g).plot()
 
 # %%
-# The two columns whose curves contradict each other most, on all rows and in each region. Thin lines are single
+# The two features whose curves contradict each other most, on all rows and in each region. Thin lines are single
 # patients, the thick line is their mean.
 
 gx.EffectDisplay.from_estimator(g, X).plot()
 
 # %%
-# How much of the model's variance does one curve per column explain, without and with regions?
+# How much of the model's variance does one curve per feature explain, without and with regions?
 
 print(f"{g.global_fidelity_:.0%} on all rows, {g.fidelity_:.0%} with {len(g.partition_)} regions")
 

@@ -19,7 +19,7 @@ report = gx.explain(model, X_train, y_train, test=test, max_depth=2, title="Diab
 # %%
 # The text says, from top to bottom: how far single rows stray from the average curves, in units of the prediction, and
 # what the regions leave of it; how sure that is; how much of the model's variance curves explain, without and with
-# regions and pairs; which columns show more than they hide; the tree of regions, and what to read in each.
+# regions and pairs; which features show more than they hide; the tree of regions, and what to read in each.
 
 print(report)
 
@@ -32,7 +32,7 @@ print(report)
 report
 
 # %%
-# For further work: a frame with one line per region, column and question (region -1 stands for all rows), the same as
+# For further work: a frame with one line per region, feature and question (region -1 stands for all rows), the same as
 # JSON, and the fitted estimator, from which every display can be made.
 
 gx.EffectDisplay.from_estimator(report.granite, X_train, features=["bmi"]).plot()
@@ -40,6 +40,6 @@ columns = ["region", "rule", "set", "first", "second", "disagreement"]
 report.frame().query("set == 'bmi'")[columns].round(1)
 
 # %%
-# **What you learn.** Read the first sentence. If it says that there is nothing to explain, one curve per column is the
+# **What you learn.** Read the first sentence. If it says that there is nothing to explain, one curve per feature is the
 # whole story and you may stop. Otherwise look at what the regions leave on held-out rows: where little is left, quote
-# the region's explanation; where much is left, say that the column acts together with others and show the ICE band.
+# the region's explanation; where much is left, say that the feature acts together with others and show the ICE band.

@@ -13,7 +13,7 @@ import pandas as pd
 
 import granite_xai as gx
 
-warnings.simplefilter("ignore", gx.BinWarning)  # explained in the example on dependent columns
+warnings.simplefilter("ignore", gx.BinWarning)  # explained in the example on dependent features
 toy = gx.datasets.make_toy(n=400)
 y = toy.model(toy.X)
 
@@ -21,8 +21,8 @@ y = toy.model(toy.X)
 # Ask several questions and look at where their rules split.
 
 asked = {
-    "ice-pdp": "Is one effect curve per column enough?",
-    "sobol": "Is one importance per column enough?",
+    "ice-pdp": "Is one effect curve per feature enough?",
+    "sobol": "Is one importance per feature enough?",
     "mplot-pdp": "Does the effect curve stay on the data?",
     "cfi-pfi": "Is the column needed, or would others do?",
 }
@@ -49,4 +49,4 @@ pd.DataFrame(pairs, columns=["question", "first", "second"]).set_index("question
 # %%
 # **What you learn.** To *describe the model*, ask about interactions (``ice-pdp`` for curves, ``sobol`` or ``pfi-risk``
 # for rankings). To describe *the world through the model*, ask about dependencies (``mplot-pdp``, ``cfi-pfi``). If you
-# do not know, ask both at once and see which columns the rules name.
+# do not know, ask both at once and see which features the rules name.
