@@ -160,3 +160,16 @@ def test_wrong_options_are_named(bike):
         gx.EffectDisplay.from_estimator(bike, X, explanations=["sobol-total"])
     with pytest.raises(gx.InputError, match="no common scale: they measure local and sensitivity"):
         gx.ImportanceDisplay.from_estimator(bike, X, explanations=["ice", "sobol-total"])
+
+
+def test_figures_call_regions_by_their_names(toy):
+    g = gx.Granite(toy.model, max_depth=1).fit(toy.X)
+    g.partition_.rename({0: "left half"})
+    tree = gx.PartitionDisplay.from_estimator(g).plot()
+    assert any("left half" in text.get_text() for text in tree.ax_.texts)
+    effect = gx.EffectDisplay.from_estimator(g, toy.X, max_features=1).plot()
+    titles = [ax.get_title(loc="left") for ax in effect.axes_[0]]
+    assert titles[1].endswith("left half")
+    assert titles[2].endswith("x2 = 1") or "x2" in titles[2]
+    report = g.report(toy.X)
+    assert report.html().count("left half") > 3

@@ -236,12 +236,6 @@ def test_many_regions_wrap_into_lines():
     drawn([gx.PartitionDisplay.from_estimator(g)])
 
 
-def test_regions_given_as_rules_are_drawn_below_one_root(bike):
-    g = gx.frameworks.vine(bike.model, "hr").fit(bike.rows)
-    tree = drawn([gx.PartitionDisplay.from_estimator(g)])[0]
-    assert (tree.frame()["n_samples"][1:] > 0).all()
-
-
 def test_a_region_of_few_rows_is_flagged(bike):
     display = gx.ImportanceDisplay.from_estimator(bike, bike.rows[:12]).plot()
     assert "(few)" in display.axes_[0].get_title(loc="left")
@@ -321,18 +315,6 @@ def test_a_loaded_estimator_is_shown_like_the_saved_one(grown, toy, tmp_path):
     pd.testing.assert_frame_equal(
         *(gx.PartitionDisplay.from_estimator(g).frame() for g in (grown, loaded))
     )
-
-
-def test_the_mean_of_points_is_taken_at_each_of_few_values(bike):
-    """Averaged over tenths, a peak at one hour would seem to be lower than in the PDP."""
-    lines = gx.EffectDisplay.from_estimator(
-        bike, bike.rows, features=["hr"], explanations="shap"
-    ).frame()
-    everywhere = lines[lines["region"].isna()]
-    points, line = (everywhere[everywhere["shape"] == shape] for shape in ("points", "line"))
-    means = points.groupby("x")["value"].mean()
-    np.testing.assert_allclose(line["x"], means.index)
-    np.testing.assert_allclose(line["value"], means, atol=1e-12)
 
 
 def test_the_surface_of_a_pair_needs_no_target(bike):

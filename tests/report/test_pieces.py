@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from granite_xai.display.axis import round_ticks
 from granite_xai.display.figures import grid_of
-from granite_xai.display.page_axis import page_ticks
 from granite_xai.report.svg import arrow, path, tag, text_box
 from granite_xai.report.wording import stability_sentence
 
@@ -30,15 +28,6 @@ def test_lines_of_text_overlap_where_they_share_room():
     assert first.overlaps(text_box(49.0, 22.0, 10.0))
     assert not first.overlaps(text_box(51.0, 20.0, 10.0))
     assert not first.overlaps(text_box(0.0, 40.0, 50.0))
-
-
-def test_ticks_are_round_numbers_inside_the_range():
-    assert round_ticks(0.0, 23.0) == [0.0, 5.0, 10.0, 15.0, 20.0]
-
-
-def test_names_have_a_tick_each():
-    effect = {"x": [0.0, 1.0], "texts": ["no", "yes"], "named": True, "gone": False, "log": False}
-    assert page_ticks(effect, 100) == [(0.0, "no", "no"), (1.0, "yes", "yes")]
 
 
 def test_panels_fill_lines_as_evenly_as_can_be():

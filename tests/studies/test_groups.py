@@ -115,23 +115,6 @@ def test_an_interval_of_what_is_removed_turns_that_of_what_is_left():
     assert merge.interval == "68–80%"
 
 
-def test_a_proposal_is_drawn_merge_by_merge(proposal):
-    display = gx.GroupsDisplay.from_proposal(proposal).plot()
-    widths = [bar.get_width() for bar in display.ax_.patches]
-    assert widths == pytest.approx([100 * merge.removed for merge in proposal.merges])
-    labels = [label.get_text().replace("\n", " ") for label in display.ax_.get_yticklabels()]
-    assert labels == [" + ".join(merge.features) for merge in proposal.merges]
-    ends = [line.get_xdata() for line in display.ax_.lines]
-    expected = [[100 - 100 * merge.high, 100 - 100 * merge.low] for merge in proposal.merges]
-    np.testing.assert_allclose(ends, expected)
-    assert display.frame().equals(proposal.frame())
-
-
-def test_a_proposal_without_groups_is_drawn_empty():
-    nothing = gx.propose_groups(lambda X: X.sum(axis=1), integers(n=200))
-    assert not gx.GroupsDisplay.from_proposal(nothing).plot().ax_.patches
-
-
 def test_rows_that_measure_groups_did_not_choose_them():
     """Both are rows of the user's table, identified by their place in it."""
     rows = read_rows(two_groups, integers(), None, questions()["ice-pdp"])

@@ -1,11 +1,10 @@
-"""What is drawn is what the frame holds, and what the estimator explains."""
+"""EffectDisplay: what is drawn is what the frame holds, and what the estimator explains."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
 import numpy as np
-import pytest
 
 import granite_xai as gx
 from granite_xai.base.formats import share
@@ -127,70 +126,13 @@ def test_an_ale_line_is_the_curve_of_accumulated_effects(bike):
     np.testing.assert_allclose(line["value"], expected.effects, atol=1e-9)
 
 
-def test_bars_are_those_of_the_frame_and_of_the_explanation(bike):
-    g = gx.Granite(bike.model, "sobol", max_depth=1).fit(bike.rows)
-    display = gx.ImportanceDisplay.from_estimator(g, bike.rows).plot()
-    bars = display.frame()
-    values = g.explain(bike.rows).frame()
-    for ax, region in zip(display.axes_, [None, 0, 1], strict=True):
-        here = of_region(bars, region)
-        np.testing.assert_allclose([bar.get_width() for bar in ax.patches], here["value"])
-        if region is not None:
-            both = here.merge(values.query("region == @region"), on=["set", "explanation"])
-            np.testing.assert_allclose(both["value_x"], both["value_y"], atol=1e-9)
-    first = bars[bars["region"].isna()].query("explanation == 'sobol-total'")
-    assert first["value"].is_monotonic_decreasing
-
-
-def test_layers_start_at_zero_and_shorter_ones_lie_before_longer_ones(bike):
-    g = gx.Granite(bike.model, "sobol", max_depth=2).fit(bike.rows)
-    display = gx.ImportanceDisplay.from_estimator(g, bike.rows).plot(kind="layered")
-    assert len(display.axes_) == 2
-    bars = display.axes_[1].patches
-    assert {bar.get_x() for bar in bars} == {0.0}
-    regional = display.frame().dropna(subset="region")
-    np.testing.assert_allclose(sorted(bar.get_width() for bar in bars), sorted(regional["value"]))
-    by_line = {}
-    for bar in bars:
-        by_line.setdefault(round(bar.get_y(), 6), []).append(
-            (bar.get_zorder(), abs(bar.get_width()))
-        )
-    for line in by_line.values():
-        sizes = [size for _, size in sorted(line)]
-        assert sizes == sorted(sizes, reverse=True)
-
-
-def test_the_tree_is_that_of_the_partition(bike):
-    display = gx.PartitionDisplay.from_estimator(bike).plot()
-    nodes = display.frame()
-    leaves = nodes.dropna(subset="region")
-    assert leaves["rule"].tolist() == [str(rule) for rule in bike.partition_.rules]
-    assert leaves["n_samples"].tolist() == [region.n_samples for region in bike.partition_]
-    assert nodes["after"][0] == pytest.approx(bike.remaining_)
-    texts = [text.get_text() for text in display.ax_.texts]
-    for box in display.boxes[1:]:
-        assert box.words in [text.replace("\n", " ") for text in texts]
-    assert sum(text.startswith("Region ") for text in texts) == len(bike.partition_)
-
-
-@pytest.mark.parametrize("question", ["ice-pdp", "sobol", "pfi-risk"])
-def test_a_tree_measured_on_the_fitting_rows_is_the_fitted_one(bike, question):
-    g = gx.Granite(bike.model, question, max_depth=2).fit(bike.rows, bike.y)
-    fitted, again = (
-        gx.PartitionDisplay.from_estimator(g, *data).frame() for data in ((), (bike.rows, bike.y))
-    )
-    for column in ("n_samples", "fraction", "disagreement", "after"):
-        np.testing.assert_allclose(fitted[column], again[column], rtol=1e-9)
-
-
-def test_figures_call_regions_by_their_names(toy):
-    g = gx.Granite(toy.model, max_depth=1).fit(toy.X)
-    g.partition_.rename({0: "left half"})
-    tree = gx.PartitionDisplay.from_estimator(g).plot()
-    assert any("left half" in text.get_text() for text in tree.ax_.texts)
-    effect = gx.EffectDisplay.from_estimator(g, toy.X, max_features=1).plot()
-    titles = [ax.get_title(loc="left") for ax in effect.axes_[0]]
-    assert titles[1].endswith("left half")
-    assert titles[2].endswith("x2 = 1") or "x2" in titles[2]
-    report = g.report(toy.X)
-    assert report.html().count("left half") > 3
+def test_the_mean_of_points_is_taken_at_each_of_few_values(bike):
+    """Averaged over tenths, a peak at one hour would seem to be lower than in the PDP."""
+    lines = gx.EffectDisplay.from_estimator(
+        bike, bike.rows, features=["hr"], explanations="shap"
+    ).frame()
+    everywhere = lines[lines["region"].isna()]
+    points, line = (everywhere[everywhere["shape"] == shape] for shape in ("points", "line"))
+    means = points.groupby("x")["value"].mean()
+    np.testing.assert_allclose(line["x"], means.index)
+    np.testing.assert_allclose(line["value"], means, atol=1e-12)
