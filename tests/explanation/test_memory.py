@@ -31,6 +31,25 @@ def test_what_does_not_fit_is_refused_with_rows_that_would():
     assert "max_grid=16" in str(caught.value)
 
 
+def test_density_ratios_count_where_rows_may_be_weighed_by_a_copula():
+    def needed(masking, table):
+        explainer = gx.Explainer(masking, "local", "pure")
+        route = Route(as_predictor(lambda X: X[:, 0]), table)
+        asked = request(table, [explainer.effect(route, Resources(), 0)])
+        return require_room_for(asked, route, Resources()).evaluations
+
+    by_bins = needed(gx.Conditional(sampler="bins"), TABLE)
+    chosen = needed(gx.Conditional().beyond_chance(), TABLE)
+    # 48 intervals of each of three columns for every row, and half of them again in the nodes.
+    assert chosen - by_bins == 8 * 300 * (3 * 48 + 3 * 24)
+    levels = read_table(
+        np.repeat([[0, 1, 2], [1, 2, 0], [2, 0, 1.0]], 100, axis=0), missing="error"
+    )
+    few_values = needed(gx.Conditional().beyond_chance(), levels)
+    # Columns of three values have three intervals each.
+    assert few_values - needed(gx.Conditional(sampler="bins"), levels) == 8 * 300 * (9 + 4)
+
+
 def test_a_candidate_of_the_search_counts():
     alone = require_room_for(ASKED, ROUTE, Resources()).least_limit
     assert require_room_for(ASKED, ROUTE, Resources(), 10**8).least_limit > alone

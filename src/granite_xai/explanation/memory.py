@@ -11,6 +11,8 @@ from granite_xai.compute import MemoryNeeds, Resources, require_budget
 from granite_xai.compute.memory import require_free
 from granite_xai.evaluations.distinct_values import DistinctValues
 from granite_xai.evaluations.table_memory import table_bytes
+from granite_xai.explanation.masking.copula import INTERVALS, why_no_copula
+from granite_xai.explanation.masking.fitted import column_of_ratios
 from granite_xai.explanation.request import EvaluationRequest, request
 from granite_xai.tables import Table
 from granite_xai.trees.routes import Route
@@ -91,6 +93,7 @@ def _needs(requested: EvaluationRequest, n_rows: int, table: Table, candidate: i
         (n_values(distinct) for distinct in requested.streamed.stores.values()), default=0
     )
     n_columns = sum(lines) + cut_out + drawn + attributed + passing
+    n_ratios = _ratio_lines(requested, table)
     references = sum(masking.n_references for masking, _ in requested.against)
     vectors = (
         8
@@ -105,8 +108,28 @@ def _needs(requested: EvaluationRequest, n_rows: int, table: Table, candidate: i
         members += sum(len(visible) for visible in matrices.stored_as)
     return MemoryNeeds(
         table_bytes(n_rows, table.n_columns, members, vectors),
-        BYTES_OF_NUMBER * requested.outputs * n_rows * n_columns,
+        BYTES_OF_NUMBER * n_rows * (requested.outputs * n_columns + n_ratios + n_ratios // 2),
         -(-candidate * n_rows // table.n_rows),
+    )
+
+
+def _ratio_lines(requested: EvaluationRequest, table: Table) -> int:
+    """Density ratios of a row, where conditional masking may take a copula: one for each interval of a column.
+
+    Nodes of the tree cut their rows out of these, too.
+    """
+    if why_no_copula(table) is not None:
+        return 0
+    everything = frozenset(range(table.n_columns))
+    columns = {
+        (masking, column_of_ratios(visible, everything))
+        for masking, visible in requested.binned
+        if masking.may_weigh_rows()
+    }
+    return sum(
+        min(INTERVALS, len(table.columns[column].levels))
+        for _, column in columns
+        if column is not None
     )
 
 

@@ -190,6 +190,7 @@ def _describe(
         inputs.diagnostics,
         evaluations,
         rows_of_regions,
+        names=inputs.table.names,
         single_bins_are_meant=inputs.confidence is not None,
     )
     complete = Deferred(partial(complete_for_surrogate, inputs, evaluations))

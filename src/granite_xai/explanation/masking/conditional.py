@@ -109,6 +109,10 @@ class Conditional(Masking):
         """The same with bins that do not split on noise (C9), or with a copula where that is better."""
         return replace(self, guarded=self.bins == "tree" and self.sampler != "copula")
 
+    def may_weigh_rows(self) -> bool:
+        """Whether the rows choose between bins and a copula."""
+        return self.guarded and self.sampler == "auto"
+
     def by_sums(self) -> Conditional:
         """The same by bins, within which sums over rows are formed."""
         return replace(self, sampler="bins") if self.sampler == "auto" else self

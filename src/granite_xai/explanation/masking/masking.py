@@ -125,6 +125,10 @@ class Masking(ABC):
         """Rows that each row's masked model averages over, (n,); None: all rows of the region."""
         return None
 
+    def may_weigh_rows(self) -> bool:
+        """Whether rows may be weighed by density ratios, which the rows of a fit decide."""
+        return False
+
     def by_sums(self) -> Masking:
         """The masking in a form whose means are sums over rows within fixed cells, where it has the choice."""
         return self
