@@ -1,78 +1,103 @@
-"""Numbers of rows in their own regions: losses by class of rows are those of the rows one by one."""
+"""Values of rows in their own regions: written out, and summed up without being written."""
 
 from __future__ import annotations
 
+import array_api_strict
 import numpy as np
 import pytest
 
-from granite_xai.compute.compiled import available
-from granite_xai.compute.compiled_primitives import COMPILED
-from granite_xai.compute.primitives import ABSOLUTE, NUMPY, SQUARE, Part
-from granite_xai.engine.row_values import RowValues
-from granite_xai.engine.splits import Cut, Splits
+from granite_xai.compute.primitives import (
+    ABSOLUTE,
+    MOMENTS,
+    NUMPY,
+    SQUARE,
+    ArrayNamespace,
+    Part,
+    as_part,
+)
+from granite_xai.engine.row_values import RowValues, joined
+from granite_xai.engine.splits import Splits
 
-N = 60
-N_SPLITS = 7
-PRIMITIVES = [NUMPY, COMPILED] if available() else [NUMPY]
+CHANCE = np.random.default_rng(7)
+N, K = 9, 3
+INSIDE = CHANCE.random((K, N)) < 0.5
+WEIGHTS = CHANCE.uniform(0.5, 2.0, N)
+OWN = CHANCE.normal(size=N)
+AT = CHANCE.normal(size=(2, K))
+WRITTEN = CHANCE.normal(size=(N, K))
+TILED = CHANCE.normal(size=(N, K))
+PLACES = {"numpy": NUMPY, "strict": ArrayNamespace(array_api_strict)}
 
 
-def random_splits(kind: str, primitives) -> Splits:
-    rng = np.random.default_rng(1)
-    weights = rng.uniform(0.5, 2.0, N)
-    if kind == "sides":
-        return Splits.of(rng.random((N_SPLITS, N)) < 0.4, weights, primitives)
-    if kind == "replicates":
-        return Splits.weighted(rng.uniform(0.1, 3.0, (N_SPLITS, N)), weights, primitives)
-    left = np.tri(N_SPLITS, N_SPLITS + 1, dtype=np.bool_)
-    cut = Cut(column=0, classes=rng.integers(0, N_SPLITS + 1, N), left=left)
-    return Splits.along([cut], weights, primitives)
+@pytest.fixture(params=PLACES)
+def splits(request):
+    return Splits.of(INSIDE, WEIGHTS, PLACES[request.param])
 
 
-def random_values(splits: Splits) -> RowValues:
-    """Two means that rows read by their entries, five and three, beside a number of the side."""
-    rng = np.random.default_rng(2)
+def tiles(P):
+    """The rows in two tiles, the later ones first."""
+    for rows in (slice(4, N), slice(0, 4)):
+        yield rows, as_part(P, P.array(TILED[rows]))
+
+
+def values_of(splits):
     P = splits.primitives
-    parts = []
-    for n_entries in (5, 3):
-        index = P.numbers(rng.integers(0, n_entries, N))
-        parts.append(
-            Part(
-                P.array(rng.normal(size=(n_entries, splits.count))),
-                P.array(rng.normal(size=n_entries)),
-                P.array(rng.uniform(0.5, 1.0, (n_entries, 2, splits.count))),
-                index=index,
-                bins=index,
-            )
-        )
-    own = P.array(np.repeat([0.0, 1.5], N // 2))
-    at = P.array(rng.normal(size=(2, splits.count)))
-    return RowValues(own=own, at=at, parts=tuple(parts))
+    part = as_part(P, P.array(WRITTEN))
+    return RowValues(own=P.array(OWN), at=P.array(AT), parts=(part,), tiled=tiles(P))
 
 
-@pytest.mark.parametrize("primitives", PRIMITIVES, ids=lambda P: type(P).__name__)
-@pytest.mark.parametrize("kind", ["sides", "cuts", "replicates"])
-@pytest.mark.parametrize("mode", [SQUARE, ABSOLUTE])
-def test_losses_by_class_are_those_of_the_rows(mode, kind, primitives):
-    splits = random_splits(kind, primitives)
-    values = random_values(splits)
-    by_row = primitives.host(values.sums(mode, splits))
-    by_class = primitives.host(values._replace(by_class=True).sums(mode, splits))
-    one_by_one = np.zeros((2, splits.count))
-    written = primitives.host(values.array(splits))  # (n, K)
-    losses = np.square(written) if mode == SQUARE else np.abs(written)
-    weights = np.broadcast_to(primitives.host(splits.row_weights), losses.shape)
-    for row in range(N):
-        for split in range(splits.count):
-            side = 0 if splits.members[row, split] else 1
-            one_by_one[side, split] += weights[row, split] * losses[row, split]
-    assert by_row[0] == pytest.approx(one_by_one, rel=1e-12)
-    assert by_class[0] == pytest.approx(one_by_one, rel=1e-12)
-    assert np.all(by_class[1] == 0.0)
+# What all of it adds up to, (n, K).
+TOTAL = OWN[:, None] + np.where(INSIDE.T, AT[0], AT[1]) + WRITTEN + TILED
 
 
-def test_there_are_as_many_classes_as_different_rows():
-    values = random_values(random_splits("sides", NUMPY))
-    carriers, classes = values._classes(NUMPY)
-    keys = np.column_stack([values.own, *(part.index for part in values.parts)])
-    assert len(carriers) == len(np.unique(keys, axis=0))
-    assert np.array_equal(keys[carriers][classes], keys)
+def test_values_are_the_sum_of_their_parts(splits):
+    found = splits.primitives.host(values_of(splits).array(splits))
+    np.testing.assert_allclose(found, TOTAL, rtol=1e-13)
+
+
+@pytest.mark.parametrize(
+    ("mode", "first"), [(SQUARE, np.square), (ABSOLUTE, np.abs), (MOMENTS, np.array)]
+)
+def test_sums_are_those_of_both_sides(splits, mode, first):
+    found = splits.primitives.host(values_of(splits).sums(mode, splits))
+    for k in range(K):
+        for side, rows in enumerate((INSIDE[k], ~INSIDE[k])):
+            wanted = WEIGHTS[rows] @ first(TOTAL[rows, k])
+            assert found[0, side, k] == pytest.approx(wanted, rel=1e-12, abs=1e-13)
+
+
+def test_a_function_is_applied_before_values_are_added_up(splits):
+    cubes = values_of(splits).sums(MOMENTS, splits, lambda values, rows: values**3)
+    found = splits.primitives.host(cubes)
+    for k in range(K):
+        wanted = WEIGHTS[INSIDE[k]] @ TOTAL[INSIDE[k], k] ** 3
+        assert found[0, 0, k] == pytest.approx(wanted, rel=1e-12, abs=1e-12)
+
+
+def test_values_join_to_their_sum_with_one_of_them_in_tiles(splits):
+    P = splits.primitives
+    second = RowValues(own=P.array(2 * OWN), at=P.array(AT), tiled=tiles(P))
+    bare = RowValues(own=P.array(OWN))
+    whole = joined([bare, values_of(splits), second], splits)
+    side = np.where(INSIDE.T, AT[0], AT[1])
+    wanted = OWN[:, None] + TOTAL + 2 * OWN[:, None] + side + TILED
+    np.testing.assert_allclose(P.host(whole.array(splits)), wanted, rtol=1e-12)
+
+
+def test_means_of_bins_are_read_through_their_index(splits):
+    """A table of sums over the left and over all, one entry a value, scaled by side."""
+    P = splits.primitives
+    left, total = CHANCE.normal(size=(2, K)), CHANCE.normal(size=2)
+    scale = CHANCE.uniform(1.0, 2.0, (1, 2, K))
+    index = np.arange(N) % 2
+    part = Part(
+        left=P.array(left), total=P.array(total), scale=P.array(scale), index=P.numbers(index)
+    )
+    found = P.host(RowValues(own=P.array(OWN), parts=(part,)).array(splits))
+    for n in range(N):
+        for k in range(K):
+            if INSIDE[k, n]:
+                mean = left[index[n], k] * scale[0, 0, k]
+            else:
+                mean = (total[index[n]] - left[index[n], k]) * scale[0, 1, k]
+            assert found[n, k] == pytest.approx(OWN[n] + mean, rel=1e-12)

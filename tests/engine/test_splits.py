@@ -9,12 +9,11 @@ from typing import Any
 import array_api_strict
 import numpy as np
 import pytest
+from hypothesis import given, strategies as st
 
 import granite_xai as gx
 from granite_xai.compute import Resources, selection
 from granite_xai.compute.primitives import NUMPY, ArrayNamespace
-from granite_xai.engine import averages
-from granite_xai.engine.signed_weights import STEP, slopes
 from granite_xai.engine.splits import Cut, Splits
 from granite_xai.explanation.evaluating import evaluate
 from granite_xai.explanation.masking.fitted import fit_reference
@@ -22,7 +21,7 @@ from granite_xai.explanation.request import request
 from granite_xai.models import as_predictor
 from granite_xai.tables import read_table
 from granite_xai.trees.routes import Route
-from strategies import paper, quiet
+from strategies import examples, paper, quiet
 
 
 def known(question: gx.Disagreement, X: np.ndarray, weights: np.ndarray) -> tuple[Any, Any]:
@@ -85,28 +84,6 @@ def test_lines_of_weights_are_the_region_under_these_weights(
             assert R[b, 1] == 0.0
 
 
-@pytest.mark.parametrize("question", ["mplot-pdp", "cfi-pfi", "csobol-sobol", "cice-mplot"])
-@pytest.mark.parametrize(("name", "value"), [("MOST_SHARES", 0)])
-def test_many_bins_give_the_same_tree_as_few(question, name, value, monkeypatch):
-    """Shares of all bins at once or pairs of rows bin by bin, bins one by one or all pairs: the same numbers."""
-    X = np.round(np.random.default_rng(3).normal(size=(120, 3)), 1)
-    y = X[:, 0] * np.sign(X[:, 1]) + 0.3 * X[:, 2]
-    fits = []
-    for change in (False, True):
-        if change:
-            monkeypatch.setattr(averages, name, value)
-        with quiet():
-            fits.append(
-                paper(lambda X: X[:, 0] * np.sign(X[:, 1]) + 0.3 * X[:, 2] ** 2, question).fit(X, y)
-            )
-    assert [str(rule) for rule in fits[0].partition_.rules] == [
-        str(rule) for rule in fits[1].partition_.rules
-    ]
-    assert len(fits[0].partition_) > 1
-    assert fits[0].disagreement_ == pytest.approx(fits[1].disagreement_, rel=1e-12)
-    assert fits[0].remaining_ == pytest.approx(fits[1].remaining_, abs=1e-12)
-
-
 @pytest.mark.parametrize("cells", [0, math.inf], ids=["compiled", "plain"])
 def test_a_side_that_agrees_is_exactly_at_its_floor(monkeypatch, cells):
     """Sums of one side are not the difference of large numbers: a side without interaction stays at rounding."""
@@ -134,25 +111,104 @@ def test_levels_that_differ_in_one_of_many_splits_are_different_classes():
     np.testing.assert_array_equal(cut.left[:, cut.classes], np.concatenate([first, later]))
 
 
-def test_a_cell_of_one_row_borrows_the_variance_of_the_others():
-    """Its mean does not move with its weight; that says nothing about how well it is known."""
-    values, cells = np.random.default_rng(0).normal(size=(9, 4)), np.array([1, 5, 2, 1])
-    found, moves = (
-        slopes(values, cells),
-        [(values[k] - values[k + 4]) / (2 * STEP) for k in range(1, 5)],
-    )
-    corrected = {
-        i: math.sqrt(cells[i] / (cells[i] - 1)) for i in (1, 2)
-    }  # as a variance with divisor n - 1
-    for i, factor in corrected.items():
-        np.testing.assert_allclose(found[:, i], [move[i] * factor for move in moves])
-    lent = np.mean(
-        [
-            cells[i] * np.mean([(move[i] * factor) ** 2 for move in moves])
-            for i, factor in corrected.items()
-        ]
-    )
-    np.testing.assert_allclose(found[:, [0, 3]], math.sqrt(lent))
-    np.testing.assert_allclose(
-        slopes(values, np.ones(4, dtype=int)), moves
-    )  # nobody to borrow from
+@st.composite
+def cut_batches(draw):
+    """Cuts of a few columns as tables over places, the place of each row in each, and weights."""
+    n = draw(st.integers(1, 9))
+    tables, places = [], []
+    for _ in range(draw(st.integers(1, 3))):
+        width, lines = draw(st.integers(1, 4)), draw(st.integers(1, 3))
+        cells = st.lists(st.booleans(), min_size=width, max_size=width)
+        tables.append(np.array(draw(st.lists(cells, min_size=lines, max_size=lines))))
+        places.append(np.array(draw(st.lists(st.integers(0, width - 1), min_size=n, max_size=n))))
+    weights = np.array(draw(st.lists(st.sampled_from([0.5, 1.0, 2.0]), min_size=n, max_size=n)))
+    return tables, places, weights
+
+
+@pytest.mark.parametrize("cells", [0, math.inf], ids=["compiled", "plain"])
+@given(batch=cut_batches(), seed=st.integers(0, 10**6))
+@examples(60)
+def test_splits_along_cuts_are_the_same_splits_row_by_row(cells, batch, seed):
+    """Sums over the classes of a cut equal sums over rows, for all that is read of a batch of splits."""
+    tables, places, weights = batch
+    n, generator = len(weights), np.random.default_rng(seed)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(selection, "WORTHWHILE", cells)
+        along = Splits.along(
+            [Cut.of(k, *both) for k, both in enumerate(zip(tables, places, strict=True))], weights
+        )
+        inside = np.concatenate(
+            [table[:, place] for table, place in zip(tables, places, strict=True)]
+        )
+        assert along.inside.tolist() == inside.tolist()
+        assert along.columns.tolist() == [k for k, table in enumerate(tables) for _ in table]
+        U, B = int(generator.integers(1, 5)), int(generator.integers(1, 4))
+        codes, bins = generator.integers(0, U, size=n), generator.integers(0, B, size=n)
+        values = generator.integers(-4, 5, size=(U, n)).astype(float)
+        rows = np.unique(generator.integers(0, n, size=n))
+        for splits, chosen in ((along, np.arange(n)), (along.at(rows), rows)):
+            member = np.where(inside[:, chosen], weights[chosen], 0.0)
+            mine, own = codes[chosen], values[:, chosen]
+            by_bin = [
+                [[sum(w[(bins[chosen] == b) & (mine == u)]) for u in range(U)] for w in member]
+                for b in range(B)
+            ]
+            close = {"rtol": 1e-12, "atol": 1e-12}
+            np.testing.assert_allclose(splits.left, member, **close)
+            np.testing.assert_allclose(splits.mass[:, 0], member.sum(axis=1), **close)
+            np.testing.assert_allclose(
+                splits.mass.sum(axis=1), np.full(len(member), weights[chosen].sum()), **close
+            )
+            left, every = splits.shares(bins[chosen] * U + mine, B * U)
+            np.testing.assert_allclose(left.reshape(B, U, -1).swapaxes(1, 2), by_bin, **close)
+            np.testing.assert_allclose(every.reshape(B, U).sum(), weights[chosen].sum(), **close)
+            left, every = splits.sums(own.T)
+            np.testing.assert_allclose(left, own @ member.T, **close)
+            np.testing.assert_allclose(every, own @ weights[chosen], **close)
+
+
+@pytest.mark.parametrize("lines", [1, 2, 63, 64, 65, 66, 129, 200])
+def test_places_that_some_split_tells_apart_are_two_classes(lines):
+    """However many splits a column has, one that separates two places is enough; places that go together are one."""
+    generator = np.random.default_rng(lines)
+    pattern = generator.random((lines, 3)) < 0.5
+    for line in {0, lines // 2, lines - 1, min(64, lines - 1)}:
+        table = pattern[:, [0, 0, 1, 0, 2, 1]]
+        table[line, 1] ^= True
+        cut = Cut.of(0, table, np.arange(6))
+        same = (table[:, :, None] == table[:, None, :]).all(axis=0)
+        assert (cut.classes[:, None] == cut.classes).tolist() == same.tolist()
+        assert cut.left[:, cut.classes].tolist() == table.tolist()
+        assert cut.left.shape[1] == len(np.unique(table, axis=1).T)
+
+
+def test_places_are_told_apart_by_all_splits_together():
+    """Six kinds of place among the first splits and two among the later ones are twelve, not fewer that look alike."""
+    generator = np.random.default_rng(0)
+    first, later = generator.random((64, 6)) < 0.5, generator.random((70, 2)) < 0.5
+    table = np.concatenate([np.repeat(first, 2, axis=1), np.tile(later, 6)])
+    cut = Cut.of(0, table, np.arange(12))
+    assert len(set(cut.classes.tolist())) == 12
+    assert cut.left[:, cut.classes].tolist() == table.tolist()
+
+
+@given(data=st.data())
+@examples(60)
+def test_means_and_variances_of_both_sides_are_those_of_their_rows(data):
+    """One line of values for all splits or one each; 0 on an empty side."""
+    n, K = data.draw(st.integers(1, 7)), data.draw(st.integers(1, 3))
+    generator = np.random.default_rng(data.draw(st.integers(0, 10**6)))
+    inside, weights = generator.random((K, n)) < 0.5, generator.choice([0.5, 1.0, 2.0], size=n)
+    splits = Splits.of(inside, weights)
+    for lines in (1, K):
+        values = generator.normal(size=(lines, n))
+        means, variances = splits.means(values), splits.variances(values)
+        for k in range(K):
+            for side, rows in enumerate((inside[k], ~inside[k])):
+                line = values[k % lines][rows]
+                mean = np.average(line, weights=weights[rows]) if rows.any() else 0.0
+                spread = (
+                    np.average((line - mean) ** 2, weights=weights[rows]) if rows.any() else 0.0
+                )
+                assert means[k, side] == pytest.approx(mean, abs=1e-12)
+                assert variances[k, side] == pytest.approx(spread, abs=1e-12)
