@@ -178,9 +178,6 @@ def test_the_masked_model_is_the_mean_over_the_references_of_its_pairs(data):
             )
 
 
-# ------------------------------------------------------------------------------------------------- membership of splits
-
-
 @pytest.mark.parametrize(
     "question", ["ice-pdp", "coe", "ale", "mplot-pdp", "csobol-sobol", "cfi-pfi"]
 )
