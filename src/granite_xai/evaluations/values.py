@@ -18,20 +18,20 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from granite_xai.base.typing import BoolArray, FloatArray, IntArray
+from granite_xai.evaluations.merging import merge_any, merge_neighbours
 from granite_xai.tables import Column, Table
 
 CELLS = 16  # values that stand for a column
 # Pilot rows and values of a column, from the finest pilot to the coarsest.
 PILOTS = ((64, 512), (64, 256), (64, 128), (32, 128), (32, 64), (16, 64), (16, 32), (8, 32))
+ALIKE = 1e-9  # relative difference of distances that is rounding
 RARE_LABELS = 4  # labels beyond the pilot that are asked about, for each value of the pilot
 FLAT = 1e-6  # share of the predictions' variance below which interactions do not decide on cells
 MAIN_EFFECT = 1e-3  # weight of the mean curve beside interactions: it decides where there are none
-RIDGE = (
-    1e-3  # share of the pilot curves' variance that values may miss when curves are drawn between
-)
-Ask = Callable[
-    [IntArray, IntArray, int], FloatArray
-]  # base rows, donor rows, column → (outputs, n)
+# Share of the pilot curves' variance that values may miss when curves are drawn between them.
+RIDGE = 1e-3
+# From base rows, donor rows and a column to predictions, (outputs, n).
+Ask = Callable[[IntArray, IntArray, int], FloatArray]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -261,47 +261,77 @@ def learn_values(
 
 
 def _learn_column(
-    column: Column, weights: FloatArray, pilot: IntArray, ask: Ask, cells: int, most: int
+    column: Column, weights: FloatArray, pilot: IntArray, ask: Ask, cells: int, most_values: int
 ) -> ValueCells:
-    present = column.codes >= 0
-    mass: FloatArray = np.bincount(
-        column.codes[present], weights=weights[present], minlength=len(column.levels)
-    ).astype(np.float64)
+    """Choose the cells of one column.
+
+    Parameters
+    ----------
+    column : Column
+    weights : array of shape (n_rows,)
+    pilot : array of shape (n_pilot,)
+        The pilot rows.
+    ask : callable
+        As in `learn_values`.
+    cells : int
+        Cells, at most.
+    most_values : int
+        Values at which the pilot rows are asked, about.
+    """
+    mass = _mass_of_levels(column, weights)
     carriers = first_carriers(column)
-    asked = _pilot_levels(column, mass, most)
+    asked = _pilot_levels(column, mass, most_values)
     curves = _curves(column.position, pilot, carriers[asked], ask)  # (outputs, values, rows)
 
-    nearest = _nearest_asked(column, asked)  # for each level the number of a pilot value
-    seen = nearest >= 0
-    value_mass: FloatArray = np.maximum(
-        np.bincount(nearest[seen], weights=mass[seen], minlength=len(asked)),
-        np.finfo(np.float64).tiny,
-    )
+    value_of_level = _nearest_asked(column, asked)  # -1: a rare label, not asked about
+    is_near = value_of_level >= 0
+    value_mass = np.bincount(
+        value_of_level[is_near], weights=mass[is_near], minlength=len(asked)
+    ).astype(np.float64)
+    value_mass = np.maximum(value_mass, np.finfo(np.float64).tiny)
     features = _features(curves, value_mass)
-    # Of several outputs each has a variance of 1 here.
-    variance = float(np.var(curves)) if len(curves) == 1 else float(len(curves))
-    floor = FLAT * variance * len(pilot)
-    if column.is_ordered:
-        cell_of_value = merge_neighbours(features, value_mass, cells, floor)
-    else:
-        cell_of_value = merge_any(features, value_mass, cells, floor)
-    n_cells = int(cell_of_value.max()) + 1
-    typical = np.array(
-        [_most_typical(features, value_mass, cell_of_value == cell) for cell in range(n_cells)]
-    )
-    cell_of_level = np.full(len(column.levels), -1, dtype=np.intp)
-    cell_of_level[seen] = cell_of_value[nearest[seen]]
-    if not seen.all():
-        rare = np.flatnonzero(~seen)
-        largest = int(np.argmax(np.bincount(cell_of_value, weights=value_mass)))
-        cell_of_level[rare] = largest
-        rare = rare[: RARE_LABELS * most]
-        cell_of_level[rare] = _join_rare(column, rare, carriers, asked[typical], ask)
+    merge = merge_neighbours if column.is_ordered else merge_any
+    cell_of_value = merge(features, value_mass, cells, _flat_distance(curves))
+    typical = _typical_values(features, value_mass, cell_of_value)
+
+    cell_of_level = np.empty(len(column.levels), dtype=np.intp)
+    cell_of_level[is_near] = cell_of_value[value_of_level[is_near]]
+    rare = np.flatnonzero(~is_near)
+    if len(rare):
+        cell_of_level[rare] = np.argmax(np.bincount(cell_of_value, weights=value_mass))
+        asked_rare = rare[: RARE_LABELS * most_values]
+        cell_of_level[asked_rare] = _join_rare(column, asked_rare, carriers, asked[typical], ask)
     return ValueCells(
         column=column,
         cell_of_level=cell_of_level,
         standing=asked[typical],
-        curves=tuple(_fine_curve(own, asked, typical, cell_of_value) for own in curves),
+        curves=tuple(_fine_curve(of_output, asked, typical, cell_of_value) for of_output in curves),
+    )
+
+
+def _mass_of_levels(column: Column, weights: FloatArray) -> FloatArray:
+    """Weight of the rows that carry each level, (n_levels,)."""
+    present = column.codes >= 0
+    mass = np.bincount(
+        column.codes[present], weights=weights[present], minlength=len(column.levels)
+    )
+    return mass.astype(np.float64)
+
+
+def _flat_distance(curves: FloatArray) -> float:
+    """Squared distance of features below which values are alike."""
+    n_outputs = len(curves)
+    n_pilot = int(curves.shape[2])
+    # Of several outputs each has a variance of 1 among the features.
+    variance = float(np.var(curves)) if n_outputs == 1 else float(n_outputs)
+    return FLAT * variance * n_pilot
+
+
+def _typical_values(features: FloatArray, mass: FloatArray, cell_of_value: IntArray) -> IntArray:
+    """Of each cell the number of the value that stands for it, (n_cells,)."""
+    n_cells = int(cell_of_value.max()) + 1
+    return np.array(
+        [_most_typical(features, mass, cell_of_value == cell) for cell in range(n_cells)]
     )
 
 
@@ -406,68 +436,8 @@ def _most_typical(features: FloatArray, mass: FloatArray, members: BoolArray) ->
     mean = mass[inside] @ features[inside] / mass[inside].sum()
     distances = np.square(features[inside] - mean).sum(axis=1)
     # Values that interact alike: the one in the middle of them.
-    alike = inside[distances <= distances.min() * (1.0 + 1e-9) + 1e-300]
+    alike = inside[distances <= distances.min() * (1.0 + ALIKE) + np.finfo(np.float64).tiny]
     return int(alike[len(alike) // 2])
-
-
-def _merging_cost(
-    means: FloatArray, mass: FloatArray, first: IntArray, second: IntArray, floor: float
-) -> FloatArray:
-    """Ward's criterion of joining pairs of cells; cells that are alike are joined by their mass."""
-    apart = np.square(means[first] - means[second]).sum(axis=1)
-    return np.asarray(mass[first] * mass[second] / (mass[first] + mass[second]) * (apart + floor))
-
-
-def merge_neighbours(curves: FloatArray, mass: FloatArray, n_cells: int, floor: float) -> IntArray:
-    """Join neighbouring values until so many cells are left; the cell of each value, ascending.
-
-    Parameters
-    ----------
-    curves : array of shape (n_values, n)
-    mass : array of shape (n_values,)
-    n_cells : int
-    floor : float
-        Squared distance below which curves are alike: their mass decides then.
-    """
-    means = curves.copy()
-    mass = mass.copy()
-    starts = np.arange(len(mass))  # first value of each cell
-    costs = _merging_cost(means, mass, starts[:-1], starts[1:], floor)
-    while len(starts) > n_cells:
-        place = int(np.argmin(costs))
-        total = mass[place] + mass[place + 1]
-        means[place] = (mass[place] * means[place] + mass[place + 1] * means[place + 1]) / total
-        mass[place] = total
-        means = np.delete(means, place + 1, axis=0)
-        mass = np.delete(mass, place + 1)
-        starts = np.delete(starts, place + 1)
-        costs = np.delete(costs, place)
-        around = np.arange(max(place - 1, 0), min(place + 1, len(starts) - 1))
-        costs[around] = _merging_cost(means, mass, around, around + 1, floor)
-    return np.asarray(np.searchsorted(starts, np.arange(len(curves)), side="right") - 1)
-
-
-def merge_any(curves: FloatArray, mass: FloatArray, n_cells: int, floor: float) -> IntArray:
-    """Join any two values until so many cells are left; cells are numbered by their first value."""
-    means = curves.copy()
-    mass = mass.copy()
-    n_values = len(mass)
-    cell = np.arange(n_values)
-    first, second = np.triu_indices(n_values, 1)
-    costs = np.full((n_values, n_values), np.inf)
-    costs[first, second] = _merging_cost(means, mass, first, second, floor)
-    for _ in range(n_values - n_cells):
-        keep, join = np.unravel_index(int(np.argmin(costs)), costs.shape)
-        total = mass[keep] + mass[join]
-        means[keep] = (mass[keep] * means[keep] + mass[join] * means[join]) / total
-        mass[keep] = total
-        cell[cell == join] = keep
-        costs[join, :] = np.inf
-        costs[:, join] = np.inf
-        others = np.setdiff1d(cell, [keep])
-        again = _merging_cost(means, mass, np.full(len(others), keep), others, floor)
-        costs[np.minimum(keep, others), np.maximum(keep, others)] = again
-    return np.unique(cell, return_inverse=True)[1].reshape(-1)
 
 
 def _join_rare(
