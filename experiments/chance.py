@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 import time
 import warnings
 from collections.abc import Iterator, Sequence
@@ -57,6 +58,11 @@ class Case:
     n_rows: int
     n_clusters: int = 0
     samples: int = 1
+
+    @property
+    def name(self) -> str:
+        """Table, data, question, rows and clusters."""
+        return f"{self.table}, {self.data}, {self.question}, {self.n_rows}, {self.n_clusters}"
 
 
 def cases(quick: bool) -> list[Case]:
@@ -239,10 +245,10 @@ def measure(case: Case, seed: int) -> dict[str, Any]:
 
 
 def simulate(
-    quick: bool, workers: int, minutes: float, rounds: int | None
+    quick: bool, workers: int, minutes: float, rounds: int | None, pattern: str = ""
 ) -> dict[Case, list[dict[str, Any]]]:
     """Rounds of samples of all cases, until the time is over or so many are done."""
-    every = cases(quick)
+    every = [case for case in cases(quick) if re.search(pattern, case.name)]
     found: dict[Case, list[dict[str, Any]]] = {case: [] for case in every}
     began = time.monotonic()
     longest = 0.0
@@ -362,16 +368,15 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--minutes", type=float, default=8.0, help="begin no round after these")
     parser.add_argument("--rounds", type=int, help="so many rounds, however long they take")
     parser.add_argument("--out", type=Path, default=Path("chance.json"), help="tables as JSON")
+    parser.add_argument("--cases", default="", help="only cases whose name has this pattern")
     options = parser.parse_args(arguments)
     rounds = QUICK_ROUNDS if options.quick else options.rounds
     began = time.monotonic()
-    found = simulate(options.quick, options.workers, options.minutes, rounds)
+    found = simulate(options.quick, options.workers, options.minutes, rounds, options.cases)
     lines = tables(found)
     seconds = time.monotonic() - began
     cpu = {
-        f"{case.table}, {case.data}, {case.question}, {case.n_rows}, {case.n_clusters}": round(
-            float(np.mean([sample["seconds"] for sample in samples])), 2
-        )
+        case.name: round(float(np.mean([sample["seconds"] for sample in samples])), 2)
         for case, samples in found.items()
         if samples
     }

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from granite_xai.base.coalitions import union
-from granite_xai.base.typing import Coalition, FloatArray, IntArray
-from granite_xai.compute.primitives import NUMPY
+from granite_xai.base.typing import Coalition, FloatArray, IntArray, Players
+from granite_xai.compute.primitives import NUMPY, ArrayNamespace
 from granite_xai.disagreement.disagreement import Disagreement, ResolvedQuestion
 from granite_xai.engine.splits import Splits
 from granite_xai.evaluations.evaluations import Evaluations
@@ -99,20 +99,20 @@ def _share_without_interactions(
     rows: IntArray,
 ) -> float | None:
     """Share of the disagreement of some rows that the additive model keeps; None where it cannot be read."""
-    part = evaluations
+    seen = evaluations
     if len(rows) < evaluations.n_rows:
-        part = evaluations.restrict(rows)
+        seen = evaluations.restrict(rows)
     shares = (evaluations.weights / evaluations.weights.sum())[None]
     between = {
         column: between_values(table, evaluations, column, shares)[0, rows]
         for column in evaluations.snapped
     }
-    additive = additive_evaluations(question, part, between)
-    all_rows = Splits.whole(part.weights, part.primitives)
-    total = float(question.regional(part, all_rows)[0, 0])
-    if additive is None or total <= noise_floor:
+    additive = additive_evaluations(question, seen, between)
+    all_seen = Splits.whole(seen.weights, seen.primitives)
+    disagreement_of_model = float(question.regional(seen, all_seen)[0, 0])
+    if additive is None or disagreement_of_model <= noise_floor:
         return None
-    return float(question.regional(additive, all_rows)[0, 0]) / total
+    return float(question.regional(additive, all_seen)[0, 0]) / disagreement_of_model
 
 
 def additive_evaluations(
@@ -139,44 +139,87 @@ def additive_evaluations(
     players = question.first.layout.players
     if evaluations.against or not all(player in evaluations.stored_as for player in players):
         return None
-    all_rows = Splits.whole(evaluations.weights, evaluations.primitives)
-    game = Game.of(Local(), Marginal(), evaluations, all_rows)
-    curves = {player: game.values({player: 1.0, frozenset(): -1.0})[0] for player in players}
-    curves_at_rows = {player: curve + between.get(player, 0.0) for player, curve in curves.items()}
-    sum_of_curves: FloatArray = np.sum(list(curves_at_rows.values()), axis=0)  # (rows,)
-    mean = float(np.average(evaluations.predictions, weights=evaluations.weights))
+    model = _additive_model(players, evaluations, between)
     primitives = evaluations.primitives or NUMPY
-
-    def sum_inside(columns: Coalition, by_player: Mapping[Coalition, FloatArray]) -> FloatArray:
-        inside = [curve for player, curve in by_player.items() if player <= columns]
-        if not inside:
-            return np.zeros_like(sum_of_curves)
-        return np.asarray(np.sum(inside, axis=0))
-
-    def pairs(matrix: Matrix, visible: FloatArray, hidden: FloatArray) -> Matrix:
-        _, carriers, index = matrix.present
-        visible_part = primitives.array(visible[carriers])[:, None]
-        hidden_part = primitives.array(hidden)[None, :]
-        return Matrix(visible_part + hidden_part, index)
-
-    matrices = {}
-    for columns, matrix in evaluations.matrices.items():
-        hidden = mean + sum_of_curves - sum_inside(columns, curves_at_rows)
-        matrices[columns] = pairs(matrix, sum_inside(columns, curves), hidden)
+    matrices = {
+        columns: _sum_of_pairs(matrix, model.visible(columns), model.hidden(columns), primitives)
+        for columns, matrix in evaluations.matrices.items()
+    }
     snapped = {
-        columns: replace(grid, predictions=mean + sum_of_curves - between[columns])
+        columns: replace(grid, predictions=model.predictions - between[columns])
         for columns, grid in evaluations.snapped.items()
     }
     attributions = {}
     for term, matrix in evaluations.attributions.items():
-        effect = np.zeros_like(sum_of_curves)
+        effect = np.zeros(evaluations.n_rows)
         if len(term.members) == 1:  # interactions of an additive model are 0
-            effect = sum_inside(union(term.members), curves)
-        attributions[term] = pairs(matrix, effect, -effect)
+            effect = model.visible(union(term.members))
+        attributions[term] = _sum_of_pairs(matrix, effect, -effect, primitives)
     return replace(
         evaluations,
-        predictions=mean + sum_of_curves,
+        predictions=model.predictions,
         matrices=matrices,
         snapped=snapped,
         attributions=attributions,
     )
+
+
+class _AdditiveModel(NamedTuple):
+    """A mean and one curve per player, read at every row."""
+
+    mean: float
+    on_grid: Mapping[Coalition, FloatArray]  # (n,) each, at the value that stands for the row's own
+    at_rows: Mapping[Coalition, FloatArray]  # (n,) each, at the row's own value
+
+    @property
+    def predictions(self) -> FloatArray:
+        """Its answer about every row, (n,)."""
+        return self.mean + _sum_of(list(self.at_rows.values()))
+
+    def visible(self, columns: Coalition) -> FloatArray:
+        """What a row adds to the answer where it is seen in these columns, (n,)."""
+        inside = [curve for player, curve in self.on_grid.items() if player <= columns]
+        return _sum_of(inside) if inside else np.zeros_like(self.predictions)
+
+    def hidden(self, columns: Coalition) -> FloatArray:
+        """What a row adds to the answer, with the mean, where it stands in all other columns, (n,)."""
+        inside = [curve for player, curve in self.at_rows.items() if player <= columns]
+        return self.predictions - _sum_of(inside) if inside else self.predictions
+
+
+def _additive_model(
+    players: Players, evaluations: Evaluations, between: Mapping[Coalition, FloatArray]
+) -> _AdditiveModel:
+    """The centred curve of each player (its PDP) and the mean prediction."""
+    all_rows = Splits.whole(evaluations.weights, evaluations.primitives)
+    game = Game.of(Local(), Marginal(), evaluations, all_rows)
+    on_grid = {player: game.values({player: 1.0, frozenset(): -1.0})[0] for player in players}
+    at_rows = {player: curve + between.get(player, 0.0) for player, curve in on_grid.items()}
+    return _AdditiveModel(
+        mean=float(np.average(evaluations.predictions, weights=evaluations.weights)),
+        on_grid=on_grid,
+        at_rows=at_rows,
+    )
+
+
+def _sum_of(curves: Sequence[FloatArray]) -> FloatArray:
+    return np.asarray(np.sum(curves, axis=0))
+
+
+def _sum_of_pairs(
+    matrix: Matrix, visible: FloatArray, hidden: FloatArray, primitives: ArrayNamespace
+) -> Matrix:
+    """In the form of a matrix of the model, what a row that is seen and one that is hidden add up to.
+
+    Parameters
+    ----------
+    matrix : Matrix
+        Its lines stand for values, each carried by one of the rows.
+    visible, hidden : arrays of shape (n,)
+        What each row adds where it is seen, and where it stands for the columns that are not.
+    primitives : ArrayNamespace
+    """
+    _, carriers, line_of_row = matrix.present
+    visible_part = primitives.array(visible[carriers])[:, None]
+    hidden_part = primitives.array(hidden)[None, :]
+    return Matrix(visible_part + hidden_part, line_of_row)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -18,12 +19,20 @@ from granite_xai.evaluations.probe import Probe, delta
 from granite_xai.explanation.explainer import regional_part
 from granite_xai.explanation.influence import Interactions
 
-MORE_THAN_ROUNDING = 0.05
-"""Share of the floor from which a disagreement is hardly rounding alone, which makes a thousandth."""
+LARGEST_MERE_ROUNDING = 0.05
+"""Share of its floor below which a disagreement may be rounding alone, which makes about a thousandth of it."""
 EQUAL_PREDICTIONS = 2.0**-49
 """Share of their size by which equal predictions differ from their mean, at most."""
 CODES_OF_HIGH_FLOORS = ("M09", "N01", "D20: the model")
-"""Warnings that already say that the floor is high, and why."""
+"""Beginnings of warnings that already say that the floor is high, and why."""
+
+
+class MeasuredRows(NamedTuple):
+    """What all rows show of every question, before anything is divided."""
+
+    disagreements: FloatArray  # (Q,) of each question
+    floors: FloatArray  # (Q,) what rounding and sampling alone can produce of it
+    error: float  # noise of one prediction; of several outputs, the largest
 
 
 def order_of(questions: Sequence[ResolvedQuestion]) -> int:
@@ -43,7 +52,7 @@ def measure(
     is_single_precision: bool,
     n_jobs: int,
     record: Diagnostics,
-) -> tuple[FloatArray, FloatArray, float]:
+) -> MeasuredRows:
     """Measure every question on all rows.
 
     Parameters
@@ -61,53 +70,61 @@ def measure(
     record : Diagnostics
         Gets the floors, the disagreements, and warnings of models that are noisy.
 
-    Returns
-    -------
-    roots : array of shape (Q,)
-        The disagreement of each question.
-    floors : array of shape (Q,)
-        What rounding and sampling alone can produce of it.
-    error : float
-        The noise of one prediction.
-
     Raises
     ------
     ModelError
         N06, where a disagreement is too large to be a number.
     """
-    outputs = evaluations.outputs
+    errors = _prediction_noise_of_outputs(evaluations, extent, probe, is_single_precision, record)
+    all_rows = Splits.whole(evaluations.weights, evaluations.primitives)
+    disagreements = np.empty(len(questions))
+    floors = np.empty(len(questions))
+    with np.errstate(over="ignore", invalid="ignore"):  # an overflow is named below (N06)
+        for number, question in enumerate(questions):
+            output = evaluations.outputs[question.output]
+            disagreements[number] = question.regional(evaluations, all_rows, n_jobs)[0, 0]
+            floors[number] = _noise_floor(question, output, errors[question.output])
+        total_losses = disagreements * evaluations.n_rows
+    labels = [question.question.label for question in questions]
+    record.note("noise_floor", dict(zip(labels, floors.tolist(), strict=True)))
+    record.note("measured_disagreement", dict(zip(labels, disagreements.tolist(), strict=True)))
+    scales = [output_extent.scale for output_extent in (extent, *extent.others)]
+    if not np.all(np.isfinite(total_losses) & np.isfinite(floors)):
+        raise out_of_range(
+            f"the disagreement is too large to be a number; predictions reach {max(scales):.3g}."
+        )
+    for number, question in enumerate(questions):
+        scale = scales[question.output]
+        if not _is_constant(evaluations.outputs[question.output], scale):
+            _warn_of_high_floor(
+                question, float(floors[number]), float(disagreements[number]), scale, record
+            )
+    return MeasuredRows(disagreements=disagreements, floors=floors, error=max(errors))
+
+
+def _prediction_noise_of_outputs(
+    evaluations: Evaluations,
+    extent: EvaluationRange,
+    probe: Probe,
+    is_single_precision: bool,
+    record: Diagnostics,
+) -> list[float]:
+    """The noise of one prediction of each output."""
     extents = (extent, *extent.others)
     probes = (probe, *probe.others)
     errors = []
-    for output, output_extent, output_probe in zip(outputs, extents, probes, strict=True):
+    for output, output_extent, output_probe in zip(
+        evaluations.outputs, extents, probes, strict=True
+    ):
         is_single = is_single_precision or output_extent.single_precision
         errors.append(_prediction_noise(output, output_extent, output_probe, is_single, record))
-    all_rows = Splits.whole(evaluations.weights, evaluations.primitives)
-    with np.errstate(over="ignore", invalid="ignore"):  # an overflow is named below (N06)
-        roots = np.array(
-            [question.regional(evaluations, all_rows, n_jobs)[0, 0] for question in questions]
-        )
-        floors = np.array(
-            [
-                _noise_floor(question, outputs[question.output], errors[question.output])
-                for question in questions
-            ]
-        )
-        is_number = np.isfinite(roots * evaluations.n_rows) & np.isfinite(floors)
-    labels = [question.question.label for question in questions]
-    record.note("noise_floor", dict(zip(labels, floors.tolist(), strict=True)))
-    record.note("measured_disagreement", dict(zip(labels, roots.tolist(), strict=True)))
-    if not np.all(is_number):
-        largest = max(output_extent.scale for output_extent in extents)
-        raise out_of_range(
-            f"the disagreement is too large to be a number; predictions reach {largest:.3g}."
-        )
-    for question, noise_floor, root in zip(questions, floors.tolist(), roots.tolist(), strict=True):
-        scale = extents[question.output].scale
-        largest_deviation = float(np.max(np.abs(outputs[question.output].predictions)))
-        if largest_deviation > EQUAL_PREDICTIONS * scale:  # of a constant model nothing is hidden
-            _warn_of_high_floor(question, noise_floor, root, scale, record)
-    return roots, floors, max(errors)
+    return errors
+
+
+def _is_constant(evaluations: Evaluations, scale: float) -> bool:
+    """Whether all predictions are equal up to rounding: then no floor hides anything."""
+    largest_deviation = float(np.max(np.abs(evaluations.predictions)))
+    return largest_deviation <= EQUAL_PREDICTIONS * scale
 
 
 def _prediction_noise(
@@ -148,7 +165,7 @@ def _noise_floor(question: ResolvedQuestion, evaluations: Evaluations, error: fl
 def _warn_of_high_floor(
     question: ResolvedQuestion,
     noise_floor: float,
-    root: float,
+    disagreement: float,
     scale: float,
     record: Diagnostics,
 ) -> None:
@@ -157,9 +174,9 @@ def _warn_of_high_floor(
         return
     if question.first.draws or question.second.draws:
         return
-    if MORE_THAN_ROUNDING * noise_floor < root <= noise_floor:
+    if LARGEST_MERE_ROUNDING * noise_floor < disagreement <= noise_floor:
         record.warn(
-            f"N10: {question.question.label}: the measured disagreement {root:.3g} is below its noise floor "
+            f"N10: {question.question.label}: the measured disagreement {disagreement:.3g} is below its noise floor "
             f"{noise_floor:.3g}, but no mere rounding; it is reported as 0. The predictions reach {scale:.3g}: "
             "explain them minus a constant, or in double precision.",
             ModelWarning,

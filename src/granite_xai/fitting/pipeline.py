@@ -134,7 +134,7 @@ def _measure_all_rows(inputs: FitInputs, answers: ModelAnswers, probed: Probe) -
     n_jobs = resolve_jobs(inputs.n_jobs)
     if evaluations.primitives:  # a device has threads of its own
         n_jobs = 1
-    disagreements, floors, error = measure(
+    measured = measure(
         inputs.comparisons,
         evaluations,
         answers.extent,
@@ -144,10 +144,10 @@ def _measure_all_rows(inputs: FitInputs, answers: ModelAnswers, probed: Probe) -
         record=inputs.diagnostics,
     )
     root = RootFigures(
-        disagreements=disagreements,
-        floors=floors,
-        error=error,
-        chance=chance_of_all_rows(inputs, evaluations, disagreements),
+        disagreements=measured.disagreements,
+        floors=measured.floors,
+        error=measured.error,
+        chance=chance_of_all_rows(inputs, evaluations, measured.disagreements),
     )
     return with_proven_gains(inputs, evaluations, root)
 
