@@ -404,21 +404,6 @@ def test_shares_mean_the_same_whatever_the_objective(option):
     assert g.remaining_ == pytest.approx(sum(region.disagreement for region in g.partition_))
 
 
-def test_an_additive_model_with_dependent_columns_keeps_its_variance_gap_without_interactions():
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(200, 3))
-    X[:, 1] = 0.8 * X[:, 0] + 0.6 * X[:, 1]
-    additive = lambda X: X[:, 0] + X[:, 1] + np.sin(X[:, 2])  # noqa: E731
-    found = gx.Granite(additive, "variance").fit(X).diagnostics_["cause"]["variance"]
-    assert found["cause"] == "features interact or depend on each other"
-    assert found["without_interactions"] == pytest.approx(1.0, abs=1e-9)
-    plain = gx.Granite(step, "ice-pdp").fit(X).diagnostics_["cause"]["ice-pdp"]
-    assert plain == {"cause": "features interact", "without_interactions": 0.0}
-    independent = np.random.default_rng(1).normal(size=(400, 3))
-    mixed = gx.Granite(step, "sobol").fit(independent).diagnostics_["cause"]["sobol"]
-    assert mixed["without_interactions"] == pytest.approx(0.0, abs=1e-9)
-
-
 def test_an_estimate_says_in_one_sentence_what_is_known():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(700, 2))

@@ -19,7 +19,7 @@ from granite_xai.base.formats import share, share_interval, share_with_interval
 from granite_xai.base.notebook import Bar
 from granite_xai.base.printable import Printable, TextSummary
 from granite_xai.base.typing import FloatArray, IntArray
-from granite_xai.base.wording import ALL_ROWS, count, percent
+from granite_xai.base.wording import ALL_ROWS, count
 from granite_xai.disagreement.disagreement import ResolvedQuestion
 from granite_xai.engine.signed_weights import STEP, signed_lines, slopes
 from granite_xai.engine.splits import Splits
@@ -31,6 +31,9 @@ from granite_xai.inference.replicates import FEWEST_CLUSTERS, Chance, Confidence
 from granite_xai.inference.sampling_bias import bias_of_regions, bias_of_rows, excess
 from granite_xai.tables import frame
 
+WHAT_GIVES_AN_INTERVAL = "g.evaluate(X, y) on other rows gives an interval"
+"""What is said where the rows chose the regions."""
+
 _OF_CURVES = (
     "fidelity",
     "fidelity_low",
@@ -40,6 +43,23 @@ _OF_CURVES = (
     "global_fidelity_high",
     "hidden_high",
 )
+
+
+def rows_in_words(rows: str, n_rows: int) -> str:
+    """The rows that figures are measured on.
+
+    Parameters
+    ----------
+    rows : "held-out", "given", "cross-validated" or "fitting"
+    n_rows : int
+    """
+    if rows == "fitting":
+        return "search rows"
+    if rows == "cross-validated":
+        return "cross-validated"
+    if rows == "held-out":
+        return f"{n_rows:,} held-out rows"
+    return f"{n_rows:,} rows"
 
 
 class Sample(NamedTuple):
@@ -164,23 +184,11 @@ class Estimate(Printable):
 
     @property
     def interval(self) -> str:
-        """The interval and its rows in words; where there is none, how to get one."""
-        if self.rows == "fitting":
-            remedy = "other rows give an interval: holdout=(X, y) or evaluate(X, y)"
-            return f"on the fitting rows, corrected for chance; {remedy}"
-        if self.rows == "cross-validated":
-            return "cross-validated; g.evaluate(X, y) on other rows gives an interval"
-        kind = "held-out rows" if self.rows == "held-out" else "rows"
-        where = f"on {self.n_rows:,} {kind}"
-        if 0 < self.n_clusters < FEWEST_CLUSTERS:
-            noun = "row" if self.n_clusters == self.n_rows else "cluster"
-            few = count(self.n_clusters, noun)
-            return f"{where}; an interval needs {FEWEST_CLUSTERS} or more, and there are {few}"
+        """The interval of ``remaining`` and its rows in words; where there is none, how to get one."""
         if math.isnan(self.low):
-            return where
-        level = f"{100 * self.confidence_level:g}%"
-        ends = f"{percent(self.low).removesuffix('%')}–{percent(self.high)}"
-        return f"{level} interval {ends}, {where}"
+            return self._rows_in_words()
+        ends = share_interval(self.low, self.high)
+        return f"{self._level()} interval {ends}, {self._rows_in_words()}"
 
     @property
     def fidelity(self) -> float:
@@ -245,21 +253,18 @@ class Estimate(Printable):
         removed = share(max(1.0 - self.remaining, 0.0))
         basis = self._rows_in_words()
         if not math.isnan(self.low):
-            level = f"{100 * self.confidence_level:g}%"
-            basis = f"{level} interval {self._removed_interval()}, {basis}"
+            ends = share_interval(max(1.0 - self.high, 0.0), 1.0 - self.low)
+            basis = f"{self._level()} interval {ends}, {basis}"
         return f"{self.regions} regions remove {removed} of the heterogeneity ({basis})."
 
-    def _removed_interval(self) -> str:
-        return share_interval(max(1.0 - self.high, 0.0), 1.0 - self.low)
+    def _level(self) -> str:
+        return f"{100 * self.confidence_level:g}%"
 
     def _rows_in_words(self) -> str:
         """The rows that this is measured on; where they give no interval, how to get one."""
-        if self.rows == "fitting":
-            return "search rows; g.evaluate(X, y) on other rows gives an interval"
-        if self.rows == "cross-validated":
-            return "cross-validated; g.evaluate(X, y) on other rows gives an interval"
-        kind = "held-out rows" if self.rows == "held-out" else "rows"
-        words = f"{self.n_rows:,} {kind}"
+        words = rows_in_words(self.rows, self.n_rows)
+        if self.rows in ("fitting", "cross-validated"):
+            return f"{words}; {WHAT_GIVES_AN_INTERVAL}"
         if 0 < self.n_clusters < FEWEST_CLUSTERS:
             noun = "row" if self.n_clusters == self.n_rows else "cluster"
             few = count(self.n_clusters, noun)

@@ -24,6 +24,7 @@ from granite_xai.explanation.catalog import title as explanation_title
 from granite_xai.explanation.influence import Interactions
 from granite_xai.fitting.causes import DEPEND, EITHER, INTERACT, cause
 from granite_xai.fitting.fit_result import FitResult
+from granite_xai.inference.estimate import WHAT_GIVES_AN_INTERVAL, rows_in_words
 from granite_xai.inference.node_figures import NodeFigures
 from granite_xai.regions.words import Vocabulary, vocabulary
 from granite_xai.results.contrasts import is_quiet
@@ -377,7 +378,7 @@ def _described_sentence(fitted: FitResult, case: Case, described: Described) -> 
         sentence += " For the rest look at pairs: influence='interaction'."
     is_own = described.rows in ("fitting", "cross-validated")
     if is_own and math.isnan(described.low) and fitted.estimate is not None:
-        sentence += " g.evaluate(X, y) on other rows gives an interval."
+        sentence += f" {WHAT_GIVES_AN_INTERVAL}."
     return sentence
 
 
@@ -405,14 +406,7 @@ def _basis(described: Described) -> str:
     if interval:
         level = f"{100 * described.confidence_level:g}%"
         parts.append(f"{level} interval {interval}")
-    if described.rows == "held-out":
-        parts.append(f"{described.n_rows:,} held-out rows")
-    elif described.rows == "given":
-        parts.append(f"{described.n_rows:,} rows")
-    elif described.rows == "cross-validated":
-        parts.append("cross-validated")
-    else:
-        parts.append("on the search rows")
+    parts.append(rows_in_words(described.rows, described.n_rows))
     return f" ({', '.join(parts)})"
 
 

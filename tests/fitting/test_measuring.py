@@ -1,0 +1,40 @@
+"""The disagreement of all rows, and the floors that it must exceed."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import granite_xai as gx
+from granite_xai.fitting.measuring import order_of
+from problems import problem_of
+
+
+def product(X):
+    return np.asarray(X)[:, 0] * np.asarray(X)[:, 1]
+
+
+def test_the_disagreement_is_that_of_the_definition_and_above_its_floor():
+    """ICE against PDP of x0 x1, by hand."""
+    X = np.random.default_rng(0).normal(size=(80, 2))
+    resources = gx.Resources(max_grid=None)
+    g = gx.Granite(product, resources=resources, confidence_level=None, max_depth=0).fit(X)
+    shown = g.diagnostics_["measured_disagreement"]["ice-pdp"]
+    centred = X - X.mean(axis=0)
+    # h(n, m) = (x0[n] - x0[m]) (x1[n] - x1[m]), its mean over m is the gap of row n, in both columns
+    gaps = centred[:, 0] * centred[:, 1] + np.mean(centred[:, 0] * centred[:, 1])
+    assert shown == pytest.approx(2 * np.mean(np.square(gaps)), rel=1e-9)
+    assert 0 < g.diagnostics_["noise_floor"]["ice-pdp"] < 1e-12 * shown
+
+
+@pytest.mark.parametrize(("question", "order"), [("ice-pdp", 1), ("coe", 1)])
+def test_the_order_of_the_surrogate_is_that_of_the_compared_interactions(question, order):
+    X = np.random.default_rng(0).normal(size=(30, 2)).round(1)
+    problem = problem_of(product, X, question)
+    assert order_of(problem.shares.comparisons) == order
+
+
+def test_pairs_are_described_by_effects_of_pairs():
+    X = np.random.default_rng(0).normal(size=(30, 2)).round(1)
+    problem = problem_of(product, X, "ice-pdp", influence="interaction")
+    assert order_of(problem.shares.comparisons) == 2
