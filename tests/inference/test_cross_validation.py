@@ -67,6 +67,15 @@ def test_regions_that_nobody_chose_have_no_optimism(question):
     assert abs(np.mean(optimism)) < 3 * error + 0.02 * scale
 
 
+def test_optimism_falls_like_one_over_the_rows():
+    """Trees of four fifths of the rows look too good by 1: one of all rows by four fifths of that."""
+    trees = trees_of(np.zeros(50, dtype=np.intp), np.arange(50))
+    assert expected_optimism([1.0] * 5, trees, np.ones(50)) == pytest.approx(0.8)
+    heavy = np.where(trees[0].is_left_out, 4.0, 1.0)  # a fold of half the weight
+    weighted = expected_optimism([1.0, 0.0, 0.0, 0.0, 0.0], trees, heavy)
+    assert weighted == pytest.approx(0.25)
+
+
 def test_the_rows_of_a_fold_judge_and_not_those_that_searched():
     """Where the fold's rows disagree and the others do not, the tree is optimistic, and the other way round."""
     rng = np.random.default_rng(0)
