@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from unittest import mock
+
 import numpy as np
 import pytest
 
@@ -19,6 +21,21 @@ def test_every_half_is_searched_with_its_complement():
     stability = half_samples(gx.Granite(step, max_depth=1).fit(X), 3)
     assert stability.searches == 6
     assert stability.score > 0.8
+
+
+def test_a_half_and_its_complement_are_all_rows():
+    g = gx.Granite(step, max_depth=1).fit(X)
+    searched = []
+
+    def search(inputs, evaluations, floors, error, rows):
+        searched.append(set(rows.tolist()))
+        return g.partition_
+
+    with mock.patch("granite_xai.fitting.half_samples.search_again", search):
+        half_samples(g, 2)
+    for half, complement in (searched[:2], searched[2:]):
+        assert len(half) == len(complement) == 100
+        assert half | complement == set(range(200))
 
 
 def test_the_model_is_not_asked():

@@ -36,6 +36,12 @@ def test_the_result_is_about_the_rows_of_the_inputs():
     assert result.estimate is None  # nobody has judged it
 
 
+def test_the_disagreement_and_its_floor_are_those_on_record():
+    fitted, record = fit()
+    assert fitted.result.roots.tolist() == list(record["measured_disagreement"].values())
+    assert fitted.result.floors.tolist() == list(record["noise_floor"].values())
+
+
 def test_every_step_leaves_its_note():
     _, record = fit()
     assert {"pilot", "evaluations", "search"} <= set(record["seconds"])

@@ -56,6 +56,16 @@ def test_the_mean_curve_is_that_of_the_mean_factor(stability):
     assert widths[0] > 3 * widths[np.argmin(np.abs(curve.mean))]
 
 
+def test_a_region_without_rows_of_a_refit_has_no_curve(fitted):
+    one_sided = np.abs(X) + 0.1
+    models = [(scaled_step(1.0), X, None), (scaled_step(2.0), one_sided, None)]
+    curves = refits(fitted, models).refit_curves
+    inside = {fitted.apply(one_sided)[0]}
+    assert set(fitted.apply(one_sided)) == inside
+    for curve in curves:
+        assert np.isnan(curve.mean).all() == (curve.region not in inside)
+
+
 def test_two_refits_are_the_least(fitted):
     with pytest.raises(gx.InputError, match="P01"):
         refits(fitted, [(scaled_step(1.0), X, None)])

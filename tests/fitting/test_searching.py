@@ -87,6 +87,26 @@ def test_questions_that_are_proven_are_divided_even_where_their_rows_show_no_mor
     assert len(search_regions(weak, run.evaluations, proven).partition) > 1
 
 
+def test_rows_that_show_no_more_than_chance_are_divided_where_more_rows_have_proven_it():
+    def weak(X):
+        return 0.4 * step(X) + np.sin(5 * X[:, 0] * X[:, 2])
+
+    run = run_of(weak)
+    inputs = replace(run.inputs, partitioner=replace(run.inputs.partitioner, min_samples_leaf=5))
+    known = (inputs, run.evaluations, run.result.floors, run.error, np.arange(100, 110))
+    assert len(search_again(*known)) == 1
+    assert len(search_again(*known, proven=np.array([True]))) == 2
+
+
+def test_chance_is_not_blamed_where_rows_are_too_few_to_divide(run):
+    root = root_of(run)
+    root = replace(root, chance=replace(root.chance, bar=root.chance.bar + np.inf))
+    for fewest, reason in ((120, "no more than chance"), (121, "too few samples")):
+        inputs = replace(run.inputs, tree=replace(run.inputs.tree, min_samples_leaf=fewest))
+        (region,) = search_regions(inputs, run.evaluations, root).partition
+        assert region.stop_reason == reason
+
+
 def test_a_higher_price_leaves_fewer_regions(run):
     sizes = []
     for alpha in (0.0, 0.05, 2.0):

@@ -53,6 +53,14 @@ def test_two_strengths_of_one_shape_are_told_by_their_size():
     assert text == "hr shifts predicted cnt by up to 115 where day = 1, by up to 23 where day = 0."
 
 
+def test_strengths_that_are_alike_are_not_told():
+    def alike(frame):
+        level = 20 * frame["day"].to_numpy() * frame["size"].to_numpy()
+        return level + np.where(frame["day"] == 1, 1.05, 1.0) * frame["hr"].to_numpy()
+
+    assert "shifts" not in sentences(alike)
+
+
 def test_a_quiet_region_is_told_by_its_rule():
     text = sentences(two_shapes, quiet=(0,))
     assert text.endswith("Where day = 0, predictions vary far less than overall.")
