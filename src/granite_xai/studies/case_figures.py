@@ -165,6 +165,7 @@ class _WeightedRegion:
         level it is not known, and stays.
         """
         moved = perturbed(self.question, self.evaluations, self.sign_vectors)
+        # In the order of the lines of weights: as they are, with each sign vector, against each.
         by_line = np.array([moved.plug_in, *moved.moved.ravel()])
         rounding = self.values.fitted.floors[0]
         if moved.plug_in <= rounding:

@@ -92,7 +92,8 @@ class GroupHeterogeneity:
     def total(self, groups: Iterable[Group]) -> Heterogeneity:
         """Heterogeneity of some measured groups, added up."""
         measured = [self.measured[group] for group in groups]
-        differences = [figures.moved[0] - figures.moved[1] for figures in measured]  # (P,) each
+        # With the weights w (1 + a s) minus with w (1 - a s), for each sign vector s: (P,) each.
+        differences = [figures.moved[0] - figures.moved[1] for figures in measured]
         return Heterogeneity(
             value=sum(figures.corrected for figures in measured),
             moves=np.sum(differences, axis=0) / (2 * STEP),
