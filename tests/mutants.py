@@ -73,12 +73,13 @@ ROOMS: dict[str, tuple[str, ...]] = {
         "inference/test_node_figures.py",
     ),
     "partitioners": FRAMEWORKS,
-    "regions": ("search/test_splitting.py", FRAMEWORKS[0]),
+    "regions": ("search/test_thresholds.py", FRAMEWORKS[0]),
     "search": (),
     "search/scoring": TREES,
     "search/tree": (*TREES, "whole/test_numerics.py"),  # where ties are told
     "search/problem": (*TREES, "inference/test_path.py"),  # shares, which the path reads
-    "search/candidates": ("search/test_splitting.py", *TREES),
+    "search/candidates": TREES,
+    "search/thresholds": TREES,
     "search/gains": ("inference/test_replicates.py", *TREES),
     "moments": ("search/test_tables.py", "search/test_finer.py", *BY_SUMS),
     "search/tables": ("search/test_optimal.py",),

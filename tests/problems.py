@@ -10,10 +10,20 @@ import pandas as pd
 
 import granite_xai as gx
 from granite_xai.base.deferred import Deferred
+from granite_xai.explanation.behavior import Local
+from granite_xai.explanation.evaluating import evaluate
+from granite_xai.explanation.influence import Individual
+from granite_xai.explanation.interaction import Pure
+from granite_xai.explanation.masking import Marginal
+from granite_xai.explanation.masking.fitted import FittedMaskings
+from granite_xai.explanation.request import request
+from granite_xai.explanation.resolved import resolve
+from granite_xai.models import as_predictor
 from granite_xai.moments.statistics import Statistics
 from granite_xai.search.candidates import Candidate, candidates
 from granite_xai.search.finer import by_column
 from granite_xai.search.problem import GivenRules, OwnPartitioner, Problem
+from granite_xai.trees.routes import Route
 from strategies import quiet
 
 
@@ -156,3 +166,17 @@ class MixedModel:
 
         inputs = InputTags(allow_nan=True, string=True, categorical=True)
         return Tags("regressor", TargetTags(required=False), None, None, None, input_tags=inputs)
+
+
+def single_effects(model, table, weights=None):
+    """What the package knows of a model on all rows of a table: the effects of single columns."""
+    effect = resolve(Marginal(), Local(), Pure(), Individual(), table, max_evaluations=10**6)
+    evaluations, _ = evaluate(
+        Route(as_predictor(model), table),
+        request(table, [effect]),
+        FittedMaskings({}, {}, {}),
+        weights=np.ones(table.n_rows) if weights is None else np.array(weights),
+        y=None,
+        resources=gx.Resources(),
+    )
+    return evaluations

@@ -25,9 +25,10 @@ from granite_xai.inference.estimate import perturbed
 from granite_xai.moments.statistics import FullAgainstPure
 from granite_xai.regions.nodes import Node, Split
 from granite_xai.regions.rule import find_column, satisfied
-from granite_xai.search.candidates import Candidate, candidates, conditions, cuts_of
+from granite_xai.search.candidates import Candidate, candidates, cuts_of
 from granite_xai.search.problem import Problem
 from granite_xai.search.scoring import scored
+from granite_xai.search.split_conditions import conditions
 from granite_xai.search.tables import RegionTables, region_tables
 from granite_xai.tables import Column
 

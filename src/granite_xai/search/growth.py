@@ -25,7 +25,6 @@ from granite_xai.search.candidates import (
     Candidate,
     best_of,
     candidates,
-    conditions,
     cuts_of,
 )
 from granite_xai.search.finer import SHARPENED_COLUMNS, FinerCuts, by_column, thinned
@@ -37,6 +36,7 @@ from granite_xai.search.problem import Problem
 from granite_xai.search.scoring import Scores, leading, scored
 from granite_xai.search.second_thoughts import SecondThoughts
 from granite_xai.search.settings import SearchSettings
+from granite_xai.search.split_conditions import conditions
 from granite_xai.search.tables import NodeTables, RegionTables, region_tables
 
 ONLY_CHANCE = "no more than chance"  # why a node is not split
