@@ -523,7 +523,10 @@ def restore(g: Granite, result: FitResult, diagnostics: dict[str, Any]) -> None:
     attributes["n_features_in_"] = result.table.n_columns
     attributes["outputs_"] = tuple(result.outputs)
     attributes["disagreements_"] = dict(zip(labels, measured.tolist(), strict=True))
-    attributes["disagreement_"] = float(not result.below_noise_floor)
+    root = result.partition.root
+    # Shares of a prediction that does not vary are none.
+    is_explained = not result.below_noise_floor and (root is None or root.disagreement > 0)
+    attributes["disagreement_"] = float(is_explained)
     if is_one_question:
         attributes["disagreement_"] = float(measured[0])
     if result.table.container.named:

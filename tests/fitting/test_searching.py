@@ -63,6 +63,21 @@ def test_one_region_says_why(model, n_rows, reason):
     assert region.stop_reason == reason
 
 
+@pytest.mark.parametrize("questions", [["sobol"], ["sobol", "ice-pdp"]])
+def test_without_a_confidence_level_nothing_is_chance(questions):
+    """A model that varies only beside the rows has no variance to measure disagreements by."""
+    rows = np.array([[0.0, -1.0], [1.0, 0.0], [-1.0, -1.0], [0.0, 1.5]])
+    objective = gx.Objective(dict.fromkeys(questions, 1.0), normalize="variance")
+    options = {"search": "greedy", "confidence_level": None, "min_samples_leaf": 1}
+    corner = lambda X: 100.0 + ((X[:, 0] > 0.5) & (X[:, 1] > 0.5))  # noqa: E731
+    g = gx.Granite(corner, objective, **options).fit(rows)
+    (region,) = g.partition_
+    assert (region.stop_reason, region.disagreement) == ("nothing to explain", 0.0)
+    assert g.remaining_ == 0.0
+    assert max(g.disagreements_.values()) > 0.0
+    assert g.disagreement_ == (0.0 if len(questions) > 1 else g.disagreements_["sobol"])
+
+
 def test_some_of_the_rows_find_what_a_fit_of_them_finds():
     run = run_of(confidence_level=None)
     rows = np.arange(0, 240, 2)

@@ -74,8 +74,10 @@ def search_regions(
 def _one_region(inputs: FitInputs, root: RootFigures) -> PartitionResult:
     """All rows as one region, with the reason why they are not divided."""
     n_rows = inputs.table.n_rows
-    is_beyond_rounding = bool(np.any(root.disagreements > root.floors))
-    if is_beyond_rounding:
+    # Without a confidence level nothing is chance: then no question counts, since the prediction
+    # that disagreements are measured by does not vary.
+    is_chance = inputs.confidence is not None and bool(np.any(root.disagreements > root.floors))
+    if is_chance:
         reason = "no more than chance"
         fewest_to_divide = 2 * inputs.tree.min_samples_leaf
     else:
@@ -86,7 +88,7 @@ def _one_region(inputs: FitInputs, root: RootFigures) -> PartitionResult:
     leaf = Leaf(
         n_samples=n_rows,
         fraction=1.0,
-        disagreement=float(is_beyond_rounding),
+        disagreement=float(is_chance),
         stop_reason=reason,
     )
     return PartitionResult(Partition(leaf, inputs.table.names))
