@@ -9,7 +9,6 @@ from scipy.stats import binom
 import granite_xai as gx
 from granite_xai.engine.signed_weights import signed_lines, signs, standard_errors
 from granite_xai.inference.estimate import drawn, perturbed, rows_needed
-from granite_xai.inference.intervals import interval_around
 from problems import problem_of
 from strategies import quiet
 
@@ -160,14 +159,6 @@ def test_the_corrected_disagreement_is_that_of_different_rows():
         corrected = np.mean([lines[number].corrected for lines in lines_by_seed])
         chance = np.mean([lines[number].chance for lines in lines_by_seed])
         assert abs(corrected - unbiased) < 0.15 * chance
-
-
-def test_intervals_are_of_ratios_far_from_0_and_of_differences_near_it():
-    low, high = interval_around(3.0, 0.5, 2.0)
-    assert (low, high) == pytest.approx((3.0 * np.exp(-1 / 3), 3.0 * np.exp(1 / 3)))
-    assert interval_around(3.0, 1.5, 1.0) == (1.5, 4.5)
-    assert interval_around(3.0, 2.0, 2.0) == (0.0, 7.0)
-    assert np.isnan(interval_around(3.0, 2.0, np.nan)).all()
 
 
 def test_signed_pairs_give_the_standard_error_of_a_mean():

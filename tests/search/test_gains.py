@@ -7,9 +7,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+import granite_xai as gx
 from granite_xai.search.gains import FEWEST_OBSERVATIONS, split_beyond_chance
 from granite_xai.search.tables import region_tables
 from problems import options_of, problem_of
+from strategies import quiet
 
 ERROR = 0.05
 QUESTIONS = ("ice-pdp", "pfi-risk", "mplot-pdp", "variance")
@@ -71,3 +73,21 @@ def test_no_cut_no_gain():
     # A cut that sends every row to one side leaves nobody to compare.
     one_side = everyone[column[0].inside(problem.table.columns[0].codes)]
     assert not split_beyond_chance(replace(problem, seed=1), tables, one_side, column[:1], ERROR)
+
+
+def weakly_dependent(seed, n=300):
+    """Two of eight columns depend on each other, through the sign of a third."""
+    X = np.random.default_rng(seed).normal(size=(n, 8))
+    X[:, :2] += 0.5 * np.sign(X[:, [2]])
+    return X
+
+
+@pytest.mark.parametrize("seed", [1, 3])
+def test_rows_that_show_only_chance_in_all_are_divided_where_a_cut_gains(seed):
+    """The noise of eight columns hides what two of them show; the cut at x2 brings it out."""
+    options = {"holdout": False, "max_depth": 1}
+    with quiet():
+        g = gx.Granite(lambda X: X.sum(axis=1), "mplot-pdp", **options).fit(weakly_dependent(seed))
+    shown = g.diagnostics_["chance"]["mplot-pdp"]
+    assert shown["disagreement"] < shown["bar"]
+    assert {region.rule.conditions[0][0] for region in g.partition_} == {"x2"}

@@ -1,0 +1,57 @@
+"""Regions are assigned by the engine that holds the rows, as `apply` finds them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+import granite_xai as gx
+from tables.lazy_tables import EAGER, GAPS, LAZY, RNG, RULES, N, X, duckdb, model, numbers
+
+
+@pytest.mark.parametrize("engine", [*LAZY, *EAGER])
+@pytest.mark.parametrize("name", RULES)
+def test_an_engine_finds_the_regions_that_apply_finds(engine, name):
+    table = GAPS if name in ("missing", "levels", "others") else X
+    partition = gx.Partition.from_rules(RULES[name])
+    frame = (LAZY | EAGER)[engine](table)
+    if engine in EAGER and engine in LAZY:  # a name of both: the eager one
+        frame = EAGER[engine](table)
+    assigned = partition.assign(frame)
+    assert type(assigned) is type(frame)
+    assert numbers(assigned) == partition.apply(table).tolist()
+
+
+def test_ordered_labels_are_compared_by_their_order():
+    sizes = pd.Categorical(
+        RNG.choice(["low", "mid", "high"], N), categories=["low", "mid", "high"], ordered=True
+    )
+    table = X.assign(size=sizes)
+    g = gx.Granite(lambda X: X["a"] * (X["size"] > "low"), max_samples=200, max_depth=1).fit(table)
+    assert "size" in str(g.partition_)
+    for frame in (
+        pl.from_pandas(table.astype({"size": str})).lazy(),
+        duckdb.from_df(table.astype({"size": str})),
+    ):
+        assert numbers(g.partition_.assign(frame)) == g.apply(table).tolist()
+
+
+def test_values_without_a_place_get_no_region():
+    partition = gx.Partition.from_rules(["a ≤ 0", "a > 0"])
+    for convert in (*LAZY.values(), *EAGER.values()):
+        found = np.array(numbers(partition.assign(convert(GAPS))))
+        assert np.array_equal(found < 0, GAPS["a"].isna())
+
+
+def test_D01_missing_values_without_a_place_are_an_error_of_apply():
+    g = gx.Granite(model, max_samples=200, min_samples_leaf=10, split_features=["a"]).fit(X)
+    if len(g.partition_) > 1:
+        with pytest.raises(gx.InputError, match="D01"):
+            g.apply(LAZY["polars"](GAPS))
+
+
+def test_D37_a_column_that_the_frame_lacks_is_named():
+    with pytest.raises(gx.InputError, match="D37: the frame has no column 'z'"):
+        gx.Partition.from_rules(["z ≤ 1", "z > 1"]).assign(X)
