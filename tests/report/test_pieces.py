@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from granite_xai.display.figures import grid_of
+from granite_xai.report.effect_charts import as_drawn, limits_of
 from granite_xai.report.svg import arrow, path, tag, text_box
-from granite_xai.report.wording import stability_sentence
+from granite_xai.report.wording import stability_sentence, tentative_sentence
 
 
 def test_an_element_escapes_its_text_and_writes_underscores_as_dashes():
@@ -41,3 +42,33 @@ def test_of_many_splits_a_sentence_tells_the_first_only():
         "Of 6 searches on half the rows, 4 split on hr first, as here (otherwise temp). "
         "The table has the splits below it."
     )
+
+
+def test_a_finding_is_tentative_where_its_first_split_comes_back_in_fewer_than_half_of_the_searches():
+    split = {"rule": "all rows", "feature": "hr", "times": 2, "instead": "temp"}
+    assert tentative_sentence([split, {**split, "times": 6}], 6) == (
+        "Tentative: the first split, on hr, came back in 2 of 6 searches on half the rows."
+    )
+    assert tentative_sentence([{**split, "times": 3}, split], 6) == ""
+    assert tentative_sentence([], 6) == ""
+
+
+def test_the_band_of_all_rows_moves_with_its_curve_and_fits_into_the_chart():
+    panel = {
+        "centre": 100.0,
+        "mean": [90.0, 110.0],
+        "curve": [90.0, 110.0],
+        "low": [70.0, None],
+        "high": [95.0, None],
+        "error": None,
+        "effect_error": None,
+        "lines": [],
+    }
+    drawn = as_drawn({"style": "line", "panels": [panel]}, 2.0, centred=True)
+    assert drawn["panels"][0]["low"] == [-30.0, None]
+    assert drawn["panels"][0]["high"] == [-5.0, None]
+    low, high = limits_of([drawn])
+    assert low < -30.0
+    assert high > 10.0
+    without = as_drawn({"style": "line", "panels": [{**panel, "low": None, "high": None}]}, 2.0)
+    assert without["panels"][0]["low"] is None

@@ -15,7 +15,9 @@ import pytest
 import granite_xai as gx
 from granite_xai.base.formats import share
 from granite_xai.fitting.fitted_view import fitted_view
-from granite_xai.report.regions_part import chart_label
+from granite_xai.report.page import render
+from granite_xai.report.regions_part import chart_label, chart_labels
+from granite_xai.report.text import markdown, story_text
 from granite_xai.report.wording import Measure, stop_text
 from report.cases import Classifier, late, product, stories, table
 
@@ -133,6 +135,40 @@ def test_a_curve_is_labelled_by_what_its_axis_does_not_show():
     assert chart_label(region, "hr") == "workingday = 1, 20 < temp ≤ 30"
     assert chart_label({**region, "name": "rush hour"}, "hr") == "rush hour"
     assert chart_label({**region, "conditions": conditions[:1]}, "hr") == "hr 7–23, …"
+
+
+def test_no_two_curves_have_the_same_label():
+    def region(*conditions):
+        return {"name": "", "words": "…", "conditions": [["", *each] for each in conditions]}
+
+    large = ("worst radius", "> 16.6")
+    small = ("worst radius", "≤ 16.6")
+    few = ("worst concave points", "≤ 0.135")
+    many = ("worst concave points", "> 0.135")
+    regions = [region(small, few), region(small, many), region(large)]
+    assert chart_labels(regions, "worst concave points") == [
+        "worst concave points ≤ 0.135",
+        "worst concave points > 0.135",
+        "worst radius > 16.6",
+    ]
+    last = ("a feature with quite a long name", "= 1")
+    assert chart_labels([region(small, last), region(large, last)], "hr") == [
+        "worst radius ≤ 16.6",
+        "worst radius > 16.6",
+    ]
+
+
+def test_a_finding_carries_its_doubt_right_under_it():
+    told = next(each for name, each in stories() if name == "diabetes")
+    assert told.story["stability"]["tentative"] == ""
+    assert "Tentative" not in told.html()
+    doubt = "Tentative: the first split came back in 1 of 6 searches on half the rows."
+    stability = {**told.story["stability"], "tentative": doubt}
+    doubted = {**told.story, "stability": stability}
+    assert markdown(doubted).split("\n\n")[2] == doubt
+    assert story_text(doubted, "").split("\n\n")[2] == doubt
+    after_the_finding = render(doubted).split("</h1>")[1]
+    assert after_the_finding.strip().startswith(f'<p class="text">{doubt}')
 
 
 def test_probabilities_are_told_in_points():

@@ -12,11 +12,11 @@ from granite_xai.base.text import plain, shortened
 from granite_xai.base.wording import ALL_ROWS
 from granite_xai.estimator import Granite
 from granite_xai.fitting.fitted_view import fitted_view
-from granite_xai.inference.stability import UNCLEAR, SplitStability
+from granite_xai.inference.stability import HALF_SAMPLES, UNCLEAR, SplitStability
 from granite_xai.regions.rule import Rule
 from granite_xai.regions.words import Vocabulary, rule_in_sentence
 from granite_xai.report.source import ReportSource
-from granite_xai.report.wording import stability_sentence
+from granite_xai.report.wording import stability_sentence, tentative_sentence
 
 MOST_ROWS = 20  # rows that are told one by one
 MOST_SETS = 8  # features of each
@@ -29,12 +29,14 @@ def stability(source: ReportSource) -> dict[str, Any] | None:
         return None
     known = source.finding.vocabulary
     splits = [_split(split, found.searches, known) for split in found.splits]
+    is_halves = found.source == HALF_SAMPLES
     return {
         "score": found.score,
         "low": found.low,
         "high": found.high,
         "searches": found.searches,
         "sentence": stability_sentence(splits, found.searches) if splits else "",
+        "tentative": tentative_sentence(splits, found.searches) if is_halves else "",
         "splits": splits,
     }
 

@@ -65,8 +65,9 @@ def _as_it_is(panel: Panel, z: float) -> Panel:
 def _centred(panel: Panel, z: float) -> Panel:
     centre = panel["centre"]
     drawn = {**panel, "away": _half_widths(panel, panel["effect_error"], z)}
-    for key in ("mean", "curve"):
-        drawn[key] = [None if y is None else y - centre for y in panel[key]]
+    for key in ("mean", "curve", "low", "high"):
+        if panel[key] is not None:
+            drawn[key] = [None if y is None else y - centre for y in panel[key]]
     drawn["centre"] = 0.0
     drawn["lines"] = []
     return drawn
@@ -79,9 +80,15 @@ def _half_widths(panel: Panel, errors: Any, z: float) -> list[float | None]:
 
 
 def limits_of(effects: Sequence[Effect]) -> Limits:
-    """The range that holds the curves of some features; from 0 where that is near."""
+    """The range that holds the curves of some features; from 0 where that is near.
+
+    A chart of all rows alone shows where their own curves run, which the range then holds, too.
+    """
     heights: list[float] = []
     for effect in effects:
+        if len(effect["panels"]) == 1:
+            alone = effect["panels"][0]
+            heights += [y for y in (*(alone["low"] or ()), *(alone["high"] or ())) if y is not None]
         for panel in effect["panels"]:
             for y, away in zip(panel["mean"], panel["away"], strict=True):
                 if y is not None:

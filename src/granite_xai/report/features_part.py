@@ -158,7 +158,8 @@ def overview(values: FitValues) -> dict[str, Any] | None:
     -------
     dict
         limits of the effects, across and upwards (numbers of cells), features with their cells
-        (region, column, line, rows) by mean absolute effect, and how many features are left out.
+        (region, column, line, rows) by mean absolute effect, whether effects lie beyond the
+        limits, and how many features are left out.
     """
     resolved = values.fitted.comparisons[0]
     is_local = resolved.first.behavior.key == "local"
@@ -187,6 +188,7 @@ def overview(values: FitValues) -> dict[str, Any] | None:
         "across": ACROSS,
         "upwards": UPWARDS,
         "features": features,
+        "beyond": bool((shown < limits[0]).any() or (shown > limits[1]).any()),
         "left_out": len(sets) - len(features),
     }
 

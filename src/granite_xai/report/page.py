@@ -21,7 +21,7 @@ from granite_xai.report.effect_charts import against_all, as_drawn, limits_of, o
 from granite_xai.report.feature_chart import scatter
 from granite_xai.report.overview_chart import strips
 from granite_xai.report.path_chart import elbow
-from granite_xai.report.regions_part import chart_label
+from granite_xai.report.regions_part import chart_labels
 from granite_xai.report.svg import NARROW, Limits, color
 from granite_xai.report.wording import Measure, count_words
 
@@ -157,7 +157,7 @@ def _rows_stray(story: dict[str, Any]) -> bool:
 
 def _labeller(regions: Sequence[dict[str, Any]]) -> Callable[[str], list[str]]:
     """What stands beside the curves of the regions, along a feature."""
-    return lambda feature: [chart_label(region, feature) for region in regions]
+    return lambda feature: chart_labels(regions, feature)
 
 
 def _axis_title(story: dict[str, Any]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -144,6 +145,45 @@ def _features(ranked: Sequence[Contrast], main_feature: str) -> list[dict[str, A
     ]
 
 
+def chart_labels(regions: Sequence[dict[str, Any]], feature: str) -> list[str]:
+    """What stands beside the curves of the regions along a feature: no two labels are the same.
+
+    Regions that the axis tells apart have their whole rule; where that is too long, its conditions
+    that the other regions of the same label do not have.
+
+    Parameters
+    ----------
+    regions : sequence of dicts
+        Of the story.
+    feature : str
+        Along which the chart runs.
+    """
+    labels = [chart_label(region, feature) for region in regions]
+    for label in _repeated(labels):
+        alike = [k for k, known_label in enumerate(labels) if known_label == label]
+        whole = [_rule_label(regions[k]["conditions"]) for k in alike]
+        if _repeated(whole):
+            whole = _distinct_rule_labels([regions[k]["conditions"] for k in alike])
+        for k, text in zip(alike, whole, strict=True):
+            labels[k] = text
+    return labels
+
+
+def _repeated(labels: Sequence[str]) -> list[str]:
+    return [label for label, times in Counter(labels).items() if times > 1]
+
+
+def _distinct_rule_labels(rules: Sequence[Sequence[Sequence[str]]]) -> list[str]:
+    """Labels of rules by the conditions that not all of them share."""
+    labels = []
+    for rule in rules:
+        special = [
+            condition for condition in rule if not all(condition in other for other in rules)
+        ]
+        labels.append(_rule_label(special))
+    return labels
+
+
 def chart_label(region: dict[str, Any], feature: str) -> str:
     """What stands beside the curve of a region.
 
@@ -152,14 +192,19 @@ def chart_label(region: dict[str, Any], feature: str) -> str:
     """
     if region["name"]:
         return shortened(str(region["name"]), LABEL_LETTERS)
-    texts = []
-    for before, name, predicate in region["conditions"]:
-        if name != feature:
-            joined = "" if predicate.startswith(":") else " "
-            texts.append(f"{before} {name}{joined}{predicate}".strip())
-    if not texts:
+    off_axis = [condition for condition in region["conditions"] if condition[1] != feature]
+    if not off_axis:
         return shortened(str(region["words"]), LABEL_LETTERS)
-    label = texts.pop()
+    return _rule_label(off_axis)
+
+
+def _rule_label(conditions: Sequence[Sequence[str]]) -> str:
+    """Conditions in words; of many the last ones that there is room for."""
+    texts = []
+    for before, name, predicate in conditions:
+        joined = "" if predicate.startswith(":") else " "
+        texts.append(f"{before} {name}{joined}{predicate}".strip())
+    label = texts.pop() if texts else ""
     while texts and len(f"{texts[-1]}, {label}") <= LABEL_LETTERS:
         label = f"{texts.pop()}, {label}"
     return shortened(label, LABEL_LETTERS)

@@ -31,6 +31,7 @@ def story_text(story: dict[str, Any], tree: str) -> str:
     title = shortened(plain(story["title"]), WIDTH)
     finding = " ".join([story["opening"], *story["further"], *story["by_question"]])
     parts = [f"{title}\n{'=' * len(title)}", _filled(finding)]
+    parts += [_filled(sentence) for sentence in _doubt(story)]
     if len(story["regions"]) > 1:
         parts.append(f"Regions\n\n{tree}")
         parts.append(_regions(story, measure))
@@ -91,6 +92,12 @@ def _features(story: dict[str, Any], measure: Measure) -> str:
     return "\n".join(lines)
 
 
+def _doubt(story: dict[str, Any]) -> list[str]:
+    """What stands right under the finding where its first split seldom comes back."""
+    known = story["stability"]
+    return [known["tentative"]] if known and known["tentative"] else []
+
+
 def _certainty(story: dict[str, Any]) -> list[str]:
     sentences = []
     if story["stability"] and story["stability"]["sentence"]:
@@ -121,6 +128,7 @@ def markdown(story: dict[str, Any]) -> str:
         return "\n".join(map(markdown, story["outputs"].values()))
     measure = measure_of(story)
     parts = [f"# {_safe(story['title'])}", f"**{_safe(story['opening'])}**"]
+    parts += [_safe(sentence) for sentence in _doubt(story)]
     parts += [_safe(sentence) for sentence in (*story["further"], *story["by_question"])]
     parts.append(" ".join(_safe(sentence) for sentence in story["about"]))
     if story["describes"]:

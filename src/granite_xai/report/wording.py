@@ -10,6 +10,7 @@ from granite_xai.base.formats import UNKNOWN, OutputUnit, amount, share
 from granite_xai.results.finding import Described, Finding
 
 MOST_SPLITS = 3  # that a sentence on stability tells one by one
+SELDOM = 0.5  # share of searches below which a first split makes the finding tentative
 NEARLY_ALL = 0.9  # share described in regions from which on curves tell nearly the whole story
 MOST = 0.75  # and most of it
 
@@ -191,6 +192,17 @@ def stability_sentence(splits: Sequence[dict[str, Any]], searches: int) -> str:
     *first, last = parts
     listed = f"{', '.join(first)} and {last}" if first else last
     return f"Of {searches} searches on half the rows, {listed}."
+
+
+def tentative_sentence(splits: Sequence[dict[str, Any]], searches: int) -> str:
+    """The doubt that belongs to the finding: the first split seldom comes back; otherwise empty."""
+    if not splits or splits[0]["times"] >= SELDOM * searches:
+        return ""
+    root = splits[0]
+    return (
+        f"Tentative: the first split, on {root['feature']}, came back in {root['times']} of "
+        f"{searches} searches on half the rows."
+    )
 
 
 def glossary(finding: Finding, measure: Measure) -> list[dict[str, str]]:
