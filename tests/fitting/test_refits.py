@@ -69,3 +69,13 @@ def test_a_region_without_rows_of_a_refit_has_no_curve(fitted):
 def test_two_refits_are_the_least(fitted):
     with pytest.raises(gx.InputError, match="P01"):
         refits(fitted, [(scaled_step(1.0), X, None)])
+
+
+def test_rows_that_repeat_leave_the_interval_of_refits_finite(fitted):
+    """All refits are tested on the same table, most of whose rows occur several times."""
+    repeated = np.repeat(X[:40], 4, axis=0)
+    told = refits(fitted, [(scaled_step(factor), repeated, None) for factor in (1.0, 2.0, 3.0)])
+    assert told.remaining_low <= told.remaining <= told.remaining_high
+    for curve in told.refit_curves:
+        assert np.isfinite(curve.low).all()
+        assert np.isfinite(curve.high).all()

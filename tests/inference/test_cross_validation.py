@@ -150,3 +150,27 @@ def test_a_cell_that_only_a_fold_fills_says_nothing(height):
         return optimism_of_tree(asked, problem.evaluations, tree, drawn)
 
     assert left(height) == pytest.approx(left(-3.0), rel=1e-6)
+
+
+@pytest.mark.parametrize("question", ["ice-pdp", "variance", "pfi-risk"])
+def test_a_cluster_of_equal_rows_counts_as_one_row(question):
+    """Every row twice, in a cluster with its copy: the optimism of the rows once."""
+    rng = np.random.default_rng(5)
+    once = rng.normal(size=(60, 3)).round(1)
+    y = step(once) + rng.normal(size=60)
+    fold_once = np.arange(60) % 5 == 0
+    regions_once = (once[:, 2] > 0).astype(np.intp)
+    signs_once = signs(np.arange(60), 0)
+
+    def optimism(rows, clusters):
+        problem = problem_of(step, once[rows], question, y=y[rows])
+        asked = problem.shares.comparisons[0]
+        tree = FoldTree(regions_once[rows], fold_once[rows])
+        return optimism_of_tree(
+            asked, problem.evaluations, tree, signs_once[:, rows], clusters=clusters
+        )
+
+    twice = np.repeat(np.arange(60), 2)
+    expected = optimism(np.arange(60), None)
+    assert optimism(twice, twice) == pytest.approx(expected, rel=1e-6)
+    assert optimism(twice, None) != pytest.approx(expected, rel=1e-3)

@@ -78,11 +78,21 @@ def _optimism_of_questions(
 ) -> list[float]:
     """For each question how much less the printed tree leaves on its own rows than on others."""
     evaluations = run.evaluations
-    drawn = signs(clusters, run.inputs.seed)
+    row_signs = signs(clusters, run.inputs.seed)
+    every_row_alone = len(np.unique(clusters)) == len(clusters)
     optimism = []
     with one_blas_thread():
         for question in run.result.comparisons:
-            by_fold = [optimism_of_tree(question, evaluations, tree, drawn) for tree in trees]
+            by_fold = []
+            for tree in trees:
+                of_tree = optimism_of_tree(
+                    question,
+                    evaluations,
+                    tree,
+                    row_signs,
+                    clusters=None if every_row_alone else clusters,
+                )
+                by_fold.append(of_tree)
             optimism.append(expected_optimism(by_fold, trees, evaluations.weights))
     return optimism
 

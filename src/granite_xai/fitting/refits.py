@@ -178,9 +178,12 @@ def _n_training_rows(tables: Sequence[Table], n_tested: int) -> int:
     """Rows that each refit was trained with.
 
     Those that the other refits were tested on; as many as each was tested on, where all were tested on the same.
+    Rows that repeat others are no rows of another test.
     """
-    distinct_rows = set().union(*(_distinct_rows(table) for table in tables))
-    return len(distinct_rows) - n_tested or n_tested
+    by_table = [_distinct_rows(table) for table in tables]
+    n_distinct_tested = round(float(np.mean([len(rows) for rows in by_table])))
+    n_others = len(set().union(*by_table)) - n_distinct_tested
+    return n_others if n_others > 0 else n_tested
 
 
 def _distinct_rows(table: Table) -> set[tuple[Any, ...]]:

@@ -61,7 +61,11 @@ def expected_optimism(
 
 
 def optimism_of_tree(
-    question: ResolvedQuestion, evaluations: Evaluations, tree: FoldTree, drawn: FloatArray
+    question: ResolvedQuestion,
+    evaluations: Evaluations,
+    tree: FoldTree,
+    row_signs: FloatArray,
+    clusters: IntArray | None = None,
 ) -> float:
     """How much less a tree leaves on the rows that searched it than on others, in units of the question.
 
@@ -79,10 +83,12 @@ def optimism_of_tree(
     evaluations : Evaluations
         Of all rows.
     tree : FoldTree
-    drawn : array of shape (n_pairs, n_rows)
-        Signs of the rows.
+    row_signs : array of shape (n_pairs, n_rows)
+        +1 or −1 for each row, the same in a cluster: weights that move with them tell how figures vary.
+    clusters : array of shape (n_rows,), optional
+        Number of the cluster of each row; None: every row stands for itself.
     """
-    signs = drawn[:SIGNED_PAIRS]
+    signs = row_signs[:SIGNED_PAIRS]
     weights = evaluations.weights
     searched = ~tree.is_left_out
     optimism = 0.0
@@ -92,7 +98,10 @@ def optimism_of_tree(
         fold_rows = np.flatnonzero(inside & tree.is_left_out)
         share_of_search = weights[search_rows].sum() / weights[searched].sum()
         share_of_fold = weights[fold_rows].sum() / weights[tree.is_left_out].sum()
-        shown = perturbed(question, evaluations.restrict(search_rows), signs[:, search_rows])
+        n_clusters = None if clusters is None else len(np.unique(clusters[search_rows]))
+        shown = perturbed(
+            question, evaluations.restrict(search_rows), signs[:, search_rows], n_clusters
+        )
         bias = shown.plug_in - shown.corrected
         optimism -= share_of_search * (shown.plug_in - 2 * bias)
         if len(fold_rows):
