@@ -104,3 +104,30 @@ def test_without_a_target_there_is_no_risk():
     case = measure_case(CaseInput("a", champion, X), RULES, {"max_samples": 1000})
     assert np.isnan(case.figures[:, MEASURES.index("risk")]).all()
     assert np.isfinite(np.delete(case.figures, MEASURES.index("risk"), axis=1)).all()
+
+
+def test_a_cluster_of_equal_rows_counts_as_one_row():
+    """Every row three times, with its copies in a cluster: noise is taken off as for the rows once.
+
+    Signs are drawn for other rows, so that what noise adds is the same only on average.
+    """
+    few = X.iloc[:40]
+    rows = np.repeat(np.arange(40), 3)
+    repeated = few.iloc[rows].reset_index(drop=True)
+
+    def bent(X):
+        return np.asarray(X["a"]) * np.asarray(X["b"]) * np.asarray(X["c"])
+
+    options = {"partition": RULES, "resources": gx.Resources(max_grid=None)}
+    with quiet():
+        once = gx.compare([bent, champion], few, **options)
+        clustered = gx.compare([bent, champion], repeated, clusters=rows, **options)
+        as_rows = gx.compare([bent, champion], repeated, **options)
+    region = 0
+    name = once.findings[0].case
+    alone, together, copied = (
+        finding(compared, region, "disagreement", name).value
+        for compared in (once, clustered, as_rows)
+    )
+    assert copied > 1.02 * alone
+    assert together - alone < 0.5 * (copied - alone)

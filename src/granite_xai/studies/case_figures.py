@@ -83,7 +83,7 @@ def measure_case(case: CaseInput, partition: Partition, options: Mapping[str, An
         values=values,
         scopes=tuple(scopes),
         figures=figures[0],
-        moves=slopes(figures, values.table.n_rows),
+        moves=slopes(figures, len(np.unique(values.clusters))),
     )
 
 
@@ -164,7 +164,11 @@ class _WeightedRegion:
         What noise adds is estimated once and taken from every line alike. Without a confidence
         level it is not known, and stays.
         """
-        moved = perturbed(self.question, self.evaluations, self.sign_vectors)
+        clusters = self.values.clusters
+        n_clusters = None  # every row stands for itself
+        if len(np.unique(clusters)) < len(clusters):
+            n_clusters = len(np.unique(clusters[self.rows]))
+        moved = perturbed(self.question, self.evaluations, self.sign_vectors, n_clusters)
         # In the order of the lines of weights: as they are, with each sign vector, against each.
         by_line = np.array([moved.plug_in, *moved.moved.ravel()])
         rounding = self.values.fitted.floors[0]
