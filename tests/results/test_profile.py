@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 import granite_xai as gx
+from granite_xai.base.formats import OutputUnit
 from granite_xai.fitting.fitted_view import fitted_view
 from granite_xai.results.profile import _times, profiles
 
@@ -82,10 +83,32 @@ def test_the_report_tells_them(case):
     assert "Besides its rule: age" in told.story["regions"][1]["profile"][0]
     assert "What is special in each region" in str(told)
     assert "Besides its rule: age" in told.html()
+    assert "the 10% and 90% quantiles" in told.story["regions"][1]["profile"][0]
+
+
+def test_a_probability_is_told_in_percent_and_its_effects_in_points(case):
+    g, X, _ = case
+    result = fitted_view(g).result
+    fitting = g._run.inputs.positions
+    inside = (X["group"] > 0).to_numpy()
+    chances = np.where(inside, 0.25, 0.75)[fitting]
+    found = profiles(result, chances, output=OutputUnit(probability=True))[1]
+    told = found.sentences()
+    assert "Mean prediction 25%, elsewhere 75%." in told
+    assert " points" in found.effects[0].words
 
 
 def test_ratios_are_told_as_people_say_them():
-    told = {2.04: "twice ", 0.5: "half ", 1.02: "", 0.31: "0.31 times ", 7.3: "7.3 times "}
+    told = {
+        2.04: "twice ",
+        0.5: "half ",
+        1.02: "",
+        0.31: "a third ",
+        0.097: "a tenth ",
+        0.02: "less than a tenth ",
+        0.15: "0.15 times ",
+        7.3: "7.3 times ",
+    }
     assert {ratio: _times(ratio) for ratio in told} == {
         ratio: f"{words}as much as" for ratio, words in told.items()
     }

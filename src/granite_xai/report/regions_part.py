@@ -87,7 +87,8 @@ def regions(source: ReportSource) -> list[dict[str, Any]]:
     profile_sentences: list[list[str]] = []
     if source.values is not None:
         by_row = source.values.by_row()
-        profile_sentences = [profile.sentences() for profile in profiles(fitted, *by_row)]
+        described = profiles(fitted, *by_row, output=finding.output.unit)
+        profile_sentences = [profile.sentences() for profile in described]
     cards = []
     for region in fitted.partition:
         number = region.index

@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from granite_xai.base.formats import share
+from granite_xai.base.formats import OutputUnit, share
 from granite_xai.base.text import plain, shortened
 from granite_xai.base.typing import BoolArray, FloatArray
-from granite_xai.base.wording import number, value
+from granite_xai.base.wording import value
 from granite_xai.fitting.fit_result import FitResult
 from granite_xai.surrogate.curves import Curve
 from granite_xai.tables import Column
@@ -36,7 +36,16 @@ NEGLIGIBLE_RISK = 1e-20
 ROUNDING = 1e-12
 TINY = 1e-300
 
-NAMED_RATIOS = {1.0: "", 2.0: "twice ", 0.5: "half ", 3.0: "three times "}
+NAMED_RATIOS = {
+    1.0: "",
+    2.0: "twice ",
+    0.5: "half ",
+    3.0: "three times ",
+    1 / 3: "a third ",
+    0.25: "a quarter ",
+    0.2: "a fifth ",
+    0.1: "a tenth ",
+}
 """Ratios that have a word of their own."""
 
 SAME_RATIO = 0.12
@@ -57,6 +66,8 @@ class Trait(NamedTuple):
         Typical values.
     in_rule : bool
         Whether the rule of the region is about this column.
+    is_number : bool
+        Whether typical values are a median with quantiles; otherwise the most frequent label.
     """
 
     column: str
@@ -64,6 +75,7 @@ class Trait(NamedTuple):
     here: str
     elsewhere: str
     in_rule: bool
+    is_number: bool
 
 
 class EffectInWords(NamedTuple):
@@ -87,6 +99,8 @@ class RegionProfile(NamedTuple):
         Means here and elsewhere.
     effects : tuple of EffectInWords
         The strongest, those first that are least like elsewhere.
+    output : OutputUnit
+        How values of the output are written.
     """
 
     region: int
@@ -95,6 +109,7 @@ class RegionProfile(NamedTuple):
     target: tuple[float, float]
     risk: tuple[float, float]
     effects: tuple[EffectInWords, ...]
+    output: OutputUnit
 
     def sentences(self, most: int = 3) -> list[str]:
         """The profile in words; what every region could say of itself is left out.
@@ -112,7 +127,10 @@ class RegionProfile(NamedTuple):
         if not clear:
             return []
         texts = [f"{plain(t.column)} {t.here}, elsewhere {t.elsewhere}" for t in clear[:most]]
-        return [f"Besides its rule: {'; '.join(texts)}."]
+        sentence = f"Besides its rule: {'; '.join(texts)}."
+        if any(t.is_number for t in clear[:most]):
+            sentence += " Of numbers: the median, in brackets the 10% and 90% quantiles."
+        return [sentence]
 
     def _means_sentence(self) -> list[str]:
         texts = []
@@ -121,7 +139,8 @@ class RegionProfile(NamedTuple):
             ("mean target", self.target),
         ):
             if not np.isnan(here + elsewhere):
-                texts.append(f"{name} {number(here)}, elsewhere {number(elsewhere)}")
+                level = self.output.level
+                texts.append(f"{name} {level(here)}, elsewhere {level(elsewhere)}")
         risk_here, risk_elsewhere = self.risk
         negligible = NEGLIGIBLE_RISK * np.square(np.max(np.abs(self.prediction)))
         if not np.isnan(risk_here) and risk_elsewhere > negligible:
@@ -137,6 +156,7 @@ def profiles(
     predictions: FloatArray | None = None,
     target: FloatArray | None = None,
     losses: FloatArray | None = None,
+    output: OutputUnit | None = None,
 ) -> list[RegionProfile]:
     """The profile of every region.
 
@@ -145,7 +165,10 @@ def profiles(
     fitted : FitResult
     predictions, target, losses : arrays of shape (n_rows,), optional
         Of the fitting rows, where they are known.
+    output : OutputUnit, optional
+        How values of the output are written; None: as numbers without a unit.
     """
+    output = output or OutputUnit()
     n_regions = len(fitted.partition)
     weights = fitted.weights
     masses = np.bincount(fitted.regions, weights=weights, minlength=n_regions).astype(np.float64)
@@ -162,7 +185,8 @@ def profiles(
                 prediction=_means(predictions, inside, weights),
                 target=_means(target, inside, weights),
                 risk=_means(losses, inside, weights),
-                effects=tuple(_effects_in_words(shapes, region, masses)),
+                effects=tuple(_effects_in_words(shapes, region, masses, output)),
+                output=output,
             )
         )
     return found
@@ -193,6 +217,7 @@ def _traits(fitted: FitResult, region: int, inside: BoolArray) -> tuple[Trait, .
                 here=_typical(column, here[1:]),
                 elsewhere=_typical(column, elsewhere[1:]),
                 in_rule=column.name in columns_of_rule,
+                is_number=_is_number(column),
             )
         )
     return tuple(sorted(traits, key=lambda trait: -trait.distance))
@@ -213,11 +238,15 @@ def _distance(column: Column, here: FloatArray, elsewhere: FloatArray) -> float:
     return float(np.abs(gaps).sum() / 2)
 
 
+def _is_number(column: Column) -> bool:
+    return column.kind in ("numeric", "date")
+
+
 def _typical(column: Column, shares: FloatArray) -> str:
     """The middle of the present values and where eight of ten lie; of labels the most frequent one with its share."""
     if not shares.any():
         return "missing"
-    if column.kind not in ("numeric", "date"):
+    if not _is_number(column):
         top = int(np.argmax(shares))
         frequency = share(float(shares[top] / shares.sum()))
         return f"{level_text(column, column.levels[top])} ({frequency})"
@@ -306,7 +335,7 @@ class Shape(NamedTuple):
 
 
 def _effects_in_words(
-    shapes: Sequence[Sequence[Shape]], region: int, masses: FloatArray
+    shapes: Sequence[Sequence[Shape]], region: int, masses: FloatArray, output: OutputUnit
 ) -> list[EffectInWords]:
     """The strongest columns, those first whose effect is least like that in the other regions.
 
@@ -317,6 +346,7 @@ def _effects_in_words(
     region : int
     masses : array of shape (n_regions,)
         Weight of the rows of each region.
+    output : OutputUnit
     """
     sizes = np.array([[shape.size for shape in of_region] for of_region in shapes])
     here = sizes[region]  # (columns,)
@@ -336,7 +366,7 @@ def _effects_in_words(
             of_region[column].words for k, of_region in enumerate(shapes) if k != region
         }
         name = plain(shape.column.name)
-        sentence = f"{name} moves the prediction by {number(float(np.ptp(shape.effects)))}"
+        sentence = f"{name} moves the prediction by {output.effect(float(np.ptp(shape.effects)))}"
         if elsewhere[column] > 0:
             sentence += f", {_times(ratios[column])} elsewhere"
         sentence += f": {shape.words}"
@@ -359,4 +389,6 @@ def _times(ratio: float) -> str:
     for named_ratio, word in NAMED_RATIOS.items():
         if abs(ratio / named_ratio - 1) < SAME_RATIO:
             return f"{word}as much as"
+    if ratio < min(NAMED_RATIOS):
+        return "less than a tenth as much as"
     return f"{ratio:.2g} times as much as"
