@@ -108,3 +108,19 @@ def test_a_pickled_partition_prints_the_same_and_holds_no_rows(names):
     written = pickle.dumps(g.partition_)
     assert len(written) < 10_000
     assert str(pickle.loads(written)) == str(g.partition_)
+
+
+@pytest.mark.parametrize(
+    ("rows", "options", "opening"),
+    [
+        (len(X), {"max_depth": 0}, "No regions were searched (max_depth=0)."),
+        (10, {}, "10 rows are too few to search for regions."),
+        (1, {}, "1 row: nothing can be said."),
+    ],
+)
+def test_a_fit_that_did_not_search_does_not_say_that_it_found_nothing(rows, options, opening):
+    g = fitted(lambda X: X["dose"] * (2 * X["group"] - 1), rows=X[:rows], holdout=False, **options)
+    text = str(g)
+    assert text.splitlines()[0].endswith(opening)
+    assert "no simple rule" not in text
+    assert "whole model" not in text

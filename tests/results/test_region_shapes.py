@@ -8,7 +8,7 @@ import pytest
 
 import granite_xai as gx
 from granite_xai.fitting.fitted_view import fitted_view
-from granite_xai.regions.words import vocabulary
+from granite_xai.regions.words import rule_in_sentence, vocabulary
 from granite_xai.results.dependence import Dependence
 from granite_xai.results.output_words import output_words
 from granite_xai.results.region_shapes import shape_sentences
@@ -74,3 +74,42 @@ def test_several_quiet_regions_are_counted():
 @pytest.mark.parametrize("options", [{"features": ()}, {"is_mutual": True}])
 def test_without_a_main_feature_there_is_no_sentence(options):
     assert sentences(two_shapes, **options) == ""
+
+
+def four_strengths(frame):
+    """Regions by day and size; inside them size matters, too."""
+    is_large = frame["size"] > 0
+    on_day_1 = np.where(is_large, 10.0, 6.0)
+    on_day_0 = np.where(is_large, 1.0, 5.0)
+    slope = np.where(frame["day"] == 1, on_day_1, on_day_0)
+    return slope * frame["hr"].to_numpy() + (1 + 2 * frame["day"]) * frame["size"].to_numpy()
+
+
+def sentences_of_four_regions(feature, quiet_rule=""):
+    g = gx.Granite(four_strengths, max_depth=2, holdout=False).fit(X)
+    fitted = fitted_view(g).result
+    words = vocabulary(fitted.partition.rules, fitted.table)
+    rules = [rule_in_sentence(rule, words) for rule in fitted.partition.rules]
+    assert len(rules) == 4
+    quiet = [region for region, rule in enumerate(rules) if rule == quiet_rule]
+    depends = Dependence(features=(feature,), moderators=("day",), is_mutual=False)
+    output = output_words(fitted.predictor, "cnt")
+    return shape_sentences(fitted, fitted.nodes[0], depends, quiet, output, words), rules
+
+
+def test_a_rule_is_not_shortened_to_one_that_fits_another_region():
+    """day = 1 alone has two ranges."""
+    text, rules = sentences_of_four_regions("hr")
+    largest = next(rule for rule in rules if "day = 1" in rule and "size >" in rule)
+    smallest = next(rule for rule in rules if "day = 0" in rule and "size >" in rule)
+    assert f" where {largest}, by up to " in text
+    assert text.endswith(f" where {smallest}.")
+
+
+def test_a_rule_is_not_shortened_to_one_that_fits_a_quiet_region():
+    """The quiet region differs from another by the main feature only."""
+    _, rules = sentences_of_four_regions("size")
+    quiet = next(rule for rule in rules if "day = 1" in rule and "size ≤" in rule)
+    beside_it = next(rule for rule in rules if "day = 1" in rule and "size >" in rule)
+    text, _ = sentences_of_four_regions("size", quiet)
+    assert f"here {beside_it}" in text

@@ -235,6 +235,8 @@ def _headline(
 ) -> str:
     question = fitted.comparisons[0].question
     figures = fitted.nodes[0] if fitted.nodes else None
+    if _is_one_row(fitted):
+        return "1 row: nothing can be said."
     if case == "nothing" and is_effect and _jumps(diagnostics):
         return "No interaction stands out from the model's own jumps: see the note."
     if case == "nothing" and is_effect:
@@ -252,8 +254,22 @@ def _headline(
         return f"{_largest_difference(question, figures, output.unit)} Why: {reason}."
     if case == "no rule":
         spread = "" if figures is None else f" ({_stray(figures, output.unit)})"
-        return f"Rows differ{spread}, but no simple rule says where."
+        return f"Rows differ{spread}{_why_no_rule(fitted)}"
     return _dependence_headline(depends, output)
+
+
+def _is_one_row(fitted: FitResult) -> bool:
+    return _rows_looked_at(fitted) == 1
+
+
+def _why_no_rule(fitted: FitResult) -> str:
+    """The end of the sentence about rows that differ in one region: nothing was searched, or nothing found."""
+    (region,) = fitted.partition
+    if region.stop_reason == "maximum depth":
+        return ". No regions were searched (max_depth=0)."
+    if region.stop_reason == "too few samples":
+        return f"; {region.n_samples:,} rows are too few to search for regions."
+    return ", but no simple rule says where."
 
 
 def _jumps(diagnostics: Mapping[str, Any]) -> bool:
@@ -341,6 +357,8 @@ def _benefit(
     described: Described | None,
     diagnostics: Mapping[str, Any],
 ) -> str:
+    if _is_one_row(fitted):
+        return ""
     if case == "nothing" and is_effect and _jumps(diagnostics):
         return "" if described is None else _described_sentence(fitted, case, described)
     if case == "nothing":

@@ -32,7 +32,11 @@ class PartShape(NamedTuple):
     Attributes
     ----------
     rule : Rule
-        Of these regions, without what they say of the main feature.
+        Of these regions, without what they say of the main feature; the whole rule where it would fit a
+        quiet region without that.
+    whole_rule : Rule
+        The whole rule where the part is one region; otherwise the same.
+    regions : tuple of int
     share : float
         Of the rows.
     curve : FeatureCurve
@@ -41,6 +45,8 @@ class PartShape(NamedTuple):
     """
 
     rule: Rule
+    whole_rule: Rule
+    regions: tuple[int, ...]
     share: float
     curve: FeatureCurve
     shape: Shape
@@ -78,7 +84,8 @@ def shape_sentences(
     if depends.features and not depends.is_mutual and fitted.additive.is_computed:
         feature = depends.features[0]
         parts = _parts(fitted, figures, feature, quiet)
-        sentences += _of_main_feature(feature, parts, output, vocabulary)
+        rules = fitted.partition.rules
+        sentences += _of_main_feature(feature, parts, rules, output, vocabulary)
     sentences += _of_quiet_regions(fitted, figures, quiet, vocabulary)
     return " ".join(sentences)
 
@@ -86,26 +93,48 @@ def shape_sentences(
 def _parts(
     fitted: FitResult, figures: NodeFigures, feature: str, quiet: Sequence[int]
 ) -> list[PartShape]:
-    """The main feature wherever predictions vary, joined across splits on the feature itself."""
+    """The main feature wherever predictions vary, joined across splits on the feature itself.
+
+    Regions are not joined where one that is left out differs from them by the feature only.
+    """
     shares = {leaf.region: leaf.share for leaf in figures.leaves}
-    curves: dict[Rule, list[FeatureCurve]] = {}
-    rows: dict[Rule, float] = {}
-    for region, rule in enumerate(fitted.partition.rules):
+    rules = fitted.partition.rules
+    left_out: set[Rule] = set()
+    curve_of: dict[int, FeatureCurve] = {}
+    for region, rule in enumerate(rules):
         pair = region_curves(fitted, region).get(feature)
         if region in quiet or pair is None:
-            continue
-        conditions = [condition for condition in rule.conditions if condition[0] != feature]
-        without_feature = Rule(tuple(conditions))
-        curves.setdefault(without_feature, []).append(pair.here)
-        rows[without_feature] = rows.get(without_feature, 0.0) + shares.get(region, 0.0)
+            left_out.add(_without_feature(rule, feature))
+        else:
+            curve_of[region] = pair.here
+    curves: dict[Rule, list[FeatureCurve]] = {}
+    regions: dict[Rule, tuple[int, ...]] = {}
+    for region, curve in curve_of.items():
+        rule = _without_feature(rules[region], feature)
+        if rule in left_out:
+            rule = rules[region]
+        curves.setdefault(rule, []).append(curve)
+        regions[rule] = (*regions.get(rule, ()), region)
     joined = {rule: _joined_curve(pieces) for rule, pieces in curves.items()}
     overall = overall_curves(fitted).values()
     largest = max((curve.range for curve in [*overall, *joined.values()]), default=0.0)
     return [
-        PartShape(rule=rule, share=rows[rule], curve=curve, shape=shape_of(curve, largest))
+        PartShape(
+            rule=rule,
+            whole_rule=rules[regions[rule][0]] if len(regions[rule]) == 1 else rule,
+            regions=regions[rule],
+            share=sum(shares.get(region, 0.0) for region in regions[rule]),
+            curve=curve,
+            shape=shape_of(curve, largest),
+        )
         for rule, curve in joined.items()
         if len(curve.labels) > 1
     ]
+
+
+def _without_feature(rule: Rule, feature: str) -> Rule:
+    """A rule without what it says of a feature."""
+    return Rule(tuple(condition for condition in rule.conditions if condition[0] != feature))
 
 
 def _joined_curve(pieces: Sequence[FeatureCurve]) -> FeatureCurve:
@@ -131,7 +160,11 @@ def _joined_curve(pieces: Sequence[FeatureCurve]) -> FeatureCurve:
 
 
 def _of_main_feature(
-    feature: str, parts: Sequence[PartShape], output: OutputWords, vocabulary: Vocabulary
+    feature: str,
+    parts: Sequence[PartShape],
+    rules: Sequence[Rule],
+    output: OutputWords,
+    vocabulary: Vocabulary,
 ) -> list[str]:
     """What the main feature does: two shapes, one, or one shape of two strengths."""
     name = shortened(plain(feature))
@@ -146,7 +179,7 @@ def _of_main_feature(
         return [f"Where {where}, {subject} {parts[0].shape.naming(name)}."]
     if len(parts) < 2:
         return []
-    return _two_strengths(name, subject, parts, output, vocabulary)
+    return _two_strengths(name, subject, parts, rules, output, vocabulary)
 
 
 def _two_shapes(
@@ -176,6 +209,7 @@ def _two_strengths(
     name: str,
     subject: str,
     parts: Sequence[PartShape],
+    rules: Sequence[Rule],
     output: OutputWords,
     vocabulary: Vocabulary,
 ) -> list[str]:
@@ -186,8 +220,8 @@ def _two_strengths(
         return []
     largest = output.unit.effect(strongest.curve.range)
     smallest = output.unit.effect(weakest.curve.range, bare=True)
-    where_largest = _apart(strongest.rule, weakest.rule, vocabulary)
-    where_smallest = _apart(weakest.rule, strongest.rule, vocabulary)
+    where_largest = _apart(strongest, weakest, _rules_outside(strongest, rules), vocabulary)
+    where_smallest = _apart(weakest, strongest, _rules_outside(weakest, rules), vocabulary)
     shift = f"{name} shifts {subject} by up to {largest} where {where_largest}"
     return [f"{shift}, by up to {smallest} where {where_smallest}."]
 
@@ -248,7 +282,8 @@ def _strongest_part(group: Sequence[PartShape], vocabulary: Vocabulary) -> str:
     weakest = min(group, key=lambda part: part.curve.range)
     if strongest.curve.range < STRONGER * weakest.curve.range:
         return ""
-    return f", more strongly where {_apart(strongest.rule, weakest.rule, vocabulary)}"
+    compared = [part.rule for part in group if part is not strongest]
+    return f", more strongly where {_apart(strongest, weakest, compared, vocabulary)}"
 
 
 def _of_quiet_regions(
@@ -267,10 +302,29 @@ def _of_quiet_regions(
     return [f"In {count} ({rows} of the rows) predictions vary far less than overall."]
 
 
-def _apart(rule: Rule, compared_with: Rule, vocabulary: Vocabulary) -> str:
-    """What one rule says and another does not."""
-    telling = _without(dict(rule.conditions), compared_with)
-    return rule_in_sentence(Rule(tuple(telling.items())), vocabulary)
+def _rules_outside(part: PartShape, rules: Sequence[Rule]) -> list[Rule]:
+    """The rules of the regions that are not in a part."""
+    return [rule for region, rule in enumerate(rules) if region not in part.regions]
+
+
+def _apart(
+    part: PartShape, compared_with: PartShape, outside: Sequence[Rule], vocabulary: Vocabulary
+) -> str:
+    """What the rule of one part says and that of another does not; all it says where that would fit a rule outside."""
+    telling = _without(dict(part.rule.conditions), compared_with.rule)
+    rule = Rule(tuple(telling.items()))
+    if any(_do_overlap(rule, compared) for compared in outside):
+        rule = part.whole_rule
+    return rule_in_sentence(rule, vocabulary)
+
+
+def _do_overlap(first: Rule, second: Rule) -> bool:
+    """Whether rows can satisfy two rules at once."""
+    of_second = dict(second.conditions)
+    return not any(
+        name in of_second and condition.intersect(of_second[name]).is_empty
+        for name, condition in first.conditions
+    )
 
 
 def _without(conditions: Mapping[str, Condition], rule: Rule) -> dict[str, Condition]:
