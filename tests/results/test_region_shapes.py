@@ -79,8 +79,8 @@ def test_without_a_main_feature_there_is_no_sentence(options):
 def four_strengths(frame):
     """Regions by day and size; inside them size matters, too."""
     is_large = frame["size"] > 0
-    on_day_1 = np.where(is_large, 10.0, 6.0)
-    on_day_0 = np.where(is_large, 1.0, 5.0)
+    on_day_1 = np.where(is_large, 20.0, 12.0)
+    on_day_0 = np.where(is_large, 1.0, 9.0)
     slope = np.where(frame["day"] == 1, on_day_1, on_day_0)
     return slope * frame["hr"].to_numpy() + (1 + 2 * frame["day"]) * frame["size"].to_numpy()
 
