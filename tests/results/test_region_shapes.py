@@ -8,10 +8,11 @@ import pytest
 
 import granite_xai as gx
 from granite_xai.fitting.fitted_view import fitted_view
+from granite_xai.regions.rule import Rule
 from granite_xai.regions.words import rule_in_sentence, vocabulary
 from granite_xai.results.dependence import Dependence
 from granite_xai.results.output_words import output_words
-from granite_xai.results.region_shapes import shape_sentences
+from granite_xai.results.region_shapes import PartShape, _apart, shape_sentences
 
 RNG = np.random.default_rng(32)
 X = pd.DataFrame(
@@ -79,8 +80,8 @@ def test_without_a_main_feature_there_is_no_sentence(options):
 def four_strengths(frame):
     """Regions by day and size; inside them size matters, too."""
     is_large = frame["size"] > 0
-    on_day_1 = np.where(is_large, 20.0, 12.0)
-    on_day_0 = np.where(is_large, 1.0, 9.0)
+    on_day_1 = np.where(is_large, 10.0, 6.0)
+    on_day_0 = np.where(is_large, 5.0, 1.0)
     slope = np.where(frame["day"] == 1, on_day_1, on_day_0)
     return slope * frame["hr"].to_numpy() + (1 + 2 * frame["day"]) * frame["size"].to_numpy()
 
@@ -98,12 +99,16 @@ def sentences_of_four_regions(feature, quiet_rule=""):
 
 
 def test_a_rule_is_not_shortened_to_one_that_fits_another_region():
-    """day = 1 alone has two ranges."""
-    text, rules = sentences_of_four_regions("hr")
-    largest = next(rule for rule in rules if "day = 1" in rule and "size >" in rule)
-    smallest = next(rule for rule in rules if "day = 0" in rule and "size >" in rule)
-    assert f" where {largest}, by up to " in text
-    assert text.endswith(f" where {smallest}.")
+    def part(text):
+        rule = Rule.parse(text)
+        return PartShape(rule, rule, regions=(), share=0.25, curve=None, shape=None)
+
+    strongest = part("day > 0 and size > 0")
+    weakest = part("day <= 0 and size > 0")
+    beside_it = Rule.parse("day > 1 and size <= 0")
+    words = vocabulary([], fitted_view(gx.Granite(two_strengths).fit(X)).result.table)
+    assert _apart(strongest, weakest, [weakest.rule], words) == "day > 0"
+    assert _apart(strongest, weakest, [weakest.rule, beside_it], words) == "day > 0 and size > 0"
 
 
 def test_a_rule_is_not_shortened_to_one_that_fits_a_quiet_region():
