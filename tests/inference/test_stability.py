@@ -301,3 +301,14 @@ def test_a_column_that_is_split_twice_is_told_apart_by_where():
     found = stability_of(ours, table, [(ours, ours)])
     opening = str(found).splitlines()[0]
     assert opening.startswith("Of 2 searches on half the rows, 2 split on x1 and x1 where ")
+
+
+def test_splits_of_which_none_is_stable_are_told_by_the_first():
+    first = SplitStability("all rows", "hr", "hr ≤ 6", 1 / 8, "temp", 5.0, 7.0, 8)
+    second = SplitStability("hr > 6", "yr", "yr ≤ 0", 0.0, None, np.nan, np.nan, 8)
+    rules = ("hr ≤ 6", "hr > 6 and yr ≤ 0", "hr > 6 and yr > 0")
+    found = Stability(0.1, 0.0, 0.2, (first, second), rules, (0.1, 0.1, 0.1), 8, matches=(1, 0, 0))
+    assert found.sentences()[0] == (
+        "None of the 2 splits is stable: the first came back in 1 of 8 searches on half the rows "
+        "(otherwise most often temp)."
+    )

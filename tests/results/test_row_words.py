@@ -65,3 +65,14 @@ def test_interactions_are_compared_with_the_largest_contribution():
     assert interactions_sentence(0.4, contributions, PLAIN) == ""
     assert interactions_sentence(-2.0, contributions, PLAIN) == "Interactions add −2.0."
     assert "more than any single feature" in interactions_sentence(6.0, contributions, PLAIN)
+
+
+def test_a_class_and_its_probability_do_not_read_as_one_number():
+    unit = OutputUnit(probability=True)
+    text = prediction_sentence(0, "the probability of target = 1", 0.02, 0.01, "", unit)
+    assert text.startswith("Row 0: probability of target = 1 is 2%;")
+
+
+def test_a_row_that_single_features_do_not_explain_says_so():
+    text = interactions_sentence(6.0, np.array([5.0, -1.0]), PLAIN)
+    assert text.endswith("single features alone do not explain this row.")

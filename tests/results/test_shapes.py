@@ -133,3 +133,11 @@ def test_shapes_differ():
     assert not differ(middle, curve(-np.square(hours - 10.0)))
     assert shape_of(early).kind == "falls"
     assert shape_of(late).kind == "rises"
+
+
+def test_peaks_that_read_the_same_are_one():
+    two_peaks = [0.0, 1.0, 0.0, 1.0, 0.0, 0.0]
+    text = shape_of(
+        curve(two_peaks, positions=[10.0, 15.01, 15.02, 15.03, 20.0, 25.0], whole=False)
+    ).words
+    assert text == "peaks at about 15"

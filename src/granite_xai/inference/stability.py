@@ -235,7 +235,7 @@ class Stability(Printable):
         """How often splits and regions come back, in words."""
         if self.searches == 0:
             return ["Stability was not measured: halves of so few rows cannot be split."]
-        found = [f"Of {self.searches} {self.source}, {self._again()}."]
+        found = [self._opening()]
         if len(self.rules) > 1:
             found.append(
                 "Regions of two searches that share no rows: adjusted Rand index "
@@ -287,6 +287,19 @@ class Stability(Printable):
                 count = Bar(f"{matches} of {self.searches}", matches / self.searches)
                 lines.append((name, count, "", "", ""))
         return lines
+
+    def _opening(self) -> str:
+        """How often splits come back; of splits none of which does, only the first is counted."""
+        if not self.splits or any(split.verdict != "unstable" for split in self.splits):
+            return f"Of {self.searches} {self.source}, {self._again()}."
+        first = self.splits[0]
+        instead = ""
+        if first.instead:
+            instead = f" (otherwise most often {shortened(plain(first.instead))})"
+        came_back = f"came back in {first.count} of {self.searches} {self.source}{instead}."
+        if len(self.splits) == 1:
+            return f"The split on {shortened(plain(first.column))} is not stable: it {came_back}"
+        return f"None of the {len(self.splits)} splits is stable: the first {came_back}"
 
     def _again(self) -> str:
         """How many searches split on the same features again, the most first."""

@@ -12,6 +12,7 @@ from granite_xai.base.typing import FloatArray
 
 MOST_NAMED = 3  # features that push a prediction in one direction and are named
 SLIGHT = 0.1  # share of the largest contribution below which one is not mentioned
+NAMES_WITH_A_CLASS = ("probability of ", "score of ")
 WIDTH = 40  # characters of a feature's name
 
 
@@ -39,6 +40,8 @@ def prediction_sentence(
     """
     average = f"its region ({title}) averages" if title else "the average is"
     name = output.removeprefix("the ")
+    if name.startswith(NAMES_WITH_A_CLASS):
+        name += " is"  # the name may end in a number
     return f"Row {plain(row)}: {name} {unit.level(prediction)}; {average} {unit.level(mean)}."
 
 
@@ -119,7 +122,7 @@ def interactions_sentence(rest: float, contributions: FloatArray, unit: OutputUn
     Examples
     --------
     >>> interactions_sentence(-86.0, np.array([-56.0, 51.0]), OutputUnit())
-    'Interactions add −86, more than any single feature, so the rest is only part of the reason.'
+    'Interactions add −86, more than any single feature: single features alone do not explain this row.'
     >>> interactions_sentence(-20.0, np.array([-56.0, 51.0]), OutputUnit())
     'Interactions add −20.'
     """
@@ -128,5 +131,6 @@ def interactions_sentence(rest: float, contributions: FloatArray, unit: OutputUn
         return ""
     added = f"Interactions add {unit.signed_effect(rest)}"
     if outweighs(rest, contributions):
-        return f"{added}, more than any single feature, so the rest is only part of the reason."
+        compared = "more than any single feature"
+        return f"{added}, {compared}: single features alone do not explain this row."
     return f"{added}."

@@ -330,8 +330,10 @@ def _with_extremes(curve: FeatureCurve) -> Shape:
     if len(peaks) > MOST_PEAKS:
         return up_and_down
     if len(peaks) > 1 and has_inner_peak:
-        places = [curve.place(peaks[0])]
-        places += [curve.end_place(peak) for peak in peaks[1:]]
+        first_of_label = {curve.end_place(peak): peak for peak in reversed(peaks)}
+        told = sorted(first_of_label.values())  # peaks that read the same are one
+        places = [curve.place(told[0])]
+        places += [curve.end_place(peak) for peak in told[1:]]
         where = _joined(places)
         return Shape("peaks", f"peaks at {where}", f"peaks at {{feature}} {where}")
     if len(peaks) == 1:
@@ -391,6 +393,9 @@ def _around_extreme(curve: FeatureCurve, extreme: int, sign: int) -> Shape:
     superlative = "highest" if sign > 0 else "lowest"
     if first == last:
         opening = "peaks at" if sign > 0 else "is lowest at"
+        where = curve.place(first)
+    elif curve.end_place(first) == curve.end_place(last):
+        opening = f"is {superlative} at"
         where = curve.place(first)
     else:
         opening = f"is {superlative} from"
