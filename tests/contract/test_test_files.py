@@ -22,7 +22,6 @@ STILL_WITHOUT = [
     "report/figure_files",
     "report/overview_chart",
     "report/path_chart",
-    "report/provenance",
     "report/regions_part",
     "report/report",
     "report/source",

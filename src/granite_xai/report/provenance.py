@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+import re
 import sys
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -85,4 +86,6 @@ def _versions(model: Any) -> dict[str, str]:
 
 
 def _text(setting: Any) -> str:
-    return shortened(plain(repr(setting)), 200)
+    # Where an object lies in memory tells nobody anything, and differs from run to run.
+    without_address = re.sub(r" at 0x[0-9a-fA-F]+", "", repr(setting))
+    return shortened(plain(without_address), 200)
