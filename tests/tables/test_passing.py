@@ -11,7 +11,7 @@ from sklearn.preprocessing import FunctionTransformer, OneHotEncoder
 
 import granite_xai as gx
 from granite_xai.models.model_table import read_input
-from granite_xai.search.candidates import MOST_LEVELS, frequent_levels
+from granite_xai.search.level_groups import MOST_LEVELS, frequent_levels
 from granite_xai.tables import Column, read_table
 
 N = 60
