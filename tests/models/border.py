@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from granite_xai.base.errors import ModelError
+from granite_xai.base.errors import InputError, ModelError
 from granite_xai.models import as_predictor
 from granite_xai.tables import read_table
 
@@ -32,6 +32,16 @@ def refused(code, function, *arguments, error=ModelError, **options):
     assert caught.value.code == code
     assert str(caught.value).startswith(f"{code}: ")
     return caught.value
+
+
+def refused_argument(code, function, *arguments, **options):
+    """Run something whose argument must be refused: what is wrong, then what to do, in two sentences."""
+    error = refused(code, function, *arguments, error=InputError, **options)
+    assert error.hint is not None
+    assert error.hint[0].isupper()
+    assert error.hint.endswith(".")
+    assert error.message.endswith(".")
+    return error
 
 
 def answer(value, rows=X, **options):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import lightgbm
 import numpy as np
 import pytest
 import xgboost
@@ -10,29 +9,8 @@ import xgboost
 from granite_xai.base.errors import InputError, ModelError, ModelWarning
 from granite_xai.models import as_predictor
 from models.border import X, refused
+from models.small_boosters import lgb, xgb
 from models.zoo import numbers, yes_no
-
-TARGETS = {
-    "number": X[:, 0] * X[:, 1],
-    "binary": (X[:, 0] > 0).astype(int),
-    "three": np.digitize(X[:, 0], [-0.5, 0.5]),
-}
-
-
-def xgb(objective, target, **options):
-    parameters = {"objective": objective, "max_depth": 2, "nthread": 1, **options}
-    return xgboost.train(parameters, xgboost.DMatrix(X, TARGETS[target]), 5)
-
-
-def lgb(objective, target, **options):
-    parameters = {
-        "objective": objective,
-        "verbose": -1,
-        "num_threads": 1,
-        "min_data_in_leaf": 2,
-        **options,
-    }
-    return lightgbm.train(parameters, lightgbm.Dataset(X, TARGETS[target]), 5)
 
 
 def test_xgboost_boosters_are_asked_through_their_own_matrix():

@@ -23,6 +23,7 @@ from granite_xai.base.diagnostics import Diagnostics
 from granite_xai.base.errors import InputError, ModelWarning
 from granite_xai.models import accepts_missing, as_predictor
 from models.border import THREE, YES, X, refused
+from models.small_boosters import lgb, xgb
 
 
 def test_M02_scores_of_pairs_are_not_scores_of_classes():
@@ -68,29 +69,6 @@ def test_predict_proba_without_classes_speaks_for_the_second_of_two_columns():
     assert F(X).tolist() == [0.75] * 60
     assert as_predictor(Bare(), output=0)(X).tolist() == [0.25] * 60
     assert F.label == "probability"
-
-
-TARGETS = {
-    "number": X[:, 0] * X[:, 1],
-    "binary": (X[:, 0] > 0).astype(int),
-    "three": np.digitize(X[:, 0], [-0.5, 0.5]),
-}
-
-
-def xgb(objective, target, **options):
-    parameters = {"objective": objective, "max_depth": 2, "nthread": 1, **options}
-    return xgboost.train(parameters, xgboost.DMatrix(X, TARGETS[target]), 5)
-
-
-def lgb(objective, target, **options):
-    parameters = {
-        "objective": objective,
-        "verbose": -1,
-        "num_threads": 1,
-        "min_data_in_leaf": 2,
-        **options,
-    }
-    return lightgbm.train(parameters, lightgbm.Dataset(X, TARGETS[target]), 5)
 
 
 @pytest.mark.parametrize(

@@ -9,9 +9,9 @@ import pyarrow as pa
 import pytest
 
 import granite_xai as gx
-from granite_xai.base.errors import InputError
 from granite_xai.models.row_arguments import read_clusters, read_rows, read_weights
 from granite_xai.tables import read_table
+from models.border import refused_argument
 
 N = 6
 
@@ -23,20 +23,6 @@ Y = np.array([0.5, -1.0, 2.0, 0.0, 3.0, 1.5])
 
 
 TABLE = read_table(X, missing="error")
-
-
-def refused(code, function, *arguments, **options):
-    with pytest.raises(InputError) as caught:
-        function(*arguments, **options)
-    error = caught.value
-    assert error.code == code
-    assert str(error).startswith(f"{code}: ")
-    assert error.hint is not None
-    # A stranger reads two sentences: what is wrong, what to do.
-    assert error.hint[0].isupper()
-    assert error.hint.endswith(".")
-    assert error.message.endswith(".")
-    return error
 
 
 WEIGHTS = {
@@ -63,17 +49,17 @@ WEIGHTS = {
 
 
 @pytest.mark.parametrize(("weights", "text", "rows"), WEIGHTS.values(), ids=WEIGHTS)
-def test_D43_weights_that_weigh_nothing_are_refused(weights, text, rows):
-    error = refused("D43", read_weights, weights, TABLE)
+def test_D43_weights_that_weigh_nothing_are_refused_argument(weights, text, rows):
+    error = refused_argument("D43", read_weights, weights, TABLE)
     assert error.argument == "sample_weight"
     assert error.rows == rows
     assert text in str(error)
 
 
-def test_D43_weights_with_labels_of_other_rows_are_refused():
+def test_D43_weights_with_labels_of_other_rows_are_refused_argument():
     table = read_table(pd.DataFrame(X), missing="error")
     assert "sample_weight.to_numpy()" in str(
-        refused("D43", read_weights, pd.Series(Y + 1)[::-1], table)
+        refused_argument("D43", read_weights, pd.Series(Y + 1)[::-1], table)
     )
 
 
@@ -93,7 +79,7 @@ def test_D43_no_weights_are_ones_and_booleans_choose():
     "rows", [[], [0, 6], [-7], [1, 1], [0, -6], [0.5], ["a"], [[0, 1]], [True, False], 3]
 )
 def test_P04_rows_are_different_positions(rows):
-    assert refused("P04", read_rows, rows, np.ones(N)).argument == "rows"
+    assert refused_argument("P04", read_rows, rows, np.ones(N)).argument == "rows"
 
 
 def test_P04_rows_may_be_counted_from_the_end_or_marked():
@@ -102,12 +88,12 @@ def test_P04_rows_may_be_counted_from_the_end_or_marked():
     np.testing.assert_array_equal(read_rows(None, np.ones(3)), [0, 1, 2])
 
 
-def test_D43_clusters_with_labels_of_other_rows_are_refused():
+def test_D43_clusters_with_labels_of_other_rows_are_refused_argument():
     frame = pd.DataFrame({"a": [1.0, 2.0, 3.0]}, index=[7, 8, 9])
     table = read_table(frame, missing="error")
     labels = pd.Series(["u", "v", "u"], index=[7, 8, 9])
     assert read_clusters(labels, table).tolist() == [0, 1, 0]
-    error = refused("D43", read_clusters, labels[::-1], table)
+    error = refused_argument("D43", read_clusters, labels[::-1], table)
     assert error.argument == "clusters"
     assert "clusters.loc[X.index]" in str(error)
     assert read_clusters(labels[::-1].to_numpy(), table).tolist() == [0, 1, 0]
@@ -124,10 +110,10 @@ def test_D43_clusters_with_labels_of_other_rows_are_refused():
     ],
     ids=["nan", "None", "NA", "NaT", "masked"],
 )
-def test_D43_missing_labels_of_clusters_are_refused(labels):
+def test_D43_missing_labels_of_clusters_are_refused_argument(labels):
     """NaN would make clusters of one row, None one large cluster."""
     table = read_table([[1.0], [2.0], [3.0]], missing="error")
-    error = refused("D43", read_clusters, labels, table)
+    error = refused_argument("D43", read_clusters, labels, table)
     assert error.rows == (1,)
     assert "1 missing label (row 1)" in str(error)
 
@@ -135,7 +121,7 @@ def test_D43_missing_labels_of_clusters_are_refused(labels):
 @pytest.mark.parametrize("labels", [[1, 2], "abc", [[1], [2], [3]], [[1], [2, 3], [4]]], ids=repr)
 def test_D43_clusters_are_one_label_for_each_row(labels):
     table = read_table([[1.0], [2.0], [3.0]], missing="error")
-    assert "one label for each row" in str(refused("D43", read_clusters, labels, table))
+    assert "one label for each row" in str(refused_argument("D43", read_clusters, labels, table))
 
 
 def test_D43_fit_refuses_clusters_of_other_rows():

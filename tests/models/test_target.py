@@ -18,6 +18,7 @@ from granite_xai.explanation.behavior.losses import LOSSES
 from granite_xai.explanation.explainer import target_for
 from granite_xai.models import as_predictor
 from granite_xai.tables import read_table
+from models.border import refused_argument
 
 N = 6
 
@@ -47,22 +48,8 @@ def read(y, predictor=REGRESSOR, table=TABLE, behavior=SQUARED):
     return target_for(y, table, predictor, behavior)
 
 
-def refused(code, function, *arguments, **options):
-    with pytest.raises(InputError) as caught:
-        function(*arguments, **options)
-    error = caught.value
-    assert error.code == code
-    assert str(error).startswith(f"{code}: ")
-    assert error.hint is not None
-    # A stranger reads two sentences: what is wrong, what to do.
-    assert error.hint[0].isupper()
-    assert error.hint.endswith(".")
-    assert error.message.endswith(".")
-    return error
-
-
 def test_T01_risk_needs_a_target():
-    error = refused("T01", read, None)
+    error = refused_argument("T01", read, None)
     assert error.argument == "y"
     assert "a question about risk needs y: it is about losses" in str(error)
 
@@ -80,7 +67,7 @@ def test_T01_one_question_about_risk_among_several_needs_it():
 @pytest.mark.parametrize("behavior", [Risk("squared"), Local()], ids=["needed", "not needed"])
 @pytest.mark.parametrize("y", [Y[:-1], np.append(Y, 1.0), Y[:0], pd.Series(Y[:2])])
 def test_T02_the_wrong_length_names_both_lengths(y, behavior):
-    error = refused("T02", read, y, behavior=behavior)
+    error = refused_argument("T02", read, y, behavior=behavior)
     assert f"y has {len(y)} values, X has {N} rows" in str(error)
 
 
@@ -100,7 +87,7 @@ HOLES = {
 
 @pytest.mark.parametrize("y", HOLES.values(), ids=HOLES)
 def test_T03_missing_and_infinite_values_are_named_by_row(y):
-    error = refused("T03", read, y)
+    error = refused_argument("T03", read, y)
     assert error.rows == (1, 4)
     assert "2 missing or infinite values (rows 1, 4)" in str(error)
 
@@ -108,13 +95,13 @@ def test_T03_missing_and_infinite_values_are_named_by_row(y):
 @pytest.mark.parametrize("hole", [None, np.nan, pd.NA])
 def test_T03_missing_labels_are_named_too(hole):
     y = pd.Series([hole, *LABELS[1:]], dtype=object)
-    error = refused("T03", read, y, CLASSIFIER)
+    error = refused_argument("T03", read, y, CLASSIFIER)
     assert "1 missing or infinite value (row 0)" in str(error)
 
 
 def test_T03_rows_are_called_what_the_table_calls_them():
     table = read_table(pd.DataFrame(X, index=list("abcdef")), missing="error")
-    assert refused("T03", read, HOLES["NaN"], table=table).rows == ("b", "e")
+    assert refused_argument("T03", read, HOLES["NaN"], table=table).rows == ("b", "e")
 
 
 COLUMN = {
@@ -160,8 +147,8 @@ NO_COLUMN = {
 
 
 @pytest.mark.parametrize(("y", "text"), NO_COLUMN.values(), ids=NO_COLUMN)
-def test_T04_what_is_not_one_column_is_refused(y, text):
-    assert text in str(refused("T04", read, y))
+def test_T04_what_is_not_one_column_is_refused_argument(y, text):
+    assert text in str(refused_argument("T04", read, y))
 
 
 NO_NUMBERS = {
@@ -176,7 +163,7 @@ NO_NUMBERS = {
 
 @pytest.mark.parametrize(("y", "text"), NO_NUMBERS.values(), ids=NO_NUMBERS)
 def test_T05_a_regression_loss_needs_real_numbers(y, text):
-    error = refused("T05", read, y)
+    error = refused_argument("T05", read, y)
     assert text in str(error)
     assert "np." not in str(error)
 
@@ -192,14 +179,14 @@ def test_T05_a_regression_loss_needs_real_numbers(y, text):
 def test_T05_labels_mean_nothing_where_the_classes_have_no_names(y, text):
     """A probability whose class is not known has a target between 0 and 1; labels 1, 2 would be read as numbers."""
     nameless = as_predictor(lambda X: X[:, 0] / 20, response="probability")
-    error = refused("T05", read, y, nameless)
+    error = refused_argument("T05", read, y, nameless)
     assert text in str(error)
     assert "1 where the explained one holds, 0 elsewhere" in error.hint
     assert np.array_equal(read([0, 1, 0, 0.25, 1, 0], nameless), [0, 1, 0, 0.25, 1, 0])
 
 
 def test_T05_labels_that_the_model_does_not_know_are_listed():
-    error = refused("T05", read, ["no", "yes", "never", "yes", "Yes", "no"], CLASSIFIER)
+    error = refused_argument("T05", read, ["no", "yes", "never", "yes", "Yes", "no"], CLASSIFIER)
     assert "'never', 'Yes'; its classes are 'maybe', 'no', 'yes'" in str(error)
 
 
@@ -219,10 +206,10 @@ def test_C18_the_second_of_two_classes_is_explained():
     )
 
 
-def test_T06_labels_of_other_rows_are_refused():
+def test_T06_labels_of_other_rows_are_refused_argument():
     table = read_table(pd.DataFrame(X), missing="error")
     for y in (pd.Series(Y)[::-1], pd.DataFrame({"y": Y}, index=range(1, N + 1))):
-        assert "y.to_numpy()" in str(refused("T06", read, y, table=table))
+        assert "y.to_numpy()" in str(refused_argument("T06", read, y, table=table))
     np.testing.assert_array_equal(read(pd.Series(Y), table=table), Y)
     np.testing.assert_array_equal(
         read(pd.Series(Y, index=range(1, N + 1)).to_numpy(), table=table), Y
@@ -234,7 +221,7 @@ def test_T06_arrays_have_no_labels_to_differ_from():
 
 
 def test_P03_losses_of_probabilities_need_probabilities():
-    assert refused("P03", read, Y, behavior=Risk("log")).argument == "risk_loss"
+    assert refused_argument("P03", read, Y, behavior=Risk("log")).argument == "risk_loss"
     assert read(LABELS, CLASSIFIER, behavior=Risk("log")) is not None
 
 

@@ -40,44 +40,43 @@ def test_the_search_never_ends_above_one_cohort(X, beta):
         assert found.max() > 0
 
 
-def test_of_equally_good_rounds_the_first_is_kept():
-    first = np.repeat([0, 1], 7)
-    second = np.tile([0, 1], 7)
-    rounds = iter([first, second])
+FIRST = np.repeat([0, 1], 7)
+SECOND = np.tile([0, 1], 7)
 
-    class Scripted(Cohorts):
+
+def cohorts_in_two_rounds():
+    """A search that finds FIRST, then SECOND, and what it has yet to find."""
+    divisions = iter([FIRST, SECOND])
+
+    class TwoRounds(Cohorts):
         def best_of_restarts(self, score, distances, generator):
-            return next(rounds)
+            return next(divisions)
 
+    return TwoRounds(free=2, rounds=2), divisions
+
+
+def test_of_equally_good_rounds_the_first_is_kept():
     class SameForAll:
         def explained_in(self, guiding):
             return lambda divisions: np.full(len(divisions), 0.5)
 
-    search = Scripted(free=2, rounds=2).search
-    division = search(SameForAll(), np.zeros((14, 14)), np.random.default_rng(0))
-    assert division.tolist() == first.tolist()
-    assert next(rounds, None) is None
+    cohorts, divisions = cohorts_in_two_rounds()
+    division = cohorts.search(SameForAll(), np.zeros((14, 14)), np.random.default_rng(0))
+    assert division.tolist() == FIRST.tolist()
+    assert next(divisions, None) is None
 
 
 def test_a_round_is_judged_with_the_explanations_of_its_own_cohorts():
     """The second round looks better to what guided it, but not once it is explained itself."""
-    first = np.repeat([0, 1], 7)
-    second = np.tile([0, 1], 7)
-    rounds = iter([first, second])
-
-    class Scripted(Cohorts):
-        def best_of_restarts(self, score, distances, generator):
-            return next(rounds)
 
     class Loss:
         def explained_in(self, guiding):
-            loss = 0.9 if guiding.tolist() == second.tolist() else 0.1
+            loss = 0.9 if guiding.tolist() == SECOND.tolist() else 0.1
             return lambda divisions: np.full(len(divisions), loss)
 
-    division = Scripted(free=2, rounds=2).search(
-        Loss(), np.zeros((14, 14)), np.random.default_rng(0)
-    )
-    assert division.tolist() == first.tolist()
+    cohorts, _ = cohorts_in_two_rounds()
+    division = cohorts.search(Loss(), np.zeros((14, 14)), np.random.default_rng(0))
+    assert division.tolist() == FIRST.tolist()
 
 
 def test_distances_have_no_unit_and_treat_missing_values_as_a_label():

@@ -104,7 +104,7 @@ def test_features_that_vary_are_listed_by_their_largest_importance(comparison):
 def test_the_text_leads_with_the_differences(comparison):
     lines = str(comparison).splitlines()
     assert lines[0] == (
-        "2 regions on 400 rows (old) and 400 rows (new), with 95% intervals; the regions are given."
+        "2 regions on 400 rows (old) and 400 rows (new), with 95% intervals that take the regions as fixed."
     )
     assert lines[1].startswith("Region 1 (b > 0): the ")
     text = " ".join(comparison.sentences())

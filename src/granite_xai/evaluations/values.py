@@ -289,7 +289,7 @@ def _learn_column(
         value_of_level[is_near], weights=mass[is_near], minlength=len(asked)
     ).astype(np.float64)
     value_mass = np.maximum(value_mass, np.finfo(np.float64).tiny)
-    features = _features(curves, value_mass)
+    features = _merging_vectors(curves, value_mass)
     merge = merge_neighbours if column.is_ordered else merge_any
     cell_of_value = merge(features, value_mass, cells, _flat_distance(curves))
     typical = _typical_values(features, value_mass, cell_of_value)
@@ -412,7 +412,7 @@ def _curves(position: int, pilot: IntArray, donors: IntArray, ask: Ask) -> Float
     return predictions.reshape(len(predictions), len(donors), len(pilot))
 
 
-def _features(curves: FloatArray, mass: FloatArray) -> FloatArray:
+def _merging_vectors(curves: FloatArray, mass: FloatArray) -> FloatArray:
     """By what values are told apart, (n_values, outputs × (rows + 1)).
 
     For each output the interactions (curves without what belongs to the row or to the value alone)

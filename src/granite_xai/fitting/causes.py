@@ -142,7 +142,7 @@ def additive_evaluations(
     model = _additive_model(players, evaluations, between)
     primitives = evaluations.primitives or NUMPY
     matrices = {
-        columns: _sum_of_pairs(matrix, model.visible(columns), model.hidden(columns), primitives)
+        columns: _sum_of_pairs(matrix, model.visible(columns), model.outside(columns), primitives)
         for columns, matrix in evaluations.matrices.items()
     }
     snapped = {
@@ -181,7 +181,7 @@ class _AdditiveModel(NamedTuple):
         inside = [curve for player, curve in self.on_grid.items() if player <= columns]
         return _sum_of(inside) if inside else np.zeros_like(self.predictions)
 
-    def hidden(self, columns: Coalition) -> FloatArray:
+    def outside(self, columns: Coalition) -> FloatArray:
         """What a row adds to the answer, with the mean, where it stands in all other columns, (n,)."""
         inside = [curve for player, curve in self.at_rows.items() if player <= columns]
         return self.predictions - _sum_of(inside) if inside else self.predictions

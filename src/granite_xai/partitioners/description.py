@@ -12,7 +12,7 @@ from granite_xai.base.validation import choose
 from granite_xai.evaluations.vectors import Vectors
 from granite_xai.explanation.catalog import explanations
 from granite_xai.explanation.explainer import Explainer
-from granite_xai.partitioners.scatter import PURE, make_vectors_alike
+from granite_xai.partitioners.scatter import ZERO_SCATTER, pose_scatter
 from granite_xai.regions.nodes import find_leaves
 from granite_xai.search.problem import PartitionResult, Problem, measured
 
@@ -34,7 +34,7 @@ def describe_groups(problem: Problem, labels: IntArray) -> PartitionResult:
     table = problem.table
     n_groups = int(labels.max()) + 1
     indicators = (labels[:, None] == np.arange(n_groups)).astype(np.float64)  # (n, n_groups)
-    posed = make_vectors_alike(problem, [Vectors(indicators)], PURE).problem
+    posed = pose_scatter(problem, [Vectors(indicators)], ZERO_SCATTER).problem
     root = replace(problem.tree, search="greedy").grown(posed)
     regions = find_leaves(root, table, table.names)
     accuracy = description_accuracy(regions, labels, problem.evaluations.weights)

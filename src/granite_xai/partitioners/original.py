@@ -18,7 +18,7 @@ from granite_xai.explanation.influence import Individual
 from granite_xai.explanation.masking import Accumulated
 from granite_xai.explanation.resolved import ResolvedExplainer
 from granite_xai.partitioners.dependence_curve import AroundDependence, spline_basis
-from granite_xai.partitioners.scatter import PosedProblem, make_vectors_alike, replace_measure
+from granite_xai.partitioners.scatter import PosedProblem, pose_scatter, pose_with_measure
 from granite_xai.regions.nodes import leaves
 from granite_xai.search.problem import Partitioner, PartitionResult, Problem, local_values, measured
 from granite_xai.surrogate.grids import make_grid, require_numeric
@@ -122,12 +122,12 @@ class RepidTree(Partitioner):
         rounding = floor(len(columns), np.square, 1, problem.error)
         if self.effect == "pd":
             curves = [self._curves(problem, position) for position in columns]
-            return make_vectors_alike(problem, curves, rounding * self.points)
+            return pose_scatter(problem, curves, rounding * self.points)
         if self.effect == "ale":
             influence = self._influence(problem.table)
             ale = question("ale", intervals=self.intervals).with_influence(influence)
             resolved = ale.compare(problem.route, problem.resources, problem.seed)
-            return replace_measure(problem, resolved, problem.evaluations, rounding)
+            return pose_with_measure(problem, resolved, problem.evaluations, rounding)
         return self._pose_around_dependence(problem, columns, rounding)
 
     def _pose_around_dependence(
@@ -146,7 +146,7 @@ class RepidTree(Partitioner):
             # A curve leaves something of a steep function or a jump. Where effects are functions of
             # their features, which the question knows, that is nothing to explain.
             rounding = np.inf
-        return replace_measure(problem, measure, evaluations, rounding)
+        return pose_with_measure(problem, measure, evaluations, rounding)
 
     def _curves(self, problem: Problem, position: int) -> Vectors:
         """ICE curves of a feature, each around its own mean."""

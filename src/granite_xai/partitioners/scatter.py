@@ -21,7 +21,7 @@ from granite_xai.evaluations.evaluations import Evaluations
 from granite_xai.evaluations.vectors import Vectors, centred
 from granite_xai.search.problem import Problem
 
-PURE = 1e-12
+ZERO_SCATTER = 1e-12
 """Scatter of indicators below which a region counts as pure."""
 
 ARRAYS_ALIVE = 4
@@ -104,7 +104,7 @@ class PosedProblem(NamedTuple):
     on_all_rows: float  # the measure on all rows; the problem has shares of it
 
 
-def replace_measure(
+def pose_with_measure(
     problem: Problem, measure: Measure, evaluations: Evaluations, floor: float
 ) -> PosedProblem:
     """Pose the same problem with another measure.
@@ -135,9 +135,7 @@ def replace_measure(
     return PosedProblem(problem=posed, on_all_rows=on_all_rows)
 
 
-def make_vectors_alike(
-    problem: Problem, vectors: Sequence[Vectors], floor: float = 0.0
-) -> PosedProblem:
-    """Pose the problem of making vectors alike in each region; parameters as of `replace_measure`."""
+def pose_scatter(problem: Problem, vectors: Sequence[Vectors], floor: float = 0.0) -> PosedProblem:
+    """Pose the problem of making vectors alike in each region; parameters as of `pose_with_measure`."""
     evaluations = replace(problem.evaluations, vectors=tuple(vectors))
-    return replace_measure(problem, Scatter(), evaluations, floor)
+    return pose_with_measure(problem, Scatter(), evaluations, floor)

@@ -14,7 +14,7 @@ from granite_xai.compute import Resources
 from granite_xai.evaluations.vectors import Vectors
 from granite_xai.explanation.masking.bins import interval_edges
 from granite_xai.explanation.resolved import ResolvedExplainer
-from granite_xai.partitioners.scatter import PURE, make_vectors_alike
+from granite_xai.partitioners.scatter import ZERO_SCATTER, pose_scatter
 from granite_xai.search.problem import Partitioner, PartitionResult, Problem, measured
 from granite_xai.tables import Column
 from granite_xai.trees.routes import Route
@@ -60,7 +60,7 @@ class Subgroups(Partitioner):
         table = problem.table
         position = table.resolve(self.feature, "feature")
         vectors = Vectors(describe_values(table.columns[position], self.by))
-        posed = make_vectors_alike(problem, [vectors], PURE).problem
+        posed = pose_scatter(problem, [vectors], ZERO_SCATTER).problem
         splitting = [
             table.names[column] for column in problem.tree.columns(table) if column != position
         ]

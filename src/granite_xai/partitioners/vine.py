@@ -15,7 +15,7 @@ LIKE_CUTS = 0.1
 """Part of a feature's range up to which two cuts of it are alike."""
 
 FEWEST_RIGHT = 50
-"""Percent of the rows for which the cut of a cluster must be right to be kept, rounded."""
+"""A cluster is kept where its cut is right for more than this percent of the rows, rounded."""
 
 LEAST_DISTANCE = 0.2
 """Mean distance from the mean curve, in parts of its largest value, that a kept cluster has."""

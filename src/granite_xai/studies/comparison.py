@@ -178,7 +178,7 @@ class Comparison(Printable):
             rows_by_case.append(f"{n_rows:,} rows ({plain(case.name)})")
         regions = count(len(self.partition), "region")
         rows = " and ".join(rows_by_case)
-        text = f"{regions} on {rows}, with {share(LEVEL)} intervals; the regions are given."
+        text = f"{regions} on {rows}, with {share(LEVEL)} intervals that take the regions as fixed."
         if self.cases[0].values.fitted.confidence is None:
             text += " Heterogeneity is as measured on these rows, with what sampling noise adds."
         return text

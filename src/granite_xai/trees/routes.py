@@ -30,7 +30,7 @@ OnTable = TreesOnTable | TermsOnTable  # the parts of a model on a table
 WORTH_COMPILING = 2 * 10**7
 # A matrix by the trees costs about 2.5 ns a leaf and row, a value by the model's own predict about 5 ns a step and
 # row (a step: one level of one tree). Both were measured on boosted trees and forests of 8 to 280 leaves a tree.
-STEPS_PER_LEAF = 2.0
+LEAVES_PER_STEP = 2.0
 # The compiled walk visits few leaves of a deep tree: a matrix costs at most as much as so many values by the model
 # (measured: 0.2 to 2.6 from 8 to 10,000 leaves a tree).
 VALUES_PER_WALK = 3
@@ -177,7 +177,7 @@ class Route:
             n_values += sum(len(distinct) for distinct in request.stores.values())
         steps = sum(forest.n_steps for forest in ensemble.forests)
         n_outputs = 1 + len(self.others)  # each has trees of its own, the model answers for all
-        cost_of_value = steps * STEPS_PER_LEAF
+        cost_of_value = steps * LEAVES_PER_STEP
         cost_of_matrix = float(ensemble.n_leaves)
         if available():
             cost_of_matrix = min(cost_of_matrix, VALUES_PER_WALK * cost_of_value)
