@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from itertools import pairwise, product
 from typing import Any
 
 from granite_xai.base.formats import amount
 from granite_xai.base.text import shortened, visible
 from granite_xai.display.axis import round_ticks
 from granite_xai.display.page_axis import page_ticks
+from granite_xai.report.label_places import BADGE, along, free_place
 from granite_xai.report.svg import (
     LETTER,
     Box,
@@ -32,12 +32,6 @@ Panel = dict[str, Any]
 Number = Callable[[float], str]
 
 MOST_RULES = 6  # curves that are labelled by their rules; more have numbers only
-STEP = 8.0  # between places along a curve that labels shall not cover
-DROPS = (-9.0, 19.0, -20.0, 30.0)  # of a label below a point of its curve
-SHARES_BEFORE = (0.5, 0.2, 0.8)  # of a label that stand left of the point
-NEAR_BADGE = 30.0  # from a curve to the badge of its label: no further is as good
-FAR_BADGE = 0.3  # what each further unit costs, where a covered place of a curve costs 10
-BADGE = 8.0  # radius of the number of a region
 SMALL_SIZE = (150.0, 118.0)
 
 
@@ -345,7 +339,7 @@ def _curve_labels(
 ) -> list[str]:
     """Number and rule of each region beside its curve, on no other label and few curves."""
     drawn = [(panel, points) for panel, points in curves if points]
-    every = [point for _, points in drawn for point in (_along(points) if is_joined else points)]
+    every = [point for _, points in drawn for point in (along(points) if is_joined else points)]
     by_rule = bool(labels) and len(drawn) - 1 <= MOST_RULES
     taken: list[Box] = []
     shapes = []
@@ -358,7 +352,7 @@ def _curve_labels(
             text = labels[region]
         badge = 0.0 if region is None else 2 * BADGE + 3
         width = badge + (LETTER if region is None else LETTER + 0.5) * len(text)
-        place = _free_place(frame, points, width, every, taken)
+        place = free_place(frame, points, width, every, taken)
         if place is None:
             continue
         x, y = place
@@ -372,53 +366,3 @@ def _curve_labels(
             parts.append(tag("text", look, text, x=x + badge, y=y))
         shapes.append(group("k lab", parts, data_r="all" if region is None else region))
     return shapes
-
-
-def _free_place(
-    frame: Frame, points: list[Point], width: float, every: list[Point], taken: list[Box]
-) -> Point | None:
-    """The place beside a curve that covers no label and as few points of curves as can be.
-
-    Places above and below every point of the curve are tried; high ones are preferred, where
-    curves are apart, and those whose badge, at the left end, is not far from the curve. None: every
-    place would cover another label.
-    """
-    best = None
-    least = float("inf")
-    along = _along(points)
-    for x, y in points:
-        for drop, before in product(DROPS, SHARES_BEFORE):
-            left = min(max(x - before * width, frame.left + 2), frame.width - width)
-            base = y + drop
-            if not frame.top - 2 <= base <= frame.bottom - 4:
-                continue
-            box = text_box(left, base, width)
-            if any(box.overlaps(other) for other in taken):
-                continue
-            covered = sum(box.holds(point) for point in every)
-            crowd = _nearest((left + width / 2, base), points, every)
-            away = min(abs(px - left - BADGE) / 2 + abs(py - base + 4) for px, py in along)
-            cost = 10.0 * covered + 0.2 * abs(drop) - 0.05 * min(crowd, 60.0) + 0.01 * base
-            cost += FAR_BADGE * max(away - NEAR_BADGE, 0.0)
-            if cost < least:
-                least = cost
-                best = (left, base)
-    return best
-
-
-def _along(points: Sequence[Point]) -> list[Point]:
-    """Places along a curve, not far from each other."""
-    places = list(points[:1])
-    for (x0, y0), (x1, y1) in pairwise(points):
-        steps = max(1, round(max(abs(x1 - x0), abs(y1 - y0)) / STEP))
-        for k in range(1, steps + 1):
-            share = k / steps
-            places.append((x0 + share * (x1 - x0), y0 + share * (y1 - y0)))
-    return places
-
-
-def _nearest(place: Point, own: list[Point], every: list[Point]) -> float:
-    """Distance to the nearest point of another curve."""
-    mine = {*own, *_along(own)}
-    others = [point for point in every if point not in mine]
-    return min((abs(x - place[0]) / 3 + abs(y - place[1]) for x, y in others), default=float("inf"))
