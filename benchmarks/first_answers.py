@@ -195,6 +195,7 @@ def main() -> None:
         return
     one_core = {name: "1" for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS")}
     environment = {**os.environ, **one_core}
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)  # modules are compiled once, as for any user
     for name in chosen.names or [*names, "demo"]:
         if name == "demo":
             sys.stdout.write(json.dumps(measure_demo()) + "\n")

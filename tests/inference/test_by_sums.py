@@ -11,6 +11,7 @@ from granite_xai.engine.splits import Splits
 from granite_xai.explanation.masking import Conditional
 from granite_xai.inference import by_sums
 from granite_xai.inference.by_sums import (
+    ClosedForm,
     bar_of_clusters,
     closed_form,
     regional_gaps,
@@ -120,6 +121,19 @@ def test_the_closed_form_stacks_sets():
     interacting = [own for own in statistics if own.rank]
     full = disagreement_by_chance(StackedGaps.of(interacting), None).quantile(0.9)
     assert bar == pytest.approx(full, rel=0.03)
+
+
+def test_sets_that_are_too_many_to_stand_side_by_side_tell_the_same(monkeypatch):
+    (statistics,) = dependent_problem("ice-pdp").statistics
+    some_rows = np.arange(0, 50, 2)
+    side_by_side = ClosedForm.of(statistics)
+    monkeypatch.setattr(by_sums, "MOST_NUMBERS", 0)
+    one_by_one = ClosedForm.of(statistics)
+    assert side_by_side.shown is not None
+    assert one_by_one.shown is None
+    for rows in (np.arange(50), some_rows):
+        wanted = side_by_side.take(rows).figures(None, 0.95)
+        assert one_by_one.take(rows).figures(None, 0.95) == pytest.approx(wanted, rel=1e-12)
 
 
 def test_an_additive_model_has_no_bar():

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -58,19 +59,23 @@ def weighted_sums(statistics: Statistics, multipliers: FloatArray) -> FloatArray
     return sums
 
 
-class ClosedForm(NamedTuple):
-    """The sets of "ICE against PDP" side by side, for what chance says of any rows.
+@dataclass(frozen=True, eq=False)
+class ClosedForm:
+    """All sets of "ICE against PDP", for what chance says of any rows.
 
     Parameters
     ----------
-    shown : StackedGaps
-        All sets with all their directions.
+    sets : sequence of FullAgainstPure
+        All sets with all their directions, on the same rows.
+    shown : StackedGaps, optional
+        The same sets side by side. None: they have too many numbers for that.
     searched : StackedGaps, optional
-        Those that interact, with the directions that a search reads: sampling noise is a small part
-        of what is shown, and these tell it. None: nothing interacts.
+        The sets that interact side by side, with the directions that a search reads: sampling noise is
+        a small part of what is shown, and these tell it. None: nothing interacts.
     """
 
-    shown: StackedGaps
+    sets: Sequence[FullAgainstPure]
+    shown: StackedGaps | None
     searched: StackedGaps | None
 
     @classmethod
@@ -78,25 +83,36 @@ class ClosedForm(NamedTuple):
         """Of all sets of the question, on the same rows."""
         interacting = [own.shortened() for own in sets if own.rank > 0]
         return cls(
-            shown=StackedGaps.of(sets),
+            sets=sets,
+            shown=StackedGaps.of(sets) if _may_be_stacked(sets) else None,
             searched=StackedGaps.of(interacting) if interacting else None,
         )
 
     @staticmethod
     def fits(sets: Sequence[Statistics]) -> bool:
-        """Whether sets have a closed form, and few enough numbers to stand side by side."""
+        """Whether sets have a closed form, and few enough numbers of a search to be kept for all rows."""
         if not all(isinstance(own, FullAgainstPure) for own in sets):
             return False
-        return sum(own.n_rows * (2 * own.rank + 2) for own in sets) <= MOST_NUMBERS
+        n_numbers = sum(own.n_rows * (2 * own.factors.search_rank + 2) for own in sets)
+        return n_numbers <= MOST_NUMBERS
 
     def take(self, rows: IntArray) -> ClosedForm:
         """Only some of the rows."""
         searched = None if self.searched is None else self.searched.take(rows)
-        return ClosedForm(shown=self.shown.take(rows), searched=searched)
+        if self.shown is None:
+            sets = [own.take(rows) for own in self.sets]
+            return ClosedForm(sets=sets, shown=None, searched=searched)
+        return ClosedForm(sets=(), shown=self.shown.take(rows), searched=searched)
+
+    def mean_squared_gap(self) -> float:
+        """The disagreement of the rows as one region, summed over the sets."""
+        if self.shown is not None:
+            return self.shown.mean_squared_gap()
+        return sum(own.mean_squared_gap_of_rows() for own in self.sets)
 
     def figures(self, clusters: IntArray | None, level: float) -> ChanceFigures:
         """What chance says of the rows as one region; parameters as in `closed_form`."""
-        plug_in = self.shown.mean_squared_gap()
+        plug_in = self.mean_squared_gap()
         by_chance = NO_NOISE
         if self.searched is not None:
             by_chance = disagreement_by_chance(self.searched, clusters)
@@ -107,6 +123,11 @@ class ClosedForm(NamedTuple):
             bar=bar_of_clusters(by_chance.quantile(level), level, n_clusters),
             corrected=plug_in - by_chance.mean,
         )
+
+
+def _may_be_stacked(sets: Sequence[FullAgainstPure]) -> bool:
+    """Whether sets with all their directions have few enough numbers to stand side by side."""
+    return sum(own.n_rows * (2 * own.rank + 2) for own in sets) <= MOST_NUMBERS
 
 
 def closed_form(

@@ -340,7 +340,7 @@ class ChanceRule:
     def disagreements(self, rows: IntArray) -> FloatArray:
         """Disagreement of each question on some of the rows, where all have a closed form."""
         forms = [self._closed_form(number) for number in range(len(self.statistics))]
-        return np.array([form.shown.take(rows).mean_squared_gap() for form in forms])
+        return np.array([form.take(rows).mean_squared_gap() for form in forms])
 
     def of(self, evaluations: Evaluations, rows: IntArray, n_jobs: int | None) -> Chance:
         """What chance says of a region.

@@ -192,10 +192,13 @@ class FullAgainstPure(LocalStatistics):
 
     def mean_squared_gap_of_rows(self) -> float:
         """The disagreement of all rows as one region, without forming products."""
-        vectors = self.vectors()
+        factors = self.factors
         shares = self.weights / self.weights.sum()
-        gaps = vectors @ self.times_k(shares @ vectors)
-        return float(shares @ gaps**2)
+        row_means = shares @ factors.row_factors
+        value_means = shares @ factors.value_factors
+        gaps = factors.interaction + shares @ factors.interaction
+        gaps = gaps - factors.row_factors @ value_means - factors.value_factors @ row_means
+        return float(shares @ np.square(gaps))
 
     def unweighted_products(self) -> FloatArray:
         """All pairs of ``z``."""
