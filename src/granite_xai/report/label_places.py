@@ -138,4 +138,4 @@ def _nearest(points: FloatArray, places: FloatArray, across: float) -> FloatArra
     """Distance from each place to the nearest point, where so many units across count as one."""
     sideways = np.abs(points[:, 0] - places[:, :1]) / across  # (places, points)
     upwards = np.abs(points[:, 1] - places[:, 1:])
-    return (sideways + upwards).min(axis=1)
+    return np.asarray((sideways + upwards).min(axis=1))
