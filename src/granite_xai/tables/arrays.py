@@ -34,7 +34,7 @@ class ArrayContainer(Container):
 
     def take(self, rows: IntArray) -> ArrayContainer:
         """Some rows, in the order given."""
-        return ArrayContainer(self.matrix[rows], self._origin(rows))
+        return ArrayContainer(self.matrix[rows], self._rows_of_user(rows))
 
     def select(self, positions: Sequence[int]) -> Matrix:
         """A copy of some columns."""
@@ -44,7 +44,8 @@ class ArrayContainer(Container):
         """The columns of another library as an array: of floats, or of objects when some are not."""
         all_floats = all(column.values.dtype == np.float64 for column in columns)
         dtype = np.float64 if all_floats else object
-        return ArrayContainer(np.column_stack([column.values.astype(dtype) for column in columns]))
+        arrays = [column.values.astype(dtype) for column in columns]
+        return ArrayContainer(np.column_stack(arrays))
 
     def recombined(
         self, rows: IntArray, donor: Container, donor_rows: IntArray, columns: Sequence[int]
@@ -128,7 +129,17 @@ def _holds_exactly(dtype: np.dtype[Any], cells: Matrix) -> bool:
 def next_cells(cells: Matrix, direction: int) -> Matrix:
     """Move floats, also among objects, to the next number of their dtype.
 
-    What would become infinite stays.
+    Parameters
+    ----------
+    cells : array of any shape
+        Arrays of other dtypes come back as they are.
+    direction : 1 or -1
+        Up or down.
+
+    Returns
+    -------
+    array of the same shape and dtype
+        What would become infinite stays.
     """
     if cells.dtype.kind == "O":
         moved = cells.copy()

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from granite_xai.base.files import object_array
 from granite_xai.base.text import shortened
 from granite_xai.base.typing import BoolArray, FloatArray
-from granite_xai.tables.columns import Kind
+from granite_xai.tables.columns import MISSING_CODE, Kind
 
 LARGEST_EXACT = 2**53  # beyond it float64 does not hold every whole number
 SMALLEST_INT64 = -(2**63)
@@ -35,13 +35,14 @@ DATE_CONTENTS = ("date", "datetime", "datetime64", "timedelta", "timedelta64")
 
 
 class Refusal(NamedTuple):
-    """Why columns of some content are not read; ``reason`` has a place for the dtype."""
+    """Why columns of some content are not read."""
 
     code: str
-    reason: str
+    reason: str  # with a place for the dtype
     hint: str
 
 
+# By content: a word of pandas' infer_dtype, or one of ours.
 REFUSALS = {
     "complex": Refusal(
         code="D22",
@@ -119,8 +120,16 @@ class UnreadableError(Exception):
         self.rows = tuple(rows)
 
 
-def refused(content: str, dtype: object) -> UnreadableError:
-    """The error for a column of some content, or else of some dtype (D12, D18, D20, D22, D23)."""
+def content_error(content: str, dtype: object) -> UnreadableError:
+    """The error for a column that is not read because of what it holds (D12, D18, D20, D22, D23).
+
+    Parameters
+    ----------
+    content : str
+        A key of `REFUSALS`; anything else is refused by its dtype.
+    dtype : object
+        That of the column, for the message.
+    """
     refusal = REFUSALS.get(content, REFUSAL_OF_DTYPE)
     return UnreadableError(refusal.code, refusal.reason.format(dtype), refusal.hint)
 
@@ -143,18 +152,26 @@ def from_array(values: NDArray[Any]) -> Cells:
         none_missing = np.zeros(len(values), dtype=bool)
         return from_labels(values.tolist(), none_missing, text=True)
     content = {"c": "complex", "S": "bytes"}.get(dtype_kind, "")
-    raise refused(content, values.dtype)
+    raise content_error(content, values.dtype)
 
 
 def from_integers(values: NDArray[Any], missing: BoolArray | None = None) -> Cells:
-    """Read whole numbers; beyond 2^53 neighbours fall together, which is noted (D20)."""
-    present = values if missing is None else values[~missing]
+    """Read whole numbers; beyond 2^53 neighbours fall together, which is noted (D20).
+
+    Parameters
+    ----------
+    values : array of shape (n_rows,), of integers
+    missing : array of shape (n_rows,), optional
+        Which rows have no value, whatever stands there.
+    """
+    floats = values.astype(np.float64)
+    present = values
+    if missing is not None:
+        floats[missing] = np.nan
+        present = values[~missing]
     inexact = False
     if present.size > 0:
         inexact = int(present.max()) > LARGEST_EXACT or int(present.min()) < -LARGEST_EXACT
-    floats = values.astype(np.float64)
-    if missing is not None:
-        floats[missing] = np.nan
     return Cells("numeric", floats, integer=True, inexact=inexact)
 
 
@@ -166,10 +183,20 @@ def from_labels(
     declared: tuple[Any, ...] | None = None,
     text: bool = False,
 ) -> Cells:
-    """Read labels, given as any objects; the missing ones become None."""
+    """Read labels, given as any objects; the missing ones become None.
+
+    Parameters
+    ----------
+    labels : sequence of n_rows objects
+    missing : array of shape (n_rows,)
+        Which rows have no label, whatever stands there.
+    kind, declared, text
+        As in `Cells`.
+    """
     codes, distinct = pd.factorize(object_array(labels))  # a label is made plain once, not per row
-    plain_labels = object_array([*map(plain, distinct), None])  # the last place is for -1, missing
-    values = plain_labels[np.where(missing, -1, codes)]
+    plain_labels = [plain_label(label) for label in distinct]
+    values_by_code = object_array([*plain_labels, None])  # the last place is for MISSING_CODE
+    values = values_by_code[np.where(missing, MISSING_CODE, codes)]
     return Cells(kind, values, declared=declared, text=text)
 
 
@@ -178,15 +205,16 @@ def from_objects(values: NDArray[Any]) -> Cells:
     content = pd.api.types.infer_dtype(values, skipna=True)
     missing = np.asarray(pd.isna(values), dtype=bool)
     if content in REFUSALS:
-        raise refused(content, values.dtype)
+        raise content_error(content, values.dtype)
     if content == "string":
         return from_labels(values, missing, kind="nominal", text=True)
     if content == "boolean":
         return from_labels(values, missing, kind="boolean")
     if content in DATE_CONTENTS:
-        return Cells("date", _dates(np.where(missing, object_array([None]), values), content))
+        dates = np.where(missing, object_array([None]), values)
+        return Cells("date", _dates(dates, content))
     if content not in NUMBER_CONTENTS or not all(map(_is_real, values[~missing])):
-        raise _mixture(values, missing)
+        raise _mixture_error(values, missing)
     return _from_number_objects(values, missing)
 
 
@@ -196,25 +224,26 @@ def _is_real(cell: Any) -> bool:
 
 def _from_number_objects(values: NDArray[Any], missing: BoolArray) -> Cells:
     """Python numbers as floats; whole numbers beyond 64 bits are refused (D20)."""
-    present = values[~missing]
+    present_rows = np.flatnonzero(~missing)
+    present = values[present_rows]
     is_whole = np.array([isinstance(cell, Integral) for cell in present], dtype=bool)
-    too_big = [
-        row
-        for row in np.flatnonzero(~missing)[is_whole].tolist()
-        if not SMALLEST_INT64 <= int(values[row]) <= LARGEST_UINT64
-    ]
+    whole_rows = present_rows[is_whole]
+    too_big = [row for row in whole_rows.tolist() if not _fits_64_bits(values[row])]
     if too_big:
         reason = f"holds {values[too_big[0]]}, beyond 64 bits"
         raise UnreadableError("D20", reason, TO_FLOATS, too_big)
     floats: FloatArray = np.full(len(values), np.nan)
-    floats[~missing] = present.astype(np.float64)
-    whole_floats = floats[~missing][is_whole]
+    floats[present_rows] = present.astype(np.float64)
     return Cells(
         "numeric",
         floats,
-        integer=bool(is_whole.any() and is_whole.all()),
-        inexact=bool(np.any(np.abs(whole_floats) > LARGEST_EXACT)),
+        integer=0 < len(whole_rows) == len(present_rows),
+        inexact=bool(np.any(np.abs(floats[whole_rows]) > LARGEST_EXACT)),
     )
+
+
+def _fits_64_bits(number: Any) -> bool:
+    return SMALLEST_INT64 <= int(number) <= LARGEST_UINT64
 
 
 def _dates(cells: NDArray[Any], content: str) -> NDArray[Any]:
@@ -233,18 +262,9 @@ def _dates(cells: NDArray[Any], content: str) -> NDArray[Any]:
     return np.asarray(pd.to_datetime(pd.Series(cells), utc=True).dt.tz_localize(None).to_numpy())
 
 
-def _mixture(values: NDArray[Any], missing: BoolArray) -> UnreadableError:
-    """Show two cells that do not belong together (D12)."""
-    rows = np.flatnonzero(~missing).tolist()
-    unusable = [row for row in rows if not isinstance(values[row], (Real, str, np.bool_))]
-    if unusable:  # a list, say: show it beside a cell of another type
-        first = unusable[0]
-        sorts: dict[int, Any] = {row: type(values[row]) for row in rows}
-    else:  # text beside numbers
-        first = rows[0]
-        sorts = {row: isinstance(values[row], str) for row in rows}
-    second = next((row for row in rows if sorts[row] != sorts[first]), None)
-    shown = [first] if second is None else sorted([first, second])
+def _mixture_error(values: NDArray[Any], missing: BoolArray) -> UnreadableError:
+    """The error that shows two cells that do not belong together (D12)."""
+    shown = _rows_that_differ(values, np.flatnonzero(~missing).tolist())
     texts = [f"{shortened(repr(cell), 40)} ({type(cell).__name__})" for cell in values[shown]]
     return UnreadableError(
         code="D12",
@@ -254,7 +274,24 @@ def _mixture(values: NDArray[Any], missing: BoolArray) -> UnreadableError:
     )
 
 
-def plain(label: Any) -> Any:
+def _rows_that_differ(values: NDArray[Any], rows: list[int]) -> list[int]:
+    """The first row whose cell is neither number nor text, and one of another type.
+
+    Where all are numbers or text: the first row, and the first with the other of the two. One row
+    where all cells are alike.
+    """
+    unusable = [row for row in rows if not isinstance(values[row], (Real, str, np.bool_))]
+    if unusable:  # a list, say
+        first = unusable[0]
+        differing = [row for row in rows if type(values[row]) is not type(values[first])]
+    else:
+        first = rows[0]
+        is_text = isinstance(values[first], str)
+        differing = [row for row in rows if isinstance(values[row], str) != is_text]
+    return sorted([first, *differing[:1]])
+
+
+def plain_label(label: Any) -> Any:
     """Turn a label into plain text, bool or number, so that it can be printed, saved, compared."""
     if isinstance(label, (bool, np.bool_)):
         return bool(label)
@@ -286,11 +323,14 @@ def as_kind(cells: Cells, kind: Kind) -> Cells:
     """
     if cells.kind == kind:
         return cells
-    labels = _labels_of(cells)
     if cells.kind == "date":
-        missing = np.isnat(labels)
-    else:
-        missing = np.array([label is None for label in labels], dtype=bool)
+        if np.isnat(cells.values).all():
+            return _all_missing(kind, len(cells.values))
+        raise _other_kind_error("date", kind)
+    labels = cells.values
+    if cells.kind == "numeric":
+        labels = _numbers_as_labels(cells)
+    missing = np.array([label is None for label in labels], dtype=bool)
     if missing.all():
         return _all_missing(kind, len(labels))
     _require_readable(cells.kind, labels, kind)
@@ -303,15 +343,15 @@ def as_kind(cells: Cells, kind: Kind) -> Cells:
     return from_labels([bool(label) for label in labels], missing, kind="boolean")
 
 
-def _labels_of(cells: Cells) -> NDArray[Any]:
-    """Numbers as labels, whole ones as int; other values are as they are."""
-    if cells.kind != "numeric":
-        return cells.values
-    number = int if cells.integer else float
-    labels = [
-        None if np.isnan(value) else number(value + 0.0)  # one label for both zeros
-        for value in cells.values
-    ]
+def _numbers_as_labels(cells: Cells) -> NDArray[Any]:
+    """Numbers as Python objects, whole ones as int; None where they are missing."""
+    number_type = int if cells.integer else float
+    labels: list[Any] = []
+    for value in cells.values:
+        if np.isnan(value):
+            labels.append(None)
+        else:
+            labels.append(number_type(value + 0.0))  # one label for both zeros
     return object_array(labels)
 
 
@@ -326,15 +366,19 @@ def _all_missing(kind: Kind, n_rows: int) -> Cells:
 
 def _require_readable(from_kind: Kind, labels: NDArray[Any], kind: Kind) -> None:
     """Refuse labels that cannot be read as a kind without a guess (P03)."""
-    if "date" in (from_kind, kind):
-        reason = f"is {from_kind} and cannot be read as {kind}"
-        raise UnreadableError("P03", reason, "Convert the column.")
+    if kind == "date":
+        raise _other_kind_error(from_kind, kind)
     if kind == "numeric" and any(isinstance(label, str) for label in labels):
-        reason = f"is {from_kind} with text labels and cannot be read as {kind}"
-        raise UnreadableError("P03", reason, "Convert the column.")
+        raise _other_kind_error(f"{from_kind} with text labels", kind)
     if kind == "boolean":
         not_boolean = [row for row, label in enumerate(labels) if label not in (0, 1, None)]
         if not_boolean:
             reason = f"holds {labels[not_boolean[0]]!r} and cannot be read as {kind}"
             hint = "A boolean column holds True, False, 1 or 0."
             raise UnreadableError("P03", reason, hint, not_boolean)
+
+
+def _other_kind_error(what: str, kind: Kind) -> UnreadableError:
+    """The error for a column that is something else than the kind it is to be read as (P03)."""
+    reason = f"is {what} and cannot be read as {kind}"
+    return UnreadableError("P03", reason, "Convert the column.")

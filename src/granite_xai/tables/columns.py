@@ -17,6 +17,7 @@ from granite_xai.base.typing import BoolArray, IntArray
 Kind = Literal["numeric", "ordinal", "nominal", "boolean", "date"]
 KINDS: dict[str, Kind] = {kind: kind for kind in get_args(Kind)}
 LABELLED = ("ordinal", "nominal", "boolean")  # kinds whose values are Python objects
+MISSING_CODE = -1
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,43 +92,52 @@ class Column:
             levels, present_codes = np.unique(present_values, return_inverse=True)
         if self.kind == "numeric":
             levels = levels + 0.0  # -0.0 becomes 0.0, which it equals
-        codes = np.full(len(self.values), -1, dtype=np.intp)
+        codes = np.full(len(self.values), MISSING_CODE, dtype=np.intp)
         codes[present] = present_codes
         return _locked(levels), _locked(codes)
 
     def _ordered_labels(self, labels: Iterable[Any]) -> list[Any]:
         """Labels in the declared order; those that were not declared follow, sorted."""
         declared = self.order if self.kind == "ordinal" else self.declared
-        rank = {label: place for place, label in enumerate(declared or ())}
+        rank = {label: position for position, label in enumerate(declared or ())}
         ranked = [label for label in labels if label in rank]
         undeclared = [label for label in labels if label not in rank]
         return sorted(ranked, key=rank.__getitem__) + sorted_labels(undeclared)
 
     def take(self, rows: IntArray) -> Column:
-        """The same column on some rows; its levels are those present there."""
+        """The same column on some rows; its levels are those present there.
+
+        Parameters
+        ----------
+        rows : array of shape (n_part,)
+            Positions of the rows, in any order; a row may recur.
+        """
         part = replace(self, values=self.values[rows])
         if "_levels_and_codes" in self.__dict__:  # codes of a part follow from those of the whole
             codes = self.codes[rows]
             is_present = np.zeros(len(self.levels) + 1, dtype=bool)
             is_present[codes] = True
-            is_present = is_present[:-1]  # the last place took -1, missing
-            new_code = np.append(np.cumsum(is_present) - 1, -1)
+            is_present = is_present[:-1]  # MISSING_CODE marked the last place
+            new_code = np.append(np.cumsum(is_present) - 1, MISSING_CODE)
             _set_levels(part, self.levels[is_present], new_code[codes])
         return part
 
-    def merged(self, classes: IntArray) -> Column:
-        """The same column with levels that share a class as one level.
+    def merged(self, group_of_level: IntArray) -> Column:
+        """The same column with the levels of a group as one level.
 
         Parameters
         ----------
-        classes : array of shape (n_levels,)
-            The class of each level, ascending from 0. A class has the label of its first level.
+        group_of_level : array of shape (n_levels,)
+            Number of the group that each level is in, ascending from 0. A group has the label of
+            its first level.
         """
-        if len(classes) == 0 or classes[-1] == len(classes) - 1:
+        n_levels = len(group_of_level)
+        if n_levels == 0 or group_of_level[-1] == n_levels - 1:  # every level is its own group
             return self
-        first_levels = np.unique(classes, return_index=True)[1]
-        merged = replace(self, values=self.values)
-        _set_levels(merged, self.levels[first_levels], np.append(classes, -1)[self.codes])
+        first_levels = np.unique(group_of_level, return_index=True)[1]
+        new_code = np.append(group_of_level, MISSING_CODE)  # its last place is for missing values
+        merged = replace(self)
+        _set_levels(merged, self.levels[first_levels], new_code[self.codes])
         return merged
 
 

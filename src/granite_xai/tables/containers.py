@@ -56,10 +56,13 @@ class Container(ABC):
 
     def row_labels(self, rows: IntArray) -> list[Any]:
         """Labels of rows, for messages: their positions in the table the user passed."""
-        return list(self._origin(rows).tolist())
+        return list(self._rows_of_user(rows).tolist())
 
-    def _origin(self, rows: IntArray) -> IntArray:
-        return rows if self.origin is None else self.origin[rows]
+    def _rows_of_user(self, rows: IntArray) -> IntArray:
+        """Positions of rows in the table that the user passed."""
+        if self.origin is None:
+            return rows
+        return self.origin[rows]
 
     @abstractmethod
     def cells(self, position: int) -> Cells:
@@ -81,11 +84,29 @@ class Container(ABC):
     def recombined(
         self, rows: IntArray, donor: Any, donor_rows: IntArray, columns: Sequence[int]
     ) -> Any:
-        """Rows of this table with some columns from rows of a donor of the same library."""
+        """Rows of this table with some columns from rows of a donor of the same library.
+
+        Parameters
+        ----------
+        rows, donor_rows : arrays of shape (n_new,)
+            Which row of this table, and which of the donor, each new row is made of.
+        donor : Container
+        columns : sequence of int
+            Positions of the columns that come from the donor.
+        """
 
     @abstractmethod
     def nudged(self, rows: IntArray, direction: int, columns: Sequence[int]) -> Any:
-        """Rows with every float of some columns moved to the next number of its dtype."""
+        """Rows with every float of some columns moved to the next number of its dtype.
+
+        Parameters
+        ----------
+        rows : array of shape (n_new,)
+        direction : 1 or -1
+            Up or down.
+        columns : sequence of int
+            Positions of the columns that are moved.
+        """
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,7 +121,7 @@ class Outline(Container):
 
     @property
     def native(self) -> Any:
-        """An empty table of the library; of pandas where that library is not installed."""
+        """An empty table: results come in its library, or in pandas where that is not installed."""
         library = self.library
         if library == "numpy" or find_spec(library) is None:
             library = "pandas"

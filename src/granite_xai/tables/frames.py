@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -31,14 +32,15 @@ class FrameContainer(Container):
         Its library: pandas, polars or pyarrow.
     origin : array of shape (n_rows,), optional
         As in `Container`.
-    ranged : bool
-        Whether the index of a pandas frame was 0, 1, 2, … by type.
+    has_range_index : bool
+        Whether the user's pandas frame had no index but the numbers of its rows, which new rows
+        are then given as well.
     """
 
     native: Any
     library: str
     origin: IntArray | None = None
-    ranged: bool = False
+    has_range_index: bool = False
 
     @cached_property
     def frame(self) -> Any:
@@ -68,7 +70,8 @@ class FrameContainer(Container):
 
     def take(self, rows: IntArray) -> FrameContainer:
         """Some rows, in the order given."""
-        return replace(self, native=self.frame[rows].to_native(), origin=self._origin(rows))
+        native = self.frame[rows].to_native()
+        return replace(self, native=native, origin=self._rows_of_user(rows))
 
     def select(self, positions: Sequence[int]) -> Any:
         """A copy of some columns."""
@@ -76,11 +79,12 @@ class FrameContainer(Container):
 
     def adopt(self, columns: Sequence[Column]) -> FrameContainer:
         """The columns of another library; dtypes follow when rows are recombined."""
-        values: dict[str, Any] = {
-            name: column.values for name, column in zip(self.names, columns, strict=True)
-        }
-        if self.library != "pandas":
-            values = {name: _for_narwhals(array) for name, array in values.items()}
+        values: dict[str, Any] = {}
+        for name, column in zip(self.names, columns, strict=True):
+            if self.library == "pandas":
+                values[name] = column.values
+            else:
+                values[name] = _for_narwhals(column.values)
         frame = nw.from_dict(values, backend=self.frame.implementation)
         return FrameContainer(frame.to_native(), self.library)
 
@@ -101,49 +105,52 @@ class FrameContainer(Container):
 
     def nudged(self, rows: IntArray, direction: int, columns: Sequence[int]) -> Any:
         """Rows with every float of some columns moved to the next number of its dtype."""
-        moved = {j: _next_numbers(self.series(j)[rows], direction) for j in columns}
+        moved = {}
+        for position in columns:
+            moved[position] = _next_numbers(self.series(position)[rows], direction)
         if self.library != "pandas":
             return self.frame[rows].with_columns(*moved.values()).to_native()
-        parts = []
+        arrays = []
         for position, array in enumerate(self._arrays):
             if position in moved:  # a copy: the model may write into what it gets
-                parts.append(_array(moved[position]).copy())
+                arrays.append(_array(moved[position]).copy())
             else:
-                parts.append(array.take(rows))
-        return self._assembled(parts, rows)
+                arrays.append(array.take(rows))
+        return self._assembled(arrays, rows)
 
     def _recombined_pandas(
         self, rows: IntArray, donor: FrameContainer, donor_rows: IntArray, columns: Sequence[int]
     ) -> Any:
-        both_matrices = self.matrix is not None and donor.matrix is not None
-        if both_matrices and self.matrix.dtype == donor.matrix.dtype:
+        are_matrices = self.matrix is not None and donor.matrix is not None
+        if are_matrices and self.matrix.dtype == donor.matrix.dtype:
             matrix = gathered(self.matrix, rows, donor.matrix, donor_rows, columns)
             return self._with_axes(pd.DataFrame(matrix, copy=False), rows)
         replaced = set(columns)
-        parts = []
+        arrays = []
         for position, array in enumerate(self._arrays):
             if position not in replaced:
-                parts.append(array.take(rows))
+                arrays.append(array.take(rows))
             elif donor is self or _same_dtype(donor._arrays[position].dtype, array.dtype):
-                parts.append(donor._arrays[position].take(donor_rows))
+                arrays.append(donor._arrays[position].take(donor_rows))
             else:
-                parts.append(_array(_in_dtype_of(self, donor, position, donor_rows)))
-        return self._assembled(parts, rows)
+                arrays.append(_array(_in_dtype_of(self, donor, position, donor_rows)))
+        return self._assembled(arrays, rows)
 
-    def _assembled(self, parts: Iterable[Any], rows: IntArray) -> Any:
+    def _assembled(self, arrays: Iterable[Any], rows: IntArray) -> Any:
         """A pandas frame from its columns; by position, since not every name is text."""
         columns = {}
-        for position, part in enumerate(parts):
-            if part.dtype == object:
+        for position, array in enumerate(arrays):
+            if array.dtype == object:
                 # Spelled out: pandas 3 would turn an array of texts into its own text dtype.
-                part = pd.Series(part, dtype=object, copy=False)
-            columns[position] = part
+                columns[position] = pd.Series(array, dtype=object, copy=False)
+            else:
+                columns[position] = array
         return self._with_axes(pd.DataFrame(columns, copy=False), rows)
 
     def _with_axes(self, frame: Any, rows: IntArray) -> Any:
         """Give a fresh frame the index of some rows and the names of the columns."""
         index = self.native.index
-        if self.ranged:
+        if self.has_range_index:
             frame.index = pd.RangeIndex(len(rows), name=index.name)
         else:
             frame.index = index.take(rows)
@@ -170,9 +177,9 @@ class FrameContainer(Container):
 
 
 def _for_narwhals(values: NDArray[Any]) -> Any:
-    """Values as narwhals takes them: lists, in which NaN is None, but for nanoseconds."""
+    """Values as narwhals takes them: lists, in which NaN is None."""
     if values.dtype.str.endswith("[ns]"):
-        return values
+        return values  # Python's dates hold no nanoseconds: a list would be one of plain integers
     if values.dtype.kind == "f":
         return [None if value != value else value for value in values.tolist()]
     return values.tolist()
@@ -182,23 +189,22 @@ def _in_dtype_of(
     base: FrameContainer, donor: FrameContainer, position: int, donor_rows: IntArray
 ) -> Any:
     """Rows of a donor's column, in the dtype of the base's column if that holds them exactly."""
-    distinct_rows, places = np.unique(donor_rows, return_inverse=True)
+    distinct_rows, positions = np.unique(donor_rows, return_inverse=True)
+    base_series = base.series(position)
     cells = donor.series(position)[distinct_rows]
-    like = base.series(position)
-    try:
-        cells = _in_time_zone_of(like, cells)
-        converted = _cast(_untyped_if_null(cells), native_dtype(like))
-        is_exact = _plain_cells(converted) == _plain_cells(cells)
-    except Exception:
-        # Each library has its own errors for a cast that fails; all mean that the dtype of the
-        # base cannot hold the cells.
-        is_exact = False
-    return converted[places] if is_exact else cells[places]
+    # Each library has its own errors for a cast that fails; all mean that the dtype of the base
+    # cannot hold the cells, which then stay as they are.
+    with suppress(Exception):
+        cells = _in_time_zone_of(base_series, cells)
+        converted = _cast(_untyped_if_null(cells), native_dtype(base_series))
+        if _plain_cells(converted) == _plain_cells(cells):
+            cells = converted
+    return cells[positions]
 
 
-def _in_time_zone_of(like: Any, cells: Any) -> Any:
+def _in_time_zone_of(series: Any, cells: Any) -> Any:
     """Datetimes, which were read in UTC, in the time zone of another column."""
-    zone = getattr(like.dtype, "time_zone", None)
+    zone = getattr(series.dtype, "time_zone", None)
     if zone is None or cells.dtype != nw.Datetime or cells.dtype.time_zone is not None:
         return cells
     return cells.dt.replace_time_zone("UTC").dt.convert_time_zone(zone)
@@ -239,8 +245,11 @@ def _same_dtype(dtype: Any, other: Any) -> bool:
 
 def _plain_cells(series: Any) -> list[Any]:
     """Cells as objects; NaN and null are both missing."""
-    cells = zip(series.to_list(), series.is_null().to_list(), strict=True)
-    return [None if is_null or cell != cell else cell for cell, is_null in cells]
+    cells: list[Any] = []
+    for cell, is_null in zip(series.to_list(), series.is_null().to_list(), strict=True):
+        is_missing = is_null or cell != cell
+        cells.append(None if is_missing else cell)
+    return cells
 
 
 def _next_numbers(series: Any, direction: int) -> Any:
@@ -259,4 +268,6 @@ def _next_numbers(series: Any, direction: int) -> Any:
 def _array(series: Any) -> Any:
     """The array of a pandas column: NumPy's, or that of an extension."""
     native = series.to_native()
-    return native.to_numpy() if isinstance(native.dtype, np.dtype) else native.array
+    if isinstance(native.dtype, np.dtype):
+        return native.to_numpy()
+    return native.array

@@ -26,6 +26,8 @@ RESHAPE = (  # scikit-learn's words
     "array.reshape(1, -1) if it contains a single sample."
 )
 COLLECT_METHODS = {"polars": "collect", "dask": "compute", "pyspark": "toPandas"}
+SHOWN = 5  # rows that a message names
+NUMBER_KINDS = "biufc"  # kinds of arrays: truth values, integers, floats, complex numbers
 
 
 def open_table(X: Any, argument: str) -> Container:
@@ -51,24 +53,24 @@ def open_table(X: Any, argument: str) -> Container:
         return ArrayContainer(_checked_matrix(X, argument))
     for library, type_name in FRAMES.items():
         if _is_a(X, library, type_name):
-            ranged = _is_a(getattr(X, "index", None), "pandas", "RangeIndex")
-            return FrameContainer(X, library, ranged=ranged)
+            has_range_index = _is_a(getattr(X, "index", None), "pandas", "RangeIndex")
+            return FrameContainer(X, library, has_range_index=has_range_index)
     if isinstance(X, (list, tuple)):
         return ArrayContainer(_checked_matrix(_from_lists(X, argument), argument))
     if hasattr(type(X), "__array__") and not hasattr(X, "shape"):
         # A plain holder of an array; arrays and frames of other libraries have a shape.
         return ArrayContainer(_checked_matrix(np.asarray(X), argument))
-    raise _no_table(X, argument)
+    raise _no_table_error(X, argument)
 
 
 def _checked_matrix(X: NDArray[Any], argument: str) -> NDArray[Any]:
     """An array that is a plain table of real cells."""
     if isinstance(X, np.matrix):
-        raise _refused(argument, "is a numpy.matrix.", "Pass numpy.asarray({}).")
+        raise _error(argument, "is a numpy.matrix.", "Pass numpy.asarray({}).")
     if isinstance(X, np.ma.MaskedArray):
-        raise _refused(argument, "is a masked array.", "Pass {}.filled(numpy.nan).")
+        raise _error(argument, "is a masked array.", "Pass {}.filled(numpy.nan).")
     if X.dtype.names is not None:
-        raise _refused(argument, "is a structured array.", TO_FRAME)
+        raise _error(argument, "is a structured array.", TO_FRAME)
     if X.dtype.kind == "c":
         raise InputError(
             f"Complex data not supported: {argument} has dtype {X.dtype}.",
@@ -78,70 +80,72 @@ def _checked_matrix(X: NDArray[Any], argument: str) -> NDArray[Any]:
         )
     if X.ndim != 2:
         hint = RESHAPE if X.ndim < 2 else "Pass {0}.reshape(len({0}), -1)."
-        raise _not_2d(argument, X.ndim, f"has shape {X.shape}.", hint)
+        raise _not_2d_error(argument, X.ndim, f"has shape {X.shape}.", hint)
     return X
 
 
 def _from_lists(X: Sequence[Any], argument: str) -> NDArray[Any]:
     """Rows given one by one; numbers and text in one table stay what they are."""
-    rows = [row for row in X if isinstance(row, (list, tuple, np.ndarray))]
     if any(isinstance(row, dict) for row in X):
-        raise _refused(argument, "is a list of dicts.", TO_FRAME)
-    if len(rows) < len(X) or not rows:
-        raise _not_2d(argument, 1, f"is a list of {len(X)} cells.", RESHAPE)
-    width = len(rows[0])
-    ragged = [number for number, row in enumerate(rows) if len(row) != width]
+        raise _error(argument, "is a list of dicts.", TO_FRAME)
+    if len(X) == 0 or not all(isinstance(row, (list, tuple, np.ndarray)) for row in X):
+        raise _not_2d_error(argument, 1, f"is a list of {len(X)} cells.", RESHAPE)
+    width = len(X[0])
+    ragged = [number for number, row in enumerate(X) if len(row) != width]
     if ragged:
-        message = f"row 0 has {width} cells, row {ragged[0]} has {len(rows[ragged[0]])}."
+        message = f"row 0 has {width} cells, row {ragged[0]} has {len(X[ragged[0]])}."
         hint = "Give every row the same number of cells."
-        raise _refused(argument, message, hint, rows=ragged[:5])
-    objects = object_array(list(chain.from_iterable(rows))).reshape(len(rows), width)
+        raise _error(argument, message, hint, rows=ragged[:SHOWN])
+    objects = object_array(list(chain.from_iterable(X))).reshape(len(X), width)
     if objects.size == 0:
         return np.empty(objects.shape)
     try:
         array = np.asarray(objects.tolist())
     except ValueError:  # cells that are lists: the reader of the column names them
         return objects
-    return array if array.dtype.kind in "biufc" else objects
+    if array.dtype.kind in NUMBER_KINDS:
+        return array
+    return objects
 
 
-def _no_table(X: Any, argument: str) -> InputError:
-    """Say what was passed instead of a table."""
+def _no_table_error(X: Any, argument: str) -> InputError:
+    """The error that says what was passed instead of a table."""
     type_name = f"{type(X).__module__}.{type(X).__qualname__}"
     scipy_sparse = sys.modules.get("scipy.sparse")
     if scipy_sparse is not None and scipy_sparse.issparse(X):
         n_bytes = int(np.prod(X.shape)) * X.dtype.itemsize
         message = f"is sparse ({type_name} of shape {X.shape}); dense it takes {n_bytes:,} bytes."
-        return _refused(argument, message, "Pass {}.toarray() if that fits.", code="D23")
+        return _error(argument, message, "Pass {}.toarray() if that fits.", code="D23")
     if is_lazy(X):
         library = type_name.partition(".")[0]
         method = COLLECT_METHODS.get(library, "df")
-        return _refused(argument, f"is a {type_name}.", f"Pass {{}}.{method}().", code="D26")
+        return _error(argument, f"is a {type_name}.", f"Pass {{}}.{method}().", code="D26")
     for library in ("pandas", "polars"):
         if _is_a(X, library, "Series"):
             hint = f"{RESHAPE} A Series becomes a table by {{}}.to_frame()."
-            return _not_2d(argument, 1, f"is a {library} Series.", hint)
+            return _not_2d_error(argument, 1, f"is a {library} Series.", hint)
     if isinstance(X, dict):
-        return _refused(argument, "is a dict.", TO_FRAME)
-    of_another_library = hasattr(X, "shape") or hasattr(X, "columns")
-    return _refused(
+        return _error(argument, "is a dict.", TO_FRAME)
+    is_of_another_library = hasattr(X, "shape") or hasattr(X, "columns")
+    is_iterator = hasattr(X, "__next__")
+    return _error(
         argument,
         f"is a {type_name}, which is not a table.",
-        "Pass list({})." if hasattr(X, "__next__") else CONVERT,
-        code="D26" if of_another_library else "D25",
+        hint="Pass list({})." if is_iterator else CONVERT,
+        code="D26" if is_of_another_library else "D25",
     )
 
 
-def _not_2d(argument: str, dimensions: int, what: str, hint: str) -> InputError:
-    """Say it in scikit-learn's words."""
+def _not_2d_error(argument: str, dimensions: int, what: str, hint: str) -> InputError:
+    """The error about anything that has no rows and columns, in scikit-learn's words."""
     message = f"Expected 2D array, got {dimensions}D array instead: {argument} {what}"
     return InputError(message, code="D25", argument=argument, hint=hint.format(argument))
 
 
-def _refused(
+def _error(
     argument: str, what: str, hint: str, code: str = "D25", rows: Sequence[int] = ()
 ) -> InputError:
-    """Say what the argument is, and what to pass instead."""
+    """The error that says what the argument is, and what to pass instead."""
     return InputError(
         f"{argument} {what}", code=code, argument=argument, rows=rows, hint=hint.format(argument)
     )
@@ -149,5 +153,5 @@ def _refused(
 
 def _is_a(X: Any, library: str, type_name: str) -> bool:
     """Whether X is of a type, without importing its library: if it is not loaded, X cannot be."""
-    kind = getattr(sys.modules.get(library), type_name, None)
-    return isinstance(kind, type) and isinstance(X, kind)
+    library_type = getattr(sys.modules.get(library), type_name, None)
+    return isinstance(library_type, type) and isinstance(X, library_type)

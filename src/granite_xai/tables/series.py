@@ -11,14 +11,17 @@ from granite_xai.base.files import object_array
 from granite_xai.base.typing import BoolArray
 from granite_xai.tables.cells import (
     Cells,
+    UnreadableError,
+    content_error,
     from_array,
     from_integers,
     from_labels,
-    plain,
-    refused,
+    plain_label,
 )
 
 READ_AS_OBJECTS = (nw.Int128, nw.UInt128, nw.Object)
+CONTENT_OF_DTYPE = {nw.Decimal: "decimal", nw.Time: "time"}  # dtypes with a remedy of their own
+OTHER_CONTENT = "other"
 
 
 def read_series(series: Any) -> Cells:
@@ -58,30 +61,32 @@ def read_series(series: Any) -> Cells:
         return _read_categories(series, missing)
     if dtype in READ_AS_OBJECTS or (missing.all() and not is_pandas):
         return from_array(object_array(series.to_list()))
-    raise _unsupported(series)
+    raise _dtype_error(series)
 
 
-def _unsupported(series: Any) -> Exception:
+def _dtype_error(series: Any) -> UnreadableError:
     """The error for a dtype that is not read."""
     dtype = native_dtype(series)
     dtype_name = type(dtype).__name__
     if dtype_name == "SparseDtype":
         n_bytes = len(series) * np.dtype(dtype.subtype).itemsize
-        return refused("sparse", f"{dtype}; {n_bytes} bytes when dense")
+        return content_error("sparse", f"{dtype}; {n_bytes} bytes when dense")
     if dtype_name == "PeriodDtype":
-        return refused("period", dtype)
-    shown_dtype = dtype if series.dtype == nw.Unknown else series.dtype
-    return refused(type(series.dtype).__name__.lower(), shown_dtype)
+        return content_error("period", dtype)
+    if series.dtype == nw.Unknown:
+        return content_error(OTHER_CONTENT, dtype)
+    content = CONTENT_OF_DTYPE.get(type(series.dtype), OTHER_CONTENT)
+    return content_error(content, series.dtype)
 
 
 def _read_categories(series: Any, missing: BoolArray) -> Cells:
     """Labels of a dictionary; ordered if the library says so."""
     categories = _declared_categories(series)
     if any(isinstance(category, dict | list) for category in categories):
-        raise refused("nested", series.dtype)
-    plain_labels = {category: plain(category) for category in categories}
+        raise content_error("nested", series.dtype)
+    plain_labels = {category: plain_label(category) for category in categories}
     if len(set(plain_labels.values())) < len(plain_labels):
-        raise refused("ambiguous", series.dtype)
+        raise content_error("ambiguous", series.dtype)
     # to_list, not to_numpy: for a pyarrow dictionary the latter puts a label in place of a null.
     labels = [plain_labels.get(label, label) for label in series.to_list()]
     return from_labels(
@@ -111,12 +116,18 @@ def _declared_categories(series: Any) -> list[Any]:
     native = series.to_native()
     if hasattr(native, "unify_dictionaries"):  # pyarrow
         chunks = native.unify_dictionaries().chunks
-        return list(chunks[0].dictionary.to_pylist()) if chunks else []
+        if not chunks:
+            return []
+        return list(chunks[0].dictionary.to_pylist())
     categories: Any = getattr(native.dtype, "categories", None)
-    return list(categories.to_list()) if hasattr(categories, "to_list") else []
+    if not hasattr(categories, "to_list"):
+        return []
+    return list(categories.to_list())
 
 
 def native_dtype(series: Any) -> Any:
     """The dtype of a column as its own library has it."""
     native = series.to_native()
-    return native.dtype if hasattr(native, "dtype") else native.type
+    if hasattr(native, "dtype"):
+        return native.dtype
+    return native.type  # pyarrow
