@@ -14,7 +14,7 @@ import pytest
 import granite_xai as gx
 from cli.running import EXPLAIN, run
 from granite_xai.cli import tables
-from granite_xai.tables.lazy import collected
+from granite_xai.tables.lazy import collect_rows
 
 
 @pytest.mark.parametrize("ending", ["parquet", "feather", "tsv"])
@@ -108,7 +108,7 @@ def test_the_sample_is_that_of_a_lazy_frame(large, not_collected, folder):
     polars = pytest.importorskip("polars")
     options = SimpleNamespace(max_samples="auto", train_on=None, seed=3)
     found = tables.read_table("large.parquet", options)
-    same, *_ = collected(polars.scan_parquet("large.parquet"), None, None, None, 3)
+    same, *_ = collect_rows(polars.scan_parquet("large.parquet"), None, None, None, 3)
     assert len(found) == 50_000
     assert found.to_numpy().tolist() == same.to_numpy().tolist()
     for options.max_samples, options.train_on in (("all", None), ("auto", "y")):

@@ -41,7 +41,7 @@ def test_one_label_is_a_choice_of_one():
 def test_what_passes_through_is_a_player_that_has_no_effect():
     X = pd.DataFrame({"a": range(5), "note": list("vwxyz"), "b": range(5)})
     with pytest.warns(DataWarning, match="D11"):
-        table = read_table(X, missing="error", named=(), used=("a", "b"))
+        table = read_table(X, missing="error", requested=(), used=("a", "b"))
     layout = Individual().layout(table)
     assert layout.players == (frozenset({0}), frozenset({2}), frozenset({1}))
     assert layout.explained == (frozenset({0}), frozenset({2}))

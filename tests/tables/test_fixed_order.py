@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from granite_xai.tables import read_table
-from granite_xai.tables.fixed_order import cell_keys, row_order
+from granite_xai.tables.fixed_order import cell_keys, fixed_row_order
 
 N = 200
 DRAW = np.random.default_rng(0)
@@ -29,7 +29,7 @@ CLUSTERS = np.arange(N) // 5
 
 
 def order_of(frame, y=Y, weights=WEIGHTS, clusters=CLUSTERS):
-    return row_order(read_table(frame, missing="allow"), y, weights, clusters)
+    return fixed_row_order(read_table(frame, missing="allow"), y, weights, clusters)
 
 
 def test_permuted_rows_have_the_same_order():

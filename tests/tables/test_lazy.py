@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import granite_xai as gx
-from granite_xai.tables.lazy import collected, is_lazy
+from granite_xai.tables.lazy import collect_rows, is_lazy
 from tables.lazy_tables import LAZY, N, X, model
 
 
@@ -38,7 +38,7 @@ def test_the_target_of_a_lazy_table_is_one_of_its_columns(engine):
 def test_a_sample_is_drawn_by_the_seed_and_holds_rows_of_the_table():
     for convert in LAZY.values():
         first, second, other = (
-            collected(convert(X), None, None, 50, seed)[0] for seed in (0, 0, 1)
+            collect_rows(convert(X), None, None, 50, seed)[0] for seed in (0, 0, 1)
         )
         first, second, other = (
             f.to_pandas() if hasattr(f, "to_pandas") else f for f in (first, second, other)
@@ -46,7 +46,7 @@ def test_a_sample_is_drawn_by_the_seed_and_holds_rows_of_the_table():
         assert len(first) == len(other) == 50
         assert first["a"].tolist() == second["a"].tolist() != other["a"].tolist()
         assert set(first["a"]) <= set(X["a"])
-    assert len(collected(LAZY["dask"](X), None, None, None, 0)[0]) == N
+    assert len(collect_rows(LAZY["dask"](X), None, None, None, 0)[0]) == N
 
 
 def test_D26_what_takes_rows_in_memory_says_how_to_collect_them():

@@ -86,7 +86,7 @@ def test_D11_columns_that_a_pipeline_drops_pass_through():
     with pytest.warns(gx.DataWarning, match="does not use 'text', 'id'"):
         table = read_input(X, model)
     assert table.passing == {1, 4}
-    assert read_input(X, model, named=["id", "text"]).passing == frozenset()
+    assert read_input(X, model, requested=["id", "text"]).passing == frozenset()
     with pytest.warns(gx.DataWarning, match="D11"):
         assert read_input(X.drop(columns="text")[["id", "b", "c", "a"]], model).passing == {
             0

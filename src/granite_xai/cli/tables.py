@@ -20,7 +20,7 @@ import granite_xai as gx
 from granite_xai.base.text import shortened
 from granite_xai.cli.output import remark
 from granite_xai.cli.refusals import any_error, bad_table, needs
-from granite_xai.tables.lazy import MOST, some_rows
+from granite_xai.tables.lazy import MOST_ROWS, draw_positions
 
 SEPARATORS = {".tsv": "\t", ".tab": "\t"}
 PARQUET = (".parquet", ".pq")
@@ -110,7 +110,7 @@ def _read_rows_of_parquet(file: Any, path: str, options: argparse.Namespace) -> 
     source = parquet.ParquetFile(file)
     total = source.metadata.num_rows
     wanted = _rows_wanted(total, options)
-    rows = some_rows(total, min(wanted, total), getattr(options, "seed", 0))  # sorted
+    rows = draw_positions(total, min(wanted, total), getattr(options, "seed", 0))  # sorted
     parts = []
     start = 0
     for batch in source.iter_batches():
@@ -128,7 +128,7 @@ def _rows_wanted(total: int, options: argparse.Namespace) -> int:
     if trains_model or options.max_samples in ("all", 0):
         return total
     if options.max_samples == "auto":
-        return MOST
+        return MOST_ROWS
     return 2 * int(options.max_samples)
 
 

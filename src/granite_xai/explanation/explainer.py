@@ -152,7 +152,7 @@ class Explainer:
         resources = Resources() if resources is None else resources
         require_supported(resources)
         named_features = getattr(self.influence, "features", None) or ()
-        full_table = read_input(X, model, named=named_features)
+        full_table = read_input(X, model, requested=named_features)
         predictor = as_predictor(
             model,
             output=output,

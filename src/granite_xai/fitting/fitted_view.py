@@ -24,8 +24,8 @@ from granite_xai.inference.estimate import drawn, rows_needed
 from granite_xai.models.row_arguments import read_clusters, read_weights
 from granite_xai.surrogate.additive import in_unit_interval
 from granite_xai.tables import Table, read_table
-from granite_xai.tables.lazy import collected, is_lazy
-from granite_xai.tables.row_order import order_notice
+from granite_xai.tables.lazy import collect_rows, is_lazy
+from granite_xai.tables.lazy_order import order_notice
 from granite_xai.trees.routes import Route
 
 NOTES_BY_QUESTION = ("noise_floor", "measured_disagreement", "chance", "cause")
@@ -163,7 +163,7 @@ class FittedGranite:
         notice = order_notice(X) if is_lazy(X) else None
         if notice is not None and max_samples is not None:  # all rows are the same in any order
             warn(notice, DataWarning)
-        X, y, sample_weight, clusters = collected(
+        X, y, sample_weight, clusters = collect_rows(
             X, y, sample_weight, max_samples, self.seed, clusters
         )
         table = self.read(X)

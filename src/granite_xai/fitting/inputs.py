@@ -34,8 +34,8 @@ from granite_xai.search.problem import GivenRules, OwnPartitioner
 from granite_xai.search.tree import Tree
 from granite_xai.tables import Table, read_table
 from granite_xai.tables.fixed_order import same_rows_in_any_order
-from granite_xai.tables.lazy import collected, is_lazy
-from granite_xai.tables.row_order import order_notice
+from granite_xai.tables.lazy import collect_rows, is_lazy
+from granite_xai.tables.lazy_order import order_notice
 from granite_xai.trees.routes import Route
 
 
@@ -371,4 +371,4 @@ def collected_for(
     n_rows = None
     if isinstance(g.max_samples, int):
         n_rows = 2 * g.max_samples  # some may be held out
-    return collected(X, y, sample_weight, n_rows, chosen_seed(g.random_state), clusters)
+    return collect_rows(X, y, sample_weight, n_rows, chosen_seed(g.random_state), clusters)

@@ -10,7 +10,7 @@ import numpy as np
 from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.fitting.rows import numbered_by_first_row
 from granite_xai.tables import Table
-from granite_xai.tables.fixed_order import row_order
+from granite_xai.tables.fixed_order import fixed_row_order
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -55,7 +55,7 @@ class TableRows:
 
     def in_fixed_order(self) -> TableRows:
         """The same rows, known by place in an order that depends only on what they hold."""
-        order = row_order(self.table, self.y, self.weights, self.clusters)
+        order = fixed_row_order(self.table, self.y, self.weights, self.clusters)
         return TableRows(
             table=self.table,
             y=self.y,

@@ -19,7 +19,7 @@ TRIED_ROWS = 16
 
 
 def read_input(
-    X: Any, model: Any, kinds: Mapping[Any, str] | None = None, named: Collection[Any] = ()
+    X: Any, model: Any, kinds: Mapping[Any, str] | None = None, requested: Collection[Any] = ()
 ) -> Table:
     """The table that a model is explained on.
 
@@ -31,7 +31,7 @@ def read_input(
         As in `Granite`.
     kinds : mapping, optional
         Kinds of columns that the user declares.
-    named : collection
+    requested : collection
         Columns that the user's other arguments name.
 
     Raises
@@ -40,7 +40,7 @@ def read_input(
         D37: the model was fitted on other columns, or on these in another order.
     """
     used = used_columns(model)
-    table = read_table(X, kinds=kinds, missing="allow", named=named, used=used)
+    table = read_table(X, kinds=kinds, missing="allow", requested=requested, used=used)
     fitted = _fitted_names(model)
     if fitted is None or not table.container.named or _are_made_up_by_lightgbm(fitted):
         return table

@@ -2,7 +2,8 @@
 
 from granite_xai.tables.columns import Column, Kind
 from granite_xai.tables.containers import Outline
-from granite_xai.tables.reading import read_table, row_like
+from granite_xai.tables.reading import read_table
+from granite_xai.tables.row_by_hand import row_like
 from granite_xai.tables.saved_outline import outline_from_dict, outline_to_dict
 from granite_xai.tables.saved_rows import read_alike, rows_from_dict, rows_to_dict
 from granite_xai.tables.table import (

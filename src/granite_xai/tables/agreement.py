@@ -13,7 +13,7 @@ from granite_xai.tables.table import Table
 SHOWN = 5  # names that a message lists
 
 
-def agreement_notices(container: Container, like: Table, argument: str) -> list[str]:
+def check_agreement(container: Container, like: Table, argument: str) -> list[str]:
     """Refuse other columns than those of the fit (D37).
 
     Parameters
@@ -29,10 +29,15 @@ def agreement_notices(container: Container, like: Table, argument: str) -> list[
     -------
     list of str
         What is only worth a warning (D38).
+
+    Raises
+    ------
+    InputError
+        D37: other names, another order, or another number of columns.
     """
     fitted = like.container
-    both_frames = "numpy" not in (container.library, fitted.library)
-    if both_frames and container.named == fitted.named:
+    are_frames = "numpy" not in (container.library, fitted.library)
+    if are_frames and container.named == fitted.named:
         if container.names != like.names:
             raise _other_names(container.names, like.names, argument)
         return []
@@ -46,8 +51,8 @@ def agreement_notices(container: Container, like: Table, argument: str) -> list[
     if container.named and not fitted.named:
         return [f"{argument} has feature names, but Granite was fitted without feature names"]
     if fitted.named and not container.named:
-        without = f"{argument} does not have valid feature names"
-        return [f"{without}, but Granite was fitted with feature names"]
+        without_names = f"{argument} does not have valid feature names"
+        return [f"{without_names}, but Granite was fitted with feature names"]
     return []
 
 
@@ -98,15 +103,15 @@ def new_level_notices(table: Table, like: Table, argument: str) -> list[str]:
 def new_missing_notices(table: Table, like: Table, argument: str) -> list[str]:
     """Say which features have missing values where no fitting row had one (D02)."""
     names = []
-    n_rows = 0
+    n_missing = 0
     for column, fitted in zip(table.columns, like.columns, strict=True):
         if not fitted.passes and column.missing.any() and not fitted.missing.any():
             names.append(column.name)
-            n_rows += int(column.missing.sum())
+            n_missing += int(column.missing.sum())
     if not names:
         return []
     features = "feature" if len(names) == 1 else "features"
-    values = "1 missing value" if n_rows == 1 else f"{n_rows:,} missing values"
+    values = "1 missing value" if n_missing == 1 else f"{n_missing:,} missing values"
     place = f"{features} {listing(names, SHOWN)}"
     unseen = f"D02: {argument} has {values} in {place}, where no fitting row had any."
     return [f"{unseen} A split sends them with its larger side; a curve adds nothing for them."]

@@ -21,10 +21,11 @@ from granite_xai.tables.columns import Column
 from granite_xai.tables.table import Table
 
 Keys = NDArray[np.uint64]
-MISSING = np.uint64(0x9E3779B97F4A7C15)  # key of a missing cell
+GOLDEN_RATIO = np.uint64(0x9E3779B97F4A7C15)  # 2^64 / φ, which SplitMix64 adds at each step
+MISSING_KEY = GOLDEN_RATIO  # of a missing cell; any fixed number would do
 
 
-def row_order(
+def fixed_row_order(
     table: Table, y: FloatArray | None, weights: FloatArray, clusters: IntArray
 ) -> IntArray:
     """Positions of the rows of a table in the fixed order.
@@ -33,37 +34,44 @@ def row_order(
     ----------
     table : Table
     y : array of shape (n_rows,) or (n_rows, n_outputs), optional
+        Rows with equal cells and another target are different rows.
     weights, clusters : arrays of shape (n_rows,)
-        Told apart as well; clusters by the rows that they hold, not by their numbers.
+        The same for these; clusters differ by the rows that they hold, not by their numbers.
+
+    Returns
+    -------
+    array of shape (n_rows,)
     """
-    keys = _keys_of_cells(table)
-    shares = weights / weights.max()  # twice the weights are the same weights
-    further = [shares] if y is None else [shares, *np.atleast_2d(np.asarray(y).T)]
-    for values in further:
-        keys = _mixed(keys ^ _of_floats(np.asarray(values, dtype=np.float64)))
+    keys = _keys_of_rows(table)
+    relative_weights = weights / weights.max()  # twice the weights are the same weights
+    keys = _mixed(keys ^ _keys_of_floats(relative_weights))
+    if y is not None:
+        for target in np.atleast_2d(np.asarray(y).T):
+            keys = _mixed(keys ^ _keys_of_floats(target))
     if len(np.unique(clusters)) < len(clusters):
-        keys = _mixed(keys ^ _of_clusters(keys, clusters))
+        keys = _mixed(keys ^ _keys_of_clusters(keys, clusters))
     return np.argsort(keys, kind="stable")
 
 
-def same_rows_in_any_order(one: Table, other: Table) -> bool:
+def same_rows_in_any_order(table: Table, other: Table) -> bool:
     """Whether two tables hold the same cells in the same columns, wherever their rows stand."""
-    if (one.n_rows, one.names) != (other.n_rows, other.names):
+    if (table.n_rows, table.names) != (other.n_rows, other.names):
         return False
-    pairs = list(zip(one.columns, other.columns, strict=True))
-    for column, known in pairs:
-        if len(column.codes) != len(known.codes):  # loaded without rows
+    column_pairs = list(zip(table.columns, other.columns, strict=True))
+    for column, other_column in column_pairs:
+        if len(column.codes) != len(other_column.codes):  # loaded without rows
             return False
-        if column.levels.tolist() != known.levels.tolist():
+        if column.levels.tolist() != other_column.levels.tolist():
             return False
-    order = np.argsort(_keys_of_cells(one), kind="stable")
-    other_order = np.argsort(_keys_of_cells(other), kind="stable")
-    return all(
-        np.array_equal(column.codes[order], known.codes[other_order]) for column, known in pairs
-    )
+    order = np.argsort(_keys_of_rows(table), kind="stable")
+    other_order = np.argsort(_keys_of_rows(other), kind="stable")
+    for column, other_column in column_pairs:
+        if not np.array_equal(column.codes[order], other_column.codes[other_order]):
+            return False
+    return True
 
 
-def _keys_of_cells(table: Table) -> Keys:
+def _keys_of_rows(table: Table) -> Keys:
     """A key for each row, mixed from its cells."""
     keys = np.zeros(table.n_rows, dtype=np.uint64)
     for column in sorted(table.columns, key=lambda column: column.name):
@@ -74,13 +82,13 @@ def _keys_of_cells(table: Table) -> Keys:
 def cell_keys(column: Column) -> Keys:
     """A key for each cell of a column; equal cells have equal keys, in any container."""
     if column.kind == "numeric":
-        keys = _of_floats(column.values + 0.0)  # -0.0 becomes 0.0, which it equals
+        keys = _keys_of_floats(column.values + 0.0)  # -0.0 becomes 0.0, which it equals
     elif column.kind == "date":
-        keys = _of_floats(_seconds(column.values))
+        keys = _keys_of_floats(_seconds(column.values))
     else:
-        by_level = np.array([_of_label(level) for level in column.levels], dtype=np.uint64)
-        keys = np.append(by_level, MISSING)[column.codes]
-    return np.where(column.missing, MISSING, keys)
+        level_keys = np.array([_key_of_label(level) for level in column.levels], dtype=np.uint64)
+        keys = np.append(level_keys, MISSING_KEY)[column.codes]  # the code -1 is the last place
+    return np.where(column.missing, MISSING_KEY, keys)
 
 
 def _seconds(moments: NDArray[Any]) -> FloatArray:
@@ -90,7 +98,7 @@ def _seconds(moments: NDArray[Any]) -> FloatArray:
     return np.asarray(moments / np.timedelta64(1, "s"), dtype=np.float64)
 
 
-def _of_label(label: object) -> np.uint64:
+def _key_of_label(label: object) -> np.uint64:
     """The key of a text, boolean or number that is a label."""
     if isinstance(label, bool):
         text = f"bool {label}"
@@ -102,12 +110,12 @@ def _of_label(label: object) -> np.uint64:
     return np.uint64(int.from_bytes(digest, "little"))
 
 
-def _of_floats(values: FloatArray) -> Keys:
+def _keys_of_floats(values: FloatArray) -> Keys:
     """Keys of numbers, from their bits."""
-    return _mixed(np.ascontiguousarray(values).view(np.uint64))
+    return _mixed(np.ascontiguousarray(values, dtype=np.float64).view(np.uint64))
 
 
-def _of_clusters(keys: Keys, clusters: IntArray) -> Keys:
+def _keys_of_clusters(keys: Keys, clusters: IntArray) -> Keys:
     """For each row a key of its cluster: the sum of the keys of its rows, in any order."""
     numbers = np.unique(clusters, return_inverse=True)[1].reshape(-1)
     sums = np.zeros(int(numbers.max()) + 1, dtype=np.uint64)
@@ -117,7 +125,7 @@ def _of_clusters(keys: Keys, clusters: IntArray) -> Keys:
 
 def _mixed(keys: Keys) -> Keys:
     """Spread the bits of keys (the finaliser of the generator SplitMix64)."""
-    mixed = keys + MISSING
+    mixed = keys + GOLDEN_RATIO
     mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return np.asarray(mixed ^ (mixed >> np.uint64(31)))

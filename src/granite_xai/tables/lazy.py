@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from granite_xai.base.errors import InputError
 from granite_xai.base.typing import IntArray
 
-MOST = 50_000  # rows that are collected where nobody says how many
+MOST_ROWS = 50_000  # that are collected where nobody says how many
 ROW_NUMBER = "__granite_row"
 # Engines that draw about so many rows are asked for a tenth and a hundred more than are wanted.
 MARGIN = 1.1
 MARGIN_ROWS = 100
+SEED_STEP = 1_000_003  # prime: row numbers of different seeds do not meet in tables up to this size
 LAZY_TYPES = {
     "polars": "LazyFrame",
     "duckdb": "DuckDBPyRelation",
@@ -30,9 +31,18 @@ def is_lazy(X: Any) -> bool:
     return type(X).__name__ == LAZY_TYPES.get(library)
 
 
-def collected(
+class CollectedRows(NamedTuple):
+    """Rows in memory, with what belongs to them."""
+
+    X: Any
+    y: Any
+    sample_weight: Any
+    clusters: Any
+
+
+def collect_rows(
     X: Any, y: Any, sample_weight: Any, count: int | None, seed: int, clusters: Any = None
-) -> tuple[Any, Any, Any, Any]:
+) -> CollectedRows:
     """Draw rows of a lazy table into memory.
 
     Parameters
@@ -48,11 +58,17 @@ def collected(
 
     Returns
     -------
-    tuple of the rows without those columns, y, sample_weight, clusters
+    CollectedRows
+        Of a lazy table: rows without those columns, and the columns.
+
+    Raises
+    ------
+    InputError
+        P04: a lazy table has no such column.
     """
     if not is_lazy(X):
-        return X, y, sample_weight, clusters
-    most_rows = MOST if count is None else count
+        return CollectedRows(X, y, sample_weight, clusters)
+    most_rows = MOST_ROWS if count is None else count
     library = type(X).__module__.partition(".")[0]
     if library == "polars":
         rows = _drawn_by_polars(X, most_rows, seed)
@@ -63,19 +79,24 @@ def collected(
     else:
         rows = _drawn_by_dask(X, most_rows, seed)
     names = {"y": y, "sample_weight": sample_weight, "clusters": clusters}
+    columns: dict[str, Any] = dict.fromkeys(names)
     for argument, name in names.items():
-        if name is not None and (not isinstance(name, str) or name not in rows.columns):
-            text = (
-                f"{argument} of a lazy table is the name of one of its columns, not {name!r:.60}."
-            )
-            raise InputError(text, code="P04", argument=argument)
-    apart = [name for name in names.values() if name is not None]
-    features = rows.drop(apart) if library == "polars" else rows.drop(columns=apart)
-    columns = [None if name is None else rows[name] for name in names.values()]
-    return features, *columns
+        if name is not None:
+            columns[argument] = _named_column(rows, name, argument)
+    no_features = [name for name in names.values() if name is not None]
+    features = rows.drop(no_features) if library == "polars" else rows.drop(columns=no_features)
+    return CollectedRows(features, **columns)
 
 
-def some_rows(total: int, count: int, seed: int) -> IntArray:
+def _named_column(rows: Any, name: Any, argument: str) -> Any:
+    """The column that an argument names; anything else is refused (P04)."""
+    if isinstance(name, str) and name in rows.columns:
+        return rows[name]
+    text = f"{argument} of a lazy table is the name of one of its columns, not {name!r:.60}."
+    raise InputError(text, code="P04", argument=argument)
+
+
+def draw_positions(total: int, count: int, seed: int) -> IntArray:
     """Draw ``count`` of ``total`` positions by a seed, in ascending order."""
     return np.sort(np.random.default_rng(seed).choice(total, size=count, replace=False))
 
@@ -86,7 +107,7 @@ def _drawn_by_polars(X: Any, count: int, seed: int) -> Any:
     total = X.select(pl.len()).collect().item()
     if total <= count:
         return X.collect()
-    rows = pl.Series(some_rows(total, count, seed), dtype=pl.UInt32)
+    rows = pl.Series(draw_positions(total, count, seed), dtype=pl.UInt32)
     numbered = X.with_row_index(ROW_NUMBER)
     return numbered.filter(pl.col(ROW_NUMBER).is_in(rows.implode())).drop(ROW_NUMBER).collect()
 
@@ -96,8 +117,8 @@ def _drawn_by_duckdb(X: Any, count: int, seed: int) -> Any:
     if total <= count:
         return X.df()
     # By the number of the row, not by DuckDB's own sample, which differs with the threads.
-    n_asked = int(MARGIN * count) + MARGIN_ROWS
-    is_drawn = f"hash({ROW_NUMBER} + {int(seed)} * 1000003) % {total} < {n_asked}"
+    n_wanted = int(MARGIN * count) + MARGIN_ROWS
+    is_drawn = f"hash({ROW_NUMBER} + {int(seed)} * {SEED_STEP}) % {total} < {n_wanted}"
     numbered = X.project(f"*, row_number() over () as {ROW_NUMBER}")
     drawn = numbered.filter(is_drawn).order(ROW_NUMBER).project(f"* exclude ({ROW_NUMBER})")
     return _at_most(drawn.df(), count, seed)
@@ -106,18 +127,18 @@ def _drawn_by_duckdb(X: Any, count: int, seed: int) -> Any:
 def _drawn_by_spark(X: Any, count: int, seed: int) -> Any:
     total = X.count()
     if total > count:
-        X = X.sample(fraction=_share_asked(count, total), seed=seed)
+        X = X.sample(fraction=_share_wanted(count, total), seed=seed)
     return _at_most(X.toPandas(), count, seed).reset_index(drop=True)
 
 
 def _drawn_by_dask(X: Any, count: int, seed: int) -> Any:
     total = len(X)
     if total > count:
-        X = X.sample(frac=_share_asked(count, total), random_state=seed)
+        X = X.sample(frac=_share_wanted(count, total), random_state=seed)
     return _at_most(X.compute(), count, seed).reset_index(drop=True)
 
 
-def _share_asked(count: int, total: int) -> float:
+def _share_wanted(count: int, total: int) -> float:
     return min(1.0, (MARGIN * count + MARGIN_ROWS) / total)
 
 
@@ -125,4 +146,4 @@ def _at_most(rows: Any, count: int, seed: int) -> Any:
     """Drop what an engine has drawn beyond the rows that are wanted."""
     if len(rows) <= count:
         return rows
-    return rows.iloc[some_rows(len(rows), count, seed)]
+    return rows.iloc[draw_positions(len(rows), count, seed)]

@@ -12,22 +12,21 @@ import numpy as np
 
 from granite_xai.base.diagnostics import warn
 from granite_xai.base.errors import CellError, DataWarning, InputError
-from granite_xai.base.files import object_array
 from granite_xai.base.text import column_text, count_text, listing, rows_text
 from granite_xai.base.typing import BoolArray
 from granite_xai.base.validation import choose
 from granite_xai.tables.agreement import (
-    agreement_notices,
+    check_agreement,
     new_level_notices,
     new_missing_notices,
 )
-from granite_xai.tables.cells import Cells, UnreadableError, as_kind, from_array
+from granite_xai.tables.cells import Cells, UnreadableError, as_kind
 from granite_xai.tables.columns import KINDS, Column, Kind, sorted_labels
 from granite_xai.tables.containers import Container
 from granite_xai.tables.opening import open_table
+from granite_xai.tables.passing import mark_passing
 from granite_xai.tables.table import Table
 
-FEW = 20  # texts that are levels however few the rows
 SHOWN = 5  # columns and rows that a message names
 IMPUTE = (
     "The model is not declared to accept missing values: "
@@ -41,7 +40,7 @@ def read_table(
     kinds: Mapping[Any, str] | None = None,
     missing: Literal["allow", "error"],
     like: Table | None = None,
-    named: Collection[Any] | None = None,
+    requested: Collection[Any] | None = None,
     used: Collection[str] | None = None,
     argument: str = "X",
 ) -> Table:
@@ -56,10 +55,10 @@ def read_table(
         Whether explained columns may have missing values.
     like : Table, optional
         The table of the fit: names, kinds and passing columns are its own.
-    named : collection of labels, optional
-        Columns that the user named. With it, columns that are neither among them nor in ``kinds``
-        may pass through to the model unexplained (D11): those that the model does not use, and
-        texts with more than 20 values that are more than half of the rows.
+    requested : collection of labels, optional
+        Columns that the user names in other arguments. With it, columns that are neither among
+        them nor in ``kinds`` may pass through to the model unexplained (D11): those that the model
+        does not use, and texts with more than 20 values that are more than half of the rows.
     used : collection of str, optional
         Names of the columns that the model uses; None: all.
     argument : str
@@ -81,7 +80,7 @@ def read_table(
     if like is None:
         wanted_kinds = _wanted_kinds(kinds, names, container)
     else:
-        notices += agreement_notices(container, like, argument)
+        notices += check_agreement(container, like, argument)
         names = like.names
         wanted_kinds = {column.position: column.kind for column in like.columns}
     cells = [
@@ -92,10 +91,11 @@ def read_table(
         _column(name, position, cells[position], like) for position, name in enumerate(names)
     ]
     table = Table(tuple(columns), container)
-    if named is not None:
-        asked_for = _positions_of(container, names, named) | set(wanted_kinds)
-        table, passing_notices = _with_passing_columns(table, cells, asked_for, used, argument)
-        notices += passing_notices
+    if requested is not None:
+        positions = _positions_of(requested, table) | set(wanted_kinds)
+        passing = mark_passing(table, cells, positions, used, argument)
+        table = passing.table
+        notices += passing.notices
     _require_finite(table, argument)
     if missing == "error":
         require_present(table, argument=argument)
@@ -110,12 +110,13 @@ def read_table(
 
 def _require_cells(container: Container, argument: str) -> None:
     """Refuse a table without rows or without columns, in scikit-learn's words (D28, D32)."""
-    shape = (container.n_rows, len(container.labels))
-    required = f"(shape={shape}) while a minimum of 1 is required."
-    if shape[0] == 0:
+    n_rows = container.n_rows
+    n_columns = len(container.labels)
+    required = f"(shape={(n_rows, n_columns)}) while a minimum of 1 is required."
+    if n_rows == 0:
         message = f"{argument} has 0 rows. Found array with 0 sample(s) {required}"
         raise InputError(message, code="D28", argument=argument)
-    if shape[1] == 0:
+    if n_columns == 0:
         message = f"{argument} has 0 columns. Found array with 0 feature(s) {required}"
         raise InputError(message, code="D32", argument=argument)
 
@@ -186,12 +187,15 @@ def _wanted_kinds(
             hint="Pass kinds={column: kind}.",
         )
     no_cells = np.empty(0)
-    unread_columns = [Column(name, j, "numeric", no_cells) for j, name in enumerate(names)]
+    unread_columns = [
+        Column(name, position, "numeric", no_cells) for position, name in enumerate(names)
+    ]
     unread = Table(tuple(unread_columns), container)
-    return {
-        unread.resolve(label, "kinds"): choose(f"kinds[{label!r}]", kind, KINDS)
-        for label, kind in kinds.items()
-    }
+    wanted: dict[int, Kind] = {}
+    for label, kind in kinds.items():
+        position = unread.resolve(label, "kinds")
+        wanted[position] = choose(f"kinds[{label!r}]", kind, KINDS)
+    return wanted
 
 
 def _read_cells(
@@ -205,7 +209,9 @@ def _read_cells(
     """Read one column, and put its name and rows into whatever is wrong with it."""
     try:
         cells = container.cells(position)
-        return cells if kind is None else as_kind(cells, kind)
+        if kind is None:
+            return cells
+        return as_kind(cells, kind)
     except UnreadableError as unreadable:
         rows = container.row_labels(np.asarray(unreadable.rows[:SHOWN], dtype=np.intp))
         where = f" ({rows_text(rows, len(unreadable.rows))})" if rows else ""
@@ -214,8 +220,8 @@ def _read_cells(
         if like is not None and code == "P03":  # the kind is that of the fit, not the user's
             code = "D37"
             reason += ", as it was at fit"
-        error = CellError if code == "D12" else InputError
-        raise error(
+        error_class = CellError if code == "D12" else InputError
+        raise error_class(
             f"{argument} {column_text(name, position)} {reason}{where}.",
             code=code,
             argument=argument,
@@ -227,13 +233,15 @@ def _read_cells(
 
 def _column(name: str, position: int, cells: Cells, like: Table | None) -> Column:
     """A column of cells; its order, and whether it passes, are those of the fit."""
-    fitted = None if like is None else like.columns[position]
     order = None
-    if cells.kind == "ordinal":
-        order = (None if fitted is None else fitted.order) or cells.declared
-        if not order:
-            present = {label for label in cells.values if label is not None}
-            order = tuple(sorted_labels(present))
+    passes = False
+    if like is not None:
+        fitted = like.columns[position]
+        passes = fitted.passes
+        if cells.kind == "ordinal":
+            order = fitted.order
+    if cells.kind == "ordinal" and not order:
+        order = cells.declared or _sorted_present(cells)
     return Column(
         name=name,
         position=position,
@@ -242,85 +250,54 @@ def _column(name: str, position: int, cells: Cells, like: Table | None) -> Colum
         order=order,
         integer=cells.integer,
         declared=cells.declared if cells.kind == "nominal" else None,
-        passes=fitted is not None and fitted.passes,
+        passes=passes,
     )
 
 
-def _positions_of(container: Container, names: tuple[str, ...], named: Collection[Any]) -> set[int]:
-    """Positions of the columns whose label or name is among those that the user named."""
-    return {
-        position
-        for position, (label, name) in enumerate(zip(container.labels, names, strict=True))
-        if label in named or name in named
-    }
+def _sorted_present(cells: Cells) -> tuple[Any, ...]:
+    """The labels that some row carries, sorted."""
+    present = {label for label in cells.values if label is not None}
+    return tuple(sorted_labels(present))
 
 
-def _with_passing_columns(
-    table: Table,
-    cells: Sequence[Cells],
-    asked_for: Collection[int],
-    used: Collection[str] | None,
-    argument: str,
-) -> tuple[Table, list[str]]:
-    """The table with its passing columns marked, and what is said about them (D11)."""
-    not_used = set()
-    texts = set()
-    most_levels = max(FEW, table.n_rows / 2)
-    for column in table.columns:
-        position = column.position
-        if position in asked_for:
-            continue
-        if used is not None and column.name not in used:
-            not_used.add(position)
-        elif cells[position].text and len(column.levels) > most_levels:
-            texts.add(position)
-    passing = not_used | texts
-    if len(passing) == table.n_columns:  # nothing would be left to explain
-        return table, []
-    columns = [
-        replace(column, passes=True) if column.position in passing else column
-        for column in table.columns
-    ]
-    reasons = {
-        "the model does not use": not_used,
-        "more than half of the cells are different texts in": texts,
-    }
-    notices = []
-    for reason, positions in reasons.items():
-        if positions:
-            names = listing([table.names[position] for position in sorted(positions)], SHOWN)
-            notices.append(
-                f"D11: {reason} {names} of {argument}: passed on to the model as it is, neither "
-                "explained nor split. To explain it, name it in features or kinds."
-            )
-    return replace(table, columns=tuple(columns)), notices
+def _positions_of(labels: Collection[Any], table: Table) -> set[int]:
+    """Positions of the columns whose label or name is among some."""
+    positions = set()
+    for column, label in zip(table.columns, table.container.labels, strict=True):
+        if label in labels or column.name in labels:
+            positions.add(column.position)
+    return positions
 
 
 def _inexact_notices(table: Table, cells: Sequence[Cells], argument: str) -> list[str]:
     """Say which columns hold whole numbers that are too large for float64 (D20)."""
-    return [
-        f"D20: {argument} {column_text(column.name, column.position)} holds integers beyond 2^53, "
-        "which float64 cannot hold exactly: neighbours count as equal. "
-        "Subtract an offset, or make it a category."
-        for column in table.columns
-        if column.kind == "numeric" and cells[column.position].inexact
-    ]
+    notices = []
+    for column in table.columns:
+        if column.kind == "numeric" and cells[column.position].inexact:
+            place = column_text(column.name, column.position)
+            notices.append(
+                f"D20: {argument} {place} holds integers beyond 2^53, "
+                "which float64 cannot hold exactly: neighbours count as equal. "
+                "Subtract an offset, or make it a category."
+            )
+    return notices
 
 
 class BadCells(NamedTuple):
-    """Cells of a column that are refused: the flags of its rows, and what the cells are."""
+    """Cells of a column that are refused."""
 
     column: Column
-    flags: BoolArray
-    what: str
+    flags: BoolArray  # (n_rows,): which rows have such a cell
+    what: str  # what such a cell is called
 
 
 def _require_finite(table: Table, argument: str) -> None:
     """Refuse infinite numbers, but for columns that only pass through (D03)."""
+    explained = [column for column in table.columns if not column.passes]
     infinite = [
         BadCells(column, np.isinf(column.values), "infinity value")
-        for column in table.columns
-        if column.kind == "numeric" and not column.passes
+        for column in explained
+        if column.kind == "numeric"
     ]
     hint = "Replace infinity by a finite value, or drop these rows."
     _refuse_cells(table, infinite, "D03", hint, argument)
@@ -337,11 +314,11 @@ def require_present(table: Table, more: str = "", argument: str = "X") -> None:
     argument : str
         Name of the table in messages.
     """
-    missing = [
-        BadCells(column, column.missing, "NaN" if column.kind == "numeric" else "missing value")
-        for column in table.columns
-        if not column.passes
-    ]
+    missing = []
+    for column in table.columns:
+        if not column.passes:
+            what = "NaN" if column.kind == "numeric" else "missing value"
+            missing.append(BadCells(column, column.missing, what))
     _refuse_cells(table, missing, "D01", IMPUTE + more, argument)
 
 
@@ -369,73 +346,3 @@ def _refuse_cells(
         rows=table.row_labels(np.flatnonzero(any_flag)[:SHOWN]),
         hint=hint,
     )
-
-
-def row_like(table: Table, row: Mapping[Any, Any] | Sequence[Any], argument: str) -> Table:
-    """Read one row given by hand, such as a baseline.
-
-    Parameters
-    ----------
-    table : Table
-        Whose columns, dtypes and library the row gets.
-    row : mapping of a column's label to its cell, or sequence of all cells
-        Columns may be left out where the table has one row: they have its cells.
-    argument : str
-        Name of the row in messages.
-
-    Returns
-    -------
-    Table
-        With one row.
-    """
-    cells = _cells_by_position(table, row, argument)
-    absent = [column.name for column in table.columns if column.position not in cells]
-    if absent and table.n_rows != 1:
-        raise InputError(
-            f"{argument} has no cell for the columns {listing(absent)}.",
-            code="D37",
-            argument=argument,
-            columns=absent,
-            hint="Give every column a cell.",
-        )
-    first_row = np.zeros(1, dtype=np.intp)
-    columns = []
-    for column in table.columns:
-        if column.position in cells:
-            columns.append(_column_by_hand(column, cells[column.position], argument))
-        else:
-            columns.append(column.take(first_row))
-    container = table.container
-    native = container.recombined(first_row, container.adopt(columns), first_row, sorted(cells))
-    return read_table(native, missing="allow", like=table, argument=argument)
-
-
-def _cells_by_position(
-    table: Table, row: Mapping[Any, Any] | Sequence[Any], argument: str
-) -> dict[int, Any]:
-    if isinstance(row, Mapping):
-        return {table.resolve(label, argument): cell for label, cell in row.items()}
-    if len(row) != table.n_columns:
-        raise InputError(
-            f"{argument} has {len(row)} cells, the table has {table.n_columns} columns.",
-            code="D37",
-            argument=argument,
-            hint=f"Features: {listing(table.names)}.",
-        )
-    return dict(enumerate(row))
-
-
-def _column_by_hand(column: Column, cell: Any, argument: str) -> Column:
-    """A column of one cell, of the kind of another."""
-    try:
-        cells = as_kind(from_array(object_array([cell])), column.kind)
-    except UnreadableError as unreadable:
-        place = column_text(column.name, column.position)
-        raise InputError(
-            f"{argument} {place} {unreadable.reason}.",
-            code=unreadable.code,
-            argument=argument,
-            columns=[column.name],
-            hint=unreadable.hint,
-        ) from None
-    return Column(column.name, column.position, column.kind, cells.values, order=column.order)

@@ -8,7 +8,7 @@ import pytest
 
 import granite_xai as gx
 from granite_xai.tables.lazy import is_lazy
-from granite_xai.tables.row_order import order_notice
+from granite_xai.tables.lazy_order import order_notice
 from tables.lazy_tables import N, X, dask, duckdb, model
 
 KEYS = pl.from_pandas(X.assign(key=np.arange(N) % 400)).lazy()

@@ -28,10 +28,22 @@ _SQL_ORDER = re.compile(r"\border\s+by\b", re.IGNORECASE)
 # Spark: steps of a physical plan above which nothing changes the order.
 _SPARK_KEEPS = re.compile(r"(?:AdaptiveSparkPlan|Project|Filter|ColumnarToRow|== )")
 _SPARK_SORTS = re.compile(r"Sort \[.*\], true,")
+_NOWHERE = -1
 
 
 def order_notice(X: Any) -> str | None:
-    """The warning about a lazy table whose rows have no order of their own; None where they have one."""
+    """The warning about a lazy table whose rows have no order of their own.
+
+    Parameters
+    ----------
+    X : lazy table
+        That `tables.lazy.is_lazy` knows.
+
+    Returns
+    -------
+    str or None
+        None: its rows have an order.
+    """
     library = type(X).__module__.partition(".")[0]
     if library == "polars":
         keeps_order = _polars_keeps_order(X)
@@ -49,16 +61,16 @@ def order_notice(X: Any) -> str | None:
 
 def _polars_keeps_order(X: Any) -> bool:
     """Whether no step of the plan loses the order, but those below a sort."""
-    sorted_below = None  # indent of the sort that the lines are under
+    sort_indent = None  # of the sort that the lines are under
     # As written: an optimised plan forgets orders that it need not keep inside.
     for line in X.explain(optimized=False).splitlines():
         step = line.strip()
         indent = len(line) - len(line.lstrip())
-        if sorted_below is not None and indent > sorted_below:
+        if sort_indent is not None and indent > sort_indent:
             continue
-        sorted_below = None
+        sort_indent = None
         if step.startswith(("SORT BY", "TOP K", "BOTTOM K")):
-            sorted_below = indent
+            sort_indent = indent
         elif _POLARS_ENDS.match(step) is None and _POLARS_LOSES.match(step) is not None:
             if "JOIN" in step and _polars_joins_keep_order(X):
                 continue
@@ -76,11 +88,16 @@ def _polars_joins_keep_order(X: Any) -> bool:
 def _duckdb_keeps_order(X: Any) -> bool:
     """Whether the query sorts after the last step that loses the order, or has none, also in the views it reads."""
     query = _SQL_WINDOW.sub("", X.sql_query())
-    last_loss = max((found.end() for found in _SQL_LOSES.finditer(query)), default=-1)
-    last_sort = max((found.end() for found in _SQL_ORDER.finditer(query)), default=-1)
+    last_loss = _last_end(_SQL_LOSES, query)
+    last_sort = _last_end(_SQL_ORDER, query)
     if last_sort > last_loss:
         return True
-    return last_loss < 0 and _SQL_LOSES.search(X.explain()) is None
+    return last_loss == _NOWHERE and _SQL_LOSES.search(X.explain()) is None
+
+
+def _last_end(pattern: re.Pattern[str], text: str) -> int:
+    """Where the last match ends; `_NOWHERE` if there is none."""
+    return max((match.end() for match in pattern.finditer(text)), default=_NOWHERE)
 
 
 def _spark_keeps_order(X: Any) -> bool:
