@@ -8,6 +8,9 @@ import polars as pl
 import pytest
 
 import granite_xai as gx
+from granite_xai.regions.conditions import Interval
+from granite_xai.regions.rule import Rule
+from granite_xai.tables.region_expressions import with_regions
 from tables.lazy_tables import EAGER, GAPS, LAZY, RNG, RULES, N, X, duckdb, model, numbers
 
 
@@ -55,3 +58,12 @@ def test_D01_missing_values_without_a_place_are_an_error_of_apply():
 def test_D37_a_column_that_the_frame_lacks_is_named():
     with pytest.raises(gx.InputError, match="D37: the frame has no column 'z'"):
         gx.Partition.from_rules(["z ≤ 1", "z > 1"]).assign(X)
+
+
+def test_every_present_label_belongs_where_an_interval_has_no_ends():
+    everything = Interval(order=("low", "high"))
+    rules = [Rule().and_("size", everything), Rule().and_("size", Interval.only_missing())]
+    frame = pl.DataFrame({"size": ["low", "new", None]})
+    cells = np.array(frame["size"].to_list(), dtype=object)
+    assert everything.contains(cells).tolist() == [True, True, False]
+    assert with_regions(frame, rules, "region")["region"].to_list() == [0, 0, 1]

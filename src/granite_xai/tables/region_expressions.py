@@ -71,16 +71,20 @@ def _condition_holds(name: str, condition: Any, schema: Any) -> Any:
     missing = column.is_null()
     if dtype.is_float():
         missing = missing | column.is_nan()
-    is_interval = hasattr(condition, "low")  # a set of levels has no ends
-    holds_new_labels = is_interval and condition.others and condition.order
-    if condition.has_values or holds_new_labels:
-        if is_interval:
-            present = _inside_interval(column, dtype, condition)
-        else:
-            present = _among_levels(column, dtype, condition)
-        holds = ~missing if present is None else present & ~missing
-        return holds | missing if condition.takes_missing else holds
-    return missing if condition.takes_missing else _never(missing)
+    is_set_of_levels = hasattr(condition, "levels")
+    if is_set_of_levels and condition.has_values:
+        holds = _among_levels(column, dtype, condition) & ~missing
+    elif is_set_of_levels or not (condition.has_values or condition.takes_new_labels):
+        holds = _never(missing)
+    elif not condition.has_ends:
+        holds = ~missing
+    elif condition.order is None:
+        holds = _inside_interval(column, dtype, condition) & ~missing
+    else:
+        holds = _inside_order(column, dtype, condition) & ~missing
+    if condition.takes_missing:
+        return holds | missing
+    return holds
 
 
 def _never(expression: Any) -> Any:
@@ -90,14 +94,14 @@ def _never(expression: Any) -> Any:
 
 def _among_levels(column: Any, dtype: Any, condition: Any) -> Any:
     """Which present values are among the levels of a condition, or outside of them."""
-    listed = _is_in(column, dtype, condition.levels)
-    return ~listed if condition.others else listed
+    is_listed = _is_in(column, dtype, condition.levels)
+    if condition.others:
+        return ~is_listed
+    return is_listed
 
 
 def _inside_interval(column: Any, dtype: Any, condition: Any) -> Any:
-    """Which present values lie in low < value ≤ high; None: all of them."""
-    if condition.order is not None:
-        return _inside_order(column, dtype, condition)
+    """Which present numbers or dates lie in low < value ≤ high."""
     if dtype == nw.Date:
         column = column.cast(nw.Datetime("us"))
     elif dtype == nw.Datetime and dtype.time_zone is not None:
@@ -107,16 +111,22 @@ def _inside_interval(column: Any, dtype: Any, condition: Any) -> Any:
         comparisons.append(column > _python_value(condition.low))
     if condition.high is not None:
         comparisons.append(column <= _python_value(condition.high))
-    return reduce(and_, comparisons) if comparisons else None
+    return reduce(and_, comparisons)
 
 
 def _inside_order(column: Any, dtype: Any, condition: Any) -> Any:
-    """Which labels lie between two labels of a declared order."""
+    """Which labels lie in low < label ≤ high of a declared order."""
     order: Sequence[Any] = list(condition.order)
-    low = -1 if condition.low is None else order.index(condition.low)
-    high = len(order) - 1 if condition.high is None else order.index(condition.high)
-    inside = _is_in(column, dtype, order[low + 1 : high + 1])
-    return inside | ~_is_in(column, dtype, order) if condition.others else inside
+    first = 0
+    end = len(order)
+    if condition.low is not None:
+        first = order.index(condition.low) + 1
+    if condition.high is not None:
+        end = order.index(condition.high) + 1
+    inside = _is_in(column, dtype, order[first:end])
+    if condition.others:  # labels outside of the order, too
+        return inside | ~_is_in(column, dtype, order)
+    return inside
 
 
 def _python_value(end: Any) -> Any:
@@ -128,13 +138,15 @@ def _python_value(end: Any) -> Any:
 
 def _is_in(column: Any, dtype: Any, labels: Iterable[Any]) -> Any:
     """Which values are among labels, written as the column holds them."""
-    listed = list(labels)
+    values = list(labels)
     if dtype in (nw.Categorical, nw.Enum):
         column = column.cast(nw.String)
     if dtype.is_numeric():
         # Truth values that a column holds as 0 and 1; texts are none of its values.
-        numbers = [label for label in listed if not isinstance(label, str)]
-        listed = [int(label) if isinstance(label, bool) else label for label in numbers]
+        numbers = [label for label in values if not isinstance(label, str)]
+        values = [int(label) if isinstance(label, bool) else label for label in numbers]
     elif dtype == nw.String:
-        listed = [str(label) for label in listed]
-    return column.is_in(listed) if listed else _never(column.is_null())
+        values = [str(label) for label in values]
+    if not values:
+        return _never(column.is_null())
+    return column.is_in(values)
