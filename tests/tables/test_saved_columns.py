@@ -40,7 +40,7 @@ TYPED = pd.DataFrame(
 
 
 def through_a_file(read):
-    data = {"table": outline_to_dict(read, grids=True), "rows": rows_to_dict(read)}
+    data = {"table": outline_to_dict(read, with_values=True), "rows": rows_to_dict(read)}
     data = json.loads(json.dumps(data, allow_nan=False))
     return rows_from_dict(data["rows"], outline_from_dict(data["table"], "table"), "rows")
 

@@ -20,9 +20,9 @@ FRAME = pd.DataFrame(
 )
 
 
-def written(grids=True):
+def written(with_values=True):
     table = read_table(FRAME, missing="allow")
-    return json.loads(json.dumps(outline_to_dict(table, grids=grids), allow_nan=False))
+    return json.loads(json.dumps(outline_to_dict(table, with_values=with_values), allow_nan=False))
 
 
 def test_levels_come_back_sorted_and_missing_cells_are_known():
@@ -34,8 +34,8 @@ def test_levels_come_back_sorted_and_missing_cells_are_known():
     assert not outline.columns[1].missing.any()
 
 
-def test_S15_without_grids_no_number_or_date_is_in_the_file():
-    levels = [column["levels"]["array"][1] for column in written(grids=False)["columns"]]
+def test_S15_without_with_values_no_number_or_date_is_in_the_file():
+    levels = [column["levels"]["array"][1] for column in written(with_values=False)["columns"]]
     assert levels == [[], ["a", "b"], []]
 
 

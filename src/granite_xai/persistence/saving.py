@@ -86,7 +86,7 @@ def _content(obj: Saved, kind: str, include_data: bool) -> dict[str, Any]:
     else:
         content = structure(table).write(obj, type(obj), kind)
     return {
-        "table": outline_to_dict(table, grids=isinstance(obj, Granite)),
+        "table": outline_to_dict(table, with_values=isinstance(obj, Granite)),
         "rows": rows_to_dict(table) if include_data else None,
         kind: content,
     }

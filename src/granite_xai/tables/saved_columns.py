@@ -21,13 +21,13 @@ from granite_xai.base.files.cells import (
     write_cells,
 )
 
-# Dtypes that pandas builds from their name; nothing else is handed to its parser.
+# Names of dtypes that a file may hold: nothing else is handed to the parser of pandas …
 _NULLABLE = re.compile(
     r"U?Int(?:8|16|32|64)|Float(?:32|64)|boolean|string|str|"
     r"(?:u?int(?:8|16|32|64)|float|double|bool|string|large_string)\[pyarrow\]"
 )
 _ZONED = re.compile(r"datetime64\[(s|ms|us|ns), ((?!dateutil)[A-Za-z]+(?:/[A-Za-z0-9_+-]+){0,2})\]")
-# The same of narwhals.
+# … or of narwhals.
 _NARWHALS = re.compile(r"U?Int(?:8|16|32|64)|Float(?:32|64)|Boolean|String|Categorical|Date|Enum")
 _TICKS = re.compile(r"(Datetime|Duration)\[(s|ms|us|ns)\]")
 _OBJECTS = np.dtype(object)
@@ -74,8 +74,10 @@ def _write_pandas(series: Any) -> ColumnCells:
         return ColumnCells(name, write_cells(in_utc.to_numpy()))
     if _NULLABLE.fullmatch(name) is None:
         raise UnwritableError(f"has dtype {dtype}")
-    present = zip(series.tolist(), series.notna(), strict=True)
-    return ColumnCells(name, _write_objects(cell if there else None for cell, there in present))
+    cells = []
+    for cell, is_present in zip(series.tolist(), series.notna(), strict=True):
+        cells.append(cell if is_present else None)
+    return ColumnCells(name, _write_objects(cells))
 
 
 def _write_narwhals(series: Any) -> ColumnCells:
@@ -94,6 +96,7 @@ def _write_narwhals(series: Any) -> ColumnCells:
 
 
 def _write_objects(cells: Iterable[Any]) -> Any:
+    """Cells as `write_cells` takes them: those of NumPy as Python has them."""
     plain = [cell.item() if isinstance(cell, np.generic) else cell for cell in cells]
     return write_cells(object_array(plain))
 
@@ -155,25 +158,31 @@ def _read_narwhals(column: ColumnCells, name: str, library: str, place: str) -> 
     if column.dtype == "Date":
         days = _read_ticks(column, "D", place)
         return nw.new_series(name, days, nw.Int32, backend=backend).cast(nw.Date())
-    known = _NARWHALS.fullmatch(column.dtype)
-    require(known, f"{place}.dtype", f"is {column.dtype[:60]!r}, which is not known")
+    is_name_of_dtype = _NARWHALS.fullmatch(column.dtype)
+    require(is_name_of_dtype, f"{place}.dtype", f"is {column.dtype[:60]!r}, which is not known")
     cells = read_cells(column.cells, _OBJECTS, place).tolist()
-    if column.dtype == "Enum":
-        labels: list[Any] = []
-        if column.categories is not None:
-            labels = list(read_cells(column.categories.cells, _OBJECTS, place))
-        return nw.new_series(name, cells, nw.Enum(labels), backend=backend)
     if column.dtype == "Categorical":
-        text = nw.new_series(name, cells, nw.String, backend=backend)
-        if library != "pyarrow":
-            return text.cast(nw.Categorical)
-        # With pyarrow's own index type: older versions turn no other into pandas.
-        encoded = text.to_native().dictionary_encode()
-        return nw.from_native(encoded, series_only=True).alias(name)
-    return nw.new_series(name, cells, getattr(nw, column.dtype), backend=backend)
+        return _categorical_series(cells, name, library)
+    dtype = getattr(nw, column.dtype)
+    if column.dtype == "Enum":
+        categories: list[Any] = []
+        if column.categories is not None:
+            categories = list(read_cells(column.categories.cells, _OBJECTS, place))
+        dtype = nw.Enum(categories)
+    return nw.new_series(name, cells, dtype, backend=backend)
+
+
+def _categorical_series(labels: list[Any], name: str, library: str) -> Any:
+    text = nw.new_series(name, labels, nw.String, backend=_backend(library))
+    if library != "pyarrow":
+        return text.cast(nw.Categorical)
+    # With pyarrow's own index type: older versions turn no other into pandas.
+    encoded = text.to_native().dictionary_encode()
+    return nw.from_native(encoded, series_only=True).alias(name)
 
 
 def _backend(library: str) -> Any:
+    """The library as narwhals has it; P08 where it is not installed."""
     backend: Any = nw.Implementation.from_backend(cast(Any, library))
     try:
         backend.to_native_namespace()

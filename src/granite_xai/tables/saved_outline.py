@@ -43,15 +43,15 @@ class TableFacts:
     columns: tuple[ColumnFacts, ...]
 
 
-def outline_to_dict(table: Table, *, grids: bool) -> Any:
+def outline_to_dict(table: Table, *, with_values: bool) -> Any:
     """Write what is known of the columns.
 
     Parameters
     ----------
     table : Table
         Any table.
-    grids : bool
-        Whether the file also holds the distinct values of numbers and dates.
+    with_values : bool
+        Whether the file also holds the distinct values of numbers and dates, not of labels only.
 
     Returns
     -------
@@ -62,21 +62,26 @@ def outline_to_dict(table: Table, *, grids: bool) -> Any:
     facts = TableFacts(
         library=container.library,
         labels=tuple(_plain_label(label) for label in container.labels),
-        columns=tuple(_facts(column, grids) for column in table.columns),
+        columns=tuple(_facts(column, with_values) for column in table.columns),
     )
     return _STRUCTURE.write(facts, TableFacts, "table")
 
 
 def _plain_label(label: Any) -> str | int:
-    return str(label) if isinstance(label, str) else int(label)
+    """The label of a column without a subclass, such as NumPy's."""
+    if isinstance(label, str):
+        return str(label)
+    return int(label)
 
 
-def _facts(column: Column, grids: bool) -> ColumnFacts:
-    has_levels = (grids or column.kind in LABELLED) and not column.passes
+def _facts(column: Column, with_values: bool) -> ColumnFacts:
+    levels = column.levels
+    if column.passes or not (with_values or column.kind in LABELLED):
+        levels = levels[:0]
     return ColumnFacts(
         name=column.name,
         kind=column.kind,
-        levels=column.levels if has_levels else column.levels[:0],
+        levels=levels,
         missing=bool(column.missing.any()),
         order=column.order,
         integer=column.integer,
@@ -88,21 +93,28 @@ def _facts(column: Column, grids: bool) -> ColumnFacts:
 def outline_from_dict(data: object, place: str) -> Table:
     """Read what `outline_to_dict` wrote, as a table without rows.
 
+    Parameters
+    ----------
+    data : object
+        What the file holds.
+    place : str
+        Where it stands in the file.
+
     Raises
     ------
     FormatError
         F04, with the place.
     """
     facts: TableFacts = _STRUCTURE.read(data, TableFacts, place)
-    count = len(facts.columns)
-    right = len(facts.labels) == count > 0
-    require(right, f"{place}.labels", "is not one text or number for each column")
+    n_columns = len(facts.columns)
+    is_labelled = n_columns > 0 and len(facts.labels) == n_columns
+    require(is_labelled, f"{place}.labels", "is not one text or number for each column")
     columns = tuple(
         _column(column, position, f"{place}.columns[{position}]")
         for position, column in enumerate(facts.columns)
     )
-    right = len({column.name for column in columns}) == count
-    require(right, f"{place}.columns", "has two columns of one name")
+    names = {column.name for column in columns}
+    require(len(names) == n_columns, f"{place}.columns", "has two columns of one name")
     return Table(columns, Outline(facts.labels, facts.library))
 
 
@@ -118,8 +130,8 @@ def _column(facts: ColumnFacts, position: int, place: str) -> Column:
         require(has_places, f"{place}.order", "has no place for some of the levels")
     values = levels
     if facts.missing:
-        gap = {"O": None, "f": np.nan}.get(levels.dtype.kind, "NaT")
-        values = np.append(levels, np.array([gap], dtype=levels.dtype))
+        missing_value = {"O": None, "f": np.nan}.get(levels.dtype.kind, "NaT")
+        values = np.append(levels, np.array([missing_value], dtype=levels.dtype))
     column = Column(
         name=facts.name,
         position=position,

@@ -88,26 +88,40 @@ def rows_from_dict(data: object, like: Table, place: str) -> Table:
     require(len(columns) == like.n_columns, place, what)
     library = like.container.library
     parts = []
-    for j, (column, label) in enumerate(zip(columns, like.container.labels, strict=True)):
-        here = f"{place}[{j}]"
-        try:
-            parts.append(read_column(column, str(label), library, here))
-        except (FormatError, InputError):
-            raise
-        except Exception as error:  # each library has its own errors for cells that do not fit
-            what = f"cannot be read as {column.dtype[:60]} ({str(error)[:80]})"
-            raise broken(here, what) from error
+    for position, label in enumerate(like.container.labels):
+        part_place = f"{place}[{position}]"
+        parts.append(_read_part(columns[position], str(label), library, part_place))
     lengths = {len(part) for part in parts}
-    right = len(lengths) == 1 and lengths != {0}
-    require(right, place, "has columns without cells, or with different numbers of them")
+    are_of_one_length = len(lengths) == 1 and lengths != {0}
+    what = "has columns without cells, or with different numbers of them"
+    require(are_of_one_length, place, what)
     try:
         return read_alike(_joined(parts, library, like, place), like)
     except UnreadableError as error:
         raise broken(place, f"has a column that {error.reason}") from error
 
 
+def _read_part(column: ColumnCells, name: str, library: str, place: str) -> Any:
+    """One column in its library; cells that do not fit its dtype are an error of the file (F04)."""
+    try:
+        return read_column(column, name, library, place)
+    except (FormatError, InputError):
+        raise
+    except Exception as error:  # each library has its own errors for cells that do not fit
+        what = f"cannot be read as {column.dtype[:60]} ({str(error)[:80]})"
+        raise broken(place, what) from error
+
+
 def read_alike(native: Any, like: Table) -> Table:
-    """Read a table that is known to be like another: no checks, no warnings."""
+    """Read a table that is known to be like another, without any checks or warnings.
+
+    Parameters
+    ----------
+    native : frame, array or Container
+        With the columns of ``like``, in their order.
+    like : Table
+        Has the names, kinds and orders of the columns.
+    """
     container = native if isinstance(native, Container) else open_table(native, "X")
     columns = []
     for column in like.columns:
@@ -122,7 +136,9 @@ def _series(table: Table, column: Column) -> Any:
     if container.library == "numpy":
         return container.matrix[:, column.position]
     series = container.series(column.position)
-    return series.to_native() if container.library == "pandas" else series
+    if container.library == "pandas":
+        return series.to_native()
+    return series
 
 
 def _dtype(table: Table, column: Column) -> Any:

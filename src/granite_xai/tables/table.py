@@ -16,6 +16,11 @@ from granite_xai.base.validation import unknown
 from granite_xai.tables.columns import Column, Kind
 from granite_xai.tables.containers import Container, Outline
 
+# Distinct keys are counted by a mark for every possible key while there are at most so many of
+# these, and by sorting otherwise.
+MARKS_PER_ROW = 8
+FEW_MARKS = 1024
+
 
 @dataclass(frozen=True, eq=False)
 class Table:
@@ -77,10 +82,16 @@ class Table:
         """Whether both hold the same cells in the same order."""
         if (self.n_rows, self.n_columns) != (other.n_rows, other.n_columns):
             return False
-        return all(map(_same_cells, self.columns, other.columns))
+        return all(map(_have_same_cells, self.columns, other.columns))
 
     def take(self, rows: Sequence[int] | IntArray) -> Table:
-        """The table of some rows; levels are those present there, labels stay those of the user."""
+        """The table of some rows; levels are those present there, labels stay those of the user.
+
+        Parameters
+        ----------
+        rows : sequence of int
+            Positions, in any order; a row may recur.
+        """
         rows = np.asarray(rows, dtype=np.intp)
         container = self.container.take(rows)  # first: a table loaded without its rows refuses here
         columns = tuple(column.take(rows) for column in self.columns)
@@ -136,13 +147,13 @@ class Table:
         """
         positions = sorted(columns) if isinstance(columns, (set, frozenset)) else columns
         if cells is None:
-            codes = (self.columns[j].codes + 1 for j in positions)  # missing is 0
+            codes = (self.columns[position].codes + 1 for position in positions)  # missing is 0
         else:
-            codes = (cells[:, j] for j in positions)
+            codes = (cells[:, position] for position in positions)
         return distinct_rows(self.n_rows, codes)
 
 
-def _same_cells(column: Column, other: Column) -> bool:
+def _have_same_cells(column: Column, other: Column) -> bool:
     same_codes = np.array_equal(column.codes, other.codes)
     return same_codes and column.levels.tolist() == other.levels.tolist()
 
@@ -169,7 +180,7 @@ def distinct_rows(n_rows: int, columns: Iterable[IntArray]) -> tuple[IntArray, I
         n_codes = int(codes.max(initial=-1)) + 1
         keys = numbers * n_codes + codes
         n_keys = n_numbers * n_codes
-        if n_keys > 8 * n_rows + 1024:  # too many for a table of all of them
+        if n_keys > MARKS_PER_ROW * n_rows + FEW_MARKS:
             distinct_keys, numbers = np.unique(keys, return_inverse=True)
             n_numbers = len(distinct_keys)
         else:
@@ -207,21 +218,23 @@ def recombine(
     table of the base's library, with n_rows rows
         Fresh: the model may write into it. Its dtypes are those of the base.
     """
-    rows = np.asarray(base_rows, dtype=np.intp)
-    rows_of_donor = np.asarray(donor_rows, dtype=np.intp)
-    if rows.shape != rows_of_donor.shape:
-        shapes = f"base_rows has shape {rows.shape}, donor_rows has shape {rows_of_donor.shape}."
+    base_rows = np.asarray(base_rows, dtype=np.intp)
+    donor_rows = np.asarray(donor_rows, dtype=np.intp)
+    if base_rows.shape != donor_rows.shape:
+        shapes = f"base_rows has shape {base_rows.shape}, donor_rows has shape {donor_rows.shape}."
         raise ValueError(shapes)
-    container = donor.container
-    if container.library != base.container.library:
-        container = base.container.adopt(donor.columns)
-    return base.container.recombined(rows, container, rows_of_donor, sorted(columns))
+    donor_container = donor.container
+    if donor_container.library != base.container.library:
+        donor_container = base.container.adopt(donor.columns)
+    return base.container.recombined(base_rows, donor_container, donor_rows, sorted(columns))
 
 
 def nudged(
     table: Table, rows: Any, direction: Literal[1, -1], columns: Sequence[int] | None = None
 ) -> Any:
     """Rows with every float moved to the next number of its own dtype.
+
+    How much the answers of a model to such rows differ is the noise that rounding makes.
 
     Parameters
     ----------
@@ -241,7 +254,7 @@ def nudged(
 
 
 def frame(data: Mapping[str, Sequence[Any] | Any], like: Table | None = None) -> Any:
-    """A frame of columns by name, in the library of a table; pandas for arrays."""
+    """Make a frame of columns by name, in the library of a table; pandas for arrays."""
     if like is None or like.container.library in ("numpy", "pandas"):
         return nw.from_dict(dict(data), backend="pandas").to_native()
     backend = nw.from_native(like.native, eager_only=True).implementation
