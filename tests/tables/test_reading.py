@@ -8,7 +8,6 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-import scipy.sparse
 
 from granite_xai.base.errors import InputError
 from granite_xai.tables import read_table
@@ -178,67 +177,9 @@ def test_D22_complex_numbers():
     refused(np.array([[1j]], dtype=object), "D22", "Complex data not supported")
 
 
-@pytest.mark.parametrize("kind", [scipy.sparse.csr_array, scipy.sparse.coo_matrix])
-def test_D23_sparse_matrices(kind):
-    refused(kind(np.eye(40, 3)), "D23", kind.__name__, "sparse", "960 bytes", ".toarray()")
-
-
 def test_D23_sparse_columns():
     X = pd.DataFrame({"a": [0.0, 1.0], "b": pd.arrays.SparseArray([0.0, 1.0])})
     refused(X, "D23", "column 'b' (index 1) is sparse", "16 bytes", "to_dense")
-
-
-@pytest.mark.parametrize(
-    ("X", "parts"),
-    [
-        (
-            np.ones(3),
-            ["Expected 2D array, got 1D array instead", "shape (3,)", "Reshape your data"],
-        ),
-        ([1.0, 2.0], ["Expected 2D array, got 1D array instead", "Reshape your data"]),
-        ([], ["Expected 2D array, got 1D array instead"]),
-        (pd.Series([1.0]), ["Expected 2D array", "Reshape your data", "to_frame"]),
-        (pl.Series([1.0]), ["Expected 2D array", "Reshape your data", "to_frame"]),
-        (np.float64(3), ["float64"]),
-        (np.array(3.0), ["got 0D array"]),
-        (np.ones((2, 2, 2)), ["got 3D array", "reshape(len(X), -1)"]),
-        (({} for _ in range(3)), ["generator", "list(X)"]),
-        ({"a": [1]}, ["dict", "pandas.DataFrame(X)"]),
-        ([{"a": 1}], ["list of dicts", "pandas.DataFrame(X)"]),
-        (np.matrix([[1.0]]), ["numpy.matrix", "numpy.asarray(X)"]),
-        (np.ma.masked_array([[1.0]], mask=[[True]]), ["masked", "filled"]),
-        (np.zeros(2, dtype=[("a", float), ("b", int)]), ["structured", "DataFrame(X)"]),
-        ([[1, 2], [3]], ["row 0 has 2 cells, row 1 has 1"]),
-        ("text", ["builtins.str"]),
-        (None, ["NoneType"]),
-    ],
-)
-def test_D25_what_is_no_table(X, parts):
-    error = refused(X, "D26" if isinstance(X, np.float64) else "D25", *parts)
-    assert error.hint
-
-
-class Tensor:
-    shape = (2, 2)
-
-    def __array__(self, dtype=None, copy=None):
-        return np.ones((2, 2))
-
-
-def test_D26_tables_of_other_libraries():
-    refused(Tensor(), "D26", "Tensor", "pandas, polars or pyarrow")
-    refused(pl.LazyFrame({"a": [1]}), "D26", "LazyFrame", "X.collect()")
-
-
-class Holder:
-    """scikit-learn's checks pass such an object: it is an array by its own word, and nothing else."""
-
-    def __array__(self, dtype=None, copy=None):
-        return np.ones((2, 3))
-
-
-def test_a_plain_holder_of_an_array_is_read():
-    assert read_table(Holder(), missing="error").n_columns == 3
 
 
 def test_D28_no_rows_and_D32_no_columns():
