@@ -81,6 +81,7 @@ def test_a_fit_sends_wide_rows_in_batches_that_its_memory_limit_allows():
     granite = gx.Granite(
         model,
         features=[0, 1],
+        split_features=[0, 1],  # the model gets all columns of a row in any case
         max_samples=200,
         resources=gx.Resources(memory_limit=limit, progress=False),
     )

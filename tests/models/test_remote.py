@@ -192,7 +192,7 @@ def test_all_outputs_come_from_one_call_on_a_worker(loky):
     for n_jobs in (1, 2):
         predictor = for_table(model, table, "all", batch_size=16, n_jobs=n_jobs)
         rows = SentRows(90, table, np.arange(90))
-        answers.append(predictor.evaluate_every(lambda at: X[at].copy(), rows))
+        answers.append(predictor.evaluate_outputs(lambda at: X[at].copy(), rows))
         assert predictor.usage.calls == 6
     assert answers[0].shape == (2, 90)
     np.testing.assert_array_equal(answers[0], answers[1])
@@ -305,7 +305,7 @@ def test_an_error_in_making_the_rows_comes_out(loky):
 
     predictor = as_predictor(smooth(), batch_size=16)
     with pytest.raises(MemoryError, match="no room"):
-        predictor.evaluate_every(build, SentRows(90))
+        predictor.evaluate_outputs(build, SentRows(90))
 
 
 def test_what_watches_may_stop_the_work(loky):

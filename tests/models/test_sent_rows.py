@@ -15,7 +15,7 @@ TABLE = read_table(
 def test_rows_are_called_what_the_table_calls_them():
     rows = SentRows(3, TABLE, np.array([2, 0, 1]))
     assert rows.labels() == ["z", "x", "y"]
-    assert rows.at(slice(1, 3)).labels() == ["x", "y"]
+    assert rows.part(slice(1, 3)).labels() == ["x", "y"]
 
 
 def test_a_recombined_row_names_both_rows_and_the_replaced_column():

@@ -126,7 +126,7 @@ class _Watch:
             return sent[-1]
 
         before = self.predictor.usage.seconds
-        values = self.predictor.evaluate_every(build, SentRows(len(rows), self.table, rows))
+        values = self.predictor.evaluate_outputs(build, SentRows(len(rows), self.table, rows))
         self.calls.append(_TimedCall(len(rows), self.predictor.usage.seconds - before))
         if not _same_content(sent[0], build(slice(None))):
             self.mutated = True
@@ -170,7 +170,7 @@ def _changes_of_moved_floats(
     failure = None
     for direction in (1, -1):
         try:
-            moved_answers = predictor.every(nudged(table, rows, direction, columns))
+            moved_answers = predictor.all_outputs(nudged(table, rows, direction, columns))
         except ModelError as error:
             # A lookup of exact values has no neighbours: no rounding of the input can reach it either.
             failure = str(error)

@@ -225,7 +225,7 @@ def target_for(
         predictor,
         bool(needing),
         probability_losses[0] if probability_losses else None,
-        asked=name,
+        needed_by=name,
     )
 
 

@@ -157,7 +157,7 @@ def _learn_values(inputs: FitInputs, positions: list[int], cells: int) -> Learne
             return recombine(table, base_rows[batch], table, donor_rows[batch], [column])
 
         sent = SentRows(len(base_rows), table, base_rows, table, donor_rows, (column,))
-        return inputs.predictor.evaluate_every(build, sent)
+        return inputs.predictor.evaluate_outputs(build, sent)
 
     return learn_values(
         table,

@@ -12,19 +12,19 @@ from granite_xai.base.validation import choose, whole_number
 from granite_xai.compute import BLOCK
 from granite_xai.models import boosters, estimators
 from granite_xai.models.answers import outside_unit_interval
-from granite_xai.models.first_line import first_line
-from granite_xai.models.onnx_sessions import read_session
+from granite_xai.models.error_text import error_text
+from granite_xai.models.onnx_sessions import session_output
 from granite_xai.models.output import (
     ALL,
     EVERY,
     SCALES,
     ModelOutput,
-    read_numbers,
+    number_output,
 )
-from granite_xai.models.predictor import DEFAULT_BATCH, Predictor, Usage, together
+from granite_xai.models.predictor import DEFAULT_BATCH, Predictor, Usage, joint_predictor
 from granite_xai.models.remote import Workers
 from granite_xai.models.sent_rows import SentRows
-from granite_xai.models.torch_modules import read_module
+from granite_xai.models.torch_modules import module_output
 from granite_xai.tables import Table
 
 __all__ = [
@@ -35,8 +35,8 @@ __all__ = [
     "accepts_missing",
     "as_predictor",
     "for_table",
+    "joint_predictor",
     "outside_unit_interval",
-    "together",
 ]
 
 RESPONSES = ("auto", "predict", "probability", "raw")
@@ -74,14 +74,15 @@ def as_predictor(
         return model
     if batch_size is not None:
         whole_number("batch_size", batch_size, at_least=1)
-    wanted = choose("response", response, {name: name for name in RESPONSES})
+    choose("response", response, {name: name for name in RESPONSES})
     kind = _kind_of(model)
     try:
-        model_output = kind.read(model, output, wanted)
+        model_output = kind.output_of(model, output, response)
     except GraniteError:
         raise
     except Exception as error:  # it has the methods of its kind, and does not do what they do
-        message = f"this {type(model).__name__} cannot be asked: {type(error).__name__} ({first_line(error)})."
+        reason = f"{type(error).__name__} ({error_text(error)})"
+        message = f"this {type(model).__name__} cannot be asked: {reason}."
         raise ModelError(message, code="M21", argument="model", hint=PASS_A_MODEL) from error
     if model_output.warning is not None:
         give_warning = warn if record is None else record.warn
@@ -91,7 +92,7 @@ def as_predictor(
 
 
 def for_table(model: Any, table: Table, output: Any, **options: Any) -> Predictor:
-    """The same for the outputs that a fit on a table explains: one, or "all".
+    """The predictor of the outputs that a fit on a table explains: one, or "all".
 
     Parameters
     ----------
@@ -104,10 +105,10 @@ def for_table(model: Any, table: Table, output: Any, **options: Any) -> Predicto
         Those of `as_predictor`.
     """
     if isinstance(output, str) and output == ALL:
-        names = as_predictor(model, output=EVERY, **options).names(table)
+        names = as_predictor(model, output=EVERY, **options).output_names(table)
         if ALL not in names:
             predictors = {name: as_predictor(model, output=name, **options) for name in names}
-            return together(predictors)
+            return joint_predictor(predictors)
     return as_predictor(model, output=output, **options)
 
 
@@ -119,15 +120,25 @@ def accepts_missing(model: Any) -> bool:
     return kind.takes_missing
 
 
-class Kind(NamedTuple):
-    """A kind of models."""
+class ModelKind(NamedTuple):
+    """A kind of models, such as boosters of a library.
 
-    methods: tuple[str, ...]  # that mark it
-    read: Callable[[Any, Any, str], ModelOutput]
-    takes_missing: bool | None = False  # None: its tags tell
+    Parameters
+    ----------
+    methods : tuple of str
+        Methods that mark it.
+    output_of : callable
+        How a model of the kind is asked, from the model, ``output`` and ``response``.
+    takes_missing : bool or None
+        Whether such models take missing values; None: the tags of the model say.
+    """
+
+    methods: tuple[str, ...]
+    output_of: Callable[[Any, Any, str], ModelOutput]
+    takes_missing: bool | None = False
 
 
-def _kind_of(model: Any) -> Kind:
+def _kind_of(model: Any) -> ModelKind:
     """The first kind whose methods a model has; refused (M21) where it has none."""
     hint = PASS_A_MODEL
     if model is None:
@@ -148,20 +159,29 @@ def _kind_of(model: Any) -> Kind:
     raise ModelError(f"model is {what}.", code="M21", argument="model", hint=hint)
 
 
-def _read_function(model: Any, output: Any, response: str) -> ModelOutput:
+def _function_output(model: Any, output: Any, response: str) -> ModelOutput:
     name = getattr(model, "__name__", "<lambda>")
     label = "function" if name == "<lambda>" else f"function {name}"
     scale = SCALES.get(response, "predict")
-    return read_numbers(model, output, label, scale)._replace(is_function=True)
+    return number_output(model, output, label, scale)._replace(is_function=True)
 
 
 # The first row whose methods a model has reads it, so special kinds stand above the general ones.
 _KINDS = (
-    Kind(("inplace_predict", "save_config"), boosters.read_xgboost, True),
-    Kind(("dump_model", "num_model_per_iteration"), boosters.read_lightgbm, True),
-    Kind(("predict", "is_fitted", "get_cat_feature_indices"), boosters.read_catboost, True),
-    Kind(("run", "get_inputs", "get_outputs"), read_session),
-    *(Kind((method,), estimators.read_estimator, None) for method in estimators.METHODS.values()),
-    Kind(("forward", "parameters", "state_dict"), read_module),
+    ModelKind(("inplace_predict", "save_config"), boosters.xgboost_output, takes_missing=True),
+    ModelKind(
+        ("dump_model", "num_model_per_iteration"), boosters.lightgbm_output, takes_missing=True
+    ),
+    ModelKind(
+        ("predict", "is_fitted", "get_cat_feature_indices"),
+        boosters.catboost_output,
+        takes_missing=True,
+    ),
+    ModelKind(("run", "get_inputs", "get_outputs"), session_output),
+    *(
+        ModelKind((method,), estimators.estimator_output, takes_missing=None)
+        for method in estimators.METHODS.values()
+    ),
+    ModelKind(("forward", "parameters", "state_dict"), module_output),
 )
-_FUNCTION = Kind((), _read_function)
+_FUNCTION = ModelKind((), _function_output)

@@ -52,9 +52,9 @@ def read_outputs(
     is_float32 = False
     for output in outputs:
         values, choice = output.unpacked(returned)
-        column, single = read_answer(values, count, choice)
+        column, is_narrow = read_answer(values, count, choice)
         numbers.append(column)
-        is_float32 = is_float32 or single
+        is_float32 = is_float32 or is_narrow
     return numbers, is_float32
 
 
@@ -175,7 +175,9 @@ def _only_output(values: Any, choice: OutputChoice) -> Any:
     if is_binary and choice.column == 0:
         if isinstance(values, np.ndarray):
             values = values.astype(np.float64)
-        return 1.0 - values if choice.scale == "probability" else -values
+        if choice.scale == "probability":
+            return 1.0 - values
+        return -values
     if choice.column in (None, 0) or (is_binary and choice.column == 1):
         return values
     raise _no_output(

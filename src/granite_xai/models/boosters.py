@@ -16,8 +16,8 @@ from granite_xai.models.output import (
     ModelOutput,
     Send,
     class_names,
-    read_classes,
-    read_numbers,
+    class_output,
+    number_output,
 )
 
 # Objectives whose predictions are probabilities.
@@ -65,11 +65,11 @@ class Booster:
     def output(self, output: Any, response: str) -> ModelOutput:
         """How it is asked for one of its outputs; "auto" is the probability where there is one."""
         if response == "raw":
-            return read_classes(self.predict_raw, "raw", self.classes, output)
+            return class_output(self.predict_raw, "raw", self.classes, output)
         if response == "predict":
-            return read_numbers(self.predict, output, "predict")
+            return number_output(self.predict, output, "predict")
         if self.predict_probability is not None:
-            return read_classes(self.predict_probability, "probability", self.classes, output)
+            return class_output(self.predict_probability, "probability", self.classes, output)
         if response == "probability":
             raise InputError(
                 f"response='probability': the {self.owner} gives no probabilities.",
@@ -77,13 +77,13 @@ class Booster:
                 argument="response",
                 hint="Pass response='predict' or 'raw'.",
             )
-        return read_numbers(self.predict, output, "predict")
+        return number_output(self.predict, output, "predict")
 
 
-def read_xgboost(model: Any, output: Any, response: str) -> ModelOutput:
-    """How a booster of xgboost is asked; parameters as of `read_estimator`."""
+def xgboost_output(model: Any, output: Any, response: str) -> ModelOutput:
+    """How a booster of xgboost is asked; parameters as of `estimator_output`."""
     learner = json.loads(model.save_config())["learner"]
-    return _read_by_objective(
+    return _output_by_objective(
         objective=learner["objective"]["name"],
         n_classes=int(learner["learner_model_param"].get("num_class", "0")),
         predict=partial(_predict_xgboost, model),
@@ -99,11 +99,11 @@ def _predict_xgboost(model: Any, frame: Any, *, output_margin: bool = False) -> 
     return model.predict(DMatrix(frame, enable_categorical=True), output_margin=output_margin)
 
 
-def read_lightgbm(model: Any, output: Any, response: str) -> ModelOutput:
-    """How a booster of lightgbm is asked; parameters as of `read_estimator`."""
+def lightgbm_output(model: Any, output: Any, response: str) -> ModelOutput:
+    """How a booster of lightgbm is asked; parameters as of `estimator_output`."""
     # The objective and its options: "binary sigmoid:1".
     objective_and_options = str(model.dump_model(num_iteration=1).get("objective", ""))
-    return _read_by_objective(
+    return _output_by_objective(
         objective=objective_and_options.partition(" ")[0],
         n_classes=int(model.num_model_per_iteration()),
         predict=model.predict,
@@ -113,7 +113,7 @@ def read_lightgbm(model: Any, output: Any, response: str) -> ModelOutput:
     )
 
 
-def _read_by_objective(
+def _output_by_objective(
     *,
     objective: str,
     n_classes: int,
@@ -142,8 +142,8 @@ def _read_by_objective(
     return model_output
 
 
-def read_catboost(model: Any, output: Any, response: str) -> ModelOutput:
-    """How a model of catboost is asked; parameters as of `read_estimator`.
+def catboost_output(model: Any, output: Any, response: str) -> ModelOutput:
+    """How a model of catboost is asked; parameters as of `estimator_output`.
 
     There are probabilities where its loss has classes; the plain ``CatBoost`` gives them on request
     only.

@@ -13,8 +13,8 @@ from granite_xai.models.output import (
     ModelOutput,
     Send,
     class_names,
-    read_classes,
-    read_numbers,
+    class_output,
+    number_output,
 )
 
 # The method that gives each response.
@@ -34,7 +34,7 @@ def has(model: Any, method: str) -> bool:
     return callable(getattr(model, method, None))
 
 
-def read_estimator(model: Any, output: Any, response: str) -> ModelOutput:
+def estimator_output(model: Any, output: Any, response: str) -> ModelOutput:
     """How an estimator is asked.
 
     Parameters
@@ -47,16 +47,16 @@ def read_estimator(model: Any, output: Any, response: str) -> ModelOutput:
     """
     classes = class_names(model)
     if response == "raw":
-        return _read_score(model, classes, output)
+        return _score_output(model, classes, output)
     if response == "probability" or (response == "auto" and has(model, "predict_proba")):
-        return read_classes(_method_for("probability", model), "probability", classes, output)
-    prediction = read_numbers(_method_for("predict", model), output, "predict")
+        return class_output(_method_for("probability", model), "probability", classes, output)
+    prediction = number_output(_method_for("predict", model), output, "predict")
     if classes is not None and response == "auto":
         return prediction._replace(warning=LABEL_WARNING.format(type(model).__name__))
     return prediction
 
 
-def _read_score(model: Any, classes: Classes, output: Any) -> ModelOutput:
+def _score_output(model: Any, classes: Classes, output: Any) -> ModelOutput:
     """How an estimator is asked for its score before the link function."""
     _refuse_scores_of_pairs(model, classes)
     send = None
@@ -64,7 +64,7 @@ def _read_score(model: Any, classes: Classes, output: Any) -> ModelOutput:
         send = _predict_raw(model)
     if send is None:
         send = _method_for("raw", model)
-    return read_classes(send, "raw", classes, output)
+    return class_output(send, "raw", classes, output)
 
 
 def _refuse_scores_of_pairs(model: Any, classes: Classes) -> None:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from sklearn.exceptions import NotFittedError
 
 from granite_xai.base.errors import ModelError
-from granite_xai.models.first_line import first_line
+from granite_xai.models.error_text import error_text
 from granite_xai.models.sent_rows import SentRows
 
 CHECK_ROWS = "Check the model on these rows."
@@ -78,12 +78,12 @@ def failure_error(raised: Raised, rows: SentRows, at_random: bool = False) -> Mo
     """The error for users: what the model raised (M07, or M20 where it is not fitted), and at which rows."""
     error = raised.cause
     if isinstance(error, NotFittedError):
-        message = f"the model is not fitted ({first_line(error)})."
+        message = f"the model is not fitted ({error_text(error)})."
         return ModelError(message, code="M20", argument="model", hint="Fit it first.")
     hint = CHECK_ROWS
     if isinstance(error, MemoryError):
         hint = "Send fewer rows a call: Resources(batch_size=)."
-    message = f"the model raised {type(error).__name__} ({first_line(error)}) at {rows.text()}"
+    message = f"the model raised {type(error).__name__} ({error_text(error)}) at {rows.text()}"
     message += "; asked again, it did not: it fails at random." if at_random else "."
     return ModelError(
         message, code="M07", argument="model", columns=rows.names, rows=rows.labels(), hint=hint

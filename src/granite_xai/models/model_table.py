@@ -102,23 +102,24 @@ def used_columns(model: Any) -> set[str] | None:
         return None
     used: set[str] = set()
     for _, transformer, columns in transformers:
-        if not (isinstance(transformer, str) and transformer == "drop"):
+        is_dropped = isinstance(transformer, str) and transformer == "drop"
+        if not is_dropped:
             used |= _selected_names(columns, fitted)
     return used
 
 
 def _first_step(model: Any) -> Any:
     """What sees the table first: of pipelines, also of those that a search found, the first step."""
-    step = _searched_for(model)
+    step = _best_of_search(model)
     steps = getattr(step, "steps", None)
     while isinstance(steps, list) and steps:
         _, first = steps[0]
-        step = _searched_for(first)
+        step = _best_of_search(first)
         steps = getattr(step, "steps", None)
     return step
 
 
-def _searched_for(model: Any) -> Any:
+def _best_of_search(model: Any) -> Any:
     """The best estimator of a search for one; any other model itself."""
     return getattr(model, "best_estimator_", model)
 
@@ -152,11 +153,11 @@ def allows_missing(choice: str, model: Any, predictor: Predictor, table: Table) 
     """
     if choice == "allow" or (choice == "auto" and accepts_missing(model)):
         return True
-    first_rows = [
-        int(np.argmax(table.columns[position].missing))
-        for position in table.explained
-        if table.columns[position].missing.any()
-    ]
+    first_rows = []
+    for position in table.explained:
+        missing = table.columns[position].missing
+        if missing.any():
+            first_rows.append(int(np.argmax(missing)))
     if not first_rows:
         return False
     rows = np.unique(first_rows)[:TRIED_ROWS]

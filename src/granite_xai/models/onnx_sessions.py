@@ -19,9 +19,9 @@ from granite_xai.models.output import (
     ModelOutput,
     OutputChoice,
     ask_which,
+    class_output,
     class_position,
-    read_classes,
-    read_numbers,
+    number_output,
 )
 from granite_xai.tables.containers import Container
 from granite_xai.tables.opening import open_table
@@ -38,8 +38,8 @@ WHOLE_NUMBERS = {
 ASK_BY_FUNCTION = "Pass a function of the table that asks the session."
 
 
-def read_session(model: Any, output: Any, response: str) -> ModelOutput:
-    """How a session is asked; parameters as of `read_estimator`.
+def session_output(model: Any, output: Any, response: str) -> ModelOutput:
+    """How a session is asked; parameters as of `estimator_output`.
 
     Converted classifiers have an output of labels and behind it their probabilities or scores,
     which are explained unless ``response`` is "predict". Of other sessions it is the only output, or
@@ -48,15 +48,15 @@ def read_session(model: Any, output: Any, response: str) -> ModelOutput:
     outputs = model.get_outputs()
     is_classifier = len(outputs) > 1 and outputs[0].type in LABELS
     if is_classifier and response != "predict":
-        answer = _read_scores(model, outputs[1:], output, response)
+        answer = _scores_output(model, outputs[1:], output, response)
     elif is_classifier:
-        answer = _read_values(model, outputs[:1], output, response)
+        answer = _value_output(model, outputs[:1], output, response)
     else:
-        answer = _read_values(model, outputs, output, response)
+        answer = _value_output(model, outputs, output, response)
     return answer._replace(prepare=partial(_inputs, model))
 
 
-def _read_scores(
+def _scores_output(
     model: Any, score_outputs: Sequence[Any], output: Any, response: str
 ) -> ModelOutput:
     """How a classifier is asked: one output for all classes, a dictionary a row, or one a class."""
@@ -65,9 +65,9 @@ def _read_scores(
     # Probabilities unless the user says otherwise; answers are checked to be some.
     scale = SCALES.get(response, "probability")
     if len(score_outputs) > 1:
-        return read_classes(send, scale, names, output)._replace(unpack=_stacked)
+        return class_output(send, scale, names, output)._replace(unpack=_stacked)
     if not score_outputs[0].type.startswith(ONE_MAP_A_ROW):
-        return read_classes(send, scale, None, output)._replace(unpack=_stacked)
+        return class_output(send, scale, None, output)._replace(unpack=_stacked)
     label = "raw score" if scale == "raw" else "probability"
     if output is not None:
         label = f"{label} of class {output!r}"
@@ -79,7 +79,7 @@ def _read_scores(
     )
 
 
-def _read_values(
+def _value_output(
     model: Any, value_outputs: Sequence[Any], output: Any, response: str
 ) -> ModelOutput:
     """How a session is asked whose outputs are known to its author alone: for one of them."""
@@ -87,7 +87,7 @@ def _read_values(
     scale = SCALES.get(response, "predict")
     if len(names) == 1:
         send = partial(model.run, list(names))
-        return read_numbers(send, output, f"output {names[0]!r}", scale)._replace(unpack=_stacked)
+        return number_output(send, output, f"output {names[0]!r}", scale)._replace(unpack=_stacked)
     if output is None or output is EVERY:  # they need not have one number a row
         ask_which(names)
     name = names[class_position(names, output) or 0]

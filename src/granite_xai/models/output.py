@@ -10,7 +10,7 @@ import numpy as np
 from granite_xai.base.errors import InputError, ModelError
 from granite_xai.base.text import listing
 from granite_xai.base.validation import unknown
-from granite_xai.models.first_line import first_line
+from granite_xai.models.error_text import error_text
 
 Scale = Literal["predict", "probability", "raw"]
 Classes = tuple[Any, ...] | None
@@ -85,7 +85,7 @@ class ModelOutput(NamedTuple):
         return self.unpack(returned, self.choice)
 
 
-def read_classes(send: Send, scale: Scale, classes: Classes, output: Any) -> ModelOutput:
+def class_output(send: Send, scale: Scale, classes: Classes, output: Any) -> ModelOutput:
     """How a model is asked for a probability or a score.
 
     Parameters
@@ -111,7 +111,7 @@ def read_classes(send: Send, scale: Scale, classes: Classes, output: Any) -> Mod
     return ModelOutput(send=send, choice=choice, label=label)
 
 
-def read_numbers(send: Send, output: Any, label: str, scale: Scale = "predict") -> ModelOutput:
+def number_output(send: Send, output: Any, label: str, scale: Scale = "predict") -> ModelOutput:
     """How a model is asked for a number.
 
     Parameters
@@ -143,7 +143,7 @@ def class_names(model: Any) -> Classes:
         classes = getattr(model, "classes_", None)
     except Exception as error:  # a property may do anything
         raise ModelError(
-            f"{type(model).__name__}.classes_ raised {type(error).__name__} ({first_line(error)}).",
+            f"{type(model).__name__}.classes_ raised {type(error).__name__} ({error_text(error)}).",
             code="M07",
             argument="model",
             hint="Check the model.",

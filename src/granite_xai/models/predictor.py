@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from collections import deque
@@ -18,9 +19,7 @@ from granite_xai.compute import BLOCK
 from granite_xai.compute.primitives import ArrayNamespace
 from granite_xai.models.answers import one_column, outside_unit_interval, read_outputs
 from granite_xai.models.failures import CHECK_ROWS, Raised, failure_error, smallest_failing
-from granite_xai.models.output import (
-    ModelOutput,
-)
+from granite_xai.models.output import ModelOutput
 from granite_xai.models.remote import Build, RemoteModel, WorkerAnswer, Workers
 from granite_xai.models.sent_rows import SHOWN, SentRows
 from granite_xai.tables import Table, recombine
@@ -87,18 +86,22 @@ class Predictor:
 
     @contextmanager
     def watched(self, watch: Callable[[int], None]) -> Iterator[None]:
-        """Tell someone how many rows were answered, batch by batch; further outputs repeat what the first asks."""
+        """Call ``watch`` with the number of rows that were answered, batch by batch.
+
+        Meanwhile the answers of the first output also hold those of the further ones: each of these
+        is asked about the same rows afterwards, in the same order, and takes them from there.
+        """
         self._watch = watch
         try:
             yield
         finally:
             self._watch = None
-            for output in self.others:
+            for output in self.further_outputs:
                 output.answers_of_first.clear()
 
     @contextmanager
     def metered(self, meter: Callable[[int], None]) -> Iterator[None]:
-        """Tell someone of all rows that are answered in a whole fit: pilot, rows that search, rows that judge."""
+        """Call ``meter`` in the same way for a whole fit: pilot, rows that search, rows that judge."""
         self._meter = meter
         try:
             yield
@@ -111,23 +114,34 @@ class Predictor:
         return self._meter is not None
 
     def _report(self, rows: int) -> None:
-        """Tell those who want to know that so many rows were answered."""
+        """Call whoever watches that so many rows were answered."""
         if self._watch is not None:
             self._watch(rows)
         if self._meter is not None:
             self._meter(rows)
 
     @property
-    def others(self) -> tuple[Predictor, ...]:
+    def further_outputs(self) -> tuple[Predictor, ...]:
         """All outputs but the first."""
         return tuple(self.outputs.values())[1:]
 
-    def names(self, table: Table) -> tuple[Any, ...]:
-        """Every output by class or position; a model whose outputs have no names is asked about a row (M02)."""
+    def output_names(self, table: Table) -> tuple[Any, ...]:
+        """Every output by class or position.
+
+        Parameters
+        ----------
+        table : Table
+            A model whose outputs have no names is asked about its first row.
+
+        Raises
+        ------
+        ModelError
+            M02: there is one output only.
+        """
         if self.classes is not None:
             return self.classes
         first_row = SentRows(1, table, np.zeros(1, dtype=np.intp))
-        (answer,) = self._batch(lambda _: table.take([0]).native, slice(0, 1), first_row)
+        (answer,) = self._answer_batch(lambda _: table.take([0]).native, slice(0, 1), first_row)
         if answer.ndim != 2:
             raise ModelError(
                 "the model returned one number a row: there are no others.",
@@ -146,11 +160,11 @@ class Predictor:
         return self.classes[column]
 
     def __call__(self, frame: Any) -> FloatArray:
-        """Values of the rows of a container, in one call; the model gets a copy."""
-        return np.asarray(self.every(frame)[0])
+        """Values of the rows of a table of any library, (n_rows,), in one call; the model gets a copy."""
+        return np.asarray(self.all_outputs(frame)[0])
 
-    def every(self, frame: Any) -> FloatArray:
-        """The same of each output, (outputs, rows)."""
+    def all_outputs(self, frame: Any) -> FloatArray:
+        """The same of each output, (n_outputs, n_rows)."""
         rows = SentRows(len(frame))
         try:
             answers = self._ask(_writable_copy(frame), len(frame))
@@ -196,7 +210,19 @@ class Predictor:
         return self.evaluate(build, rows)
 
     def evaluate(self, build: Build, rows: SentRows) -> FloatArray:
-        """F of rows that ``build`` makes batch by batch, each time in a fresh container, (n,)."""
+        """F of rows that are made batch by batch.
+
+        Parameters
+        ----------
+        build : callable
+            Makes the rows at some positions, each time in a fresh table.
+        rows : SentRows
+            What they are made of.
+
+        Returns
+        -------
+        array of shape (n_rows,)
+        """
         if self.answers_of_first:
             repeated = self.answers_of_first.popleft()
             if len(repeated) != rows.count:
@@ -204,14 +230,14 @@ class Predictor:
                     f"{len(repeated)} rows were asked of the first output, {rows.count} of another"
                 )
             return repeated
-        values = self.evaluate_every(build, rows)
+        values = self.evaluate_outputs(build, rows)
         if self._watch is not None:
-            for output, numbers in zip(self.others, values[1:], strict=True):
+            for output, numbers in zip(self.further_outputs, values[1:], strict=True):
                 output.answers_of_first.append(numbers)
         return np.asarray(values[0])
 
-    def evaluate_every(self, build: Build, rows: SentRows) -> FloatArray:
-        """The same of each output, (outputs, n), in one call of the model a batch."""
+    def evaluate_outputs(self, build: Build, rows: SentRows) -> FloatArray:
+        """The same of each output, (n_outputs, n_rows), in one call of the model a batch."""
         values = np.empty((len(self.outputs) or 1, rows.count), dtype=np.float64)
         batches = self._batches(rows)
         with closing(self._answers(build, batches, rows)) as answers:
@@ -229,25 +255,27 @@ class Predictor:
 
     def _batches(self, rows: SentRows) -> list[slice]:
         """Where the rows of a request are cut: counts decide, never the number of workers."""
+        count = rows.count
         size = self.batch_rows(rows.n_columns)
         if self.batch_size == DEFAULT_BATCH and self.workers.active:
-            size = min(size, max(SMALLEST_BATCH, -(-rows.count // WORKER_BATCHES)))
-        return [slice(start, min(start + size, rows.count)) for start in range(0, rows.count, size)]
+            worth_sending = max(SMALLEST_BATCH, math.ceil(count / WORKER_BATCHES))
+            size = min(size, worth_sending)
+        return [slice(start, min(start + size, count)) for start in range(0, count, size)]
 
     def _answers(
         self, build: Build, batches: Sequence[slice], rows: SentRows
     ) -> Generator[list[FloatArray]]:
         """What each batch is answered, by workers as far as there are any, otherwise here."""
         answered = 0
-        model = RemoteModel(asked=self.model_output, outputs=self._explained)
+        model = RemoteModel(model_output=self.model_output, outputs=self._explained)
         with closing(self.workers.answers(model, build, batches)) as answers:
             for batch, answer in zip(batches, answers, strict=False):
-                yield self._of_worker(answer, build, batch, rows)
+                yield self._checked_answer(answer, build, batch, rows)
                 answered += 1
         for batch in batches[answered:]:
-            yield self._batch(build, batch, rows)
+            yield self._answer_batch(build, batch, rows)
 
-    def _of_worker(
+    def _checked_answer(
         self,
         answer: WorkerAnswer,
         build: Build,
@@ -256,12 +284,12 @@ class Predictor:
     ) -> list[FloatArray]:
         """The checked answer of a worker; one that failed is asked for here, where it is explained."""
         with self._lock:
-            self._count(batch.stop - batch.start, answer.seconds)
+            self._count_call(batch.stop - batch.start, answer.seconds)
             self._note_precision(answer.float32)
         if answer.raised is None:
             return [self._checked(numbers, rows, batch.start) for numbers in answer.outputs]
-        self._batch(build, batch, rows)
-        failing = rows.at(batch)
+        self._answer_batch(build, batch, rows)
+        failing = rows.part(batch)
         message = f"the model raised on a worker ({answer.raised}) at {failing.text()}; "
         raise ModelError(
             message + "asked in this process, it did not.",
@@ -272,8 +300,11 @@ class Predictor:
             hint="Check that workers have what the model needs, or pass n_jobs=1.",
         )
 
-    def _batch(self, build: Build, batch: slice, rows: SentRows) -> list[FloatArray]:
-        """The checked answer of the model itself; where it raises, the fewest rows at which it does are named."""
+    def _answer_batch(self, build: Build, batch: slice, rows: SentRows) -> list[FloatArray]:
+        """The checked answer of the model itself, by output.
+
+        Where it raises, the fewest rows at which it does are named.
+        """
 
         def ask(part: slice) -> list[FloatArray]:
             return self._ask(build(part), part.stop - part.start)
@@ -284,15 +315,18 @@ class Predictor:
             first_raised = raised
         # Outside the handler, so that the error's history is the model's own and not that of the search.
         failure = smallest_failing(ask, batch, first_raised)
-        error = failure_error(failure.raised, rows.at(failure.part), failure.at_random)
+        error = failure_error(failure.raised, rows.part(failure.part), failure.at_random)
         raise error from failure.raised.cause
 
     def _ask(self, frame: Any, count: int) -> list[FloatArray]:
-        """Each output by one call; whatever the model raises comes out as `Raised`: our own errors stay apart."""
+        """Each output by one call.
+
+        Whatever the model raises comes out as `Raised`, so that our own errors stay apart.
+        """
         sent = self.model_output.prepare(frame)
         with self._lock:
             # Read while the lock is held: the answer may be a buffer that the next call overwrites.
-            returned = self._answer(sent, count)
+            returned = self._call_model(sent, count)
             numbers, is_float32 = read_outputs(returned, count, self._explained)
             self._note_precision(is_float32)
         return numbers
@@ -309,12 +343,12 @@ class Predictor:
             for predictor in (self, *self.outputs.values()):
                 predictor.native_float32 = True
 
-    def _count(self, rows: int, seconds: float) -> None:
+    def _count_call(self, rows: int, seconds: float) -> None:
         """Take note of one call, here or on a worker."""
         past = self.usage
         self.usage = Usage(past.calls + 1, past.rows + rows, past.seconds + seconds)
 
-    def _answer(self, sent: Any, count: int) -> Any:
+    def _call_model(self, sent: Any, count: int) -> Any:
         """What the model answers to what it takes, counted."""
         begin = time.perf_counter()
         try:
@@ -322,15 +356,32 @@ class Predictor:
         except Exception as error:
             raise Raised(error) from error
         finally:
-            self._count(count, time.perf_counter() - begin)
+            self._count_call(count, time.perf_counter() - begin)
 
     def on_device(
         self, sent: Any, count: int, take: Callable[[Any], Any], primitives: ArrayNamespace
     ) -> Any:
-        """F of rows that lie on a device, as an array there; None where a value is no number or no probability."""
+        """F of rows that lie on a device.
+
+        Parameters
+        ----------
+        sent : object
+            The rows as the model takes them.
+        count : int
+            Number of rows.
+        take : callable
+            Makes what the model returned an array of the namespace.
+        primitives : ArrayNamespace
+            Of the device.
+
+        Returns
+        -------
+        array of shape (count,) on the device, or None
+            None: a value is no number, or no probability where one is explained.
+        """
         xp = primitives.xp
         with self._lock:
-            values, choice = self.model_output.unpacked(self._answer(sent, count))
+            values, choice = self.model_output.unpacked(self._call_model(sent, count))
             values = take(values)
             self.native_float32 = self.native_float32 or values.dtype == xp.float32
             numbers = one_column(xp.astype(values, xp.float64), count, choice, values)
@@ -352,7 +403,7 @@ class Predictor:
         if not wrong.any():
             return values
         places = np.flatnonzero(wrong)
-        wrong_rows = rows.at(places + start)
+        wrong_rows = rows.part(places + start)
         examples = ", ".join(f"{value:g}" for value in values[places[:SHOWN]])
         more = ", …" if len(places) > SHOWN else ""
         raise ModelError(
@@ -366,12 +417,11 @@ class Predictor:
         )
 
     def __getstate__(self) -> dict[str, Any]:
-        """Everything but the lock and the watch, which belong to this process."""
-        return {
-            key: value
-            for key, value in self.__dict__.items()
-            if key not in ("_lock", "_watch", "_meter")
-        }
+        """Everything but the lock and who watches, which belong to this process."""
+        state = dict(self.__dict__)
+        for name in ("_lock", "_watch", "_meter"):
+            del state[name]
+        return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
@@ -391,8 +441,14 @@ def _writable_copy(frame: Any) -> Any:
     return frame
 
 
-def together(outputs: Mapping[Any, Predictor]) -> Predictor:
-    """One that asks the model once for all outputs: it speaks for the first, and the others hear of it."""
+def joint_predictor(outputs: Mapping[Any, Predictor]) -> Predictor:
+    """A predictor of the first output that asks the model once for all of them.
+
+    Parameters
+    ----------
+    outputs : mapping of name to Predictor
+        Of one model, each of another output.
+    """
     first = copy(next(iter(outputs.values())))
     first.outputs = outputs
     return first

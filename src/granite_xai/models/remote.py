@@ -1,4 +1,8 @@
-"""A model on workers: how it travels, what it answers there, and when it is asked at home instead."""
+"""A model on workers, that is, in other processes.
+
+It travels as a pickle and answers in batches. Where it cannot travel, it is asked "at home": in this
+process.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +31,7 @@ from granite_xai.compute.workers import (
     results_from_workers,
 )
 from granite_xai.models.answers import read_outputs
-from granite_xai.models.first_line import first_line
+from granite_xai.models.error_text import error_text
 from granite_xai.models.output import ModelOutput
 
 Build = Callable[[slice | IntArray], Any]  # makes the rows at some positions in a fresh container
@@ -43,7 +47,7 @@ class CannotSendError(Exception):
 class RemoteModel(NamedTuple):
     """A model as it travels."""
 
-    asked: ModelOutput  # how it is asked
+    model_output: ModelOutput  # how it is asked
     outputs: tuple[ModelOutput, ...]  # each output that is read of its answer
 
 
@@ -86,7 +90,7 @@ class Workers:
         self.device = device
         self._record = record
         self._stays_home = False
-        self._loss_was_told = False
+        self._warned_of_losses = False
 
     @property
     def active(self) -> bool:
@@ -161,8 +165,8 @@ class Workers:
                 raise CannotSendError(f"the workers failed ({_text(error)})") from error
             if tasks.error is not None:
                 raise tasks.error
-        if losses == ATTEMPTS and not self._loss_was_told:
-            self._loss_was_told = True
+        if losses == ATTEMPTS and not self._warned_of_losses:
+            self._warned_of_losses = True
             text = f"R03: workers died {ATTEMPTS} times while the model was asked; "
             self._warn(text + "the batches without an answer are asked in this process.")
 
@@ -259,7 +263,7 @@ def _is_on_device(value: Any) -> bool:
 
 
 def _text(error: Exception) -> str:
-    return f"{type(error).__name__}: {first_line(error)}"
+    return f"{type(error).__name__}: {error_text(error)}"
 
 
 class _Unpacked(NamedTuple):
@@ -283,11 +287,11 @@ def answer_batch(packed: NDArray[np.uint8], batch: RemoteBatch) -> WorkerAnswer:
     try:
         # One thread for linear algebra: its number would depend on the number of workers.
         with one_blas_thread():
-            sent = model.asked.prepare(frame)
+            sent = model.model_output.prepare(frame)
             with unpacked.lock:
                 begin = time.perf_counter()
                 try:
-                    returned = model.asked.send(sent)
+                    returned = model.model_output.send(sent)
                 finally:
                     seconds = time.perf_counter() - begin
                 numbers, float32 = read_outputs(returned, batch.n_rows, model.outputs)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -40,18 +40,13 @@ class SentRows:
     donor_rows: IntArray | None = None
     columns: tuple[int, ...] = ()
 
-    def at(self, part: slice | IntArray) -> SentRows:
+    def part(self, positions: slice | IntArray) -> SentRows:
         """The rows at some positions of these."""
-        base_rows = np.arange(self.count) if self.base_rows is None else self.base_rows
-        base_rows = base_rows[part]
-        return SentRows(
-            count=len(base_rows),
-            base=self.base,
-            base_rows=base_rows,
-            donor=self.donor,
-            donor_rows=None if self.donor_rows is None else self.donor_rows[part],
-            columns=self.columns,
-        )
+        base_rows = _rows_or_first(self.base_rows, self.count)[positions]
+        donor_rows = self.donor_rows
+        if donor_rows is not None:
+            donor_rows = donor_rows[positions]
+        return replace(self, count=len(base_rows), base_rows=base_rows, donor_rows=donor_rows)
 
     @property
     def n_columns(self) -> int:
@@ -72,20 +67,31 @@ class SentRows:
     def text(self) -> str:
         """The first few rows, or the recombinations that made them."""
         if not self.columns or self.donor_rows is None:
-            return count_text(self.count, "row" if self.count == 1 else "rows", self.labels())
-        where = f"on column{'s' if len(self.columns) > 1 else ''} {listing(self.names, SHOWN)}"
+            noun = "row" if self.count == 1 else "rows"
+            return count_text(self.count, noun, self.labels())
+        column_noun = "column" if len(self.columns) == 1 else "columns"
+        where = f"on {column_noun} {listing(self.names, SHOWN)}"
         donor_labels = _labels(self.donor, self.donor_rows, self.count)
         pairs = [
             f"row {donor!r} {where}, row {base!r} elsewhere"
             for base, donor in zip(self.labels(), donor_labels, strict=True)
         ]
-        more = "; …" if self.count > SHOWN else ""
-        plural = "" if self.count == 1 else "s"
-        return f"{self.count} recombined row{plural} ({'; '.join(pairs)}{more})"
+        if self.count > SHOWN:
+            pairs.append("…")
+        noun = "recombined row" if self.count == 1 else "recombined rows"
+        return f"{self.count} {noun} ({'; '.join(pairs)})"
+
+
+def _rows_or_first(rows: IntArray | None, count: int) -> IntArray:
+    """Positions of rows; None: the first of a table."""
+    if rows is None:
+        return np.arange(count)
+    return rows
 
 
 def _labels(table: Table | None, rows: IntArray | None, count: int) -> list[Any]:
-    positions = (np.arange(count) if rows is None else rows)[:SHOWN]
+    """What the user calls the first few rows of a table; positions where there is none."""
+    positions = _rows_or_first(rows, count)[:SHOWN]
     if table is None:
         return list(positions.tolist())
     return list(table.row_labels(positions))

@@ -31,7 +31,7 @@ def read_target(
     predictor: Predictor,
     needed: bool = True,
     probability_loss: str | None = None,
-    asked: str = "a question about risk",
+    needed_by: str = "a question about risk",
 ) -> FloatArray | None:
     """The target of each row and explained output, as numbers.
 
@@ -47,7 +47,7 @@ def read_target(
         Whether a loss is asked for; otherwise only the length of y is checked.
     probability_loss : str, optional
         The loss that was asked for and needs probabilities.
-    asked : str
+    needed_by : str
         What needs y, for messages.
 
     Returns
@@ -66,7 +66,7 @@ def read_target(
     if y is None:
         raise argument_error(
             "y",
-            f"{asked} needs y: it is about losses, "
+            f"{needed_by} needs y: it is about losses, "
             "and a loss compares a prediction with the target.",
             code="T01",
             hint="Pass the target as the second argument.",
@@ -77,13 +77,10 @@ def read_target(
     targets = [y] * len(outputs)
     if predictor.classes is None and len(outputs) > 1:
         targets = _columns_of(y, len(outputs))
-    return np.stack(
-        [
-            _target_of_output(target, table, output, probability_loss)
-            for target, output in zip(targets, outputs, strict=True)
-        ],
-        axis=1,
-    )
+    numbers = []
+    for target, output in zip(targets, outputs, strict=True):
+        numbers.append(_target_of_output(target, table, output, probability_loss))
+    return np.stack(numbers, axis=1)
 
 
 def _columns_of(y: Any, n_outputs: int) -> list[Any]:

@@ -10,20 +10,20 @@ import numpy as np
 
 from granite_xai.base.errors import ModelError
 from granite_xai.models.number_cells import number_matrix
-from granite_xai.models.output import SCALES, ModelOutput, OutputChoice, read_numbers
+from granite_xai.models.output import SCALES, ModelOutput, OutputChoice, number_output
 
 NARROWEST = 4  # bytes of the smallest floats that NumPy reads; it has no bfloat16
 
 
-def read_module(model: Any, output: Any, response: str) -> ModelOutput:
+def module_output(model: Any, output: Any, response: str) -> ModelOutput:
     """How a module is asked: it gets the table as one tensor of numbers.
 
-    Parameters are those of `read_estimator`; what the answer means is known to the module's author
+    Parameters are those of `estimator_output`; what the answer means is known to the module's author
     alone, so ``response`` is taken at its word.
     """
     label = f"module {type(model).__name__}"
     scale = SCALES.get(response, "predict")
-    answer = read_numbers(partial(_evaluate, model), output, label, scale)
+    answer = number_output(partial(_evaluate, model), output, label, scale)
     return answer._replace(
         prepare=partial(_tensor, model, label), unpack=_only_tensor, is_module=True
     )

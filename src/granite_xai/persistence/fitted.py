@@ -17,7 +17,7 @@ from granite_xai.disagreement.disagreement import ResolvedQuestion
 from granite_xai.estimator import Granite, restore
 from granite_xai.fitting.fit_result import FitResult
 from granite_xai.fitting.fitted_view import fitted_view
-from granite_xai.models import Predictor, as_predictor, together
+from granite_xai.models import Predictor, as_predictor, joint_predictor
 from granite_xai.persistence.consistency import check_consistency
 from granite_xai.persistence.document import without_unit
 from granite_xai.persistence.findings import check_by_question, check_findings
@@ -115,7 +115,7 @@ def granite_from_dict(data: dict[str, Any], model: Any, table: Table, place: str
     questions = resolve_again(granite, resolutions, seed, predictor, table, place)
     outputs = _read_outputs(data, model, table, findings, f"{place}.outputs")
     if outputs:
-        predictor = together({name: result.predictor for name, result in outputs.items()})
+        predictor = joint_predictor({name: result.predictor for name, result in outputs.items()})
         questions = _about_each_output(questions, outputs)
     elif model is not None:
         predictor = _predictor(granite)

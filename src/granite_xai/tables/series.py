@@ -20,7 +20,8 @@ from granite_xai.tables.cells import (
 )
 
 READ_AS_OBJECTS = (nw.Int128, nw.UInt128, nw.Object)
-CONTENT_OF_DTYPE = {nw.Decimal: "decimal", nw.Time: "time"}  # dtypes with a remedy of their own
+# Dtypes with a remedy of their own.
+CONTENT_OF_DTYPE: dict[Any, str] = {nw.Decimal: "decimal", nw.Time: "time"}
 OTHER_CONTENT = "other"
 
 

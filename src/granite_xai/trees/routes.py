@@ -84,7 +84,7 @@ class Route:
         """The routes of further outputs."""
         return tuple(
             Route(predictor, self.table, self._record, self._seed)
-            for predictor in self.predictor.others
+            for predictor in self.predictor.further_outputs
         )
 
     @cached_property

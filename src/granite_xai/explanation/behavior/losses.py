@@ -15,7 +15,7 @@ from granite_xai.base.errors import InputError
 from granite_xai.base.typing import Elementwise, FloatArray, PairLoss
 from granite_xai.base.validation import unknown
 from granite_xai.compute.primitives import ABSOLUTE, SQUARE
-from granite_xai.models.first_line import first_line
+from granite_xai.models.error_text import error_text
 
 LEAST_PROBABILITY = 1e-15  # log loss clips probabilities to between this and 1 minus this (C18)
 
@@ -138,7 +138,7 @@ class OwnLoss:
         except Exception as error:  # the user's function may raise anything
             name = getattr(self.loss, "__name__", type(self.loss).__name__)
             raise self._refusal(
-                f"the loss {name} raised {type(error).__name__} ({first_line(error)}) at {self.what} of shape {shape}."
+                f"the loss {name} raised {type(error).__name__} ({error_text(error)}) at {self.what} of shape {shape}."
             ) from error
         if losses.shape != shape or not _are_losses(losses):
             raise self._refusal(

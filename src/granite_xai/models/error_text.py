@@ -1,4 +1,4 @@
-"""The text of an error, in one line."""
+"""The text of an error on one line."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ TRACES = ("Stack trace", "Traceback")  # how the lines begin that no user needs
 UNPRINTABLE = "�"  # instead of characters that act on a terminal
 
 
-def first_line(error: Exception) -> str:
-    """What an error says up to a stack trace, on one line, short and printable."""
+def error_text(error: Exception) -> str:
+    """What an error says up to a stack trace: one line, short and printable."""
     try:
         text = str(error)
     except Exception:  # the text of an error can fail as well
@@ -21,9 +21,13 @@ def first_line(error: Exception) -> str:
         if stripped:
             lines.append(stripped)
     joined = " ".join(lines)
-    printable = "".join(letter if letter.isprintable() else UNPRINTABLE for letter in joined)
-    if not printable:
+    if not joined:
         return "(no message)"
+    printable = "".join(map(_printable, joined))
     if len(printable) > LONGEST:
         return printable[: LONGEST - 1] + "…"
     return printable
+
+
+def _printable(character: str) -> str:
+    return character if character.isprintable() else UNPRINTABLE
