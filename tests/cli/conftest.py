@@ -12,6 +12,9 @@ import numpy as np
 def predict(X):
     return np.asarray(X["a"]) * np.where(np.asarray(X["b"]) > 0, 1.0, -1.0) + 0.25 * np.asarray(X["c"] * X["a"])
 
+def doubled(X):
+    return 2 * predict(X)
+
 def fails(X):
     raise RuntimeError("no power")
 """

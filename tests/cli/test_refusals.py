@@ -24,7 +24,7 @@ def test_an_error_that_says_it_already_passes():
     error = gx.InputError("the table is odd.", code="D07")
     with (
         pytest.raises(gx.InputError, match="D07"),
-        any_error("d.csv cannot be read", bad_table, but=(gx.InputError,)),
+        any_error("d.csv cannot be read", bad_table, unless=(gx.InputError,)),
     ):
         raise error
 

@@ -177,7 +177,7 @@ def parser() -> argparse.ArgumentParser:
     Returns
     -------
     ArgumentParser
-        The options that it reads have ``command``, the name of a function of `cli.commands`.
+        The options that it reads have ``command``, a key of `cli.commands.COMMANDS`.
     """
     program = argparse.ArgumentParser(
         prog="granite",
@@ -308,7 +308,7 @@ def _add_frameworks(commands: Any) -> None:
         inner,
         "compare",
         "fit every framework and measure its regions on other rows",
-        function="compare_frameworks",
+        key="frameworks compare",
     )
     _add_data_and_model(compare, can_train=True)
     _add_settings(compare)
@@ -317,12 +317,12 @@ def _add_frameworks(commands: Any) -> None:
 
 
 def _command(
-    commands: Any, name: str, text: str, function: str | None = None
+    commands: Any, name: str, text: str, key: str | None = None
 ) -> argparse.ArgumentParser:
-    """Add a command, with the name of its function in `cli.commands` if that is another."""
+    """Add a command, with its key in `cli.commands.COMMANDS` if that is not its name."""
     description = text[0].upper() + text[1:] + "."
     command: argparse.ArgumentParser = commands.add_parser(name, help=text, description=description)
-    command.set_defaults(command=function or name)
+    command.set_defaults(command=key or name)
     _add(command, "--json")
     return command
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import granite_xai as gx
 from granite_xai.cli.options import parser
-from granite_xai.cli.output import tell
+from granite_xai.cli.printing import print_error
 
 OK = 0
 USAGE = 2
@@ -39,10 +39,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     _escape_what_a_terminal_lacks()
     try:
         # Commands load pandas, so only where there is work.
-        from granite_xai.cli import commands
+        from granite_xai.cli.commands import COMMANDS
 
-        command = getattr(commands, options.command)
-        command(options)
+        run_command = COMMANDS[options.command]
+        run_command(options)
         sys.stdout.flush()
     except KeyboardInterrupt:
         return INTERRUPTED
@@ -52,13 +52,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return CLOSED_PIPE
     except gx.GraniteError as error:
-        tell(error, options)
+        print_error(error, options)
         return _exit_code(error)
     except MemoryError:
         refusal = gx.ResourceError(
             "there is not enough memory.", code="D33", hint="Use fewer rows."
         )
-        tell(refusal, options)
+        print_error(refusal, options)
         return RESOURCES
     return OK
 

@@ -27,7 +27,7 @@ def any_error(
     refuse: Refuse = bad_model,
     *,
     hint: str | None = None,
-    but: tuple[type[BaseException], ...] = (),
+    unless: tuple[type[BaseException], ...] = (),
 ) -> Iterator[None]:
     """Refuse a file with these words, whatever error the enclosed work ends in.
 
@@ -41,12 +41,12 @@ def any_error(
         `bad_table` or `bad_model`.
     hint : str, optional
         What to do.
-    but : tuple of types
+    unless : tuple of types
         Errors that say it already.
     """
     try:
         yield
-    except but:
+    except unless:
         raise
     except Exception as error:
         raise refuse(f"{words} ({type(error).__name__}: {error}).", hint) from error

@@ -18,7 +18,7 @@ import pandas as pd
 
 import granite_xai as gx
 from granite_xai.base.text import shortened
-from granite_xai.cli.output import remark
+from granite_xai.cli.printing import remark
 from granite_xai.cli.refusals import any_error, bad_table, needs
 from granite_xai.tables.lazy import MOST_ROWS, draw_positions
 
@@ -77,7 +77,7 @@ def read_parts(path: str) -> Iterator[Any]:
     if Path(path).suffix.lower() not in PARQUET or not Path(path).is_file():
         yield read_table(path)
         return
-    with any_error(_not_what_it_says(path), bad_table, but=(gx.GraniteError,)):
+    with any_error(_not_what_it_says(path), bad_table, unless=(gx.GraniteError,)):
         from pyarrow import parquet
 
         for batch in parquet.ParquetFile(path).iter_batches():
@@ -92,7 +92,7 @@ def _read_binary(path: str, options: argparse.Namespace | None) -> Any:
     """Read Parquet or Feather from an open file: a path could be an address to pandas."""
     with (
         Path(path).open("rb") as file,
-        any_error(_not_what_it_says(path), bad_table, but=(gx.InputError,)),
+        any_error(_not_what_it_says(path), bad_table, unless=(gx.InputError,)),
         needs("pyarrow", path, bad_table),
     ):
         if Path(path).suffix.lower() in FEATHER:
@@ -114,9 +114,10 @@ def _read_rows_of_parquet(file: Any, path: str, options: argparse.Namespace) -> 
     parts = []
     start = 0
     for batch in source.iter_batches():
-        first, end = np.searchsorted(rows, (start, start + len(batch)))
-        parts.append(batch.take(rows[first:end] - start))
-        start += len(batch)
+        end = start + len(batch)
+        first_drawn, end_drawn = np.searchsorted(rows, (start, end))
+        parts.append(batch.take(rows[first_drawn:end_drawn] - start))
+        start = end
     if len(rows) < total:
         remark(f"{len(rows):,} of the {total:,} rows of {path} are read.")
     return pyarrow.Table.from_batches(parts, source.schema_arrow).to_pandas()
@@ -188,8 +189,9 @@ def _warn_of_odd_cells(frame: Any, text: str, name: str, separator: str) -> None
         is_odd = is_present & pd.to_numeric(frame[column], errors="coerce").isna()
         n_odd = int(is_odd.sum())
         n_present = int(is_present.sum())
-        most = max(1, int(ODD_CELLS * n_present))
-        if not (0 < n_odd <= most and 2 * n_odd < n_present):
+        most_odd = max(1, int(ODD_CELLS * n_present))
+        is_probably_numeric = 0 < n_odd <= most_odd and 2 * n_odd < n_present
+        if not is_probably_numeric:
             continue
         first = int(np.flatnonzero(is_odd)[0])
         cell = shortened(str(frame[column].iloc[first]), 40)
@@ -211,11 +213,11 @@ def _line_of_row(text: str, separator: str, row: int) -> int:
 
 def text_columns(frame: Any) -> list[Any]:
     """Names of the columns that hold text."""
-    return [
-        name
-        for name in frame
-        if frame[name].dtype == object or str(frame[name].dtype) in ("str", "string")
-    ]
+    return [name for name in frame if _holds_text(frame[name])]
+
+
+def _holds_text(column: Any) -> bool:
+    return column.dtype == object or str(column.dtype) in ("str", "string")
 
 
 def features_and_target(frame: Any, options: argparse.Namespace) -> Columns:
@@ -228,8 +230,8 @@ def features_and_target(frame: Any, options: argparse.Namespace) -> Columns:
     """
     target = getattr(options, "train_on", None) or options.target
     no_features = [name for name in (target, options.weights) if name]
-    named = [*options.drop, *options.categories, *no_features]
-    unknown = [name for name in named if name not in frame]
+    names = [*options.drop, *options.categories, *no_features]
+    unknown = [name for name in names if name not in frame]
     if unknown:
         message = f"the table has no column {unknown[0]!r}; it has {', '.join(map(str, frame))}."
         raise gx.InputError(message, code="P04", argument="data", columns=unknown)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 import granite_xai as gx
-from granite_xai.cli.output import remark
+from granite_xai.cli.printing import remark
 from granite_xai.cli.tables import text_columns
 
 HELD_OUT = 0.25
@@ -14,8 +15,11 @@ HELD_OUT = 0.25
 FEWEST_ROWS = 40
 """Rows below which no model is fitted."""
 
-FEW_LABELS = 2
-"""Distinct values up to which a number is a label; also the rows that a stratum needs."""
+FEW_VALUES = 2
+"""Distinct values up to which a number is a label."""
+
+FEWEST_ROWS_OF_LABEL = 2
+"""Rows of its rarest label that a division by labels needs."""
 
 
 class Trained(NamedTuple):
@@ -24,7 +28,7 @@ class Trained(NamedTuple):
     model: Any
     X: Any
     y: Any
-    test: tuple[Any, Any]
+    test: tuple[Any, Any]  # features and target of the others
 
 
 def train(X: Any, y: Any, seed: int) -> Trained:
@@ -48,10 +52,10 @@ def train(X: Any, y: Any, seed: int) -> Trained:
 
     _check(X, y)
     X = with_categories(X)
-    are_labels = y.nunique() <= FEW_LABELS or y.dtype.kind not in "fiu"
-    strata = y if are_labels and y.value_counts().min() >= FEW_LABELS else None
+    are_labels = y.nunique() <= FEW_VALUES or y.dtype.kind not in "fiu"
+    by_label = are_labels and y.value_counts().min() >= FEWEST_ROWS_OF_LABEL
     X_train, X_test, y_train, y_test = train_test_split(
-        X, y, test_size=HELD_OUT, random_state=seed, stratify=strata
+        X, y, test_size=HELD_OUT, random_state=seed, stratify=y if by_label else None
     )
     model = _fit(X_train, y_train, are_labels, seed)
     remark(
@@ -88,10 +92,15 @@ def _score(model: Any, X: Any, y: Any) -> str:
     from sklearn.metrics import get_scorer
 
     if not is_classifier(model):
-        name, scorer = "R²", "r2"
+        name = "R²"
+        scorer = get_scorer("r2")
     elif len(model.classes_) == 2:  # those of the fitting rows: rare classes count, too
-        name, scorer = "ROC AUC", "roc_auc"
+        name = "ROC AUC"
+        scorer = get_scorer("roc_auc")
     else:
-        name, scorer = "balanced accuracy", "balanced_accuracy"
-    score = get_scorer(scorer)(model, X, y) if y.nunique() > 1 else float("nan")
+        name = "balanced accuracy"
+        scorer = get_scorer("balanced_accuracy")
+    score = math.nan  # of rows that are all alike
+    if y.nunique() > 1:
+        score = scorer(model, X, y)
     return f"{name} {score:.3f}"

@@ -1,4 +1,7 @@
-"""What the command line prints: results on stdout, remarks and errors on stderr."""
+"""What the command line prints.
+
+Results go to stdout, remarks and errors to stderr.
+"""
 
 from __future__ import annotations
 
@@ -6,11 +9,12 @@ import argparse
 import json
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 import granite_xai as gx
+from granite_xai.base.text import aligned
 from granite_xai.cli.flags import with_flags
 
 
@@ -26,7 +30,9 @@ def say_json(facts: Any) -> None:
 
 def _plain(value: Any) -> Any:
     """What JSON does not know: numbers of NumPy, and anything else as text."""
-    return value.item() if hasattr(value, "item") else str(value)
+    if hasattr(value, "item"):
+        return value.item()
+    return str(value)
 
 
 def remark(text: str) -> None:
@@ -51,13 +57,24 @@ def remarks_instead_of_warnings(options: argparse.Namespace) -> Iterator[None]:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         yield
-    ours = [str(w.message) for w in caught if issubclass(w.category, gx.GraniteWarning)]
-    for text in dict.fromkeys(ours):  # each once, in order
+    texts = [
+        str(warning.message)
+        for warning in caught
+        if issubclass(warning.category, gx.GraniteWarning)
+    ]
+    for text in dict.fromkeys(texts):  # without repeats, in their order
         remark(f"granite: warning: {with_flags(text, options)}")
 
 
-def tell(error: gx.GraniteError, options: argparse.Namespace) -> None:
-    """Say what is wrong: a sentence on stderr, or facts on stdout; remedies are flags."""
+def print_error(error: gx.GraniteError, options: argparse.Namespace) -> None:
+    """Say what is wrong, with remedies as flags.
+
+    Parameters
+    ----------
+    error : GraniteError
+    options : Namespace
+        Of the command. With ``json``, facts go to stdout; otherwise a sentence goes to stderr.
+    """
     message = with_flags(str(error), options)
     if not options.json:
         remark(f"granite: {message}")
@@ -71,3 +88,20 @@ def tell(error: gx.GraniteError, options: argparse.Namespace) -> None:
         "hint": None if error.hint is None else with_flags(error.hint, options),
     }
     say_json({"error": facts})
+
+
+def say_frame(table: Any, as_json: bool) -> None:
+    """Print a pandas frame, as text or as JSON."""
+    if as_json:
+        say(table.to_json(orient="records", force_ascii=False))
+    else:
+        say(escaped(table.to_string(index=False, na_rep="–")))
+
+
+def say_table(headings: Sequence[str], lines: Iterable[Iterable[object]], as_json: bool) -> None:
+    """Print lines of cells below their headings, as text or as JSON."""
+    if as_json:
+        say_json([dict(zip(headings, line, strict=True)) for line in lines])
+        return
+    cells = [[str(cell) for cell in line] for line in lines]
+    say(aligned([list(headings), *cells], left=range(len(headings))))

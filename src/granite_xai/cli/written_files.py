@@ -59,7 +59,11 @@ def check_outputs(
     if predictor:
         module = predictor.partition(":")[0]
         read["module"] = module.replace(".", "/") + ".py"
-    written = {name: str(path) for name in OUTPUTS if (path := getattr(options, name, None))}
+    written = {}
+    for option in OUTPUTS:
+        path = getattr(options, option, None)
+        if path:
+            written[option] = str(path)
     _require_different_files(written)
     _require_empty_folder(getattr(options, "figures", None), options)
     for option, path in written.items():
@@ -107,8 +111,9 @@ def _are_one_file(first: str, second: str) -> bool:
     """Whether two paths lead to one file, by whatever links; neither need exist."""
     if os.path.realpath(first) == os.path.realpath(second):
         return True
-    both_exist = Path(first).exists() and Path(second).exists()
-    return both_exist and Path(first).samefile(second)
+    if not Path(first).exists() or not Path(second).exists():
+        return False
+    return Path(first).samefile(second)
 
 
 def _begins_with(path: str, beginnings: tuple[bytes, ...]) -> bool:
