@@ -108,3 +108,12 @@ def test_there_is_no_report_of_what_is_no_fit(folder, capsys):
     code, _, err = run(capsys, "show", "rules.json", "--report", "r.html")
     assert code == 2
     assert "holds no fit to report on" in err
+
+
+def test_rules_alone_are_no_fit_that_could_be_evaluated(folder, capsys):
+    gx.save(gx.Partition.from_rules(["a ≤ 0", "a > 0"]), folder / "rules.json")
+    code, _, err = run(
+        capsys, "evaluate", "rules.json", "table.csv", "--predictor", "own_model:predict"
+    )
+    assert code == 3
+    assert err == "granite: F04: rules.json holds no fit. Save with granite explain --save.\n"

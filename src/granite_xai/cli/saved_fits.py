@@ -46,6 +46,20 @@ def _load(path: str, model: Any = None) -> Any:
         raise gx.FormatError(message, code="F04", argument="saved") from error
 
 
+def _load_fit(path: str, model: Any) -> gx.Granite:
+    """The fit that a saved file holds; F04 where it holds something that has no model."""
+    try:
+        granite: gx.Granite = _load(path, model)
+    except gx.InputError as error:
+        if (error.code, error.argument) != ("P03", "model"):
+            raise
+        hint = "Save with granite explain --save."
+        raise gx.FormatError(
+            f"{path} holds no fit.", code="F04", argument="saved", hint=hint
+        ) from error
+    return granite
+
+
 def _fit_and_rows(options: argparse.Namespace) -> FitAndRows:
     """Read the table, load the model, then the fit that is about it."""
     draws_rows = hasattr(options, "max_samples")
@@ -53,14 +67,7 @@ def _fit_and_rows(options: argparse.Namespace) -> FitAndRows:
     columns = features_and_target(table, options)
     model = load_model(options)
     with hint_at_categories(columns.X):
-        granite = _load(options.saved, model)
-    if not isinstance(granite, gx.Granite):
-        raise gx.FormatError(
-            f"{options.saved} holds a {type(granite).__name__}, which is no fit.",
-            code="F04",
-            argument="saved",
-            hint="Save with granite explain --save.",
-        )
+        granite = _load_fit(options.saved, model)
     return FitAndRows(granite=granite, X=columns.X, y=columns.y, weights=columns.weights)
 
 
