@@ -1,4 +1,4 @@
-"""Numbers as people read them: shares, amounts, probabilities.
+"""Numbers of sentences: shares, amounts, values of the explained output.
 
 Two significant digits, whole numbers from 10 on, a true minus sign, no blank before a percent sign.
 Exact numbers are for frames and files.
@@ -14,8 +14,9 @@ UNKNOWN = "–"
 MINUS = "−"
 ROUNDING = 1e-12  # share that differs from 0 or 1 by rounding alone
 WHOLE_FROM = 9.95  # from here on two significant digits are a whole number
-LEAST_DECIMAL = 1e-6  # smaller amounts are written with an exponent
-LEAST_POINTS = 0.05  # percentage points that are not shown as 0.0
+SMALLEST_DECIMAL = 1e-6  # smaller amounts are written with an exponent …
+EXPONENT_FROM = 1e15  # … and so are these
+SMALLEST_POINTS = 0.05  # percentage points that are not shown as 0.0
 
 
 def share(value: float | None) -> str:
@@ -58,9 +59,11 @@ def share_interval(low: float, high: float) -> str:
 
 
 def _interval_text(low: float, high: float, digits: int) -> str:
-    join = "–" if low >= 0 else " to "
-    ends = (with_minus(f"{100 * end + 0.0:.{digits}f}") for end in (low, high))
-    return join.join(ends) + "%"
+    low_text = with_minus(f"{100 * low + 0.0:.{digits}f}")
+    high_text = with_minus(f"{100 * high + 0.0:.{digits}f}")
+    if low < 0:  # a dash beside a minus sign would be read as one
+        return f"{low_text} to {high_text}%"
+    return f"{low_text}–{high_text}%"
 
 
 class ShareWithInterval(NamedTuple):
@@ -101,7 +104,7 @@ def amount(value: float | None) -> str:
     if value is None or not math.isfinite(value):
         return UNKNOWN
     size = abs(value)
-    if size >= 1e15 or 0 < size < LEAST_DECIMAL:
+    if size >= EXPONENT_FROM or 0 < size < SMALLEST_DECIMAL:
         return with_minus(f"{value:.1e}")
     if size >= WHOLE_FROM or size == 0:
         return with_minus(f"{value + 0.0:,.0f}")
@@ -126,7 +129,9 @@ def signed(value: float) -> str:
 
 def with_minus(text: str) -> str:
     """Text of a number with a true minus sign."""
-    return text.replace("-", MINUS, 1) if text.startswith("-") else text
+    if text.startswith("-"):
+        return MINUS + text[1:]
+    return text
 
 
 @dataclass(frozen=True)
@@ -158,7 +163,7 @@ class OutputUnit:
         return "points" if self.probability else self.unit
 
     def level(self, value: float, bare: bool = False) -> str:
-        """A value of the output."""
+        """A value of the output; ``bare``: without its unit, which is said nearby."""
         if self.probability:
             return share(value)
         if bare:
@@ -196,7 +201,7 @@ def _points(value: float) -> str:
     if not math.isfinite(value):
         return UNKNOWN
     points = 100 * value
-    if ROUNDING < abs(points) < LEAST_POINTS:
+    if ROUNDING < abs(points) < SMALLEST_POINTS:
         return "< 0.1"
     if abs(points) >= WHOLE_FROM or points == 0:
         return with_minus(f"{points + 0.0:,.0f}")

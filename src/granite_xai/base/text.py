@@ -14,13 +14,22 @@ LABELS_SHOWN = 5
 """Row labels that an error names."""
 
 # Controls, bidirectional overrides, line separators and lone surrogates.
-_ACTING = re.compile(
+_CONTROLS = re.compile(
     "[\x00-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufeff]"
 )
 
 
 def quoted(text: str, mark: str) -> str:
-    """Put text between marks; what could act on a terminal or hide there becomes an escape."""
+    """Put text between marks, as in rules, which are read back.
+
+    What could act on a terminal or hide there becomes an escape, and so do marks and backslashes.
+
+    Parameters
+    ----------
+    text : str
+    mark : str
+        A quotation mark; empty: none.
+    """
     escaped = "".join(_escaped(character, mark) for character in text)
     return mark + escaped + mark
 
@@ -34,26 +43,24 @@ def _escaped(character: str, mark: str) -> str:
 
 
 def plain(text: object) -> str:
-    """Text in which nothing acts on a terminal or hides there."""
+    """Write anything for a terminal or a notebook: nothing in it acts there or hides."""
     # A backslash of the user stays single: nobody reads this text back.
     return quoted(str(text), "").replace("\\\\", "\\")
 
 
 def drawable(text: str) -> str:
     """Write text so that matplotlib shows it as it is: no formula, line break or direction mark."""
-    visible_text = "".join(
-        character if character.isprintable() else quoted(character, "") for character in text
-    )
+    visible_text = plain(text)
     # matplotlib reads text between two bare dollars as a formula and shows "\$" as a dollar.
     return visible_text.replace("$", r"\$")
 
 
 def visible(cell: Any) -> Any:
-    """What a page may show: controls, overrides and lone surrogates in text become escapes."""
+    """What a page of HTML may show; in text, controls and lone surrogates become escapes."""
     is_markup = hasattr(cell, "__html__")  # written by us, or made of text that was checked
     if not isinstance(cell, str) or is_markup:
         return cell
-    return _ACTING.sub(lambda match: f"\\u{ord(match[0]):04x}", cell)
+    return _CONTROLS.sub(lambda match: f"\\u{ord(match[0]):04x}", cell)
 
 
 def column_text(name: str, position: int) -> str:
@@ -126,10 +133,10 @@ def distinct_labels(names: Sequence[str], width: int = LONGEST) -> list[str]:
         if without_end.count(label) > 1:
             label = shortened(name, width, end=width - 1 - width // 2)
         times_used[label] = times_used.get(label, 0) + 1
-        number = ""
-        if times_used[label] > 1:
-            number = f" ({times_used[label]})"
-        labels.append(drawable(label) + number)
+        if times_used[label] == 1:
+            labels.append(drawable(label))
+        else:
+            labels.append(f"{drawable(label)} ({times_used[label]})")
     return labels
 
 

@@ -1,4 +1,4 @@
-"""The shared words: arrays, coalitions, terms and games."""
+"""Types that several rooms share."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.intp]
 BoolArray = NDArray[np.bool_]
+
 Coalition = frozenset[int]
 """A set of column positions: the columns that stay visible."""
 

@@ -1,22 +1,27 @@
-"""Numbers as a person reads them: shares, amounts, counts, durations."""
+"""Counts, durations and figures in words.
+
+Figures here have more digits than those of `formats`, which writes for sentences: they stand in
+tables and on axes, beside others.
+"""
 
 from __future__ import annotations
 
 import math
 from typing import Any
 
+from granite_xai.base.formats import EXPONENT_FROM, ROUNDING, UNKNOWN
+
 ALL_ROWS = "all rows"
 MISSING = "missing"
-UNKNOWN = "–"
 
 FEW_ROWS = 20
 """Rows below which a region is flagged (S15): its figures say little, and they are about few."""
 
-ROUNDING = 1e-12
-"""A share below this is rounding, not a share: it is written as zero."""
+HALF_OF_LAST_DIGIT = 0.0005
+"""Shares closer than this to 0 or 1 would be rounded to 0.0% or 100.0%."""
 
 
-def percent(share: float | None, digits: int = 1, rounding: float = ROUNDING) -> str:
+def percent(share: float | None, digits: int = 1) -> str:
     """Write a share as a percentage.
 
     A share that is more than rounding is never shown as zero, and one that is not whole never as
@@ -26,28 +31,29 @@ def percent(share: float | None, digits: int = 1, rounding: float = ROUNDING) ->
     ----------
     share : float or None
         The share; None and NaN are not known.
-    digits : int, default=1
+    digits : {0, 1}
         Digits after the point.
-    rounding : float
-        Size up to which a share counts as zero.
     """
     if share is None or math.isnan(share):
         return UNKNOWN
-    smallest_shown = 0.0005 if digits else 0.01
-    if rounding < abs(share) < smallest_shown:
-        return "< 0.1%" if digits else "< 1%"
-    if digits and 0.9995 <= share < 1 - ROUNDING:
+    if abs(share) <= ROUNDING:
+        return f"{0:.{digits}f}%"  # no minus sign for rounding
+    if digits == 0:
+        return "< 1%" if abs(share) < 0.01 else f"{100 * share:,.0f}%"
+    if abs(share) < HALF_OF_LAST_DIGIT:
+        return "< 0.1%"
+    if 1 - HALF_OF_LAST_DIGIT <= share < 1 - ROUNDING:
         return "> 99.9%"
-    if abs(share) <= rounding:  # no minus sign for rounding
-        share = 0.0
-    return f"{100 * share:,.{digits}f}%"
+    return f"{100 * share:,.1f}%"
 
 
 def number(value: Any) -> str:
     """Write a number with four significant digits, and no exponent where it reads well without."""
-    if value is None or (isinstance(value, float) and not math.isfinite(value)):
+    if value is None:
         return UNKNOWN
-    if isinstance(value, int) or 1000 <= abs(value) < 1e15:
+    if isinstance(value, float) and not math.isfinite(value):
+        return UNKNOWN
+    if isinstance(value, int) or 1000 <= abs(value) < EXPONENT_FROM:
         return f"{value:,.0f}"
     return f"{value:.4g}"
 
@@ -66,7 +72,9 @@ def count(amount: int, noun: str) -> str:
 def rows_of(amount: int) -> str:
     """Write the number of rows of a region; few ones are flagged."""
     text = count(amount, "row")
-    return f"{text} (few)" if amount < FEW_ROWS else text
+    if amount < FEW_ROWS:
+        return f"{text} (few)"
+    return text
 
 
 def duration(seconds: float) -> str:

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import granite_xai as gx
-from granite_xai.base.text import aligned
+from granite_xai.base.text import aligned, plain
 from granite_xai.cli.flags import with_flags
 
 
@@ -42,13 +42,7 @@ def remark(text: str) -> None:
 
 def escaped(text: str) -> str:
     """Text in which nothing acts on a terminal (S04); line ends stay."""
-    return "".join(_escaped(character) for character in text)
-
-
-def _escaped(character: str) -> str:
-    if character == "\n" or character.isprintable():
-        return character
-    return character.encode("unicode_escape").decode()
+    return "\n".join(plain(line) for line in text.split("\n"))
 
 
 @contextmanager

@@ -13,14 +13,18 @@ from numpy.typing import NDArray
 from granite_xai.base.files.checks import broken, plain_list, require
 
 MAX_DIMENSIONS = 4
+MAX_LENGTH = 2**40  # of a dimension: products of four of them stay Python integers of a few words
 MAX_CHARACTERS = 2**26
 """Of an array of texts, where each takes the room of the longest one."""
+
+BYTES_PER_CHARACTER = 4  # of NumPy's arrays of texts
 
 _DATES = r"(?:datetime|timedelta)64\[(?:[YMWDhms]|[munpfa]s)\]"
 _DTYPES = re.compile(rf"bool|u?int(?:8|16|32|64)|float(?:16|32|64)|object|str|{_DATES}")
 _NOT_A_TIME = np.iinfo(np.int64).min  # the tick of NaT
 _NAN_CELL = {"number": "nan"}  # a NaN among objects, where null is None
-_PARSED_AS = {"f": "f", "i": "i", "u": "i"}  # kinds of arrays that the reading of JSON makes
+# Long lists of numbers come as arrays: of floats for floats, of signed integers for integers.
+_KIND_OF_PARSED = {"f": "f", "i": "i", "u": "i"}
 _PLAIN_TYPES = (str, int, float, bool, type(None))
 
 
@@ -91,18 +95,25 @@ def write_cells(values: NDArray[Any]) -> Any:
 def _write_float(number: float) -> float | str | None:
     if math.isnan(number):
         return None
-    return number if math.isfinite(number) else str(number)
+    if math.isinf(number):
+        return str(number)
+    return number
 
 
 def _write_objects(cells: list[Any]) -> Any:
     """Texts and numbers in one list, or the distinct ones and their positions if that is shorter."""
-    keys = [(type(cell), str(cell)) for cell in cells]  # 1, 1.0 and True are equal, but not alike
-    distinct = dict(zip(keys, cells, strict=True))
-    written = {key: _write_object(cell) for key, cell in distinct.items()}
-    if 2 * len(written) >= len(cells):
-        return [written[key] for key in keys]
-    codes = {key: code for code, key in enumerate(written)}
-    return {"distinct": list(written.values()), "codes": [codes[key] for key in keys]}
+    distinct: list[Any] = []
+    code_of_key: dict[tuple[type, str], int] = {}
+    codes = []
+    for cell in cells:
+        key = (type(cell), str(cell))  # 1, 1.0 and True are equal, but not alike
+        if key not in code_of_key:
+            code_of_key[key] = len(distinct)
+            distinct.append(_write_object(cell))
+        codes.append(code_of_key[key])
+    if 2 * len(distinct) >= len(cells):
+        return [distinct[code] for code in codes]
+    return {"distinct": distinct, "codes": codes}
 
 
 def _write_object(cell: Any) -> Any:
@@ -150,7 +161,7 @@ def read_cells(data: Any, dtype: np.dtype[Any], place: str) -> NDArray[Any]:
 
 
 def _require_shape(shape: list[Any], count: int, place: str) -> None:
-    lengths_are_valid = all(type(length) is int and 0 <= length <= 2**40 for length in shape)
+    lengths_are_valid = all(type(length) is int and 0 <= length <= MAX_LENGTH for length in shape)
     fits = len(shape) <= MAX_DIMENSIONS and lengths_are_valid and math.prod(shape) == count
     require(fits, f"{place}.shape", f"is not that of {count} cells")
 
@@ -176,13 +187,12 @@ def _read_numbers(data: Any, dtype: np.dtype[Any], place: str) -> NDArray[Any]:
 def _numbers_at_full_width(data: Any, dtype: np.dtype[Any], place: str) -> NDArray[Any]:
     """Numbers in the widest type of their kind; what is not one is named by its place."""
     kind = dtype.kind
-    if isinstance(data, np.ndarray) and data.dtype.kind == _PARSED_AS.get(kind):
+    if isinstance(data, np.ndarray) and data.dtype.kind == _KIND_OF_PARSED.get(kind):
         return data
     cells = plain_list(data, place)
     if kind == "f":
-        return _checked_array(
-            [_read_float(c) for c in cells], np.float64, (int, float), dtype, place
-        )
+        floats = [_read_float(cell) for cell in cells]
+        return _checked_array(floats, np.float64, (int, float), dtype, place)
     if kind == "b":
         return _checked_array(cells, np.bool_, (bool,), dtype, place)
     widest = np.uint64 if kind == "u" else np.int64
@@ -204,6 +214,7 @@ def _checked_array(
     dtype: np.dtype[Any],
     place: str,
 ) -> NDArray[Any]:
+    """Cells of the allowed types as an array of the widest type; the dtype is for messages."""
     for position, cell in enumerate(cells):
         if type(cell) not in allowed:
             raise broken(f"{place}[{position}]", f"is not of type {dtype}")
@@ -224,14 +235,16 @@ def _read_objects(data: Any, place: str) -> NDArray[Any]:
 
 
 def _read_object(cell: Any) -> Any:
-    return math.nan if isinstance(cell, dict) and cell == _NAN_CELL else cell
+    if isinstance(cell, dict) and cell == _NAN_CELL:
+        return math.nan
+    return cell
 
 
 def _read_texts(data: Any, place: str) -> NDArray[Any]:
     if _is_coded(data):
         distinct = _read_texts(data["distinct"], place)
         codes = _read_codes(data, len(distinct), place)
-        longest = distinct.itemsize // 4
+        longest = distinct.itemsize // BYTES_PER_CHARACTER
         _require_room_for_texts(longest, len(codes), place)
         return cast(NDArray[Any], distinct[codes])
     cells = plain_list(data, place)

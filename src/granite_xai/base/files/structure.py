@@ -1,8 +1,10 @@
 """Values in the types of JSON and back, by the type hints of dataclasses.
 
-No library does this: cattrs takes the text "3" for a whole number, msgspec and dacite read over
-unknown keys or know no arrays, and pydantic wants its base class and a compiled core. None has
-unions that stay open to classes of other rooms, or names the place of what is wrong in an array.
+Libraries do half of this. cattrs takes the text "3" and True for the number 3 and 1; msgspec and
+pydantic read over unknown keys of dataclasses; msgspec has no unions of two dataclasses and no
+mappings with sets as keys. None knows arrays, takes them in place of lists, or says where in an array
+a cell is wrong, and none leaves a class open to rooms that it does not know. Hooks for all that would
+be most of this module.
 """
 
 from __future__ import annotations
@@ -14,12 +16,12 @@ from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass
 from datetime import date, timedelta
 from functools import cache
 from inspect import Parameter, signature
-from typing import Any, Literal, NamedTuple, Union, get_args, get_origin, get_type_hints
+from typing import Any, NamedTuple, get_args, get_origin, get_type_hints
 
 import numpy as np
 from numpy.typing import NDArray
 
-from granite_xai.base.errors import GraniteError, InputError
+from granite_xai.base.errors import GraniteError
 from granite_xai.base.files.cells import (
     UnwritableError,
     dtype_name,
@@ -28,14 +30,14 @@ from granite_xai.base.files.cells import (
     write_cells,
 )
 from granite_xai.base.files.checks import broken, entry, plain_list, require
+from granite_xai.base.files.hints import allows_none, fits, item_hints, number_type_of, without_none
+from granite_xai.base.files.unwritable import unwritable_value
 
 BY_ROW: Mapping[str, bool] = types.MappingProxyType({"by_row": True})
 """Metadata of a dataclass field with one entry a row: a file holds it only with the rows."""
 
 NOTHING: Mapping[str, Any] = types.MappingProxyType({})
 
-_UNIONS = (Union, types.UnionType)
-_ARRAYS = (np.ndarray, get_origin(NDArray[Any]))  # NDArray has a name of its own from NumPy 2.5
 _SETS = (set, frozenset, Set)
 _LISTS = (tuple, list, Sequence, *_SETS)
 _MAPPINGS = (dict, Mapping)
@@ -47,7 +49,15 @@ _hints_of = cache(get_type_hints)
 
 
 class Form(NamedTuple):
-    """How values of one type are written and read: functions of what there is, and its place."""
+    """How values of one type are written and read.
+
+    Parameters
+    ----------
+    write : callable
+        From a value and its place, what the file holds.
+    read : callable
+        From what the file holds and its place, the value.
+    """
 
     write: Callable[[Any, str], Any]
     read: Callable[[Any, str], Any]
@@ -95,9 +105,9 @@ class Structure:
         InputError
             F08: no file can hold the value.
         """
-        if value is None and _allows_none(hint):
+        if value is None and allows_none(hint):
             return None
-        hint = _without_none(hint)
+        hint = without_none(hint)
         if hint in self.forms:
             return self.forms[hint].write(value, place)
         if is_dataclass(hint) and type(value) is hint:
@@ -107,8 +117,9 @@ class Structure:
             return self._write_list(value, hint, place)
         if origin in _MAPPINGS:
             return self._write_mapping(value, hint, place)
-        if _number_type(hint) is not None:
-            return _dtype_and_cells(value, place)[1]
+        if number_type_of(hint) is not None:
+            _, cells = _dtype_and_cells(value, place)
+            return cells
         return self._write_open(value, place)
 
     def read(
@@ -137,9 +148,9 @@ class Structure:
         FormatError
             F04, with the place.
         """
-        if data is None and _allows_none(hint):
+        if data is None and allows_none(hint):
             return None
-        hint = _without_none(hint)
+        hint = without_none(hint)
         if hint in self.forms:
             return self.forms[hint].read(data, place)
         if is_dataclass(hint):
@@ -149,11 +160,11 @@ class Structure:
             return self._read_list(data, hint, place)
         if origin in _MAPPINGS:
             return self._read_mapping(data, hint, place)
-        number_type = _number_type(hint)
+        number_type = number_type_of(hint)
         if number_type is not None:
             return read_cells(data, np.dtype(number_type), place)
         value = self._read_open(data, place)
-        if not _fits(value, hint):
+        if not fits(value, hint):
             type_name = getattr(hint, "__name__", hint)
             raise broken(place, f"is {str(value)[:60]!r}, not of type {type_name}")
         if hint is float:
@@ -166,8 +177,10 @@ class Structure:
         """The fields of a dataclass that a file holds."""
         stored = {}
         for entry_field in fields(kind):
-            is_left_out = entry_field.metadata.get("by_row", False) and not self.by_row
-            if entry_field.init and not is_left_out and entry_field.name not in without:
+            is_by_row = entry_field.metadata.get("by_row", False)
+            if not entry_field.init or entry_field.name in without:
+                continue
+            if self.by_row or not is_by_row:
                 stored[entry_field.name] = entry_field
         return stored
 
@@ -195,7 +208,7 @@ class Structure:
             elif name in stored:
                 require(_has_default(entry_field), place, f"has no entry {name!r}")
             elif entry_field.init and name not in other_fields:  # by row, without rows
-                arguments[name] = np.empty(0, dtype=_number_type(hints[name]))
+                arguments[name] = np.empty(0, dtype=number_type_of(hints[name]))
         try:
             return _construct(kind, arguments)
         except _REFUSALS as error:
@@ -204,8 +217,10 @@ class Structure:
     # Lists, sets and mappings
 
     def _write_list(self, value: Any, hint: Any, place: str) -> list[Any]:
-        items = sorted(value, key=_numbers_first) if get_origin(hint) in _SETS else list(value)
-        hints = _item_hints(hint, len(items))
+        items = list(value)
+        if get_origin(hint) in _SETS:  # so that equal sets are written alike
+            items.sort(key=_numbers_first)
+        hints = item_hints(hint, len(items))
         return [
             self.write(item, item_hint, f"{place}[{position}]")
             for position, (item, item_hint) in enumerate(zip(items, hints, strict=True))
@@ -213,7 +228,7 @@ class Structure:
 
     def _read_list(self, data: Any, hint: Any, place: str) -> Any:
         cells = plain_list(data, place)
-        hints = _item_hints(hint, len(cells))
+        hints = item_hints(hint, len(cells))
         require(len(hints) == len(cells), place, f"has {len(cells)} entries, not {len(hints)}")
         items = [
             self.read(cell, item_hint, f"{place}[{position}]")
@@ -263,8 +278,10 @@ class Structure:
     # says what they are.
 
     def _write_open(self, value: Any, place: str) -> Any:
-        if isinstance(value, date | timedelta) and getattr(value, "tzinfo", None) is None:
-            value = np.timedelta64(value) if isinstance(value, timedelta) else np.datetime64(value)
+        if isinstance(value, timedelta):
+            value = np.timedelta64(value)
+        elif isinstance(value, date) and getattr(value, "tzinfo", None) is None:
+            value = np.datetime64(value)
         if isinstance(value, np.ndarray | np.datetime64 | np.timedelta64):
             return {"array": _dtype_and_cells(np.asarray(value), place)}
         if isinstance(value, np.generic):
@@ -282,7 +299,7 @@ class Structure:
         for name, kind in self.classes.items():
             if kind is type(value):
                 return {"type": name, **self.write(value, kind, place)}
-        raise _unwritable(value, place)
+        raise unwritable_value(value, place)
 
     def _read_open(self, data: Any, place: str) -> Any:
         if isinstance(data, np.ndarray):
@@ -326,43 +343,27 @@ def _not_known(place: str) -> GraniteError:
 
 
 def _write_or_null(value: float, place: str) -> Any:
-    return None if math.isnan(value) else Structure().write(value, float, place)
+    if math.isnan(value):
+        return None
+    return Structure().write(value, float, place)
 
 
 def _read_or_nan(data: Any, place: str) -> Any:
-    return math.nan if data is None else Structure().read(data, float, place)
+    if data is None:
+        return math.nan
+    return Structure().read(data, float, place)
 
 
 NAN_AS_NULL = Form(write=_write_or_null, read=_read_or_nan)
 """Numbers of which some are not known."""
 
 
-def _unwritable(value: Any, place: str) -> InputError:
-    """Phrase the error for a value that no file can hold (F08)."""
-    if callable(value) and hasattr(value, "__qualname__"):
-        what = f"the function {value.__qualname__}"
-    else:
-        what = f"a {getattr(value, '__qualname__', type(value).__qualname__)}"
-    if isinstance(value, np.random.RandomState | np.random.Generator):
-        hint = "Set random_state to diagnostics_['seed'], the seed that was drawn from it."
-    else:
-        hint = (
-            "Use an option that has a name or is a number, or pickle the object: "
-            "that keeps functions and the model."
-        )
-    return InputError(
-        f"{place} is {what}, which a file cannot hold: a loaded file never runs code.",
-        code="F08",
-        argument=place.split(".")[0].split("[")[0],
-        hint=hint,
-    )
-
-
 def _dtype_and_cells(values: NDArray[Any], place: str) -> list[Any]:
+    """The name of an array's dtype, and its cells."""
     try:
         return [dtype_name(values), write_cells(values)]
     except UnwritableError:
-        raise _unwritable(values, place) from None
+        raise unwritable_value(values, place) from None
 
 
 def _construct(kind: Any, arguments: dict[str, Any]) -> Any:
@@ -380,7 +381,9 @@ def _has_default(entry_field: Field[Any]) -> bool:
 
 def _numbers_first(item: Any) -> tuple[int, Any]:
     """Key that sorts a set: numbers by size, texts after them."""
-    return (0, item) if isinstance(item, int | float) else (1, str(item))
+    if isinstance(item, int | float):
+        return 0, item
+    return 1, str(item)
 
 
 def _as_float(value: Any, place: str) -> float:
@@ -388,58 +391,3 @@ def _as_float(value: Any, place: str) -> float:
         return float(value)
     except OverflowError:
         raise broken(place, "is not a finite number") from None
-
-
-# Type hints
-
-
-def _allows_none(hint: Any) -> bool:
-    if get_origin(hint) in _UNIONS:
-        return type(None) in get_args(hint)
-    return hint is type(None)
-
-
-def _without_none(hint: Any) -> Any:
-    if get_origin(hint) not in _UNIONS or not _allows_none(hint):
-        return hint
-    return Union[tuple(inner for inner in get_args(hint) if inner is not type(None))]  # noqa: UP007
-
-
-def _item_hints(hint: Any, count: int) -> Sequence[Any]:
-    """Hints of the items of a list: one each for a tuple of fixed length, otherwise the same."""
-    inner = get_args(hint)
-    repeats = len(inner) == 2 and inner[1] is Ellipsis
-    if get_origin(hint) is tuple and not repeats:
-        return inner
-    return [inner[0]] * count
-
-
-def _number_type(hint: Any) -> Any:
-    """Which numbers an array of this hint holds; None: no array, or the hint does not say."""
-    if get_origin(hint) not in _ARRAYS:
-        return None
-    kind = hint
-    while inner := get_args(kind):
-        kind = inner[-1]
-    if not isinstance(kind, type) or kind is np.generic:
-        return None
-    return kind if np.dtype(kind).kind in "fib" else None
-
-
-def _fits(value: Any, hint: Any) -> bool:
-    origin = get_origin(hint)
-    inner = get_args(hint)
-    if origin in _UNIONS:
-        return any(_fits(value, choice) for choice in inner)
-    if origin is Literal:
-        return any(type(value) is type(choice) and value == choice for choice in inner)
-    if isinstance(value, bool) and hint in (int, float):
-        return False
-    if origin in _ARRAYS:
-        return isinstance(value, np.ndarray)
-    if hint is float:
-        return isinstance(value, int | float)
-    try:
-        return isinstance(value, origin or hint)
-    except TypeError:  # what stands for anything, or for whatever has some methods
-        return True
