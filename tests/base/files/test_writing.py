@@ -113,3 +113,18 @@ def test_F10_the_bytes_do_not_depend_on_the_locale(tmp_path):
         subprocess.run([sys.executable, "-c", code, str(target)], check=True, env=environment)
         written.add(target.read_bytes())
     assert written == {"x1 ≤ 0 😀\nsecond\r\n\\udc80".encode()}
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
+@pytest.mark.parametrize("write", [require_writable, lambda path: write_text(path, "text")])
+def test_F02_pipes_and_devices_are_not_replaced_by_a_file(tmp_path, write):
+    """Root may write beside a device: a report to /dev/null made a file of it."""
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    link = tmp_path / "link"
+    link.symlink_to(pipe)
+    for path in (pipe, link):
+        with pytest.raises(InputError, match=r"F02: .* cannot be written \(not a regular file\)"):
+            write(path)
+    assert pipe.is_fifo()
+    assert names(tmp_path) == ["link", "pipe"]

@@ -43,7 +43,7 @@ def write_text(path: str | os.PathLike[str], text: str, disk: Disk = Disk()) -> 
     Raises
     ------
     InputError
-        F02: the file cannot be written.
+        F02: the file cannot be written, or is a folder, a device or a pipe.
     ResourceError
         F01: there is no room for it; what was there is unchanged.
     """
@@ -87,6 +87,9 @@ def _temporary_beside(path: Path, size: int) -> Iterator[_Beside]:
     try:
         if target.is_dir():
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(target))
+        if target.exists() and not target.is_file():
+            # A device or a pipe would be replaced by a file: for everybody, if it is /dev/null.
+            raise OSError(errno.EINVAL, "not a regular file", str(target))
         flags = os.O_CREAT | os.O_EXCL | os.O_WRONLY | getattr(os, "O_BINARY", 0)
         with os.fdopen(os.open(temporary, flags, 0o666), "wb") as file:
             yield _Beside(file=file, temporary=temporary, target=target)
