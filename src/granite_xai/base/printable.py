@@ -1,4 +1,4 @@
-"""Objects that show themselves as a few sentences with a table below, in terminals and notebooks."""
+"""Objects that show themselves as sentences with a table below, in terminals and notebooks."""
 
 from __future__ import annotations
 
@@ -24,27 +24,37 @@ class TextSummary(NamedTuple):
         """Whether there is a table at all; sentences may stand alone."""
         return len(self.table) > 0 and len(self.table[0]) > 0
 
+    @property
+    def _shown_rows(self) -> Sequence[Sequence[object]]:
+        """The headings, and as many rows as are shown below them."""
+        return self.table[: LINES_SHOWN + 1]
+
+    @property
+    def _note_of_more(self) -> str:
+        """How many rows are not shown; empty where all are."""
+        n_more = len(self.table) - len(self._shown_rows)
+        if n_more == 0:
+            return ""
+        return f"… and {n_more:,} more"
+
     def __str__(self) -> str:
-        last_line = LINES_SHOWN + 1  # with the headings
-        cells = [[plain(cell) for cell in row] for row in self.table[:last_line]]
         lines = [plain(sentence) for sentence in self.sentences]
-        if lines and self.has_table:
-            lines.append("")
         if self.has_table:
+            if lines:
+                lines.append("")
+            cells = [list(map(plain, row)) for row in self._shown_rows]
             lines.append(aligned(cells, self.left))
-        if len(self.table) > last_line:
-            lines.append(f"… and {len(self.table) - last_line:,} more")
+        if self._note_of_more:
+            lines.append(self._note_of_more)
         return "\n".join(lines)
 
     def html(self) -> str:
         """The same for a notebook."""
-        last_line = LINES_SHOWN + 1
         parts = [notebook.paragraph(sentence) for sentence in self.sentences]
         if self.has_table:
-            parts.append(notebook.table(self.table[:last_line], self.left))
-        if len(self.table) > last_line:
-            note = f"… and {len(self.table) - last_line:,} more"
-            parts.append(notebook.paragraph(note, "aside"))
+            parts.append(notebook.table(self._shown_rows, self.left))
+        if self._note_of_more:
+            parts.append(notebook.paragraph(self._note_of_more, "aside"))
         return notebook.document(parts)
 
 

@@ -116,7 +116,7 @@ def shortened(text: str, width: int = LONGEST, end: int = 0) -> str:
     if len(text) <= width:
         return text
     beginning = text[: width - 1 - end]
-    ending = text[-end:] if end else ""
+    ending = text[len(text) - end :]
     return f"{beginning}…{ending}"
 
 
@@ -189,15 +189,19 @@ def aligned(rows: Sequence[Sequence[str]], left: Collection[int] = (0,)) -> str:
     left : collection of int
         Positions of the columns that begin at the left; all others end at the right.
     """
-    widths = [max(_display_width(cell) for cell in column) for column in zip(*rows, strict=True)]
+    columns = zip(*rows, strict=True)
+    widths = [max(map(_display_width, column)) for column in columns]
     return "\n".join(_aligned_row(row, widths, left) for row in rows)
 
 
 def _aligned_row(row: Sequence[str], widths: Sequence[int], left: Collection[int]) -> str:
     cells = []
-    for position, (cell, width) in enumerate(zip(row, widths, strict=True)):
-        blanks = " " * (width - _display_width(cell))
-        cells.append(cell + blanks if position in left else blanks + cell)
+    for position, cell in enumerate(row):
+        blanks = " " * (widths[position] - _display_width(cell))
+        if position in left:
+            cells.append(cell + blanks)
+        else:
+            cells.append(blanks + cell)
     return "  ".join(cells).rstrip()
 
 

@@ -1,4 +1,4 @@
-"""What a model raises: at which rows, and in which words."""
+"""What a model raises, as an error for users."""
 
 from __future__ import annotations
 
@@ -75,7 +75,16 @@ def _what_is_raised(ask: Callable[[slice], Any], part: slice) -> Raised | None:
 
 
 def failure_error(raised: Raised, rows: SentRows, at_random: bool = False) -> ModelError:
-    """The error for users: what the model raised (M07, or M20 where it is not fitted), and at which rows."""
+    """The error for users about what the model raised (M07; M20 where it is not fitted).
+
+    Parameters
+    ----------
+    raised : Raised
+    rows : SentRows
+        At which rows.
+    at_random : bool
+        Whether it did not raise when it was asked again.
+    """
     error = raised.cause
     if isinstance(error, NotFittedError):
         message = f"the model is not fitted ({error_text(error)})."
@@ -84,7 +93,10 @@ def failure_error(raised: Raised, rows: SentRows, at_random: bool = False) -> Mo
     if isinstance(error, MemoryError):
         hint = "Send fewer rows a call: Resources(batch_size=)."
     message = f"the model raised {type(error).__name__} ({error_text(error)}) at {rows.text()}"
-    message += "; asked again, it did not: it fails at random." if at_random else "."
+    if at_random:
+        message += "; asked again, it did not: it fails at random."
+    else:
+        message += "."
     return ModelError(
         message, code="M07", argument="model", columns=rows.names, rows=rows.labels(), hint=hint
     )

@@ -160,7 +160,10 @@ class Predictor:
         return self.classes[column]
 
     def __call__(self, frame: Any) -> FloatArray:
-        """Values of the rows of a table of any library, (n_rows,), in one call; the model gets a copy."""
+        """Values of the rows of a table of any library, (n_rows,), in one call.
+
+        The model gets a copy.
+        """
         return np.asarray(self.all_outputs(frame)[0])
 
     def all_outputs(self, frame: Any) -> FloatArray:

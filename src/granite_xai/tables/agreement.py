@@ -74,11 +74,13 @@ def _name_list(what: str, names: Sequence[str]) -> str:
     """A heading and the first names, one a line; nothing where there are none."""
     if not names:
         return ""
-    shown = [name if name.isprintable() else repr(name) for name in names[:SHOWN]]
+    text = f"Feature names {what}:\n"
+    for name in names[:SHOWN]:
+        printable = name if name.isprintable() else repr(name)
+        text += f"- {printable}\n"
     if len(names) > SHOWN:
-        shown.append("...")
-    lines = [f"- {name}\n" for name in shown]
-    return f"Feature names {what}:\n" + "".join(lines)
+        text += "- ...\n"
+    return text
 
 
 def new_level_notices(table: Table, like: Table, argument: str) -> list[str]:
@@ -88,8 +90,8 @@ def new_level_notices(table: Table, like: Table, argument: str) -> list[str]:
         if fitted.passes or column.kind not in ("nominal", "ordinal"):
             continue
         # A declared label has its place in the order even if no row of the fit carried it.
-        seen = {*fitted.levels, *(fitted.order or ())}
-        unseen = sorted_labels(set(column.levels) - seen)
+        labels_of_fit = {*fitted.levels, *(fitted.order or ())}
+        unseen = sorted_labels(set(column.levels) - labels_of_fit)
         if unseen:
             n_levels = "1 level that was"
             if len(unseen) > 1:

@@ -1,4 +1,7 @@
-"""Tables that stay where the data live: rows are drawn by the engine that holds them."""
+"""Tables that stay where the data live.
+
+Rows are drawn by the engine that holds them.
+"""
 
 from __future__ import annotations
 

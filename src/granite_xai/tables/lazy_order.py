@@ -1,8 +1,8 @@
 """Whether the rows of a lazy table come in the same order each time it is computed (D48).
 
-Rows are drawn by their number, so that a seed draws the same rows only where the order is the same. Scans, filters and
-selections keep the order of what they read. Joins, groups and distinct rows come as threads finish, unless somebody
-sorts them afterwards or asks for their order to be kept.
+Rows are drawn by their number, so that a seed draws the same rows only where the order is the same.
+Scans, filters and selections keep the order of what they read. Joins, groups and distinct rows come as
+threads finish, unless somebody sorts them afterwards or asks for their order to be kept.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ import re
 from contextlib import redirect_stdout, suppress
 from typing import Any
 
-_REMEDY = "Sort it by a unique key, or collect and sort it before the fit."
 # polars: a step of a plan that loses the order, with what the plan says of its order.
 _POLARS_LOSES = re.compile(r"(?:AGGREGATE|UNIQUE|UNION)\[maintain_order: false|[A-Z ]*JOIN\b")
 _POLARS_ENDS = re.compile(r"END\b")
@@ -55,8 +54,11 @@ def order_notice(X: Any) -> str | None:
         keeps_order = bool(getattr(X, "known_divisions", False))  # Dask: sorted by its index
     if keeps_order:
         return None
-    text = "D48: the rows of X come in no order of their own (as after a join or a group-by), so that the same seed "
-    return text + f"may draw other rows each time, and two fits may differ. {_REMEDY}"
+    return (
+        "D48: the rows of X come in no order of their own (as after a join or a group-by), so that "
+        "the same seed may draw other rows each time, and two fits may differ. "
+        "Sort it by a unique key, or collect and sort it before the fit."
+    )
 
 
 def _polars_keeps_order(X: Any) -> bool:
@@ -79,14 +81,20 @@ def _polars_keeps_order(X: Any) -> bool:
 
 
 def _polars_joins_keep_order(X: Any) -> bool:
-    """Whether every join was asked to keep an order, which plans do not show; False where nobody can tell."""
+    """Whether every join was asked to keep an order; False where nobody can tell.
+
+    Plans do not show it, but what polars writes of a plan does.
+    """
     with suppress(Exception):  # functions of the user cannot be written
         return _POLARS_LOOSE_JOIN.search(X.serialize()) is None
     return False
 
 
 def _duckdb_keeps_order(X: Any) -> bool:
-    """Whether the query sorts after the last step that loses the order, or has none, also in the views it reads."""
+    """Whether the query sorts after the last step that loses the order, or has no such step.
+
+    Steps inside the views that it reads are only in its plan.
+    """
     query = _SQL_WINDOW.sub("", X.sql_query())
     last_loss = _last_end(_SQL_LOSES, query)
     last_sort = _last_end(_SQL_ORDER, query)

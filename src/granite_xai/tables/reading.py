@@ -1,4 +1,7 @@
-"""Tables read from what a user passes; bad data end here, before a model is called."""
+"""Tables read from what a user passes.
+
+Bad data end here, before a model is called.
+"""
 
 from __future__ import annotations
 
@@ -191,11 +194,11 @@ def _wanted_kinds(
         Column(name, position, "numeric", no_cells) for position, name in enumerate(names)
     ]
     unread = Table(tuple(unread_columns), container)
-    wanted: dict[int, Kind] = {}
+    kind_of_position: dict[int, Kind] = {}
     for label, kind in kinds.items():
         position = unread.resolve(label, "kinds")
-        wanted[position] = choose(f"kinds[{label!r}]", kind, KINDS)
-    return wanted
+        kind_of_position[position] = choose(f"kinds[{label!r}]", kind, KINDS)
+    return kind_of_position
 
 
 def _read_cells(
@@ -303,14 +306,14 @@ def _require_finite(table: Table, argument: str) -> None:
     _refuse_cells(table, infinite, "D03", hint, argument)
 
 
-def require_present(table: Table, more: str = "", argument: str = "X") -> None:
+def require_present(table: Table, further_hint: str = "", argument: str = "X") -> None:
     """Refuse missing values, but for columns that only pass through (D01).
 
     Parameters
     ----------
     table : Table
-    more : str
-        A further sentence of the hint.
+    further_hint : str
+        A further sentence of the hint, with the blank before it.
     argument : str
         Name of the table in messages.
     """
@@ -319,7 +322,7 @@ def require_present(table: Table, more: str = "", argument: str = "X") -> None:
         if not column.passes:
             what = "NaN" if column.kind == "numeric" else "missing value"
             missing.append(BadCells(column, column.missing, what))
-    _refuse_cells(table, missing, "D01", IMPUTE + more, argument)
+    _refuse_cells(table, missing, "D01", IMPUTE + further_hint, argument)
 
 
 def _refuse_cells(

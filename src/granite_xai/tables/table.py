@@ -1,4 +1,4 @@
-"""A table that was read: columns, rows, distinct rows."""
+"""A table that was read."""
 
 from __future__ import annotations
 
@@ -188,7 +188,8 @@ def distinct_rows(n_rows: int, columns: Iterable[IntArray]) -> tuple[IntArray, I
             occurs[keys] = True
             numbers = (np.cumsum(occurs) - 1)[keys]
             n_numbers = int(occurs.sum())
-    first_rows = np.zeros(n_numbers if n_rows else 0, dtype=np.intp)
+    n_distinct = min(n_numbers, n_rows)  # none where there are no rows
+    first_rows = np.zeros(n_distinct, dtype=np.intp)
     # Of several assignments to one place the last one stays: go backwards.
     first_rows[numbers[::-1]] = np.arange(n_rows - 1, -1, -1, dtype=np.intp)
     return numbers.astype(np.intp, copy=False), first_rows
@@ -254,7 +255,15 @@ def nudged(
 
 
 def frame(data: Mapping[str, Sequence[Any] | Any], like: Table | None = None) -> Any:
-    """Make a frame of columns by name, in the library of a table; pandas for arrays."""
+    """Make a frame of results.
+
+    Parameters
+    ----------
+    data : mapping of name to sequence
+        The columns.
+    like : Table, optional
+        In whose library the frame comes; pandas for arrays, and without it.
+    """
     if like is None or like.container.library in ("numpy", "pandas"):
         return nw.from_dict(dict(data), backend="pandas").to_native()
     backend = nw.from_native(like.native, eager_only=True).implementation

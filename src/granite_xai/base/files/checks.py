@@ -25,7 +25,15 @@ def broken(place: str, what: str) -> FormatError:
 
 
 def require(holds: object, place: str, what: str) -> None:
-    """Refuse a file in which something does not hold; see `broken`."""
+    """Refuse a file in which something does not hold.
+
+    Parameters
+    ----------
+    holds : object
+        Whether it holds.
+    place, what : str
+        As in `broken`: what is wrong where it does not.
+    """
     if not holds:
         raise broken(place, what)
 

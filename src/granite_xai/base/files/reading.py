@@ -228,8 +228,10 @@ def _parse_numbers(raw: bytes, span: _Span, name: str) -> NDArray[Any] | None:
         numbers = np.empty(count, dtype=np.float64)
     filled = 0
     while start < end:
-        comma = raw.find(b",", start + _BLOCK, end)
-        block = raw[start : end if comma < 0 else comma]
+        end_of_block = raw.find(b",", start + _BLOCK, end)
+        if end_of_block < 0:
+            end_of_block = end
+        block = raw[start:end_of_block]
         if grammar.fullmatch(block) is None:
             return None
         part = np.fromstring(block.replace(b"null", b"nan"), dtype=parsed_as, sep=",")
@@ -237,7 +239,7 @@ def _parse_numbers(raw: bytes, span: _Span, name: str) -> NDArray[Any] | None:
             raise _too_much(f"{name} holds a number which is not finite.")
         numbers[filled : filled + len(part)] = part
         filled += len(part)
-        start += len(block) + 1
+        start = end_of_block + 1  # behind the comma
     return numbers
 
 
@@ -269,11 +271,11 @@ class _Parser(NamedTuple):
             raise FormatError(message, code="F04", argument="path") from error
 
     def make_object(self, items: list[tuple[str, Any]]) -> dict[str, Any]:
-        made = dict(items)
-        if len(made) < len(items):
+        entries = dict(items)
+        if len(entries) < len(items):
             repeated = Counter(key for key, _ in items).most_common(1)[0][0]
             raise _too_much(f"{self.name} has the key {repeated[:60]!r} twice in one object.")
-        return made
+        return entries
 
     def make_whole_number(self, digits: str) -> int:
         if len(digits) > MAX_DIGITS:

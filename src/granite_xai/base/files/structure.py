@@ -1,10 +1,10 @@
 """Values in the types of JSON and back, by the type hints of dataclasses.
 
-Libraries do half of this. cattrs takes the text "3" and True for the number 3 and 1; msgspec and
-pydantic read over unknown keys of dataclasses; msgspec has no unions of two dataclasses and no
-mappings with sets as keys. None knows arrays, takes them in place of lists, or says where in an array
-a cell is wrong, and none leaves a class open to rooms that it does not know. Hooks for all that would
-be most of this module.
+Libraries do half of this. cattrs reads the text "3" and True as numbers; msgspec and pydantic read
+over unknown keys of dataclasses; msgspec has no unions of two dataclasses and no mappings with sets
+as keys. None knows arrays, takes them in place of lists, or says where in an array a cell is wrong,
+and none leaves a class open to rooms that it does not know. Hooks for all that would be most of this
+module.
 """
 
 from __future__ import annotations
