@@ -1,4 +1,4 @@
-"""Curves of all features in a region, beside those of all rows at the same values."""
+"""Curves of all features in a region beside those of all rows."""
 
 from __future__ import annotations
 
@@ -8,9 +8,8 @@ import numpy as np
 
 from granite_xai.base.typing import BoolArray, FloatArray
 from granite_xai.fitting.fit_result import FitResult
-from granite_xai.regions.rule import Rule
+from granite_xai.results.feature_curve import FeatureCurve
 from granite_xai.results.profile import level_text
-from granite_xai.results.shapes import FeatureCurve
 from granite_xai.surrogate.additive import RegionSurrogate
 from granite_xai.surrogate.curves import Curve
 from granite_xai.tables import Column
@@ -28,10 +27,11 @@ def overall_curves(fitted: FitResult) -> dict[str, FeatureCurve]:
     everywhere = fitted.additive.value.everywhere
     if everywhere is None:
         return {}
-    return {
-        curve.column.name: _feature_curve(everywhere, curve, _shares(fitted, curve.column, None))
-        for curve in everywhere.curves
-    }
+    curves = {}
+    for curve in everywhere.curves:
+        shares = _shares_of_levels(fitted, curve.column, region=None)
+        curves[curve.column.name] = _feature_curve(everywhere, curve, shares)
+    return curves
 
 
 def region_curves(fitted: FitResult, region: int) -> dict[str, CurvePair]:
@@ -56,7 +56,7 @@ def region_curves(fitted: FitResult, region: int) -> dict[str, CurvePair]:
     pairs = {}
     for curve in surrogate.curves:
         name = curve.column.name
-        shares = _shares(fitted, curve.column, region)
+        shares = _shares_of_levels(fitted, curve.column, region)
         if name in overall and shares.any():
             pairs[name] = CurvePair(
                 here=_feature_curve(surrogate, curve, shares),
@@ -65,46 +65,60 @@ def region_curves(fitted: FitResult, region: int) -> dict[str, CurvePair]:
     return pairs
 
 
-def _shares(fitted: FitResult, column: Column, region: int | None) -> FloatArray:
-    """Share of the (region's) rows that have each level of a column, (levels,).
+def _shares_of_levels(fitted: FitResult, column: Column, region: int | None) -> FloatArray:
+    """Share of the rows that have each level of a column, (n_levels,); 0 without rows.
 
+    Of the rows of a region, or (None) of all rows.
     A fit that was loaded without its rows counts all levels that the rule allows alike.
     """
-    count = len(column.levels)
-    rows_known = len(column.codes) == len(fitted.regions)
-    if rows_known:
-        inside: BoolArray = np.ones(len(fitted.regions), dtype=np.bool_)
-        if region is not None:
-            inside = fitted.regions == region
-        codes = column.codes[inside]
-        masses = np.bincount(codes + 1, weights=fitted.weights[inside], minlength=count + 1)[1:]
+    has_rows = len(column.codes) == len(fitted.regions)
+    if has_rows:
+        masses = _masses_of_levels(fitted, column, region)
     else:
-        rule = Rule() if region is None else fitted.partition[region].rule
-        masses = _allowed(rule, column).astype(np.float64)
-    total = masses.sum()
-    return np.asarray(masses / total if total > 0 else masses, dtype=np.float64)
+        masses = _allowed_levels(fitted, column, region).astype(np.float64)
+    if masses.sum() > 0:
+        return np.asarray(masses / masses.sum())
+    return masses
 
 
-def _allowed(rule: Rule, column: Column) -> BoolArray:
-    """Which levels of a column a rule allows."""
-    for name, condition in rule.conditions:
-        if name == column.name:
-            return condition.contains(column.levels, column.order)
+def _masses_of_levels(fitted: FitResult, column: Column, region: int | None) -> FloatArray:
+    """Weight of the rows of a region that have each level of a column, (n_levels,)."""
+    codes = column.codes
+    weights = fitted.weights
+    if region is not None:
+        inside = fitted.regions == region
+        codes = codes[inside]
+        weights = weights[inside]
+    n_codes = 1 + len(column.levels)  # a missing value has the code -1
+    masses = np.bincount(codes + 1, weights=weights, minlength=n_codes)
+    return np.asarray(masses[1:], dtype=np.float64)
+
+
+def _allowed_levels(fitted: FitResult, column: Column, region: int | None) -> BoolArray:
+    """Which levels of a column the rule of a region allows, (n_levels,)."""
+    if region is not None:
+        for name, condition in fitted.partition[region].rule.conditions:
+            if name == column.name:
+                return condition.contains(column.levels, column.order)
     return np.ones(len(column.levels), dtype=np.bool_)
 
 
-def _feature_curve(region: RegionSurrogate, curve: Curve, shares: FloatArray) -> FeatureCurve:
+def _feature_curve(surrogate: RegionSurrogate, curve: Curve, shares: FloatArray) -> FeatureCurve:
     """A curve at the levels that have a share of the rows."""
     column = curve.column
     occurs = shares > 0
     levels = column.levels[occurs]
-    is_number = column.kind == "numeric"
+    positions = None
+    is_written_exactly = True
+    if column.kind == "numeric":
+        positions = levels.astype(np.float64)
+        is_written_exactly = bool(np.all(column.levels.astype(np.float64) % 1 == 0))
     return FeatureCurve(
         feature=column.name,
         labels=[level_text(column, level) for level in levels],
-        predictions=region.mean + curve.effects[1:][occurs],
+        predictions=surrogate.mean + curve.effects[1:][occurs],
         weights=shares[occurs],
-        positions=levels.astype(np.float64) if is_number else None,
+        positions=positions,
         ordered=column.is_ordered,
-        whole=not is_number or bool(np.all(column.levels.astype(np.float64) % 1 == 0)),
+        whole=is_written_exactly,
     )
