@@ -31,6 +31,9 @@ MOST_LABELS = 4
 LONGEST_LABEL = 30
 """Characters of a label."""
 
+IMPOSSIBLE = "impossible"
+"""What is said of a condition that no value satisfies."""
+
 MOST_DIGITS = 16
 """Decimals with which a bound is tried: no float has more."""
 
@@ -220,7 +223,7 @@ def condition_words(
     if not condition.has_values and condition.takes_missing:
         return ConditionWords(feature, "missing")
     if not condition.has_values:
-        return ConditionWords(feature, "impossible")
+        return ConditionWords(feature, IMPOSSIBLE)
     if isinstance(condition, Levels):
         words = _words_of_labels(feature, _shorter_listing(condition, column_words.labels))
     elif not condition.has_ends:
@@ -229,6 +232,8 @@ def condition_words(
         words = _words_of_ordered_labels(feature, condition, column_words)
     else:
         words = _words_of_bounds(feature, condition, column_words)
+    if condition.missing and words.predicate == IMPOSSIBLE:
+        return ConditionWords(feature, "missing")
     if condition.missing:
         return words._replace(predicate=f"{words.predicate} or missing")
     return words
@@ -277,7 +282,11 @@ def _shorter_listing(condition: Levels, all_labels: Sequence[Any]) -> _Listing:
 
 
 def _words_of_labels(feature: str, listing: _Listing) -> ConditionWords:
-    """``= a``, ``≠ a``, ``: a or b``, ``: not a or b``."""
+    """``= a``, ``≠ a``, ``: a or b``, ``: not a or b``; ``present`` for all labels but none."""
+    if not listing.labels and listing.negated:
+        return ConditionWords(feature, "present")
+    if not listing.labels:
+        return ConditionWords(feature, IMPOSSIBLE)
     if len(listing.labels) == 1:
         sign = "≠" if listing.negated else "="
         return ConditionWords(feature, f"{sign} {listing.labels[0]}")
