@@ -16,6 +16,7 @@ from granite_xai.base.printable import Printable
 from granite_xai.base.text import listing
 from granite_xai.base.typing import BoolArray
 from granite_xai.base.validation import choose
+from granite_xai.base.wording import ALL_ROWS
 from granite_xai.regions.code import write_rule
 from granite_xai.regions.code_languages import DIALECTS, PANDAS, PYTHON, PYTHON_FUNCTION
 from granite_xai.regions.code_polars import Polars
@@ -72,8 +73,8 @@ class Rule(Printable):
         texts = [condition.text(name) for name, condition in self.conditions]
         if len(texts) > 1:
             # "a or missing and b" would leave it to the reader which of the two binds first.
-            texts = [f"({text})" if text.endswith(OR_MISSING) else text for text in texts]
-        return " and ".join(texts) or "all rows"
+            texts = [_bracketed(text) for text in texts]
+        return " and ".join(texts) or ALL_ROWS
 
     def __repr__(self) -> str:
         return f"<Rule: {self}>"
@@ -220,9 +221,18 @@ class Rule(Printable):
         return cls(tuple(conditions.items()))
 
 
+def _bracketed(text: str) -> str:
+    """The text of a condition, in brackets where missing values satisfy it."""
+    if text.endswith(OR_MISSING):
+        return f"({text})"
+    return text
+
+
 def as_table(X: Any) -> Table:
     """Return X as a table in which values may be missing."""
-    return X if isinstance(X, Table) else read_table(X, missing="allow")
+    if isinstance(X, Table):
+        return X
+    return read_table(X, missing="allow")
 
 
 def satisfied(condition: Condition, column: Column) -> BoolArray:
