@@ -1,4 +1,4 @@
-"""Why the model says this about one row: found against the fitting rows of its region."""
+"""Why the model predicts this for one row, against the fitting rows of its region."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ from granite_xai.regions.conditions import Condition
 from granite_xai.regions.rule import Rule, satisfied
 from granite_xai.regions.words import rule_words
 from granite_xai.results.against_fit import AgainstFit, rows_of_region, without_paths
+from granite_xai.results.level_text import level_text
 from granite_xai.results.output_words import output_words
-from granite_xai.results.profile import level_text
 from granite_xai.results.row import NEAR, RowExplanation, RuleChange
 from granite_xai.surrogate.curves import Curve
 from granite_xai.tables import Column, Outline, Table
@@ -56,7 +56,14 @@ class Neighbours(NamedTuple):
     """How usual a row is in its region."""
 
     near: int  # fitting rows of the region that are near it
-    typical: float  # share of the region's rows with no more rows near them
+    typical: float  # share of the region's rows with no more rows near them; NaN: not known
+
+
+class NamedEffect(NamedTuple):
+    """An explanation with its name."""
+
+    name: str
+    effect: ResolvedExplainer
 
 
 def explain_one(
@@ -90,10 +97,10 @@ def explain_one(
         )
     region = fitted.partition[int(regions[0])]
     surrogate = fitted.additive.value.surrogate.regions[region.index]
-    name, effect = _contributing(fitted, table, resources, seed)
+    name, effect = _additive_effect(fitted, table, resources, seed)
     players = [union(members) for members in effect.layout.sets]
-    curve_of = {frozenset({curve.column.position}): curve for curve in surrogate.curves}
-    curves = tuple(curve_of.get(player) for player in players)
+    curve_of_player = {frozenset({curve.column.position}): curve for curve in surrogate.curves}
+    curves = tuple(curve_of_player.get(player) for player in players)
     if _has_rows(fitted):
         rows = NewRows(fitted, Route(fitted.predictor, table), None, resources)
         contributions = _contributions_against_rows(rows, region.index, effect)
@@ -140,10 +147,10 @@ def _has_rows(fitted: FitResult) -> bool:
     return not isinstance(fitted.table.container, Outline)
 
 
-def _contributing(
+def _additive_effect(
     fitted: FitResult, table: Table, resources: Resources, seed: int
-) -> tuple[str, ResolvedExplainer]:
-    """The explanation whose values are added up, with its name.
+) -> NamedEffect:
+    """The explanation whose values are added to the region's mean.
 
     The second one of the question, where it has a value for every player that is counted from the region's mean, and
     the fitting rows are there; otherwise PDP.
@@ -155,17 +162,23 @@ def _contributing(
     starts_from_mean = effect.behavior.is_linear and effect.masking.redraws
     adds_up = starts_from_mean and side.interaction.key in ("pure", "partial")
     if _has_rows(fitted) and adds_up and effect.layout.sets == single_players:
-        return side.name or "second", without_paths(side, effect, table, resources, seed)
-    label_of = dict(zip(effect.layout.sets, effect.layout.labels, strict=True))
+        by_coalitions = without_paths(side, effect, table, resources, seed)
+        return NamedEffect(side.name or "second", by_coalitions)
+    return NamedEffect("pdp", _pdp(effect.layout, table))
+
+
+def _pdp(layout: PlayersAndSets, table: Table) -> ResolvedExplainer:
+    """PDP of every explained player, labelled as in a layout where that has the player as a set."""
+    label_of_set = dict(zip(layout.sets, layout.labels, strict=True))
+    sets = []
     labels = []
-    for members in single_players:
-        names = ", ".join(table.names[position] for position in sorted(members[0]))
-        labels.append(label_of.get(members) or (names,))
-    layout = PlayersAndSets(
-        effect.layout.players, single_players, tuple(labels), effect.layout.passing
-    )
-    terms = tuple(Pure().terms(layout.players, members) for members in single_players)
-    return "pdp", ResolvedExplainer(Marginal(), Local(), layout, terms)
+    for player in layout.explained:
+        names = ", ".join(table.names[position] for position in sorted(player))
+        sets.append((player,))
+        labels.append(label_of_set.get((player,)) or (names,))
+    pdp_layout = PlayersAndSets(layout.players, tuple(sets), tuple(labels), layout.passing)
+    terms = tuple(Pure().terms(layout.players, members) for members in sets)
+    return ResolvedExplainer(Marginal(), Local(), pdp_layout, terms)
 
 
 def _contributions_against_rows(
@@ -245,9 +258,21 @@ def _distances(table: Table, among: Table) -> FloatArray:
 
 
 def _neighbours(table: Table, inside: Table, seed: int) -> Neighbours:
-    """Rows of the region that are near the row; near are a tenth of the pairs of its rows, by definition."""
+    """Rows of the region that are near a row.
+
+    Two rows are near where their distance is among the smallest tenth of those between rows of the region.
+
+    Parameters
+    ----------
+    table : Table
+        The row.
+    inside : Table
+        The rows of its region.
+    seed : int
+        Chooses the rows whose distances are measured.
+    """
     compared = np.random.default_rng(seed).permutation(inside.n_rows)[:COMPARED_ROWS]
-    distances = _distances(inside.take(compared), inside)
+    distances = _distances(inside.take(compared), inside)  # (n_compared, n_inside)
     radius = float(np.quantile(distances, NEAR))
     n_near = int((_distances(table, inside)[0] <= radius).sum())
     n_near_compared = (distances <= radius).sum(axis=1) - 1  # without themselves
@@ -265,22 +290,31 @@ def _changes(fitted: FitResult, table: Table, region_of_row: int) -> list[RuleCh
             column = table.columns[position]
             if not satisfied(condition, column)[0]:
                 lacking.append((name, condition))
-                distance += 1.0 + _way_to(condition, column, fitted.table.columns[position])
+                fitted_column = fitted.table.columns[position]
+                distance += 1.0 + _distance_to_condition(condition, column, fitted_column)
         if region.index != region_of_row and lacking:
-            rule = Rule(tuple(lacking))
-            changes.append(
-                RuleChange(
-                    region=region.index,
-                    condition=" and ".join(condition.text(name) for name, condition in lacking),
-                    distance=distance,
-                    words=rule_words(rule, fitted.partition.vocabulary),
-                )
+            texts = [condition.text(name) for name, condition in lacking]
+            change = RuleChange(
+                region=region.index,
+                condition=" and ".join(texts),
+                distance=distance,
+                words=rule_words(Rule(tuple(lacking)), fitted.partition.vocabulary),
             )
+            changes.append(change)
     return sorted(changes, key=lambda change: (change.distance, change.region))
 
 
-def _way_to(condition: Condition, column: Column, fitted: Column) -> float:
-    """How far a value is from the nearest one that satisfies a condition, in shares of the fitting rows; 1 at most."""
+def _distance_to_condition(condition: Condition, column: Column, fitted: Column) -> float:
+    """How far a value is from the nearest one that satisfies a condition; 1 at most.
+
+    Parameters
+    ----------
+    condition : Condition
+    column : Column
+        Of the row.
+    fitted : Column
+        Of the fitting rows: distances are differences of ranks among them.
+    """
     distances = np.abs(_ranks(fitted, fitted) - _ranks(column, fitted)[0])
     distances = np.nan_to_num(distances, nan=1.0)
     return float(distances[satisfied(condition, fitted)].min(initial=1.0))

@@ -9,7 +9,7 @@ import numpy as np
 from granite_xai.base.typing import BoolArray, FloatArray
 from granite_xai.fitting.fit_result import FitResult
 from granite_xai.results.feature_curve import FeatureCurve
-from granite_xai.results.profile import level_text
+from granite_xai.results.level_text import level_text
 from granite_xai.surrogate.additive import RegionSurrogate
 from granite_xai.surrogate.curves import Curve
 from granite_xai.tables import Column
