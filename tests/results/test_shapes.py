@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from granite_xai.results.feature_curve import FeatureCurve
-from granite_xai.results.shapes import isotonic, shape_of, shapes_differ
+from granite_xai.results.shapes import shape_of, shapes_differ
 
 
 def curve(values, positions=None, **options):
@@ -100,21 +100,6 @@ def test_a_far_value_of_few_rows_is_no_level_part():
     weights = np.append(np.full(18, 0.99 / 18), 0.01)
     values = np.append(np.linspace(0.0, 1.0, 18), 1.0)
     assert shape_of(curve(values, positions, weights=weights)).predicate == "rises throughout"
-
-
-def test_isotonic_fit_is_the_nearest_ascending_one():
-    generator = np.random.default_rng(0)
-    values, weights = generator.normal(size=30), generator.uniform(0.1, 1.0, size=30)
-    fit = isotonic(values, weights)
-    assert np.all(np.diff(fit) >= 0)
-    own_error = weights @ np.square(values - fit)
-    for _ in range(300):
-        other = np.sort(fit + generator.normal(scale=0.1, size=30))
-        assert weights @ np.square(values - other) >= own_error
-    # Of every block of equal values it is the weighted mean.
-    for level in np.unique(fit):
-        block = fit == level
-        assert np.average(values[block], weights=weights[block]) == pytest.approx(level)
 
 
 def test_shapes_differ():

@@ -18,18 +18,19 @@ from granite_xai.base.formats import with_minus
 from granite_xai.base.text import plain, shortened
 from granite_xai.base.wording import ALL_ROWS
 from granite_xai.regions.conditions import Condition, Interval, Levels
+from granite_xai.regions.label_listing import (
+    LabelListing,
+    alternatives,
+    label_text,
+    shorter_listing,
+    word_list,
+)
 from granite_xai.regions.rule import Rule
-from granite_xai.regions.values import label_order, value_text
+from granite_xai.regions.values import value_text
 from granite_xai.tables import Column, Table
 
 MOST_WHOLE_VALUES = 31
 """Whole numbers that are written as ranges: hours, weekdays, days of a month."""
-
-MOST_LABELS = 4
-"""Labels that a condition lists."""
-
-LONGEST_LABEL = 30
-"""Characters of a label."""
 
 IMPOSSIBLE = "impossible"
 """What is said of a condition that no value satisfies."""
@@ -225,7 +226,7 @@ def condition_words(
     if not condition.has_values:
         return ConditionWords(feature, IMPOSSIBLE)
     if isinstance(condition, Levels):
-        words = _words_of_labels(feature, _shorter_listing(condition, column_words.labels))
+        words = _words_of_labels(feature, shorter_listing(condition, column_words.labels))
     elif not condition.has_ends:
         words = ConditionWords(feature, "present")
     elif condition.order is not None or _ends_are_labels(condition):
@@ -243,45 +244,7 @@ def _ends_are_labels(interval: Interval) -> bool:
     return isinstance(interval.low, str) or isinstance(interval.high, str)
 
 
-class _Listing(NamedTuple):
-    """Labels that a condition lists, or all labels but these."""
-
-    labels: list[str]
-    negated: bool
-
-
-def _shorter_listing(condition: Levels, all_labels: Sequence[Any]) -> _Listing:
-    """The shorter of two listings, of labels that belong or of labels that do not.
-
-    Of equal length the first; as the condition lists them where not all labels are known.
-    """
-    listed = []
-    unlisted = []
-    for label in all_labels:
-        if label in condition.levels:
-            listed.append(label)
-        elif label is not None:
-            unlisted.append(label)
-    if condition.others:
-        belonging = unlisted
-        excluded = listed
-    else:
-        belonging = listed
-        excluded = unlisted
-    is_complete = len(listed) == len(condition.levels)
-    if not (is_complete and belonging and excluded):
-        labels = sorted(condition.levels, key=label_order)
-        negated = condition.others
-    elif len(belonging) <= len(excluded):
-        labels = belonging
-        negated = False
-    else:
-        labels = excluded
-        negated = True
-    return _Listing(labels=[_label_text(label) for label in labels], negated=negated)
-
-
-def _words_of_labels(feature: str, listing: _Listing) -> ConditionWords:
+def _words_of_labels(feature: str, listing: LabelListing) -> ConditionWords:
     """``= a``, ``≠ a``, ``: a or b``, ``: not a or b``; ``present`` for all labels but none."""
     if not listing.labels and listing.negated:
         return ConditionWords(feature, "present")
@@ -291,19 +254,7 @@ def _words_of_labels(feature: str, listing: _Listing) -> ConditionWords:
         sign = "≠" if listing.negated else "="
         return ConditionWords(feature, f"{sign} {listing.labels[0]}")
     negation = "not " if listing.negated else ""
-    return ConditionWords(feature, f": {negation}{_alternatives(listing.labels)}")
-
-
-def _alternatives(labels: Sequence[str]) -> str:
-    """``a, b or c``; long lists are cut."""
-    if len(labels) > MOST_LABELS:
-        n_listed = MOST_LABELS - 1
-        return word_list([*labels[:n_listed], f"{len(labels) - n_listed} more"], "or")
-    return word_list(labels, "or")
-
-
-def _label_text(label: Any) -> str:
-    return shortened(plain(label), LONGEST_LABEL)
+    return ConditionWords(feature, f": {negation}{alternatives(listing.labels)}")
 
 
 def _words_of_ordered_labels(
@@ -321,10 +272,10 @@ def _words_of_ordered_labels(
     stop = len(order)
     if interval.high is not None:
         stop = order.index(interval.high) + 1
-    inside = [_label_text(label) for label in order[start:stop]]
+    inside = [label_text(label) for label in order[start:stop]]
     if len(inside) > 2:
         return ConditionWords(feature, f": {inside[0]} to {inside[-1]}")
-    return _words_of_labels(feature, _Listing(inside, negated=False))
+    return _words_of_labels(feature, LabelListing(inside, negated=False))
 
 
 def _words_of_bounds(feature: str, interval: Interval, column_words: ColumnWords) -> ConditionWords:
@@ -410,23 +361,3 @@ def rule_in_sentence(rule: Rule, vocabulary: Vocabulary | None = None) -> str:
 def feature_text(name: str) -> str:
     """The name of a feature as people see it: on one line, and not too long."""
     return shortened(plain(name))
-
-
-def word_list(texts: Sequence[str], conjunction: str = "and") -> str:
-    """Texts one after the other, as in a sentence.
-
-    Parameters
-    ----------
-    texts : sequence of str
-        At least one.
-    conjunction : "and" or "or"
-
-    Examples
-    --------
-    >>> word_list(["hr", "temp", "season"]), word_list(["a", "b"], "or"), word_list(["hr"])
-    ('hr, temp and season', 'a or b', 'hr')
-    """
-    *first, last = texts
-    if not first:
-        return last
-    return f"{', '.join(first)} {conjunction} {last}"

@@ -59,6 +59,15 @@ class Neighbours(NamedTuple):
     typical: float  # share of the region's rows with no more rows near them; NaN: not known
 
 
+class ComparisonWithRegion(NamedTuple):
+    """A row among the fitting rows of its region."""
+
+    references: Table  # the rows of the region; without rows where a file has none
+    contributions: Contributions
+    standings: list[Standing]  # of each set
+    neighbours: Neighbours
+
+
 class NamedEffect(NamedTuple):
     """An explanation with its name."""
 
@@ -98,20 +107,9 @@ def explain_one(
     region = fitted.partition[int(regions[0])]
     surrogate = fitted.additive.value.surrogate.regions[region.index]
     name, effect = _additive_effect(fitted, table, resources, seed)
-    players = [union(members) for members in effect.layout.sets]
     curve_of_player = {frozenset({curve.column.position}): curve for curve in surrogate.curves}
-    curves = tuple(curve_of_player.get(player) for player in players)
-    if _has_rows(fitted):
-        rows = NewRows(fitted, Route(fitted.predictor, table), None, resources)
-        contributions = _contributions_against_rows(rows, region.index, effect)
-        inside = fitted.table.take(rows_of_region(fitted, region.index))
-        standings = [_standing(table, player, inside) for player in players]
-        neighbours = _neighbours(table, inside, seed)
-    else:
-        contributions = _contributions_of_curves(curves, table)
-        inside = fitted.table
-        standings = [_standing(table, player, None) for player in players]
-        neighbours = Neighbours(near=0, typical=np.nan)
+    curves = tuple(curve_of_player.get(player) for player in _players(effect))
+    comparison = _compare_with_region(fitted, table, region.index, effect, curves, resources, seed)
     title = ""
     if len(fitted.partition) > 1:
         title = fitted.partition.titles[region.index]
@@ -125,20 +123,64 @@ def explain_one(
         mean=surrogate.mean,  # that of the tree; the references are a sample of the same rows
         explanation=name,
         sets=tuple(":".join(names) for names in effect.layout.labels),
-        values=tuple(standing.text for standing in standings),
-        percentiles=np.array([standing.percentile for standing in standings]),
-        shares=np.array([standing.share for standing in standings]),
-        contributions=_without_rounding(contributions.values, surrogate.mean),
-        errors=contributions.errors,
+        values=tuple(standing.text for standing in comparison.standings),
+        percentiles=np.array([standing.percentile for standing in comparison.standings]),
+        shares=np.array([standing.share for standing in comparison.standings]),
+        contributions=_without_rounding(comparison.contributions.values, surrogate.mean),
+        errors=comparison.contributions.errors,
         changes=tuple(_changes(fitted, table, region.index)),
-        near=neighbours.near,
-        typical=neighbours.typical,
+        near=comparison.neighbours.near,
+        typical=comparison.neighbours.typical,
         curves=curves,
         table=table,
-        references=inside,
+        references=comparison.references,
         title=title,
         output=output.name,
         unit=output.unit,
+    )
+
+
+def _players(effect: ResolvedExplainer) -> list[Coalition]:
+    """The columns of each set."""
+    return [union(members) for members in effect.layout.sets]
+
+
+def _compare_with_region(
+    fitted: FitResult,
+    table: Table,
+    region: int,
+    effect: ResolvedExplainer,
+    curves: tuple[Curve | None, ...],
+    resources: Resources,
+    seed: int,
+) -> ComparisonWithRegion:
+    """Compare a row with the fitting rows of its region, or with its curves where these rows are not there.
+
+    Parameters
+    ----------
+    fitted, table, resources, seed
+        As in `explain_one`.
+    region : int
+    effect : ResolvedExplainer
+        Whose values are added to the region's mean.
+    curves : tuple of Curve or None
+        Of each set in the region.
+    """
+    players = _players(effect)
+    if not _has_rows(fitted):
+        return ComparisonWithRegion(
+            references=fitted.table,
+            contributions=_contributions_of_curves(curves, table),
+            standings=[_standing(table, player, None) for player in players],
+            neighbours=Neighbours(near=0, typical=np.nan),
+        )
+    rows = NewRows(fitted, Route(fitted.predictor, table), None, resources)
+    inside = fitted.table.take(rows_of_region(fitted, region))
+    return ComparisonWithRegion(
+        references=inside,
+        contributions=_contributions_against_rows(rows, region, effect),
+        standings=[_standing(table, player, inside) for player in players],
+        neighbours=_neighbours(table, inside, seed),
     )
 
 

@@ -12,15 +12,15 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from granite_xai.base.typing import FloatArray
-from granite_xai.regions.words import word_list
+from granite_xai.regions.label_listing import word_list
 from granite_xai.results.feature_curve import FeatureCurve
+from granite_xai.results.monotone import direction_of, fit_weights, isotonic
 
 Kind = Literal[
     "unknown", "constant", "flat", "rises", "falls", "peaks", "hump", "valley", "wavy", "labels"
 ]
 
 FLAT = 0.05  # share of the largest range below which a curve is nearly flat
-MONOTONE = 0.85  # share of a curve's variance that an isotonic fit must describe
 LEVEL = 0.1  # share of the range by which a curve may change where it is level
 LONG = 0.3  # share of the axis that a level part must take to be mentioned
 FEW = 0.15  # share of the rows below which it is none: a steady rise has a tenth in its last tenth
@@ -123,7 +123,7 @@ def shape_of(curve: FeatureCurve, largest_range: float = 0.0) -> Shape:
         return _shape_of_two_values(curve)
     if not curve.ordered:
         return _shape_of_unordered_values(curve)
-    direction = _direction(curve)
+    direction = direction_of(curve)
     if direction is not None:
         return _monotone_shape(curve, direction)
     return _shape_with_extremes(curve)
@@ -161,76 +161,10 @@ def _shape_of_unordered_values(curve: FeatureCurve) -> Shape:
     )
 
 
-def isotonic(values: FloatArray, weights: FloatArray) -> FloatArray:
-    """The ascending values nearest to some values by weighted least squares (pool adjacent violators).
-
-    Parameters
-    ----------
-    values, weights : arrays of shape (n,)
-
-    Returns
-    -------
-    array of shape (n,)
-
-    Examples
-    --------
-    >>> isotonic(np.array([1.0, 3.0, 2.0]), np.ones(3)).tolist()
-    [1.0, 2.5, 2.5]
-    """
-    # Blocks of values that have one mean: (mean, weight, number of values), means ascending.
-    means: list[float] = []
-    masses: list[float] = []
-    lengths: list[int] = []
-    for value, weight in zip(values.tolist(), weights.tolist(), strict=True):
-        mean = value
-        mass = weight
-        length = 1
-        while means and means[-1] >= mean:
-            total = masses[-1] + mass
-            mean = (means.pop() * masses[-1] + mean * mass) / total
-            mass = total
-            length += lengths.pop()
-            masses.pop()
-        means.append(mean)
-        masses.append(mass)
-        lengths.append(length)
-    return np.repeat(means, lengths)
-
-
-def _fit_weights(curve: FeatureCurve) -> FloatArray:
-    """Weights of the values in an isotonic fit: half by rows, half by the length of the axis.
-
-    By rows alone a wide stretch of the picture with few rows would not count, by length alone a
-    single distant value would count most.
-    """
-    lengths = np.ones(len(curve.axis))
-    if curve.axis[-1] > 0:
-        lengths = np.gradient(curve.axis)
-    by_length = lengths / lengths.sum()
-    by_rows = curve.weights / curve.weights.sum()
-    return np.asarray(0.5 * by_length + 0.5 * by_rows)
-
-
-def _direction(curve: FeatureCurve) -> int | None:
-    """1: rises; -1: falls; None: no isotonic fit describes the curve."""
-    weights = _fit_weights(curve)
-    mean = weights @ curve.predictions
-    variance = float(weights @ np.square(curve.predictions - mean))
-    direction = None
-    smallest_error = (1 - MONOTONE) * variance
-    for sign in (1, -1):
-        fit = sign * isotonic(sign * curve.predictions, weights)
-        error = float(weights @ np.square(curve.predictions - fit))
-        if error <= smallest_error:
-            direction = sign
-            smallest_error = error
-    return direction
-
-
 def _monotone_shape(curve: FeatureCurve, direction: int) -> Shape:
     """A curve that rises or falls: throughout, or with a level part at one end or at both."""
     verb: Kind = "rises" if direction > 0 else "falls"
-    fit = isotonic(direction * curve.predictions, _fit_weights(curve))
+    fit = isotonic(direction * curve.predictions, fit_weights(curve))
     share_of_change = (fit - fit[0]) / (fit[-1] - fit[0])  # up to each value, ascending
     start = int(np.flatnonzero(share_of_change <= LEVEL)[-1])  # of the steep part
     end = int(np.flatnonzero(share_of_change >= 1 - LEVEL)[0])
