@@ -2,7 +2,8 @@
 
 A condition is an `Interval` or a set of `Levels`, and says of itself all that a rule needs in any
 language: whether present values belong (``has_values``), which (``low, high, order`` or
-``levels, others``), and whether missing ones do (``takes_missing``).
+``levels, others``), and whether missing ones do (``takes_missing``). ``others`` are labels that are
+not listed: beside the interval those outside its order, in place of the levels all but these.
 """
 
 from __future__ import annotations
@@ -150,7 +151,13 @@ class Interval:
         return inside
 
     def intersect(self, other: Condition) -> Condition:
-        """Return the values that belong to both."""
+        """Return the values that belong to both.
+
+        Parameters
+        ----------
+        other : Interval or Levels
+            On the same column.
+        """
         if isinstance(other, Levels):
             return other.intersect(self)
         missing = _missing_in_both(self, other)
@@ -179,7 +186,13 @@ class Interval:
         )
 
     def text(self, name: str) -> str:
-        """Write the condition as a person would."""
+        """Write the condition as a person would.
+
+        Parameters
+        ----------
+        name : str
+            Of the column.
+        """
         column = name_text(name)
         if not self.has_values and self.takes_missing:
             return f"{column} is missing"
@@ -249,7 +262,7 @@ class Levels:
         return inside
 
     def intersect(self, other: Condition) -> Condition:
-        """Return the levels that belong to both."""
+        """Return the levels that belong to both; parameters as of `Interval.intersect`."""
         missing = _missing_in_both(self, other)
         no_value = Interval.without_values(missing=missing.in_text, missing_unseen=missing.unseen)
         if isinstance(other, Interval):
@@ -279,7 +292,13 @@ class Levels:
         )
 
     def text(self, name: str) -> str:
-        """Write the condition as a person would."""
+        """Write the condition as a person would.
+
+        Parameters
+        ----------
+        name : str
+            Of the column.
+        """
         labels = ", ".join(value_text(level) for level in sorted(self.levels, key=label_order))
         negation = "not " if self.others else ""
         if len(self.levels) == 1:

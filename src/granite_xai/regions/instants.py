@@ -48,6 +48,11 @@ _UNIT_WORDS = {unit: word for word, unit in UNITS.items()}
 def attoseconds(value: np.datetime64 | np.timedelta64) -> int:
     """Count the attoseconds since 1970, or of a duration, exactly.
 
+    Parameters
+    ----------
+    value : np.datetime64 or np.timedelta64
+        Of any unit.
+
     Raises
     ------
     InputError

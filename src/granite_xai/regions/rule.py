@@ -90,6 +90,12 @@ class Rule(Printable):
     def and_(self, name: str, condition: Condition) -> Rule:
         """Return the rule with one more condition, joined with the one it has on that column.
 
+        Parameters
+        ----------
+        name : str
+            Of the column.
+        condition : Interval or Levels
+
         Examples
         --------
         >>> str(Rule().and_("x", Interval(high=3)).and_("x", Interval(high=1)))
@@ -155,6 +161,11 @@ class Rule(Printable):
     def to_python(self, name: str = "rule") -> str:
         """Write the rule as a Python function of a row (a mapping) that needs no package.
 
+        Parameters
+        ----------
+        name : str
+            Of the function.
+
         Examples
         --------
         >>> module = {}
@@ -203,6 +214,12 @@ class Rule(Printable):
     def from_dict(cls, data: object, place: str = "rule") -> Rule:
         """Read what `to_dict` wrote; anything else is a FormatError that names the place.
 
+        Parameters
+        ----------
+        data : dict
+        place : str
+            Where it stands in a file, for errors.
+
         Examples
         --------
         >>> rule = Rule.parse("x ≤ 1")
@@ -236,7 +253,17 @@ def as_table(X: Any) -> Table:
 
 
 def satisfied(condition: Condition, column: Column) -> BoolArray:
-    """Tell which rows of a column satisfy a condition."""
+    """Tell which rows of a column satisfy a condition.
+
+    Parameters
+    ----------
+    condition : Interval or Levels
+    column : Column
+
+    Returns
+    -------
+    array of bool, of shape (n_rows,)
+    """
     if column.values.dtype.kind != "O":
         return condition.contains(column.values, column.order)
     # Labels are compared once a level, not once a row; a missing row has the code -1: the last one.

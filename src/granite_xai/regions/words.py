@@ -359,5 +359,11 @@ def rule_in_sentence(rule: Rule, vocabulary: Vocabulary | None = None) -> str:
 
 
 def feature_text(name: str) -> str:
-    """The name of a feature as people see it: on one line, and not too long."""
+    """The name of a feature as people see it: on one line, and not too long.
+
+    Parameters
+    ----------
+    name : str
+        As in the table.
+    """
     return shortened(plain(name))

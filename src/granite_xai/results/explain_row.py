@@ -59,7 +59,7 @@ class Neighbours(NamedTuple):
     typical: float  # share of the region's rows with no more rows near them; NaN: not known
 
 
-class ComparisonWithRegion(NamedTuple):
+class RowInRegion(NamedTuple):
     """A row among the fitting rows of its region."""
 
     references: Table  # the rows of the region; without rows where a file has none
@@ -109,7 +109,7 @@ def explain_one(
     name, effect = _additive_effect(fitted, table, resources, seed)
     curve_of_player = {frozenset({curve.column.position}): curve for curve in surrogate.curves}
     curves = tuple(curve_of_player.get(player) for player in _players(effect))
-    comparison = _compare_with_region(fitted, table, region.index, effect, curves, resources, seed)
+    row = _row_in_region(fitted, table, region.index, effect, curves, resources, seed)
     title = ""
     if len(fitted.partition) > 1:
         title = fitted.partition.titles[region.index]
@@ -123,17 +123,17 @@ def explain_one(
         mean=surrogate.mean,  # that of the tree; the references are a sample of the same rows
         explanation=name,
         sets=tuple(":".join(names) for names in effect.layout.labels),
-        values=tuple(standing.text for standing in comparison.standings),
-        percentiles=np.array([standing.percentile for standing in comparison.standings]),
-        shares=np.array([standing.share for standing in comparison.standings]),
-        contributions=_without_rounding(comparison.contributions.values, surrogate.mean),
-        errors=comparison.contributions.errors,
+        values=tuple(standing.text for standing in row.standings),
+        percentiles=np.array([standing.percentile for standing in row.standings]),
+        shares=np.array([standing.share for standing in row.standings]),
+        contributions=_without_rounding(row.contributions.values, surrogate.mean),
+        errors=row.contributions.errors,
         changes=tuple(_changes(fitted, table, region.index)),
-        near=comparison.neighbours.near,
-        typical=comparison.neighbours.typical,
+        near=row.neighbours.near,
+        typical=row.neighbours.typical,
         curves=curves,
         table=table,
-        references=comparison.references,
+        references=row.references,
         title=title,
         output=output.name,
         unit=output.unit,
@@ -145,7 +145,7 @@ def _players(effect: ResolvedExplainer) -> list[Coalition]:
     return [union(members) for members in effect.layout.sets]
 
 
-def _compare_with_region(
+def _row_in_region(
     fitted: FitResult,
     table: Table,
     region: int,
@@ -153,8 +153,8 @@ def _compare_with_region(
     curves: tuple[Curve | None, ...],
     resources: Resources,
     seed: int,
-) -> ComparisonWithRegion:
-    """Compare a row with the fitting rows of its region, or with its curves where these rows are not there.
+) -> RowInRegion:
+    """A row among the fitting rows of its region; as its curves know it where these rows are not there.
 
     Parameters
     ----------
@@ -168,7 +168,7 @@ def _compare_with_region(
     """
     players = _players(effect)
     if not _has_rows(fitted):
-        return ComparisonWithRegion(
+        return RowInRegion(
             references=fitted.table,
             contributions=_contributions_of_curves(curves, table),
             standings=[_standing(table, player, None) for player in players],
@@ -176,7 +176,7 @@ def _compare_with_region(
         )
     rows = NewRows(fitted, Route(fitted.predictor, table), None, resources)
     inside = fitted.table.take(rows_of_region(fitted, region))
-    return ComparisonWithRegion(
+    return RowInRegion(
         references=inside,
         contributions=_contributions_against_rows(rows, region, effect),
         standings=[_standing(table, player, inside) for player in players],

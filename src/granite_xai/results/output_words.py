@@ -77,6 +77,11 @@ def _class_words(target: str, label: Any) -> str:
 def target_name(y: Any) -> str:
     """The name of a target: of a column, or of a series; empty where it has none.
 
+    Parameters
+    ----------
+    y : str, series or array
+        As the user passed it.
+
     Examples
     --------
     >>> import pandas as pd

@@ -321,11 +321,17 @@ class ResultText:
         self.__dict__.update(state)
 
     def partition_text(self, names: Mapping[int, str]) -> str:
-        """What a partition prints."""
+        """What a partition prints.
+
+        Parameters
+        ----------
+        names : mapping of region to name
+            Those that the user gave.
+        """
         return self.printed.text(names, with_finding=False)
 
     def partition_html(self, names: Mapping[int, str]) -> str:
-        """What a notebook shows of a partition."""
+        """What a notebook shows of a partition; parameters as of `partition_text`."""
         return self.printed.html(names, with_finding=False)
 
     def region_columns(self) -> Mapping[str, Sequence[Any]]:

@@ -76,7 +76,13 @@ class RegionValues:
     on_grid: Mapping[int, FloatArray]
 
     def size_of(self, side: int) -> FloatArray:
-        """The value of each set by one explanation; for local effects the mean of its size over the rows."""
+        """The value of each set by one explanation, (n_sets,); for local effects the mean of its size over the rows.
+
+        Parameters
+        ----------
+        side : int
+            Number of the explanation.
+        """
         part = self.parts[side]
         if part.rows is None:
             return part.values
