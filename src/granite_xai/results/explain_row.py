@@ -20,6 +20,7 @@ from granite_xai.explanation.resolved import ResolvedExplainer
 from granite_xai.fitting.fit_result import FitResult
 from granite_xai.fitting.new_rows import NewRows
 from granite_xai.regions.conditions import Condition
+from granite_xai.regions.partition import Partition
 from granite_xai.regions.rule import Rule, satisfied
 from granite_xai.regions.words import rule_words
 from granite_xai.results.against_fit import AgainstFit, rows_of_region, without_paths
@@ -110,9 +111,6 @@ def explain_one(
     curve_of_player = {frozenset({curve.column.position}): curve for curve in surrogate.curves}
     curves = tuple(curve_of_player.get(player) for player in _players(effect))
     row = _row_in_region(fitted, table, region.index, effect, curves, resources, seed)
-    title = ""
-    if len(fitted.partition) > 1:
-        title = fitted.partition.titles[region.index]
     output = output_words(fitted.predictor, target)
     return RowExplanation(
         row=table.row_labels([0])[0],
@@ -134,10 +132,17 @@ def explain_one(
         curves=curves,
         table=table,
         references=row.references,
-        title=title,
+        title=_title_of_region(fitted.partition, region.index),
         output=output.name,
         unit=output.unit,
     )
+
+
+def _title_of_region(partition: Partition, region: int) -> str:
+    """The name or rule of a region; empty where all rows are one region."""
+    if len(partition) == 1:
+        return ""
+    return partition.titles[region]
 
 
 def _players(effect: ResolvedExplainer) -> list[Coalition]:

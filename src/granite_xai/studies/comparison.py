@@ -324,10 +324,9 @@ def compare(
         inputs = [case.half(MEASURED_HALF) for case in inputs]
     else:
         regions = _regions_of(source)
-    same_rows = not isinstance(X, Mapping)
     with one_blas_thread():
         cases = tuple(measure_case(case, regions, settings) for case in inputs)
-        findings = tuple(find_differences(regions, cases, same_rows))
+        findings = tuple(find_differences(regions, cases, same_rows=not isinstance(X, Mapping)))
     return Comparison(partition=regions, cases=cases, findings=findings)
 
 
