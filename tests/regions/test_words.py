@@ -132,3 +132,16 @@ def test_nothing_in_a_name_acts_on_a_terminal():
 def test_conditions_by_feature():
     assert rule_conditions(Rule.parse("20 < t ≤ 30"))[0].text == "20 < t ≤ 30"
     assert rule_conditions(Rule.parse("t > -0.5"))[0].text == "t > −0.5"
+
+
+@pytest.mark.parametrize(
+    ("condition", "said"),
+    [
+        (Levels(set(), others=True), "education present"),
+        (Levels(set(), others=True, missing=True), "education present or missing"),
+        (Interval("PhD", None, ("HS", "PhD")), "education impossible"),
+        (Interval("PhD", None, ("HS", "PhD"), missing=True), "education missing"),
+    ],
+)
+def test_conditions_that_name_no_label(condition, said):
+    assert words(Rule((("education", condition),))) == said

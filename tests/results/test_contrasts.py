@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from granite_xai.results.contrasts import contrasts, further_contrasts, heading, is_quiet
-from granite_xai.results.feature_curves import CurvePair
-from granite_xai.results.shapes import FeatureCurve
+from granite_xai.results.feature_curve import FeatureCurve
+from granite_xai.results.region_curves import CurvePair
 
 hours = np.arange(24.0)
 rush = 100 * (np.exp(-np.square(hours - 8)) + np.exp(-np.square(hours - 17)))

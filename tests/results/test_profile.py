@@ -1,49 +1,20 @@
-"""Who is in a region, and what is special there."""
+"""Regions against all other rows."""
 
 from __future__ import annotations
 
 import numpy as np
-import pandas as pd
 import pytest
 
 import granite_xai as gx
 from granite_xai.base.formats import OutputUnit
 from granite_xai.fitting.fitted_view import fitted_view
-from granite_xai.results.profile import _times, profiles
+from granite_xai.results.profile import profiles
+from results.two_groups import two_groups
 
 
 @pytest.fixture(scope="module")
 def case():
-    rng = np.random.default_rng(0)
-    X = pd.DataFrame(
-        {"group": rng.integers(0, 2, 400), "dose": rng.integers(0, 40, 400).astype(float)}
-    )
-    X["age"] = rng.normal(40, 5, 400).round() + 20 * X["group"]
-    X["w"] = pd.Categorical(np.where(rng.random(400) < 0.2 + 0.6 * X["group"], "rain", "clear"))
-
-    def model(X):
-        late = np.maximum(np.asarray(X["dose"]) - 25, 0)
-        return np.where(np.asarray(X["group"]) > 0, 4.0 * late, np.asarray(X["dose"]) * 1.0)
-
-    g = gx.Granite(model, split_features=["group"], max_depth=1).fit(X)
-    return g, X, model
-
-
-def test_traits_are_distances_of_distributions(case):
-    g, X, _ = case
-    found = profiles(fitted_view(g).result)[1]
-    traits = {trait.column: trait for trait in found.traits}
-    inside = X["group"] > 0
-    levels = np.sort(X["age"].unique())
-    gaps = [abs((X["age"][inside] <= v).mean() - (X["age"][~inside] <= v).mean()) for v in levels]
-    assert traits["age"].distance == pytest.approx(max(gaps))
-    assert traits["w"].distance == pytest.approx(
-        abs((X["w"][inside] == "rain").mean() - (X["w"][~inside] == "rain").mean())
-    )
-    assert traits["group"].in_rule
-    assert traits["group"].distance == 1.0
-    assert traits["w"].here.startswith("rain (")
-    assert traits["dose"].distance < 0.15
+    return two_groups()
 
 
 def test_means_and_risk_stand_beside_those_of_the_rest(case):
@@ -58,15 +29,6 @@ def test_means_and_risk_stand_beside_those_of_the_rest(case):
     assert found.target == pytest.approx((y[inside].mean(), y[~inside].mean()))
     assert found.risk == pytest.approx((4.0, 1.0))
     assert "the model's error is 4 times as much as elsewhere" in " ".join(found.sentences())
-
-
-def test_effects_are_told_by_their_shape_and_beside_the_rest(case):
-    first, second = (profile.effects[0] for profile in profiles(fitted_view(case[0]).result))
-    assert (first.column, second.column) == ("dose", "dose")
-    assert first.words.endswith("it rises.")
-    assert "hardly below 2" in second.words
-    assert first.words != second.words
-    assert second.size / second.elsewhere == pytest.approx(first.elsewhere / first.size)
 
 
 def test_one_region_has_no_rest():
@@ -96,19 +58,3 @@ def test_a_probability_is_told_in_percent_and_its_effects_in_points(case):
     told = found.sentences()
     assert "Mean prediction 25%, elsewhere 75%." in told
     assert " points" in found.effects[0].words
-
-
-def test_ratios_are_told_as_people_say_them():
-    told = {
-        2.04: "twice ",
-        0.5: "half ",
-        1.02: "",
-        0.31: "a third ",
-        0.097: "a tenth ",
-        0.02: "less than a tenth ",
-        0.15: "0.15 times ",
-        7.3: "7.3 times ",
-    }
-    assert {ratio: _times(ratio) for ratio in told} == {
-        ratio: f"{words}as much as" for ratio, words in told.items()
-    }

@@ -1,4 +1,4 @@
-"""Values of explanations on all rows and in every region."""
+"""All rows, and those of every region."""
 
 from __future__ import annotations
 
@@ -6,15 +6,7 @@ import numpy as np
 import pytest
 
 import granite_xai as gx
-from granite_xai.fitting.fitted_view import fitted_view
-from granite_xai.results.scopes import (
-    RowsToShow,
-    chosen_question,
-    scopes_of,
-    search_rows,
-    side_names,
-    sides_shown,
-)
+from granite_xai.results.scopes import region_scopes, scopes_of
 
 RNG = np.random.default_rng(23)
 X = RNG.normal(size=(150, 3))
@@ -42,51 +34,9 @@ def test_one_region_is_all_rows():
     assert [scope.region for scope in scopes_of(g.partition_, g.apply(X))] == [None]
 
 
-def test_search_rows_are_shown_of_a_table_of_the_same_size(g):
-    view = fitted_view(g)
-    table = view.read(X)
-    expected = sorted(g.diagnostics_["rows"]["search"])
-    assert search_rows(view, table, np.ones(150)).tolist() == expected
-    assert search_rows(view, table, np.zeros(150)) is None
-    assert search_rows(view, view.read(X[:100]), np.ones(100)) is None
-
-
-def test_questions_are_chosen_by_their_label():
-    g = gx.Granite(step, ["ice-pdp", "sobol"], max_depth=0).fit(X)
-    assert chosen_question(g, None).question.label == "ice-pdp"
-    assert chosen_question(g, "sobol").question.label == "sobol"
-    with pytest.raises(gx.InputError, match="P01"):
-        chosen_question(g, "shap-pdp")
-
-
-def test_both_sides_are_shown_where_they_fit_otherwise_ice_and_pdp():
-    explanations = gx.explanations()
-    compared = (explanations["shap"], explanations["pdp"])
-    assert sides_shown(compared, None, lambda _: True) == compared
-    fallback = sides_shown(compared, None, lambda side: side is not compared[0])
-    assert side_names(fallback) == ("ice", "pdp")
-    assert side_names(sides_shown(compared, "ale", lambda _: False)) == ("ale",)
-    with pytest.raises(gx.InputError, match="P01"):
-        sides_shown(compared, [], lambda _: True)
-
-
-def test_values_of_a_local_effect_have_their_mean_size(g):
-    shown = RowsToShow.of(g, X, None, (), None)
-    explanations = gx.explanations()
-    values = shown.values([explanations["ice"], explanations["pdp"]])
-    assert values.names == ("ice", "pdp")
-    assert len(values.regions) == 3
-    for region in values.regions:
-        for side, part in enumerate(region.parts):
-            expected = np.average(np.abs(part.values), axis=0, weights=region.weights)
-            assert region.size_of(side) == pytest.approx(expected)
-    assert values.regions[0].predictions == pytest.approx(step(shown.table.native))
-
-
-def test_the_disagreement_of_regions_adds_up_to_less_than_that_of_all_rows(g):
-    shown = RowsToShow.of(g, X, None, (), None)
-    disagreement = shown.disagreement()
-    every_row = np.arange(shown.table.n_rows)
-    in_regions = sum(disagreement(scope.rows) for scope in shown.scopes[1:])
-    assert disagreement(every_row) == pytest.approx(1.0, abs=0.2)
-    assert in_regions < 0.2 * disagreement(every_row)
+def test_a_region_is_called_by_its_name_or_else_by_its_rule_in_words(g):
+    partition = gx.Partition.from_rules(["x0 ≤ 1", "x0 > 1"]).rename({1: "high"})
+    first, second = region_scopes(partition, np.array([0, 1, 1]))
+    assert (first.label, second.label) == ("x0 ≤ 1", "high")
+    assert second.rule == "x0 > 1"
+    assert second.rows.tolist() == [1, 2]

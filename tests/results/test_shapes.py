@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from granite_xai.results.shapes import FeatureCurve, isotonic, shape_of, shapes_differ
+from granite_xai.results.feature_curve import FeatureCurve
+from granite_xai.results.shapes import shape_of, shapes_differ
 
 
 def curve(values, positions=None, **options):
@@ -23,7 +24,7 @@ plateau = np.minimum(hours, 9.0)
 
 
 @pytest.mark.parametrize(
-    ("values", "words"),
+    ("values", "predicate"),
     [
         (hours, "rises throughout"),
         (-hours, "falls throughout"),
@@ -44,13 +45,13 @@ plateau = np.minimum(hours, 9.0)
         ([2.0, 2.0, 2.0], "is nearly flat"),
     ],
 )
-def test_words(values, words):
-    assert shape_of(curve(values)).words == words
+def test_predicates(values, predicate):
+    assert shape_of(curve(values)).predicate == predicate
 
 
 def test_small_wiggles_do_not_hide_a_rise():
     wiggling = hours + 2.0 * (hours % 2)
-    assert shape_of(curve(wiggling)).words == "rises throughout"
+    assert shape_of(curve(wiggling)).predicate == "rises throughout"
 
 
 def test_a_wiggle_on_a_hump_is_no_second_peak():
@@ -62,28 +63,28 @@ def test_a_wiggle_on_a_hump_is_no_second_peak():
 def test_a_second_peak_within_its_interval_is_none():
     sure = np.full(24, 1.0)
     unsure = np.full(24, 40.0)
-    assert shape_of(curve(rush_hours, errors=sure)).words == "peaks at 8 and 17"
-    assert shape_of(curve(rush_hours, errors=unsure)).words != "peaks at 8 and 17"
+    assert shape_of(curve(rush_hours, errors=sure)).predicate == "peaks at 8 and 17"
+    assert shape_of(curve(rush_hours, errors=unsure)).predicate != "peaks at 8 and 17"
 
 
 def test_flat_depends_on_the_largest_range():
-    assert shape_of(curve(hours), largest_range=23 / 0.04).words == "is nearly flat"
-    assert shape_of(curve(hours), largest_range=23 / 0.06).words == "rises throughout"
+    assert shape_of(curve(hours), largest_range=23 / 0.04).predicate == "is nearly flat"
+    assert shape_of(curve(hours), largest_range=23 / 0.06).predicate == "rises throughout"
 
 
 def test_labels_have_no_order():
     options = {"labels": ["Craft", "Prof", "Sales"], "ordered": False}
-    assert shape_of(curve([3.0, 9.0, 5.0], **options)).words == (
+    assert shape_of(curve([3.0, 9.0, 5.0], **options)).predicate == (
         "is highest for Prof, lowest for Craft"
     )
     two = {"labels": ["Female", "Male"], "ordered": False}
-    assert shape_of(curve([3.0, 9.0], **two)).words == "is higher for Male than for Female"
+    assert shape_of(curve([3.0, 9.0], **two)).predicate == "is higher for Male than for Female"
 
 
 def test_other_numbers_are_about_there():
     positions = np.linspace(0.82, 37.72, 24)
     found = shape_of(curve(plateau, positions, whole=False))
-    assert found.words == "rises to about 15, then levels off"
+    assert found.predicate == "rises to about 15, then levels off"
 
 
 def test_the_axis_counts_and_not_the_number_of_values():
@@ -91,29 +92,14 @@ def test_the_axis_counts_and_not_the_number_of_values():
     positions = np.append(np.linspace(0.0, 1.0, 18), [4.0, 10.0])
     values = np.append(np.linspace(0.0, 1.0, 18), [1.0, 1.0])
     found = shape_of(curve(values, positions, whole=False))
-    assert found.words == "rises to about 0.94, then levels off"
+    assert found.predicate == "rises to about 0.94, then levels off"
 
 
 def test_a_far_value_of_few_rows_is_no_level_part():
     positions = np.append(np.linspace(0.0, 1.0, 18), 10.0)
     weights = np.append(np.full(18, 0.99 / 18), 0.01)
     values = np.append(np.linspace(0.0, 1.0, 18), 1.0)
-    assert shape_of(curve(values, positions, weights=weights)).words == "rises throughout"
-
-
-def test_isotonic_fit_is_the_nearest_ascending_one():
-    generator = np.random.default_rng(0)
-    values, weights = generator.normal(size=30), generator.uniform(0.1, 1.0, size=30)
-    fit = isotonic(values, weights)
-    assert np.all(np.diff(fit) >= 0)
-    own_error = weights @ np.square(values - fit)
-    for _ in range(300):
-        other = np.sort(fit + generator.normal(scale=0.1, size=30))
-        assert weights @ np.square(values - other) >= own_error
-    # Of every block of equal values it is the weighted mean.
-    for level in np.unique(fit):
-        block = fit == level
-        assert np.average(values[block], weights=weights[block]) == pytest.approx(level)
+    assert shape_of(curve(values, positions, weights=weights)).predicate == "rises throughout"
 
 
 def test_shapes_differ():
@@ -139,5 +125,5 @@ def test_peaks_that_read_the_same_are_one():
     two_peaks = [0.0, 1.0, 0.0, 1.0, 0.0, 0.0]
     text = shape_of(
         curve(two_peaks, positions=[10.0, 15.01, 15.02, 15.03, 20.0, 25.0], whole=False)
-    ).words
+    ).predicate
     assert text == "peaks at about 15"

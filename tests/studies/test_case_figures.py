@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import granite_xai as gx
-from granite_xai.studies.case_figures import MEASURES, measure_case
+from granite_xai.studies.case_figures import REGION_MEASURES, measure_case
 from granite_xai.studies.cases import CaseInput
 from strategies import quiet
 from studies.two_models import MODELS, RULES, X, challenger, champion, finding, rows_of_regions, y
@@ -81,8 +81,8 @@ def test_moves_are_those_of_the_mean_with_every_sign():
     order = case.values.table
     predictions, _, _ = case.values.by_row()
     n_pairs, n_regions, n_figures = case.moves.shape
-    assert (n_regions, n_figures) == (2, len(MEASURES) + 4)
-    column = MEASURES.index("mean prediction")
+    assert (n_regions, n_figures) == (2, len(REGION_MEASURES) + 4)
+    column = REGION_MEASURES.index("mean prediction")
     for region, scope in enumerate(case.scopes):
         errors = np.sqrt(np.mean(case.moves[:, region, column] ** 2))
         inside = predictions[scope.rows]
@@ -102,8 +102,8 @@ def test_a_region_without_rows_has_a_share_of_0_and_nothing_else():
 
 def test_without_a_target_there_is_no_risk():
     case = measure_case(CaseInput("a", champion, X), RULES, {"max_samples": 1000})
-    assert np.isnan(case.figures[:, MEASURES.index("risk")]).all()
-    assert np.isfinite(np.delete(case.figures, MEASURES.index("risk"), axis=1)).all()
+    assert np.isnan(case.figures[:, REGION_MEASURES.index("risk")]).all()
+    assert np.isfinite(np.delete(case.figures, REGION_MEASURES.index("risk"), axis=1)).all()
 
 
 def test_a_cluster_of_equal_rows_counts_as_one_row():

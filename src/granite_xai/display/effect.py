@@ -30,7 +30,8 @@ from granite_xai.display.sides import local_sides
 from granite_xai.explanation.catalog import title
 from granite_xai.explanation.explainer import Explainer
 from granite_xai.explanation.influence import Individual
-from granite_xai.results.scopes import RowsToShow, ShownValues, chosen_question, shown_names
+from granite_xai.results.shown_sides import chosen_question, shown_names
+from granite_xai.results.shown_values import RowsToShow, ShownValues
 from granite_xai.tables import Table
 
 MEANING = {

@@ -12,7 +12,7 @@ from granite_xai.display.axis import Axis, Line, ShownLevels, shown_levels
 from granite_xai.explanation.explainer import Explainer
 from granite_xai.explanation.masking.accumulated import AleIntervals
 from granite_xai.explanation.result import Part
-from granite_xai.results.scopes import RegionValues, RowsToShow, ShownValues
+from granite_xai.results.shown_values import RegionValues, RowsToShow, ShownValues
 from granite_xai.surrogate.grids import dependence_bins
 from granite_xai.surrogate.ice import ice_curves
 from granite_xai.tables import Column, Table

@@ -27,15 +27,15 @@ from granite_xai.display.palette import PALE, SIDES, region_style
 from granite_xai.explanation.catalog import title
 from granite_xai.explanation.explainer import Explainer
 from granite_xai.explanation.influence import Individual
-from granite_xai.results.scopes import (
+from granite_xai.results.scopes import Scope
+from granite_xai.results.shown_sides import (
     EFFECTS,
     MEASURES,
-    RowsToShow,
-    Scope,
     chosen_question,
     shown_names,
     sides_shown,
 )
+from granite_xai.results.shown_values import RowsToShow
 from granite_xai.tables import Table
 
 if TYPE_CHECKING:

@@ -16,7 +16,8 @@ from granite_xai.display.axis import Axis, ShownLevels, shown_levels
 from granite_xai.display.figures import SMALL
 from granite_xai.display.palette import GREY
 from granite_xai.models import Predictor
-from granite_xai.results.scopes import RowsToShow, Scope
+from granite_xai.results.scopes import Scope
+from granite_xai.results.shown_values import RowsToShow
 from granite_xai.surrogate.ice import ice_curves
 from granite_xai.tables import Table, read_table, recombine
 

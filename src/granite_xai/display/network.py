@@ -29,7 +29,9 @@ from granite_xai.explanation.explainer import Explainer
 from granite_xai.explanation.influence import Individual, Interactions
 from granite_xai.explanation.interaction import INTERACTIONS, Interaction
 from granite_xai.explanation.masking import Marginal, Masking
-from granite_xai.results.scopes import MEASURES, RowsToShow, Scope, chosen_question
+from granite_xai.results.scopes import Scope
+from granite_xai.results.shown_sides import MEASURES, chosen_question
+from granite_xai.results.shown_values import RowsToShow
 from granite_xai.tables import Table
 
 if TYPE_CHECKING:

@@ -18,7 +18,9 @@ from granite_xai.display.sides import local_sides
 from granite_xai.explanation.catalog import title
 from granite_xai.explanation.explainer import Explainer
 from granite_xai.explanation.influence import Individual
-from granite_xai.results.scopes import RowsToShow, Scope, chosen_question
+from granite_xai.results.scopes import Scope
+from granite_xai.results.shown_sides import chosen_question
+from granite_xai.results.shown_values import RowsToShow
 from granite_xai.tables import Column, Table
 
 MOST_FEATURES = 20

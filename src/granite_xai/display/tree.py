@@ -19,7 +19,8 @@ from granite_xai.regions.nodes import Node, Split
 from granite_xai.regions.partition import Partition
 from granite_xai.regions.rule import Rule
 from granite_xai.regions.words import condition_words, rule_words
-from granite_xai.results.scopes import RowsToShow, shown_names, side_names
+from granite_xai.results.shown_sides import shown_names, side_names
+from granite_xai.results.shown_values import RowsToShow
 from granite_xai.tables import Table
 
 LEAST_WIDTH = 1.75  # inches that one leaf takes

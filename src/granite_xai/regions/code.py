@@ -27,8 +27,11 @@ class Language(Protocol):
     def compare(self, name: str, sign: str, end: Bound) -> Any:
         """A column is > or <= a number, date or duration."""
 
-    def among(self, name: str, labels: Sequence[Label], inside: bool) -> Any:
-        """A column has one of some labels, or (not ``inside``) another value."""
+    def is_one_of(self, name: str, labels: Sequence[Label]) -> Any:
+        """A column has one of some labels."""
+
+    def is_none_of(self, name: str, labels: Sequence[Label]) -> Any:
+        """A column has a value that is none of some labels."""
 
     def is_present(self, name: str) -> Any:
         """A column has a value."""
@@ -36,11 +39,11 @@ class Language(Protocol):
     def is_missing(self, name: str, of_numbers: bool = False) -> Any:
         """A column, perhaps known to have numbers, has no value."""
 
-    def both(self, statements: Sequence[Any]) -> Any:
+    def conjunction(self, statements: Sequence[Any]) -> Any:
         """All of some statements hold."""
 
-    def either(self, first: Any, second: Any) -> Any:
-        """One of two statements holds."""
+    def disjunction(self, first: Any, second: Any) -> Any:
+        """One of two statements holds, or both."""
 
 
 def write_rule(conditions: Iterable[tuple[str, Condition]], language: Language) -> Any:
@@ -59,7 +62,7 @@ def write_rule(conditions: Iterable[tuple[str, Condition]], language: Language) 
     statements = [_write_condition(name, condition, language) for name, condition in conditions]
     if not statements:
         return language.everything
-    return language.both(statements)
+    return language.conjunction(statements)
 
 
 def _write_condition(name: str, condition: Condition, language: Language) -> Any:
@@ -69,7 +72,8 @@ def _write_condition(name: str, condition: Condition, language: Language) -> Any
     if not condition.has_values:
         if condition.takes_missing:
             return language.is_missing(name)
-        return language.both([language.is_present(name), language.is_missing(name)])  # no row
+        no_row = [language.is_present(name), language.is_missing(name)]
+        return language.conjunction(no_row)
     if isinstance(condition, Levels):
         present = _write_levels(name, condition, language)
         is_of_numbers = False
@@ -77,16 +81,17 @@ def _write_condition(name: str, condition: Condition, language: Language) -> Any
         present = _write_ends(name, condition, language)
         is_of_numbers = condition.has_ends and not _is_instant(condition)
     if condition.takes_missing:
-        return language.either(present, language.is_missing(name, is_of_numbers))
+        return language.disjunction(present, language.is_missing(name, is_of_numbers))
     return present
 
 
 def _as_levels(interval: Interval) -> Levels:
-    """The labels of an interval of an ordered column; all but some where new labels belong."""
+    """The labels of an interval of an ordered column; all but those outside where new labels belong."""
     order = interval.order or ()
     labels = np.fromiter(order, dtype=object, count=len(order))
-    is_inside = between(labels, interval.low, interval.high, order, interval.others)
-    is_listed = ~is_inside if interval.others else is_inside
+    is_listed = between(labels, interval.low, interval.high, order, interval.others)
+    if interval.others:
+        is_listed = ~is_listed
     return Levels(
         levels=set(labels[is_listed]),
         others=interval.others,
@@ -97,8 +102,7 @@ def _as_levels(interval: Interval) -> Levels:
 
 def _is_instant(interval: Interval) -> bool:
     """Whether an interval is one of dates or durations."""
-    end = interval.high if interval.low is None else interval.low
-    return isinstance(end, np.generic)
+    return isinstance(interval.low, np.generic) or isinstance(interval.high, np.generic)
 
 
 def _write_levels(name: str, levels: Levels, language: Language) -> Any:
@@ -109,7 +113,9 @@ def _write_levels(name: str, levels: Levels, language: Language) -> Any:
         raise unwritable(name, "its labels are texts and numbers")
     if not labels:  # every value but none
         return language.is_present(name)
-    return language.among(name, labels, inside=not levels.others)
+    if levels.others:
+        return language.is_none_of(name, labels)
+    return language.is_one_of(name, labels)
 
 
 def _write_ends(name: str, interval: Interval, language: Language) -> Any:
@@ -125,4 +131,4 @@ def _write_ends(name: str, interval: Interval, language: Language) -> Any:
         comparisons.append(language.compare(name, "<=", high))
     if not comparisons:
         return language.is_present(name)
-    return language.both(comparisons)
+    return language.conjunction(comparisons)

@@ -1,4 +1,6 @@
-"""Languages in which a rule is text: SQL, expressions of pandas, and Python.
+"""Languages in which a rule is text.
+
+These are SQL, expressions of pandas, and Python.
 
 Templates have ``{x}`` for the column, ``{v}`` for what it is compared with and ``{sign}`` for > or <=.
 No statement but those about missing values may hold for a missing value.
@@ -49,7 +51,7 @@ class TextLanguage:
         value.
     present, missing, missing_number : str
         Templates; of the latter for numbers, where NaN is a value.
-    all_of, any_of : str
+    and_, or_ : str
         What joins statements that hold together, and those of which one holds.
     everything : str
         A statement that holds for every row.
@@ -73,8 +75,8 @@ class TextLanguage:
     present: str = "{x} IS NOT NULL"
     missing: str = "{x} IS NULL"
     missing_number: str = ""
-    all_of: str = " AND "
-    any_of: str = " OR "
+    and_: str = " AND "
+    or_: str = " OR "
     everything: str = "1 = 1"
     date: str = "TIMESTAMP '{text}'"
     fine_date: str = ""
@@ -99,16 +101,19 @@ class TextLanguage:
             template = self.compared_date
         return template.format(x=self.column(name), sign=sign, v=self._value(name, end))
 
-    def among(self, name: str, labels: Sequence[Label], inside: bool) -> str:
-        """Write that the column is one of some labels, or (not ``inside``) none of them."""
-        if inside:
-            template = self.inside
-        elif self.outside_numbers and any(_is_number(label) for label in labels):
+    def is_one_of(self, name: str, labels: Sequence[Label]) -> str:
+        """Write that the column is one of some labels."""
+        return self.inside.format(x=self.column(name), v=self._listing(name, labels))
+
+    def is_none_of(self, name: str, labels: Sequence[Label]) -> str:
+        """Write that the column has a value that is none of some labels."""
+        template = self.outside
+        if self.outside_numbers and any(_is_number(label) for label in labels):
             template = self.outside_numbers
-        else:
-            template = self.outside
-        values = ", ".join(self._value(name, label) for label in labels)
-        return template.format(x=self.column(name), v=values)
+        return template.format(x=self.column(name), v=self._listing(name, labels))
+
+    def _listing(self, name: str, labels: Sequence[Label]) -> str:
+        return ", ".join(self._value(name, label) for label in labels)
 
     def is_present(self, name: str) -> str:
         """Write that a value is there."""
@@ -121,13 +126,13 @@ class TextLanguage:
             template = self.missing_number
         return template.format(x=self.column(name))
 
-    def both(self, statements: Sequence[str]) -> str:
+    def conjunction(self, statements: Sequence[str]) -> str:
         """Write that all of some statements hold."""
-        return self.all_of.join(statements)
+        return self.and_.join(statements)
 
-    def either(self, first: str, second: str) -> str:
-        """Write that one of two statements holds."""
-        return f"({first}{self.any_of}{second})"
+    def disjunction(self, first: str, second: str) -> str:
+        """Write that one of two statements holds, or both."""
+        return f"({first}{self.or_}{second})"
 
     def _value(self, name: str, value: Bound) -> str:
         """Write a value so that it is read as the same one."""
@@ -158,9 +163,10 @@ class TextLanguage:
         is_too_fine = count % 1000 != 0 and "{ns}" not in self.duration
         if not self.duration or is_too_fine:
             raise unwritable(name, f"{value_text(value)} is no duration there")
-        sign = "-" if count < 0 else ""
         seconds, fraction = divmod(abs(count), 10**9)
-        decimals = f"{sign}{seconds}.{fraction // 1000:06}"
+        decimals = f"{seconds}.{fraction // 1000:06}"
+        if count < 0:
+            decimals = f"-{decimals}"
         return self.duration.format(ns=count, us=count // 1000, seconds=decimals)
 
 
@@ -174,8 +180,9 @@ def _number(value: float) -> str:
     if is_exact:
         return str(int(value))
     text = repr(value)
-    # With an exponent it is a double; without one it may be read as a decimal number, and rounded.
-    return text if "e" in text else f"{text}e0"
+    if "e" in text:
+        return text
+    return f"{text}e0"  # without an exponent it may be read as a decimal number, and rounded
 
 
 def _sql_with_nan(is_nan_number: str, is_nan: str) -> TextLanguage:
@@ -222,11 +229,13 @@ DIALECTS = {
 
 def _escaped_for_pandas(name: str, text: str) -> str:
     """A text as an expression of pandas, which looks for marks in texts and knows no escaped ones."""
-    letters = [
-        letter if letter.isalnum() or letter in " _-." else f"\\U{ord(letter):08x}"
-        for letter in text
-    ]
-    return f"'{''.join(letters)}'"
+    escaped = ""
+    for letter in text:
+        if letter.isalnum() or letter in " _-.":
+            escaped += letter
+        else:
+            escaped += f"\\U{ord(letter):08x}"
+    return f"'{escaped}'"
 
 
 PANDAS = TextLanguage(
@@ -237,8 +246,8 @@ PANDAS = TextLanguage(
     outside="({x} not in [{v}] and {x}.notnull())",
     present="{x}.notnull()",
     missing="{x}.isnull()",
-    all_of=" and ",
-    any_of=" or ",
+    and_=" and ",
+    or_=" or ",
     everything="(index.isnull() or index.notnull())",
     date="'{text}'",
     duration="'{ns} ns'",
@@ -255,8 +264,8 @@ PYTHON = TextLanguage(
     outside="present({x}) and {x} not in ({v},)",
     present="present({x})",
     missing="not present({x})",
-    all_of=" and ",
-    any_of=" or ",
+    and_=" and ",
+    or_=" or ",
     everything="True",
     date="'{text}'",
     second_digits=NANOSECOND_DIGITS,

@@ -30,50 +30,63 @@ class Polars:
 
     def compare(self, name: str, sign: str, end: Bound) -> Any:
         """Compare numbers as floats, and dates in nanoseconds where these reach."""
-        column = self._number(name)
-        value: Any = end
         if isinstance(end, np.datetime64 | np.timedelta64):
             column = self._column(name)
             value = self._instant(name, end)
-        holds = column > value if sign == ">" else column <= value
-        return holds.fill_null(False)
+        else:
+            column = self._number(name)
+            value = end
+        if sign == ">":
+            return (column > value).fill_null(False)
+        return (column <= value).fill_null(False)
 
     def _instant(self, name: str, end: np.datetime64 | np.timedelta64) -> Any:
+        """A date or duration in nanoseconds; in microseconds where these do not fit into 64 bits."""
         count = nanoseconds(name, end)
         unit = "ns"
         if abs(count) >= LONGEST:
             unit = "us"
             count //= 1000
-        kind = self.pl.Datetime if isinstance(end, np.datetime64) else self.pl.Duration
-        return self.pl.lit(count, dtype=self.pl.Int64).cast(kind(unit))
+        dtype = self.pl.Duration(unit)
+        if isinstance(end, np.datetime64):
+            dtype = self.pl.Datetime(unit)
+        return self.pl.lit(count, dtype=self.pl.Int64).cast(dtype)
 
-    def among(self, name: str, labels: Sequence[Label], inside: bool) -> Any:
-        """Look labels up: texts as texts, all others as numbers."""
-        values = [
-            storable(name, label) if isinstance(label, str) else float(label) for label in labels
-        ]
-        are_texts = isinstance(labels[0], str)
-        column = self._column(name).cast(self.pl.String) if are_texts else self._number(name)
-        is_listed = column.is_in(values)
-        holds = is_listed if inside else ~is_listed
-        return holds.fill_null(False)
+    def is_one_of(self, name: str, labels: Sequence[Label]) -> Any:
+        """One of some labels, which are all texts or all numbers."""
+        return self._is_listed(name, labels).fill_null(False)
+
+    def is_none_of(self, name: str, labels: Sequence[Label]) -> Any:
+        """A value that is none of some labels."""
+        return (~self._is_listed(name, labels)).fill_null(False)
+
+    def _is_listed(self, name: str, labels: Sequence[Label]) -> Any:
+        """Whether a value is one of some labels; null for a missing value."""
+        texts = [storable(name, label) for label in labels if isinstance(label, str)]
+        if texts:
+            return self._column(name).cast(self.pl.String).is_in(texts)
+        return self._number(name).is_in([float(label) for label in labels])
 
     def is_present(self, name: str) -> Any:
         """Neither null nor NaN."""
         return ~self.is_missing(name)
 
     def is_missing(self, name: str, of_numbers: bool = False) -> Any:
-        """Null or NaN; a column is looked at for NaN only if it has floats."""
+        """Null or NaN; a column is looked at for NaN only if it has floats.
+
+        Which columns have floats is known when a frame evaluates the expression: a selector that fits the
+        column only then. Of no column ``any_horizontal`` is False, of a null it is null.
+        """
         if_float = self.selectors.by_name(storable(name, name)) & self.selectors.float()
         is_nan = self.pl.any_horizontal(if_float.is_nan()).fill_null(True)
         return self._column(name).is_null() | is_nan
 
-    def both(self, statements: Sequence[Any]) -> Any:
+    def conjunction(self, statements: Sequence[Any]) -> Any:
         """All of some statements hold."""
         return reduce(and_, statements)
 
-    def either(self, first: Any, second: Any) -> Any:
-        """One of two statements holds."""
+    def disjunction(self, first: Any, second: Any) -> Any:
+        """One of two statements holds, or both."""
         return first | second
 
     def _number(self, name: str) -> Any:

@@ -53,8 +53,8 @@ def grouping(
 ) -> tuple[Levels, Levels]:
     """Split a column into two groups of levels.
 
-    The child of more rows gets every level but those of the other one, so that new levels have a
-    place; truth values, of which there are no new ones, are listed on both sides.
+    The smaller child lists its levels, and the larger one has every level but these, so that new
+    levels have a place. Truth values, of which there are no new ones, are listed on both sides.
 
     Parameters
     ----------
@@ -76,7 +76,15 @@ def grouping(
 def with_unseen_missing(
     pair: tuple[Condition, Condition], larger: Side
 ) -> tuple[Condition, Condition]:
-    """Give missing values, which no fitting row had, a place with the child of more rows (C14)."""
+    """Give missing values, which no fitting row had, a place with the child of more rows (C14).
+
+    Parameters
+    ----------
+    pair : tuple of two conditions
+        Of the left and the right child.
+    larger : "left" or "right"
+        The child of more rows.
+    """
     left, right = pair
     if larger == "left":
         return replace(left, missing_unseen=True), right
@@ -89,7 +97,13 @@ def missing_or_present() -> tuple[Interval, Interval]:
 
 
 def complementary(left: Condition, right: Condition) -> bool:
-    """Whether every present value satisfies exactly one condition, and a missing one at most one."""
+    """Whether every present value satisfies exactly one condition, and a missing one at most one.
+
+    Parameters
+    ----------
+    left, right : Condition
+        On the same column; of intervals the left one is the lower one.
+    """
     if left.takes_missing and right.takes_missing:
         return False
     if isinstance(left, Levels) and isinstance(right, Levels):

@@ -2,7 +2,8 @@
 
 A condition is an `Interval` or a set of `Levels`, and says of itself all that a rule needs in any
 language: whether present values belong (``has_values``), which (``low, high, order`` or
-``levels, others``), and whether missing ones do (``takes_missing``).
+``levels, others``), and whether missing ones do (``takes_missing``). ``others`` are labels that are
+not listed: beside the interval those outside its order, in place of the levels all but these.
 """
 
 from __future__ import annotations
@@ -35,6 +36,9 @@ from granite_xai.regions.values import (
 
 OR_MISSING = " or missing"
 """How the text of a condition ends that missing values satisfy."""
+
+NO_VALUE = 0.0
+"""Both ends of an interval without present values: one form for columns of every kind."""
 
 
 @dataclass(frozen=True)
@@ -70,25 +74,33 @@ class Interval:
     missing_unseen: bool = field(default=False, compare=False)
 
     def __post_init__(self) -> None:
-        order = None if self.order is None else tuple(as_label(label) for label in self.order)
+        order = self.order
+        if order is not None:
+            order = tuple(as_label(label) for label in order)
         low = as_end(self.low, order)
         high = as_end(self.high, order)
-        if low is not None and high is not None and is_at_least(low, high, order):
-            if self.others and order:  # no label of the order, but all that are not in it
-                low = order[0]
-                high = order[0]
-            else:  # one form for all empty intervals, whatever the kind of column
-                low = 0.0
-                high = 0.0
-                order = None
+        is_without_values = low is not None and high is not None and is_at_least(low, high, order)
+        if is_without_values and self.others and order:
+            # No label of the order, but all that are not in it.
+            low = order[0]
+            high = order[0]
+        elif is_without_values:
+            low = NO_VALUE
+            high = NO_VALUE
+            order = None
         object.__setattr__(self, "low", low)
         object.__setattr__(self, "high", high)
         object.__setattr__(self, "order", order)
 
     @classmethod
+    def without_values(cls, *, missing: bool = False, missing_unseen: bool = False) -> Interval:
+        """Rows whose value is missing, or no row; parameters as of the class."""
+        return cls(low=NO_VALUE, high=NO_VALUE, missing=missing, missing_unseen=missing_unseen)
+
+    @classmethod
     def only_missing(cls) -> Interval:
         """Rows whose value is missing."""
-        return cls(low=0.0, high=0.0, missing=True)
+        return cls.without_values(missing=True)
 
     @property
     def has_values(self) -> bool:
@@ -125,24 +137,35 @@ class Interval:
         order : sequence of labels, optional
             Of the column, for an interval of labels that has none.
         """
+        if self.order is not None:
+            order = self.order
         missing = is_missing(values)
         if not self.has_values and not self.takes_new_labels:
             inside = np.zeros(len(values), dtype=np.bool_)
         elif not self.has_ends:
             inside = ~missing
         else:
-            known_order = order if self.order is None else self.order
-            inside = between(values, self.low, self.high, known_order, self.others) & ~missing
-        return inside | missing if self.takes_missing else inside
+            inside = between(values, self.low, self.high, order, self.others) & ~missing
+        if self.takes_missing:
+            inside |= missing
+        return inside
 
     def intersect(self, other: Condition) -> Condition:
-        """Return the values that belong to both."""
+        """Return the values that belong to both.
+
+        Parameters
+        ----------
+        other : Interval or Levels
+            On the same column.
+        """
         if isinstance(other, Levels):
             return other.intersect(self)
         missing = _missing_in_both(self, other)
-        with_ends = [condition for condition in (self, other) if condition.has_ends]
-        others = bool(with_ends) and all(condition.others for condition in with_ends)
-        order = other.order if self.order is None else self.order
+        bounded = [condition for condition in (self, other) if condition.has_ends]
+        others = bool(bounded) and all(condition.others for condition in bounded)
+        order = self.order
+        if order is None:
+            order = other.order
         if self.has_values and other.has_values:
             low = higher_end(self.low, other.low, order)
             high = lower_end(self.high, other.high, order)
@@ -150,8 +173,8 @@ class Interval:
             low = order[0]
             high = order[0]
         else:
-            low = 0.0
-            high = 0.0
+            low = NO_VALUE
+            high = NO_VALUE
             order = None
         return Interval(
             low=low,
@@ -163,10 +186,18 @@ class Interval:
         )
 
     def text(self, name: str) -> str:
-        """Write the condition as a person would."""
+        """Write the condition as a person would.
+
+        Parameters
+        ----------
+        name : str
+            Of the column.
+        """
         column = name_text(name)
+        if not self.has_values and self.takes_missing:
+            return f"{column} is missing"
         if not self.has_values:
-            return f"{column} is missing" if self.takes_missing else f"{column} is impossible"
+            return f"{column} is impossible"
         if self.low is not None and self.high is not None:
             text = f"{value_text(self.low)} < {column} ≤ {value_text(self.high)}"
         elif self.low is not None:
@@ -175,7 +206,9 @@ class Interval:
             text = f"{column} ≤ {value_text(self.high)}"
         else:
             text = f"{column} is present"
-        return text + OR_MISSING if self.missing else text
+        if self.missing:
+            text += OR_MISSING
+        return text
 
 
 @dataclass(frozen=True)
@@ -221,16 +254,17 @@ class Levels:
     def contains(self, values: NDArray[Any], order: Sequence[Label] | None = None) -> BoolArray:
         """Tell which values belong; levels are matched by label, and need no order."""
         missing = is_missing(values)
-        is_listed: BoolArray = places_among(values, self.levels) != NOT_LISTED
-        inside = (is_listed ^ self.others) & ~missing
-        return inside | missing if self.takes_missing else inside
+        inside: BoolArray = places_among(values, self.levels) != NOT_LISTED
+        if self.others:
+            inside = ~inside & ~missing
+        if self.takes_missing:
+            inside |= missing
+        return inside
 
     def intersect(self, other: Condition) -> Condition:
-        """Return the levels that belong to both."""
+        """Return the levels that belong to both; parameters as of `Interval.intersect`."""
         missing = _missing_in_both(self, other)
-        no_value = Interval(
-            low=0.0, high=0.0, missing=missing.in_text, missing_unseen=missing.unseen
-        )
+        no_value = Interval.without_values(missing=missing.in_text, missing_unseen=missing.unseen)
         if isinstance(other, Interval):
             if not other.has_values:
                 return no_value
@@ -258,14 +292,22 @@ class Levels:
         )
 
     def text(self, name: str) -> str:
-        """Write the condition as a person would."""
+        """Write the condition as a person would.
+
+        Parameters
+        ----------
+        name : str
+            Of the column.
+        """
         labels = ", ".join(value_text(level) for level in sorted(self.levels, key=label_order))
         negation = "not " if self.others else ""
         if len(self.levels) == 1:
             text = f"{name_text(name)} is {negation}{labels}"
         else:
             text = f"{name_text(name)} {negation}in {{{labels}}}"
-        return text + OR_MISSING if self.missing else text
+        if self.missing:
+            text += OR_MISSING
+        return text
 
 
 Condition = Interval | Levels

@@ -48,6 +48,11 @@ _UNIT_WORDS = {unit: word for word, unit in UNITS.items()}
 def attoseconds(value: np.datetime64 | np.timedelta64) -> int:
     """Count the attoseconds since 1970, or of a duration, exactly.
 
+    Parameters
+    ----------
+    value : np.datetime64 or np.timedelta64
+        Of any unit.
+
     Raises
     ------
     InputError
@@ -87,8 +92,11 @@ def instant(kind: type[Instant], count: int, coarsest: str = "D") -> Instant:
 def in_unit_of_text(value: Instant) -> Instant:
     """The same date or duration in the unit that its text has: whole days, minutes, or finer."""
     unit, _ = np.datetime_data(value.dtype)
-    is_without_time = isinstance(value, np.timedelta64) or unit in "YMWD"
-    return instant(type(value), attoseconds(value), "D" if is_without_time else "m")
+    is_date_with_time = isinstance(value, np.datetime64) and unit not in "YMWD"
+    coarsest = "D"
+    if is_date_with_time:
+        coarsest = "m"  # midnight stays a time: 2012-03-01 00:00
+    return instant(type(value), attoseconds(value), coarsest)
 
 
 def instant_text(value: np.datetime64 | np.timedelta64) -> str:

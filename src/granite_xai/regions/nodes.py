@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import astuple, dataclass, replace
 
 import numpy as np
@@ -127,9 +127,13 @@ class Region(Printable):
         return astuple(replace(self, name=""))
 
     def __repr__(self) -> str:
-        name = f" ({self.name})" if self.name else ""
-        rows = "" if math.isnan(self.fraction) else f"; {rows_of(self.n_samples)}"
-        return f"<Region {self.index}{name}: {self.rule}{rows}>"
+        text = f"Region {self.index}"
+        if self.name:
+            text += f" ({self.name})"
+        text += f": {self.rule}"
+        if not math.isnan(self.fraction):
+            text += f"; {rows_of(self.n_samples)}"
+        return f"<{text}>"
 
     def _summary(self) -> TextSummary:
         """Its line of the table of regions."""
@@ -143,6 +147,27 @@ class Region(Printable):
             stop_reason_words(self.stop_reason),
         )
         return TextSummary(sentences=(), table=[headings, figures], left=(1, 4, 5))
+
+
+def number_regions(leaves: Iterable[tuple[Rule, Leaf]]) -> tuple[Region, ...]:
+    """Regions from leaves with their rules, numbered in that order.
+
+    Parameters
+    ----------
+    leaves : iterable of (Rule, Leaf)
+    """
+    regions = []
+    for number, (rule, leaf) in enumerate(leaves):
+        region = Region(
+            index=number,
+            rule=rule,
+            n_samples=leaf.n_samples,
+            fraction=leaf.fraction,
+            disagreement=leaf.disagreement,
+            stop_reason=leaf.stop_reason,
+        )
+        regions.append(region)
+    return tuple(regions)
 
 
 STOP_WORDS = {

@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol, cast
-
-import numpy as np
+from typing import Any, Protocol
 
 from granite_xai.base.errors import InputError
-from granite_xai.base.files import broken, entry
+from granite_xai.base.files import broken
 from granite_xai.base.formats import share
 from granite_xai.base.notebook import Bar, RegionLabel
 from granite_xai.base.printable import Printable, TextSummary
-from granite_xai.base.text import LABELS_SHOWN, count_text
-from granite_xai.base.typing import BoolArray, IntArray
+from granite_xai.base.typing import IntArray
 from granite_xai.regions.code_languages import DIALECTS
 from granite_xai.regions.nodes import (
     Leaf,
@@ -25,22 +21,23 @@ from granite_xai.regions.nodes import (
     Split,
     find_leaves,
     leaves,
+    number_regions,
 )
-from granite_xai.regions.partition_file import (
-    read_region_names,
-    read_regions,
-    read_tree,
-    write_regions,
-    write_tree,
-)
+from granite_xai.regions.partition_file import read_partition, write_partition
+from granite_xai.regions.region_names import check_region_names
 from granite_xai.regions.rule import Rule, as_table
+from granite_xai.regions.rule_of_row import find_rules
 from granite_xai.regions.tree_text import list_text, tree_text
 from granite_xai.regions.words import Vocabulary, rule_words
-from granite_xai.tables import Table, frame
+from granite_xai.tables import frame
 
 __all__ = ["Leaf", "Node", "Partition", "Region", "Split"]
+
 REGIONS_IN_REPR = 4
 """Rules that ``repr`` lists."""
+
+UNKNOWN_LEAF = Leaf(n_samples=0, fraction=math.nan, disagreement=math.nan, stop_reason="given")
+"""What is known of a region that was given as a rule."""
 
 
 class PartitionText(Protocol):
@@ -99,12 +96,12 @@ class Partition(Printable):
     regions: tuple[Region, ...] = field(init=False, compare=False)
 
     def __post_init__(self) -> None:
+        given: tuple[Region, ...] = ()
         if self.root is None:
             given = tuple(self.given)
             regions = given
         else:
-            given = ()
-            regions = _number_regions(leaves(self.root))
+            regions = number_regions(leaves(self.root))
         if not regions:
             raise InputError("a partition needs at least one region.", code="P03", argument="rules")
         object.__setattr__(self, "names", tuple(self.names))
@@ -140,17 +137,19 @@ class Partition(Printable):
             raise InputError(
                 "rules is one text, not a list of rules.", code="P02", argument="rules"
             )
-        parsed = [Rule.parse(rule) if isinstance(rule, str) else rule for rule in rules]
+        parsed = []
+        for rule in rules:
+            if isinstance(rule, str):
+                parsed.append(Rule.parse(rule))
+            else:
+                parsed.append(rule)
         if leaves is None:
-            unknown = Leaf(
-                n_samples=0, fraction=math.nan, disagreement=math.nan, stop_reason="given"
-            )
-            leaves = [unknown] * len(parsed)
+            leaves = [UNKNOWN_LEAF] * len(parsed)
         if len(leaves) != len(parsed):
             raise InputError(
                 f"{len(parsed)} rules, but {len(leaves)} leaves.", code="P02", argument="leaves"
             )
-        regions = _number_regions(zip(parsed, leaves, strict=True))
+        regions = number_regions(zip(parsed, leaves, strict=True))
         return cls(root=None, names=names, given=regions)
 
     def __len__(self) -> int:
@@ -196,9 +195,10 @@ class Partition(Printable):
     @property
     def titles(self) -> tuple[str, ...]:
         """For each region its name or, if it has none, its rule in words."""
-        return tuple(
-            region.name or rule_words(region.rule, self.vocabulary) for region in self.regions
-        )
+        return tuple(self._title(region) for region in self.regions)
+
+    def _title(self, region: Region) -> str:
+        return region.name or rule_words(region.rule, self.vocabulary)
 
     def rename(self, names: Mapping[int, str]) -> Partition:
         """Give names to regions, in place.
@@ -239,40 +239,12 @@ class Partition(Printable):
 
     def _set_region_names(self, names: Mapping[int, str]) -> None:
         """Check names and keep them, here and with every region."""
-        checked: dict[int, str] = {}
-        for number, name in names.items():
-            self._check_region_name(number, name)
-            if name.strip():
-                checked[int(number)] = name.strip()
-        counts = Counter(checked.values())
-        repeated = [name for name, count in counts.items() if count > 1]
-        if repeated:
-            raise InputError(
-                f"two regions would be called {repeated[0]!r}.",
-                code="P03",
-                argument="names",
-                hint="Give each region a name of its own.",
-            )
-        regions = tuple(
-            replace(region, name=checked.get(region.index, "")) for region in self.regions
-        )
-        object.__setattr__(self, "region_names", dict(sorted(checked.items())))
-        object.__setattr__(self, "regions", regions)
-
-    def _check_region_name(self, number: object, name: object) -> None:
-        is_number = isinstance(number, int | np.integer) and not isinstance(number, bool)
-        if not is_number or not 0 <= int(cast(int, number)) < len(self.regions):
-            raise InputError(
-                f"there is no region {number!r}: regions are numbered 0 to {len(self) - 1}.",
-                code="P02",
-                argument="names",
-            )
-        if not isinstance(name, str):
-            raise InputError(
-                f"the name of region {number} is {name!r}, not a text.",
-                code="P02",
-                argument="names",
-            )
+        region_names = check_region_names(names, len(self.regions))
+        regions = list(self.regions)
+        for number, region in enumerate(regions):
+            regions[number] = replace(region, name=region_names.get(number, ""))
+        object.__setattr__(self, "region_names", region_names)
+        object.__setattr__(self, "regions", tuple(regions))
 
     def described(self, vocabulary: Vocabulary, text: PartitionText) -> Partition:
         """Attach what a fit knows: the words of its features, and the text of its result.
@@ -342,11 +314,7 @@ class Partition(Printable):
         table = as_table(X)
         if self.root is not None:
             return find_leaves(self.root, table, self.names)
-        inside = np.array([rule.contains(table, self.names) for rule in self.rules])
-        n_rules = inside.sum(axis=0)  # (n_rows,) how many hold for each row
-        _require_none(n_rules == 0, "no rule", table)
-        _require_none(n_rules > 1, "more than one rule", table)
-        return np.asarray(inside.argmax(axis=0), dtype=np.intp)
+        return find_rules(self.rules, table, self.names)
 
     def assign(self, frame: Any, name: str = "region") -> Any:
         """Add the region of each row as a column, in the engine of the frame.
@@ -407,15 +375,7 @@ class Partition(Printable):
         >>> Partition(Leaf(10, 1.0, 1.0)).to_dict()["nodes"]
         [{'n_samples': 10, 'fraction': 1.0, 'disagreement': 1.0, 'stop_reason': ''}]
         """
-        written: dict[str, Any] = {"type": "partition", "names": list(self.names)}
-        if self.region_names:
-            region_names = {str(number): name for number, name in self.region_names.items()}
-            written["region_names"] = region_names
-        if self.root is None:
-            written["regions"] = write_regions(self.given)
-        else:
-            written["nodes"] = write_tree(self.root)
-        return written
+        return write_partition(self.names, self.root, self.given, self.region_names)
 
     @classmethod
     def from_dict(cls, data: object) -> Partition:
@@ -427,55 +387,13 @@ class Partition(Printable):
         >>> Partition.from_dict(partition.to_dict()) == partition
         True
         """
-        if entry(data, "type", str, "partition") != "partition":
-            raise broken("partition.type", "is not 'partition'")
-        names = entry(data, "names", list, "partition")
-        if not all(isinstance(name, str) for name in names) or len(set(names)) < len(names):
-            raise broken("partition.names", "is not a list of different texts")
-        content = cast(dict[str, Any], data)  # `entry` refused everything else
-        key = "nodes" if "nodes" in content else "regions"
-        items = entry(content, key, list, "partition")
-        if not items or not content.keys() <= {"type", "names", "region_names", key}:
-            raise broken(f"partition.{key}", "is empty, or not alone")
-        root = None
-        given: tuple[Region, ...] = ()
-        if key == "nodes":
-            root = read_tree(items, names)
-        else:
-            given = _number_regions(read_regions(items))
-        region_names = read_region_names(content)
+        content = read_partition(data)
         try:
-            return cls(root=root, names=names, given=given, region_names=region_names)
+            return cls(
+                root=content.root,
+                names=content.names,
+                given=content.regions,
+                region_names=content.region_names,
+            )
         except InputError as error:  # conditions on the way to a leaf that cannot be joined
             raise broken("partition", f"has rules that do not fit: {error.message}") from error
-
-
-def _number_regions(leaves: Iterable[tuple[Rule, Leaf]]) -> tuple[Region, ...]:
-    """Regions from leaves with their rules, numbered in that order."""
-    regions = []
-    for number, (rule, leaf) in enumerate(leaves):
-        region = Region(
-            index=number,
-            rule=rule,
-            n_samples=leaf.n_samples,
-            fraction=leaf.fraction,
-            disagreement=leaf.disagreement,
-            stop_reason=leaf.stop_reason,
-        )
-        regions.append(region)
-    return tuple(regions)
-
-
-def _require_none(is_wrong: BoolArray, what: str, table: Table) -> None:
-    """Refuse rows that no rule, or more than one, holds for."""
-    rows = np.flatnonzero(is_wrong)
-    if len(rows):
-        labels = table.row_labels(rows[:LABELS_SHOWN])
-        noun = "rows" if len(rows) > 1 else "row"
-        raise InputError(
-            f"{what} of the partition holds for {count_text(len(rows), noun, labels)}.",
-            code="P03",
-            argument="rules",
-            rows=labels,
-            hint="Rules of a partition must be disjoint and cover every row.",
-        )

@@ -1,16 +1,19 @@
-"""Regions in the types of JSON: a tree is a flat list of nodes, in which children follow parents."""
+"""Partitions in the types of JSON.
+
+A tree is a flat list of nodes, in which children follow parents; a node has a number, its index there.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
 from granite_xai.base.errors import FormatError
 from granite_xai.base.files import NAN_AS_NULL, Structure, broken, entry
 from granite_xai.regions.conditions import Condition
-from granite_xai.regions.nodes import Leaf, Node, Region, Split
+from granite_xai.regions.nodes import Leaf, Node, Region, Split, number_regions
 from granite_xai.regions.rule import CONDITIONS, Rule
 
 MAX_DEPTH = 100
@@ -25,8 +28,74 @@ _FIGURES = Structure(forms={float: NAN_AS_NULL})
 _CONDITION_PAIR = tuple[Condition, Condition]
 
 
+class PartitionContent(NamedTuple):
+    """What a file says of a partition; parameters as of `Partition`."""
+
+    names: Sequence[str]
+    root: Node | None
+    regions: Sequence[Region]  # those without a tree
+    region_names: Mapping[int, str]
+
+
+def write_partition(
+    names: Sequence[str],
+    root: Node | None,
+    regions: Sequence[Region],
+    region_names: Mapping[int, str],
+) -> dict[str, Any]:
+    """A partition in the types of JSON.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Of all columns at fit.
+    root : Leaf or Split, or None
+        The tree.
+    regions : sequence of Region
+        Where there is no tree.
+    region_names : mapping of int to str
+        What the user calls the regions.
+    """
+    written: dict[str, Any] = {"type": "partition", "names": list(names)}
+    if region_names:
+        # Keys of JSON are texts.
+        written["region_names"] = {str(number): name for number, name in region_names.items()}
+    if root is None:
+        written["regions"] = write_regions(regions)
+    else:
+        written["nodes"] = write_tree(root)
+    return written
+
+
+def read_partition(data: object) -> PartitionContent:
+    """Read what `write_partition` wrote; anything else is a FormatError that names the place.
+
+    Parameters
+    ----------
+    data : object
+    """
+    if entry(data, "type", str, "partition") != "partition":
+        raise broken("partition.type", "is not 'partition'")
+    names = entry(data, "names", list, "partition")
+    if not all(isinstance(name, str) for name in names) or len(set(names)) < len(names):
+        raise broken("partition.names", "is not a list of different texts")
+    content = cast(dict[str, Any], data)  # `entry` refused everything else
+    key = "nodes" if "nodes" in content else "regions"
+    items = entry(content, key, list, "partition")
+    if not items or not content.keys() <= {"type", "names", "region_names", key}:
+        raise broken(f"partition.{key}", "is empty, or not alone")
+    root = None
+    regions: tuple[Region, ...] = ()
+    if key == "nodes":
+        root = read_tree(items, names)
+    else:
+        regions = number_regions(read_regions(items))
+    region_names = read_region_names(content)
+    return PartitionContent(names=names, root=root, regions=regions, region_names=region_names)
+
+
 def write_tree(root: Node) -> list[dict[str, Any]]:
-    """A tree as a list of nodes, the root first; splits name their children by place.
+    """A tree as a list of nodes, the root first; splits name their children by number.
 
     Parameters
     ----------
@@ -38,15 +107,15 @@ def write_tree(root: Node) -> list[dict[str, Any]]:
 
 
 def _append_node(node: Node, nodes: list[dict[str, Any]]) -> int:
-    """Append a node and all below it; return its place."""
-    place = len(nodes)
+    """Append a node and all below it; return its number."""
+    number = len(nodes)
     fields = _FIGURES.write(node, type(node), "node", ("left", "right", "children"))
     nodes.append(fields)
     if isinstance(node, Split):
         conditions = (node.left, node.right)
         fields["conditions"] = CONDITIONS.write(conditions, _CONDITION_PAIR, "conditions")
         fields["children"] = [_append_node(child, nodes) for child in node.children]
-    return place
+    return number
 
 
 def write_regions(regions: Sequence[Region]) -> list[dict[str, Any]]:
@@ -94,12 +163,13 @@ def read_tree(items: list[Any], names: Sequence[str], max_work: int = MAX_WORK) 
         Nodes times labels of the longest list, at most.
     """
     _require_bounded_work(items, max_work)
-    subtrees: dict[int, _Subtree] = {}  # by place; a split takes its children out
-    for place in reversed(range(len(items))):
-        if isinstance(items[place], dict) and "children" in items[place]:
-            subtrees[place] = _read_split(items[place], place, subtrees, names)
+    subtrees: dict[int, _Subtree] = {}  # by number; a split takes its children out
+    for number in reversed(range(len(items))):
+        item = items[number]
+        if isinstance(item, dict) and "children" in item:
+            subtrees[number] = _read_split(item, number, subtrees, names)
         else:
-            subtrees[place] = _Subtree(_read_leaf(items[place], place), depth=0)
+            subtrees[number] = _Subtree(_read_leaf(item, number), depth=0)
     if len(subtrees) > 1:
         raise broken("partition.nodes", f"has {len(subtrees) - 1} nodes that no split refers to")
     return subtrees[0].node
@@ -110,14 +180,7 @@ def _require_bounded_work(items: list[Any], max_work: int) -> None:
 
     The rule of a leaf repeats what all nodes above it list.
     """
-    longest = 0
-    for item in items:
-        conditions = item.get("conditions") if isinstance(item, dict) else None
-        for condition in _as_list(conditions):
-            if isinstance(condition, dict):
-                n_levels = len(_as_list(condition.get("levels")))
-                n_ordered = len(_as_list(condition.get("order")))
-                longest = max(longest, n_levels, n_ordered)
+    longest = max((_longest_list(item) for item in items), default=0)
     if len(items) * max(longest, MAX_DEPTH) > max_work:
         raise FormatError(
             f"partition.nodes has {len(items)} nodes with lists of {longest} labels.",
@@ -126,8 +189,21 @@ def _require_bounded_work(items: list[Any], max_work: int) -> None:
         )
 
 
-def _as_list(value: object) -> Any:
-    return value if isinstance(value, list | np.ndarray) else []
+def _longest_list(item: object) -> int:
+    """Labels in the longest list of a node that was not read yet, whatever it is."""
+    longest = 0
+    for condition in _list_of(item, "conditions"):
+        n_levels = len(_list_of(condition, "levels"))
+        n_ordered = len(_list_of(condition, "order"))
+        longest = max(longest, n_levels, n_ordered)
+    return longest
+
+
+def _list_of(item: object, key: str) -> Any:
+    """The list that a mapping has under a key; empty where there is none."""
+    if isinstance(item, dict) and isinstance(item.get(key), list | np.ndarray):
+        return item[key]
+    return []
 
 
 def _read_leaf(data: Any, number: int) -> Leaf:
@@ -143,9 +219,10 @@ def _read_split(
     """Read a node above two that were read before; taking them out refuses a second parent."""
     place = f"partition.nodes[{number}]"
     children = entry(data, "children", list, place)
-    if len(children) != 2 or not all(type(child) is int and child > number for child in children):
+    are_later = all(type(child) is int and child > number for child in children)
+    if len(children) != 2 or not are_later:
         raise broken(f"{place}.children", "is not a pair of later nodes")
-    if children[0] == children[1] or not all(child in subtrees for child in children):
+    if children[0] == children[1] or not subtrees.keys() >= set(children):
         raise broken(f"{place}.children", "names a node that does not exist or has another parent")
     left = subtrees.pop(children[0])
     right = subtrees.pop(children[1])

@@ -16,6 +16,7 @@ from granite_xai.base.printable import Printable
 from granite_xai.base.text import listing
 from granite_xai.base.typing import BoolArray
 from granite_xai.base.validation import choose
+from granite_xai.base.wording import ALL_ROWS
 from granite_xai.regions.code import write_rule
 from granite_xai.regions.code_languages import DIALECTS, PANDAS, PYTHON, PYTHON_FUNCTION
 from granite_xai.regions.code_polars import Polars
@@ -72,8 +73,8 @@ class Rule(Printable):
         texts = [condition.text(name) for name, condition in self.conditions]
         if len(texts) > 1:
             # "a or missing and b" would leave it to the reader which of the two binds first.
-            texts = [f"({text})" if text.endswith(OR_MISSING) else text for text in texts]
-        return " and ".join(texts) or "all rows"
+            texts = [_bracketed(text) for text in texts]
+        return " and ".join(texts) or ALL_ROWS
 
     def __repr__(self) -> str:
         return f"<Rule: {self}>"
@@ -88,6 +89,12 @@ class Rule(Printable):
 
     def and_(self, name: str, condition: Condition) -> Rule:
         """Return the rule with one more condition, joined with the one it has on that column.
+
+        Parameters
+        ----------
+        name : str
+            Of the column.
+        condition : Interval or Levels
 
         Examples
         --------
@@ -154,6 +161,11 @@ class Rule(Printable):
     def to_python(self, name: str = "rule") -> str:
         """Write the rule as a Python function of a row (a mapping) that needs no package.
 
+        Parameters
+        ----------
+        name : str
+            Of the function.
+
         Examples
         --------
         >>> module = {}
@@ -202,6 +214,12 @@ class Rule(Printable):
     def from_dict(cls, data: object, place: str = "rule") -> Rule:
         """Read what `to_dict` wrote; anything else is a FormatError that names the place.
 
+        Parameters
+        ----------
+        data : dict
+        place : str
+            Where it stands in a file, for errors.
+
         Examples
         --------
         >>> rule = Rule.parse("x ≤ 1")
@@ -220,13 +238,32 @@ class Rule(Printable):
         return cls(tuple(conditions.items()))
 
 
+def _bracketed(text: str) -> str:
+    """The text of a condition, in brackets where missing values satisfy it."""
+    if text.endswith(OR_MISSING):
+        return f"({text})"
+    return text
+
+
 def as_table(X: Any) -> Table:
     """Return X as a table in which values may be missing."""
-    return X if isinstance(X, Table) else read_table(X, missing="allow")
+    if isinstance(X, Table):
+        return X
+    return read_table(X, missing="allow")
 
 
 def satisfied(condition: Condition, column: Column) -> BoolArray:
-    """Tell which rows of a column satisfy a condition."""
+    """Tell which rows of a column satisfy a condition.
+
+    Parameters
+    ----------
+    condition : Interval or Levels
+    column : Column
+
+    Returns
+    -------
+    array of bool, of shape (n_rows,)
+    """
     if column.values.dtype.kind != "O":
         return condition.contains(column.values, column.order)
     # Labels are compared once a level, not once a row; a missing row has the code -1: the last one.

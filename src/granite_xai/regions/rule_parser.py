@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from granite_xai.base.errors import InputError
+from granite_xai.base.wording import ALL_ROWS
 from granite_xai.regions.conditions import Condition, Interval, Levels
 from granite_xai.regions.instants import SIZES, UNITS, instant
 from granite_xai.regions.values import KEYWORDS, Label, as_number, unquoted
@@ -34,7 +35,10 @@ _CLAUSE = re.compile(
 ) \s* (?P<or_missing>or\b\s*missing\b\s*)? (?P<close>(?:\)\s*)*) (?:(?P<and>and\b)|\Z)""",
     re.VERBOSE | re.DOTALL,
 )
-"""One condition on one column, up to the next "and" or the end of the text."""
+"""One condition on one column, up to the next "and" or the end of the text.
+
+Of the groups high, above, state, label and labels exactly one is there; low may stand before any of them.
+"""
 
 
 def parse_conditions(
@@ -60,7 +64,7 @@ def parse_conditions(
     InputError
         Of a text that is no rule.
     """
-    if text.strip() == "all rows":
+    if text.strip() == ALL_ROWS:
         return
     position = 0
     while True:
@@ -91,7 +95,7 @@ def _condition(clause: re.Match[str], order: Sequence[Label] | None) -> Conditio
     if clause["state"]:
         if or_missing:  # "x is missing or missing"
             raise _not_a_rule(text)
-        return Interval(low=0.0, high=0.0, missing=clause["state"] == "missing")
+        return Interval.without_values(missing=clause["state"] == "missing")
     if clause["label"]:
         labels = {_label(clause["label"], text)}
     else:
@@ -123,7 +127,9 @@ def _label(word: str, text: str) -> Label:
     """A label: text in quotes or a plain word, a number or a truth value."""
     kind = _kind_of(word)
     if kind == "number":
-        return int(word) if re.fullmatch(r"-?\d+", word) else as_number(word)
+        if re.fullmatch(r"-?\d+", word):
+            return int(word)
+        return as_number(word)
     if word in ("True", "False"):
         return word == "True"
     if kind == "quote":
@@ -165,7 +171,9 @@ def _date(word: str) -> np.datetime64:
 def _kind_of(word: str) -> str | None:
     """Which kind of value a word is: quote, date, duration, number or word."""
     match = _VALUES.fullmatch(word)
-    return None if match is None else match.lastgroup
+    if match is None:
+        return None
+    return match.lastgroup
 
 
 def _not_a_rule(text: str) -> InputError:

@@ -1,10 +1,10 @@
-"""Regions as text, where no fit is known: the tree, or a list of rules."""
+"""Regions as text, where no fit is known."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import count
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 from granite_xai.base.formats import share
 from granite_xai.base.text import aligned, shortened
@@ -12,7 +12,61 @@ from granite_xai.base.wording import ALL_ROWS
 from granite_xai.regions.nodes import Leaf, Node, Region
 from granite_xai.regions.words import Vocabulary, condition_words, rule_words
 
-Line = tuple[str, ...]
+FIGURE_HEADINGS = ("rows", "share", "heterogeneity")
+
+
+class DrawnNode(NamedTuple):
+    """A node with what stands before its figures.
+
+    Attributes
+    ----------
+    node : Leaf or Split
+    branch : str
+        The lines of the tree before its words.
+    depth : int
+        Splits above it.
+    region : int or None
+        Number of the region; None for nodes that are split.
+    words : str
+        The condition that leads to it.
+    """
+
+    node: Node
+    branch: str
+    depth: int
+    region: int | None
+    words: str
+
+
+def draw_tree(root: Node, vocabulary: Vocabulary) -> list[DrawnNode]:
+    """The nodes of a tree with their branches, parents first.
+
+    Parameters
+    ----------
+    root : Leaf or Split
+    vocabulary : mapping of feature to ColumnWords
+        What the words of conditions need to know.
+    """
+    drawn: list[DrawnNode] = []
+    n_leaves = 0
+
+    def draw(node: Node, words: str, branch: str, indent: str, depth: int) -> None:
+        """Append a node and those below it; ``indent`` stands before the branches of its children."""
+        nonlocal n_leaves
+        if isinstance(node, Leaf):
+            drawn.append(DrawnNode(node, branch, depth, region=n_leaves, words=words))
+            n_leaves += 1
+            return
+        drawn.append(DrawnNode(node, branch, depth, region=None, words=words))
+        column_words = vocabulary.get(node.column)
+        left, right = node.children
+        left_words = condition_words(node.column, node.left, column_words).text
+        right_words = condition_words(node.column, node.right, column_words).text
+        draw(left, left_words, f"{indent}├─ ", f"{indent}│  ", depth + 1)
+        draw(right, right_words, f"{indent}└─ ", f"{indent}   ", depth + 1)
+
+    draw(root, ALL_ROWS, branch="", indent="", depth=0)
+    return drawn
 
 
 def tree_text(root: Node, names: Mapping[int, str], vocabulary: Vocabulary) -> str:
@@ -31,61 +85,34 @@ def tree_text(root: Node, names: Mapping[int, str], vocabulary: Vocabulary) -> s
     str
         With rows, their share, and the heterogeneity of each node as a share of that of all rows.
     """
-    headings = ("", "rows", "share", "heterogeneity")
-    writer = _TreeWriter(names, vocabulary)
-    return aligned([headings, *writer.lines(root, ALL_ROWS)])
-
-
-class _TreeWriter:
-    """The lines of a tree, parents first; leaves are numbered as they come.
-
-    Parameters
-    ----------
-    names, vocabulary
-        As in `tree_text`.
-    """
-
-    def __init__(self, names: Mapping[int, str], vocabulary: Vocabulary) -> None:
-        self.names = names
-        self.vocabulary = vocabulary
-        self.numbers = count()
-
-    def lines(self, node: Node, words: str, branch: str = "", indent: str = "") -> Iterator[Line]:
-        """A node and those below it.
-
-        Parameters
-        ----------
-        node : Leaf or Split
-        words : str
-            The condition that leads to the node.
-        branch : str
-            What stands before its words.
-        indent : str
-            What stands before the branches of its children.
-        """
-        if isinstance(node, Leaf):
-            label = region_label(next(self.numbers), words, self.names)
-            yield (branch + label, *_figures(node))
-            return
-        yield (branch + words, *_figures(node))
-        column_words = self.vocabulary.get(node.column)
-        left, right = node.children
-        left_words = condition_words(node.column, node.left, column_words).text
-        right_words = condition_words(node.column, node.right, column_words).text
-        yield from self.lines(left, left_words, branch=f"{indent}├─ ", indent=f"{indent}│  ")
-        yield from self.lines(right, right_words, branch=f"{indent}└─ ", indent=f"{indent}   ")
+    lines = [("", *FIGURE_HEADINGS)]
+    for drawn in draw_tree(root, vocabulary):
+        label = drawn.words
+        if drawn.region is not None:
+            label = region_label(drawn.region, drawn.words, names)
+        lines.append((drawn.branch + label, *_figures(drawn.node)))
+    return aligned(lines)
 
 
 def region_label(number: int, words: str, names: Mapping[int, str]) -> str:
     """A region by its number, its name if it has one, and its rule.
+
+    Parameters
+    ----------
+    number : int
+    words : str
+        Its rule, or the last condition of it.
+    names : mapping of region to name
+        Those that the user gave.
 
     Examples
     --------
     >>> region_label(0, "hr 0–6", {0: "night"})
     '0  night (hr 0–6)'
     """
-    text = f"{names[number]} ({words})" if number in names else words
-    return f"{number}  {shortened(text)}"
+    if number in names:
+        words = f"{names[number]} ({words})"
+    return f"{number}  {shortened(words)}"
 
 
 def list_text(regions: Sequence[Region], vocabulary: Vocabulary) -> str:
@@ -95,18 +122,22 @@ def list_text(regions: Sequence[Region], vocabulary: Vocabulary) -> str:
     ----------
     regions : sequence of Region
     vocabulary : mapping of feature to ColumnWords
+        What the words of rules need to know.
     """
     names = {region.index: region.name for region in regions if region.name}
-    labels = [
-        region_label(region.index, rule_words(region.rule, vocabulary), names) for region in regions
-    ]
-    if all(math.isnan(region.fraction) for region in regions):
-        return aligned([("region",), *((label,) for label in labels)])
-    lines: list[Line] = [("region", "rows", "share", "heterogeneity")]
-    for region, label in zip(regions, labels, strict=True):
-        lines.append((label, *_figures(region)))
+    figures_are_known = not all(math.isnan(region.fraction) for region in regions)
+    lines: list[tuple[str, ...]] = [("region",)]
+    if figures_are_known:
+        lines = [("region", *FIGURE_HEADINGS)]
+    for region in regions:
+        label = region_label(region.index, rule_words(region.rule, vocabulary), names)
+        if figures_are_known:
+            lines.append((label, *_figures(region)))
+        else:
+            lines.append((label,))
     return aligned(lines)
 
 
-def _figures(node: Node | Region) -> Line:
+def _figures(node: Node | Region) -> tuple[str, str, str]:
+    """Rows, their share and the heterogeneity."""
     return (f"{node.n_samples:,}", share(node.fraction), share(node.disagreement))

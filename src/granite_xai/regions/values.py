@@ -1,7 +1,7 @@
 """Values in a rule: how they are stored, written and compared.
 
-A label is a level of a nominal, boolean or ordered column; a bound is the end of an interval, which
-may also be a date or a duration.
+A label is a level of a nominal, boolean or ordered column. A bound is an end of an interval: a label, a
+number, a date or a duration. An end is a bound, or None where the interval is open.
 """
 
 from __future__ import annotations
@@ -23,7 +23,6 @@ from granite_xai.regions.instants import attoseconds, in_unit_of_text, instant_t
 Label = str | int | float | bool
 Bound = Label | np.datetime64 | np.timedelta64
 End = Bound | None
-"""End of an interval; None is open."""
 
 KEYWORDS = frozenset(
     {"and", "or", "in", "is", "not", "missing", "present", "impossible", "True", "False"}
@@ -117,13 +116,17 @@ def is_plain(text: str) -> bool:
 
 def name_text(name: str) -> str:
     """Write a column's name, in backticks unless it is a plain word."""
-    return name if is_plain(name) else quoted(name, "`")
+    if is_plain(name):
+        return name
+    return quoted(name, "`")
 
 
 def value_text(value: Bound) -> str:
     """Write a label, number, date or duration so that reading it gives the same value."""
+    if isinstance(value, str) and is_plain(value):
+        return value
     if isinstance(value, str):
-        return value if is_plain(value) else quoted(value, '"')
+        return quoted(value, '"')
     if isinstance(value, np.datetime64 | np.timedelta64):
         return instant_text(value)
     return repr(value).removesuffix(".0")  # the shortest text that reads back as the same float
@@ -202,18 +205,26 @@ def _kind(value: Bound) -> str:
 
 def lower_end(first: End, second: End, order: Sequence[Label] | None) -> End:
     """The lower of two upper ends, where None is open."""
-    if first is None or second is None:
-        return second if first is None else first
+    if first is None:
+        return second
+    if second is None:
+        return first
     _require_known_order(first, second, order)
-    return second if is_at_least(first, second, order) else first
+    if is_at_least(first, second, order):
+        return second
+    return first
 
 
 def higher_end(first: End, second: End, order: Sequence[Label] | None) -> End:
     """The higher of two lower ends, where None is open."""
-    if first is None or second is None:
-        return second if first is None else first
+    if first is None:
+        return second
+    if second is None:
+        return first
     _require_known_order(first, second, order)
-    return first if is_at_least(first, second, order) else second
+    if is_at_least(first, second, order):
+        return first
+    return second
 
 
 def _require_known_order(first: Bound, second: Bound, order: Sequence[Label] | None) -> None:
@@ -237,9 +248,11 @@ def between(
     order : sequence of labels, optional
         Of an ordered column.
     others : bool
-        What holds for labels outside the order.
+        Whether labels outside the order belong.
     """
-    bound = high if low is None else low
+    bound = low
+    if bound is None:
+        bound = high
     if order is not None:
         return _labels_between(values, low, high, order, others)
     if isinstance(bound, np.datetime64 | np.timedelta64):

@@ -18,18 +18,22 @@ from granite_xai.base.formats import with_minus
 from granite_xai.base.text import plain, shortened
 from granite_xai.base.wording import ALL_ROWS
 from granite_xai.regions.conditions import Condition, Interval, Levels
+from granite_xai.regions.label_listing import (
+    LabelListing,
+    alternatives,
+    label_text,
+    shorter_listing,
+    word_list,
+)
 from granite_xai.regions.rule import Rule
-from granite_xai.regions.values import label_order, value_text
+from granite_xai.regions.values import value_text
 from granite_xai.tables import Column, Table
 
 MOST_WHOLE_VALUES = 31
 """Whole numbers that are written as ranges: hours, weekdays, days of a month."""
 
-MOST_LABELS = 4
-"""Labels that a condition lists."""
-
-LONGEST_LABEL = 30
-"""Characters of a label."""
+IMPOSSIBLE = "impossible"
+"""What is said of a condition that no value satisfies."""
 
 MOST_DIGITS = 16
 """Decimals with which a bound is tried: no float has more."""
@@ -54,9 +58,11 @@ class ConditionWords(NamedTuple):
     @property
     def text(self) -> str:
         """As in a table or tree."""
-        blank = "" if self.predicate.startswith(":") else " "
-        words = f"{self.feature}{blank}{self.predicate}"
-        return f"{self.bounds_before} {words}" if self.bounds_before else words
+        if self.predicate.startswith(":"):
+            return f"{self.feature}{self.predicate}"
+        if self.bounds_before:
+            return f"{self.bounds_before} {self.feature} {self.predicate}"
+        return f"{self.feature} {self.predicate}"
 
     @property
     def in_sentence(self) -> str:
@@ -102,14 +108,16 @@ class ColumnWords:
         if column.kind == "date":
             return cls()
         if column.kind != "numeric":
-            labels = column.order if column.order is not None else column.levels.tolist()
-            return cls(labels=tuple(labels))
+            if column.order is not None:
+                return cls(labels=tuple(column.order))
+            return cls(labels=tuple(column.levels.tolist()))
         values = column.levels.astype(np.float64)  # ascending
         cuts = {float(bound): separating_text(float(bound), values) for bound in bounds}
         if len(values) == 2:
             return cls(pair=(float(values[0]), float(values[1])), cuts=cuts)
-        if 0 < len(values) <= MOST_WHOLE_VALUES and values[0] >= 0 and np.all(values % 1 == 0):
-            return cls(whole=tuple(int(value) for value in values), cuts=cuts)
+        is_whole = len(values) > 0 and values[0] >= 0 and np.all(values % 1 == 0)
+        if is_whole and len(values) <= MOST_WHOLE_VALUES:
+            return cls(whole=tuple(values.astype(np.int64).tolist()), cuts=cuts)
         return cls(cuts=cuts)
 
 
@@ -134,12 +142,11 @@ def vocabulary(rules: Sequence[Rule], table: Table) -> dict[str, ColumnWords]:
     for rule in rules:
         for name, condition in rule.conditions:
             bounds.setdefault(name, set()).update(_numeric_ends(condition))
-    columns = {column.name: column for column in table.columns}
-    return {
-        name: ColumnWords.of(columns[name], sorted(ends))
-        for name, ends in bounds.items()
-        if name in columns
-    }
+    words = {}
+    for column in table.columns:
+        if column.name in bounds:
+            words[column.name] = ColumnWords.of(column, sorted(bounds[column.name]))
+    return words
 
 
 def _numeric_ends(condition: Condition) -> list[float]:
@@ -213,17 +220,21 @@ def condition_words(
     'age missing'
     """
     column_words = column_words or ColumnWords()
-    feature = shortened(plain(name))
+    feature = feature_text(name)
+    if not condition.has_values and condition.takes_missing:
+        return ConditionWords(feature, "missing")
     if not condition.has_values:
-        return ConditionWords(feature, "missing" if condition.takes_missing else "impossible")
+        return ConditionWords(feature, IMPOSSIBLE)
     if isinstance(condition, Levels):
-        words = _words_of_labels(feature, _shorter_listing(condition, column_words.labels))
+        words = _words_of_labels(feature, shorter_listing(condition, column_words.labels))
     elif not condition.has_ends:
         words = ConditionWords(feature, "present")
     elif condition.order is not None or _ends_are_labels(condition):
         words = _words_of_ordered_labels(feature, condition, column_words)
     else:
         words = _words_of_bounds(feature, condition, column_words)
+    if condition.missing and words.predicate == IMPOSSIBLE:
+        return ConditionWords(feature, "missing")
     if condition.missing:
         return words._replace(predicate=f"{words.predicate} or missing")
     return words
@@ -233,75 +244,38 @@ def _ends_are_labels(interval: Interval) -> bool:
     return isinstance(interval.low, str) or isinstance(interval.high, str)
 
 
-class _Listing(NamedTuple):
-    """Labels that a condition lists, or all labels but these."""
-
-    labels: list[str]
-    negated: bool
-
-
-def _shorter_listing(condition: Levels, all_labels: Sequence[Any]) -> _Listing:
-    """The shorter of both ways to say which labels belong; of equal ones that which lists them.
-
-    As the condition lists them where not all labels are known.
-    """
-    all_labels = [label for label in all_labels if label is not None]
-    belonging = []
-    excluded = []
-    for label in all_labels:
-        is_listed = label in condition.levels
-        if is_listed == condition.others:
-            excluded.append(label)
-        else:
-            belonging.append(label)
-    all_are_known = condition.levels <= set(all_labels)
-    if not (all_are_known and belonging and excluded):
-        labels = sorted(condition.levels, key=label_order)
-        negated = condition.others
-    elif len(belonging) <= len(excluded):
-        labels = belonging
-        negated = False
-    else:
-        labels = excluded
-        negated = True
-    return _Listing(labels=[_label_text(label) for label in labels], negated=negated)
-
-
-def _words_of_labels(feature: str, listing: _Listing) -> ConditionWords:
-    """``= a``, ``≠ a``, ``: a or b``, ``: not a or b``."""
+def _words_of_labels(feature: str, listing: LabelListing) -> ConditionWords:
+    """``= a``, ``≠ a``, ``: a or b``, ``: not a or b``; ``present`` for all labels but none."""
+    if not listing.labels and listing.negated:
+        return ConditionWords(feature, "present")
+    if not listing.labels:
+        return ConditionWords(feature, IMPOSSIBLE)
     if len(listing.labels) == 1:
         sign = "≠" if listing.negated else "="
         return ConditionWords(feature, f"{sign} {listing.labels[0]}")
     negation = "not " if listing.negated else ""
-    return ConditionWords(feature, f": {negation}{_alternatives(listing.labels)}")
-
-
-def _alternatives(labels: Sequence[str]) -> str:
-    """``a, b or c``; long lists are cut."""
-    if len(labels) > MOST_LABELS:
-        n_listed = MOST_LABELS - 1
-        return f"{', '.join(labels[:n_listed])} or {len(labels) - n_listed} more"
-    *first, last = labels
-    return f"{', '.join(first)} or {last}" if first else last
-
-
-def _label_text(label: Any) -> str:
-    return shortened(plain(label), LONGEST_LABEL)
+    return ConditionWords(feature, f": {negation}{alternatives(listing.labels)}")
 
 
 def _words_of_ordered_labels(
     feature: str, interval: Interval, column_words: ColumnWords
 ) -> ConditionWords:
     """``: a to d``, or the labels themselves where there are only two; bounds without an order."""
-    order = list(column_words.labels if interval.order is None else interval.order)
+    order = list(column_words.labels)
+    if interval.order is not None:
+        order = list(interval.order)
     if not order:
         return _words_of_bounds(feature, interval, column_words)
-    start = 0 if interval.low is None else order.index(interval.low) + 1
-    stop = len(order) if interval.high is None else order.index(interval.high) + 1
-    inside = [_label_text(label) for label in order[start:stop]]
+    start = 0
+    if interval.low is not None:
+        start = order.index(interval.low) + 1
+    stop = len(order)
+    if interval.high is not None:
+        stop = order.index(interval.high) + 1
+    inside = [label_text(label) for label in order[start:stop]]
     if len(inside) > 2:
         return ConditionWords(feature, f": {inside[0]} to {inside[-1]}")
-    return _words_of_labels(feature, _Listing(inside, negated=False))
+    return _words_of_labels(feature, LabelListing(inside, negated=False))
 
 
 def _words_of_bounds(feature: str, interval: Interval, column_words: ColumnWords) -> ConditionWords:
@@ -325,7 +299,8 @@ def _values_inside(interval: Interval, values: Sequence[float]) -> list[float]:
     if not values:
         return []
     array = np.array(values, dtype=np.float64)
-    return [float(value) for value in array[interval.contains(array)]]
+    inside: list[float] = array[interval.contains(array)].tolist()
+    return inside
 
 
 def _bound_text(bound: Any, column_words: ColumnWords) -> str:
@@ -339,12 +314,12 @@ def _bound_text(bound: Any, column_words: ColumnWords) -> str:
 
 
 def rule_conditions(rule: Rule, vocabulary: Vocabulary | None = None) -> list[ConditionWords]:
-    """The conditions of a rule in words, one for each feature."""
+    """The conditions of a rule in words, one for each feature; parameters as of `rule_words`."""
     vocabulary = vocabulary or {}
-    return [
-        condition_words(name, condition, vocabulary.get(name))
-        for name, condition in rule.conditions
-    ]
+    conditions = []
+    for name, condition in rule.conditions:
+        conditions.append(condition_words(name, condition, vocabulary.get(name)))
+    return conditions
 
 
 def rule_words(rule: Rule, vocabulary: Vocabulary | None = None) -> str:
@@ -364,7 +339,9 @@ def rule_words(rule: Rule, vocabulary: Vocabulary | None = None) -> str:
     >>> rule_words(Rule())
     'all rows'
     """
-    return ", ".join(words.text for words in rule_conditions(rule, vocabulary)) or ALL_ROWS
+    if not rule.conditions:
+        return ALL_ROWS
+    return ", ".join(words.text for words in rule_conditions(rule, vocabulary))
 
 
 def rule_in_sentence(rule: Rule, vocabulary: Vocabulary | None = None) -> str:
@@ -376,6 +353,17 @@ def rule_in_sentence(rule: Rule, vocabulary: Vocabulary | None = None) -> str:
     >>> rule_in_sentence(Rule.parse("hr ≤ 6 and temp > 20"), words)
     'hr is 0–6 and temp > 20'
     """
-    texts = [words.in_sentence for words in rule_conditions(rule, vocabulary)]
-    *first, last = texts or [ALL_ROWS]
-    return f"{', '.join(first)} and {last}" if first else last
+    if not rule.conditions:
+        return ALL_ROWS
+    return word_list([words.in_sentence for words in rule_conditions(rule, vocabulary)])
+
+
+def feature_text(name: str) -> str:
+    """The name of a feature as people see it: on one line, and not too long.
+
+    Parameters
+    ----------
+    name : str
+        As in the table.
+    """
+    return shortened(plain(name))

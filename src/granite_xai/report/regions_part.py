@@ -16,8 +16,8 @@ from granite_xai.regions.words import Vocabulary, rule_conditions, rule_words
 from granite_xai.report.source import ReportSource
 from granite_xai.report.wording import stop_text
 from granite_xai.results.contrasts import Contrast, contrasts, further_contrasts, heading
-from granite_xai.results.feature_curves import region_curves
 from granite_xai.results.profile import profiles
+from granite_xai.results.region_curves import region_curves
 
 FEATURES_SHOWN = 3  # small charts of a region
 LABEL_LETTERS = 40  # of a label beside a curve
@@ -138,7 +138,7 @@ def _features(ranked: Sequence[Contrast], main_feature: str) -> list[dict[str, A
     return [
         {
             "set": contrast.feature,
-            "shape": contrast.here_shape.words.removeprefix("is "),
+            "shape": contrast.here_shape.predicate.removeprefix("is "),
             "range": contrast.here.range,
             "overall": contrast.overall.range,
         }

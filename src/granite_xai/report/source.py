@@ -16,7 +16,7 @@ from granite_xai.fitting.fit_result import FitResult, FitRun
 from granite_xai.fitting.fitted_view import FittedGranite, fitted_view
 from granite_xai.inference.node_figures import NodeFigures
 from granite_xai.report.wording import Measure
-from granite_xai.results.finding import Finding, finding_of
+from granite_xai.results.finding import FitFinding, finding_of
 from granite_xai.results.fit_values import FitValues, known_values
 from granite_xai.search.problem import GivenRules
 
@@ -60,7 +60,7 @@ class ReportSource:
         return self.fitted.nodes[0] if self.fitted.nodes else None
 
     @cached_property
-    def finding(self) -> Finding:
+    def finding(self) -> FitFinding:
         """The finding in sentences; what the curves describe is computed for it."""
         fitted = self.fitted
         _ = fitted.additive.value

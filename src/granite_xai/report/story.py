@@ -24,7 +24,7 @@ from granite_xai.report.provenance import provenance
 from granite_xai.report.regions_part import known, regions, tree
 from granite_xai.report.source import ReportSource
 from granite_xai.report.wording import basis_text, benefit_heading, glossary
-from granite_xai.results.finding import in_regions_text
+from granite_xai.results.described import in_regions_text
 from granite_xai.results.pair_effects import pair_effects
 
 VERSION = 3  # of the dict
@@ -77,7 +77,7 @@ def tell(
         "opening": finding.headline,
         "further": [text for text in (finding.details, finding.benefit) if text],
         "by_question": list(finding.by_question),
-        "case": finding.case,
+        "case": finding.outcome,
         "main_feature": finding.main_feature,
         "named": _named(source),
         "quiet": list(finding.quiet_regions),
@@ -189,7 +189,7 @@ def question_facts(resolved: ResolvedQuestion, source: ReportSource) -> dict[str
     """Both explanations of a question by name and meaning, and why they can differ."""
     question = resolved.question
     noted = (source.granite.diagnostics_.get("cause") or {}).get(question.label) or {}
-    nothing_beyond_noise = source.finding.case in ("nothing", "noise")
+    nothing_beyond_noise = source.finding.outcome in ("nothing", "noise")
     without_interactions = noted.get("without_interactions") or None
     first, second = question.first.name, question.second.name
     return {
@@ -208,7 +208,7 @@ def describes(source: ReportSource) -> dict[str, Any] | None:
     """
     finding = source.finding
     found = finding.described
-    if found is None or not finding.is_effect or finding.case in ("nothing", "noise"):
+    if found is None or not finding.is_effect or finding.outcome in ("nothing", "noise"):
         return None
     n_regions = len(source.fitted.partition)
     steps = [{"step": _unit(source), "share": float(found.overall)}]

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from granite_xai.base.formats import UNKNOWN, OutputUnit, amount, share
-from granite_xai.results.finding import Described, Finding
+from granite_xai.results.described import Described
+from granite_xai.results.finding import FitFinding
 
 MOST_SPLITS = 3  # that a sentence on stability tells one by one
 SELDOM = 0.5  # share of searches below which a first split makes the finding tentative
@@ -205,7 +206,7 @@ def tentative_sentence(splits: Sequence[dict[str, Any]], searches: int) -> str:
     )
 
 
-def glossary(finding: Finding, measure: Measure) -> list[dict[str, str]]:
+def glossary(finding: FitFinding, measure: Measure) -> list[dict[str, str]]:
     """Words that a reader may not know, and what they mean."""
     entries = GLOSSARY if measure.per_row else (*GLOSSARY, *IMPORTANCE_WORDS)
     return [{"word": word, "meaning": meaning} for word, meaning in entries]

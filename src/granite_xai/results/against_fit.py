@@ -30,7 +30,7 @@ from granite_xai.fitting.new_rows import NewRows, explain_rows, rows_by_region
 from granite_xai.tables import Outline, Table, require_rows
 
 FEWEST_ROWS = 5
-"""Rows of a region that can be a reference for each other, at least (D46)."""
+"""Rows of a region that can be a reference for each other, at least (error D46)."""
 
 MOST_REFERENCES = 1000
 """Fitting rows of a region that other rows are compared with."""
@@ -89,8 +89,8 @@ class AgainstFit:
             Of the rows in the table of all rows.
         effect : ResolvedExplainer
         """
-        if not effect.masking.redraws and not effect.changes():
-            # Nobody else's rows are read: a baseline is that of the fit already.
+        reads_other_rows = effect.masking.redraws or effect.changes()
+        if not reads_other_rows:  # a baseline is that of the fit already
             observed = self.rows.observe([effect], self.region)
             (part,) = observed.parts(self.region, [name], positions, None)
             return part
@@ -100,17 +100,23 @@ class AgainstFit:
         n_signs = max(1, effects.shape[-1] - 1)
         sampling_variance = np.square(effects[..., 1:]).sum(axis=-1) / n_signs
         errors = np.sqrt(sampling_variance)
-        if effect.draws:
+        if effect.draws:  # orders of arrival: their error adds to that of the references
             draws = [self._effects(effect, draw, term_values)[..., 0] for draw in effect.draws]
             error_of_draws = np.std(draws, axis=0, ddof=1) / np.sqrt(len(draws))
             errors = np.hypot(error_of_draws, errors)
         base = self._value(effect, frozenset(), term_values)[:, 0]
         return Part(
-            self.region, name, positions, effects[..., 0], errors, base, effect.layout.labels
+            region=self.region,
+            name=name,
+            rows=positions,
+            values=effects[..., 0],
+            errors=errors,
+            base=base,
+            sets=effect.layout.labels,
         )
 
     def _require_evaluations(self, effect: ResolvedExplainer) -> None:
-        """Refuse an effect that sends more rows to the model than allowed (M13)."""
+        """Refuse an effect that sends more rows to the model than allowed (error M13)."""
         coalitions = set[Coalition]()
         for terms in effect.terms:
             coalitions.update(term for term in terms if isinstance(term, frozenset))
@@ -121,15 +127,23 @@ class AgainstFit:
     def _effects(
         self, effect: ResolvedExplainer, terms: Sequence[Terms], term_values: dict[Term, FloatArray]
     ) -> FloatArray:
-        """The effect of each set, (n_rows, n_sets, 1 + n_signs); computed terms are kept in ``term_values``."""
-        of_sets = []
+        """The effect of each set, (n_rows, n_sets, 1 + n_signs).
+
+        Parameters
+        ----------
+        effect : ResolvedExplainer
+        terms : sequence of mapping of term to coefficient
+            Of each set: its effect is the sum of coefficient times value.
+        term_values : dict of term to array
+            Terms that were computed before; new ones are added.
+        """
+        effects = []
         for terms_of_set in terms:
-            parts = [
-                coefficient * self._value(effect, term, term_values)
-                for term, coefficient in terms_of_set.items()
-            ]
-            of_sets.append(sum(parts))
-        return np.stack(np.broadcast_arrays(*of_sets), axis=1)
+            total: FloatArray | float = 0.0
+            for term, coefficient in terms_of_set.items():
+                total = total + coefficient * self._value(effect, term, term_values)
+            effects.append(total)
+        return np.stack(np.broadcast_arrays(*effects), axis=1)
 
     def _value(
         self, effect: ResolvedExplainer, term: Term, term_values: dict[Term, FloatArray]
@@ -140,16 +154,19 @@ class AgainstFit:
         return term_values[term]
 
     def _compute_value(self, effect: ResolvedExplainer, term: Term) -> FloatArray:
+        """The value of one term, (n_rows, 1 + n_signs)."""
         table = self.rows.route.table
         everything = frozenset(range(table.n_columns))
         if isinstance(term, frozenset) and term != everything:
             return self._masked(effect, term)
         if term == everything:
-            values = self.rows.fitted.predictor.on_rows(table)
+            row_values = self.rows.fitted.predictor.on_rows(table)
         else:
-            values = self._change(effect, term)
-        # What does not depend on the references, or is not said to, does not move with their signs.
-        return np.pad(values[:, None], ((0, 0), (0, len(self.signs))))
+            row_values = self._change(effect, term)
+        # Predictions do not move with the references; of changes that is not measured.
+        values = np.zeros((len(row_values), 1 + len(self.signs)))
+        values[:, 0] = row_values
+        return values
 
     def _masked(self, effect: ResolvedExplainer, visible: Coalition) -> FloatArray:
         """``F_T``: the mean over the references with the columns T replaced by those of each row."""
@@ -160,7 +177,7 @@ class AgainstFit:
         for start in range(0, len(carriers), step):
             block = slice(start, start + step)
             hybrids = self._hybrids(effect.masking, visible, carriers[block])
-            EvaluationRange().see(hybrids)  # N06
+            EvaluationRange().see(hybrids)  # refuses predictions too large to be squared (N06)
             mean = (hybrids * shares[block]).sum(axis=1, keepdims=True)
             moves = ((hybrids - mean) * shares[block]) @ self.signs.T
             means[block] = np.hstack([mean, moves])
@@ -188,20 +205,22 @@ class AgainstFit:
         if visible and reading in fitted.reference.bins:
             bins, fitted_bins = common_bins(fitted.reference.bins[reading], table, fitted.table)
             is_same_bin = bins[carriers][:, None] == fitted_bins[references]
-            is_alone = ~is_same_bin.any(axis=1, keepdims=True)
-            shares = np.where(is_same_bin | is_alone, shares, 0.0)
+            is_bin_without_references = ~is_same_bin.any(axis=1, keepdims=True)
+            shares = np.where(is_same_bin | is_bin_without_references, shares, 0.0)
         densities = fitted.reference.densities_of([reading], table).get(reading)
         if densities is not None:
-            of_references = fitted.reference.densities_of([reading], fitted.table)[reading]
+            fitted_densities = fitted.reference.densities_of([reading], fitted.table)[reading]
             shares = shares * weights_of_rows(
                 visible == {densities.column},
                 densities.restrict(carriers),
-                of_references.restrict(references),
+                fitted_densities.restrict(references),
             )
         return np.asarray(shares / shares.sum(axis=1, keepdims=True))
 
     def _hybrids(self, masking: Masking, visible: Coalition, carriers: IntArray) -> FloatArray:
-        """F of the visible values of some rows beside the hidden ones of every reference, (n_carriers, n_references).
+        """Predictions of hybrid rows, (n_carriers, n_references).
+
+        A hybrid row has the visible values of a carrier and the hidden ones of a reference.
 
         A copula that draws hidden values (`Conditional(sampler="copula")`) moves those of the reference by what the
         visible values let expect.
@@ -223,25 +242,37 @@ class AgainstFit:
         return hybrids.reshape(len(carriers), -1)
 
     def _change(self, effect: ResolvedExplainer, term: Term) -> FloatArray:
-        """The row's own change across its interval, or the mean of those of the references in it, (n_rows,)."""
+        """The change of the prediction across the interval of each row (ALE), (n_rows,).
+
+        That of the row itself or, for an averaged term, the mean of those of the references in the interval.
+        """
         if not isinstance(term, AleDifference):
             raise TypeError(f"{term} is no value of a row")
         fitted = self.rows.fitted
         references = self.references
         reference_rows = self.rows.about(fitted.table.take(references))
-        of_references = reference_rows.observe([effect]).evaluations.changes[term.column]
-        of_rows = self.rows.observe([effect]).evaluations.changes[term.column]
-        joined = replace(
-            of_references,
-            starts=np.append(of_references.starts, of_rows.starts + len(of_references.values)),
-            places=np.append(of_references.places, of_rows.places),
-            values=np.append(of_references.values, of_rows.values),
+        reference_steps = reference_rows.observe([effect]).evaluations.changes[term.column]
+        row_steps = self.rows.observe([effect]).evaluations.changes[term.column]
+        # The references, then the rows, which have no weight in the means: one split with all on its left.
+        steps = replace(
+            reference_steps,
+            starts=np.append(
+                reference_steps.starts, row_steps.starts + len(reference_steps.values)
+            ),
+            places=np.append(reference_steps.places, row_steps.places),
+            values=np.append(reference_steps.values, row_steps.values),
         )
-        # The rows themselves have no weight in the means.
-        weights = np.append(fitted.weights[references], np.zeros(len(of_rows.places)))[:, None]
-        members = np.ones(weights.shape, dtype=np.bool_)
-        gaps = joined.gaps(members, weights, float(not term.averaged), float(term.averaged))
-        return gaps[len(references) :, 0]
+        weights = np.append(fitted.weights[references], np.zeros(len(row_steps.places)))[:, None]
+        is_left = np.ones(weights.shape, dtype=np.bool_)
+        own_factor = 1.0
+        mean_factor = 0.0
+        if term.averaged:
+            own_factor = 0.0
+            mean_factor = 1.0
+        changes = steps.gaps(
+            is_left, weights, own_factor, mean_factor
+        )  # (n_references + n_rows, 1)
+        return changes[len(references) :, 0]
 
 
 def rows_of_region(fitted: FitResult, region: int) -> IntArray:
@@ -270,21 +301,17 @@ def explain_against_fit(new: NewRows, regions: IntArray, seed: int) -> Explanati
         # Where there is no model either, it is asked for first.
         fitted.predictor.on_rows(table.take(np.arange(1)))
     require_rows(fitted.table, 'explain(reference="fitting")')
-    names: list[str] = []
-    effects = []
+    effects = []  # with the names of the explanations
     for comparison in fitted.comparisons:
         question = comparison.question
-        names += question.side_names
-        for side, effect in (
-            (question.first, comparison.first),
-            (question.second, comparison.second),
-        ):
-            effects.append(without_paths(side, effect, table, new.resources, seed))
+        first_name, second_name = question.side_names
+        first = without_paths(question.first, comparison.first, table, new.resources, seed)
+        second = without_paths(question.second, comparison.second, table, new.resources, seed)
+        effects += [(first_name, first), (second_name, second)]
     parts = []
     for region, rows in rows_by_region(regions):
         inside = AgainstFit(new.about(table.take(rows)), region)
-        for name, effect in zip(names, effects, strict=True):
-            parts.append(inside.part(name, rows, effect))
+        parts += [inside.part(name, rows, effect) for name, effect in effects]
     return Explanation(fitted.layout.labels, tuple(parts), table)
 
 
@@ -328,7 +355,9 @@ def without_paths(
     """
     if not effect.by_paths or not isinstance(side.interaction, Partial):
         return effect
-    is_exact = len(effect.layout.players) <= MAX_EXACT_PLAYERS
+    n_sampled_pairs = 0  # exact
+    if len(effect.layout.players) > MAX_EXACT_PLAYERS:
+        n_sampled_pairs = MAX_PAIRS
     return resolve(
         effect.masking,
         effect.behavior,
@@ -337,5 +366,5 @@ def without_paths(
         table,
         max_evaluations=resources.max_evaluations,
         random_state=seed,
-        pairs=0 if is_exact else MAX_PAIRS,
+        pairs=n_sampled_pairs,
     )

@@ -7,22 +7,23 @@ with all rows, at the values that occur in the region.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from granite_xai.base.formats import amount
-from granite_xai.base.text import plain, shortened
-from granite_xai.results.feature_curves import CurvePair
-from granite_xai.results.shapes import FeatureCurve, Shape, shape_of, shapes_differ
+from granite_xai.regions.words import feature_text
+from granite_xai.results.feature_curve import FeatureCurve
+from granite_xai.results.region_curves import CurvePair
+from granite_xai.results.shapes import Shape, shape_of, shapes_differ
 
 STRONGER = 1.3  # ratio of ranges from which a feature is said to matter more
 WEAKER = 0.77  # ratio below which it is said to matter less
 HARDLY = 0.1  # ratio below which it hardly matters
 WEAK = 0.02  # share of the largest range below which a contrast is none
 QUIET = 0.25  # share of the spread of all predictions below which they vary far less than overall
-SMALLEST_LOGARITHM = 1e-6  # keeps the logarithm of a ratio finite where a curve is constant
+SMALLEST_RANGE = 1e-6  # share of the largest range that stands for 0: ratios of ranges stay finite
 MOST_NAMED = 3  # features that the line below a heading names, of each sort
 
 
@@ -40,8 +41,8 @@ class Contrast(NamedTuple):
     kinds_differ : bool
         Whether both curves do different things.
     strength : float
-        Distance of both curves around their means, times how unlike they are: the logarithm of the
-        ratio, or 1 where the kinds of shape differ.
+        Distance of both curves around their means, times the size of the logarithm of the ratio; times
+        1 at least where the curves do different things.
     """
 
     feature: str
@@ -52,6 +53,16 @@ class Contrast(NamedTuple):
     ratio: float
     kinds_differ: bool
     strength: float
+
+    @property
+    def name(self) -> str:
+        """The feature as people see it."""
+        return feature_text(self.feature)
+
+    @property
+    def larger_range(self) -> float:
+        """The range of the curve here or overall, whichever is larger."""
+        return max(self.here.range, self.overall.range)
 
     @property
     def matters_only_here(self) -> bool:
@@ -65,10 +76,10 @@ class Contrast(NamedTuple):
 
 
 class Heading(NamedTuple):
-    """The heading of a region, and the feature that it is about; empty: no curve is known."""
+    """The heading of a region."""
 
-    text: str
-    feature: str
+    text: str  # empty where no curve is known
+    feature: str  # that it is about; empty where it is about none
 
 
 def is_quiet(spread: float, overall_spread: float) -> bool:
@@ -96,23 +107,21 @@ def contrasts(curves: Mapping[str, CurvePair]) -> list[Contrast]:
         Without features that have one value only in the region.
     """
     varying = {name: pair for name, pair in curves.items() if len(pair.here.labels) > 1}
-    largest = largest_range(varying.values())
-    unsorted = [_contrast(name, pair, largest) for name, pair in varying.items()]
+    largest_range = 0.0
+    for pair in varying.values():
+        largest_range = max(largest_range, pair.here.range, pair.overall.range)
+    unsorted = [_contrast(name, pair, largest_range) for name, pair in varying.items()]
     return sorted(unsorted, key=lambda contrast: -contrast.strength)
 
 
-def largest_range(curves: Iterable[CurvePair]) -> float:
-    """The largest range of some curves, here or overall."""
-    return max((max(pair.here.range, pair.overall.range) for pair in curves), default=0.0)
-
-
-def _contrast(feature: str, pair: CurvePair, largest: float) -> Contrast:
-    here_shape = shape_of(pair.here, largest)
-    overall_shape = shape_of(pair.overall, largest)
+def _contrast(feature: str, pair: CurvePair, largest_range: float) -> Contrast:
+    here_shape = shape_of(pair.here, largest_range)
+    overall_shape = shape_of(pair.overall, largest_range)
     kinds_differ = shapes_differ(here_shape, pair.here, overall_shape, pair.overall)
-    floor = SMALLEST_LOGARITHM * largest or 1.0
-    ratio = max(pair.here.range, floor) / max(pair.overall.range, floor)
-    unlikeness = max(abs(math.log(ratio)), 1.0 if kinds_differ else 0.0)
+    ratio = _ratio_of_ranges(pair, largest_range)
+    unlikeness = abs(math.log(ratio))
+    if kinds_differ:
+        unlikeness = max(unlikeness, 1.0)
     return Contrast(
         feature=feature,
         here=pair.here,
@@ -123,6 +132,14 @@ def _contrast(feature: str, pair: CurvePair, largest: float) -> Contrast:
         kinds_differ=kinds_differ,
         strength=_distance(pair) * unlikeness,
     )
+
+
+def _ratio_of_ranges(pair: CurvePair, largest_range: float) -> float:
+    """The range here as a multiple of the range overall; 1 where all curves are constant."""
+    if largest_range == 0.0:
+        return 1.0
+    smallest = SMALLEST_RANGE * largest_range
+    return max(pair.here.range, smallest) / max(pair.overall.range, smallest)
 
 
 def _distance(pair: CurvePair) -> float:
@@ -150,39 +167,51 @@ def heading(ranked: Sequence[Contrast], *, quiet: bool, main_feature: str = "") 
     Heading
     """
     if quiet:
-        return Heading("Predictions vary far less here than overall", "")
+        return Heading("Predictions vary far less here than overall", feature="")
     if not ranked:
-        return Heading("", "")
-    largest = max(max(contrast.here.range, contrast.overall.range) for contrast in ranked)
+        return Heading("", feature="")
     strongest = ranked[0]
-    if strongest.strength < WEAK * largest:
-        shown = _most_telling(ranked, main_feature)
-        what = shown.here_shape.of_predictions(_named(shown))
-        return Heading(f"Much as overall: predictions {what}", shown.feature)
+    if strongest.strength < _weak_strength(ranked):
+        named = _main_contrast(ranked, main_feature)
+        predicate = named.here_shape.of_predictions(named.name)
+        return Heading(f"Much as overall: predictions {predicate}", named.feature)
     return Heading(_contrast_words(strongest), strongest.feature)
 
 
-def _most_telling(ranked: Sequence[Contrast], main_feature: str) -> Contrast:
-    """The contrast of the main feature, or that with the largest range."""
-    named = [contrast for contrast in ranked if contrast.feature == main_feature]
-    return named[0] if named else max(ranked, key=lambda contrast: contrast.here.range)
+def _weak_strength(ranked: Sequence[Contrast]) -> float:
+    """Strength up to which a contrast is none."""
+    return WEAK * max((contrast.larger_range for contrast in ranked), default=0.0)
+
+
+def _main_contrast(ranked: Sequence[Contrast], main_feature: str) -> Contrast:
+    """The contrast of the main feature; where it has none, that with the largest range here."""
+    for contrast in ranked:
+        if contrast.feature == main_feature:
+            return contrast
+    return max(ranked, key=lambda contrast: contrast.here.range)
 
 
 def _contrast_words(contrast: Contrast) -> str:
-    name = _named(contrast)
     if contrast.hardly_matters:
-        return f"{name} hardly matters here"
+        return f"{contrast.name} hardly matters here"
+    here = contrast.here_shape.of_predictions(contrast.name)
     if contrast.matters_only_here:
-        shape = contrast.here_shape.of_predictions(name).removeprefix("are ")
-        return f"{name} matters here, unlike overall (predictions {shape})"
-    here = f"Predictions {contrast.here_shape.of_predictions(name)}"
+        shape = here.removeprefix("are ")
+        return f"{contrast.name} matters here, unlike overall (predictions {shape})"
     if contrast.kinds_differ:
-        return f"{here}; overall they {contrast.overall_shape.of_predictions(name)}"
+        return _both_shapes(contrast)
     if contrast.ratio >= STRONGER:
-        return f"{here}, {amount(contrast.ratio)} times as strongly as overall"
+        return f"Predictions {here}, {amount(contrast.ratio)} times as strongly as overall"
     if contrast.ratio <= WEAKER:
-        return f"{here}, less strongly than overall"
-    return f"{here}, much as overall"
+        return f"Predictions {here}, less strongly than overall"
+    return f"Predictions {here}, much as overall"
+
+
+def _both_shapes(contrast: Contrast) -> str:
+    """What predictions do along a feature here, and what they do overall."""
+    here = contrast.here_shape.of_predictions(contrast.name)
+    overall = contrast.overall_shape.of_predictions(contrast.name)
+    return f"Predictions {here}; overall they {overall}"
 
 
 def further_contrasts(ranked: Sequence[Contrast], *, without: str = "") -> str:
@@ -195,31 +224,33 @@ def further_contrasts(ranked: Sequence[Contrast], *, without: str = "") -> str:
     without : str
         The feature of the heading.
     """
-    ranges = [max(contrast.here.range, contrast.overall.range) for contrast in ranked]
-    weak = WEAK * max(ranges, default=0.0)
-    further = [c for c in ranked if c.feature != without and c.strength > weak]
-    flat = [c for c in further if c.hardly_matters]
-    unlike = [c for c in further if not c.hardly_matters and c.kinds_differ]
-    alike = [c for c in further if not c.hardly_matters and not c.kinds_differ]
-    stronger = [c for c in alike if c.ratio >= STRONGER]
-    weaker = [c for c in alike if c.ratio <= WEAKER]
-    sentences = []
-    if unlike:
-        name = _named(unlike[0])
-        here = unlike[0].here_shape.of_predictions(name)
-        overall = unlike[0].overall_shape.of_predictions(name)
-        sentences.append(f"Predictions {here}; overall they {overall}.")
-    if stronger:
-        texts = [f"{_named(c)} ({amount(c.ratio)} times)" for c in stronger[:MOST_NAMED]]
-        sentences.append(f"Stronger effects than overall: {', '.join(texts)}.")
-    if weaker:
-        texts = [_named(contrast) for contrast in weaker[:MOST_NAMED]]
-        sentences.append(f"Weaker effects: {', '.join(texts)}.")
-    if flat:
-        texts = [_named(contrast) for contrast in flat[:MOST_NAMED]]
-        sentences.append(f"Hardly any effect: {', '.join(texts)}.")
-    return " ".join(sentences)
+    weak = _weak_strength(ranked)
+    first_unlike = ""
+    stronger = []
+    weaker = []
+    flat = []
+    for contrast in ranked:
+        if contrast.feature == without or contrast.strength <= weak:
+            continue
+        if contrast.hardly_matters:
+            flat.append(contrast.name)
+        elif contrast.kinds_differ:
+            first_unlike = first_unlike or f"{_both_shapes(contrast)}."
+        elif contrast.ratio >= STRONGER:
+            stronger.append(f"{contrast.name} ({amount(contrast.ratio)} times)")
+        elif contrast.ratio <= WEAKER:
+            weaker.append(contrast.name)
+    sentences = [
+        first_unlike,
+        _listed("Stronger effects than overall", stronger),
+        _listed("Weaker effects", weaker),
+        _listed("Hardly any effect", flat),
+    ]
+    return " ".join(sentence for sentence in sentences if sentence)
 
 
-def _named(contrast: Contrast) -> str:
-    return shortened(plain(contrast.feature))
+def _listed(opening: str, texts: Sequence[str]) -> str:
+    """A sentence that lists the first few texts; empty where there are none."""
+    if not texts:
+        return ""
+    return f"{opening}: {', '.join(texts[:MOST_NAMED])}."

@@ -1,4 +1,4 @@
-"""Whose effects depend on whom: the features whose heterogeneity falls, and the splits that take it."""
+"""Whose effects depend on which features, read off a tree of regions."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import numpy as np
 from granite_xai.base.typing import FloatArray
 from granite_xai.inference.node_figures import NodeFigures
 
-SECOND = 0.5  # share of the largest fall from which a further feature is named
-TAKES = 0.2  # share of a feature's fall that the splits on another one must take
+FURTHER_FEATURE = 0.5  # share of the largest fall from which a further feature is named
+FURTHER_MODERATOR = 0.2  # share of the main feature's fall that the splits on a moderator remove
 MUTUAL = 4  # features from which on effects are said to depend on each other
 
 
@@ -21,7 +21,8 @@ class Dependence(NamedTuple):
     Attributes
     ----------
     features : tuple of str
-        Whose effects differ between rows, by how far their heterogeneity falls in the regions.
+        Whose effects differ between rows, by how far their heterogeneity falls in the regions. The first
+        is the main feature.
     moderators : tuple of str
         The features that say where, by the heterogeneity that their splits remove.
     is_mutual : bool
@@ -34,7 +35,7 @@ class Dependence(NamedTuple):
 
 
 def dependence(figures: NodeFigures) -> Dependence:
-    """Whose effects depend on whom, from the figures of the nodes.
+    """Whose effects depend on which features, from the figures of the nodes.
 
     Parameters
     ----------
@@ -44,38 +45,62 @@ def dependence(figures: NodeFigures) -> Dependence:
     Returns
     -------
     Dependence
-        Without features where nothing falls.
+        Without features where no heterogeneity falls.
     """
-    taken = _removed_by_column(figures)
-    order = sorted(taken, key=lambda column: -float(taken[column].sum()))
-    names = [" × ".join(members) for members in figures.sets]
-    falls = dict(zip(names, figures.removed.tolist(), strict=True))
-    first_moderator = order[0] if order else ""
-    candidates = {name: fall for name, fall in falls.items() if name != first_moderator}
-    if not any(fall > 0 for fall in candidates.values()):
-        candidates = falls
-    largest = max(candidates.values(), default=0.0)
-    if largest <= 0:
-        return Dependence(features=(), moderators=tuple(order), is_mutual=False)
-    ranked = sorted(candidates, key=lambda name: -candidates[name])
-    features = tuple(name for name in ranked if candidates[name] >= SECOND * largest)
-    main = names.index(features[0])
-    moderators = tuple(
-        column
-        for column in order
-        if column != features[0] and taken[column][main] >= TAKES * largest
-    )
+    removed_by = _removed_by_splits(figures)
+    split_columns = sorted(removed_by, key=lambda column: -float(removed_by[column].sum()))
+    falls = _falls(figures, split_columns)
+    features = _features_that_fall(falls)
+    if not features:
+        return Dependence(features=(), moderators=tuple(split_columns), is_mutual=False)
+    main_feature = features[0]
+    main_set = _set_names(figures).index(main_feature)
+    needed = FURTHER_MODERATOR * falls[main_feature]
+    other_columns = [column for column in split_columns if column != main_feature]
+    moderators = [column for column in other_columns if removed_by[column][main_set] >= needed]
     if not moderators:
-        moderators = tuple(column for column in order if column != features[0])[:1]
-    features = tuple(name for name in features if name not in moderators)
-    return Dependence(features, moderators, is_mutual=len(features) >= MUTUAL)
+        moderators = other_columns[:1]
+    moderated = tuple(name for name in features if name not in moderators)
+    return Dependence(
+        features=moderated,
+        moderators=tuple(moderators),
+        is_mutual=len(moderated) >= MUTUAL,
+    )
 
 
-def _removed_by_column(figures: NodeFigures) -> Mapping[str, FloatArray]:
-    """Heterogeneity of each set, (n_sets,), that the splits on each feature remove."""
-    taken: dict[str, FloatArray] = {}
+def _set_names(figures: NodeFigures) -> list[str]:
+    return [" × ".join(members) for members in figures.sets]
+
+
+def _removed_by_splits(figures: NodeFigures) -> Mapping[str, FloatArray]:
+    """For each feature that is split, the heterogeneity of each set that its splits remove, (n_sets,)."""
+    removed_by: dict[str, FloatArray] = {}
     for node in figures.nodes:
         if node.column:
             removed = np.nan_to_num(figures.removed_by_split(node.node))
-            taken[node.column] = taken.get(node.column, np.zeros(len(figures.sets))) + removed
-    return taken
+            removed_by[node.column] = removed + removed_by.get(node.column, 0.0)
+    return removed_by
+
+
+def _falls(figures: NodeFigures, split_columns: list[str]) -> dict[str, float]:
+    """How far the heterogeneity of each set falls in the regions.
+
+    Without the first moderator, as long as that of another set falls: its heterogeneity is that of the
+    features that depend on it, seen from the other side.
+    """
+    falls = dict(zip(_set_names(figures), figures.removed.tolist(), strict=True))
+    without_moderator = {
+        name: fall for name, fall in falls.items() if name not in split_columns[:1]
+    }
+    if any(fall > 0 for fall in without_moderator.values()):
+        return without_moderator
+    return falls
+
+
+def _features_that_fall(falls: Mapping[str, float]) -> list[str]:
+    """The sets whose heterogeneity falls far enough to be named, the largest fall first."""
+    largest = max(falls.values(), default=0.0)
+    if largest <= 0:
+        return []
+    ranked = sorted(falls, key=lambda name: -falls[name])
+    return [name for name in ranked if falls[name] >= FURTHER_FEATURE * largest]

@@ -1,4 +1,4 @@
-"""Why the model says this about one row: found against the fitting rows of its region."""
+"""Why the model predicts this for one row, against the fitting rows of its region."""
 
 from __future__ import annotations
 
@@ -20,11 +20,12 @@ from granite_xai.explanation.resolved import ResolvedExplainer
 from granite_xai.fitting.fit_result import FitResult
 from granite_xai.fitting.new_rows import NewRows
 from granite_xai.regions.conditions import Condition
+from granite_xai.regions.partition import Partition
 from granite_xai.regions.rule import Rule, satisfied
 from granite_xai.regions.words import rule_words
 from granite_xai.results.against_fit import AgainstFit, rows_of_region, without_paths
+from granite_xai.results.level_text import level_text
 from granite_xai.results.output_words import output_words
-from granite_xai.results.profile import level_text
 from granite_xai.results.row import NEAR, RowExplanation, RuleChange
 from granite_xai.surrogate.curves import Curve
 from granite_xai.tables import Column, Outline, Table
@@ -56,7 +57,23 @@ class Neighbours(NamedTuple):
     """How usual a row is in its region."""
 
     near: int  # fitting rows of the region that are near it
-    typical: float  # share of the region's rows with no more rows near them
+    typical: float  # share of the region's rows with no more rows near them; NaN: not known
+
+
+class RowInRegion(NamedTuple):
+    """A row among the fitting rows of its region."""
+
+    references: Table  # the rows of the region; without rows where a file has none
+    contributions: Contributions
+    standings: list[Standing]  # of each set
+    neighbours: Neighbours
+
+
+class NamedEffect(NamedTuple):
+    """An explanation with its name."""
+
+    name: str
+    effect: ResolvedExplainer
 
 
 def explain_one(
@@ -90,24 +107,10 @@ def explain_one(
         )
     region = fitted.partition[int(regions[0])]
     surrogate = fitted.additive.value.surrogate.regions[region.index]
-    name, effect = _contributing(fitted, table, resources, seed)
-    players = [union(members) for members in effect.layout.sets]
-    curve_of = {frozenset({curve.column.position}): curve for curve in surrogate.curves}
-    curves = tuple(curve_of.get(player) for player in players)
-    if _has_rows(fitted):
-        rows = NewRows(fitted, Route(fitted.predictor, table), None, resources)
-        contributions = _contributions_against_rows(rows, region.index, effect)
-        inside = fitted.table.take(rows_of_region(fitted, region.index))
-        standings = [_standing(table, player, inside) for player in players]
-        neighbours = _neighbours(table, inside, seed)
-    else:
-        contributions = _contributions_of_curves(curves, table)
-        inside = fitted.table
-        standings = [_standing(table, player, None) for player in players]
-        neighbours = Neighbours(near=0, typical=np.nan)
-    title = ""
-    if len(fitted.partition) > 1:
-        title = fitted.partition.titles[region.index]
+    name, effect = _additive_effect(fitted, table, resources, seed)
+    curve_of_player = {frozenset({curve.column.position}): curve for curve in surrogate.curves}
+    curves = tuple(curve_of_player.get(player) for player in _players(effect))
+    row = _row_in_region(fitted, table, region.index, effect, curves, resources, seed)
     output = output_words(fitted.predictor, target)
     return RowExplanation(
         row=table.row_labels([0])[0],
@@ -118,20 +121,71 @@ def explain_one(
         mean=surrogate.mean,  # that of the tree; the references are a sample of the same rows
         explanation=name,
         sets=tuple(":".join(names) for names in effect.layout.labels),
-        values=tuple(standing.text for standing in standings),
-        percentiles=np.array([standing.percentile for standing in standings]),
-        shares=np.array([standing.share for standing in standings]),
-        contributions=_without_rounding(contributions.values, surrogate.mean),
-        errors=contributions.errors,
+        values=tuple(standing.text for standing in row.standings),
+        percentiles=np.array([standing.percentile for standing in row.standings]),
+        shares=np.array([standing.share for standing in row.standings]),
+        contributions=_without_rounding(row.contributions.values, surrogate.mean),
+        errors=row.contributions.errors,
         changes=tuple(_changes(fitted, table, region.index)),
-        near=neighbours.near,
-        typical=neighbours.typical,
+        near=row.neighbours.near,
+        typical=row.neighbours.typical,
         curves=curves,
         table=table,
-        references=inside,
-        title=title,
+        references=row.references,
+        title=_title_of_region(fitted.partition, region.index),
         output=output.name,
         unit=output.unit,
+    )
+
+
+def _title_of_region(partition: Partition, region: int) -> str:
+    """The name or rule of a region; empty where all rows are one region."""
+    if len(partition) == 1:
+        return ""
+    return partition.titles[region]
+
+
+def _players(effect: ResolvedExplainer) -> list[Coalition]:
+    """The columns of each set."""
+    return [union(members) for members in effect.layout.sets]
+
+
+def _row_in_region(
+    fitted: FitResult,
+    table: Table,
+    region: int,
+    effect: ResolvedExplainer,
+    curves: tuple[Curve | None, ...],
+    resources: Resources,
+    seed: int,
+) -> RowInRegion:
+    """A row among the fitting rows of its region; as its curves know it where these rows are not there.
+
+    Parameters
+    ----------
+    fitted, table, resources, seed
+        As in `explain_one`.
+    region : int
+    effect : ResolvedExplainer
+        Whose values are added to the region's mean.
+    curves : tuple of Curve or None
+        Of each set in the region.
+    """
+    players = _players(effect)
+    if not _has_rows(fitted):
+        return RowInRegion(
+            references=fitted.table,
+            contributions=_contributions_of_curves(curves, table),
+            standings=[_standing(table, player, None) for player in players],
+            neighbours=Neighbours(near=0, typical=np.nan),
+        )
+    rows = NewRows(fitted, Route(fitted.predictor, table), None, resources)
+    inside = fitted.table.take(rows_of_region(fitted, region))
+    return RowInRegion(
+        references=inside,
+        contributions=_contributions_against_rows(rows, region, effect),
+        standings=[_standing(table, player, inside) for player in players],
+        neighbours=_neighbours(table, inside, seed),
     )
 
 
@@ -140,10 +194,10 @@ def _has_rows(fitted: FitResult) -> bool:
     return not isinstance(fitted.table.container, Outline)
 
 
-def _contributing(
+def _additive_effect(
     fitted: FitResult, table: Table, resources: Resources, seed: int
-) -> tuple[str, ResolvedExplainer]:
-    """The explanation whose values are added up, with its name.
+) -> NamedEffect:
+    """The explanation whose values are added to the region's mean.
 
     The second one of the question, where it has a value for every player that is counted from the region's mean, and
     the fitting rows are there; otherwise PDP.
@@ -155,17 +209,23 @@ def _contributing(
     starts_from_mean = effect.behavior.is_linear and effect.masking.redraws
     adds_up = starts_from_mean and side.interaction.key in ("pure", "partial")
     if _has_rows(fitted) and adds_up and effect.layout.sets == single_players:
-        return side.name or "second", without_paths(side, effect, table, resources, seed)
-    label_of = dict(zip(effect.layout.sets, effect.layout.labels, strict=True))
+        by_coalitions = without_paths(side, effect, table, resources, seed)
+        return NamedEffect(side.name or "second", by_coalitions)
+    return NamedEffect("pdp", _pdp(effect.layout, table))
+
+
+def _pdp(layout: PlayersAndSets, table: Table) -> ResolvedExplainer:
+    """PDP of every explained player, labelled as in a layout where that has the player as a set."""
+    label_of_set = dict(zip(layout.sets, layout.labels, strict=True))
+    sets = []
     labels = []
-    for members in single_players:
-        names = ", ".join(table.names[position] for position in sorted(members[0]))
-        labels.append(label_of.get(members) or (names,))
-    layout = PlayersAndSets(
-        effect.layout.players, single_players, tuple(labels), effect.layout.passing
-    )
-    terms = tuple(Pure().terms(layout.players, members) for members in single_players)
-    return "pdp", ResolvedExplainer(Marginal(), Local(), layout, terms)
+    for player in layout.explained:
+        names = ", ".join(table.names[position] for position in sorted(player))
+        sets.append((player,))
+        labels.append(label_of_set.get((player,)) or (names,))
+    pdp_layout = PlayersAndSets(layout.players, tuple(sets), tuple(labels), layout.passing)
+    terms = tuple(Pure().terms(layout.players, members) for members in sets)
+    return ResolvedExplainer(Marginal(), Local(), pdp_layout, terms)
 
 
 def _contributions_against_rows(
@@ -245,9 +305,21 @@ def _distances(table: Table, among: Table) -> FloatArray:
 
 
 def _neighbours(table: Table, inside: Table, seed: int) -> Neighbours:
-    """Rows of the region that are near the row; near are a tenth of the pairs of its rows, by definition."""
+    """Rows of the region that are near a row.
+
+    Two rows are near where their distance is among the smallest tenth of those between rows of the region.
+
+    Parameters
+    ----------
+    table : Table
+        The row.
+    inside : Table
+        The rows of its region.
+    seed : int
+        Chooses the rows whose distances are measured.
+    """
     compared = np.random.default_rng(seed).permutation(inside.n_rows)[:COMPARED_ROWS]
-    distances = _distances(inside.take(compared), inside)
+    distances = _distances(inside.take(compared), inside)  # (n_compared, n_inside)
     radius = float(np.quantile(distances, NEAR))
     n_near = int((_distances(table, inside)[0] <= radius).sum())
     n_near_compared = (distances <= radius).sum(axis=1) - 1  # without themselves
@@ -265,22 +337,31 @@ def _changes(fitted: FitResult, table: Table, region_of_row: int) -> list[RuleCh
             column = table.columns[position]
             if not satisfied(condition, column)[0]:
                 lacking.append((name, condition))
-                distance += 1.0 + _way_to(condition, column, fitted.table.columns[position])
+                fitted_column = fitted.table.columns[position]
+                distance += 1.0 + _distance_to_condition(condition, column, fitted_column)
         if region.index != region_of_row and lacking:
-            rule = Rule(tuple(lacking))
-            changes.append(
-                RuleChange(
-                    region=region.index,
-                    condition=" and ".join(condition.text(name) for name, condition in lacking),
-                    distance=distance,
-                    words=rule_words(rule, fitted.partition.vocabulary),
-                )
+            texts = [condition.text(name) for name, condition in lacking]
+            change = RuleChange(
+                region=region.index,
+                condition=" and ".join(texts),
+                distance=distance,
+                words=rule_words(Rule(tuple(lacking)), fitted.partition.vocabulary),
             )
+            changes.append(change)
     return sorted(changes, key=lambda change: (change.distance, change.region))
 
 
-def _way_to(condition: Condition, column: Column, fitted: Column) -> float:
-    """How far a value is from the nearest one that satisfies a condition, in shares of the fitting rows; 1 at most."""
+def _distance_to_condition(condition: Condition, column: Column, fitted: Column) -> float:
+    """How far a value is from the nearest one that satisfies a condition; 1 at most.
+
+    Parameters
+    ----------
+    condition : Condition
+    column : Column
+        Of the row.
+    fitted : Column
+        Of the fitting rows: distances are differences of ranks among them.
+    """
     distances = np.abs(_ranks(fitted, fitted) - _ranks(column, fitted)[0])
     distances = np.nan_to_num(distances, nan=1.0)
     return float(distances[satisfied(condition, fitted)].min(initial=1.0))

@@ -1,4 +1,7 @@
-"""What the evaluations of a fit say about its own rows; the model is not asked."""
+"""What the evaluations of a fit say about its own rows.
+
+The model is not asked.
+"""
 
 from __future__ import annotations
 
@@ -52,6 +55,13 @@ class QuestionValues(NamedTuple):
     sides: tuple[FloatArray, FloatArray]
     sizes: FloatArray
     gaps: FloatArray
+
+
+class GapsOfSets(NamedTuple):
+    """Disagreement of each set, arrays of shape (n_sets,)."""
+
+    on_all_rows: FloatArray  # 0 where it is no more than rounding
+    in_regions: FloatArray  # mean over the regions by the weight of their rows
 
 
 class RowFigures(NamedTuple):
@@ -111,15 +121,20 @@ class FitValues(Routed):
         target = self.evaluations.y
         losses = None
         if target is not None:
-            loss = risk_loss("log" if self.fitted.predictor.is_probability else "squared")
-            losses = loss.pair(predictions, target)
+            loss_name = "log" if self.fitted.predictor.is_probability else "squared"
+            losses = risk_loss(loss_name).pair(predictions, target)
         return RowFigures(predictions=predictions, target=target, losses=losses)
 
     def question(self, question: ResolvedQuestion, scope: Scope) -> QuestionValues:
         """Both sides of a question in one scope.
 
-        The gaps are those that the search sees, at the values that stand for a column; the sides are those at the
-        rows' own values.
+        The gaps are those that the search sees, at the values that stand for the cells of a column (C22); the sides
+        are those at the rows' own values.
+
+        Parameters
+        ----------
+        question : ResolvedQuestion
+        scope : Scope
         """
         at_cells = _question_values(question, self.evaluations.restrict(scope.rows))
         if question.first.behavior.key != "local" or not self.evaluations.snapped:
@@ -134,7 +149,7 @@ class FitValues(Routed):
         )
 
     def _left_out_by_cells(self, effect: ResolvedExplainer, scope: Scope) -> FloatArray:
-        """What local effects lack where one value stands for a cell of a column, (rows, sets)."""
+        """What local effects lack where one value stands for a cell of a column (C22), (n_rows, n_sets)."""
         left_out = np.zeros((len(scope.rows), len(effect.layout.sets)))
         if not isinstance(effect.masking, Marginal):
             return left_out
@@ -149,10 +164,12 @@ class FitValues(Routed):
             left_out[:, number] = by_row[0, scope.rows]
         return left_out
 
-    def gaps(self, question: ResolvedQuestion) -> tuple[FloatArray, FloatArray] | None:
+    def gaps(self, question: ResolvedQuestion) -> GapsOfSets | None:
         """Disagreement of each set on all rows and inside the regions; None where it cannot be read.
 
-        On all rows it is 0 where it is no more than rounding.
+        Parameters
+        ----------
+        question : ResolvedQuestion
         """
         try:
             evaluations = self._with_bins_for(question)
@@ -166,7 +183,7 @@ class FitValues(Routed):
             return None
         if float(on_all_rows.sum()) <= self._floor_of(question):
             on_all_rows = np.zeros_like(on_all_rows)
-        return on_all_rows, in_regions / evaluations.weights.sum()
+        return GapsOfSets(on_all_rows, in_regions / evaluations.weights.sum())
 
     def _with_bins_for(self, question: ResolvedQuestion) -> Evaluations:
         """The evaluations with the bins and densities that conditional masking reads, learned if they are not there."""
@@ -182,11 +199,9 @@ class FitValues(Routed):
 
     def _floor_of(self, question: ResolvedQuestion) -> float:
         """What rounding alone may produce of a disagreement; the fit knows it of its own questions."""
-        for comparison, floor in zip(
-            self.fitted.comparisons, self.fitted.floors.tolist(), strict=True
-        ):
+        for number, comparison in enumerate(self.fitted.comparisons):
             if comparison is question:
-                return float(floor)
+                return float(self.fitted.floors[number])
         variance = max(self.variance, TINY)
         if question.first.behavior.key == "local":
             return ROUNDING * variance

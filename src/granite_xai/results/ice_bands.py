@@ -1,4 +1,4 @@
-"""Where the ICE curves of a feature run: around their mean, in every region."""
+"""Bands in which the ICE curves of a feature run."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from granite_xai.evaluations.values import FineCurve
 from granite_xai.results.fit_values import FitValues
 from granite_xai.tables import Column
 
-LOWEST_SHARE = 0.1
-HIGHEST_SHARE = 0.9
+LOW_QUANTILE = 0.1
+HIGH_QUANTILE = 0.9
 ROUNDING = 1e-12
 """Share of the largest prediction, or of a mass, that is rounding."""
 
@@ -40,15 +40,17 @@ class Band(NamedTuple):
 class IceCurves(NamedTuple):
     """Predictions of all rows at some values of a column."""
 
-    predictions: FloatArray  # (n_lines, n_rows)
-    line_of_level: IntArray  # (1 + n_levels,) line of a missing value, then of each level
+    predictions: FloatArray  # (n_values, n_rows)
+    line_of_level: (
+        IntArray  # (1 + n_levels,) line of `predictions`: of a missing value, then of each level
+    )
 
 
-Draw = Callable[[FloatArray, IntArray], FloatArray]
+ReadCurves = Callable[[FloatArray, IntArray], FloatArray]
 """From (predictions, line_of_level) to the predictions at the places of an axis, (n_places, n_rows)."""
 
 
-def ice_bands(values: FitValues, position: int, draw: Draw) -> list[Band]:
+def ice_bands(values: FitValues, position: int, read_curves: ReadCurves) -> list[Band]:
     """The ICE curves of one column in every scope.
 
     Parameters
@@ -56,13 +58,18 @@ def ice_bands(values: FitValues, position: int, draw: Draw) -> list[Band]:
     values : FitValues
     position : int
         Of the column.
-    draw : callable
+    read_curves : callable
         Reads curves at the places of an axis.
+
+    Returns
+    -------
+    list of Band
+        One for each of the scopes of ``values``.
     """
     evaluations = values.evaluations
     column = values.table.columns[position]
     curves = _ice_curves(values, position)
-    at_places = draw(curves.predictions, curves.line_of_level)
+    at_places = read_curves(curves.predictions, curves.line_of_level)
     rounding = ROUNDING * np.abs(evaluations.predictions).max()
     bands = []
     for scope in values.scopes:
@@ -70,7 +77,8 @@ def ice_bands(values: FitValues, position: int, draw: Draw) -> list[Band]:
         weights = evaluations.weights[rows]
         lines_of_rows = curves.line_of_level[column.codes[rows] + 1]
         mass = np.bincount(lines_of_rows, weights=weights, minlength=len(curves.predictions))
-        means = (mass / mass.sum() @ curves.predictions)[rows]  # of each row's own curve
+        mean_of_curve = mass / mass.sum() @ curves.predictions  # over the values of the scope
+        means = mean_of_curve[rows]
         band = _band(at_places[:, rows], means, weights, values.clusters[rows], rounding)
         offset = evaluations.offset
         bands.append(band._replace(low=band.low + offset, high=band.high + offset))
@@ -107,8 +115,8 @@ def _with_pilot_values(
         Level of each of them.
     fine : FineCurve
     """
-    standing = np.searchsorted(levels_of_lines, fine.standing)
-    at_pilot = fine.at_levels(curves.predictions[standing])  # (n_pilot_values, n_rows)
+    typical_lines = np.searchsorted(levels_of_lines, fine.standing)
+    at_pilot = fine.at_levels(curves.predictions[typical_lines])  # (n_pilot_values, n_rows)
     levels = np.arange(len(column.levels))
     above = np.clip(np.searchsorted(fine.levels, levels), 0, len(fine.levels) - 1)
     below = np.maximum(above - 1, 0)
@@ -142,8 +150,8 @@ def _band(
     effects[np.abs(effects) < rounding] = 0.0
     centre = float(means @ weights / mass)
     return Band(
-        low=centre + _weighted_quantile(effects, weights, LOWEST_SHARE),
-        high=centre + _weighted_quantile(effects, weights, HIGHEST_SHARE),
+        low=centre + _weighted_quantile(effects, weights, LOW_QUANTILE),
+        high=centre + _weighted_quantile(effects, weights, HIGH_QUANTILE),
         error=_error_of_mean(curves, weights, clusters),
         effect_error=_error_of_mean(effects, weights, clusters),
     )

@@ -1,17 +1,22 @@
-"""What a reader should know before relying on regions: stopped early, gradual changes, rivals, few rows."""
+"""What a reader should know before relying on regions."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
-from granite_xai.base.text import plain, shortened
 from granite_xai.regions.conditions import Interval
+from granite_xai.regions.label_listing import word_list
 from granite_xai.regions.nodes import Node, Split
 from granite_xai.regions.partition import Partition
 from granite_xai.regions.rule import Rule
-from granite_xai.regions.words import Vocabulary, condition_words, rule_in_sentence
+from granite_xai.regions.words import (
+    Vocabulary,
+    condition_words,
+    feature_text,
+    rule_in_sentence,
+)
 
 HINT_ROWS = 100  # search rows below which a region is a hint
 WAVERING = ("M09", "N01")  # warnings of models whose answers are not steady
@@ -37,19 +42,47 @@ def notes_of(
             yield text[:1].upper() + text[1:]
     if "alpha" in diagnostics:
         yield diagnostics["alpha"]["text"]
-    records = diagnostics.get("splits", ())
-    splits = list(_splits(partition.root)) if partition.root is not None else []
-    if len(records) == len(splits):
-        pairs = list(zip(records, splits, strict=True))
-        yield from _gradual(pairs, vocabulary)
-        yield from _rivals(pairs, vocabulary)
-    yield from _few_rows(partition)
+    splits = _recorded_splits(partition, diagnostics.get("splits", ()))
+    yield from _gradual_notes(splits, vocabulary)
+    yield from _rival_notes(splits, vocabulary)
+    yield from _notes_on_few_rows(partition)
 
 
-Located = tuple[Split, Rule]
+class RecordedSplit(NamedTuple):
+    """A split with what the fit noted of it.
+
+    Attributes
+    ----------
+    split : Split
+    rule : Rule
+        Of the rows that are split.
+    record : mapping
+        ``smooth``: whether the cut is one of a gradual change. ``between``: the first and the last of the conditions
+        that would do almost as well. ``second``: the best condition on another column. ``tie``: whether that is almost
+        as good.
+    """
+
+    split: Split
+    rule: Rule
+    record: Mapping[str, Any]
 
 
-def _splits(node: Node, rule: Rule = Rule()) -> Iterator[Located]:  # noqa: B008
+def _recorded_splits(
+    partition: Partition, records: Sequence[Mapping[str, Any]]
+) -> list[RecordedSplit]:
+    """The splits of a tree with their records, parents first; none where these are of another tree."""
+    if partition.root is None:
+        return []
+    splits = list(_splits(partition.root))
+    if len(records) != len(splits):
+        return []
+    recorded = []
+    for (split, rule), record in zip(splits, records, strict=True):
+        recorded.append(RecordedSplit(split, rule, record))
+    return recorded
+
+
+def _splits(node: Node, rule: Rule = Rule()) -> Iterator[tuple[Split, Rule]]:  # noqa: B008
     """Every split with the rule of its rows, parents first."""
     if not isinstance(node, Split):
         return
@@ -58,12 +91,10 @@ def _splits(node: Node, rule: Rule = Rule()) -> Iterator[Located]:  # noqa: B008
         yield from _splits(child, rule.and_(node.column, condition))
 
 
-def _gradual(
-    pairs: Sequence[tuple[Mapping[str, Any], Located]], vocabulary: Vocabulary
-) -> Iterator[str]:
+def _gradual_notes(splits: Sequence[RecordedSplit], vocabulary: Vocabulary) -> Iterator[str]:
     """Cuts of gradual changes, once for each feature."""
     mentioned: set[str] = set()
-    for record, (split, _) in pairs:
+    for split, _, record in splits:
         if record["smooth"] and split.column not in mentioned:
             mentioned.add(split.column)
             yield gradual_note(record, split, vocabulary)
@@ -80,23 +111,24 @@ def gradual_note(record: Mapping[str, Any], split: Split, vocabulary: Vocabulary
     vocabulary : mapping
         What the words of rules need to know.
     """
-    feature = shortened(plain(split.column))
-    place = _cut_text(split.column, split.left, vocabulary)
-    text = f"the cut at {feature} {place} is not a threshold: effects change little by little"
-    ends = [_bound(end) for end in record["between"]]
-    if len(ends) == 2 and None not in ends and ends[0] != ends[1]:
-        low, high = sorted(float(end) for end in ends if end is not None)
-        cuts = [_cut_text(split.column, Interval(None, end), vocabulary) for end in (low, high)]
-        text += f", any cut from {cuts[0]} to {cuts[1]} would do almost as well"
+    feature = feature_text(split.column)
+    cut = _cut_text(split.column, split.left, vocabulary)
+    text = f"the cut at {feature} {cut} is not a threshold: effects change little by little"
+    bounds = sorted(set(_numeric_bounds(record["between"])))
+    if len(bounds) == 2:
+        lowest, highest = [
+            _cut_text(split.column, Interval(high=bound), vocabulary) for bound in bounds
+        ]
+        text += f", any cut from {lowest} to {highest} would do almost as well"
     return f"{text}."
 
 
-def _bound(text: str) -> float | None:
-    """The bound of a condition of which the text is known."""
-    ((_, condition),) = Rule.parse(text).conditions
-    if isinstance(condition, Interval) and isinstance(condition.high, int | float):
-        return float(condition.high)
-    return None
+def _numeric_bounds(conditions: Sequence[str]) -> Iterator[float]:
+    """The upper ends of conditions on one column, given by their texts, that are numbers."""
+    for text in conditions:
+        ((_, condition),) = Rule.parse(text).conditions
+        if isinstance(condition, Interval) and isinstance(condition.high, int | float):
+            yield float(condition.high)
 
 
 def _cut_text(column: str, condition: Any, vocabulary: Vocabulary) -> str:
@@ -108,11 +140,9 @@ def _cut_text(column: str, condition: Any, vocabulary: Vocabulary) -> str:
     return re.sub(r"^[≤=:] ?", "", predicate)
 
 
-def _rivals(
-    pairs: Sequence[tuple[Mapping[str, Any], Located]], vocabulary: Vocabulary
-) -> Iterator[str]:
+def _rival_notes(splits: Sequence[RecordedSplit], vocabulary: Vocabulary) -> Iterator[str]:
     """Features that would divide rows almost as well, unless they do so further down."""
-    for record, (split, rule) in pairs:
+    for split, rule, record in splits:
         if not record["tie"] or not record["second"]:
             continue
         ((rival, _),) = Rule.parse(record["second"]).conditions
@@ -133,21 +163,20 @@ def rival_note(rival: str, column: str, rule: Rule, vocabulary: Vocabulary) -> s
     vocabulary : mapping
         What the words of rules need to know.
     """
-    where = f"where {rule_in_sentence(rule, vocabulary)}, " if rule.conditions else ""
-    names = (
-        f"on {shortened(plain(rival))} would do almost as well as one on {shortened(plain(column))}"
-    )
+    where = ""
+    if rule.conditions:
+        where = f"where {rule_in_sentence(rule, vocabulary)}, "
+    names = f"on {feature_text(rival)} would do almost as well as one on {feature_text(column)}"
     return f"{where}a split {names}; other data might have picked it."
 
 
-def _few_rows(partition: Partition) -> Iterator[str]:
+def _notes_on_few_rows(partition: Partition) -> Iterator[str]:
     if len(partition) == 1:
         return
     small = [region for region in partition if 0 < region.n_samples < HINT_ROWS]
     if len(small) == 1:
-        rows = small[0].n_samples
-        yield f"region {small[0].index} has only {rows} search rows: take it as a hint."
+        n_rows = small[0].n_samples
+        yield f"region {small[0].index} has only {n_rows} search rows: take it as a hint."
     elif small:
-        *first, last = [str(region.index) for region in small]
-        numbers = f"{', '.join(first)} and {last}"
+        numbers = word_list([str(region.index) for region in small])
         yield f"regions {numbers} have fewer than {HINT_ROWS} search rows each: take them as hints."

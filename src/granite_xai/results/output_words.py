@@ -16,7 +16,7 @@ class OutputWords(NamedTuple):
     name : str
         As the subject of a sentence.
     target : str
-        What the effects are on, said in the first sentence of a classifier; otherwise empty.
+        What the first sentence says that the effects are on: the name for a classifier; otherwise empty.
     unit : OutputUnit
     """
 
@@ -47,15 +47,17 @@ def output_words(predictor: Any, target: str = "", unit: str = "") -> OutputWord
     >>> output_words(income, "income").name
     'the probability of income = 1'
     """
-    shown = shortened(plain(target))
+    target_text = shortened(plain(target))
     label = predictor.explained_class
     if predictor.is_probability:
-        name = _probability(shown, label)
+        name = _probability(target_text, label)
         return OutputWords(name=name, target=name, unit=OutputUnit(probability=True))
     if label is not None:
-        name = f"the score of {_class_words(shown, label)}"
+        name = f"the score of {_class_words(target_text, label)}"
         return OutputWords(name=name, target=name, unit=OutputUnit(unit=unit))
-    name = f"predicted {shown}" if shown else "the prediction"
+    name = "the prediction"
+    if target_text:
+        name = f"predicted {target_text}"
     return OutputWords(name=name, target="", unit=OutputUnit(unit=unit))
 
 
@@ -66,12 +68,19 @@ def _probability(target: str, label: Any) -> str:
 
 
 def _class_words(target: str, label: Any) -> str:
-    shown = shortened(plain(label))
-    return f"{target} = {shown}" if target else f"class {shown}"
+    label_text = shortened(plain(label))
+    if target:
+        return f"{target} = {label_text}"
+    return f"class {label_text}"
 
 
 def target_name(y: Any) -> str:
     """The name of a target: of a column, or of a series; empty where it has none.
+
+    Parameters
+    ----------
+    y : str, series or array
+        As the user passed it.
 
     Examples
     --------
@@ -82,4 +91,6 @@ def target_name(y: Any) -> str:
     if isinstance(y, str):
         return y
     name = getattr(y, "name", None)
-    return name if isinstance(name, str) else ""
+    if isinstance(name, str):
+        return name
+    return ""

@@ -1,10 +1,10 @@
-"""Pairs of features that interact most, and what their joint effects add to the curves of the regions."""
+"""What the joint effects of pairs of features add to the curves of the regions."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import replace
-from itertools import combinations
+from itertools import chain, combinations
 from typing import NamedTuple
 
 import numpy as np
@@ -23,10 +23,10 @@ from granite_xai.surrogate.additive import additive, fit_surrogate, in_unit_inte
 from granite_xai.surrogate.grids import dependence_bins
 
 N_PAIRS = 3
-"""Pairs that are told."""
+"""Pairs that are looked at."""
 
 MOST_COLUMNS = 20
-"""Columns among which they are sought."""
+"""Columns among which they are searched."""
 
 COST_BY_TREES = 4
 """Times the evaluations of the fit that pairs may take where the model's trees answer."""
@@ -65,7 +65,12 @@ class PairEffects(NamedTuple):
 
 
 def pair_effects(values: FitValues) -> PairEffects:
-    """What the joint effects of the strongest pairs describe, on top of the regions' own curves."""
+    """What the joint effects of the strongest pairs describe, on top of the regions' own curves.
+
+    Parameters
+    ----------
+    values : FitValues
+    """
     pairs = strongest_pairs(values)
     coalitions = {union(pair) for pair in pairs}
     needed = request_matrices(values.table, coalitions).rows
@@ -86,9 +91,9 @@ def pair_effects(values: FitValues) -> PairEffects:
         weights=weights,
         y=None,
     )
-    squared_error = sum(
-        _squared_error(values, scope.rows, joint, pairs) for scope in values.regions
-    )
+    squared_error = 0.0
+    for scope in values.regions:
+        squared_error += _squared_error(values, scope.rows, joint, pairs)
     explained = 1.0 - squared_error / float(weights.sum()) / values.variance
     return PairEffects(explained=explained, pairs=tuple(pairs), needed=0, spent=spent)
 
@@ -103,7 +108,9 @@ def _affordable_rows(values: FitValues, spent: int) -> int:
 def _squared_error(
     values: FitValues, rows: IntArray, joint: Evaluations, pairs: Sequence[Pair]
 ) -> float:
-    """``sum of (F - G)²`` in one region, G with the joint effects of the pairs.
+    """``sum of (F - G)²`` in one region, where G adds pairs to the curves.
+
+    ``G = mean + sum of curves + sum over pairs of (joint effect - curve of first - curve of second)``.
 
     Parameters
     ----------
@@ -116,9 +123,9 @@ def _squared_error(
     """
     inside = joint.restrict(rows)
     shares = inside.weights / inside.weights.sum()
-    players = tuple({player: None for pair in pairs for player in pair})
+    players = tuple(dict.fromkeys(chain.from_iterable(pairs)))
     (surrogate,) = fit_surrogate(values.table, values.evaluations, players, 1, [rows]).regions
-    effects = {}
+    effects: dict[Coalition, FloatArray] = {}  # of the rows, by player
     for curve in surrogate.curves:
         codes = curve.column.codes[rows]
         effects[frozenset({curve.column.position})] = curve.effects[codes + 1]
@@ -136,10 +143,10 @@ def _squared_error(
 
 
 def strongest_pairs(values: FitValues, n_pairs: int = N_PAIRS) -> list[Pair]:
-    """The pairs of columns whose ICE curves depend on each other most: how far they move with the other's tenths.
+    """The pairs of columns whose ICE curves depend on each other most, inside the regions.
 
-    Of both directions the smaller one counts, inside the regions: a column that merely depends on one that interacts
-    has flat curves.
+    How much curves depend on another column is the variance of their means over its bins (tenths of a number). Of both
+    directions the smaller one counts: a column that merely depends on one that interacts has flat curves.
 
     Parameters
     ----------
@@ -176,9 +183,9 @@ def strongest_pairs(values: FitValues, n_pairs: int = N_PAIRS) -> list[Pair]:
 
 def _most_heterogeneous(evaluations: Evaluations, columns: Sequence[Coalition]) -> list[Coalition]:
     """The columns whose curves differ most between rows, in the order of the table."""
-    spread = {
-        column: float(_centred_curves(evaluations, column).var(axis=1).sum()) for column in columns
-    }
+    spread = {}
+    for column in columns:
+        spread[column] = float(_centred_curves(evaluations, column).var(axis=1).sum())
     ranked = sorted(columns, key=lambda column: -spread[column])
     return sorted(ranked[:MOST_COLUMNS], key=min)
 

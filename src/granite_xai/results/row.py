@@ -1,4 +1,4 @@
-"""What explains one row: sentences, a table, and figures."""
+"""The explanation of one row."""
 
 from __future__ import annotations
 
@@ -46,23 +46,58 @@ class RuleChange(NamedTuple):
 class RowExplanation(Printable):
     """Why the model says this about one row, told against the fitting rows of its region.
 
-    ``contributions`` are what each column (or group) adds to the region's ``mean``, by the ``explanation`` named;
-    ``rest`` is what they do only together: with it they add up to the ``prediction``. The mean is that of the region's
-    search rows, as in the printed tree; contributions are against the first 1,000 of them, a random sample.
-    ``percentiles`` and ``shares``:
-    where the row's value stands among those of the region (NaN where there is no order), and how many are equal.
-    ``changes`` (region, condition, distance) would bring it into another region, the nearest first. ``near`` fitting
-    rows of the region are near it; the share ``typical`` of the region's rows have no more near them.
+    Contributions and ``rest`` add up: ``prediction = mean + sum of contributions + rest``.
+
+    Attributes
+    ----------
+    row : object
+        Its label in the table.
+    region : int
+    rule : str
+        Of the region.
+    n_samples : int
+        Search rows of the region.
+    prediction, mean : float
+        Of the row; and of the region's search rows, as in the printed tree.
+    explanation : str
+        Name of the explanation that gives the contributions.
+    sets : tuple of str
+        Columns, or groups of them.
+    values : tuple of str
+        What the row has there.
+    percentiles : array of shape (n_sets,)
+        Where the row's value stands among those of the region, from 0 to 1; NaN where there is no order.
+    shares : array of shape (n_sets,)
+        Share of the region's rows that have an equal value; NaN for groups.
+    contributions, errors : arrays of shape (n_sets,)
+        What each set adds to the mean, and its standard error, against the first 1,000 fitting rows of the region, a
+        random sample.
+    changes : tuple of (region, condition, distance, words)
+        What would bring the row into another region, the nearest first.
+    near : int
+        Fitting rows of the region that are near the row.
+    typical : float
+        Share of the region's rows that have no more rows near them.
+    curves : tuple of Curve or None
+        Of each set in the region, where it has one.
+    table, references : Table
+        The row; and the fitting rows of its region.
+    title : str
+        Name of the region or its rule in words; empty where all rows are one region.
+    output : str
+        What the explained output is called.
+    unit : OutputUnit
+        How its values are written.
 
     Examples
     --------
     >>> import granite_xai as gx
     >>> toy = gx.datasets.make_toy()
     >>> g = gx.Granite(toy.model).fit(toy.X)
-    >>> found = g.explain_row(toy.X.iloc[[0]])
-    >>> found.region, found.changes[0].condition
+    >>> explanation = g.explain_row(toy.X.iloc[[0]])
+    >>> explanation.region, explanation.changes[0].condition
     (1, 'x2 ≤ 0')
-    >>> list(found.frame())
+    >>> list(explanation.frame())
     ['row', 'region', 'set', 'value', 'percentile', 'share', 'contribution', 'standard_error']
     """
 
@@ -153,11 +188,16 @@ class RowExplanation(Printable):
             bar = self._bar(float(self.contributions[summed_up].sum()), largest)
             lines.append((count(len(summed_up), "other"), "", "", bar))
         lines.append(("interactions", "", "", self._bar(self.rest, largest)))
-        unit = f" ({self.unit.noun})" if self.unit.noun else ""
-        headings = ("", "value", "percentile in its region", f"adds{unit}")
-        table: list[tuple[object, ...]] = [headings, *lines]
-        if not any(line[2] for line in lines):
-            table = [(*line[:2], line[3]) for line in table]
+        last_heading = "adds"
+        if self.unit.noun:
+            last_heading = f"adds ({self.unit.noun})"
+        table: list[tuple[object, ...]] = [
+            ("", "value", "percentile in its region", last_heading),
+            *lines,
+        ]
+        has_percentiles = any(percentile for _, _, percentile, _ in lines)
+        if not has_percentiles:
+            table = [(name, value, bar) for name, value, _, bar in table]
         return TextSummary(sentences=self.sentences(), table=table, left=(0, 1))
 
     def _percentile(self, number: int) -> str:
@@ -184,4 +224,10 @@ class RowExplanation(Printable):
 
 def _without_nan(numbers: FloatArray) -> list[float | None]:
     """Numbers as cells of a table, None for those that are not known."""
-    return [None if np.isnan(cell) else float(cell) for cell in numbers]
+    cells: list[float | None] = []
+    for value in numbers.tolist():
+        if np.isnan(value):
+            cells.append(None)
+        else:
+            cells.append(value)
+    return cells

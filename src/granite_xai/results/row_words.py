@@ -1,4 +1,4 @@
-"""One row in words: what is predicted, why it differs from its region, how it would leave it."""
+"""The explanation of one row in words."""
 
 from __future__ import annotations
 
@@ -76,22 +76,31 @@ def reasons_sentence(
     largest = float(np.abs(contributions).max(initial=0.0))
     if largest == 0.0:
         return ""
-    order = np.argsort(-np.abs(contributions), kind="stable")
-    parts = {}
-    for direction, sign in (("lower", -1), ("higher", 1)):
-        named = [
-            f"{shortened(plain(features[i]), WIDTH)} = {plain(values[i])} "
-            f"({unit.signed_effect(float(contributions[i]), bare=True)})"
-            for i in order
-            if sign * contributions[i] >= SLIGHT * largest
-        ]
-        if named:
-            parts[direction] = f"{direction} because of {', '.join(named[:MOST_NAMED])}"
-    main = "lower" if difference < 0 else "higher"
-    ordered = sorted(parts, key=lambda direction: direction != main)
-    text = "; ".join(parts[direction] for direction in ordered)
-    points = " (in points)" if unit.probability else ""
-    return f"{text[:1].upper()}{text[1:]}{points}."
+    lower = []
+    higher = []
+    for index in np.argsort(-np.abs(contributions), kind="stable"):
+        contribution = float(contributions[index])
+        is_mentioned = abs(contribution) >= SLIGHT * largest
+        if not is_mentioned:
+            continue
+        name = shortened(plain(features[index]), WIDTH)
+        effect = unit.signed_effect(contribution, bare=True)
+        text = f"{name} = {plain(values[index])} ({effect})"
+        if contribution < 0:
+            lower.append(text)
+        else:
+            higher.append(text)
+    reasons = []
+    if lower:
+        reasons.append(f"lower because of {', '.join(lower[:MOST_NAMED])}")
+    if higher:
+        reasons.append(f"higher because of {', '.join(higher[:MOST_NAMED])}")
+    if difference >= 0:
+        reasons.reverse()
+    sentence = "; ".join(reasons)
+    if unit.probability:
+        sentence += " (in points)"
+    return f"{sentence[:1].upper()}{sentence[1:]}."
 
 
 def outweighs(rest: float, contributions: FloatArray) -> bool:

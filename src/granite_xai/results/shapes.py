@@ -7,21 +7,20 @@ where it is highest or lowest.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 import numpy as np
 
-from granite_xai.base.formats import amount
-from granite_xai.base.typing import BoolArray, FloatArray
+from granite_xai.base.typing import FloatArray
+from granite_xai.regions.label_listing import word_list
+from granite_xai.results.feature_curve import FeatureCurve
+from granite_xai.results.monotone import direction_of, fit_weights, isotonic
 
 Kind = Literal[
     "unknown", "constant", "flat", "rises", "falls", "peaks", "hump", "valley", "wavy", "labels"
 ]
 
 FLAT = 0.05  # share of the largest range below which a curve is nearly flat
-MONOTONE = 0.85  # share of a curve's variance that an isotonic fit must describe
 LEVEL = 0.1  # share of the range by which a curve may change where it is level
 LONG = 0.3  # share of the axis that a level part must take to be mentioned
 FEW = 0.15  # share of the rows below which it is none: a steady rise has a tenth in its last tenth
@@ -43,89 +42,10 @@ PLURAL_ENDS = {
     ", then rises": ", then rise",
     ", then falls": ", then fall",
 }
-"""Verbs of `Shape.of_output`. Only its ends are looked at: names and labels stand between them."""
+"""Verbs of `Shape.template`. Only its ends are looked at: names and labels stand between them."""
 
-
-@dataclass(frozen=True, eq=False)
-class FeatureCurve:
-    """A curve along the values of a feature that occur.
-
-    Parameters
-    ----------
-    feature : str
-    labels : sequence of str
-        The values as text, in their order.
-    predictions : array of shape (n_values,)
-        Average prediction (or effect) at each of them.
-    weights : array of shape (n_values,)
-        Share of the rows that have each value.
-    positions : array of shape (n_values,), optional
-        The values as numbers; None: at equal distances.
-    ordered : bool
-        Whether the values have an order.
-    whole : bool
-        Whether values are written exactly: whole numbers, dates, labels. Others are ``about`` there.
-    errors : array of shape (n_values,), optional
-        Standard errors of the predictions around their mean.
-    """
-
-    feature: str
-    labels: Sequence[str]
-    predictions: FloatArray
-    weights: FloatArray
-    positions: FloatArray | None = None
-    ordered: bool = True
-    whole: bool = True
-    errors: FloatArray | None = None
-
-    @property
-    def range(self) -> float:
-        """Highest minus lowest point."""
-        return float(np.ptp(self.predictions)) if len(self.predictions) else 0.0
-
-    @property
-    def axis(self) -> FloatArray:
-        """Where the values lie, from 0 to 1."""
-        count = len(self.predictions)
-        places = np.arange(count) if self.positions is None else np.asarray(self.positions)
-        length = float(np.ptp(places)) if count > 1 else 0.0
-        if length == 0.0:
-            return np.zeros(count)
-        return np.asarray((places - places[0]) / length, dtype=np.float64)
-
-    def place(self, index: int) -> str:
-        """A value as it is named in a sentence."""
-        return self.labels[index] if self.whole else f"about {self._rounded(index)}"
-
-    def end_place(self, index: int) -> str:
-        """The second of two values in a sentence: ``from about 0.2 to 0.5``."""
-        return self.labels[index] if self.whole else self._rounded(index)
-
-    def _rounded(self, index: int) -> str:
-        if self.positions is None:
-            return self.labels[index]
-        value = float(self.positions[index])
-        return amount(float(f"{value:.2g}"))
-
-    def at(self, kept: BoolArray) -> FeatureCurve:
-        """The curve at some of its values.
-
-        Parameters
-        ----------
-        kept : array of bool, of shape (n_values,)
-        """
-        weights = self.weights[kept]
-        total = weights.sum()
-        return FeatureCurve(
-            feature=self.feature,
-            labels=[label for label, keep in zip(self.labels, kept, strict=True) if keep],
-            predictions=self.predictions[kept],
-            weights=weights / total if total > 0 else weights,
-            positions=None if self.positions is None else self.positions[kept],
-            ordered=self.ordered,
-            whole=self.whole,
-            errors=None if self.errors is None else self.errors[kept],
-        )
+NO_SPAN = (-1, -1)
+"""Span of a curve that is not said to be highest or lowest anywhere."""
 
 
 class Shape(NamedTuple):
@@ -135,26 +55,27 @@ class Shape(NamedTuple):
     ----------
     kind : str
         Curves of one kind differ in strength, of two kinds in what they do.
-    words : str
-        A predicate, to be read after the name of the feature.
-    of_output : str
-        A predicate with ``{feature}`` in it, to be read after the name of the output.
+    predicate : str
+        What the curve does, where its feature has been named: ``peaks at 8 and 17``.
+    template : str
+        What the output does, with ``{feature}`` for the name of the feature:
+        ``peaks at {feature} 8 and 17``.
     span : (int, int)
-        First and last value (by index) where the curve is highest (or lowest); (-1, -1): no such place.
+        First and last value (by index) where the curve is highest (or lowest), or `NO_SPAN`.
     """
 
     kind: Kind
-    words: str
-    of_output: str = ""
-    span: tuple[int, int] = (-1, -1)
+    predicate: str
+    template: str
+    span: tuple[int, int] = NO_SPAN
 
-    def naming(self, feature: str) -> str:
+    def of_output(self, feature: str) -> str:
         """What the output does along the feature: ``peaks at hr 8 and 17``."""
-        return self.of_output.replace("{feature}", feature)
+        return self.template.replace("{feature}", feature)
 
     def of_predictions(self, feature: str) -> str:
         """What predictions do along the feature: ``peak at hr 8 and 17``."""
-        predicate = self.of_output
+        predicate = self.template
         for singular, plural in PLURAL_BEGINNINGS.items():
             if predicate.startswith(singular):
                 predicate = plural + predicate.removeprefix(singular)
@@ -184,163 +105,116 @@ def shape_of(curve: FeatureCurve, largest_range: float = 0.0) -> Shape:
     >>> hours = np.arange(24.0)
     >>> commuting = np.exp(-np.square(hours - 8)) + np.exp(-np.square(hours - 17))
     >>> labels = [f"{hour:.0f}" for hour in hours]
-    >>> shape_of(FeatureCurve("hr", labels, commuting, np.full(24, 1 / 24), hours)).words
+    >>> shape_of(FeatureCurve("hr", labels, commuting, np.full(24, 1 / 24), hours)).predicate
     'peaks at 8 and 17'
-    >>> shape_of(FeatureCurve("yr", ["0", "1"], np.array([145.0, 228.0]), np.array([0.5, 0.5]))).words
+    >>> years = FeatureCurve("yr", ["0", "1"], np.array([145.0, 228.0]), np.array([0.5, 0.5]))
+    >>> shape_of(years).predicate
     'is higher at 1 than at 0'
     """
-    count = len(curve.predictions)
-    if count == 0:
+    n_values = len(curve.predictions)
+    if n_values == 0:
         return Shape("unknown", "has no known value", "is not known along {feature}")
-    if count == 1:
+    if n_values == 1:
         only = curve.labels[0]
         return Shape("constant", f"is always {only}", f"is that of {{feature}} = {only}")
     if curve.range <= FLAT * largest_range or curve.range == 0.0:
         return Shape("flat", "is nearly flat", "hardly depends on {feature}")
-    if count == 2:
-        return _of_two_values(curve)
+    if n_values == 2:
+        return _shape_of_two_values(curve)
     if not curve.ordered:
-        return _of_labels(curve)
-    direction = _direction(curve)
+        return _shape_of_unordered_values(curve)
+    direction = direction_of(curve)
     if direction is not None:
-        return _monotone(curve, direction)
-    return _with_extremes(curve)
+        return _monotone_shape(curve, direction)
+    return _shape_with_extremes(curve)
 
 
-def _of_two_values(curve: FeatureCurve) -> Shape:
-    rises = bool(curve.predictions[1] > curve.predictions[0])
+def _shape_of_two_values(curve: FeatureCurve) -> Shape:
+    first, second = curve.labels
+    kind: Kind
+    if curve.predictions[1] > curve.predictions[0]:
+        kind = "rises"
+        higher = second
+        lower = first
+    else:
+        kind = "falls"
+        higher = first
+        lower = second
     preposition = "at" if curve.ordered else "for"
-    higher = curve.labels[1 if rises else 0]
-    lower = curve.labels[0 if rises else 1]
     return Shape(
-        kind="rises" if rises else "falls",
-        words=f"is higher {preposition} {higher} than {preposition} {lower}",
-        of_output=f"is higher for {{feature}} = {higher} than for {{feature}} = {lower}",
+        kind=kind,
+        predicate=f"is higher {preposition} {higher} than {preposition} {lower}",
+        template=f"is higher for {{feature}} = {higher} than for {{feature}} = {lower}",
     )
 
 
-def _of_labels(curve: FeatureCurve) -> Shape:
+def _shape_of_unordered_values(curve: FeatureCurve) -> Shape:
     highest = int(np.argmax(curve.predictions))
     lowest = int(np.argmin(curve.predictions))
     highest_label = curve.labels[highest]
     lowest_label = curve.labels[lowest]
     return Shape(
         kind="labels",
-        words=f"is highest for {highest_label}, lowest for {lowest_label}",
-        of_output=f"is highest for {{feature}} = {highest_label}, lowest for {lowest_label}",
+        predicate=f"is highest for {highest_label}, lowest for {lowest_label}",
+        template=f"is highest for {{feature}} = {highest_label}, lowest for {lowest_label}",
         span=(highest, highest),
     )
 
 
-def isotonic(values: FloatArray, weights: FloatArray) -> FloatArray:
-    """The ascending values nearest to some values (pool adjacent violators).
-
-    Parameters
-    ----------
-    values, weights : arrays of shape (n,)
-
-    Returns
-    -------
-    array of shape (n,)
-
-    Examples
-    --------
-    >>> isotonic(np.array([1.0, 3.0, 2.0]), np.ones(3)).tolist()
-    [1.0, 2.5, 2.5]
-    """
-    means: list[float] = []
-    masses: list[float] = []
-    lengths: list[int] = []
-    for value, weight in zip(values.tolist(), weights.tolist(), strict=True):
-        mean = value
-        mass = weight
-        length = 1
-        while means and means[-1] >= mean:
-            total = masses[-1] + mass
-            mean = (means.pop() * masses[-1] + mean * mass) / total
-            mass = total
-            length += lengths.pop()
-            masses.pop()
-        means.append(mean)
-        masses.append(mass)
-        lengths.append(length)
-    return np.repeat(means, lengths)
-
-
-def _fit_weights(curve: FeatureCurve) -> FloatArray:
-    """Weights of the values in an isotonic fit: half by rows, half by the length of the axis.
-
-    By rows alone a wide stretch of the picture with few rows would not count, by length alone a
-    single distant value would count most.
-    """
-    axis = curve.axis
-    lengths = np.gradient(axis) if axis[-1] > 0 else np.full(len(axis), 1 / len(axis))
-    rows = curve.weights / curve.weights.sum()
-    return np.asarray(0.5 * lengths / lengths.sum() + 0.5 * rows)
-
-
-def _direction(curve: FeatureCurve) -> int | None:
-    """1: rises; -1: falls; None: no isotonic fit describes the curve."""
-    weights = _fit_weights(curve)
-    mean = weights @ curve.predictions
-    variance = float(weights @ np.square(curve.predictions - mean))
-    direction = None
-    smallest_error = (1 - MONOTONE) * variance
-    for sign in (1, -1):
-        fit = sign * isotonic(sign * curve.predictions, weights)
-        error = float(weights @ np.square(curve.predictions - fit))
-        if error <= smallest_error:
-            direction = sign
-            smallest_error = error
-    return direction
-
-
-def _monotone(curve: FeatureCurve, direction: int) -> Shape:
+def _monotone_shape(curve: FeatureCurve, direction: int) -> Shape:
     """A curve that rises or falls: throughout, or with a level part at one end or at both."""
     verb: Kind = "rises" if direction > 0 else "falls"
-    fit = isotonic(direction * curve.predictions, _fit_weights(curve))
-    done = (fit - fit[0]) / (fit[-1] - fit[0])  # share of the whole change, ascending
+    fit = isotonic(direction * curve.predictions, fit_weights(curve))
+    share_of_change = (fit - fit[0]) / (fit[-1] - fit[0])  # up to each value, ascending
+    start = int(np.flatnonzero(share_of_change <= LEVEL)[-1])  # of the steep part
+    end = int(np.flatnonzero(share_of_change >= 1 - LEVEL)[0])
     axis = curve.axis
-    starts = int(np.flatnonzero(done <= LEVEL)[-1])
-    ends = int(np.flatnonzero(done >= 1 - LEVEL)[0])
-    level_before = axis[starts] >= LONG and curve.weights[:starts].sum() >= FEW
-    level_after = 1 - axis[ends] >= LONG and curve.weights[ends + 1 :].sum() >= FEW
-    if level_before and level_after and curve.place(starts) == curve.place(ends):
-        where = curve.place(starts)
-        return Shape(verb, f"{verb} at {where}", f"{verb} at {{feature}} {where}")
-    if level_before and level_after:
-        where = f"{curve.place(starts)} and {curve.end_place(ends)}"
-        return Shape(verb, f"{verb} between {where}", f"{verb} between {{feature}} {where}")
-    if level_after:
-        ending = f"to {curve.place(ends)}, then levels off"
+    is_level_before = axis[start] >= LONG and curve.weights[:start].sum() >= FEW
+    is_level_after = 1 - axis[end] >= LONG and curve.weights[end + 1 :].sum() >= FEW
+    start_text = curve.value_text(start)
+    end_text = curve.value_text(end)
+    if is_level_before and is_level_after and start_text == end_text:
+        return Shape(verb, f"{verb} at {start_text}", f"{verb} at {{feature}} {start_text}")
+    if is_level_before and is_level_after:
+        span_text = f"{start_text} and {curve.short_value_text(end)}"
+        return Shape(verb, f"{verb} between {span_text}", f"{verb} between {{feature}} {span_text}")
+    if is_level_after:
+        ending = f"to {end_text}, then levels off"
         return Shape(verb, f"{verb} {ending}", f"{verb} with {{feature}} {ending}")
-    if level_before:
-        ending = f"{curve.place(starts)}, then {verb}"
+    if is_level_before:
+        ending = f"{start_text}, then {verb}"
         return Shape(verb, f"is level to {ending}", f"is level to {{feature}} {ending}")
     return Shape(verb, f"{verb} throughout", f"{verb} with {{feature}}")
 
 
-def _with_extremes(curve: FeatureCurve) -> Shape:
+def _shape_with_extremes(curve: FeatureCurve) -> Shape:
     """A curve that neither rises nor falls: its peaks, or where it is highest or lowest."""
     peaks = _prominent_peaks(curve.predictions, _needed_prominence(curve))
     valleys = _prominent_peaks(-curve.predictions, _needed_prominence(curve))
-    ends = (0, len(curve.predictions) - 1)
-    has_inner_peak = any(peak not in ends for peak in peaks)
+    ends = {0, len(curve.predictions) - 1}
+    has_inner_peak = not ends.issuperset(peaks)
     up_and_down = Shape("wavy", "goes up and down", "goes up and down along {feature}")
     if len(peaks) > MOST_PEAKS:
         return up_and_down
     if len(peaks) > 1 and has_inner_peak:
-        first_of_label = {curve.end_place(peak): peak for peak in reversed(peaks)}
-        told = sorted(first_of_label.values())  # peaks that read the same are one
-        places = [curve.place(told[0])]
-        places += [curve.end_place(peak) for peak in told[1:]]
-        where = _joined(places)
-        return Shape("peaks", f"peaks at {where}", f"peaks at {{feature}} {where}")
+        peaks_text = _peaks_text(curve, peaks)
+        return Shape("peaks", f"peaks at {peaks_text}", f"peaks at {{feature}} {peaks_text}")
     if len(peaks) == 1:
-        return _around_extreme(curve, int(np.argmax(curve.predictions)), 1)
+        return _shape_around_highest(curve)
     if len(valleys) == 1:
-        return _around_extreme(curve, int(np.argmin(curve.predictions)), -1)
+        return _shape_around_lowest(curve)
     return up_and_down
+
+
+def _peaks_text(curve: FeatureCurve, peaks: list[int]) -> str:
+    """The values at which a curve peaks; those that read the same are named once."""
+    texts: list[str] = []
+    for peak in peaks:
+        text = curve.short_value_text(peak)
+        if text not in texts:
+            texts.append(text)
+    texts[0] = curve.value_text(peaks[0])
+    return word_list(texts)
 
 
 def _needed_prominence(curve: FeatureCurve) -> FloatArray:
@@ -352,65 +226,84 @@ def _needed_prominence(curve: FeatureCurve) -> FloatArray:
 
 
 def _prominent_peaks(values: FloatArray, needed: FloatArray) -> list[int]:
-    """Places from which a curve falls far enough on both sides before it is higher again.
+    """Indices of the peaks, from which a curve falls far enough on both sides.
 
-    At an end of the axis one side is enough; a peak that stands out towards the inside only counts
-    as one at the end.
+    It walks along the curve and remembers the highest value since the last valley, and the lowest
+    one since the last peak. At an end of the axis one side is enough: a maximum near an end that
+    stands out on the other side only counts as a peak at that end.
+
+    Parameters
+    ----------
+    values : array of shape (n_values,)
+    needed : array of shape (n_values,)
+        How far the curve must fall beside a peak there.
     """
     last = len(values) - 1
     peaks: list[int] = []
-    highest = 0  # since the last valley
-    lowest = 0  # since the last peak
-    rising = True
-    for place in range(1, last + 1):
-        if rising and values[place] > values[highest]:
-            highest = place
-        elif rising and values[highest] - values[place] > needed[highest]:
-            stands_out = values[highest] - values[: highest + 1].min() > needed[highest]
-            peaks.append(highest if peaks or stands_out else 0)
-            lowest = place
-            rising = False
-        elif not rising and values[place] < values[lowest]:
-            lowest = place
-        elif not rising and values[place] - values[lowest] > needed[place]:
-            highest = place
-            rising = True
-    if rising and values[highest] - values[lowest] > needed[highest]:
+    highest = 0  # index, since the last valley
+    lowest = 0  # index, since the last peak
+    is_climbing = True
+    for index in range(1, last + 1):
+        if is_climbing and values[index] > values[highest]:
+            highest = index
+        elif is_climbing and values[highest] - values[index] > needed[highest]:
+            rose_before = values[highest] - values[: highest + 1].min() > needed[highest]
+            if peaks or rose_before:
+                peaks.append(highest)
+            else:
+                peaks.append(0)
+            lowest = index
+            is_climbing = False
+        elif not is_climbing and values[index] < values[lowest]:
+            lowest = index
+        elif not is_climbing and values[index] - values[lowest] > needed[index]:
+            highest = index
+            is_climbing = True
+    if is_climbing and values[highest] - values[lowest] > needed[highest]:
         peaks.append(last)
     return peaks
 
 
-def _around_extreme(curve: FeatureCurve, extreme: int, sign: int) -> Shape:
-    """Where a curve is highest (or lowest): the places around its extreme that are almost as high."""
-    near = sign * (curve.predictions[extreme] - curve.predictions) <= LEVEL * curve.range
-    first = extreme
-    while first > 0 and near[first - 1]:
-        first -= 1
-    last = extreme
-    while last < len(near) - 1 and near[last + 1]:
-        last += 1
-    kind: Kind = "hump" if sign > 0 else "valley"
-    superlative = "highest" if sign > 0 else "lowest"
+def _shape_around_highest(curve: FeatureCurve) -> Shape:
+    first, last = _nearly_extreme(curve.predictions, LEVEL * curve.range)
+    opening = "is highest"
     if first == last:
-        opening = "peaks at" if sign > 0 else "is lowest at"
-        where = curve.place(first)
-    elif curve.end_place(first) == curve.end_place(last):
-        opening = f"is {superlative} at"
-        where = curve.place(first)
-    else:
-        opening = f"is {superlative} from"
-        where = f"{curve.place(first)} to {curve.end_place(last)}"
+        opening = "peaks"
+    return _shape_of_span("hump", curve, (first, last), opening)
+
+
+def _shape_around_lowest(curve: FeatureCurve) -> Shape:
+    span = _nearly_extreme(-curve.predictions, LEVEL * curve.range)
+    return _shape_of_span("valley", curve, span, "is lowest")
+
+
+def _nearly_extreme(values: FloatArray, tolerance: float) -> tuple[int, int]:
+    """First and last index around the largest value where values are almost as large."""
+    largest = int(np.argmax(values))
+    is_near = values[largest] - values <= tolerance
+    first = largest
+    while first > 0 and is_near[first - 1]:
+        first -= 1
+    last = largest
+    while last < len(values) - 1 and is_near[last + 1]:
+        last += 1
+    return first, last
+
+
+def _shape_of_span(kind: Kind, curve: FeatureCurve, span: tuple[int, int], opening: str) -> Shape:
+    """``is highest from 9 to 15``, or ``is highest at 12`` where both ends read the same."""
+    first, last = span
+    preposition = "from"
+    span_text = f"{curve.value_text(first)} to {curve.short_value_text(last)}"
+    if curve.short_value_text(first) == curve.short_value_text(last):
+        preposition = "at"
+        span_text = curve.value_text(first)
     return Shape(
         kind=kind,
-        words=f"{opening} {where}",
-        of_output=f"{opening} {{feature}} {where}",
-        span=(first, last),
+        predicate=f"{opening} {preposition} {span_text}",
+        template=f"{opening} {preposition} {{feature}} {span_text}",
+        span=span,
     )
-
-
-def _joined(texts: Sequence[str]) -> str:
-    *first, last = texts
-    return f"{', '.join(first)} and {last}" if first else last
 
 
 def shapes_differ(
@@ -430,8 +323,8 @@ def shapes_differ(
         True for two kinds of shape, and for two humps or valleys in different places, unless the
         curves are strongly correlated. A flat curve differs in strength only.
     """
-    without_direction = {"unknown", "constant", "flat"}
-    if first.kind in without_direction or second.kind in without_direction:
+    shapeless = {"unknown", "constant", "flat"}
+    if first.kind in shapeless or second.kind in shapeless:
         return False
     if _correlation(first_curve, second_curve) >= ALIKE:
         return False
@@ -440,9 +333,12 @@ def shapes_differ(
     if first.kind in ("hump", "valley"):
         return first.span[1] < second.span[0] or second.span[1] < first.span[0]
     if first.kind == "labels":
-        lowest_elsewhere = int(np.argmin(second_curve.predictions))
-        lowest_here = int(np.argmin(first_curve.predictions))
-        return first.span[0] == lowest_elsewhere and second.span[0] == lowest_here
+        # Turned round: each is highest where the other is lowest.
+        highest_of_first, _ = first.span
+        highest_of_second, _ = second.span
+        lowest_of_first = int(np.argmin(first_curve.predictions))
+        lowest_of_second = int(np.argmin(second_curve.predictions))
+        return highest_of_first == lowest_of_second and highest_of_second == lowest_of_first
     return False
 
 

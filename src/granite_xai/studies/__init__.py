@@ -1,1 +1,1 @@
-"""Studies that fit more than once: comparisons of models or tables, and groups of features."""
+"""Studies that fit more than once."""

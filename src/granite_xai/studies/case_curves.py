@@ -1,4 +1,4 @@
-"""Average effects of a feature by each case, in the same regions."""
+"""Average effects of a feature in one region by one case."""
 
 from __future__ import annotations
 
@@ -61,19 +61,23 @@ def average_effect(
     evaluations = case.values.evaluations
     column = case.values.table.columns[position]
     matrix = evaluations.matrix(frozenset({position}))
-    line_of_row = matrix.codes[rows]  # which line of the matrix has the row's own value, (m,)
-    if matrix.levels is None:
-        level_of_row = column.codes[rows]
-    else:  # several values share a line: the value that stands for them
+    # The matrix has one line a value of the feature; where a pilot chose values, several levels share one.
+    line_of_row = matrix.codes[rows]  # the line at the row's own value, (m,)
+    level_of_row = column.codes[rows]  # (m,)
+    if matrix.levels is not None:
         level_of_row = matrix.levels[line_of_row]
     levels, first_row = np.unique(level_of_row, return_index=True)
-    places = _shown_levels(levels, max_points if column.is_ordered else len(levels))
+    n_points = len(levels)
+    if column.is_ordered:
+        n_points = min(n_points, max_points)
+    places = _shown_levels(levels, n_points)
+    lines = line_of_row[first_row[places]]  # of the shown levels, (points,)
 
     weights = evaluations.weights[rows]
     shares = weights / weights.sum()  # (m,)
     curves = matrix.values[:, rows]  # (lines, m), one ICE curve a row
     line_shares = np.bincount(line_of_row, weights=shares, minlength=len(curves))  # (lines,)
-    centred = curves[line_of_row[first_row[places]]] - line_shares @ curves  # (points, m)
+    centred = curves[lines] - line_shares @ curves  # (points, m)
     mean = centred @ shares
     deviations = (centred - mean[:, None]) * shares
     clusters = case.values.clusters[rows]
@@ -89,10 +93,7 @@ def average_effect(
     )
 
 
-def _shown_levels(levels: IntArray, max_points: int) -> IntArray:
-    """Places of at most so many levels, spread over all of them; a missing value is not shown."""
-    if len(levels) > max_points:
-        places = np.unique(np.linspace(0, len(levels) - 1, max_points).astype(np.intp))
-    else:
-        places = np.arange(len(levels))
+def _shown_levels(levels: IntArray, n_points: int) -> IntArray:
+    """Places of so many levels, spread over all of them; a missing value is not shown."""
+    places = np.unique(np.linspace(0, len(levels) - 1, n_points).astype(np.intp))
     return places[levels[places] > MISSING_CODE]

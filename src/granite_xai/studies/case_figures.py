@@ -30,7 +30,7 @@ from granite_xai.results.scopes import Scope
 from granite_xai.studies.cases import CaseInput
 from granite_xai.surrogate.curves import between_cells
 
-MEASURES = ("fraction", "mean prediction", "risk", "disagreement")
+REGION_MEASURES = ("fraction", "mean prediction", "risk", "disagreement")
 """Figures of a region; the importance of every set follows them."""
 
 
@@ -45,7 +45,7 @@ class Case(NamedTuple):
     scopes : tuple of Scope
         The rows of each region; a region may have none.
     figures : array of shape (regions, figures)
-        `MEASURES`, then the importance of each set; nan where a region has no rows, or no target.
+        `REGION_MEASURES`, then the importance of each set; nan where a region has no rows, or no target.
     moves : array of shape (P, regions, figures)
         How far each figure moves with each sign vector; the root mean square is its standard error.
     """
@@ -68,7 +68,9 @@ def measure_case(case: CaseInput, partition: Partition, options: Mapping[str, An
     options : mapping of str to object
         Of `Granite`; those that search regions are overruled.
     """
-    model = case.model.model if isinstance(case.model, Granite) else case.model
+    model = case.model
+    if isinstance(model, Granite):
+        model = model.model
     one_region = {"max_depth": 0, "partitioner": None, "holdout": False}
     granite = Granite(model, **{**options, **one_region})
     run = fit_with_evaluations(granite, case.X, case.y, clusters=case.clusters)
@@ -96,27 +98,29 @@ def _figures_by_region(values: FitValues, scopes: Sequence[Scope]) -> FloatArray
     predictions, _, losses = values.by_row()
     if losses is None:
         losses = np.full(len(predictions), np.nan)
-    n_figures = len(MEASURES) + len(question.second.layout.sets)
+    n_figures = len(REGION_MEASURES) + len(question.second.layout.sets)
     figures = np.full((len(weight_lines), len(scopes), n_figures), np.nan)
-    figures[:, :, MEASURES.index("fraction")] = 0.0
+    figures[:, :, REGION_MEASURES.index("fraction")] = 0.0
     for number, scope in enumerate(scopes):
-        if len(scope.rows):
-            region = _WeightedRegion(
-                values=values,
-                question=question,
-                rows=scope.rows,
-                evaluations=evaluations.restrict(scope.rows),
-                sign_vectors=sign_vectors[:, scope.rows],
-                weight_lines=weight_lines[:, scope.rows],
-            )
-            columns = [
-                region.mass / weight_lines.sum(axis=1),
-                region.mean(predictions),
-                region.mean(losses),
-                region.heterogeneity(),
-                *region.importances(),
-            ]
-            figures[:, number] = np.stack(columns, axis=1)
+        if len(scope.rows) == 0:
+            continue
+        region = _WeightedRegion(
+            values=values,
+            question=question,
+            rows=scope.rows,
+            evaluations=evaluations.restrict(scope.rows),
+            sign_vectors=sign_vectors[:, scope.rows],
+            weight_lines=weight_lines[:, scope.rows],
+        )
+        measured = {
+            "fraction": region.mass / weight_lines.sum(axis=1),
+            "mean prediction": region.mean(predictions),
+            "risk": region.mean(losses),
+            "disagreement": region.heterogeneity(),
+        }
+        columns = [measured[measure] for measure in REGION_MEASURES]
+        columns += region.importances()
+        figures[:, number] = np.stack(columns, axis=1)
     return figures
 
 
@@ -168,14 +172,15 @@ class _WeightedRegion:
         n_clusters = None  # every row stands for itself
         if len(np.unique(clusters)) < len(clusters):
             n_clusters = len(np.unique(clusters[self.rows]))
-        moved = perturbed(self.question, self.evaluations, self.sign_vectors, n_clusters)
+        disagreement = perturbed(self.question, self.evaluations, self.sign_vectors, n_clusters)
         # In the order of the lines of weights: as they are, with each sign vector, against each.
-        by_line = np.array([moved.plug_in, *moved.moved.ravel()])
+        by_line = np.append(disagreement.plug_in, disagreement.moved)
         rounding = self.values.fitted.floors[0]
-        if moved.plug_in <= rounding:
+        if disagreement.plug_in <= rounding:
             return np.zeros_like(by_line)
         if self.values.fitted.confidence is not None:
-            by_line -= moved.plug_in - moved.corrected
+            added_by_noise = disagreement.plug_in - disagreement.corrected
+            by_line -= added_by_noise
         return by_line
 
     def importances(self) -> list[FloatArray]:

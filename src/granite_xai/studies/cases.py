@@ -126,7 +126,10 @@ def _cases_of_tables(model: Any, tables: Mapping[str, Any], clusters: Any) -> li
         )
     cases = []
     for name, entry in tables.items():
-        table, target = entry if isinstance(entry, tuple) else (entry, None)
+        table = entry
+        target = None
+        if isinstance(entry, tuple):
+            table, target = entry
         case = CaseInput(name=name, model=model, X=table, y=target, clusters=clusters.get(name))
         cases.append(case)
     return cases

@@ -20,13 +20,16 @@ from granite_xai.estimator import Granite
 from granite_xai.fitting.fitted_view import fitted_view
 from granite_xai.regions.partition import Partition
 from granite_xai.studies.case_curves import CaseCurve, average_effect
-from granite_xai.studies.case_figures import MEASURES, Case, measure_case
+from granite_xai.studies.case_figures import REGION_MEASURES, Case, measure_case
 from granite_xai.studies.cases import MEASURED_HALF, SEARCH_HALF, CaseInput, read_cases
 from granite_xai.studies.findings import LEVEL, NORMAL, Finding, find_differences
 from granite_xai.tables import frame
 
 MAX_SAMPLES = 1000
 """Rows of each table that are used, if the user does not say how many."""
+
+TINY = 1e-300
+"""Stands for half an interval of no width."""
 
 MAX_POINTS = 24
 """Values of an ordered feature at which a curve is shown."""
@@ -91,7 +94,7 @@ class Comparison(Printable):
                 of_regions.append(finding)
             elif finding.changed:
                 importances.append(finding)
-        of_regions.sort(key=_clearness, reverse=True)
+        of_regions.sort(key=_ratio_to_interval, reverse=True)
         importances.sort(key=lambda finding: abs(finding.difference), reverse=True)
         return of_regions + importances
 
@@ -119,9 +122,7 @@ class Comparison(Printable):
     def _varies(self, position: int) -> bool:
         """Whether a feature takes more than one value in some region of the first case."""
         codes = self.cases[0].values.table.columns[position].codes
-        return any(
-            len(scope.rows) and np.ptp(codes[scope.rows]) > 0 for scope in self.cases[0].scopes
-        )
+        return any(len(np.unique(codes[scope.rows])) > 1 for scope in self.cases[0].scopes)
 
     def curves(self, position: int, points: int = MAX_POINTS) -> Iterator[CaseCurve]:
         """The average effect of a feature by each case, in each region that has rows.
@@ -147,7 +148,9 @@ class Comparison(Printable):
         for finding in self.findings:
             for field, cell in finding._asdict().items():
                 is_unknown = isinstance(cell, float) and math.isnan(cell)
-                cells[field].append(None if is_unknown else cell)
+                if is_unknown:
+                    cell = None
+                cells[field].append(cell)
         return frame(cells, like=self.cases[0].values.table)
 
     def sentences(self, most: int = 8) -> list[str]:
@@ -213,7 +216,7 @@ class Comparison(Printable):
                 line = cells.setdefault((finding.region, finding.case), [str(finding.n_samples)])
                 line.append(_figure_text(finding))
         titles = [shortened(title) for title in self.partition.titles]
-        headings = [_HEADINGS[measure] for measure in MEASURES]
+        headings = [_HEADINGS[measure] for measure in REGION_MEASURES]
         last_heading = f"region (* differs from {self.names[0]} beyond sampling noise)"
         table: list[tuple[str, ...]] = [("", "case", "rows", *headings, last_heading)]
         for (region, case), texts in sorted(cells.items(), key=lambda item: item[0][0]):
@@ -222,7 +225,7 @@ class Comparison(Printable):
 
     def _summary(self) -> TextSummary:
         case_column = 1
-        region_column = 3 + len(MEASURES)
+        region_column = 3 + len(REGION_MEASURES)
         return TextSummary(
             sentences=self.sentences(), table=self.lines(), left=(case_column, region_column)
         )
@@ -243,11 +246,13 @@ class Comparison(Printable):
         return page
 
 
-def _clearness(finding: Finding) -> float:
-    """A difference as a multiple of half its interval."""
+def _ratio_to_interval(finding: Finding) -> float:
+    """A difference as a multiple of half its interval.
+
+    Very large without sampling error, as between models that differ by a constant.
+    """
     half_width = finding.difference_high - finding.difference
-    smallest = 1e-300  # a difference without error, as between models that differ by a constant
-    return abs(finding.difference) / (half_width + smallest)
+    return abs(finding.difference) / (half_width + TINY)
 
 
 def _figure_text(finding: Finding) -> str:
@@ -258,7 +263,9 @@ def _figure_text(finding: Finding) -> str:
         text = share(finding.value)
     else:
         text = f"{amount(finding.value)} ± {amount(finding.high - finding.value)}"
-    return f"{text}*" if finding.changed else text
+    if finding.changed:
+        text += "*"
+    return text
 
 
 def compare(
@@ -311,25 +318,30 @@ def compare(
     if source is None and isinstance(inputs[0].model, Granite):
         source = inputs[0].model
     if isinstance(source, Granite):
-        regions = fitted_view(source).result.partition
         settings = {**_options_of(source), **settings}
-    elif isinstance(source, Partition):
-        regions = source
-    elif source is None:
+    if source is None:
         regions = _search_regions(inputs[0].half(SEARCH_HALF), settings)
         inputs = [case.half(MEASURED_HALF) for case in inputs]
     else:
-        raise InputError(
-            f"partition={source!r} has no regions.",
-            code="P01",
-            argument="partition",
-            hint="Pass a Partition.",
-        )
-    same_rows = not isinstance(X, Mapping)
+        regions = _regions_of(source)
     with one_blas_thread():
         cases = tuple(measure_case(case, regions, settings) for case in inputs)
-        findings = tuple(find_differences(regions, cases, same_rows))
+        findings = tuple(find_differences(regions, cases, same_rows=not isinstance(X, Mapping)))
     return Comparison(partition=regions, cases=cases, findings=findings)
+
+
+def _regions_of(source: Any) -> Partition:
+    """The regions of a fit, or a partition itself."""
+    if isinstance(source, Granite):
+        return fitted_view(source).result.partition
+    if isinstance(source, Partition):
+        return source
+    raise InputError(
+        f"partition={source!r} has no regions.",
+        code="P01",
+        argument="partition",
+        hint="Pass a Partition.",
+    )
 
 
 def _options_of(granite: Granite) -> dict[str, Any]:

@@ -10,7 +10,7 @@ import numpy as np
 
 from granite_xai.base.typing import FloatArray
 from granite_xai.regions.partition import Partition
-from granite_xai.studies.case_figures import MEASURES, Case
+from granite_xai.studies.case_figures import REGION_MEASURES, Case
 
 LEVEL = 0.95
 """Confidence level of all intervals of a comparison."""
@@ -59,7 +59,7 @@ class Finding(NamedTuple):
     changed: bool
 
 
-class _Figure(NamedTuple):
+class _FigureColumn(NamedTuple):
     """What a column of `Case.figures` holds."""
 
     measure: str
@@ -97,7 +97,7 @@ def find_differences(
         difference_half_widths = NORMAL * _root_mean_square(moves)
         differences = case.figures - reference.figures
         for region, scope in enumerate(case.scopes):
-            for column, (measure, name, n_tests) in enumerate(columns):
+            for column, (measure, set_name, n_tests) in enumerate(columns):
                 value = float(case.figures[region, column])
                 half_width = float(half_widths[region, column])
                 difference = float(differences[region, column])
@@ -107,7 +107,7 @@ def find_differences(
                     region=region,
                     rule=scope.rule,
                     measure=measure,
-                    set=name,
+                    set=set_name,
                     case=case.name,
                     n_samples=len(scope.rows),
                     value=value,
@@ -120,13 +120,14 @@ def find_differences(
                 )
 
 
-def _columns_of_figures(case: Case, n_regions: int) -> list[_Figure]:
+def _columns_of_figures(case: Case, n_regions: int) -> list[_FigureColumn]:
     """What each column of the figures holds: the measures of a region, then an importance a set."""
-    set_names = [":".join(names) for names in case.values.fitted.layout.labels]
-    of_regions = [_Figure(measure=measure, set=None, n_tests=n_regions) for measure in MEASURES]
-    n_tests = n_regions * len(set_names)
-    importances = [_Figure(measure="importance", set=name, n_tests=n_tests) for name in set_names]
-    return of_regions + importances
+    columns = [_FigureColumn(measure, set=None, n_tests=n_regions) for measure in REGION_MEASURES]
+    labels = case.values.fitted.layout.labels
+    for names in labels:
+        n_tests = n_regions * len(labels)
+        columns.append(_FigureColumn(measure="importance", set=":".join(names), n_tests=n_tests))
+    return columns
 
 
 def _root_mean_square(moves: FloatArray) -> FloatArray:

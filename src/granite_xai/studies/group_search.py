@@ -1,6 +1,7 @@
-"""Search for features to explain together: merged two at a time while that removes heterogeneity.
+"""Search for features to explain together.
 
-Described in docs/method.rst, "Which features to explain together".
+Groups are merged two at a time while that removes heterogeneity: docs/method.rst, "Which features to explain
+together".
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ class Heterogeneity(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class GroupHeterogeneity:
+class MeasuredGroups:
     """Some rows of a fit, and the heterogeneity of every group that was measured on them.
 
     Parameters
@@ -73,7 +74,9 @@ class GroupHeterogeneity:
         inputs = self.inputs
         questions = [self._question_about(group) for group in new_groups]
         explainers = both_sides(questions)
-        readings = set().union(*(explainer.readings() for explainer in explainers))
+        readings = set()
+        for explainer in explainers:
+            readings |= explainer.readings()
         maskings = fit_reference(readings, (), inputs.table, inputs.weights, inputs.seed)
         rows = NewRows(self.fitted, inputs.route, inputs.y, inputs.resources, inputs.weights)
         evaluations = rows.observe(explainers, maskings=maskings).evaluations
@@ -91,13 +94,14 @@ class GroupHeterogeneity:
 
     def total(self, groups: Iterable[Group]) -> Heterogeneity:
         """Heterogeneity of some measured groups, added up."""
-        measured = [self.measured[group] for group in groups]
-        # With the weights w (1 + a s) minus with w (1 - a s), for each sign vector s: (P,) each.
-        differences = [figures.moved[0] - figures.moved[1] for figures in measured]
-        return Heterogeneity(
-            value=sum(figures.corrected for figures in measured),
-            moves=np.sum(differences, axis=0) / (2 * STEP),
-        )
+        value = 0.0
+        difference: FloatArray | float = 0.0
+        for group in groups:
+            measured = self.measured[group]
+            value += measured.corrected
+            # With the weights w (1 + STEP s) minus with w (1 - STEP s), for each sign vector s: (P,).
+            difference = difference + (measured.moved[0] - measured.moved[1])
+        return Heterogeneity(value=value, moves=np.asarray(difference / (2 * STEP)))
 
 
 class MergedGroups(NamedTuple):
@@ -116,7 +120,7 @@ class MergedGroups(NamedTuple):
 
 
 def merge_groups(
-    rows: GroupHeterogeneity, features: Iterable[str], max_size: int, normal: float
+    measured: MeasuredGroups, features: Iterable[str], max_size: int, normal: float
 ) -> MergedGroups:
     """Merge the two groups whose joint explanation removes most, as long as that is enough.
 
@@ -124,8 +128,8 @@ def merge_groups(
 
     Parameters
     ----------
-    rows : GroupHeterogeneity
-        The rows that decide; gets the heterogeneity of every group that is tried.
+    measured : MeasuredGroups
+        On the rows that decide; gets the heterogeneity of every group that is tried.
     features : iterable of str
     max_size : int
         Features of a group, at most.
@@ -134,18 +138,18 @@ def merge_groups(
     """
     groups: list[Group] = [(feature,) for feature in features]
     stages = [groups]
-    rows.measure(groups)
-    smallest_gain = SMALLEST_GAIN * rows.total(groups).value
+    measured.measure(groups)
+    smallest_gain = SMALLEST_GAIN * measured.total(groups).value
     while True:
-        pairs = _promising_pairs(rows, groups, max_size, smallest_gain)
+        pairs = _promising_pairs(measured, groups, max_size, smallest_gain)
         if not pairs:
             reason = f"No further features can be merged into groups of at most {max_size}."
             return MergedGroups(stages, reason)
-        rows.measure(first + second for first, second in pairs)
-        first, second = max(pairs, key=lambda pair: _removed_by_merging(rows, pair))
+        measured.measure(first + second for first, second in pairs)
+        first, second = max(pairs, key=lambda pair: _removed_by_merging(measured, pair))
         merged = first + second
-        parted = rows.total([first, second])
-        joint = rows.total([merged])
+        parted = measured.total([first, second])
+        joint = measured.total([merged])
         removed = parted.value - joint.value
         noise = normal * parted.standard_error_of_difference(joint)
         if removed < max(smallest_gain, noise):
@@ -160,18 +164,18 @@ def merge_groups(
 
 
 def _promising_pairs(
-    rows: GroupHeterogeneity, groups: list[Group], max_size: int, smallest_gain: float
+    measured: MeasuredGroups, groups: list[Group], max_size: int, smallest_gain: float
 ) -> list[tuple[Group, Group]]:
     """Pairs that may be merged, and that have enough heterogeneity for a merge to remove."""
     pairs = []
     for first, second in combinations(groups, 2):
         is_small = len(first) + len(second) <= max_size
-        if is_small and rows.total([first, second]).value >= smallest_gain:
+        if is_small and measured.total([first, second]).value >= smallest_gain:
             pairs.append((first, second))
     return pairs
 
 
-def _removed_by_merging(rows: GroupHeterogeneity, pair: tuple[Group, Group]) -> float:
+def _removed_by_merging(measured: MeasuredGroups, pair: tuple[Group, Group]) -> float:
     """Heterogeneity that two groups lose when they are explained together."""
     first, second = pair
-    return rows.total(pair).value - rows.total([first + second]).value
+    return measured.total(pair).value - measured.total([first + second]).value

@@ -22,10 +22,11 @@ from granite_xai.estimator import Granite
 from granite_xai.fitting.inputs import collected_for, open_inputs
 from granite_xai.fitting.judged_fit import fit_and_judge
 from granite_xai.inference.intervals import interval_around
+from granite_xai.inference.replicates import Confidence
 from granite_xai.studies.group_search import (
     Group,
-    GroupHeterogeneity,
     Heterogeneity,
+    MeasuredGroups,
     group_name,
     merge_groups,
 )
@@ -36,7 +37,7 @@ MAX_SAMPLES = 250
 
 
 class Merge(NamedTuple):
-    """Features that were merged into one group, and what is left of the heterogeneity after it.
+    """Features that were merged into one group.
 
     Parameters
     ----------
@@ -172,10 +173,14 @@ def propose_groups(
     if fitted.confidence is None or fitted.below_noise_floor or fitted.by_chance:
         reason = "These rows show no heterogeneity beyond sampling noise."
         return GroupProposal(groups={}, merges=(), reason=reason)
+    return _propose(rows, fitted.confidence, max_size)
+
+
+def _propose(rows: RowsOfProposal, confidence: Confidence, max_size: int) -> GroupProposal:
+    """Merge features on the search rows, and measure the merges on the held-out rows where there are some."""
     table = rows.search.inputs.table
     features = [table.names[position] for position in table.explained]
-    normal = fitted.confidence.normal
-    merged = merge_groups(rows.search, features, max_size, normal)
+    merged = merge_groups(rows.search, features, max_size, confidence.normal)
     if rows.held_out is None:
         measured = rows.search
         quantile = math.nan  # rows that chose the groups give no interval
@@ -183,12 +188,12 @@ def propose_groups(
     else:
         measured = rows.held_out
         measured.measure(chain.from_iterable(merged.stages))
-        quantile = normal
+        quantile = confidence.normal
         n_rows = measured.inputs.table.n_rows
-        basis = f"{share(fitted.confidence.level)} intervals from {n_rows:,} held-out rows."
-    groups = {group_name(group): group for group in merged.stages[-1] if len(group) > 1}
+        basis = f"{share(confidence.level)} intervals from {n_rows:,} held-out rows."
+    last_stage = merged.stages[-1]
     return GroupProposal(
-        groups=groups,
+        groups={group_name(group): group for group in last_stage if len(group) > 1},
         merges=tuple(_measure_merges(measured, merged.stages, quantile)),
         reason=f"{merged.reason} {basis}",
     )
@@ -210,8 +215,8 @@ def _require_independent_groups(question: Disagreement) -> None:
 class RowsOfProposal(NamedTuple):
     """The rows that choose groups, and others that measure them."""
 
-    search: GroupHeterogeneity
-    held_out: GroupHeterogeneity | None  # None: there are too few rows to hold some out
+    search: MeasuredGroups
+    held_out: MeasuredGroups | None  # None: there are too few rows to hold some out
 
 
 def read_rows(model: Any, X: Any, y: Any, question: Disagreement) -> RowsOfProposal:
@@ -227,35 +232,35 @@ def read_rows(model: Any, X: Any, y: Any, question: Disagreement) -> RowsOfPropo
     record = Diagnostics()
     opened = open_inputs(granite, *collected_for(granite, X, y, None), record)
     run = fit_and_judge(opened, record)
-    search = GroupHeterogeneity(run.result, run.inputs)
+    search = MeasuredGroups(run.result, run.inputs)
     positions = record.as_dict()["rows"]["held_out"]
     if not positions:
         return RowsOfProposal(search=search, held_out=None)
     held_out_inputs = opened.resolve(opened.rows.places(positions), Diagnostics())
-    return RowsOfProposal(search=search, held_out=GroupHeterogeneity(run.result, held_out_inputs))
+    return RowsOfProposal(search=search, held_out=MeasuredGroups(run.result, held_out_inputs))
 
 
 def _measure_merges(
-    rows: GroupHeterogeneity, stages: list[list[Group]], quantile: float
+    measured: MeasuredGroups, stages: list[list[Group]], quantile: float
 ) -> list[Merge]:
     """What every merge leaves, with an interval by the delta method.
 
     Parameters
     ----------
-    rows : GroupHeterogeneity
-        On which all groups are measured.
+    measured : MeasuredGroups
+        With all groups.
     stages : list of lists of Group
         As in `MergedGroups`.
     quantile : float
         Standard errors on both sides; nan: no interval.
     """
-    whole = rows.total(stages[0])
+    whole = measured.total(stages[0])
     merges = []
     for groups, merged_groups in pairwise(stages):
         (new_group,) = set(merged_groups) - set(groups)
-        left = rows.total(merged_groups)
-        share_left = left.value / whole.value
-        error = _standard_error_of_share(left, whole)
+        remaining = measured.total(merged_groups)
+        share_left = remaining.value / whole.value
+        error = _standard_error_of_share(remaining, whole)
         low, high = interval_around(share_left, error, quantile)
         merges.append(Merge(features=new_group, left=share_left, low=low, high=high))
     return merges

@@ -1,0 +1,124 @@
+"""Curves of all features in a region beside those of all rows."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from granite_xai.base.typing import BoolArray, FloatArray
+from granite_xai.fitting.fit_result import FitResult
+from granite_xai.results.feature_curve import FeatureCurve
+from granite_xai.results.level_text import level_text
+from granite_xai.surrogate.additive import RegionSurrogate
+from granite_xai.surrogate.curves import Curve
+from granite_xai.tables import Column
+
+
+class CurvePair(NamedTuple):
+    """The curve of a feature in a region, and that of all rows at the values that occur there."""
+
+    here: FeatureCurve
+    overall: FeatureCurve
+
+
+def overall_curves(fitted: FitResult) -> dict[str, FeatureCurve]:
+    """Curves of all rows, by feature; none where a file of an older version does not hold them."""
+    everywhere = fitted.additive.value.everywhere
+    if everywhere is None:
+        return {}
+    curves = {}
+    for curve in everywhere.curves:
+        shares = _shares_of_levels(fitted, curve.column, region=None)
+        curves[curve.column.name] = _feature_curve(everywhere, curve, shares)
+    return curves
+
+
+def region_curves(fitted: FitResult, region: int) -> dict[str, CurvePair]:
+    """Curves of a region and of all rows, by feature, at the values that rows of the region have.
+
+    Parameters
+    ----------
+    fitted : FitResult
+        Its surrogate must be made: nothing is asked of the model.
+    region : int
+
+    Returns
+    -------
+    dict of feature to CurvePair
+        Without features that have no curve of their own, and without those with no value there.
+    """
+    everywhere = fitted.additive.value.everywhere
+    if everywhere is None:
+        return {}
+    surrogate = fitted.additive.value.surrogate.regions[region]
+    overall = {curve.column.name: curve for curve in everywhere.curves}
+    pairs = {}
+    for curve in surrogate.curves:
+        name = curve.column.name
+        shares = _shares_of_levels(fitted, curve.column, region)
+        if name in overall and shares.any():
+            pairs[name] = CurvePair(
+                here=_feature_curve(surrogate, curve, shares),
+                overall=_feature_curve(everywhere, overall[name], shares),
+            )
+    return pairs
+
+
+def _shares_of_levels(fitted: FitResult, column: Column, region: int | None) -> FloatArray:
+    """Share of the rows that have each level of a column, (n_levels,); 0 without rows.
+
+    Of the rows of a region, or (None) of all rows.
+    A fit that was loaded without its rows counts all levels that the rule allows alike.
+    """
+    has_rows = len(column.codes) == len(fitted.regions)
+    if has_rows:
+        masses = _masses_of_levels(fitted, column, region)
+    else:
+        masses = _allowed_levels(fitted, column, region).astype(np.float64)
+    if masses.sum() > 0:
+        return np.asarray(masses / masses.sum())
+    return masses
+
+
+def _masses_of_levels(fitted: FitResult, column: Column, region: int | None) -> FloatArray:
+    """Weight of the rows of a region that have each level of a column, (n_levels,)."""
+    codes = column.codes
+    weights = fitted.weights
+    if region is not None:
+        inside = fitted.regions == region
+        codes = codes[inside]
+        weights = weights[inside]
+    n_codes = 1 + len(column.levels)  # a missing value has the code -1
+    masses = np.bincount(codes + 1, weights=weights, minlength=n_codes)
+    return np.asarray(masses[1:], dtype=np.float64)
+
+
+def _allowed_levels(fitted: FitResult, column: Column, region: int | None) -> BoolArray:
+    """Which levels of a column the rule of a region allows, (n_levels,)."""
+    if region is not None:
+        for name, condition in fitted.partition[region].rule.conditions:
+            if name == column.name:
+                return condition.contains(column.levels, column.order)
+    return np.ones(len(column.levels), dtype=np.bool_)
+
+
+def _feature_curve(surrogate: RegionSurrogate, curve: Curve, shares: FloatArray) -> FeatureCurve:
+    """A curve at the levels that have a share of the rows."""
+    column = curve.column
+    occurs = shares > 0
+    levels = column.levels[occurs]
+    positions = None
+    is_written_exactly = True
+    if column.kind == "numeric":
+        positions = levels.astype(np.float64)
+        is_written_exactly = bool(np.all(column.levels.astype(np.float64) % 1 == 0))
+    return FeatureCurve(
+        feature=column.name,
+        labels=[level_text(column, level) for level in levels],
+        predictions=surrogate.mean + curve.effects[1:][occurs],
+        weights=shares[occurs],
+        positions=positions,
+        ordered=column.is_ordered,
+        whole=is_written_exactly,
+    )

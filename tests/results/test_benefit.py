@@ -1,0 +1,94 @@
+"""How much curves and regions describe, from constructed findings."""
+
+from __future__ import annotations
+
+import math
+from types import SimpleNamespace
+
+import pytest
+
+import granite_xai as gx
+from granite_xai.results.benefit import benefit
+from granite_xai.results.described import Described
+
+
+def facts(outcome, question="ice-pdp", is_effect=True, estimate=None, **fields):
+    fitted = SimpleNamespace(partition=[None] * 3, estimate=estimate, remaining=0.25)
+    facts = {
+        "outcome": outcome,
+        "question": gx.question(question),
+        "is_effect": is_effect,
+        "n_rows": 900,
+        "model_is_unsteady": False,
+        "fitted": fitted,
+    }
+    return SimpleNamespace(**facts | fields)
+
+
+def described(overall=0.5, in_regions=0.9, low=math.nan, high=math.nan, rows="held-out"):
+    return Described(overall, in_regions, low, high, 0.95, rows, 300)
+
+
+def test_regions_beside_one_curve_per_feature():
+    text = benefit(facts("regions"), described(low=0.85, high=0.94))
+    assert text == (
+        "One curve per feature describes 50% of the model; in 3 regions, 90% "
+        "(95% interval 85–94%, 300 held-out rows)."
+    )
+
+
+@pytest.mark.parametrize(
+    ("in_regions", "ending"),
+    [
+        (0.4, " Regions do not describe it better: do not rely on them."),
+        (0.7, " For the rest look at pairs: influence='interaction'."),
+        (0.8, "(300 held-out rows)."),
+    ],
+)
+def test_what_follows_from_little(in_regions, ending):
+    assert benefit(facts("regions"), described(in_regions=in_regions)).endswith(ending)
+
+
+def test_rows_that_searched_and_judged_are_said_to_give_no_interval():
+    estimate = SimpleNamespace()
+    text = benefit(facts("regions", estimate=estimate), described(rows="cross-validated"))
+    assert text.endswith(" g.evaluate(X, y) on other rows gives an interval.")
+    assert "interval" not in benefit(facts("regions"), described(rows="fitting"))
+
+
+def test_nothing_to_explain_is_the_whole_model_unless_the_model_jumps():
+    assert benefit(facts("nothing"), None) == "One curve per feature describes the whole model."
+    unsteady = facts("nothing", model_is_unsteady=True)
+    assert benefit(unsteady, None) == ""
+    assert benefit(unsteady, described(overall=0.97)).startswith(
+        "One curve per feature describes 97% of the model ("
+    )
+
+
+def test_four_times_the_rows_show_half_of_what_may_be_hidden():
+    estimate = SimpleNamespace(
+        fidelities=SimpleNamespace(is_computed=True), hidden_high=0.2, remaining=math.nan
+    )
+    assert benefit(facts("noise", estimate=estimate), None) == (
+        "Up to 20% of the model could still be hidden; about 3,600 rows would show 10%."
+    )
+    assert benefit(facts("noise"), None) == ""
+
+
+def test_the_difference_between_two_explanations():
+    compared = {"question": "mplot-pdp", "is_effect": False}
+    assert benefit(facts("regions", **compared), None) == (
+        "Inside 3 regions, 75% of the difference is gone."
+    )
+    estimate = SimpleNamespace(remaining=0.3, low=0.2, high=0.4)
+    assert benefit(facts("regions", estimate=estimate, **compared), None) == (
+        "Inside 3 regions, 70% of the difference is gone (60–80%)."
+    )
+    unknown = SimpleNamespace(remaining=math.nan, low=math.nan, high=math.nan)
+    assert benefit(facts("regions", estimate=unknown, **compared), None).endswith("sampling noise.")
+    assert benefit(facts("no rule", **compared), None) == "No simple rule says where."
+    assert benefit(facts("noise", **compared), None) == ""
+
+
+def test_one_row_has_no_benefit():
+    assert benefit(facts("nothing", n_rows=1), described()) == ""
