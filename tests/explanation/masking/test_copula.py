@@ -9,8 +9,8 @@ from scipy.stats import norm, rankdata
 
 import granite_xai as gx
 from granite_xai.evaluations.probe import PROBED_ROWS
-from granite_xai.explanation.masking import copula
-from granite_xai.explanation.masking.copula import Margin
+from granite_xai.explanation.masking.copula import Margin, fit_copula
+from granite_xai.models import as_predictor
 from granite_xai.tables import read_table
 
 COPULA = gx.Conditional(sampler="copula")
@@ -157,12 +157,16 @@ def test_columns_without_ranks_are_refused(X, fault):
         ).fit(X)
 
 
-def test_hidden_values_made_a_few_rows_at_a_time_are_the_same(monkeypatch):
-    X = three(2)
-    way = gx.Explainer(COPULA, "local", "pure", gx.Individual(["x0"]))
-    at_once = way.explain(tangled, X).values
-    monkeypatch.setattr(copula, "CELLS", 4 * len(X))
-    np.testing.assert_array_equal(way.explain(tangled, X).values, at_once)
+def test_hidden_values_made_a_few_rows_at_a_time_are_the_same():
+    table = read_table(three(2), missing="error")
+    carriers = np.arange(table.n_rows)
+
+    def predictions(**limit):
+        copula = fit_copula(table, np.ones(table.n_rows))
+        return copula.predictions(as_predictor(tangled), table, frozenset({0}), carriers, **limit)
+
+    few = predictions(pairs_at_once=4 * table.n_rows)
+    np.testing.assert_array_equal(few, predictions())
 
 
 def test_a_new_value_has_the_score_of_the_fitting_value_at_or_below_it():

@@ -30,14 +30,12 @@ from granite_xai.engine.splits import Splits
 from granite_xai.evaluations.evaluations import Evaluations
 from granite_xai.evaluations.steps import intervals_of
 from granite_xai.explanation.influence import PlayersAndSets
-from granite_xai.explanation.masking.bins import (
-    COUNT,
-    carriers,
+from granite_xai.explanation.masking.intervals import (
+    N_INTERVALS,
     interval_edges,
-    level_codes,
-    ranks_among,
     rows_stood_for,
 )
+from granite_xai.explanation.masking.levels import carriers, level_codes, ranks_among
 from granite_xai.explanation.masking.masking import Masking, Needed
 from granite_xai.tables import Column, Table
 
@@ -63,7 +61,7 @@ class Accumulated(Masking):
     'accumulated'
     """
 
-    intervals: int = COUNT
+    intervals: int = N_INTERVALS
     key: ClassVar[str] = "accumulated"
     hides: ClassVar[bool] = False
 

@@ -16,7 +16,7 @@ from granite_xai.engine.weighted import WeightedAverages
 from granite_xai.evaluations.densities import DensityRatios
 from granite_xai.evaluations.evaluations import Evaluations
 from granite_xai.evaluations.row_bins import Bins
-from granite_xai.explanation.masking.bins import fit_bins
+from granite_xai.explanation.masking.bin_fitting import fit_bins
 from granite_xai.explanation.masking.choice import choose_sampler
 from granite_xai.explanation.masking.copula import fit_copula
 from granite_xai.explanation.masking.masking import Learned, Masking, Needed
