@@ -7,7 +7,7 @@ import pytest
 
 import granite_xai as gx
 from granite_xai.explanation.evaluating import evaluate
-from granite_xai.explanation.masking.fitted import fit_reference
+from granite_xai.explanation.masking.fitted import fit_maskings
 from granite_xai.explanation.request import request
 from granite_xai.models import as_predictor
 from granite_xai.tables import read_table
@@ -33,7 +33,7 @@ def evaluations_of(*names, model=None, **limits):
     explanations = gx.explanations()
     effects = [explanations[name].effect(route, resources, 0) for name in names]
     readings = set().union(*(effect.readings() for effect in effects))
-    reference = fit_reference(readings, (), TABLE, np.ones(40), 0)
+    reference = fit_maskings(readings, (), TABLE, np.ones(40), 0)
     asked = request(TABLE, effects)
     return (
         evaluate(route, asked, reference, resources=resources, weights=np.ones(40), y=None),
@@ -62,7 +62,7 @@ def test_a_matrix_has_the_predictions_of_recombined_rows():
 
 def test_the_model_is_asked_about_as_many_rows_as_the_request_counts():
     _, asked, model = evaluations_of("ice", "pdp")
-    assert model.rows == asked.rows(TABLE)
+    assert model.rows == asked.n_model_rows(TABLE)
 
 
 def test_what_two_effects_read_is_asked_once():

@@ -1,4 +1,7 @@
-"""Asking the model: every row of a request once, and what its answers become."""
+"""Asking the model about every row of a request once.
+
+The answers become `Evaluations`: predictions and matrices ``E_S``, centred by the mean prediction.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ import numpy as np
 
 from granite_xai.base.diagnostics import Diagnostics
 from granite_xai.base.errors import ModelError
-from granite_xai.base.typing import AleColumn, Coalition, FloatArray, PairwiseShapley
+from granite_xai.base.typing import AleColumn, Coalition, FloatArray, IntArray, PairwiseShapley
 from granite_xai.compute import Meter, Resources, progress, require_evaluations
 from granite_xai.compute.compiled import available
 from granite_xai.compute.primitives import NUMPY, ArrayNamespace
@@ -45,7 +48,7 @@ def evaluate(
     coordinates: Coordinates | None = None,
     diagnostics: Diagnostics | None = None,
 ) -> tuple[Evaluations, EvaluationRange]:
-    """Evaluate every planned row once, after checking that the plan fits the limits.
+    """Evaluate every row of a request once, after checking that the request fits the limits.
 
     Parameters
     ----------
@@ -55,12 +58,30 @@ def evaluate(
         What the effects read.
     reference : FittedMaskings
         Bins, baselines, copulas and intervals of the maskings.
-    weights : (n,) array
+    resources : Resources
+        The limits.
+    weights : array of shape (n,)
         Of the rows.
-    y : (n,) or (n, outputs) array, optional
+    y : array of shape (n,) or (n, outputs), optional
         The target, for behaviors that need it.
+    n_jobs : int, optional
+        Threads of the walks through trees.
     coordinates : Coordinates, optional
         Where the rows lie among others; None: among themselves.
+    diagnostics : Diagnostics, optional
+        Where the way to the evaluations is noted.
+
+    Returns
+    -------
+    evaluations : Evaluations
+        Of the first output, with those of the others.
+    extent : EvaluationRange
+        The range of all answers.
+
+    Raises
+    ------
+    ResourceError
+        D33: too little memory; M13: too many rows.
     """
     requested = replace(requested, outputs=1 + len(route.others))
     require_room_for(requested, route, resources)
@@ -69,26 +90,26 @@ def evaluate(
     n_stores = len(requested.kept.stores) + len(requested.streamed.stores)
     if diagnostics is not None:
         diagnostics.note("evaluations", route.note(n_stores))
-    rows = requested.rows(route.table, recombined=not by_trees)
-    require_evaluations(resources, rows)
+    n_model_rows = requested.n_model_rows(route.table, recombined=not by_trees)
+    require_evaluations(resources, n_model_rows)
     # Either the rows that the model answers are shown, or the matrices that are made from its trees.
     quiet = replace(resources, progress=False)
     shows_rows = not by_trees and not route.predictor.is_metered
-    meter = Meter(resources if shows_rows else quiet, rows)
+    meter = Meter(resources if shows_rows else quiet, n_model_rows)
     shows_matrices = resources if by_trees else quiet
     with closing(meter), route.predictor.watched(meter):
         evaluators = [
             _OutputEvaluator(
-                own_route,
+                route_of_output,
                 replace(requested, output=output),
                 reference,
                 resources=resources,
-                fast=own_route.fast(n_stores),
+                fast=route_of_output.fast(n_stores),
                 weights=weights,
-                y=y if y is None or y.ndim == 1 else y[:, output],
+                y=_target_of_output(y, output),
                 n_jobs=n_jobs,
             )
-            for output, own_route in enumerate(_output_routes(route))
+            for output, route_of_output in enumerate(_output_routes(route))
         ]
         # All outputs of a store before the next one: the model's answers are kept no longer.
         kept = requested.kept.stores
@@ -99,11 +120,18 @@ def evaluate(
         for store in progress(streamed, shows_matrices, "evaluations", len(streamed)):
             for evaluator in evaluators:
                 evaluator.sum_up(store)
-        of_outputs = [evaluator.finish(coordinates) for evaluator in evaluators]
+        by_output = [evaluator.finish(coordinates) for evaluator in evaluators]
     extents = [evaluator.extent for evaluator in evaluators]
     extents[0].others = tuple(extents[1:])
-    evaluations = replace(of_outputs[0], others=tuple(of_outputs[1:]))
+    evaluations = replace(by_output[0], others=tuple(by_output[1:]))
     return evaluations, extents[0]
+
+
+def _target_of_output(y: FloatArray | None, output: int) -> FloatArray | None:
+    """The target of one output, (n,): its column where outputs have their own."""
+    if y is None or y.ndim == 1:
+        return y
+    return y[:, output]
 
 
 def _output_routes(route: Route) -> list[Route]:
@@ -137,10 +165,10 @@ class _OutputEvaluator:
         self.block = resources.block
         self.everything: Coalition = frozenset(range(route.table.n_columns))
         resident = requested.resident(route, resources)
-        self.primitives: (
-            ArrayNamespace | None
-        )  # of the device where evaluations are; None: the host
-        self.matrix_of: Callable[..., Any]  # the predictions of recombined rows, (values, rows)
+        # Of the device where evaluations are; None: the host.
+        self.primitives: ArrayNamespace | None
+        # From a store and its distinct values to predictions of recombined rows, (values, rows).
+        self.matrix_of: Callable[..., Any]
         if resident is None:
             self.primitives = None
             self.matrix_of = partial(route.matrix, fast=fast, block=self.block, n_jobs=n_jobs)
@@ -179,18 +207,18 @@ class _OutputEvaluator:
         if self.sampling_errors is not None:
             self.sampling_errors.add(store, matrix)
 
-    def _evaluated(self, store: Coalition, plan: MatrixRequest) -> Matrix:
+    def _evaluated(self, store: Coalition, matrices: MatrixRequest) -> Matrix:
         """``E_S``, centred by the offset."""
-        distinct = plan.stores[store]
+        distinct = matrices.stores[store]
         values = self.extent.see(self.matrix_of(store, distinct), self.primitives)
         values -= self.offset
         # A row with its own values is the row itself: the diagonal is compared with the predictions.
-        carriers = np.arange(plan.n_rows) if distinct.levels is None else distinct.representatives
+        on_grid = distinct.levels is not None
+        carriers = distinct.representatives if on_grid else np.arange(matrices.n_rows)
         diagonal = read_cells(values, distinct.codes[carriers], carriers, self.primitives)
         self.extent.note_change(diagonal, self.predictions[carriers])
         matrix = Matrix(values, distinct.codes, distinct.levels)
-        on_grid = distinct.levels is not None
-        if on_grid or store in plan.binned or self.primitives is not None:
+        if on_grid or store in matrices.binned or self.primitives is not None:
             return matrix
         return matrix.joined()  # values that neither the model nor bins tell apart
 
@@ -199,15 +227,17 @@ class _OutputEvaluator:
         requested = self.requested
         table = self.route.table
         bins = self.reference.bins_of(requested.readings, table)
-        against = {key: self._against(*key) for key in requested.against}
-        attributions = self.shapley_sums.values | self._by_paths(requested.attributions)
-        errors = {}
-        if self.sampling_errors is not None:
-            errors = {
-                term: self.sampling_errors.errors(draws) for term, draws in requested.draws.items()
-            }
-        if requested.coordinates and coordinates is None:
+        against = {reading: self._against(*reading) for reading in requested.against}
+        if not requested.coordinates:
+            coordinates = None
+        elif coordinates is None:
             coordinates = Coordinates.of(table)
+        grid_columns = {}
+        for columns, grid in requested.grid_columns.items():
+            grid_columns[columns] = self._grid_column(columns, grid, bins, against)
+        sampled = {}
+        for reading, distinct in requested.sampled.items():
+            sampled[reading] = self._drawn(*reading, distinct)
         return Evaluations(
             predictions=self.predictions,
             weights=self.weights,
@@ -218,25 +248,33 @@ class _OutputEvaluator:
             bins=bins,
             densities=self.reference.densities_of(requested.readings, table),
             against=against,
-            snapped={
-                columns: self._snapped(columns, grid, bins, against)
-                for columns, grid in requested.snapped.items()
-            },
-            attributions={
-                term: Matrix(phi, np.arange(table.n_rows)) for term, phi in attributions.items()
-            },
+            snapped=grid_columns,
+            attributions=self._attributions(),
             changes={column: self._changes(column) for column in requested.changes},
-            errors=errors,
-            sampled={
-                key: self._drawn(*key, distinct) for key, distinct in requested.sampled.items()
-            },
+            errors=self._errors(),
+            sampled=sampled,
             everything=self.everything,
             block=working_block(self.primitives, self.block),
-            coordinates=coordinates if requested.coordinates else None,
+            coordinates=coordinates,
             primitives=self.primitives,
         )
 
-    def _snapped(
+    def _attributions(self) -> dict[PairwiseShapley, Matrix]:
+        """Attributions of all rows against all rows: summed over coalitions, or from the paths of trees."""
+        values = self.shapley_sums.values | self._by_paths(self.requested.attributions)
+        every_row = np.arange(self.route.table.n_rows)
+        return {attribution: Matrix(phi, every_row) for attribution, phi in values.items()}
+
+    def _errors(self) -> dict[PairwiseShapley, FloatArray]:
+        """Standard errors of sampled attributions."""
+        if self.sampling_errors is None:
+            return {}
+        errors = {}
+        for attribution, draws in self.requested.draws.items():
+            errors[attribution] = self.sampling_errors.errors(draws)
+        return errors
+
+    def _grid_column(
         self,
         columns: Coalition,
         grid: DistinctValues,
@@ -244,36 +282,37 @@ class _OutputEvaluator:
         against: Mapping[Reading, FloatArray],
     ) -> GridColumn:
         """A column on its grid: every row is given what the row that carries its grid value has."""
-        matrix = self.matrices[columns]
         carrier = grid.representatives[grid.codes]
+        matrix = self.matrices[columns]
+        every_row = np.arange(len(carrier))
+        predictions = read_cells(matrix.values, matrix.codes, every_row, self.primitives)
+        moved_against = {}
+        for (masking, visible), values in against.items():
+            if visible == columns:
+                moved_against[masking, visible] = values[:, carrier]
         cells = self.requested.value_cells.get(min(columns))
-        fine = None
-        at_ends = None
-        # Values that a pilot chose stand for what the model does there, not for who is alike: rows stay in their bins.
-        moved_bins = {}
         if cells is None:
-            moved_bins = {
-                key: Bins.of(row_bins.numbers[carrier])
-                for key, row_bins in bins.items()
-                if key[1] == columns
-            }
-            end_values = lowest_and_highest(self.route.table, min(columns))
-            at_ends = (self.primitives or NUMPY).host(self.matrix_of(columns, end_values))
-            self.extent.see(at_ends)
-            at_ends = at_ends - self.offset
-        elif cells.curves and self.route.table.columns[min(columns)] is cells.column:
+            return GridColumn(
+                predictions=predictions,
+                ends=self._at_ends(columns),
+                fine=None,
+                bins=_moved_bins(bins, columns, carrier),
+                against=moved_against,
+            )
+        # Values that a pilot chose stand for what the model does there, not for who is alike: rows stay in their bins.
+        fine = None
+        if cells.curves and self.route.table.columns[min(columns)] is cells.column:
             fine = cells.curves[self.requested.output]
         return GridColumn(
-            predictions=read_cells(
-                matrix.values, matrix.codes, np.arange(len(carrier)), self.primitives
-            ),
-            ends=at_ends,
-            fine=fine,
-            bins=moved_bins,
-            against={
-                key: values[:, carrier] for key, values in against.items() if key[1] == columns
-            },
+            predictions=predictions, ends=None, fine=fine, bins={}, against=moved_against
         )
+
+    def _at_ends(self, columns: Coalition) -> FloatArray:
+        """``E_S`` at the lowest and the highest value of a column, (2, n)."""
+        end_values = lowest_and_highest(self.route.table, min(columns))
+        at_ends = (self.primitives or NUMPY).host(self.matrix_of(columns, end_values))
+        self.extent.see(at_ends)
+        return np.asarray(at_ends - self.offset)
 
     def _drawn(self, masking: Masking, visible: Coalition, distinct: DistinctValues) -> Matrix:
         """``F`` at the visible values with hidden ones drawn by a copula, centred."""
@@ -284,29 +323,38 @@ class _OutputEvaluator:
 
     def _by_paths(self, terms: Iterable[PairwiseShapley]) -> dict[PairwiseShapley, FloatArray]:
         """Attributions from the paths of the trees, all sets of the same players in one walk."""
+        by_players: dict[tuple[Coalition, ...], list[PairwiseShapley]] = {}
+        for term in terms:
+            if term.kind == "paths":
+                by_players.setdefault(term.players, []).append(term)
+        if not by_players:
+            return {}
+        trees = self.route.trees
+        if trees is None:
+            raise ModelError(
+                f"exact attributions were planned from the model's trees, but {self.route.reason}.",
+                code="M23",
+                argument="model",
+                hint="Fit again: the model or the kind of table has changed.",
+            )
         attributions: dict[PairwiseShapley, FloatArray] = {}
-        by_paths = [term for term in terms if term.kind == "paths"]
-        for players in dict.fromkeys(term.players for term in by_paths):
-            of_players = [term for term in by_paths if term.players == players]
-            if self.route.trees is None:
-                text = f"exact attributions were planned from the model's trees, but {self.route.reason}."
-                hint = "Fit again: the model or the kind of table has changed."
-                raise ModelError(text, code="M23", argument="model", hint=hint)
-            places = [players.index(term.members[0]) for term in of_players]
-            values = self.route.trees.attributions(
+        for players, terms_of_players in by_players.items():
+            places = [players.index(term.members[0]) for term in terms_of_players]
+            values = trees.attributions(
                 players, places, fast=available(), n_jobs=self.n_jobs, block=self.block
             )
-            attributions.update(zip(of_players, values, strict=True))
+            attributions.update(zip(terms_of_players, values, strict=True))
         return attributions
 
     def _against(self, masking: Masking, visible: Coalition) -> FloatArray:
         """``F(x_T, b)`` of every row, a line for each reference row b, evaluated once for each distinct value of T."""
         table = self.route.table
         references = self.reference.baselines[masking]
-        codes = np.zeros(table.n_rows, dtype=np.intp)
-        carriers = np.zeros(1, dtype=np.intp)
         if visible:
             codes, carriers = table.distinct(sorted(visible))
+        else:  # all rows are alike
+            codes = np.zeros(table.n_rows, dtype=np.intp)
+            carriers = np.zeros(1, dtype=np.intp)
         base = np.repeat(np.arange(references.n_rows), len(carriers))
         donors = np.tile(carriers, references.n_rows)
         values = self.route.predictor.recombined(references, base, table, donors, sorted(visible))
@@ -317,15 +365,31 @@ class _OutputEvaluator:
         """The predictions of each row along a column; none for nominal and constant columns."""
         table = self.route.table
         intervals = self.reference.steps.get(column)
-        position = column.column
         if intervals is None:
             nowhere = np.zeros(table.n_rows, dtype=np.intp)
-            return Steps(nowhere[:1], nowhere - 1, nowhere, np.zeros(0))
-        places, first, counts = intervals.points(table.columns[position])
+            return Steps(edges=nowhere[:1], places=nowhere - 1, starts=nowhere, values=np.zeros(0))
+        places, first, counts = intervals.points(table.columns[column.column])
         rows = np.repeat(np.arange(table.n_rows), counts)
+        # Predictions of a row follow each other from its first point on; a start is where point 0 would stand.
         starts = np.cumsum(counts) - counts - first
-        donors = np.arange(len(rows)) - starts[rows]
-        values = self.extent.see(
-            self.route.predictor.recombined(table, rows, intervals.ends, donors, [position])
+        points = np.arange(len(rows)) - starts[rows]
+        values = self.route.predictor.recombined(
+            table, rows, intervals.ends, points, [column.column]
         )
-        return Steps(np.searchsorted(intervals.parts, intervals.edges), places, starts, values)
+        return Steps(
+            edges=intervals.edge_points,
+            places=places,
+            starts=starts,
+            values=self.extent.see(values),
+        )
+
+
+def _moved_bins(
+    bins: Mapping[Reading, Bins], columns: Coalition, carrier: IntArray
+) -> dict[Reading, Bins]:
+    """The bins of a column where every row has the bin of the row that carries its grid value."""
+    moved = {}
+    for (masking, visible), row_bins in bins.items():
+        if visible == columns:
+            moved[masking, visible] = Bins.of(row_bins.numbers[carrier])
+    return moved

@@ -22,7 +22,7 @@ from granite_xai.explanation.evaluating import evaluate
 from granite_xai.explanation.influence import Individual, Influence, Interactions
 from granite_xai.explanation.interaction import INTERACTIONS, Interaction, Partial
 from granite_xai.explanation.masking import MASKINGS, Masking
-from granite_xai.explanation.masking.fitted import fit_reference
+from granite_xai.explanation.masking.fitted import fit_maskings
 from granite_xai.explanation.masking.masking import smallest_cells
 from granite_xai.explanation.request import request
 from granite_xai.explanation.resolved import ResolvedExplainer, resolve
@@ -170,7 +170,7 @@ class Explainer:
         route = Route(predictor, table)
         effect = self.effect(route, resources, random_state)
         # Bins and ranks are those among all rows.
-        reference = fit_reference(
+        reference = fit_maskings(
             effect.readings(), effect.changes(), full_table, full_weights, random_state
         )
         requested = request(table, [effect], values=resources.grid, cells=route.cells)

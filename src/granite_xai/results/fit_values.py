@@ -20,7 +20,7 @@ from granite_xai.explanation.behavior import Risk
 from granite_xai.explanation.behavior.losses import risk_loss
 from granite_xai.explanation.explainer import regional_part
 from granite_xai.explanation.masking import Marginal
-from granite_xai.explanation.masking.fitted import fit_reference
+from granite_xai.explanation.masking.fitted import fit_maskings
 from granite_xai.explanation.resolved import ResolvedExplainer
 from granite_xai.fitting.fit_result import FitResult, FitRun
 from granite_xai.fitting.fitted_view import GraniteBase, fitted_view
@@ -173,7 +173,7 @@ class FitValues(Routed):
         evaluations = self.evaluations
         readings = question.first.readings() | question.second.readings()
         lacking = readings - evaluations.bins.keys() - evaluations.densities.keys()
-        learned = fit_reference(lacking, (), self.table, evaluations.weights, self.seed)
+        learned = fit_maskings(lacking, (), self.table, evaluations.weights, self.seed)
         return replace(
             evaluations,
             bins={**evaluations.bins, **learned.bins_of(lacking, self.table)},

@@ -13,7 +13,7 @@ from granite_xai.explanation.evaluating import evaluate
 from granite_xai.explanation.influence import Individual
 from granite_xai.explanation.interaction import Partial
 from granite_xai.explanation.masking import Marginal
-from granite_xai.explanation.masking.fitted import fit_reference
+from granite_xai.explanation.masking.fitted import fit_maskings
 from granite_xai.explanation.request import request
 from granite_xai.explanation.resolved import resolve
 from granite_xai.models import as_predictor
@@ -34,7 +34,7 @@ def product(X):
 def game_of(behavior):
     table = read_table(X, missing="error")
     effect = resolve(Marginal(), Sensitivity(), Partial(), Individual(), table)
-    reference = fit_reference(effect.readings(), effect.changes(), table, np.ones(5), 0)
+    reference = fit_maskings(effect.readings(), effect.changes(), table, np.ones(5), 0)
     evaluations, _ = evaluate(
         Route(as_predictor(product), table),
         request(table, [effect]),

@@ -7,7 +7,7 @@ import pytest
 
 import granite_xai as gx
 from granite_xai.base.diagnostics import Diagnostics
-from granite_xai.explanation.masking.fitted import column_of_ratios, fit_reference
+from granite_xai.explanation.masking.fitted import column_of_ratios, fit_maskings
 from granite_xai.tables import read_table
 
 GUARDED = gx.Conditional().beyond_chance()
@@ -112,7 +112,7 @@ def test_the_choice_is_noted_where_somebody_asks():
     record = Diagnostics()
     table = read_table(pair(0.95, 300), missing="allow")
     readings = [(GUARDED, frozenset({0})), (GUARDED, frozenset({1})), (GUARDED, EVERYTHING)]
-    fitted = fit_reference(readings, (), table, np.ones(300), 0, record)
+    fitted = fit_maskings(readings, (), table, np.ones(300), 0, record)
     assert record.as_dict()["conditional"]["sampler"] == "copula"
     assert fitted.bins == {}
     densities = fitted.densities_of(readings, table)

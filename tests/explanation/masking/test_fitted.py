@@ -9,7 +9,7 @@ import granite_xai as gx
 from granite_xai.explanation.masking.fitted import (
     FittedMaskings,
     column_of_ratios,
-    fit_reference,
+    fit_maskings,
 )
 from granite_xai.tables import read_table
 
@@ -23,7 +23,7 @@ EVERYTHING = frozenset({0, 1, 2})
 
 
 def learned(*readings):
-    return fit_reference(readings, (), TABLE, ONES, 0)
+    return fit_maskings(readings, (), TABLE, ONES, 0)
 
 
 def test_marginal_masking_learns_nothing():

@@ -212,7 +212,7 @@ class AleIntervals:
         return ends, np.where(places < 0, 0, intervals_of(places, edges))
 
 
-def fit_steps(
+def fit_intervals(
     key: AleColumn, table: Table, weights: FloatArray | None = None
 ) -> AleIntervals | None:
     """Intervals between the minimum of a column and the edges of its bins (C8).

@@ -9,7 +9,7 @@ from granite_xai.base.diagnostics import Diagnostics
 from granite_xai.base.typing import AleColumn, Coalition, FloatArray
 from granite_xai.evaluations.densities import DensityRatios
 from granite_xai.evaluations.row_bins import Bins
-from granite_xai.explanation.masking.accumulated import AleIntervals, fit_steps
+from granite_xai.explanation.masking.accumulated import AleIntervals, fit_intervals
 from granite_xai.explanation.masking.bins import BinFunction
 from granite_xai.explanation.masking.choice import SamplerChoice
 from granite_xai.explanation.masking.copula import Copula
@@ -79,7 +79,7 @@ def column_of_ratios(visible: Coalition, everything: Coalition) -> int | None:
     return None
 
 
-def fit_reference(
+def fit_maskings(
     readings: Iterable[Reading],
     changes: Iterable[AleColumn],
     table: Table,
@@ -122,7 +122,7 @@ def fit_reference(
         if learned.choice is not None and record is not None:
             _note_choice(record, learned.choice)
     for key in changes:
-        intervals = fit_steps(key, table, weights)
+        intervals = fit_intervals(key, table, weights)
         if intervals is not None:
             fitted.steps[key] = intervals
     return fitted
