@@ -15,7 +15,7 @@ import oracle
 from granite_xai.base.errors import InputError
 from granite_xai.explanation.behavior import Local, Risk
 from granite_xai.explanation.behavior.losses import LOSSES
-from granite_xai.explanation.explainer import target_for
+from granite_xai.explanation.behavior.target import target_for
 from granite_xai.models import as_predictor
 from granite_xai.tables import read_table
 from models.border import refused_argument

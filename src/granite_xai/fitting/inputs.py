@@ -18,7 +18,7 @@ from granite_xai.evaluations.table_memory import require_room
 from granite_xai.evaluations.value_grid import Values
 from granite_xai.evaluations.values import CELLS
 from granite_xai.explanation.behavior import Behavior
-from granite_xai.explanation.explainer import target_for
+from granite_xai.explanation.behavior.target import target_for
 from granite_xai.explanation.grid_support import supports_grid
 from granite_xai.explanation.resolved import ResolvedExplainer
 from granite_xai.fitting.fit_inputs import FitInputs

@@ -16,9 +16,9 @@ from granite_xai.evaluations.evaluations import Evaluations
 from granite_xai.evaluations.value_grid import Values
 from granite_xai.evaluations.values import LearnedValues
 from granite_xai.explanation.evaluating import evaluate
-from granite_xai.explanation.explainer import regional_part
 from granite_xai.explanation.grid_support import supports_grid
 from granite_xai.explanation.masking.fitted import FittedMaskings
+from granite_xai.explanation.regional_part import regional_part
 from granite_xai.explanation.request import request
 from granite_xai.explanation.resolved import ResolvedExplainer
 from granite_xai.explanation.result import Explanation, Part

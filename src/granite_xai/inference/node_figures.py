@@ -18,7 +18,7 @@ from granite_xai.compute.primitives import SQUARE
 from granite_xai.disagreement.disagreement import ResolvedQuestion
 from granite_xai.engine.splits import Splits
 from granite_xai.evaluations.evaluations import Evaluations
-from granite_xai.explanation.explainer import regional_part
+from granite_xai.explanation.regional_part import regional_part
 from granite_xai.inference.estimate import MeasuredQuestion, Perturbed, Sample, perturbed
 from granite_xai.regions.nodes import Leaf, Node, leaves
 from granite_xai.regions.partition import Partition

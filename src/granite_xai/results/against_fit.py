@@ -337,5 +337,5 @@ def without_paths(
         table,
         max_evaluations=resources.max_evaluations,
         random_state=seed,
-        pairs=0 if is_exact else MAX_PAIRS,
+        order_pairs=0 if is_exact else MAX_PAIRS,
     )

@@ -18,9 +18,9 @@ from granite_xai.engine.splits import Splits
 from granite_xai.evaluations.evaluations import Evaluations
 from granite_xai.explanation.behavior import Risk
 from granite_xai.explanation.behavior.losses import risk_loss
-from granite_xai.explanation.explainer import regional_part
 from granite_xai.explanation.masking import Marginal
 from granite_xai.explanation.masking.fitted import fit_maskings
+from granite_xai.explanation.regional_part import regional_part
 from granite_xai.explanation.resolved import ResolvedExplainer
 from granite_xai.fitting.fit_result import FitResult, FitRun
 from granite_xai.fitting.fitted_view import GraniteBase, fitted_view
