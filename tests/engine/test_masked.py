@@ -145,7 +145,7 @@ def test_a_combination_of_masked_models_is_the_sum_of_its_terms(batch, coefficie
     np.testing.assert_allclose(
         game.values(terms), wanted, atol=1e-10 * (1e-9 + np.abs(wanted).max())
     )
-    game.share(terms)
+    game.keep_values(terms)
     np.testing.assert_allclose(
         game.values(terms), wanted, atol=1e-10 * (1e-9 + np.abs(wanted).max())
     )

@@ -276,7 +276,7 @@ def node_figures(
                 rows=rows,
                 n_rows=len(everywhere.rows),
                 sets=tuple(tuple(map(str, names)) for names in question.first.layout.labels),
-                is_rooted=question.measure.mode == SQUARE,
+                is_rooted=question.gap_loss.mode == SQUARE,
                 nodes=tuple(nodes),
             )
         )
@@ -397,7 +397,7 @@ def _node_figure(
         by_set = np.full(len(question.first.layout.sets), math.nan)
     else:
         heterogeneity = max(float(by_set.sum()), 0.0)
-        if question.measure.mode == SQUARE:
+        if question.gap_loss.mode == SQUARE:
             heterogeneity = math.sqrt(heterogeneity)
     first, second = _importances(sample, number)
     return NodeFigure(

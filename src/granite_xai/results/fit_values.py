@@ -112,7 +112,7 @@ class FitValues(Routed):
         losses = None
         if target is not None:
             loss = risk_loss("log" if self.fitted.predictor.is_probability else "squared")
-            losses = loss.pair(predictions, target)
+            losses = loss.of_predictions(predictions, target)
         return RowFigures(predictions=predictions, target=target, losses=losses)
 
     def question(self, question: ResolvedQuestion, scope: Scope) -> QuestionValues:

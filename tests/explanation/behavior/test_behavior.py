@@ -78,13 +78,13 @@ def test_a_combination_is_the_same_whichever_values_are_kept(behavior, kept):
     game = game_of(behavior)
     terms = {NOTHING: 0.5, FIRST: -2.0, BOTH: 3.0}
     expected = sum(value * game.values({term: 1.0}) for term, value in terms.items())
-    game.share(kept)
+    game.keep_values(kept)
     np.testing.assert_allclose(game.values(terms), expected, atol=1e-12)
 
 
 def test_predictions_and_their_mean_are_not_kept_where_values_are_predictions():
     game = game_of(Local())
-    game.share([NOTHING, FIRST, BOTH])
+    game.keep_values([NOTHING, FIRST, BOTH])
     assert set(game.kept_values) == {FIRST}
 
 
