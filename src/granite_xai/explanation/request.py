@@ -103,8 +103,8 @@ class EvaluationRequest:
     def _n_step_rows(self, table: Table) -> int:
         """Rows that move along a column, for accumulated effects."""
         total = 0
-        for key in self.changes:
-            intervals = fit_intervals(key, table)
+        for column in self.changes:
+            intervals = fit_intervals(column, table)
             if intervals is not None:
                 _, _, n_points = intervals.points(intervals.fitted)
                 total += int(n_points.sum())
