@@ -159,25 +159,23 @@ class Explainer:
         full_target = target_for(y, full_table, predictor, self.behavior, labels=[name])
         full_weights = read_weights(sample_weight, full_table)
         region = read_rows(rows, full_weights)
-        table = full_table.take(region)
-        target = None if full_target is None else full_target[region]
-        route = Route(predictor, table)
+        route = Route(predictor, full_table.take(region))
         effect = self.effect(route, resources, random_state)
         # Bins and ranks are those among all rows.
-        reference = fit_maskings(
+        fitted = fit_maskings(
             effect.readings(), effect.changes(), full_table, full_weights, random_state
         )
-        requested = request(table, [effect], values=resources.grid, cells=route.cells)
+        requested = request(route.table, [effect], values=resources.grid, cells=route.cells)
         coordinates = None
         if requested.coordinates:
             coordinates = Coordinates.of(full_table).restrict(region)
         evaluations, extent = evaluate(
             route,
             requested,
-            reference,
+            fitted,
             resources=resources,
             weights=full_weights[region],
-            y=target,
+            y=None if full_target is None else full_target[region],
             coordinates=coordinates,
         )
         extent.require_sizeable()

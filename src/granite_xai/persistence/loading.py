@@ -1,4 +1,7 @@
-"""Loading what was saved: nothing in a file is run, and what it holds is checked."""
+"""Loading what was saved.
+
+Nothing in a file is run, and what it holds is checked.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
-"""Losses of gaps between explanations, and of predictions against y.
+"""Losses that are applied cell by cell.
 
-The named ones stand in one table; a function of the user's is a loss that is checked whenever it is used (T07).
+They are losses of predictions against a target, or of gaps between two explanations. The named ones stand in one
+table; a function of the user's is a loss that is checked whenever it is used (T07).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Bins of conditional masking: functions of the visible columns alone, the same in regions and on new rows.
+"""Bins of conditional masking: functions of the visible columns alone, the same everywhere.
 
 One visible column has intervals or levels as its bins (C8), several have the leaves of a tree that predicts the hidden
 columns (C9). Bins are learned once, on the fitting rows (`bin_fitting`), and are values that can be saved.
