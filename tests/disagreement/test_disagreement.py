@@ -11,13 +11,11 @@ from hypothesis import assume, given, strategies as st
 
 import granite_xai as gx
 import oracle as o
+from explanation.evaluated import evaluations_of, product
 from granite_xai.compute import Resources
 from granite_xai.engine.splits import Splits
 from granite_xai.explanation.behavior import Sensitivity
-from granite_xai.explanation.evaluating import evaluate
 from granite_xai.explanation.masking import Conditional
-from granite_xai.explanation.masking.fitted import FittedMaskings
-from granite_xai.explanation.request import request
 from granite_xai.models import as_predictor
 from granite_xai.tables import read_table
 from granite_xai.trees.routes import Route
@@ -127,20 +125,13 @@ class CountedSensitivity(Sensitivity):
 def test_values_that_several_sets_read_are_computed_once():
     """Full against pure variance reads the variance of the prediction for every set, and two more for each."""
     table = read_table(np.random.default_rng(0).normal(size=(6, 4)), missing="error")
-    route = Route(as_predictor(lambda X: X[:, 0] * X[:, 1]), table)
+    route = Route(as_predictor(product), table)
     variance = CountedSensitivity()
     question = gx.Disagreement(
         gx.Explainer("marginal", variance, "full"), gx.Explainer("marginal", variance, "pure")
     )
     resolved = question.compare(route, Resources(), 0)
-    evaluations, _ = evaluate(
-        route,
-        request(table, [resolved.first, resolved.second]),
-        FittedMaskings({}, {}, {}),
-        weights=np.ones(6),
-        y=None,
-        resources=Resources(),
-    )
+    evaluations = evaluations_of(product, table, [resolved.first, resolved.second])
     variance.computed.clear()
     resolved.losses(evaluations, Splits.whole(np.ones(6)))
     everything = frozenset(range(4))

@@ -6,19 +6,16 @@ import numpy as np
 import pytest
 
 import granite_xai as gx
-from granite_xai.compute import Resources
+from explanation.evaluated import effect_on
 from granite_xai.explanation.grid_support import require_grid_support, supports_grid
-from granite_xai.models import as_predictor
 from granite_xai.tables import read_table
-from granite_xai.trees.routes import Route
 
 TABLE = read_table(np.random.default_rng(0).normal(size=(12, 4)), missing="error")
 GROUPS = gx.Joint({"both": ["x0", "x1"]})
 
 
 def effect(*axes):
-    route = Route(as_predictor(lambda X: X[:, 0] * X[:, 1]), TABLE)
-    return gx.Explainer(*axes).effect(route, Resources(), 0)
+    return effect_on(TABLE, *axes)
 
 
 @pytest.mark.parametrize(

@@ -5,11 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 import granite_xai as gx
-from granite_xai.compute import Resources
+from explanation.evaluated import effect_on
 from granite_xai.explanation.request import request
-from granite_xai.models import as_predictor
 from granite_xai.tables import read_table
-from granite_xai.trees.routes import Route
 
 X = np.column_stack([np.repeat([0.0, 1.0], 6), np.tile([0.0, 1.0, 2.0], 4), np.arange(12.0)])
 TABLE = read_table(X, missing="error")
@@ -17,8 +15,7 @@ VALUES = 2 + 3 + 6  # of x0, of x1, and of x0 and x1 together, which are fewer t
 
 
 def effect(*axes):
-    route = Route(as_predictor(lambda X: X[:, 0] * X[:, 1]), TABLE)
-    return gx.Explainer(*axes).effect(route, Resources(), 0)
+    return effect_on(TABLE, *axes)
 
 
 def test_marginal_effects_ask_about_every_value_and_row_and_the_rows_themselves():
