@@ -309,7 +309,7 @@ BARE = """
 
 
 @POSIX
-def test_R15_no_home_no_terminal_and_nothing_written(tmp_path):
+def test_R15_without_home_and_terminal_a_fit_writes_nothing(tmp_path):
     script = BARE.replace("CHOICE", '"auto"').replace(
         "    os.path.expanduser = None  # nobody may ask", "    # nobody asks"
     )
@@ -318,7 +318,7 @@ def test_R15_no_home_no_terminal_and_nothing_written(tmp_path):
 
 
 @POSIX
-def test_R15_no_standard_streams_at_all(tmp_path):
+def test_R15_a_fit_needs_no_standard_streams(tmp_path):
     """A service without descriptors 0 to 2: `sys.stderr` is None."""
     script = textwrap.dedent(BARE)
     closed = "import os; [os.close(n) for n in (0, 1, 2)]; os.execv(sys.executable, [sys.executable, '-c', SCRIPT])"
