@@ -16,7 +16,7 @@ import numpy as np
 import granite_xai as gx
 import plain
 from cases import Case, bike, fitted, gaussian, predictor, timed
-from granite_xai.explanation.masking.bins import fit_bins
+from granite_xai.explanation.masking.bin_fitting import fit_bins
 from granite_xai.regions.partition import Leaf, Split
 from granite_xai.tables import read_table
 

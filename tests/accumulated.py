@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from granite_xai.base.errors import InputError
 from granite_xai.base.text import column_text
 from granite_xai.base.typing import AleColumn, FloatArray, IntArray
-from granite_xai.explanation.masking.accumulated import fit_steps
+from granite_xai.explanation.masking.accumulated import fit_intervals
 from granite_xai.models import accepts_missing, as_predictor
 from granite_xai.tables import Column, Table, read_table
 
@@ -85,7 +85,7 @@ def local_effects(
     predictor: Predictor, table: Table, column: Column
 ) -> tuple[FloatArray, IntArray]:
     """Change of the prediction across each row's interval of an ordered column, and the interval (0: missing)."""
-    steps = fit_steps(AleColumn(column.position), table)
+    steps = fit_intervals(AleColumn(column.position), table)
     if steps is None:
         return np.zeros(table.n_rows), np.zeros(table.n_rows, dtype=np.intp)
     intervals = steps.within(column)[1]
@@ -104,7 +104,7 @@ def local_effects(
 
 def _ordered(predictor: Predictor, table: Table, column: Column) -> Accumulated:
     effects, intervals = local_effects(predictor, table, column)
-    steps = fit_steps(AleColumn(column.position), table)
+    steps = fit_intervals(AleColumn(column.position), table)
     values = column.levels[steps.edges] if steps is not None else column.levels
     counts = np.bincount(intervals, minlength=len(values))[1:]
     changes = np.bincount(intervals, weights=effects, minlength=len(values))[1:] / np.maximum(

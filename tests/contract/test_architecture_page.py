@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-import importlib.util
-from pathlib import Path
-
 import pytest
 
-SCRIPT = Path(__file__).parents[2] / "docs" / "make_architecture.py"
+from contract.doc_programs import doc_program
 
 
 @pytest.fixture(scope="module")
 def maker():
-    found = importlib.util.spec_from_file_location("make_architecture", SCRIPT)
-    module = importlib.util.module_from_spec(found)
-    found.loader.exec_module(module)
-    return module
+    return doc_program("make_architecture")
 
 
 def test_the_page_and_the_picture_are_up_to_date(maker):

@@ -1,20 +1,14 @@
 """The page "How does it compare?" says what was measured."""
 
-import importlib.util
-from pathlib import Path
-
 import pytest
 from experiments.peer_summary import summarize
 
-SCRIPT = Path(__file__).parents[2] / "docs" / "make_compare.py"
+from contract.doc_programs import doc_program
 
 
 @pytest.fixture(scope="module")
 def maker():
-    found = importlib.util.spec_from_file_location("make_compare", SCRIPT)
-    module = importlib.util.module_from_spec(found)
-    found.loader.exec_module(module)
-    return module
+    return doc_program("make_compare")
 
 
 def test_the_page_is_up_to_date(maker):

@@ -1,19 +1,13 @@
 """The page on reliability is up to date, and every case has a test or waits for a part of the package."""
 
-import importlib.util
-from pathlib import Path
-
 import pytest
 
-SCRIPT = Path(__file__).parents[2] / "docs" / "make_reliability.py"
+from contract.doc_programs import doc_program
 
 
 @pytest.fixture(scope="module")
 def maker():
-    found = importlib.util.spec_from_file_location("make_reliability", SCRIPT)
-    module = importlib.util.module_from_spec(found)
-    found.loader.exec_module(module)
-    return module
+    return doc_program("make_reliability")
 
 
 def test_the_page_is_up_to_date(maker):

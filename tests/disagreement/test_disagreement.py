@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -11,13 +11,11 @@ from hypothesis import assume, given, strategies as st
 
 import granite_xai as gx
 import oracle as o
+from explanation.evaluated import evaluations_of, product
 from granite_xai.compute import Resources
 from granite_xai.engine.splits import Splits
 from granite_xai.explanation.behavior import Sensitivity
-from granite_xai.explanation.evaluating import evaluate
 from granite_xai.explanation.masking import Conditional
-from granite_xai.explanation.masking.fitted import FittedMaskings
-from granite_xai.explanation.request import request
 from granite_xai.models import as_predictor
 from granite_xai.tables import read_table
 from granite_xai.trees.routes import Route
@@ -114,28 +112,31 @@ def test_conditional_trees_need_enough_rows():
         assert Conditional("exact") != Conditional("tree")
 
 
-def test_values_that_several_sets_read_are_computed_once(monkeypatch):
+class CountedSensitivity(Sensitivity):
+    """Variances that note which terms they are computed of."""
+
+    computed: ClassVar[list[Any]] = []
+
+    def value(self, game, term):
+        self.computed.append(term)
+        return super().value(game, term)
+
+
+def test_values_that_several_sets_read_are_computed_once():
     """Full against pure variance reads the variance of the prediction for every set, and two more for each."""
-    asked = []
-    value = Sensitivity.value
-
-    def counted(self, game, term):
-        asked.append(term)
-        return value(self, game, term)
-
-    monkeypatch.setattr(Sensitivity, "value", counted)
     table = read_table(np.random.default_rng(0).normal(size=(6, 4)), missing="error")
-    predictor, weights = as_predictor(lambda X: X[:, 0] * X[:, 1]), np.ones(6)
-    comparison = gx.questions()["variance"].compare(Route(predictor, table), Resources(), 0)
-    needed = request(table, [comparison.first, comparison.second])
-    options = {"weights": weights, "y": None, "resources": Resources()}
-    evaluations = evaluate(Route(predictor, table), needed, FittedMaskings({}, {}, {}), **options)[
-        0
-    ]
-    comparison.losses(evaluations, Splits.whole(weights))
+    route = Route(as_predictor(product), table)
+    variance = CountedSensitivity()
+    question = gx.Disagreement(
+        gx.Explainer("marginal", variance, "full"), gx.Explainer("marginal", variance, "pure")
+    )
+    resolved = question.compare(route, Resources(), 0)
+    evaluations = evaluations_of(product, table, [resolved.first, resolved.second])
+    variance.computed.clear()
+    resolved.losses(evaluations, Splits.whole(np.ones(6)))
     everything = frozenset(range(4))
     singles = [frozenset({i}) for i in range(4)]
-    assert Counter(asked) == Counter(
+    assert Counter(variance.computed) == Counter(
         [frozenset(), everything, *singles, *(everything - one for one in singles)]
     )
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 import granite_xai as gx
-from granite_xai.disagreement.objective import Objective, ScaledObjective, shares
+from granite_xai.disagreement.objective import Objective, ScaledObjective, scaled_objective
 from strategies import paper
 
 ROWS = SimpleNamespace(weights=np.array([1.0, 1.0, 2.0]), predictions=np.array([0.0, 4.0, 2.0]))
@@ -20,7 +20,7 @@ levels = st.lists(st.sampled_from([0.0, 0.25, 0.5, 2.0]), min_size=3, max_size=3
 
 def scaled(roots, floors, weights=(1.0, 1.0, 1.0), **options):
     asked = [SimpleNamespace(output=0)] * len(roots)
-    return shares(
+    return scaled_objective(
         asked, weights, np.array(roots), np.array(floors), Objective("ice-pdp", **options), ROWS
     )
 
@@ -60,11 +60,11 @@ def test_a_region_counts_by_its_mass_unless_regions_count_alike(weighting):
     assert found.of(np.array([1.0, 3.0, 9.0]), np.array(1.0)) == pytest.approx(share * mass)
 
 
-def test_a_region_is_silent_when_every_question_that_counts_is_at_its_floor():
+def test_a_region_is_at_the_floor_when_every_question_that_counts_is():
     objective = ScaledObjective((), np.array([1.0, 0.5, 0.0]), np.array([0.1, 0.2, 0.0]), 1.0)
-    assert objective.silent(np.array([0.1, 0.2, 5.0]))  # the last has no say
-    assert not objective.silent(np.array([0.1, 0.3, 0.0]))
-    assert not objective.silent(np.array([0.2, 0.2, 0.0]))
+    assert objective.is_at_floor(np.array([0.1, 0.2, 5.0]))  # the last has no say
+    assert not objective.is_at_floor(np.array([0.1, 0.3, 0.0]))
+    assert not objective.is_at_floor(np.array([0.2, 0.2, 0.0]))
 
 
 def test_scoring_needs_room_for_the_widest_of_its_questions():

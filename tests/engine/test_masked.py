@@ -18,7 +18,7 @@ from granite_xai.explanation.behavior.behavior import Game
 from granite_xai.explanation.evaluating import evaluate
 from granite_xai.explanation.influence import Individual
 from granite_xai.explanation.interaction import Partial
-from granite_xai.explanation.masking.fitted import fit_reference
+from granite_xai.explanation.masking.fitted import fit_maskings
 from granite_xai.explanation.request import request
 from granite_xai.explanation.resolved import resolve
 from granite_xai.models import as_predictor
@@ -34,7 +34,7 @@ def known(case: Case, masking):
     used = np.flatnonzero(weights > 0)
     table, weights = everyone.take(used), weights[used]
     effect = resolve(masking, Sensitivity(), Partial(), Individual(), table, max_evaluations=10**6)
-    reference = fit_reference(effect.readings(), effect.changes(), table, weights, 0)
+    reference = fit_maskings(effect.readings(), effect.changes(), table, weights, 0)
     y = np.array(case.y)[used]
     asked = request(table, [effect])
     model = as_predictor(case.model)
@@ -145,7 +145,7 @@ def test_a_combination_of_masked_models_is_the_sum_of_its_terms(batch, coefficie
     np.testing.assert_allclose(
         game.values(terms), wanted, atol=1e-10 * (1e-9 + np.abs(wanted).max())
     )
-    game.share(terms)
+    game.keep_values(terms)
     np.testing.assert_allclose(
         game.values(terms), wanted, atol=1e-10 * (1e-9 + np.abs(wanted).max())
     )

@@ -16,7 +16,7 @@ from granite_xai.compute import Resources, selection
 from granite_xai.compute.primitives import NUMPY, ArrayNamespace
 from granite_xai.engine.splits import Cut, Splits
 from granite_xai.explanation.evaluating import evaluate
-from granite_xai.explanation.masking.fitted import fit_reference
+from granite_xai.explanation.masking.fitted import fit_maskings
 from granite_xai.explanation.request import request
 from granite_xai.models import as_predictor
 from granite_xai.tables import read_table
@@ -32,7 +32,7 @@ def known(question: gx.Disagreement, X: np.ndarray, weights: np.ndarray) -> tupl
     effects = [resolved.first, resolved.second]
     readings = set().union(*(effect.readings() for effect in effects))
     changes = set().union(*(effect.changes() for effect in effects))
-    reference = fit_reference(readings, changes, table, np.ones(len(X)), 0)
+    reference = fit_maskings(readings, changes, table, np.ones(len(X)), 0)
     options = {"weights": weights, "y": X[:, 0] + X[:, 2], "resources": Resources()}
     return resolved, evaluate(route, request(table, effects), reference, **options)[0]
 

@@ -36,11 +36,11 @@ def test_total_indices_are_jansens():
     assert named["variance-full"].behavior.total == "difference"
 
 
-def test_groups_are_still_to_be_told():
+def test_grouped_importance_waits_for_groups():
     assert explanations()["grouped-pfi"].influence.key == "joint"
 
 
-def test_titles_and_meanings():
+def test_an_explanation_without_a_familiar_name_is_told_by_its_own_name_or_its_place():
     assert title("pdp") == "PDP"
     assert title("mine") == "mine"
     assert title(None, "second") == "the second explanation"

@@ -1,4 +1,4 @@
-"""Explainer: choices on the four axes, and values with their errors."""
+"""Explainer: choices on the four axes, and the rows that are explained."""
 
 from __future__ import annotations
 
@@ -43,26 +43,3 @@ def test_effects_of_a_prediction_keep_its_level():
     effects = gx.Explainer("marginal", "local", "partial").explain(model, X)
     total = effects.values.sum(axis=1) + effects.parts[0].base
     np.testing.assert_allclose(total, model(X), atol=1e-10)
-
-
-@pytest.mark.parametrize("behavior", ["local", "sensitivity"])
-def test_errors_tell_how_values_vary_with_the_sample(behavior):
-    """Of a mean over four times the rows they are about half as large."""
-    generator = np.random.default_rng(1)
-    errors = []
-    for n in (100, 400):
-        rows = generator.normal(size=(n, 2))
-        explainer = gx.Explainer("marginal", behavior, "pure")
-        explanation = explainer.explain(lambda X: X[:, 0] * (X[:, 1] + 3.0), rows)
-        errors.append(np.median(explanation.parts[0].errors[..., 0]))
-    assert 0.3 < errors[1] / errors[0] < 0.75
-
-
-def test_sampled_effects_have_errors_of_their_draws():
-    wide = np.random.default_rng(2).normal(size=(25, 13))
-    product = lambda X: X[:, 0] * X[:, 1] * X[:, 2]  # noqa: E731
-    (part,) = gx.Explainer("marginal", "local", "partial").explain(product, wide).parts
-    assert part.estimated
-    assert np.all(part.errors[:, :3] > 0)
-    (exact,) = gx.Explainer("marginal", "local", "partial").explain(product, wide[:, :3]).parts
-    assert not exact.estimated

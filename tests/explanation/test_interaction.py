@@ -56,7 +56,7 @@ def test_the_derivative_of_a_pair_adds_both_and_takes_each():
     }
 
 
-def test_pure_full_and_whole():
+def test_pure_full_and_whole_effects_are_differences_of_two_values_or_one_value():
     group = PLAYERS[1]
     assert effect(Pure().terms(PLAYERS, [group])) == NU[group] - NU[frozenset()]
     assert effect(Full().terms(PLAYERS, [group])) == NU[EVERYTHING] - NU[EVERYTHING - group]

@@ -72,7 +72,7 @@ def test_twelve_players_are_exact_and_thirteen_are_sampled():
 
 
 def test_a_draw_is_the_mean_over_an_order_and_its_reverse():
-    effect = resolved(gx.Partial(), pairs=MIN_PAIRS)
+    effect = resolved(gx.Partial(), order_pairs=MIN_PAIRS)
     for draw in effect.draws:
         total = {}
         for terms in draw:

@@ -15,7 +15,7 @@ import oracle
 from granite_xai.base.errors import InputError
 from granite_xai.explanation.behavior import Local, Risk
 from granite_xai.explanation.behavior.losses import LOSSES
-from granite_xai.explanation.explainer import target_for
+from granite_xai.explanation.behavior.target import target_for
 from granite_xai.models import as_predictor
 from granite_xai.tables import read_table
 from models.border import refused_argument
@@ -234,7 +234,7 @@ def test_the_target_is_never_written():
 def test_the_log_loss_of_a_target_between_0_and_1_is_the_cross_entropy():
     """Labels that are probabilities themselves are not rounded to a class."""
     prediction, y = np.array([0.25, 0.25, 0.9, 0.5]), np.array([0.0, 1.0, 0.75, 0.3])
-    found = LOSSES["log"].pair(prediction, y)
+    found = LOSSES["log"].of_predictions(prediction, y)
     assert found == pytest.approx(
         [oracle.risk_loss("log", p, t) for p, t in zip(prediction, y, strict=True)], rel=1e-12
     )

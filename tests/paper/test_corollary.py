@@ -185,7 +185,7 @@ def test_pairs_of_three_columns_agree_up_to_the_one_interaction_of_order_three()
 @pytest.mark.parametrize(
     "influence", [Joint({"g": [0, 1]}), Interactions(2)], ids=["joint", "pairs"]
 )
-def test_theorem_3_for_groups_and_pairs(
+def test_theorem_3_holds_for_groups_and_pairs(
     influence: Any, behavior: Any, interaction: str, data: tuple[Array, Array]
 ) -> None:
     """The gap of two maskings is the explanation of the difference of their games, because operators are additive."""

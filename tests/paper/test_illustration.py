@@ -78,7 +78,9 @@ def table_entry(column: int, region: str, masking: str, interaction: str) -> Arr
 @pytest.mark.parametrize("interaction", ["pure", "full"])
 @pytest.mark.parametrize("masking", ["marginal", "conditional"])
 @pytest.mark.parametrize("region", REGIONS)
-def test_table_of_the_illustration(region: str, masking: str, interaction: str) -> None:
+def test_the_table_of_the_illustration_is_reproduced(
+    region: str, masking: str, interaction: str
+) -> None:
     rows = np.flatnonzero(REGIONS[region])
     operator = EXACT if masking == "conditional" else "marginal"
     phi = effects(operator, "local", interaction, model, X, rows=rows)
@@ -194,7 +196,7 @@ FIGURE_1 = {
 
 
 @pytest.mark.parametrize(("method", "panel"), FIGURE_1)
-def test_figure_1_in_closed_form(method: str, panel: str) -> None:
+def test_figure_1_is_its_closed_form(method: str, panel: str) -> None:
     """The closed forms, integrated over the normal densities, are the numbers of the figure."""
     fine = np.linspace(-8, 8, 4001)
     density = np.exp(-(fine**2) / 2) / np.exp(-(fine**2) / 2).sum()
@@ -209,7 +211,7 @@ def test_figure_1_in_closed_form(method: str, panel: str) -> None:
 
 @pytest.mark.parametrize("panel", PANELS)
 @pytest.mark.parametrize("method", METHODS)
-def test_figure_1_panels_on_the_lattice(method: str, panel: str) -> None:
+def test_the_panels_of_figure_1_are_reproduced_on_the_lattice(method: str, panel: str) -> None:
     """The package computes the closed forms exactly, in every region of every panel."""
     by2, by3 = PANELS[panel]
     expected = closed_form(method, by2, by3, X, MU)
@@ -223,7 +225,7 @@ def test_figure_1_panels_on_the_lattice(method: str, panel: str) -> None:
 
 
 @pytest.mark.parametrize("panel", PANELS)
-def test_figure_1_marginal_shap_in_a_sample(panel: str) -> None:
+def test_marginal_shap_of_figure_1_is_reproduced_in_a_sample(panel: str) -> None:
     """Mean absolute values lie within five standard errors of the figure; reference means add one more."""
     n = 400
     toy = gx.datasets.make_toy(n=n, random_state=1)
@@ -270,7 +272,7 @@ def weighted_lattice() -> tuple[Array, Array]:
     return np.array(rows), np.array(weights)
 
 
-def test_disagreements_of_the_distribution_itself_with_weights() -> None:
+def test_weighted_rows_give_the_disagreements_of_the_distribution_itself() -> None:
     """``ice-pdp``: twice the mean of ``9 x1^2``. ``mplot-pdp``: 4 from x3 and ``E tanh(x4)^2`` from x4."""
     rows, weights = weighted_lattice()
     mean_tanh = float(np.average(np.tanh(rows[:, 3]) ** 2, weights=weights))

@@ -103,7 +103,7 @@ def test_the_tables_of_these_tests_do_have_regions(question: str) -> None:
 
 @settings(max_examples=EXAMPLES)
 @given(case=cases(), question=st.sampled_from(QUESTIONS), seed=st.integers(0, 99))
-def test_order_of_rows(case: Case, question: str, seed: int) -> None:
+def test_the_order_of_rows_changes_nothing(case: Case, question: str, seed: int) -> None:
     order = np.random.default_rng(seed).permutation(len(case.X))
     one = fit(case.model, case.X, case.y, question)
     two = fit(case.model, case.X[order], case.y[order], question)
@@ -132,7 +132,7 @@ def test_order_and_names_of_columns(case: Case, question: str, seed: int) -> Non
     a=st.sampled_from([-1.0, -3.0, 0.25, 1e-3, 1e4]),
     b=st.sampled_from([0.0, -2.0, 50.0]),
 )
-def test_unit_and_offset_of_the_prediction(
+def test_another_unit_or_offset_of_the_prediction_changes_no_region(
     case: Case, question: str, loss: str, a: float, b: float
 ) -> None:
     """``F -> aF + b``, and for risk ``y -> ay + b``; R changes by ``loss(a)``, or its square."""
@@ -151,7 +151,9 @@ def test_unit_and_offset_of_the_prediction(
     question=st.sampled_from(QUESTIONS),
     kind=st.sampled_from(["cube", "exp", "steps", "tiny"]),
 )
-def test_increasing_transforms_of_columns(case: Case, question: str, kind: str) -> None:
+def test_increasing_transforms_of_columns_change_no_region(
+    case: Case, question: str, kind: str
+) -> None:
     scale = {
         "cube": lambda k: (np.arange(k) - 1.3) ** 3,
         "exp": lambda k: np.exp(3.0 * np.arange(k)),
@@ -175,7 +177,9 @@ def test_increasing_transforms_of_columns(case: Case, question: str, kind: str) 
 
 @settings(max_examples=EXAMPLES)
 @given(case=cases(max_rows=20), question=st.sampled_from(QUESTIONS), seed=st.integers(0, 99))
-def test_labels_of_nominal_columns(case: Case, question: str, seed: int) -> None:
+def test_other_labels_of_nominal_columns_change_no_region(
+    case: Case, question: str, seed: int
+) -> None:
     shuffle = np.random.default_rng(seed).permutation
 
     def labelled(labels: list[Any]) -> tuple[pd.DataFrame, Any]:
@@ -199,7 +203,7 @@ def test_labels_of_nominal_columns(case: Case, question: str, seed: int) -> None
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_labels_of_a_column_with_many_levels(seed: int) -> None:
+def test_other_labels_of_a_column_with_many_levels_change_no_region(seed: int) -> None:
     """More levels than groupings can be tried: their order comes from effects, not from labels."""
     draw = np.random.default_rng(seed)
     codes, x, z = draw.integers(9, size=120), draw.normal(size=120), draw.normal(size=120)
@@ -227,7 +231,7 @@ def test_labels_of_a_column_with_many_levels(seed: int) -> None:
     question=st.sampled_from(QUESTIONS),
     times=st.sampled_from([2, 3]),
 )
-def test_repeating_every_row_with_a_larger_leaf_minimum(
+def test_repeated_rows_with_a_larger_leaf_minimum_give_the_same_regions(
     case: Case, question: str, times: int
 ) -> None:
     repeated, y = np.repeat(case.X, times, axis=0), np.repeat(case.y, times)
@@ -289,7 +293,7 @@ def any_container(case: Case) -> Any:
 
 @pytest.mark.parametrize("container", CONTAINERS)
 @pytest.mark.parametrize("question", ["ice-pdp", "mplot-pdp", "pfi-risk"])
-def test_container_and_dtype_of_the_table(container: str, question: str) -> None:
+def test_container_and_dtype_of_the_table_change_nothing(container: str, question: str) -> None:
     draw = np.random.default_rng(4)
     case = Case(draw.integers(4, size=(40, 3)), draw.normal(size=(4, 4, 4)), draw.normal(size=40))
     X = CONTAINERS[container](case.X)
@@ -318,7 +322,7 @@ def test_read_only_rows_stay_as_they_are(question: str) -> None:
 
 
 @pytest.mark.parametrize("question", ["ice-pdp", "mplot-pdp", "cfi-pfi", "sobol", "shap-pdp"])
-def test_jobs_blocks_and_batches(question: str) -> None:
+def test_jobs_blocks_and_batches_change_no_region(question: str) -> None:
     """Bitwise for jobs and repeats; the same regions within rounding for other blocks."""
     draw = np.random.default_rng(6)
     X, y = draw.normal(size=(120, 4)), draw.normal(size=120)

@@ -44,7 +44,7 @@ def test_on_a_full_factorial_design_local_and_sensitivity_gaps_are_equal(
 
 
 @pytest.mark.parametrize("levels", DESIGNS[2:], ids=str)
-def test_in_box_regions_of_a_full_factorial_design_too(levels: tuple[int, ...]) -> None:
+def test_theorem_2_holds_in_box_regions_of_a_full_factorial_design(levels: tuple[int, ...]) -> None:
     X, model = factorial(levels), Lookup(levels, seed=7)
     boxes = [X[:, 0] >= 1, (X[:, 0] <= 0) & (X[:, 1] >= 1), (X[:, -1] >= 1) & (X[:, 1] <= 1)]
     for rows in map(np.flatnonzero, boxes):
@@ -62,7 +62,7 @@ def test_the_estimator_reports_the_same_number(levels: tuple[int, ...]) -> None:
     assert fitted.disagreement_ == pytest.approx(sensitivity_gap("marginal", model, X), rel=1e-12)
 
 
-def test_each_region_of_a_fitted_tree_on_a_full_factorial_design() -> None:
+def test_theorem_2_holds_in_each_region_of_a_fitted_tree() -> None:
     """Splits cut boxes, so the theorem holds in every region of a tree."""
     levels = (4, 4, 3)
     X, model = factorial(levels), Lookup(levels, seed=2)

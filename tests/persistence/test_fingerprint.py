@@ -13,10 +13,6 @@ from sklearn.linear_model import LogisticRegression
 import granite_xai as gx
 from granite_xai.base.errors import ModelError
 from granite_xai.fitting.fitted_view import fitted_view
-from granite_xai.persistence.fingerprint import synthetic_rows
-from granite_xai.tables import (
-    read_table,
-)
 from persistence.saved_objects import (
     model,
     other_model,
@@ -92,11 +88,3 @@ def test_F09_another_output_of_the_model_is_refused(tmp_path):
     path = gx.save(gx.Granite(classifier).fit(X), tmp_path / "a.json")
     with pytest.raises(ModelError, match="is explained, not"):
         gx.load(path, model=lambda X: classifier.predict_proba(X)[:, 1])
-
-
-def test_S15_synthetic_rows_are_made_of_levels():
-    read = read_table(table(), missing="error")
-    made = synthetic_rows(read)
-    for column, source in zip(made.columns, read.columns, strict=True):
-        assert set(column.levels.tolist()) <= set(source.levels.tolist())
-    assert made.native.dtypes.tolist() == table().dtypes.tolist()

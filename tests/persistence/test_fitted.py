@@ -229,7 +229,7 @@ cells = st.sampled_from([-2.5, -1.0, 0.0, 0.1, 1 / 3, 7.0])
     rows=st.lists(st.tuples(cells, cells, st.sampled_from("uvw")), min_size=12, max_size=24),
     seed=st.integers(0, 9),
 )
-def test_round_trips_of_random_fits(rows, seed, tmp_path_factory):
+def test_random_fits_come_back_as_they_were(rows, seed, tmp_path_factory):
     X = pd.DataFrame(rows, columns=["p", "q", "r"]).astype({"r": "category"})
     weights = np.random.default_rng(seed).normal(size=4)
 

@@ -35,7 +35,7 @@ def test_the_same_terms_and_draws_come_back(question):
         assert one.question == two.question
 
 
-def test_F04_as_many_resolutions_as_questions():
+def test_F04_a_file_has_as_many_resolutions_as_questions():
     g, result = fitted()
     with pytest.raises(gx.FormatError, match="F04.*2 entries for 1 questions"):
         again(g, result, [Resolution(False, (0, 0))] * 2)

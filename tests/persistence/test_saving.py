@@ -22,7 +22,7 @@ from persistence.shared import NEW
 pytestmark = pytest.mark.filterwarnings("ignore::granite_xai.base.errors.BinWarning")
 
 
-def test_F01_F03_a_failed_save_leaves_the_file_that_was_there(saved, tmp_path, monkeypatch):
+def test_F01_F03_a_failed_save_leaves_the_file_that_was_there(saved, tmp_path):
     path = gx.save(saved("ice-pdp")[0].partition_, tmp_path / "a.json")
     before = path.read_bytes()
     with pytest.raises(InputError, match="F08"):

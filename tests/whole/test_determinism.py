@@ -8,6 +8,7 @@ import pytest
 
 import granite_xai as gx
 from strategies import paper
+from whole.named_limit import named_limit
 
 pytestmark = pytest.mark.filterwarnings("ignore::granite_xai.base.errors.BinWarning")
 
@@ -99,7 +100,7 @@ def smallest(question):
     """The limit that a refusal names: blocks are as small as they get."""
     with pytest.raises(gx.ResourceError) as caught:
         fitted(question, resources=gx.Resources(memory_limit=1))
-    return int(caught.value.hint.rpartition("memory_limit=")[2].rstrip(")"))
+    return named_limit(caught.value)
 
 
 @pytest.mark.parametrize("question", gx.questions())

@@ -13,6 +13,7 @@ from sklearn.linear_model import LinearRegression
 from sklearn.tree import DecisionTreeClassifier
 
 import granite_xai as gx
+from counted import CountedModel
 from granite_xai.base.errors import InputError, ModelError, ModelWarning
 
 N = 60
@@ -24,16 +25,9 @@ CLASSES = np.array(["low", "middle", "high"])[np.digitize(X[:, 0] * X[:, 1], [-0
 CLASSIFIER = DecisionTreeClassifier(random_state=0).fit(X, CLASSES)
 
 
-class Counting:
-    """A good model that counts its calls."""
-
-    def __init__(self):
-        self.calls = 0
-
-    def predict(self, X):
-        self.calls += 1
-        values = np.asarray(X, dtype=float)
-        return values[:, 0] * np.sign(values[:, -1])
+def good(X):
+    values = np.asarray(X, dtype=float)
+    return values[:, 0] * np.sign(values[:, -1])
 
 
 class Case(NamedTuple):
@@ -203,7 +197,7 @@ def named(cases):
 
 @pytest.mark.parametrize("case", [*named(TABLES), *named(TARGETS), *named(OPTIONS)])
 def test_what_the_data_alone_decide_is_refused_before_the_model_is_asked(case):
-    model = Counting()
+    model = CountedModel(good)
     with pytest.raises(InputError) as caught:
         gx.Granite(model, **(case.options or {})).fit(case.X, case.y, case.weights)
     error = caught.value
@@ -217,7 +211,7 @@ def test_what_the_data_alone_decide_is_refused_before_the_model_is_asked(case):
 
 
 def test_D41_an_unknown_column_of_a_group_is_named():
-    model = Counting()
+    model = CountedModel(good)
     with pytest.raises(InputError, match="'zz'") as caught:
         gx.Granite(model, influence="joint", groups={"a": ["zz"]}).fit(X)
     assert caught.value.argument == "groups"

@@ -18,9 +18,11 @@ import pytest
 from sklearn.ensemble import RandomForestRegressor
 
 import granite_xai as gx
+from counted import CountedModel
 from granite_xai.base.errors import ResourceError
 from granite_xai.compute import map_blocks
 from strategies import paper
+from whole.named_limit import named_limit
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(90, 3))
@@ -307,7 +309,7 @@ BARE = """
 
 
 @POSIX
-def test_R15_no_home_no_terminal_and_nothing_written(tmp_path):
+def test_R15_without_home_and_terminal_a_fit_writes_nothing(tmp_path):
     script = BARE.replace("CHOICE", '"auto"').replace(
         "    os.path.expanduser = None  # nobody may ask", "    # nobody asks"
     )
@@ -316,7 +318,7 @@ def test_R15_no_home_no_terminal_and_nothing_written(tmp_path):
 
 
 @POSIX
-def test_R15_no_standard_streams_at_all(tmp_path):
+def test_R15_a_fit_needs_no_standard_streams(tmp_path):
     """A service without descriptors 0 to 2: `sys.stderr` is None."""
     script = textwrap.dedent(BARE)
     closed = "import os; [os.close(n) for n in (0, 1, 2)]; os.execv(sys.executable, [sys.executable, '-c', SCRIPT])"
@@ -344,25 +346,12 @@ def test_R15_without_a_folder_for_machine_code_it_is_compiled_all_the_same(monke
 # D33 and M13: limits --------------------------------------------------------------------------------------------------
 
 
-class Counting:
-    def __init__(self, function=product):
-        self.rows, self.function = 0, function
-
-    def predict(self, X):
-        self.rows += len(X)
-        return self.function(X)
-
-
 REMEDIES = ("max_samples=", "features=", "max_grid=8")
-
-
-def named_limit(error):
-    return int(error.hint.rpartition("memory_limit=")[2].rstrip(")"))
 
 
 @pytest.mark.parametrize("question", ["ice-pdp", "shap-pdp", "cfi-pfi", "sobol"])
 def test_D33_too_little_memory_is_refused_before_the_model_is_asked(question):
-    model = Counting()
+    model = CountedModel(product)
     y = product(X)
     with pytest.raises(
         ResourceError, match="need [0-9.,]+ (bytes|MiB); memory_limit allows 50,000 bytes"
@@ -385,7 +374,7 @@ def test_D33_the_limit_that_the_error_names_is_enough(question):
 
 def test_D33_many_rows_and_many_columns_are_refused_at_once():
     for shape in ((30_000, 3), (60, 4000)):
-        model, table = Counting(), rng.normal(size=shape)
+        model, table = CountedModel(product), rng.normal(size=shape)
         tracemalloc.start()
         begin = time.monotonic()
         with pytest.raises(ResourceError, match="D33"):
@@ -401,7 +390,7 @@ def test_D33_many_rows_and_many_columns_are_refused_at_once():
 
 @pytest.mark.parametrize("options", [{}, {"max_samples": 50}, {"holdout": 0.5}])
 def test_M13_a_plan_over_the_limit_is_refused_before_the_model_is_asked(options):
-    model = Counting()
+    model = CountedModel(product)
     with pytest.raises(ResourceError, match="the plan sends [0-9,]+ rows to the model;") as caught:
         gx.Granite(model, resources=gx.Resources(max_evaluations=1000), **options).fit(X)
     assert (caught.value.code, caught.value.argument) == ("M13", "resources")
@@ -410,7 +399,7 @@ def test_M13_a_plan_over_the_limit_is_refused_before_the_model_is_asked(options)
 
 
 def test_M13_the_papers_plan_over_the_limit_ends_after_the_probe():
-    model = Counting()
+    model = CountedModel(product)
     with pytest.raises(ResourceError, match="M13: the plan sends"):
         paper(model, resources=gx.Resources(max_evaluations=1000)).fit(X)
     assert 0 < model.rows <= 5 * 64

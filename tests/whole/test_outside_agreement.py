@@ -53,7 +53,9 @@ def test_pdp_and_ice_are_those_of_scikit_learn(
     assert np.allclose(full, boosted.predict(X) - hidden, atol=1e-12)
 
 
-def test_partial_dependence_of_a_classifiers_probability(data: tuple[Array, Array]) -> None:
+def test_partial_dependence_of_a_probability_is_that_of_scikit_learn(
+    data: tuple[Array, Array],
+) -> None:
     from sklearn.inspection import partial_dependence
 
     X, y = data
@@ -207,7 +209,7 @@ def midpoints(count: int) -> Array:
     return np.pi * (2 * (np.arange(count) + 0.5) / count - 1)
 
 
-def test_sobol_indices_of_the_ishigami_function() -> None:
+def test_sobol_indices_of_the_ishigami_function_are_those_in_closed_form() -> None:
     """``sin x1 + 7 sin^2 x2 + 0.1 x3^4 sin x1`` on a midpoint grid of 6 x 6 x 64."""
     X = np.stack(
         np.meshgrid(midpoints(6), midpoints(6), midpoints(64), indexing="ij"), axis=-1
@@ -230,7 +232,7 @@ def test_sobol_indices_of_the_ishigami_function() -> None:
 @pytest.mark.parametrize(
     "rho", [0.9, *(pytest.param(rho, marks=pytest.mark.slow) for rho in (0.0, 0.5))]
 )
-def test_conditional_feature_importance_of_a_gaussian_pair(rho: float) -> None:
+def test_conditional_importance_of_a_gaussian_pair_is_that_in_closed_form(rho: float) -> None:
     """``F = y = x1``: ``2 (1 - rho^2 + rho^2 v)`` under the mean loss, half of it under the loss of the mean."""
     n = 4000
     draw = np.random.default_rng(int(10 * rho))

@@ -12,6 +12,7 @@ from sklearn.base import clone
 from sklearn.ensemble import HistGradientBoostingRegressor
 
 import granite_xai as gx
+from counted import CountedModel
 from granite_xai.compute import Meter
 
 X = np.random.default_rng(0).normal(size=(700, 4))
@@ -24,18 +25,6 @@ def product(X):
 
 
 Y = product(MANY) + 0.1 * MANY[:, 1]
-
-
-class Counting:
-    """A model that counts the rows it is asked about."""
-
-    def __init__(self, function=product):
-        self.rows = 0
-        self.function = function
-
-    def predict(self, X):
-        self.rows += len(X)
-        return self.function(X)
 
 
 # Counts -----------------------------------------------------------------------------------------------------------
@@ -69,7 +58,7 @@ DEAR = ["shap-pdp", "coe"]
 @pytest.mark.parametrize("question", [*QUICK, *DEAR])
 @pytest.mark.parametrize("limit", [80_000, 200_000])
 def test_M13_a_budget_is_kept_by_using_fewer_rows(question, limit):
-    model = Counting()
+    model = CountedModel(product)
     g = gx.Granite(model, question, max_depth=1, resources=gx.Resources(max_evaluations=limit)).fit(
         MANY, Y
     )
@@ -83,7 +72,7 @@ def test_M13_a_budget_is_kept_by_using_fewer_rows(question, limit):
 
 @pytest.mark.parametrize("options", [{"holdout": False}, {"holdout": 0.1}, {"holdout": "given"}])
 def test_M13_rows_that_judge_are_paid_from_the_same_budget(options):
-    model = Counting()
+    model = CountedModel(product)
     if options["holdout"] == "given":
         options = {"holdout": (MANY[2000:2200] + 0.5, Y[2000:2200])}
     limits = gx.Resources(max_evaluations=60_000)
@@ -94,7 +83,7 @@ def test_M13_rows_that_judge_are_paid_from_the_same_budget(options):
 @pytest.mark.parametrize("size", [7, 60])
 def test_M13_rows_of_whole_clusters_are_paid_from_the_same_budget(size):
     for limit in range(50_000, 60_000, 1000):
-        model = Counting()
+        model = CountedModel(product)
         g = gx.Granite(model, max_depth=0, resources=gx.Resources(max_evaluations=limit))
         g.fit(MANY, clusters=np.arange(3000) // size)
         assert 0.7 * limit < model.rows <= limit
@@ -109,7 +98,7 @@ def test_M13_labels_that_the_pilot_meets_one_by_one_are_paid_from_the_same_budge
         return frame["x"] * (frame["town"].str[-1] > "4") + frame["z"]
 
     for limit in (30_000, 150_000):
-        model = Counting(by_town)
+        model = CountedModel(by_town)
         g = gx.Granite(model, max_depth=1, resources=gx.Resources(max_evaluations=limit))
         planned = g.plan(table)["model_rows"]
         model.rows = 0
@@ -121,7 +110,7 @@ def test_M13_labels_that_the_pilot_meets_one_by_one_are_paid_from_the_same_budge
 @pytest.mark.parametrize("question", [*QUICK, *DEAR])
 @pytest.mark.parametrize("limit", [None, 100_000])
 def test_a_plan_says_how_many_rows_are_sent(question, limit):
-    model = Counting()
+    model = CountedModel(product)
     g = gx.Granite(model, question, max_depth=1, resources=gx.Resources(max_evaluations=limit))
     plan = g.plan(MANY, Y)
     assert model.rows <= 300  # a plan costs a probe
@@ -139,7 +128,7 @@ def test_a_plan_says_how_many_rows_are_sent(question, limit):
 
 def test_M13_a_budget_beside_options_that_exceed_it_is_refused_with_one_that_is_enough():
     for options in ({"max_samples": 800}, {}):
-        model = Counting()
+        model = CountedModel(product)
         limit = 60_000 if options else 1000
         with pytest.raises(gx.ResourceError, match="M13: the plan sends") as caught:
             gx.Granite(model, resources=gx.Resources(max_evaluations=limit), **options).fit(MANY)
@@ -157,14 +146,22 @@ def test_M13_a_budget_beside_options_that_exceed_it_is_refused_with_one_that_is_
 class Clock:
     """A clock that only the model moves: 100,000 rows take a second."""
 
-    def __init__(self, monkeypatch):
-        self.now = 0.0
-        stopped = SimpleNamespace(perf_counter=lambda: self.now)
-        monkeypatch.setattr("granite_xai.fitting.judged_fit.time", stopped)
+    now = 0.0
+
+    def perf_counter(self):
+        return self.now
 
     def model(self, X):
         self.now += len(X) / 100_000
         return product(X)
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    """The clock of fits."""
+    clock = Clock()
+    monkeypatch.setattr("granite_xai.fitting.judged_fit.time", clock)
+    return clock
 
 
 def stopped_fit(clock, seconds, **options):
@@ -198,8 +195,8 @@ def figures(g):
 
 
 @pytest.mark.parametrize(("seconds", "n_rows"), [(0.001, 250), (0.3, 250), (1.0, 500), (3.0, 1000)])
-def test_M13_max_seconds_ends_with_the_last_complete_rung(monkeypatch, seconds, n_rows):
-    g, remedy = stopped_fit(Clock(monkeypatch), seconds)
+def test_M13_max_seconds_ends_with_the_last_complete_rung(clock, seconds, n_rows):
+    g, remedy = stopped_fit(clock, seconds)
     assert len(g.diagnostics_["rows"]["search"]) == remedy["max_samples"] == n_rows
     assert remedy["resources"].max_grid == (8 if n_rows == 250 else 16)
     assert figures(g) == figures(gx.Granite(product, max_depth=2, **remedy).fit(MANY, Y))
@@ -217,26 +214,21 @@ def test_M13_max_seconds_ends_with_the_last_complete_rung(monkeypatch, seconds, 
     ids=["none held out", "a share", "given rows", "pairs", "risk"],
 )
 @pytest.mark.parametrize("seconds", [0.1, 1.0])
-def test_M13_the_remedy_repeats_a_stopped_fit_whatever_the_options(monkeypatch, options, seconds):
-    g, remedy = stopped_fit(Clock(monkeypatch), seconds, **options)
+def test_M13_the_remedy_repeats_a_stopped_fit_whatever_the_options(clock, options, seconds):
+    g, remedy = stopped_fit(clock, seconds, **options)
     again = gx.Granite(product, max_depth=2, **remedy, **options).fit(MANY, Y)
     assert figures(g) == figures(again)
 
 
-def test_rungs_are_beginnings_of_one_draw(monkeypatch):
-    rungs = [
-        stopped_fit(Clock(monkeypatch), seconds)[0].diagnostics_["rows"]
-        for seconds in (0.1, 1.0, 3.0)
-    ]
+def test_rungs_are_beginnings_of_one_draw(clock):
+    rungs = [stopped_fit(clock, seconds)[0].diagnostics_["rows"] for seconds in (0.1, 1.0, 3.0)]
     for fewer, more in pairwise(rungs):
         assert set(fewer["search"]) < set(more["search"])
         assert set(fewer["held_out"]) < set(more["held_out"])
 
 
-def test_a_fit_that_ends_in_time_is_the_one_without_a_limit(monkeypatch):
-    g = gx.Granite(
-        Clock(monkeypatch).model, max_depth=2, resources=gx.Resources(max_seconds=60.0)
-    ).fit(MANY, Y)
+def test_a_fit_that_ends_in_time_is_the_one_without_a_limit(clock):
+    g = gx.Granite(clock.model, max_depth=2, resources=gx.Resources(max_seconds=60.0)).fit(MANY, Y)
     assert figures(g) == figures(gx.Granite(product, max_depth=2).fit(MANY, Y))
     assert g.diagnostics_["rows"]["reason"] == "all rows"
     assert g.diagnostics_["warnings"] == []
@@ -326,22 +318,31 @@ def test_R01_a_model_that_is_trained_again_after_an_interrupt_is_asked_again(que
     assert answers(g) == answers(gx.Granite(fresh, question, min_samples_leaf=50).fit(X[:300]))
 
 
-def test_R01_trees_that_are_trained_again_after_an_interrupt_are_read_again(monkeypatch):
+class StoppedTree:
+    """The tree of a fit, whose search the user may stop."""
+
+    is_stopped = True
+
+    def partition(self, problem):
+        if self.is_stopped:
+            raise KeyboardInterrupt
+        return problem.tree.partition(problem)
+
+
+def test_R01_trees_that_are_trained_again_after_an_interrupt_are_read_again():
     rows = X[:300]
     model = HistGradientBoostingRegressor(max_iter=5).fit(rows, product(rows))
-    g = gx.Granite(model, min_samples_leaf=50)
-
-    def interrupt(*_):
-        raise KeyboardInterrupt
-
-    with monkeypatch.context() as patch:
-        patch.setattr("granite_xai.fitting.pipeline.search_regions", interrupt)
-        with pytest.raises(KeyboardInterrupt):
-            g.fit(rows)
+    tree = StoppedTree()
+    options = {"min_samples_leaf": 50, "partitioner": tree}
+    g = gx.Granite(model, **options)
+    with pytest.raises(KeyboardInterrupt):
+        g.fit(rows)
     model.fit(rows, -product(rows) + 3 * rows[:, 2])
+    tree.is_stopped = False
     g.fit(rows)
     assert g.diagnostics_["evaluations"]["path"].startswith("trees")
-    assert answers(g) == answers(gx.Granite(model, min_samples_leaf=50).fit(rows))
+    assert len(g.partition_) > 1
+    assert answers(g) == answers(gx.Granite(model, **options).fit(rows))
 
 
 class Bars:

@@ -220,7 +220,7 @@ def test_M14_the_model_sees_frames_like_the_one_it_was_trained_on():
 
 
 @pytest.mark.parametrize("library", ["pandas", "nullable", "arrow", "polars"])
-def test_M14_pipelines_on_raw_columns_of_each_library(library):
+def test_M14_pipelines_take_raw_columns_of_each_library(library):
     convert = LIBRARIES[library]
     columns = ["temp", "hr", "city", "workingday"]
     X, new = convert(rides()[columns]), convert(rides(50, 1)[columns])

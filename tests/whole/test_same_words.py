@@ -3,9 +3,11 @@
 import argparse
 import ast
 import inspect
+import json
 import re
 from pathlib import Path
 
+import joblib
 import numpy as np
 import pandas as pd
 import pytest
@@ -161,35 +163,28 @@ def test_every_flag_that_a_message_names_is_a_flag_of_the_command(command):
         assert "Resources(" not in told or "Resources()" in told, told
 
 
-def test_remedies_on_the_command_line_are_its_flags(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
+def test_remedies_on_the_command_line_are_its_flags(tmp_path, capsys):
+    gaps, whole, saved, trained = (
+        str(tmp_path / name) for name in ("gaps.csv", "table.csv", "s.json", "m.joblib")
+    )
     table = X.assign(y=model(X), w=WEIGHTS)
     table.loc[3, "a"] = np.nan
-    table.to_csv("gaps.csv", index=False)
-    table.dropna().to_csv("table.csv", index=False)
-    import joblib
-
-    joblib.dump(LinearRegression().fit(X, model(X)), "m.joblib")
-    name = ["--model", "m.joblib", "--allow-pickle", "--target", "y", "--weights", "w"]
-    assert cli.main(["explain", "gaps.csv", *name]) == 3
+    table.to_csv(gaps, index=False)
+    table.dropna().to_csv(whole, index=False)
+    joblib.dump(LinearRegression().fit(X, model(X)), trained)
+    name = ["--model", trained, "--allow-pickle", "--target", "y", "--weights", "w"]
+    assert cli.main(["explain", gaps, *name]) == 3
     assert "--missing allow" in capsys.readouterr().err
-    assert cli.main(["explain", "table.csv", *name, "--save", "s.json", "--max-samples", "40"]) == 0
-    assert cli.main(["evaluate", "s.json", "table.csv", *name, "--max-evaluations", "5"]) == 5
+    assert cli.main(["explain", whole, *name, "--save", saved, "--max-samples", "40"]) == 0
+    assert cli.main(["evaluate", saved, whole, *name, "--max-evaluations", "5"]) == 5
     err = capsys.readouterr().err
     assert all(
         flag in err
         for flag in ("--max-samples", "--max-grid 8", "--max-evaluations", "features= (in Python)")
     )
-    assert (
-        cli.main(["evaluate", "s.json", "table.csv", *name, "--max-samples", "20", "--json"]) == 0
-    )
-    assert (
-        sum(
-            region["n_samples"]
-            for region in __import__("json").loads(capsys.readouterr().out)["regions"]
-        )
-        == 20
-    )
+    assert cli.main(["evaluate", saved, whole, *name, "--max-samples", "20", "--json"]) == 0
+    regions = json.loads(capsys.readouterr().out)["regions"]
+    assert sum(region["n_samples"] for region in regions) == 20
     with pytest.raises(SystemExit):
-        cli.main(["explain", "table.csv", *name, "--max-samples", "some"])
+        cli.main(["explain", whole, *name, "--max-samples", "some"])
     assert "number, auto or all" in capsys.readouterr().err

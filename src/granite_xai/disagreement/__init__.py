@@ -1,1 +1,1 @@
-"""Questions: two explanations and the disagreement between them."""
+"""Questions: how far two explanations disagree."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
 
@@ -92,32 +93,17 @@ def question(
     'absolute'
     """
     named = choose("question", name, questions())
+    changed = {
+        "total": total is not None,
+        "risk_loss": risk_loss is not None,
+        "average": average != "prediction",
+        "pointwise": pointwise,
+        "conditional": conditional is not None,
+        "intervals": intervals is not None,
+    }
+    _require_options_of(named, [option for option, is_changed in changed.items() if is_changed])
     behavior = named.behavior
-    is_risk = isinstance(behavior, Risk)
-    maskings = {named.first.masking.key, named.second.masking.key}
-
-    def require(option: str, is_given: bool, fits: bool, owners: str) -> None:
-        """Refuse an option that the question has no use for."""
-        if is_given and not fits:
-            raise InputError(
-                f"{option} is an option of {owners}; {name!r} is none.",
-                code="P03",
-                argument=option,
-                hint="Leave it out.",
-            )
-
-    require("total", total is not None, isinstance(behavior, Sensitivity), "sensitivity questions")
-    require("risk_loss", risk_loss is not None, is_risk, "risk questions")
-    require("average", average != "prediction", is_risk, "risk questions")
-    require("pointwise", pointwise, is_risk, "risk questions")
-    require(
-        "conditional",
-        conditional is not None,
-        "conditional" in maskings,
-        "questions with conditional masking",
-    )
-    require("intervals", intervals is not None, "accumulated" in maskings, "questions about ALE")
-    if is_risk:
+    if isinstance(behavior, Risk):
         behavior = Risk(risk_loss, average, pointwise)
     elif total is not None:
         behavior = Sensitivity(total)
@@ -130,3 +116,27 @@ def question(
             side = replace(side, masking=masking)
         sides.append(replace(side, behavior=behavior))
     return Disagreement(first=sides[0], second=sides[1], loss=loss, name=name)
+
+
+def _require_options_of(question: Disagreement, options: Sequence[str]) -> None:
+    """Refuse options that a question has no use for (P03)."""
+    is_risk = isinstance(question.behavior, Risk)
+    is_sensitivity = isinstance(question.behavior, Sensitivity)
+    maskings = {question.first.masking.key, question.second.masking.key}
+    owners = {  # which questions have the option, and whether this is one of them
+        "total": ("sensitivity questions", is_sensitivity),
+        "risk_loss": ("risk questions", is_risk),
+        "average": ("risk questions", is_risk),
+        "pointwise": ("risk questions", is_risk),
+        "conditional": ("questions with conditional masking", "conditional" in maskings),
+        "intervals": ("questions about ALE", "accumulated" in maskings),
+    }
+    for option in options:
+        questions_with_it, is_one = owners[option]
+        if not is_one:
+            raise InputError(
+                f"{option} is an option of {questions_with_it}; {question.name!r} is none.",
+                code="P03",
+                argument=option,
+                hint="Leave it out.",
+            )

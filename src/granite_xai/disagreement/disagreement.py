@@ -33,6 +33,8 @@ from granite_xai.trees.routes import Route
 
 # Games with the terms of each: their values together are the gap of a set.
 Games = list[tuple[Game, Terms]]
+FLOAT_BYTES = 8
+MEMBER_BYTES = 2  # which side of a split a row is on; without compiled loops also as a float
 
 
 @dataclass(frozen=True, slots=True, init=False)
@@ -180,17 +182,17 @@ class ResolvedQuestion:
         return replace(self, first=first, second=second)
 
     @cached_property
-    def measure(self) -> Loss:
+    def gap_loss(self) -> Loss:
         """The loss of a gap, with what the engine knows of it."""
         return gap_loss(self.question.loss)
 
     @property
     def loss(self) -> Elementwise:
         """The loss of a gap as a function."""
-        return self.measure.gap
+        return self.gap_loss.of_gaps
 
     @cached_property
-    def gaps(self) -> list[dict[Masking, Terms]]:
+    def gap_terms(self) -> list[dict[Masking, Terms]]:
         """For each set, ``phi1 - phi2`` as terms of the game of each masking."""
         first_masking = self.first.masking
         second_masking = self.second.masking
@@ -199,39 +201,50 @@ class ResolvedQuestion:
             if first_masking == second_masking:
                 gaps.append({first_masking: add_terms([(1.0, first), (-1.0, second)])})
             else:
-                negative = {term: -value for term, value in second.items()}
+                negative = {term: -coefficient for term, coefficient in second.items()}
                 gaps.append({first_masking: first, second_masking: negative})
         return gaps
 
     @property
-    def _numbers(self) -> Sequence[int]:
+    def _maskings(self) -> list[Masking]:
+        """The masking of both explanations, or the two that they have."""
+        return list(self.gap_terms[0])
+
+    @property
+    def _chosen_sets(self) -> Sequence[int]:
         """Numbers of the sets that count."""
-        return range(len(self.gaps)) if self.chosen is None else self.chosen
+        if self.chosen is None:
+            return range(len(self.gap_terms))
+        return self.chosen
 
     @cached_property
-    def _shared(self) -> dict[Masking, set[Term]]:
+    def _shared_terms(self) -> dict[Masking, set[Term]]:
         """Terms that more than one set reads."""
-        return {
-            masking: read_twice([gap[masking] for gap in self.gaps]) for masking in self.gaps[0]
-        }
+        shared = {}
+        for masking in self._maskings:
+            shared[masking] = read_twice([terms[masking] for terms in self.gap_terms])
+        return shared
 
     def _games(self, evaluations: Evaluations, splits: Splits) -> Iterator[Games]:
         """For each set, the games whose values make up its gap."""
-        behavior = self.first.behavior
         evaluations = evaluations.outputs[self.output]
-        games_of_all = {
-            masking: Game.of(behavior, masking, evaluations, splits) for masking in self.gaps[0]
-        }
-        for number in self._numbers:
-            gap = self.gaps[number]
+        games_of_all_sets = self._games_by_masking(evaluations, splits)
+        for number in self._chosen_sets:
+            gap_terms = self.gap_terms[number]
             on_grid = evaluations.on_grid(union(self.first.layout.sets[number]))
             if on_grid is evaluations:
-                games = games_of_all
-                for masking, terms in gap.items():
-                    games[masking].share(self._shared[masking] & terms.keys())
-            else:
-                games = {masking: Game.of(behavior, masking, on_grid, splits) for masking in gap}
-            yield [(games[masking], terms) for masking, terms in gap.items()]
+                games = games_of_all_sets
+                for masking, terms in gap_terms.items():
+                    games[masking].keep_values(self._shared_terms[masking] & terms.keys())
+            else:  # the columns of the set are on a grid, which no other set reads
+                games = self._games_by_masking(on_grid, splits)
+            yield [(games[masking], terms) for masking, terms in gap_terms.items()]
+
+    def _games_by_masking(self, evaluations: Evaluations, splits: Splits) -> dict[Masking, Game]:
+        behavior = self.first.behavior
+        return {
+            masking: Game.of(behavior, masking, evaluations, splits) for masking in self._maskings
+        }
 
     def _gap(self, splits: Splits, games: Games) -> FloatArray:
         """The gap of a set, (K, n) with one number a row, otherwise (K, 2)."""
@@ -258,7 +271,7 @@ class ResolvedQuestion:
         affordable = max(1, evaluations.block // bytes_of_split)
         if splits.lines is None or splits.count <= affordable:
             return (self._gap(splits, games) for games in self._games(evaluations, splits))
-        n_parts = -(-splits.count // affordable)
+        n_parts = -(-splits.count // affordable)  # rounded up
         parts = [
             Splits.weighted(lines, splits.weights, splits.primitives)
             for lines in np.array_split(splits.lines, n_parts)
@@ -269,18 +282,36 @@ class ResolvedQuestion:
         self, evaluations: Evaluations, parts: Sequence[Splits]
     ) -> Iterator[FloatArray]:
         """The same set by set, with as many lines of weights at a time as memory affords."""
-        for number in self._numbers:
-            alone = replace(self, chosen=[number])
-            gaps = [next(alone.gap_values(evaluations, part)) for part in parts]
+        for number in self._chosen_sets:
+            about_set = replace(self, chosen=[number])
+            gaps = []
+            for part in parts:
+                (gap,) = about_set.gap_values(evaluations, part)
+                gaps.append(gap)
             yield np.concatenate(gaps)
 
     def cell_sizes(self, evaluations: Evaluations) -> Iterator[IntArray]:
         """Rows of the smallest cell that the gap of each set averages over, at every row."""
-        for members, gap in zip(self.first.layout.sets, self.gaps, strict=True):
-            yield smallest_cells(gap, evaluations.outputs[self.output].on_grid(union(members)))
+        evaluations = evaluations.outputs[self.output]
+        for members, terms in zip(self.first.layout.sets, self.gap_terms, strict=True):
+            yield smallest_cells(terms, evaluations.on_grid(union(members)))
 
     def losses(self, evaluations: Evaluations, splits: Splits, jobs: int = 1) -> FloatArray:
-        """``sum over S of loss(phi1(S) - phi2(S))``: (K, n) for behaviors with one value a row, otherwise (K, 2)."""
+        """``sum over S of loss(phi1(S) - phi2(S))`` in every region.
+
+        Parameters
+        ----------
+        evaluations : Evaluations
+        splits : Splits
+            K ways to divide the rows.
+        jobs : int
+            Threads, each with a set of its own.
+
+        Returns
+        -------
+        array of shape (K, n) or (K, 2)
+            One number a row where the behavior has values of rows, otherwise one for each side.
+        """
 
         def losses_of_set(games: Games) -> FloatArray:
             return np.asarray(self.loss(self._gap(splits, games)))
@@ -289,11 +320,21 @@ class ResolvedQuestion:
         return np.asarray(np.sum(by_set, axis=0))
 
     def regional(self, evaluations: Evaluations, splits: Splits, jobs: int = 1) -> FloatArray:
-        """``R`` of both sides of every split, shape (K, 2): the mean loss over the side's rows; 0 on an empty side."""
+        """``R`` of both sides of every split: the mean loss over the side's rows; 0 on an empty side.
+
+        Parameters
+        ----------
+        evaluations, splits, jobs
+            As in `losses`.
+
+        Returns
+        -------
+        array of shape (K, 2)
+        """
         if not self.first.behavior.per_row:
             return np.where(splits.mass > 0, self.losses(evaluations, splits, jobs), 0.0)
         P = splits.primitives
-        mode = self.measure.mode
+        mode = self.gap_loss.mode
         function = None
         if mode is None:  # a loss that the engine does not know
             mode = MOMENTS
@@ -311,18 +352,20 @@ class ResolvedQuestion:
 
     def split_bytes(self, n_rows: int, n_values: int) -> int:
         """Bytes that scoring takes for each split of so many rows, where sets have at most so many values."""
-        shared = 0
+        n_kept = 0  # values of rows that are written out: those that several sets read ...
         if self.first.behavior.per_row:
-            shared = sum(len(terms) for terms in self._shared.values())
-        written = 2
-        if self.first.masking.averages_rows:
-            written = len(self.gaps[0]) - 1
-        members = 2 * n_rows if available() else 10 * n_rows
-        return members + 16 * n_values + 8 * n_rows * (shared + written)
+            n_kept = sum(len(terms) for terms in self._shared_terms.values())
+        if self.first.masking.averages_rows:  # ... and those that are not added up in one pass
+            n_kept += len(self._maskings) - 1
+        else:
+            n_kept += 2
+        membership = MEMBER_BYTES if available() else MEMBER_BYTES + FLOAT_BYTES
+        sums_over_sides = 2 * FLOAT_BYTES * n_values
+        return membership * n_rows + sums_over_sides + FLOAT_BYTES * n_rows * n_kept
 
 
 def both_sides(questions: Sequence[ResolvedQuestion]) -> list[ResolvedExplainer]:
-    """The effects that some questions compare."""
+    """The effects that some questions compare: first and second of each in turn."""
     effects = []
     for question in questions:
         effects += [question.first, question.second]

@@ -81,14 +81,14 @@ class Objective:
 
 def _weighted(entry: Any, influence: Influence | None) -> tuple[Disagreement, float]:
     """A question with its weight, which is 1 where the entry has none."""
-    asked = entry
+    name_or_question = entry
     weight = 1.0
     is_pair = isinstance(entry, tuple) and len(entry) == 2
     if is_pair and not isinstance(entry[1], str | Disagreement):
-        asked = entry[0]
+        name_or_question = entry[0]
         weight = real_number("question", entry[1], above=0, at_most=LARGEST_WEIGHT)
-    question = choose("question", asked, questions())
-    if influence is not None and isinstance(asked, str):
+    question = choose("question", name_or_question, questions())
+    if influence is not None and isinstance(name_or_question, str):
         question = question.with_influence(influence)
     return question, weight
 
@@ -105,22 +105,25 @@ class Measure(Protocol):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ScaledObjective:
-    """Every region's share of the disagreement on all rows: ``sum over q of w_q * mass * R_q(region) / R_q(all rows)``.
+    """Every region's share of the disagreement on all rows (C1).
+
+    It is ``sum over q of factor_q * R_q(region)``, times the region's share of the mass.
 
     Parameters
     ----------
-    comparisons : tuple
-        The questions, resolved (or other measures of a region).
+    comparisons : tuple of Measure
+        The Q questions, resolved (or other measures of a region).
     factors : array of shape (Q,)
-        ``w_q / R_q(all rows)``; 0 for a question at its noise floor.
+        What the objective multiplies disagreements by: ``w_q / R_q(all rows)``, or ``w_q`` over the variance of the
+        prediction; 0 for a question at its noise floor.
     floors : array of shape (Q,)
         Noise floor of each question.
     total : float
         Mass of all rows.
     by_mass : bool
         Whether regions count by their mass.
-    roots : array of shape (Q,), optional
-        ``w_q / R_q(all rows)``, where the objective has other factors.
+    root_factors : array of shape (Q,), optional
+        ``w_q / R_q(all rows)``; None: these are the factors.
     """
 
     comparisons: tuple[Measure, ...]
@@ -128,33 +131,46 @@ class ScaledObjective:
     floors: FloatArray
     total: float
     by_mass: bool = True
-    roots: FloatArray | None = None
+    root_factors: FloatArray | None = None
 
     def disagreements(self, evaluations: Evaluations, splits: Splits, jobs: int = 1) -> FloatArray:
-        """``R_q`` of both sides of every split, shape (K, 2, Q); so many sets at a time."""
+        """``R_q`` of both sides of every split, (K, 2, Q); ``jobs`` sets at a time."""
         by_question = [
             comparison.regional(evaluations, splits, jobs) for comparison in self.comparisons
         ]
         return np.stack(by_question, axis=-1)
 
     def of(self, disagreements: FloatArray, mass: FloatArray) -> FloatArray:
-        """Shares from disagreements (..., Q) and the mass (...) of the regions."""
+        """What the objective counts of regions, (...).
+
+        Parameters
+        ----------
+        disagreements : array of shape (..., Q)
+            ``R_q`` of the regions.
+        mass : array of shape (...)
+            Of the regions.
+        """
         shares: FloatArray = disagreements @ self.factors
-        return shares * mass / self.total if self.by_mass else shares
+        if not self.by_mass:
+            return shares
+        return shares * mass / self.total
 
     def on(self, evaluations: Evaluations) -> float:
-        """The share that all rows of some evaluations hold as one region."""
+        """What the objective counts of all rows of some evaluations as one region."""
         whole = Splits.whole(evaluations.weights, evaluations.primitives)
         return float(self.of(self.disagreements(evaluations, whole), whole.mass)[0, 0])
 
-    def left(self, disagreements: FloatArray, mass: FloatArray) -> FloatArray:
-        """Share of the disagreement on all rows that regions hold, whatever the objective counts."""
-        by_root = self.factors if self.roots is None else self.roots
-        shares: FloatArray = disagreements @ by_root
+    def remaining(self, disagreements: FloatArray, mass: FloatArray) -> FloatArray:
+        """Share of the disagreement on all rows that regions hold, whatever the objective counts.
+
+        The parameters are those of `of`.
+        """
+        factors = self.factors if self.root_factors is None else self.root_factors
+        shares: FloatArray = disagreements @ factors
         return shares * mass / self.total
 
-    def silent(self, disagreements: FloatArray) -> bool:
-        """Whether every question is at its noise floor here."""
+    def is_at_floor(self, disagreements: FloatArray) -> bool:
+        """Whether every question that counts is at its noise floor in a region, by its ``R_q``, (Q,)."""
         return bool(np.all((disagreements <= self.floors) | (self.factors == 0.0)))
 
     def split_bytes(self, evaluations: Evaluations) -> int:
@@ -165,7 +181,7 @@ class ScaledObjective:
         )
 
 
-def shares(
+def scaled_objective(
     comparisons: Sequence[ResolvedQuestion],
     weights: Sequence[float],
     roots: FloatArray,
@@ -174,15 +190,19 @@ def shares(
     evaluations: Evaluations,
     exceeded: BoolArray | bool = True,
 ) -> ScaledObjective:
-    """Scale each question by its disagreement on all rows (or the variance), unless it is rounding or chance.
+    """The objective of a fit: each question scaled by its disagreement on all rows, or by the variance.
+
+    A question that is rounding or chance does not count, and the weights of the others add up to 1.
 
     Parameters
     ----------
     comparisons : sequence of ResolvedQuestion
     weights : sequence of float
         Of the questions.
-    roots, floors : arrays of shape (Q,)
-        Disagreement of each question on all rows, and its noise floor.
+    roots : array of shape (Q,)
+        Disagreement ``R_q`` on all rows, the root of the tree.
+    floors : array of shape (Q,)
+        Noise floor of each question.
     objective : Objective
     evaluations : Evaluations
         Of all rows.
@@ -194,30 +214,28 @@ def shares(
     ScaledObjective
     """
     # One over less than tiny is infinite.
-    is_measurable = (roots > floors) & (roots >= np.finfo(np.float64).tiny) & exceeded
-    question_weights = np.where(is_measurable, np.asarray(weights, dtype=np.float64), 0.0)
+    counts = (roots > floors) & (roots >= np.finfo(np.float64).tiny) & exceeded
+    question_weights = np.where(counts, np.asarray(weights, dtype=np.float64), 0.0)
     question_weights = question_weights / (question_weights.sum() or 1.0)
     whole = Splits.whole(evaluations.weights)
-    by_root = np.divide(
-        question_weights, roots, out=np.zeros_like(question_weights), where=is_measurable
-    )
-    factors = by_root
+    root_factors = _quotients(question_weights, roots, where=counts)
+    factors = root_factors
     if objective.normalize == "variance":
         variances = _variances(comparisons, evaluations, whole)
-        factors = np.divide(
-            question_weights,
-            variances,
-            out=np.zeros_like(question_weights),
-            where=variances > 0,
-        )
+        factors = _quotients(question_weights, variances, where=variances > 0)
     return ScaledObjective(
         comparisons=tuple(comparisons),
         factors=factors,
         floors=floors,
         total=float(whole.mass[0, 0]),
         by_mass=objective.weighting == "mass",
-        roots=by_root,
+        root_factors=root_factors,
     )
+
+
+def _quotients(weights: FloatArray, divisors: FloatArray, where: BoolArray) -> FloatArray:
+    """``weights / divisors``; 0 elsewhere."""
+    return np.divide(weights, divisors, out=np.zeros_like(weights), where=where)
 
 
 def _variances(

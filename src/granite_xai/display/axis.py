@@ -15,7 +15,7 @@ from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.base.wording import MISSING
 from granite_xai.display.figures import SMALL, Axes
 from granite_xai.display.palette import GREY
-from granite_xai.explanation.masking.bins import carriers
+from granite_xai.explanation.masking.levels import carriers
 from granite_xai.results.scopes import Scope
 from granite_xai.surrogate.grids import Grid, grid_codes
 from granite_xai.tables import Column, Table

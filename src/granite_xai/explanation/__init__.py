@@ -1,1 +1,1 @@
-"""Explanations: masking, behavior, interaction and influence, and what they compute."""
+"""Explanations: a choice of masking, behavior, interaction, influence."""

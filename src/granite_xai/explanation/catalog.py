@@ -1,4 +1,4 @@
-"""Explanations with a familiar name: what each is called, what it says, and its choice on the axes of the algebra."""
+"""Explanations with a familiar name, such as PDP or SHAP."""
 
 from __future__ import annotations
 
@@ -213,7 +213,7 @@ def _explainers() -> dict[str, Explainer]:
             masking=entry.masking, behavior=entry.behavior, interaction=entry.interaction
         )
         by_name[name] = replace(explainer, name=name)
-    # Its groups are still to be told.
+    # The user has still to name its groups.
     by_name["grouped-pfi"] = by_name["grouped-pfi"].with_influence(Joint(()))
     return by_name
 

@@ -11,14 +11,14 @@ pure is ``Delta(S, nothing)``, full is ``Delta(S, all others)`` and partial a we
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from itertools import chain, combinations
+from itertools import combinations
 from math import comb, factorial
 from typing import ClassVar
 
 from granite_xai.base.coalitions import subsets, union, without
-from granite_xai.base.typing import Coalition, Players as Players, Term, Terms
+from granite_xai.base.typing import Coalition, Players, Term, Terms
 from granite_xai.base.validation import unknown
 
 
@@ -88,20 +88,23 @@ class Full:
 
 
 def _shapley_taylor_weight(p: int, k: int, t: int) -> float:
+    """``k / (p binom(p - 1, t))``."""
     return k / (p * comb(p - 1, t))
 
 
 def _shapley_interaction_weight(p: int, k: int, t: int) -> float:
+    """``1 / ((p - k + 1) binom(p - k, t))``."""
     return 1 / ((p - k + 1) * comb(p - k, t))
 
 
 def _faithful_weight(p: int, k: int, t: int) -> float:
+    """``(2k - 1)! / (k - 1)!² · (p - t - 1)! (t + k - 1)! / (p + k - 1)!``."""
     scale = factorial(2 * k - 1) / factorial(k - 1) ** 2
     return scale * factorial(p - t - 1) * factorial(t + k - 1) / factorial(p + k - 1)
 
 
 def _banzhaf_weight(p: int, k: int, t: int) -> float:
-    """The same for all coalitions: effects need not add up."""
+    """``1 / 2^(p - k)``, the same for all coalitions: effects need not add up."""
     return 0.5 ** (p - k)
 
 
@@ -147,17 +150,15 @@ class Partial:
 
     def terms(self, players: Players, members: Players) -> Terms:
         """The values this effect of S is made of: every coalition of players."""
+        return add_terms(self._weighted_derivatives(players, members))
+
+    def _weighted_derivatives(
+        self, players: Players, members: Players
+    ) -> Iterator[tuple[float, Terms]]:
         weight_of_size = INDICES[self.index]
-        n_players = len(players)
-        n_members = len(members)
-        weighted_derivatives = (
-            (
-                weight_of_size(n_players, n_members, len(coalition)),
-                derivative(members, present=union(coalition)),
-            )
-            for coalition in subsets(without(players, members))
-        )
-        return add_terms(weighted_derivatives)
+        for coalition in subsets(without(players, members)):
+            weight = weight_of_size(len(players), len(members), len(coalition))
+            yield weight, derivative(members, present=union(coalition))
 
     def sampled(self, order: Players, members: Players) -> Terms:
         """The same effect from one order of arrival: ``Delta(S, players before its first member)`` (C19).
@@ -196,8 +197,9 @@ class Additive:
 
     def terms(self, players: Players, members: Players) -> Terms:
         """The values this effect is made of."""
-        sets_by_size = (combinations(players, size) for size in range(self.order + 1))
-        sets = chain.from_iterable(sets_by_size)
+        sets: list[Players] = []
+        for size in range(self.order + 1):
+            sets += combinations(players, size)
         return add_terms((1.0, derivative(subset, present=frozenset())) for subset in sets)
 
 

@@ -1,4 +1,4 @@
-"""Memory that a request takes, and the refusal of one that takes too much, before the model is asked (D33)."""
+"""Memory that a request takes, known before the model is asked (D33)."""
 
 from __future__ import annotations
 
@@ -11,14 +11,24 @@ from granite_xai.compute import MemoryNeeds, Resources, require_budget
 from granite_xai.compute.memory import require_free
 from granite_xai.evaluations.distinct_values import DistinctValues
 from granite_xai.evaluations.table_memory import table_bytes
+from granite_xai.explanation.masking import Masking
 from granite_xai.explanation.masking.copula import INTERVALS, why_no_copula
 from granite_xai.explanation.masking.fitted import column_of_ratios
-from granite_xai.explanation.request import EvaluationRequest, request
+from granite_xai.explanation.request import BYTES_OF_NUMBER, EvaluationRequest, request
 from granite_xai.tables import Table
 from granite_xai.trees.routes import Route
 
-COARSE = 16  # values of the grid that is recommended where memory is short
-BYTES_OF_NUMBER = 8
+COARSE_GRID = 16  # values of the grid that is recommended where memory is short
+
+# Numbers that are kept of each row besides the matrices:
+VECTORS_OF_FIT = 8  # predictions, weights, target, regions, and what is computed from them
+VECTORS_OF_STORE = 1  # the codes of a matrix
+VECTORS_OF_DRAWN_STORE = (
+    3  # of one that sampled attributions sum up, also the sums behind their errors
+)
+VECTORS_OF_BINS = 3  # the bins of a reading
+VECTORS_OF_REFERENCE = 2  # predictions against a reference row
+VECTORS_OF_CHANGE = 16  # about twelve predictions along a column, and where they stand
 
 
 def require_room_for(
@@ -40,7 +50,7 @@ def require_room_for(
     needs = _needs(requested, n_rows, route.table, candidate)
     resident = requested.resident(route, resources)
     if resident is not None:
-        require_free(resident.primitives.free, requested.bytes)
+        require_free(resident.primitives.free, requested.n_bytes)
         needs = replace(needs, evaluations=0)
         require_budget(resources, needs, n_rows)
     elif needs.least_limit > resources.memory_limit:
@@ -65,7 +75,7 @@ def memory_stages(
     return {
         "memory_limit": resources.memory_limit,
         "table": {"bytes": needs.table},
-        "evaluations": {"rows": requested.rows(route.table), "bytes": requested.bytes},
+        "evaluations": {"rows": requested.n_model_rows(route.table), "bytes": requested.n_bytes},
         "attributions": {"bytes": BYTES_OF_NUMBER * n_attributed},
         "search": {
             "block_bytes": resources.memory_limit // 4,
@@ -76,61 +86,69 @@ def memory_stages(
 
 def _needs(requested: EvaluationRequest, n_rows: int, table: Table, candidate: int) -> MemoryNeeds:
     """The memory of a request for all rows of the table; for fewer, what it takes at most."""
+    n_lines = _matrix_lines(requested, n_rows, is_whole_table=n_rows == table.n_rows)
+    n_ratio_lines = _ratio_lines(requested, table)
+    # Nodes of the tree cut their rows out of density ratios, too.
+    n_numbers = n_rows * (requested.outputs * n_lines + n_ratio_lines + n_ratio_lines // 2)
+    n_members = 0
+    for matrices in (requested.kept, requested.streamed):
+        n_members += sum(len(visible) for visible in matrices.stored_as)
+    return MemoryNeeds(
+        table=table_bytes(n_rows, table.n_columns, n_members, _vectors(requested)),
+        evaluations=BYTES_OF_NUMBER * n_numbers,
+        candidate=-(-candidate * n_rows // table.n_rows),  # rounded up
+    )
+
+
+def _matrix_lines(requested: EvaluationRequest, n_rows: int, is_whole_table: bool) -> int:
+    """Lines of ``n_rows`` predictions that are in memory together."""
 
     def n_values(distinct: DistinctValues) -> int:
         """Values on ``n_rows`` rows; on fewer of them, a grid may have as many as it is allowed."""
-        if distinct.levels is None or n_rows == table.n_rows:
+        if distinct.levels is None or is_whole_table:
             return min(len(distinct), n_rows)
         return min(max(len(distinct), requested.grid_size + 1), n_rows)
 
-    lines = [n_values(distinct) for distinct in requested.kept.stores.values()]
+    kept = [n_values(distinct) for distinct in requested.kept.stores.values()]
+    streamed = [n_values(distinct) for distinct in requested.streamed.stores.values()]
+    sampled = [n_values(distinct) for distinct in requested.sampled.values()]
     # Nodes of the tree cut their rows out of matrices with few values (`Matrix.restrict`): about half of these is
     # there twice while a tree grows, as measured by benchmarks/growth.py.
-    cut_out = sum(count for count in lines if 4 * count < n_rows) // 2
-    drawn = sum(n_values(distinct) for distinct in requested.sampled.values())
+    cut_out = sum(count for count in kept if 4 * count < n_rows) // 2
     attributed = len(requested.attributions) * n_rows
-    passing = max(
-        (n_values(distinct) for distinct in requested.streamed.stores.values()), default=0
-    )
-    n_columns = sum(lines) + cut_out + drawn + attributed + passing
-    n_ratios = _ratio_lines(requested, table)
-    references = sum(masking.n_references for masking, _ in requested.against)
-    vectors = (
-        8
-        + len(requested.kept.stores)
-        + len(requested.streamed.stores) * (3 if requested.draws else 1)
-        + 3 * len(requested.binned)
-        + 2 * references
-        + 16 * len(requested.changes)
-    )
-    members = 0
-    for matrices in (requested.kept, requested.streamed):
-        members += sum(len(visible) for visible in matrices.stored_as)
-    return MemoryNeeds(
-        table_bytes(n_rows, table.n_columns, members, vectors),
-        BYTES_OF_NUMBER * n_rows * (requested.outputs * n_columns + n_ratios + n_ratios // 2),
-        -(-candidate * n_rows // table.n_rows),
+    largest_streamed = max(streamed, default=0)
+    return sum(kept) + cut_out + sum(sampled) + attributed + largest_streamed
+
+
+def _vectors(requested: EvaluationRequest) -> int:
+    """Numbers that are kept of each row besides the matrices."""
+    of_streamed_store = VECTORS_OF_STORE
+    if requested.draws:
+        of_streamed_store = VECTORS_OF_DRAWN_STORE
+    n_references = sum(masking.n_references for masking, _ in requested.against)
+    return (
+        VECTORS_OF_FIT
+        + VECTORS_OF_STORE * len(requested.kept.stores)
+        + of_streamed_store * len(requested.streamed.stores)
+        + VECTORS_OF_BINS * len(requested.binned)
+        + VECTORS_OF_REFERENCE * n_references
+        + VECTORS_OF_CHANGE * len(requested.changes)
     )
 
 
 def _ratio_lines(requested: EvaluationRequest, table: Table) -> int:
-    """Density ratios of a row, where conditional masking may take a copula: one for each interval of a column.
-
-    Nodes of the tree cut their rows out of these, too.
-    """
+    """Density ratios of a row, where conditional masking may take a copula: one for each interval of a column."""
     if why_no_copula(table) is not None:
         return 0
     everything = frozenset(range(table.n_columns))
-    columns = {
-        (masking, column_of_ratios(visible, everything))
-        for masking, visible in requested.binned
-        if masking.may_weigh_rows()
-    }
-    return sum(
-        min(INTERVALS, len(table.columns[column].levels))
-        for _, column in columns
-        if column is not None
-    )
+    weighed: set[tuple[Masking, int]] = (
+        set()
+    )  # a column that is shown, or hidden, has the same ratios
+    for masking, visible in requested.binned:
+        column = column_of_ratios(visible, everything)
+        if masking.may_weigh_rows() and column is not None:
+            weighed.add((masking, column))
+    return sum(min(INTERVALS, len(table.columns[column].levels)) for _, column in weighed)
 
 
 def _remedies(
@@ -146,13 +164,13 @@ def _remedies(
     )
     if n_fitting > 1:
         remedies.append(f"fewer rows (max_samples={n_fitting - 1})")
-    if resources.grid is None or resources.grid > COARSE:
+    if resources.grid is None or resources.grid > COARSE_GRID:
         try:
             coalitions = frozenset(requested.kept.stored_as)
-            coarse = request(table, requested.effects, coalitions, COARSE, route.cells)
+            coarse = request(table, requested.effects, coalitions, COARSE_GRID, route.cells)
         except InputError:  # not defined for these effects
             return remedies
         coarse = replace(coarse, outputs=requested.outputs)
         if fits_memory(coarse, route, resources, candidate):
-            remedies.append(f"a grid (Resources(max_grid={COARSE}))")
+            remedies.append(f"a grid (Resources(max_grid={COARSE_GRID}))")
     return remedies

@@ -1,4 +1,4 @@
-"""What is asked of the model: the rows and matrices that a list of effects reads on one table."""
+"""What a list of effects asks of the model on one table."""
 
 from __future__ import annotations
 
@@ -15,14 +15,15 @@ from granite_xai.evaluations.request import MatrixRequest, request_matrices
 from granite_xai.evaluations.resident import Resident
 from granite_xai.evaluations.value_grid import ValueGrid, Values
 from granite_xai.evaluations.values import ValueCells
-from granite_xai.explanation.masking.accumulated import fit_steps
+from granite_xai.explanation.grid_support import require_grid_support
+from granite_xai.explanation.masking.accumulated import fit_intervals
 from granite_xai.explanation.masking.fitted import Reading
-from granite_xai.explanation.own_values import require_own_values
 from granite_xai.explanation.resolved import ResolvedExplainer
 from granite_xai.tables import Table
 from granite_xai.trees.routes import Route
 
-CHECKED = 200  # rows on which exact gaps are computed beside those on a grid, at most
+MAX_CHECKED_ROWS = 200  # rows on which exact gaps are computed beside those on a grid
+BYTES_OF_NUMBER = 8
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -69,49 +70,61 @@ class EvaluationRequest:
     output: int = 0
     grid_size: int = 0
 
-    def rows(self, table: Table, recombined: bool = True) -> int:
-        """Rows sent to the model: predictions, rows against a baseline, and recombined rows unless trees give them."""
-        total = table.n_rows + self._baseline_rows(table) + self._step_rows(table)
-        total += self.sampled_rows
+    def n_model_rows(self, table: Table, recombined: bool = True) -> int:
+        """Number of rows that are sent to the model.
+
+        Parameters
+        ----------
+        table : Table
+        recombined : bool
+            Whether the model answers recombined rows, too; otherwise its trees give these.
+        """
+        total = table.n_rows + self._n_baseline_rows(table) + self._n_step_rows(table)
+        total += self.n_sampled_rows
         if recombined:
             total += self.kept.rows + self.streamed.rows
         if recombined and not self.value_cells:
             # The ends of the columns on a grid of quantiles, and the exact gaps of a few rows.
-            total += 2 * table.n_rows * len(self.snapped)
-            total += self.checked**2 * len(self.kept.stores)
+            total += 2 * table.n_rows * len(self.grid_columns)
+            total += self.n_checked_rows**2 * len(self.kept.stores)
         return total
 
-    def _baseline_rows(self, table: Table) -> int:
+    def _n_baseline_rows(self, table: Table) -> int:
         """Rows whose hidden columns are those of a baseline: one for each distinct visible value."""
         total = 0
         for masking, visible in self.against:
-            n_values = len(table.distinct(sorted(visible))[1]) if visible else 1
+            n_values = 1
+            if visible:
+                _, representatives = table.distinct(sorted(visible))
+                n_values = len(representatives)
             total += masking.n_references * n_values
         return total
 
-    def _step_rows(self, table: Table) -> int:
+    def _n_step_rows(self, table: Table) -> int:
         """Rows that move along a column, for accumulated effects."""
         total = 0
-        for key in self.changes:
-            intervals = fit_steps(key, table)
+        for column in self.changes:
+            intervals = fit_intervals(column, table)
             if intervals is not None:
                 _, _, n_points = intervals.points(intervals.fitted)
                 total += int(n_points.sum())
         return total
 
     @property
-    def sampled_rows(self) -> int:
-        """Rows that a copula makes."""
-        return self.kept.n_rows * sum(map(len, self.sampled.values()))
+    def n_sampled_rows(self) -> int:
+        """Rows that a copula makes: every row with every distinct value of the visible columns."""
+        n_values = sum(len(distinct) for distinct in self.sampled.values())
+        return self.kept.n_rows * n_values
 
     def route(self, route: Route) -> Route:
         """The cheaper way for these matrices; what comes from the paths of trees leaves no choice."""
-        paths = any(term.kind == "paths" for term in self.attributions)
-        return route if paths else route.for_requests(self.kept, self.streamed)
+        if any(attribution.kind == "paths" for attribution in self.attributions):
+            return route
+        return route.for_requests(self.kept, self.streamed)
 
     @property
-    def snapped(self) -> dict[Coalition, DistinctValues]:
-        """The columns on a grid."""
+    def grid_columns(self) -> dict[Coalition, DistinctValues]:
+        """The columns on a grid, with its values."""
         return {
             columns: distinct
             for columns, distinct in self.kept.stores.items()
@@ -119,12 +132,12 @@ class EvaluationRequest:
         }
 
     @property
-    def checked(self) -> int:
-        """Rows whose exact gaps are computed beside those on a grid: 200, or as many as cost what the fit costs."""
-        affordable = 0
-        if self.snapped:
-            affordable = isqrt(self.kept.rows // len(self.kept.stores))
-        return min(CHECKED, self.kept.n_rows, affordable)
+    def n_checked_rows(self) -> int:
+        """Rows whose exact gaps are computed beside those on a grid: as many as cost no more than the fit."""
+        if not self.grid_columns:
+            return 0
+        affordable = isqrt(self.kept.rows // len(self.kept.stores))
+        return min(MAX_CHECKED_ROWS, self.kept.n_rows, affordable)
 
     @property
     def changes(self) -> set[AleColumn]:
@@ -132,15 +145,16 @@ class EvaluationRequest:
         return set().union(*(effect.changes() for effect in self.effects))
 
     @property
-    def bytes(self) -> int:
+    def n_bytes(self) -> int:
         """Memory of the matrices that are kept."""
-        attributed = len(self.attributions) * self.kept.n_rows**2
-        return 8 * self.outputs * (self.kept.rows + self.sampled_rows + attributed)
+        n_attributed = len(self.attributions) * self.kept.n_rows**2
+        n_numbers = self.kept.rows + self.n_sampled_rows + n_attributed
+        return BYTES_OF_NUMBER * self.outputs * n_numbers
 
     def resident(self, route: Route, resources: Resources) -> Resident | None:
         """The model on a device, where all that is read of it can stay there; None: on the host."""
-        never = self.attributions or self.sampled or self.outputs > 1
-        if never or resources.device == "cpu" or route.trees is not None:
+        needs_host = self.attributions or self.sampled or self.outputs > 1
+        if needs_host or resources.device == "cpu" or route.trees is not None:
             return None
         return route.resident(primitives_on(resources.device))
 
@@ -158,8 +172,8 @@ class EvaluationRequest:
         draws = {}
         for effect in self.effects:
             if effect.draws:
-                for i, term in enumerate(effect.attributions):
-                    draws[term] = [draw[i] for draw in effect.draws]
+                for place, attribution in enumerate(effect.attributions):
+                    draws[attribution] = [draw[place] for draw in effect.draws]
         return draws
 
 
@@ -183,55 +197,84 @@ def request(
     cells : array of shape (n_rows, n_columns), optional
         Values with the same number are one to the model, and evaluated once.
     """
-    everything = frozenset(range(table.n_columns))
-    pairs: set[Coalition] = set()
-    against: set[Reading] = set()
-    binned: set[Reading] = set()
-    drawn: set[Reading] = set()
-    readings: set[Reading] = set()
-    needs_coordinates = False
+    read = _read_together(effects, everything=frozenset(range(table.n_columns)))
+    if read.by_copula:  # it draws for every distinct value of the visible columns
+        grid = ValueGrid.of(table, None)
+    else:
+        grid = ValueGrid.of(table, values)
     for effect in effects:
-        needed = effect.needed()
-        pairs |= needed.pairs
-        against |= {(effect.masking, visible) for visible in needed.against - {everything}}
-        binned |= {(effect.masking, visible) for visible in needed.bins}
-        drawn |= {
-            (effect.masking, visible) for visible in needed.sampled - {frozenset(), everything}
-        }
-        readings |= effect.readings()
-        needs_coordinates = needs_coordinates or needed.coordinates
-    copula_draws_all_values = any(effect.needed().sampled for effect in effects)
-    grid = ValueGrid.of(table, None if copula_draws_all_values else values)
-    for effect in effects:
-        require_own_values(effect, table, grid.columns)
+        require_grid_support(effect, table, grid.columns)
     compared: set[Coalition] = set()
     for effect in effects:
         compared |= {union(members) for members in effect.layout.sets}
     # What is on a grid is on it wherever the rows are asked about, also where a baseline needs no matrix.
-    on_grid = {frozenset({position}) for position in grid.columns} & compared
+    compared_on_grid = {frozenset({position}) for position in grid.columns} & compared
     kept = request_matrices(
         table,
-        pairs | further | on_grid,
+        read.pairs | further | compared_on_grid,
         grid,
-        {columns for columns in compared if len(columns) > 1},
-        cells,
-        {visible for _, visible in binned},
+        apart={columns for columns in compared if len(columns) > 1},
+        cells=cells,
+        binned={visible for _, visible in read.binned},
     )
+    sampled = {}
+    for masking, visible in read.drawn:
+        sampled[masking, visible] = DistinctValues(*table.distinct(sorted(visible)))
     return EvaluationRequest(
         effects=effects,
         kept=kept,
         streamed=_request_streamed(table, effects, kept, cells),
-        against=against,
-        readings=readings,
-        binned=binned,
-        coordinates=needs_coordinates,
-        sampled={
-            (masking, visible): DistinctValues(*table.distinct(sorted(visible)))
-            for masking, visible in drawn
-        },
+        against=read.against,
+        readings=read.readings,
+        binned=read.binned,
+        coordinates=read.coordinates,
+        sampled=sampled,
         value_cells=grid.cells,
         grid_size=values if isinstance(values, int) else 0,
     )
+
+
+@dataclass(slots=True)
+class _ReadTogether:
+    """What all effects of a list read, each reading once.
+
+    Parameters
+    ----------
+    pairs : set of coalitions
+        Whose predictions for all pairs of rows are read.
+    readings, against, binned, coordinates
+        As in `EvaluationRequest`.
+    drawn : set of (masking, coalition)
+        Those whose hidden columns a copula draws.
+    by_copula : bool
+        Whether a masking draws from a copula at all.
+    """
+
+    pairs: set[Coalition] = field(default_factory=set)
+    readings: set[Reading] = field(default_factory=set)
+    against: set[Reading] = field(default_factory=set)
+    binned: set[Reading] = field(default_factory=set)
+    coordinates: bool = False
+    drawn: set[Reading] = field(default_factory=set)
+    by_copula: bool = False
+
+
+def _read_together(effects: Sequence[ResolvedExplainer], everything: Coalition) -> _ReadTogether:
+    read = _ReadTogether()
+    for effect in effects:
+        masking = effect.masking
+        needed = effect.needed()
+        read.readings |= effect.readings()
+        read.pairs |= needed.pairs
+        read.coordinates = read.coordinates or needed.coordinates
+        read.by_copula = read.by_copula or bool(needed.sampled)
+        read.binned |= {(masking, visible) for visible in needed.bins}
+        # With everything visible the masked model is the prediction; with nothing visible a copula draws whole rows.
+        against = needed.against - {everything}
+        drawn = needed.sampled - {frozenset(), everything}
+        read.against |= {(masking, visible) for visible in against}
+        read.drawn |= {(masking, visible) for visible in drawn}
+    return read
 
 
 def _request_streamed(

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from granite_xai.base.coalitions import union
 from granite_xai.base.errors import ResourceError
 from granite_xai.base.typing import (
     AleColumn,
@@ -35,9 +36,7 @@ MAX_EXACT_PLAYERS = 12  # players whose 2^p coalitions are all asked about (C19)
 MIN_PATH_PLAYERS = 4  # players from which the paths of trees cost less than coalitions
 MIN_PAIRS = 8  # pairs of orders of arrival, below which there is no standard error to speak of
 MAX_PAIRS = 64
-MAX_ROWS = (
-    20_000_000  # recombined rows that may be sent to the model, unless the user says otherwise
-)
+MAX_ROWS = 20_000_000  # recombined rows sent to the model, unless the user says otherwise
 
 Draw = tuple[Terms, ...]  # the terms of each set, from one pair of opposite orders of arrival
 
@@ -108,7 +107,7 @@ class ResolvedExplainer:
         """The masked models the engine reads, with the one that effects are counted from."""
         if self.pairwise or self.changes():
             return set()
-        everything = frozenset().union(*self.layout.players)
+        everything = union(self.layout.players)
         start = frozenset() if self.masking.n_references else everything
         coalitions = _visible_coalitions(self.terms, everything) | {start}
         return {(self.masking, coalition) for coalition in coalitions}
@@ -142,7 +141,7 @@ def resolve(
     max_evaluations: int | None = None,
     random_state: int = 0,
     by_paths: bool = False,
-    pairs: int | None = None,
+    order_pairs: int | None = None,
 ) -> ResolvedExplainer:
     """Name the terms of each set's effect on a table, sampling partial effects that cost too much.
 
@@ -157,7 +156,7 @@ def resolve(
         For orders of arrival.
     by_paths : bool
         Whether the model is a tree ensemble, whose attributions are exact.
-    pairs : int, optional
+    order_pairs : int, optional
         Pairs of orders of arrival to draw; 0: effects are exact; None: what can be paid for.
 
     Returns
@@ -184,7 +183,9 @@ def resolve(
             table=table,
             max_evaluations=max_evaluations or MAX_ROWS,
         )
-        return effects.resolve(random_state=random_state, by_paths=by_paths, pairs=pairs)
+        return effects.resolve(
+            random_state=random_state, by_paths=by_paths, order_pairs=order_pairs
+        )
     if defined is None:
         defined = _exact_terms(interaction, layout)
     return ResolvedExplainer(
@@ -242,7 +243,10 @@ class _PartialEffects:
     table: Table
     max_evaluations: int
 
-    def resolve(self, random_state: int, by_paths: bool, pairs: int | None) -> ResolvedExplainer:
+    def resolve(
+        self, random_state: int, by_paths: bool, order_pairs: int | None
+    ) -> ResolvedExplainer:
+        """Their terms; the parameters are those of `resolve`."""
         n_players = len(self.layout.players)
         # Other rows of a region see another masking than its fitting rows: its baseline is one fixed row.
         is_anchored = self.masking.anchored(None) != self.masking
@@ -250,14 +254,14 @@ class _PartialEffects:
         if by_paths and not is_anchored:
             no_terms: tuple[Terms, ...] = ({},) * len(self.layout.sets)
             return self._resolved(no_terms, by_paths=True)
-        if by_paths or pairs == 0:
+        if by_paths or order_pairs == 0:
             # Fitting rows need no coalitions, but effects of other rows against the fixed row are terms.
             return self._resolved(_exact_terms(self.interaction, self.layout), by_paths=by_paths)
-        if pairs is None and n_players <= MAX_EXACT_PLAYERS:
+        if order_pairs is None and n_players <= MAX_EXACT_PLAYERS:
             terms = _exact_terms(self.interaction, self.layout)
-            if self._rows(self._coalitions(terms)) <= self.max_evaluations:
+            if self._n_rows(self._coalitions(terms)) <= self.max_evaluations:
                 return self._resolved(terms)
-        draws = self._drawn(random_state, pairs)
+        draws = self._draws(random_state, order_pairs)
         means = tuple(_mean_terms(draws, place) for place in range(len(self.layout.sets)))
         return self._resolved(means, draws=draws)
 
@@ -292,7 +296,7 @@ class _PartialEffects:
         everything = frozenset(range(self.table.n_columns))
         return _visible_coalitions(combinations, everything)
 
-    def _rows(self, coalitions: set[Coalition]) -> int:
+    def _n_rows(self, coalitions: set[Coalition]) -> int:
         """Recombined rows that some coalitions need."""
         needed = self.masking.evaluations(coalitions)
         against_references = 0
@@ -303,26 +307,31 @@ class _PartialEffects:
         matrices = request_matrices(self.table, needed.pairs | needed.sampled)
         return matrices.rows + against_references
 
-    def _drawn(self, seed: int, pairs: int | None) -> tuple[Draw, ...]:
+    def _draws(self, seed: int, order_pairs: int | None) -> tuple[Draw, ...]:
         """The terms of each pair of orders and set: so many pairs, or as many as can be paid for."""
-        has_sampler = self.interaction.is_shapley and (
-            self.layout.order == 1 or self.interaction.index == "shapley-taylor"
-        )
-        if not has_sampler:
+        if not self._can_be_sampled:
             raise self._too_expensive(
                 0, " (only Shapley values and Shapley-Taylor interactions can be sampled)"
             )
         generator = np.random.default_rng(seed)
-        if pairs is not None:
-            draws = [self._draw(generator) for _ in range(pairs)]
-        else:
+        if order_pairs is None:
             draws = self._affordable_draws(generator)
+        else:
+            draws = [self._draw(generator) for _ in range(order_pairs)]
         if len(draws) < MIN_PAIRS:
             raise self._too_expensive(len(draws))
-        if pairs is None:  # on a coarse ladder, so that a few rows more or less draw the same
-            n_draws = MIN_PAIRS * 2 ** int(np.log2(len(draws) / MIN_PAIRS))
-            draws = draws[:n_draws]
+        if order_pairs is None:
+            # The smallest number times a power of two, so that a few rows more or less draw the same.
+            n_doublings = int(np.log2(len(draws) / MIN_PAIRS))
+            draws = draws[: MIN_PAIRS * 2**n_doublings]
         return tuple(draws)
+
+    @property
+    def _can_be_sampled(self) -> bool:
+        """Whether the effect of a set is a mean over orders of arrival (C19)."""
+        if not self.interaction.is_shapley:
+            return False
+        return self.layout.order == 1 or self.interaction.index == "shapley-taylor"
 
     def _draw(self, generator: np.random.Generator) -> Draw:
         """The terms of each set, as a mean over one random order of arrival and its reverse."""
@@ -345,7 +354,7 @@ class _PartialEffects:
         for _ in range(MAX_PAIRS):
             draw = self._draw(generator)
             unpaid = self._coalitions(draw) - paid
-            n_rows += self._rows(unpaid)
+            n_rows += self._n_rows(unpaid)
             if n_rows > self.max_evaluations:
                 break
             paid |= unpaid | {everything - coalition for coalition in unpaid}

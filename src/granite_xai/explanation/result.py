@@ -113,17 +113,19 @@ class Explanation(Printable):
 
     def _summary(self) -> TextSummary:
         """The typical size of each effect (for local ones the mean over the rows), the explanations side by side."""
-        cells_of_line: dict[tuple[int, str], dict[str, float]] = {}  # by region and set
+        # Sizes of each explanation, by region and set.
+        sizes_of_line: dict[tuple[int, str], dict[str, float]] = {}
+        largest = 0.0
         for part in self.parts:
             sizes = part.values if part.rows is None else np.abs(part.values).mean(axis=0)
+            largest = max(largest, float(np.max(np.abs(sizes), initial=0.0)))
             for labels, size in zip(part.sets or self.sets, sizes.tolist(), strict=True):
                 line = (part.region, ":".join(labels))
-                cells_of_line.setdefault(line, {})[part.name] = size
-        sizes_by_line = [list(cells.values()) for cells in cells_of_line.values()]
-        largest = max(map(abs, chain.from_iterable(sizes_by_line)), default=0.0)
+                sizes_of_line.setdefault(line, {})[part.name] = size
         lines: list[tuple[object, ...]] = [("region", "feature", *self.names)]
-        for line, cells in cells_of_line.items():
-            lines.append((*line, *(_size_text(cells.get(name), largest) for name in self.names)))
+        for (region, labels_text), by_name in sizes_of_line.items():
+            texts = [_size_text(by_name.get(name), largest) for name in self.names]
+            lines.append((region, labels_text, *texts))
         return TextSummary(sentences=[repr(self)[1:-1]], table=lines, left=(1,))
 
     def __repr__(self) -> str:
@@ -190,12 +192,12 @@ class Explanation(Printable):
 
         None, too, where the explanation was loaded without rows.
         """
-        cells = {
+        numeric = {
             column.name: column.values for column in self.table.columns if column.kind == "numeric"
         }
-        if not self.table.n_rows or not all(name in cells for name in names):
+        if not self.table.n_rows or not numeric.keys() >= set(names):
             return None
-        return np.column_stack([cells[name] for name in names])
+        return np.column_stack([numeric[name] for name in names])
 
     def to_shapiq(self, row: int | None = None, name: str | None = None) -> Any:
         """A ``shapiq.InteractionValues`` of one explanation (None: the first), for shapiq's own plots.
@@ -204,7 +206,7 @@ class Explanation(Printable):
         """
         shapiq = _package("shapiq")
         chosen = self._parts(name)
-        values, base = _values_of(chosen, row)
+        values, base = _values_of_row_or_region(chosen, row)
         players = list(dict.fromkeys(chain.from_iterable(self.sets)))
         lookup: dict[tuple[int, ...], int] = {(): len(values)}  # the base stands behind the values
         for place, labels in enumerate(self.sets):
@@ -228,16 +230,23 @@ def _by_row(parts: Sequence[Part], arrays: Sequence[FloatArray]) -> FloatArray:
     return np.concatenate(arrays)[np.argsort(rows, kind="stable")]
 
 
-def _values_of(parts: Sequence[Part], row: int | None) -> tuple[FloatArray, float]:
-    """Values and base of one row, or of one region where there is one number a set."""
+def _values_of_row_or_region(parts: Sequence[Part], number: int | None) -> tuple[FloatArray, float]:
+    """Values, (sets,), and base of one row, or of one region where an explanation has no values of rows.
+
+    None: of the first.
+    """
     for part in parts:
-        if part.rows is None and (row is None or part.region == row):
-            return part.values, float(part.base[0])
-        if part.rows is not None and (row is None or row in part.rows):
-            place = 0 if row is None else int(np.flatnonzero(part.rows == row)[0])
-            return part.values[place], float(part.base[place])
+        if part.rows is None:
+            if number is None or number == part.region:
+                return part.values, float(part.base[0])
+            continue
+        places = np.arange(len(part.rows))
+        if number is not None:
+            places = np.flatnonzero(part.rows == number)
+        if len(places):
+            return part.values[places[0]], float(part.base[places[0]])
     raise InputError(
-        f"row={row} is not among the explained rows or regions.", code="P04", argument="row"
+        f"row={number} is not among the explained rows or regions.", code="P04", argument="row"
     )
 
 
@@ -253,4 +262,6 @@ def _size_text(size: float | None, largest: float) -> str:
     """A size as it is printed: nothing where there is none, 0 where it is rounding."""
     if size is None:
         return ""
-    return amount(0.0 if abs(size) < ROUNDING * largest else size)
+    if abs(size) < ROUNDING * largest:
+        return amount(0.0)
+    return amount(size)

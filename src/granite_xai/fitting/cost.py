@@ -14,7 +14,7 @@ from granite_xai.base.typing import AleColumn
 from granite_xai.disagreement.disagreement import both_sides
 from granite_xai.evaluations.probe import PROBED_ROWS
 from granite_xai.evaluations.values import n_values, pilot_cost, pilot_size
-from granite_xai.explanation.masking.accumulated import fit_steps
+from granite_xai.explanation.masking.accumulated import fit_intervals
 from granite_xai.explanation.request import EvaluationRequest
 from granite_xai.fitting.fit_inputs import PILOT_SHARE, FitInputs
 from granite_xai.fitting.fit_request import request_of_fit, single_columns
@@ -70,7 +70,7 @@ def _price_of_request(inputs: FitInputs, n_held_out: int) -> Price:
     """The price where no pilot chooses values: that of the request itself."""
     table = inputs.table
     requested = request_of_fit(inputs)
-    of_search = requested.rows(table)
+    of_search = requested.n_model_rows(table)
     values = {}
     for columns, distinct in requested.kept.stores.items():
         if len(columns) == 1:
@@ -80,7 +80,7 @@ def _price_of_request(inputs: FitInputs, n_held_out: int) -> Price:
         of_search=of_search,
         of_held_out=_held_out_rows(requested, of_search, n_held_out),
         values=values,
-        n_bytes=requested.bytes,
+        n_bytes=requested.n_bytes,
     )
 
 
@@ -126,7 +126,7 @@ def _steps_of_row(inputs: FitInputs) -> float:
         columns |= effect.changes()
     steps_by_column = []
     for column in columns:
-        intervals = fit_steps(column, inputs.table, inputs.weights)
+        intervals = fit_intervals(column, inputs.table, inputs.weights)
         if intervals is not None:
             _, _, n_points = intervals.points(intervals.fitted)
             steps_by_column.append(float(n_points.mean()))

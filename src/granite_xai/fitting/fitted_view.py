@@ -17,7 +17,7 @@ from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.base.validation import unknown, whole_number
 from granite_xai.compute import Resources
 from granite_xai.explanation.behavior import Behavior
-from granite_xai.explanation.explainer import target_for
+from granite_xai.explanation.behavior.target import target_for
 from granite_xai.fitting.fit_result import FitResult, FitRun
 from granite_xai.fitting.new_rows import NewRows
 from granite_xai.inference.estimate import drawn, rows_needed

@@ -18,8 +18,8 @@ from granite_xai.evaluations.table_memory import require_room
 from granite_xai.evaluations.value_grid import Values
 from granite_xai.evaluations.values import CELLS
 from granite_xai.explanation.behavior import Behavior
-from granite_xai.explanation.explainer import target_for
-from granite_xai.explanation.own_values import takes_values
+from granite_xai.explanation.behavior.target import target_for
+from granite_xai.explanation.grid_support import supports_grid
 from granite_xai.explanation.resolved import ResolvedExplainer
 from granite_xai.fitting.fit_inputs import FitInputs
 from granite_xai.fitting.options import FitOptions, chosen_seed, fit_options, named_columns
@@ -167,7 +167,7 @@ class OpenInputs:
             return None, None
         effects = [*both_sides(questions), *extra_effects]
         is_by_column = table.n_columns > 1 and all(
-            takes_values(effect, table) for effect in effects
+            supports_grid(effect, table) for effect in effects
         )
         if is_by_column:
             return None, CELLS if max_grid == "auto" else int(max_grid)

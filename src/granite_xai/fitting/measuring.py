@@ -16,8 +16,8 @@ from granite_xai.evaluations.evaluations import Evaluations
 from granite_xai.evaluations.noise_floor import floor, inconstancy, large_integers, sampling_floor
 from granite_xai.evaluations.prediction_range import EvaluationRange, out_of_range
 from granite_xai.evaluations.probe import Probe, delta
-from granite_xai.explanation.explainer import regional_part
 from granite_xai.explanation.influence import Interactions
+from granite_xai.explanation.regional_part import regional_part
 
 LARGEST_MERE_ROUNDING = 0.05
 """Share of its floor below which a disagreement may be rounding alone, which makes about a thousandth of it."""

@@ -16,9 +16,9 @@ from granite_xai.evaluations.evaluations import Evaluations
 from granite_xai.evaluations.value_grid import Values
 from granite_xai.evaluations.values import LearnedValues
 from granite_xai.explanation.evaluating import evaluate
-from granite_xai.explanation.explainer import regional_part
+from granite_xai.explanation.grid_support import supports_grid
 from granite_xai.explanation.masking.fitted import FittedMaskings
-from granite_xai.explanation.own_values import takes_values
+from granite_xai.explanation.regional_part import regional_part
 from granite_xai.explanation.request import request
 from granite_xai.explanation.resolved import ResolvedExplainer
 from granite_xai.explanation.result import Explanation, Part
@@ -143,7 +143,7 @@ class NewRows:
         if isinstance(values, LearnedValues):
             # Chosen for the questions of the fit: other explanations may read more of a column.
             table = self.route.table
-            if not all(takes_values(effect, table) for effect in effects):
+            if not all(supports_grid(effect, table) for effect in effects):
                 return None
         return values
 

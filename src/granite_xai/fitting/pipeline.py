@@ -19,7 +19,7 @@ from granite_xai.evaluations.prediction_range import EvaluationRange
 from granite_xai.evaluations.probe import Probe, probe
 from granite_xai.evaluations.values import LearnedValues
 from granite_xai.explanation.evaluating import evaluate
-from granite_xai.explanation.masking.fitted import FittedMaskings, fit_reference
+from granite_xai.explanation.masking.fitted import FittedMaskings, fit_maskings
 from granite_xai.explanation.memory import memory_stages
 from granite_xai.fitting.causes import causes
 from granite_xai.fitting.fit_inputs import FitInputs
@@ -93,10 +93,10 @@ def _ask_model(inputs: FitInputs) -> ModelAnswers:
     """Evaluate all that the questions read, and check a grid of quantiles against exact values."""
     record = inputs.diagnostics
     requested = request_of_fit(inputs)
-    reference = fit_reference(
+    reference = fit_maskings(
         requested.readings, requested.changes, inputs.table, inputs.weights, inputs.seed, record
     )
-    record.note("bytes", requested.bytes)
+    record.note("bytes", requested.n_bytes)
     stages = memory_stages(requested, inputs.route, inputs.resources, candidate_bytes(inputs))
     record.note("plan", {**stages, **inputs.plan})
     with record.stage("evaluations"):
@@ -119,7 +119,7 @@ def _ask_model(inputs: FitInputs) -> ModelAnswers:
             evaluations,
             reference,
             resources=inputs.resources,
-            n_rows=requested.checked,
+            n_rows=requested.n_checked_rows,
             seed=inputs.seed,
             y=inputs.y,
         )

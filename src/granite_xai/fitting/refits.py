@@ -15,7 +15,7 @@ from granite_xai.base.errors import InputError
 from granite_xai.base.typing import FloatArray
 from granite_xai.base.wording import count
 from granite_xai.compute import progress
-from granite_xai.explanation.masking.bins import carriers
+from granite_xai.explanation.masking.levels import carriers
 from granite_xai.fitting.evaluation import evaluate_rows
 from granite_xai.fitting.fit_result import FitResult, FitRun
 from granite_xai.fitting.inputs import open_inputs

@@ -11,7 +11,7 @@ import numpy as np
 from granite_xai.base.diagnostics import Diagnostics
 from granite_xai.base.typing import BoolArray, FloatArray, IntArray
 from granite_xai.compute import Meter, one_blas_thread
-from granite_xai.disagreement.objective import ScaledObjective, shares
+from granite_xai.disagreement.objective import ScaledObjective, scaled_objective
 from granite_xai.engine.signed_weights import signs
 from granite_xai.engine.splits import Splits
 from granite_xai.evaluations.evaluations import Evaluations
@@ -218,7 +218,7 @@ def problem_of(inputs: FitInputs, evaluations: Evaluations, root: RootFigures) -
     exceeded: BoolArray | bool = True
     if root.chance is not None:
         exceeded = root.chance.exceeded(root.floors)
-    scaled = shares(
+    scaled = scaled_objective(
         inputs.comparisons,
         inputs.question_weights,
         root.disagreements,

@@ -18,7 +18,7 @@ from granite_xai.compute.primitives import SQUARE
 from granite_xai.disagreement.disagreement import ResolvedQuestion
 from granite_xai.engine.splits import Splits
 from granite_xai.evaluations.evaluations import Evaluations
-from granite_xai.explanation.explainer import regional_part
+from granite_xai.explanation.regional_part import regional_part
 from granite_xai.inference.estimate import MeasuredQuestion, Perturbed, Sample, perturbed
 from granite_xai.regions.nodes import Leaf, Node, leaves
 from granite_xai.regions.partition import Partition
@@ -276,7 +276,7 @@ def node_figures(
                 rows=rows,
                 n_rows=len(everywhere.rows),
                 sets=tuple(tuple(map(str, names)) for names in question.first.layout.labels),
-                is_rooted=question.measure.mode == SQUARE,
+                is_rooted=question.gap_loss.mode == SQUARE,
                 nodes=tuple(nodes),
             )
         )
@@ -397,7 +397,7 @@ def _node_figure(
         by_set = np.full(len(question.first.layout.sets), math.nan)
     else:
         heterogeneity = max(float(by_set.sum()), 0.0)
-        if question.measure.mode == SQUARE:
+        if question.gap_loss.mode == SQUARE:
             heterogeneity = math.sqrt(heterogeneity)
     first, second = _importances(sample, number)
     return NodeFigure(

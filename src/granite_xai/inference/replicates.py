@@ -423,7 +423,7 @@ def _row_losses(
         moves = (gap[1:] - shown) * np.sqrt(small_cells(observations(cells, n_clusters)))
         losses = loss(shown)
         of_moves = loss(moves) @ shares
-        if question.measure.mode == SQUARE:  # then moves raise R by their own loss
+        if question.gap_loss.mode == SQUARE:  # then moves raise R by their own loss
             excess += of_moves
         else:
             excess += ((loss(shown + moves) + loss(shown - moves)) / 2 - losses) @ shares

@@ -59,7 +59,7 @@ def statistics_kind(question: ResolvedQuestion) -> type[Statistics] | None:
 def _behavior_name(question: ResolvedQuestion) -> str:
     """The behavior in the words of the table; empty where no sums are known."""
     behavior = question.first.behavior
-    if behavior.key == "local" and question.measure.mode == SQUARE:
+    if behavior.key == "local" and question.gap_loss.mode == SQUARE:
         return "local"
     if isinstance(behavior, Sensitivity):
         return (

@@ -12,7 +12,7 @@ from granite_xai.base.typing import FloatArray
 from granite_xai.base.validation import choose
 from granite_xai.compute import Resources
 from granite_xai.evaluations.vectors import Vectors
-from granite_xai.explanation.masking.bins import interval_edges
+from granite_xai.explanation.masking.intervals import interval_edges
 from granite_xai.explanation.resolved import ResolvedExplainer
 from granite_xai.partitioners.scatter import ZERO_SCATTER, pose_scatter
 from granite_xai.search.problem import Partitioner, PartitionResult, Problem, measured

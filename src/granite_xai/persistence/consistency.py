@@ -1,6 +1,6 @@
-"""What belongs together in a loaded fit must fit together.
+"""What belongs together in a loaded fit must fit together (F04).
 
-Otherwise the file would fail only when it is used. Each check names the place that is wrong (F04).
+Otherwise the file would fail only when it is used. Each check names the place that is wrong.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import numpy as np
 from granite_xai.base.files import require
 from granite_xai.estimator import Granite
 from granite_xai.fitting.fit_result import FitResult
-from granite_xai.persistence.fingerprint import are_numbers, has_rows
+from granite_xai.persistence.checks import are_numbers, has_rows
 from granite_xai.surrogate.additive import SurrogateFit
 
 
@@ -33,9 +33,8 @@ def check_consistency(result: FitResult, place: str) -> None:
     """
     _check_figures(result, place)
     _check_levels(result, place)
-    names = result.partition.names
-    right = names == result.table.names
-    require(right, f"{place}.partition.names", "are not those of the table")
+    has_names = result.partition.names == result.table.names
+    require(has_names, f"{place}.partition.names", "are not those of the table")
     _check_surrogate(result.additive.value, len(result.partition), f"{place}.surrogate")
     _check_learned(result, place)
     _check_reference(result, f"{place}.reference")
@@ -45,15 +44,16 @@ def check_consistency(result: FitResult, place: str) -> None:
 
 
 def _check_figures(result: FitResult, place: str) -> None:
-    count = len(result.comparisons)
+    """One number for each question, and finite shares."""
+    n_questions = len(result.comparisons)
     by_question = {
         "roots": result.roots,
         "floors": result.floors,
         "question_weights": result.question_weights,
     }
     for name, figures in by_question.items():
-        what = f"is not one number for each of {count} questions"
-        require(are_numbers(figures, count), f"{place}.{name}", what)
+        what = f"is not one number for each of {n_questions} questions"
+        require(are_numbers(figures, n_questions), f"{place}.{name}", what)
     additive = result.additive.value
     shares = {
         "remaining": result.remaining,
@@ -76,44 +76,44 @@ def _check_levels(result: FitResult, place: str) -> None:
         require(0 < level < 1, f"{place}.{name}", what)
     if result.estimate is not None:
         estimate = result.estimate
-        share_has_both = math.isnan(estimate.low) == math.isnan(estimate.high)
-        low, high = estimate.disagreement_low, estimate.disagreement_high
-        has_both = share_has_both and math.isnan(low) == math.isnan(high)
-        require(has_both, f"{place}.estimate", "has an interval with one end")
+        intervals = (
+            (estimate.low, estimate.high),
+            (estimate.disagreement_low, estimate.disagreement_high),
+        )
+        for low, high in intervals:
+            has_both_ends_or_none = math.isnan(low) == math.isnan(high)
+            require(has_both_ends_or_none, f"{place}.estimate", "has an interval with one end")
 
 
 def _check_surrogate(additive: SurrogateFit, n_regions: int, place: str) -> None:
     """One curve for each single column in every region, with one number for each level."""
     surrogate = additive.surrogate
-    right = len(surrogate.regions) == n_regions and all(surrogate.effects)
-    require(right, f"{place}.regions", f"are not {n_regions}, or have effects of no columns")
+    has_regions = len(surrogate.regions) == n_regions and all(surrogate.effects)
+    require(has_regions, f"{place}.regions", f"are not {n_regions}, or have effects of no columns")
     scopes = {f"regions[{k}]": region for k, region in enumerate(surrogate.regions)}
     if additive.everywhere is not None:
         scopes["everywhere"] = additive.everywhere
-    single_columns = [
-        min(members[0])
-        for members in surrogate.effects
-        if len(members) == 1 and len(members[0]) == 1
-    ]
+    single_columns: list[int] = []
+    for members in surrogate.effects:
+        if len(members) == 1 and len(members[0]) == 1:
+            single_columns += members[0]
     for scope, region in scopes.items():
         place_of_scope = f"{place}.{scope}"
         require(math.isfinite(region.mean), f"{place_of_scope}.mean", "is not a number")
-        positions = [curve.column.position for curve in region.curves]
-        right = positions == single_columns
-        require(right, f"{place_of_scope}.curves", "are not one for each single column")
+        has_curves = [curve.column.position for curve in region.curves] == single_columns
+        require(has_curves, f"{place_of_scope}.curves", "are not one for each single column")
         for i, curve in enumerate(region.curves):
-            right = are_numbers(curve.effects, len(curve.column.levels) + 1)
-            require(
-                right, f"{place_of_scope}.curves[{i}].effects", "are not one number for each level"
-            )
+            place_of_curve = f"{place_of_scope}.curves[{i}]"
+            has_effects = are_numbers(curve.effects, len(curve.column.levels) + 1)
+            require(has_effects, f"{place_of_curve}.effects", "are not one number for each level")
 
 
 def _check_learned(result: FitResult, place: str) -> None:
     """What a partitioner learned becomes attributes: no name of ours may be among them."""
     for name in result.learned:
-        is_public_finding = name.endswith("_") and not name.startswith("_")
-        right = name.isidentifier() and is_public_finding and not hasattr(Granite, name)
-        require(right, f"{place}.learned", f"has {name[:60]!r}, which is no name of a finding")
+        is_fitted_name = name.isidentifier() and name.endswith("_") and not name.startswith("_")
+        is_free = is_fitted_name and not hasattr(Granite, name)
+        require(is_free, f"{place}.learned", f"has {name[:60]!r}, which is no name of a finding")
 
 
 def _check_reference(result: FitResult, place: str) -> None:
@@ -126,30 +126,32 @@ def _check_reference(result: FitResult, place: str) -> None:
             has_bins = all((masking, visible) in reference.bins for visible in needed.bins)
             has_distribution = masking in reference.copulas or has_bins
             has_baseline = not needed.against or masking in reference.baselines
-            right = has_distribution and has_baseline
-            require(right, place, "does not hold what a question reads")
+            require(has_distribution and has_baseline, place, "does not hold what a question reads")
     for masking, rows in reference.baselines.items():
-        right = rows.n_rows == masking.n_references
-        require(right, f"{place}.baselines", "are not one row for each reference")
+        has_references = rows.n_rows == masking.n_references
+        require(has_references, f"{place}.baselines", "are not one row for each reference")
 
 
 def _check_rows(result: FitResult, place: str) -> None:
     """Regions and weights are those of the rows."""
     surrogate = result.additive.value.surrogate
     regions = result.partition.apply(result.table)
-    right = np.array_equal(result.regions, regions)
-    for k, region in enumerate(surrogate.regions):
-        right = right and np.array_equal(region.rows, np.flatnonzero(regions == k))
-    require(right, f"{place}.regions", "are not those of the rows")
+    what = "are not those of the rows"
+    require(np.array_equal(result.regions, regions), f"{place}.regions", what)
+    for number, region in enumerate(surrogate.regions):
+        rows = np.flatnonzero(regions == number)
+        require(np.array_equal(region.rows, rows), f"{place}.regions", what)
     for weights in (result.weights, surrogate.weights):
-        right = are_numbers(weights, result.table.n_rows) and bool(np.all(weights > 0))
-        require(right, f"{place}.weights", "are not numbers above 0, one for each row")
+        are_weights = are_numbers(weights, result.table.n_rows) and bool(np.all(weights > 0))
+        require(are_weights, f"{place}.weights", "are not numbers above 0, one for each row")
 
 
 def _check_centres(result: FitResult, place: str) -> None:
+    """One row for each region and one for all rows, or none at all."""
     centres = result.centres
-    names_all = not centres or set(centres) == {None, *range(len(result.partition))}
-    require(names_all, place, "do not name one row for each region")
+    regions = {None, *range(len(result.partition))}
+    names_regions = not centres or set(centres) == regions
+    require(names_regions, place, "do not name one row for each region")
     n_rows = result.table.n_rows if has_rows(result.table) else math.inf
-    exist = all(0 <= row < n_rows for row in centres.values())
-    require(exist, place, "names a row that does not exist")
+    are_rows = all(0 <= row < n_rows for row in centres.values())
+    require(are_rows, place, "names a row that does not exist")

@@ -1,4 +1,7 @@
-"""The document of a saved object: schema, version and checksum in front, times at the end."""
+"""The document of a saved object.
+
+Schema, version and checksum stand in front, times at the end.
+"""
 
 from __future__ import annotations
 

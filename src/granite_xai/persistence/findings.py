@@ -44,16 +44,16 @@ def check_findings(findings: Mapping[str, Any], place: str) -> None:
     """Refuse findings of another shape than those that a fit notes; entries may be missing, others may be there."""
     for name, shape in SHAPES.items():
         if name in findings:
-            right = _has_shape(findings[name], shape)
-            require(right, f"{place}.{name}", "is not what a fit notes there")
+            what = "is not what a fit notes there"
+            require(_has_shape(findings[name], shape), f"{place}.{name}", what)
     spent = findings.get("model", {}).get("seconds", 0.0)
     require(_has_shape(spent, _NUMBER), f"{place}.model.seconds", "is not a number")
     for stage, seconds in findings.get("seconds", {}).items():
-        right = isinstance(stage, str) and _has_shape(seconds, _NUMBER)
-        require(right, f"{place}.seconds", "are not numbers by stage")
+        is_time = isinstance(stage, str) and _has_shape(seconds, _NUMBER)
+        require(is_time, f"{place}.seconds", "are not numbers by stage")
     grid = findings.get("plan", {}).get("max_grid")
-    right = grid is None or (_has_shape(grid, int) and grid >= 2)
-    require(right, f"{place}.plan.max_grid", "is not a number of values")
+    is_size = grid is None or (_has_shape(grid, int) and grid >= 2)
+    require(is_size, f"{place}.plan.max_grid", "is not a number of values")
 
 
 def check_by_question(findings: Mapping[str, Any], labels: Sequence[str], place: str) -> None:
@@ -61,8 +61,8 @@ def check_by_question(findings: Mapping[str, Any], labels: Sequence[str], place:
     for name, shape in BY_QUESTION.items():
         if name in findings:
             one_a_question = dict.fromkeys(labels, shape)
-            right = _has_shape(findings[name], one_a_question)
-            require(right, f"{place}.{name}", "is not one entry for each question")
+            what = "is not one entry for each question"
+            require(_has_shape(findings[name], one_a_question), f"{place}.{name}", what)
 
 
 def _has_shape(value: Any, shape: Any) -> bool:

@@ -1,31 +1,29 @@
-"""What a file knows of the model that it does not hold: which output was explained, and answers on some rows.
+"""What a file knows of the model that it does not hold.
 
-A file with the data names rows of its table. A file without them must not hold a row of the data, so that its rows are
-made up: in each region, every column takes values that occur there, in an order of its own.
+It is the output that was explained, with the model's answers on some rows. A file with the data names rows of its
+table. A file without them must not hold a row of the data, so that its rows are made up (`made_up_rows`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from types import MappingProxyType
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from granite_xai.base.diagnostics import warn
 from granite_xai.base.errors import InputError, ModelError, ModelWarning
 from granite_xai.base.files import require
 from granite_xai.base.typing import FloatArray, IntArray
-from granite_xai.models import Predictor, Usage
-from granite_xai.tables import Column, Outline, Table, read_alike, recombine, rows_to_dict
+from granite_xai.models import Predictor
+from granite_xai.persistence.checks import are_numbers
+from granite_xai.persistence.made_up_rows import made_up_codes, rows_of_levels, synthetic_rows
+from granite_xai.tables import Table, rows_to_dict
 
-MOST = 1_000  # answers that are kept and compared, at most
-PER_REGION = 8  # rows of each region among them, at least (where it has so many)
-CARRIERS = 8  # made-up rows that are stored with their cells: they carry the dtypes of all others
+MAX_ANSWERS = 1_000  # that are kept and compared
+MIN_OF_REGION = 8  # rows of each region among them (where it has so many)
+# Of answers, as a share of the largest: machines round differently, models differ by more.
 TOLERANCE = 1e-5
-"""Of answers, in shares of their size: machines round differently, models differ by more."""
 _CANNOT_ASK = (InputError, ModelError, TypeError, ValueError)
 
 
@@ -83,8 +81,14 @@ class Fingerprint:
 
         Parameters
         ----------
-        regions : (n,) int
+        predictor : Predictor
+            The model.
+        table : Table
+            The fitting rows.
+        regions : array of shape (n,)
             Region of each row of the table.
+        with_data : bool
+            Whether the file may hold rows of the data.
         """
         unasked = cls(
             label=predictor.label,
@@ -94,9 +98,9 @@ class Fingerprint:
             rows=None,
             predictions=np.empty(0),
         )
-        shares = _share_among(np.bincount(regions))
+        counts = _answers_of_regions(np.bincount(regions))
         if with_data:
-            positions = _spread_over_regions(regions, shares)
+            positions = _spread_over_regions(regions, counts)
             of_data = replace(
                 unasked, rows=table, positions=positions, predictions=np.zeros(len(positions))
             )
@@ -106,7 +110,7 @@ class Fingerprint:
             rows_to_dict(carriers)
         except InputError:  # a dtype that no file holds
             return unasked
-        codes = _made_up_codes(table, regions, shares)
+        codes = made_up_codes(table, regions, counts)
         made_up = replace(unasked, rows=carriers, codes=codes, predictions=np.zeros(len(codes)))
         carriers_only = replace(unasked, rows=carriers, predictions=np.zeros(carriers.n_rows))
         # A model may refuse some rows that nobody has seen, and take the carriers.
@@ -130,29 +134,43 @@ class Fingerprint:
         if self.positions.size:
             return self.rows.take(self.positions)
         if self.codes.size:
-            return _rows_of_levels(table, self.rows, self.codes)
+            return rows_of_levels(table, self.rows, self.codes)
         return self.rows
 
     def require_rows_of(self, table: Table, place: str) -> None:
         """Refuse positions and codes that the table of the file does not have."""
-        count = 0 if self.rows is None else self.rows.n_rows
-        inside = bool(np.all((self.positions >= 0) & (self.positions < count)))
-        right = self.positions.ndim == 1 and inside
-        require(right, f"{place}.positions", f"are not among {count} rows")
+        n_rows = 0 if self.rows is None else self.rows.n_rows
+        are_rows = bool(np.all((self.positions >= 0) & (self.positions < n_rows)))
+        are_positions = self.positions.ndim == 1 and are_rows
+        require(are_positions, f"{place}.positions", f"are not among {n_rows} rows")
         if not self.codes.size:
             return
-        right = self.rows is not None and self.codes.shape[1:] == (table.n_columns,)
-        require(right, f"{place}.codes", f"are not one for each of {table.n_columns} columns")
+        has_columns = self.rows is not None and self.codes.shape[1:] == (table.n_columns,)
+        what = f"are not one for each of {table.n_columns} columns"
+        require(has_columns, f"{place}.codes", what)
         for column in table.columns:
             if column.passes:
                 continue
             codes = self.codes[:, column.position]
             lowest = -1 if column.missing.any() else 0
-            right = bool(np.all((codes >= lowest) & (codes < len(column.levels))))
-            require(right, f"{place}.codes", f"are no levels of column {column.name!r}")
+            are_levels = bool(np.all((codes >= lowest) & (codes < len(column.levels))))
+            require(are_levels, f"{place}.codes", f"are no levels of column {column.name!r}")
 
     def check(self, predictor: Predictor, table: Table) -> int:
-        """Refuse a model that explains another output or answers differently (F09); how many answers were compared."""
+        """Refuse a model that explains another output or answers differently (F09).
+
+        Parameters
+        ----------
+        predictor : Predictor
+            The model that the user passed.
+        table : Table
+            That of the file.
+
+        Returns
+        -------
+        int
+            How many answers were compared.
+        """
         this_output = (predictor.is_probability, predictor.explained_class)
         if this_output != (self.probability, self.explained):
             raise _another_model(f"{predictor.label} is explained, not {self.label}")
@@ -162,9 +180,9 @@ class Fingerprint:
             return 0
         gaps = np.abs(predictor.on_rows(self.asked_rows(table)) - self.predictions)
         largest = float(np.max(np.abs(self.predictions)))
-        wrong = int(np.count_nonzero(gaps > TOLERANCE * largest))
-        if wrong:
-            counts = f"{wrong:,} of the {len(gaps):,} predictions that were compared differ"
+        n_different = int(np.count_nonzero(gaps > TOLERANCE * largest))
+        if n_different:
+            counts = f"{n_different:,} of the {len(gaps):,} predictions that were compared differ"
             raise _another_model(f"{counts}, by up to {gaps.max():.3g}")
         return len(gaps)
 
@@ -175,106 +193,19 @@ def _another_model(why: str) -> ModelError:
     return ModelError(message, code="F09", argument="model", hint=hint)
 
 
-class Detached:
-    """Stands where the model was: it knows what was explained, and any question to it is an F09 error."""
-
-    native_float32 = False
-    usage = Usage()
-    outputs: Mapping[Any, Detached] = MappingProxyType({})  # one that stands for several has them
-
-    def __init__(self, fingerprint: Fingerprint) -> None:
-        self.label = fingerprint.label
-        self.classes = fingerprint.classes
-        self.is_probability = fingerprint.probability
-        self.explained_class = fingerprint.explained
-
-    def __getattr__(self, name: str) -> NoReturn:
-        if name.startswith("_"):  # copy and pickle ask for names that need not be there
-            raise AttributeError(name)
-        self()
-
-    def __call__(self, *_: Any) -> NoReturn:
-        """Refused: there is no model."""
-        message = "this object was loaded without its model, which has to be asked here."
-        hint = "Load with gx.load(path, model=model)."
-        raise InputError(message, code="F09", argument="model", hint=hint)
-
-
-def has_rows(table: Table) -> bool:
-    """Tell whether a table still has its rows."""
-    return not isinstance(table.container, Outline)
-
-
-def are_numbers(values: Any, count: int) -> bool:
-    """Whether there are so many numbers, all of them finite."""
-    return np.shape(values) == (count,) and bool(np.all(np.isfinite(values)))
-
-
-def synthetic_rows(table: Table) -> Table:
-    """Combine levels that are spread over each column, every column in another order."""
-    rows = np.arange(CARRIERS)
-    synthetic = table.take(np.zeros(CARRIERS, dtype=np.intp))
-    for column in table.columns:
-        position = column.position
-        places = (rows * (2 * position + 1) + position) % CARRIERS  # an order of its own
-        codes = (2 * places + 1) * len(column.levels) // (2 * CARRIERS)
-        first_rows = [int(np.argmax(column.codes == code)) for code in codes]
-        mixed = recombine(synthetic, rows, table, first_rows, [position])
-        synthetic = read_alike(mixed, table)
-    return synthetic
-
-
-def _share_among(sizes: IntArray) -> IntArray:
-    """How many of at most `MOST` rows each region gets: in proportion, but some of every region."""
+def _answers_of_regions(sizes: IntArray) -> IntArray:
+    """How many of at most `MAX_ANSWERS` rows are of each region: in proportion, but some of every region."""
     n_rows = int(sizes.sum())
-    n_kept = min(MOST, n_rows)
-    shares = np.maximum(sizes * n_kept // max(n_rows, 1), PER_REGION)
-    return np.asarray(np.minimum(shares, sizes), dtype=np.intp)
+    n_answers = min(MAX_ANSWERS, n_rows)
+    counts = np.maximum(sizes * n_answers // max(n_rows, 1), MIN_OF_REGION)
+    return np.asarray(np.minimum(counts, sizes), dtype=np.intp)
 
 
-def _spread_over_regions(regions: IntArray, shares: Sequence[int] | IntArray) -> IntArray:
+def _spread_over_regions(regions: IntArray, counts: IntArray) -> IntArray:
     """Positions of so many rows of each region, at equal distances."""
     chosen = [_no_rows()]
-    for region, count in enumerate(shares):
+    for region, count in enumerate(counts.tolist()):
         rows = np.flatnonzero(regions == region)
-        places = (2 * np.arange(count) + 1) * len(rows) // (2 * max(int(count), 1))
+        places = (2 * np.arange(count) + 1) * len(rows) // (2 * max(count, 1))
         chosen.append(rows[places])
     return np.sort(np.concatenate(chosen))
-
-
-def _made_up_codes(table: Table, regions: IntArray, shares: Sequence[int] | IntArray) -> IntArray:
-    """Levels of made-up rows, (rows, columns): they satisfy the rule of a region, since each of their cells does."""
-    generator = np.random.default_rng(0)
-    blocks = []
-    for region, count in enumerate(shares):
-        rows = np.flatnonzero(regions == region)
-        block = np.zeros((int(count), table.n_columns), dtype=np.intp)
-        for column in table.columns:
-            present = np.unique(column.codes[rows])
-            order = generator.permutation(int(count))
-            if count and not column.passes:
-                block[:, column.position] = present[order * len(present) // int(count)]
-        blocks.append(block)
-    return np.concatenate(blocks)
-
-
-def _rows_of_levels(table: Table, carriers: Table, codes: IntArray) -> Table:
-    """Rows that consist of levels of a table, in the dtypes of some carriers, which also fill passing columns."""
-    first_carrier = np.zeros(len(codes), dtype=np.intp)
-    columns = []
-    for column in table.columns:
-        if column.passes:
-            columns.append(carriers.columns[column.position].take(first_carrier))
-        else:
-            values = _values_at(column, codes[:, column.position])
-            columns.append(replace(column, values=values))
-    donor = Table(tuple(columns), carriers.container.adopt(columns))
-    rows = np.arange(len(codes))
-    mixed = recombine(carriers, rows % carriers.n_rows, donor, rows, table.explained)
-    return read_alike(mixed, carriers)
-
-
-def _values_at(column: Column, codes: IntArray) -> NDArray[Any]:
-    """The values that some codes of a column stand for; -1 is missing."""
-    gap = {"O": None, "f": np.nan}.get(column.levels.dtype.kind, "NaT")
-    return np.append(column.levels, np.array([gap], dtype=column.levels.dtype))[codes]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass, replace
-from itertools import product
 from typing import Any, cast
 
 import numpy as np
@@ -18,11 +17,14 @@ from granite_xai.estimator import Granite, restore
 from granite_xai.fitting.fit_result import FitResult
 from granite_xai.fitting.fitted_view import fitted_view
 from granite_xai.models import Predictor, as_predictor, joint_predictor
+from granite_xai.persistence.checks import has_rows
 from granite_xai.persistence.consistency import check_consistency
+from granite_xai.persistence.detached import Detached
 from granite_xai.persistence.document import without_unit
 from granite_xai.persistence.findings import check_by_question, check_findings
-from granite_xai.persistence.fingerprint import Detached, Fingerprint, has_rows, synthetic_rows
+from granite_xai.persistence.fingerprint import Fingerprint
 from granite_xai.persistence.forms import structure
+from granite_xai.persistence.made_up_rows import synthetic_rows
 from granite_xai.persistence.questions import Resolution, as_learned, resolve_again
 from granite_xai.persistence.times import without_times
 from granite_xai.surrogate.additive import SurrogateFit
@@ -31,7 +33,7 @@ from granite_xai.tables import Column, Table, read_alike, recombine
 LOADED = "loaded"
 """What loading adds to the findings; a file does not hold it."""
 
-_APART = ("table", "predictor", "comparisons", "fingerprint", "outputs", "additive")
+_WRITTEN_APART = ("table", "predictor", "comparisons", "fingerprint", "outputs", "additive")
 """Fields of a fit that stand elsewhere in the file, or not at all."""
 
 
@@ -59,14 +61,14 @@ def granite_to_dict(granite: Granite, include_data: bool) -> dict[str, Any]:
     resolutions = [Resolution.of(question) for question in questions]
     findings = without_times(view.diagnostics)
     findings.pop(LOADED, None)
-    kept = replace(result, reference=_without_rows(result.reference, result.table))
+    without_rows = replace(result, reference=_without_rows(result.reference, result.table))
     return {
         "parameters": {name: form.write(value, Any, name) for name, value in parameters.items()},
         "model": form.write(_fingerprint(result, include_data), Fingerprint, "model"),
         "questions": form.write(resolutions, list[Resolution], "questions"),
         "diagnostics": form.write(findings, dict[str, Any], "diagnostics_"),
         "fitted": {
-            **form.write(kept, FitResult, "fitted", _APART),
+            **form.write(without_rows, FitResult, "fitted", _WRITTEN_APART),
             **form.write(result.additive.value, SurrogateFit, "fitted"),
         },
         "outputs": [
@@ -103,9 +105,9 @@ def granite_from_dict(data: dict[str, Any], model: Any, table: Table, place: str
     """
     form = structure(table, by_row=has_rows(table))
     granite = _unfitted(form, data, model, place)
-    fingerprint: Fingerprint = _read(form, data, "model", Fingerprint, place)
+    fingerprint: Fingerprint = _read_entry(form, data, "model", Fingerprint, place)
     fingerprint.require_rows_of(table, f"{place}.model")
-    findings: dict[str, Any] = _read(form, data, "diagnostics", dict[str, Any], place)
+    findings: dict[str, Any] = _read_entry(form, data, "diagnostics", dict[str, Any], place)
     check_findings(findings, f"{place}.diagnostics")
     seed = entry(findings, "seed", int, f"{place}.diagnostics")
     resolutions = form.read(
@@ -137,13 +139,14 @@ def granite_from_dict(data: dict[str, Any], model: Any, table: Table, place: str
     return granite
 
 
-def _read(form: Structure, data: dict[str, Any], name: str, hint: Any, place: str) -> Any:
+def _read_entry(form: Structure, data: dict[str, Any], name: str, hint: Any, place: str) -> Any:
+    """One entry of a file, which is an object there."""
     return form.read(entry(data, name, dict, place), hint, f"{place}.{name}")
 
 
 def _unfitted(form: Structure, data: dict[str, Any], model: Any, place: str) -> Granite:
     """A Granite with the parameters of the file."""
-    parameters = _read(form, data, "parameters", dict[str, Any], place)
+    parameters = _read_entry(form, data, "parameters", dict[str, Any], place)
     parameters.setdefault("confidence_level", None)  # the first edition knew nothing of chance
     options = inspect.signature(Granite).parameters.keys() - {"model"}
     for name in sorted(parameters.keys() - options):
@@ -165,8 +168,8 @@ def _read_outputs(
         of_output = granite_from_dict(part, model, table, place)
         name = of_output.output
         is_new_name = isinstance(name, str | int | float) and name not in outputs
-        right = is_new_name and not of_output.outputs_
-        require(right, place, f"have {name!r:.60}, which is no name of one output")
+        is_one_output = is_new_name and not of_output.outputs_
+        require(is_one_output, place, f"have {name!r:.60}, which is no name of one output")
         outputs[name] = fitted_view(of_output).result
         if LOADED in of_output.diagnostics_:
             findings[LOADED] = of_output.diagnostics_[LOADED]
@@ -176,11 +179,13 @@ def _read_outputs(
 def _about_each_output(
     questions: tuple[ResolvedQuestion, ...], outputs: Mapping[Any, FitResult]
 ) -> tuple[ResolvedQuestion, ...]:
-    about = [
-        question.about(number, f"{question.question.label} of {name}")
-        for (number, name), question in product(enumerate(outputs), questions)
-    ]
-    return tuple(about)
+    """The questions of a fit of all outputs: each about every output."""
+    about_outputs = []
+    for number, name in enumerate(outputs):
+        for question in questions:
+            label = f"{question.question.label} of {name}"
+            about_outputs.append(question.about(number, label))
+    return tuple(about_outputs)
 
 
 def _predictor(granite: Granite) -> Predictor:
@@ -213,23 +218,26 @@ def _read_result(
 
 
 def _without_rows(learned: Any, table: Table) -> Any:
-    """What was learned, without rows of the data.
+    """What maskings learned, without rows of the data; dicts and dataclasses are searched to the ground.
 
-    Beside a column only that column of the rows is read, so that the others can be made up.
+    Where an object has a column beside rows, such as the intervals of ALE, only that column of the rows is read, so
+    that the others can be made up.
     """
     if isinstance(learned, dict):
         return {key: _without_rows(value, table) for key, value in learned.items()}
-    is_leaf = not is_dataclass(learned) or isinstance(learned, Table | Column | type)
-    if is_leaf or not has_rows(table):
+    is_ground = not is_dataclass(learned) or isinstance(learned, Table | Column | type)
+    if is_ground or not has_rows(table):
         return learned
     parts = {field.name: getattr(learned, field.name) for field in fields(learned)}
     columns = [part for part in parts.values() if isinstance(part, Column)]
+    if not columns:
+        inner = {name: _without_rows(part, table) for name, part in parts.items()}
+        return replace(learned, **inner)
+    made_up = {}
     for name, part in parts.items():
-        if not columns:
-            parts[name] = _without_rows(part, table)
-        elif isinstance(part, Table):
-            parts[name] = _with_one_column(part, columns[0], table)
-    return replace(learned, **parts)
+        if isinstance(part, Table):
+            made_up[name] = _with_one_column(part, columns[0], table)
+    return replace(learned, **made_up)
 
 
 def _with_one_column(rows: Table, column: Column, table: Table) -> Table:

@@ -1,4 +1,7 @@
-"""How values are written beside a table: columns by their position, classes by their names."""
+"""How values are written beside a table.
+
+Columns are written as their positions, operators as the names of their classes.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +30,7 @@ THE_TABLE = "the table of this file"
 
 
 def structure(table: Table | None = None, *, by_row: bool = True) -> Structure:
-    """How values are written, and read again.
+    """How the values of a file are written, and read again.
 
     Parameters
     ----------
@@ -58,10 +61,15 @@ def _classes() -> Iterator[type]:
     for named in operators:
         modules |= {type(operator).__module__ for operator in named.values()}
     for module in sorted(modules):
-        for value in vars(sys.modules[module]).values():
-            is_class = isinstance(value, type) and is_dataclass(value)
-            if is_class and value.__module__ == module:
-                yield value
+        yield from _dataclasses_of(module)
+
+
+def _dataclasses_of(module: str) -> Iterator[type]:
+    """The dataclasses that a module defines."""
+    for value in vars(sys.modules[module]).values():
+        is_class = isinstance(value, type) and is_dataclass(value)
+        if is_class and value.__module__ == module:
+            yield value
 
 
 def _write_partition(partition: Partition, place: str) -> Any:
@@ -113,11 +121,13 @@ class _BesideTable(NamedTuple):
         return column
 
     def read_ale_column(self, data: Any, place: str) -> AleColumn:
+        """A column, or a column and its number of intervals."""
         parts = data if isinstance(data, list) and len(data) == 2 else [data]
         ale_column = AleColumn(*parts)
         are_numbers = all(type(number) is int for number in ale_column)
-        right = are_numbers and ale_column.column in range(self.table.n_columns)
-        require(right, place, f"is {str(data)[:60]!r}, not a column and a number of intervals")
+        has_column = are_numbers and ale_column.column in range(self.table.n_columns)
+        what = f"is {str(data)[:60]!r}, not a column and a number of intervals"
+        require(has_column, place, what)
         return ale_column
 
     def read_coalition(self, data: Any, place: str) -> Coalition:
@@ -126,9 +136,9 @@ class _BesideTable(NamedTuple):
         by_text = {str(position): position for position in range(n_columns)}
         texts = data.split(" ") if isinstance(data, str) and data else []
         positions = [by_text.get(text, -1) for text in texts]
-        is_set = -1 not in positions and sorted(set(positions)) == positions
+        is_ascending = -1 not in positions and sorted(set(positions)) == positions
         what = f"is {str(data)[:60]!r}, which is no set of {n_columns} columns"
-        require(isinstance(data, str) and is_set, place, what)
+        require(isinstance(data, str) and is_ascending, place, what)
         return frozenset(positions)
 
     def write_rows(self, rows: Table, place: str) -> Any:

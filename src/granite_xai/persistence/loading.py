@@ -1,4 +1,7 @@
-"""Loading what was saved: nothing in a file is run, and what it holds is checked."""
+"""Loading what was saved.
+
+Nothing in a file is run, and what it holds is checked.
+"""
 
 from __future__ import annotations
 
@@ -80,7 +83,7 @@ def load(path: str | os.PathLike[str], model: Any = None, verify: bool = True) -
 
 
 def _read_granite(data: dict[str, Any], content: dict[str, Any], model: Any) -> Granite:
-    table = _read_table(data, has_levels=True)
+    table = _read_table(data, outline_has_levels=True)
     granite = granite_from_dict(content, model, table, "granite")
     if TIMES in data:
         require(list(data)[-1] == TIMES, TIMES, "are not the last entry of the file")
@@ -89,29 +92,31 @@ def _read_granite(data: dict[str, Any], content: dict[str, Any], model: Any) -> 
     return granite
 
 
-def _read_table(data: Any, has_levels: bool = False) -> Table:
+def _read_table(data: Any, outline_has_levels: bool = False) -> Table:
     """The table of a file, with its rows if the file holds them.
 
-    ``has_levels``: the outline of the table has the levels of its columns, and rows must have the same.
+    ``outline_has_levels``: the outline of the table has the levels of its columns, and rows must have the same.
     """
     outline = outline_from_dict(entry(data, "table", dict, "the file"), "table")
     if entry(data, "rows", object, "the file") is None:
         return outline
     table = rows_from_dict(data["rows"], outline, "rows")
-    if has_levels:
+    if outline_has_levels:
         for column, outlined in zip(table.columns, outline.columns, strict=False):
-            same = outlined.passes or np.array_equal(column.levels, outlined.levels)
-            require(same, "rows", f"have other levels in column {column.name!r} than the table")
+            has_levels = outlined.passes or np.array_equal(column.levels, outlined.levels)
+            what = f"have other levels in column {column.name!r} than the table"
+            require(has_levels, "rows", what)
     return table
 
 
 def _check_evaluation(evaluation: Evaluation, place: str) -> None:
+    """Numbers must be as many as the rules."""
     n_rules = len(evaluation.rules)
     counts = evaluation.counts
-    right = len(counts) == n_rules > 0 and min(counts) >= 0 and sum(counts) > 0
-    require(right, f"{place}.counts", "is not one number of rows for each rule")
-    right = evaluation.regional.shape == evaluation.by_region.shape == (n_rules,)
-    require(right, f"{place}.regional", "is not one number for each rule")
+    are_counts = len(counts) == n_rules > 0 and min(counts) >= 0 and sum(counts) > 0
+    require(are_counts, f"{place}.counts", "is not one number of rows for each rule")
+    has_shape = evaluation.regional.shape == evaluation.by_region.shape == (n_rules,)
+    require(has_shape, f"{place}.regional", "is not one number for each rule")
 
 
 def _check_explanation(explanation: Explanation, place: str) -> None:
@@ -119,12 +124,15 @@ def _check_explanation(explanation: Explanation, place: str) -> None:
     require(explanation.sets and explanation.parts, place, "has no sets or no parts")
     for position, part in enumerate(explanation.parts):
         place_of_part = f"{place}.parts[{position}]"
-        rows = () if part.rows is None else part.rows.shape
-        right = part.region >= 0 and len(rows) < 2
+        shape_of_rows: tuple[int, ...] = ()
+        has_numbers = part.region >= 0
         if part.rows is not None:
-            right = right and bool(np.all(part.rows >= 0))
-        require(right, place_of_part, "has a region or a row below 0")
-        shape = (*rows, len(part.sets or explanation.sets))
-        right = part.values.shape == part.errors.shape == shape
-        right = right and part.base.shape == (rows or (1,))
-        require(right, f"{place_of_part}.values", f"do not have the shape {shape} of rows and sets")
+            shape_of_rows = part.rows.shape
+            are_rows = len(shape_of_rows) < 2 and bool(np.all(part.rows >= 0))
+            has_numbers = has_numbers and are_rows
+        require(has_numbers, place_of_part, "has a region or a row below 0")
+        shape = (*shape_of_rows, len(part.sets or explanation.sets))
+        has_values = part.values.shape == part.errors.shape == shape
+        has_base = part.base.shape == (shape_of_rows or (1,))
+        what = f"do not have the shape {shape} of rows and sets"
+        require(has_values and has_base, f"{place_of_part}.values", what)

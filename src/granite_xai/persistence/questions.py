@@ -25,6 +25,8 @@ from granite_xai.tables import Table
 MAX_TERMS = 2**24
 """Terms that questions may have together: resolving them costs about a microsecond each."""
 
+MAX_EXPONENT = 64  # of numbers of coalitions: far more than `MAX_TERMS`, and quickly computed
+
 _REFUSALS = (GraniteError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
 
 
@@ -90,20 +92,21 @@ def resolve_again(
     """
     try:
         questions = _questions_of(granite)
-        right = len(questions) == len(resolutions) and 0 <= seed < 2**32
+        fits_questions = len(questions) == len(resolutions) and 0 <= seed < 2**32
         what = f"has {len(resolutions)} entries for {len(questions)} questions"
-        require(right, f"{place}.questions", what)
+        require(fits_questions, f"{place}.questions", what)
         _require_few_terms(questions, resolutions, table, place)
         limits = Resources() if granite.resources is None else granite.resources
         resolved = []
         for question, resolution in zip(questions, resolutions, strict=True):
+            # All that is read of a route: whether trees give attributions was decided when the file was written.
             route: Any = SimpleNamespace(
                 table=table, predictor=predictor, attributes=resolution.by_paths
             )
-            answer = question.compare(route, limits, seed, resolution.pairs)
+            resolved_question = question.compare(route, limits, seed, resolution.pairs)
             if granite.confidence_level is not None:
-                answer = answer.beyond_chance()
-            resolved.append(answer)
+                resolved_question = resolved_question.beyond_chance()
+            resolved.append(resolved_question)
         return tuple(resolved)
     except FormatError:
         raise
@@ -124,37 +127,50 @@ def _require_few_terms(
     questions: Sequence[Disagreement], resolutions: Sequence[Resolution], table: Table, place: str
 ) -> None:
     """Refuse an absurd number of terms, which a file can name in a few bytes (F05)."""
-    terms = 0
+    n_terms = 0
     for question, resolution in zip(questions, resolutions, strict=True):
         sides = (question.first, question.second)
         for side, pairs in zip(sides, resolution.pairs, strict=True):
-            terms += _sets_of(side, table)
-            if terms <= MAX_TERMS and not resolution.by_paths:
-                terms += _shapley_terms(side, pairs, table)
-    if terms > MAX_TERMS:
+            n_terms += _n_sets(side, table)
+            if n_terms <= MAX_TERMS and not resolution.by_paths:
+                n_terms += _n_shapley_terms(side, pairs, table)
+    if n_terms > MAX_TERMS:
         message = f"{place}.questions have more than {MAX_TERMS:,} terms."
         raise FormatError(message, code="F05", argument="data")
 
 
 def _order_of(side: Explainer, table: Table) -> int:
+    """Columns of a set: 1, or the order of interactions."""
     return min(getattr(side.influence, "order", 1), table.n_columns)
 
 
-def _sets_of(side: Explainer, table: Table) -> int:
+def _n_sets(side: Explainer, table: Table) -> int:
+    """How many sets an influence may name, at most."""
     return math.comb(table.n_columns, _order_of(side, table))
 
 
-def _shapley_terms(side: Explainer, pairs: int, table: Table) -> int:
+def _n_shapley_terms(side: Explainer, pairs: int, table: Table) -> int:
     """Terms of attributions, which are summed over coalitions: those drawn, or all of them."""
     if not isinstance(side.interaction, Partial):
         return 0
     layout = side.influence.layout(table)
-    coalitions = 2 * pairs if pairs else 2 ** min(len(layout.players), 64)
-    return int(len(layout.sets) * 2 ** _order_of(side, table) * coalitions)
+    if pairs:
+        n_coalitions = 2 * pairs
+    else:
+        n_coalitions = 2 ** min(len(layout.players), MAX_EXPONENT)
+    return int(len(layout.sets) * 2 ** _order_of(side, table) * n_coalitions)
 
 
 def as_learned(question: ResolvedQuestion, reference: FittedMaskings) -> ResolvedQuestion:
-    """The question with the masking of the file: bins alone for optimal trees, and in older files."""
+    """The question with the masking of the file: bins alone for optimal trees, and in older files.
+
+    Parameters
+    ----------
+    question : ResolvedQuestion
+        With the masking that a fit chooses today.
+    reference : FittedMaskings
+        What the maskings of the file learned.
+    """
     learned = {masking for masking, _ in reference.bins}
     by_bins = question.by_sums()
     for chosen, binned in ((question.first, by_bins.first), (question.second, by_bins.second)):

@@ -12,11 +12,14 @@ SECONDS = "seconds"  # under this name findings keep times, wherever they stand
 
 def without_times(findings: Mapping[str, Any]) -> dict[str, Any]:
     """Findings without the seconds in them."""
-    kept = {}
+    timeless = {}
     for name, finding in findings.items():
-        if name != SECONDS:
-            kept[name] = without_times(finding) if isinstance(finding, Mapping) else finding
-    return kept
+        if name == SECONDS:
+            continue
+        if isinstance(finding, Mapping):
+            finding = without_times(finding)
+        timeless[name] = finding
+    return timeless
 
 
 def times_in(findings: Mapping[str, Any]) -> dict[str, Any]:

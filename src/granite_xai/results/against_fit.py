@@ -366,5 +366,5 @@ def without_paths(
         table,
         max_evaluations=resources.max_evaluations,
         random_state=seed,
-        pairs=n_sampled_pairs,
+        order_pairs=n_sampled_pairs,
     )

@@ -15,7 +15,7 @@ from granite_xai.explanation.behavior import Local
 from granite_xai.explanation.influence import PlayersAndSets
 from granite_xai.explanation.interaction import Pure
 from granite_xai.explanation.masking import Marginal
-from granite_xai.explanation.masking.bins import level_codes, sortable
+from granite_xai.explanation.masking.levels import level_codes, sortable
 from granite_xai.explanation.resolved import ResolvedExplainer
 from granite_xai.fitting.fit_result import FitResult
 from granite_xai.fitting.new_rows import NewRows

@@ -21,9 +21,9 @@ from granite_xai.engine.splits import Splits
 from granite_xai.evaluations.evaluations import Evaluations
 from granite_xai.explanation.behavior import Risk
 from granite_xai.explanation.behavior.losses import risk_loss
-from granite_xai.explanation.explainer import regional_part
 from granite_xai.explanation.masking import Marginal
-from granite_xai.explanation.masking.fitted import fit_reference
+from granite_xai.explanation.masking.fitted import fit_maskings
+from granite_xai.explanation.regional_part import regional_part
 from granite_xai.explanation.resolved import ResolvedExplainer
 from granite_xai.fitting.fit_result import FitResult, FitRun
 from granite_xai.fitting.fitted_view import GraniteBase, fitted_view
@@ -122,7 +122,7 @@ class FitValues(Routed):
         losses = None
         if target is not None:
             loss_name = "log" if self.fitted.predictor.is_probability else "squared"
-            losses = risk_loss(loss_name).pair(predictions, target)
+            losses = risk_loss(loss_name).of_predictions(predictions, target)
         return RowFigures(predictions=predictions, target=target, losses=losses)
 
     def question(self, question: ResolvedQuestion, scope: Scope) -> QuestionValues:
@@ -190,7 +190,7 @@ class FitValues(Routed):
         evaluations = self.evaluations
         readings = question.first.readings() | question.second.readings()
         lacking = readings - evaluations.bins.keys() - evaluations.densities.keys()
-        learned = fit_reference(lacking, (), self.table, evaluations.weights, self.seed)
+        learned = fit_maskings(lacking, (), self.table, evaluations.weights, self.seed)
         return replace(
             evaluations,
             bins={**evaluations.bins, **learned.bins_of(lacking, self.table)},

@@ -14,7 +14,7 @@ from granite_xai.disagreement.objective import ScaledObjective
 from granite_xai.explanation.explainer import Explainer
 from granite_xai.explanation.influence import PlayersAndSets
 from granite_xai.explanation.masking.accumulated import AleIntervals
-from granite_xai.explanation.masking.fitted import FittedMaskings, fit_reference
+from granite_xai.explanation.masking.fitted import FittedMaskings, fit_maskings
 from granite_xai.explanation.resolved import ResolvedExplainer
 from granite_xai.explanation.result import Part
 from granite_xai.fitting.fit_result import FitResult
@@ -284,7 +284,7 @@ class RowsToShow:
                 masking, _ = reading
                 if masking not in learned_maskings:
                     readings.add(reading)
-        added = fit_reference(readings, changes, fitted.table, fitted.weights, self.seed)
+        added = fit_maskings(readings, changes, fitted.table, fitted.weights, self.seed)
         return reference.joined(added)
 
     def disagreement(self) -> Callable[[IntArray], float]:

@@ -43,8 +43,8 @@ PAIRS_AT_ONCE = 2**16  # pairs of rows looked at together: few enough for the ca
 
 def in_pairs(question: ResolvedQuestion) -> bool:
     """Whether gaps are means over pairs of rows."""
-    is_linear = question.first.behavior.is_linear and question.measure.mode is not None
-    return is_linear and all(masking.in_pairs for masking in question.gaps[0])
+    is_linear = question.first.behavior.is_linear and question.gap_loss.mode is not None
+    return is_linear and all(masking.in_pairs for masking in question.gap_terms[0])
 
 
 def split_clarity(
@@ -335,7 +335,7 @@ class _SplitNode:
         for tile in np.split(every_row, range(step, evaluations.n_rows, step)):
             blocks = [
                 masking.masked(evaluations, whole).pair_block(terms, every_row, tile)
-                for masking, terms in question.gaps[interacting.number].items()
+                for masking, terms in question.gap_terms[interacting.number].items()
             ]
             block = whole.primitives.host(sum(blocks[1:], blocks[0]))
             gaps[tile] = np.einsum("mc,mc->c", block, regression @ basis[tile].T)

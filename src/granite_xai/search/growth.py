@@ -182,9 +182,9 @@ class Growth:
             mass=mass,
             evaluations=evaluations,
             depth=depth,
-            shown=float(shares.left(disagreements, np.array(mass))),
+            shown=float(shares.remaining(disagreements, np.array(mass))),
             share=float(shares.of(disagreements, np.array(mass))),
-            is_silent=shares.silent(disagreements),
+            is_silent=shares.is_at_floor(disagreements),
             required_gain=(self.settings.min_improvement or 0.0) * gain,
         )
         if node.is_silent or self.problem.chance is None:

@@ -84,9 +84,9 @@ class Problem(Routed):
         splits = Splits.of(
             members.astype(np.bool_), self.evaluations.weights, self.evaluations.primitives
         )
-        return self.shares.left(self.shares.disagreements(self.evaluations, splits), splits.mass)[
-            :, 0
-        ]
+        return self.shares.remaining(
+            self.shares.disagreements(self.evaluations, splits), splits.mass
+        )[:, 0]
 
     def only_chance(self, found: Chance) -> bool:
         """Whether no question that counts shows more than chance where this was found."""

@@ -19,7 +19,7 @@ from granite_xai.compute import one_blas_thread
 from granite_xai.disagreement.disagreement import ResolvedQuestion, both_sides
 from granite_xai.engine.signed_weights import STEP, signs
 from granite_xai.explanation.influence import Joint
-from granite_xai.explanation.masking.fitted import fit_reference
+from granite_xai.explanation.masking.fitted import fit_maskings
 from granite_xai.fitting.fit_inputs import FitInputs
 from granite_xai.fitting.fit_result import FitResult
 from granite_xai.fitting.new_rows import NewRows
@@ -77,7 +77,7 @@ class MeasuredGroups:
         readings = set()
         for explainer in explainers:
             readings |= explainer.readings()
-        maskings = fit_reference(readings, (), inputs.table, inputs.weights, inputs.seed)
+        maskings = fit_maskings(readings, (), inputs.table, inputs.weights, inputs.seed)
         rows = NewRows(self.fitted, inputs.route, inputs.y, inputs.resources, inputs.weights)
         evaluations = rows.observe(explainers, maskings=maskings).evaluations
         sign_vectors = signs(inputs.clusters, inputs.seed)  # (P, n)

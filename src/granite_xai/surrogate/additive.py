@@ -10,13 +10,13 @@ import numpy as np
 
 from granite_xai.base.coalitions import subsets, union
 from granite_xai.base.files import BY_ROW
-from granite_xai.base.typing import Coalition, FloatArray, IntArray
+from granite_xai.base.typing import Coalition, FloatArray, IntArray, Players
 from granite_xai.compute import one_blas_thread
 from granite_xai.engine.splits import Splits
 from granite_xai.evaluations.evaluations import Evaluations
 from granite_xai.explanation.behavior import Local
 from granite_xai.explanation.behavior.behavior import Game
-from granite_xai.explanation.interaction import Additive, Players
+from granite_xai.explanation.interaction import Additive
 from granite_xai.explanation.masking import Marginal
 from granite_xai.models import Predictor
 from granite_xai.surrogate.curves import Curve, between_values, region_curves

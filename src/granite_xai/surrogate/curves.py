@@ -10,7 +10,7 @@ import numpy as np
 from granite_xai.base.typing import Coalition, FloatArray, Terms
 from granite_xai.compute.primitives import NUMPY
 from granite_xai.evaluations.evaluations import Evaluations
-from granite_xai.explanation.masking.bins import sortable
+from granite_xai.explanation.masking.levels import sortable
 from granite_xai.tables import Column, Table
 
 

@@ -5,20 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from granite_xai.compute import Resources
+from explanation.evaluated import effect_on, evaluations_of, product
 from granite_xai.engine.splits import Splits
 from granite_xai.explanation.behavior import Local, Sensitivity
 from granite_xai.explanation.behavior.behavior import Game, read_twice
-from granite_xai.explanation.evaluating import evaluate
-from granite_xai.explanation.influence import Individual
-from granite_xai.explanation.interaction import Partial
 from granite_xai.explanation.masking import Marginal
-from granite_xai.explanation.masking.fitted import fit_reference
-from granite_xai.explanation.request import request
-from granite_xai.explanation.resolved import resolve
-from granite_xai.models import as_predictor
 from granite_xai.tables import read_table
-from granite_xai.trees.routes import Route
 
 X = np.array([[0.0, 1.0], [1.0, 3.0], [2.0, 0.0], [3.0, 2.0], [4.0, 5.0]])
 INSIDE = np.array([[True, True, False, False, False], [True, False, True, False, True]])
@@ -27,22 +19,10 @@ FIRST = frozenset({0})
 BOTH = frozenset({0, 1})
 
 
-def product(X):
-    return X[:, 0] * X[:, 1]
-
-
 def game_of(behavior):
     table = read_table(X, missing="error")
-    effect = resolve(Marginal(), Sensitivity(), Partial(), Individual(), table)
-    reference = fit_reference(effect.readings(), effect.changes(), table, np.ones(5), 0)
-    evaluations, _ = evaluate(
-        Route(as_predictor(product), table),
-        request(table, [effect]),
-        reference,
-        weights=np.ones(5),
-        y=None,
-        resources=Resources(),
-    )
+    effect = effect_on(table, "marginal", "sensitivity", "partial")
+    evaluations = evaluations_of(product, table, [effect])
     return Game.of(behavior, Marginal(), evaluations, Splits.of(INSIDE, np.ones(5)))
 
 
@@ -78,13 +58,13 @@ def test_a_combination_is_the_same_whichever_values_are_kept(behavior, kept):
     game = game_of(behavior)
     terms = {NOTHING: 0.5, FIRST: -2.0, BOTH: 3.0}
     expected = sum(value * game.values({term: 1.0}) for term, value in terms.items())
-    game.share(kept)
+    game.keep_values(kept)
     np.testing.assert_allclose(game.values(terms), expected, atol=1e-12)
 
 
 def test_predictions_and_their_mean_are_not_kept_where_values_are_predictions():
     game = game_of(Local())
-    game.share([NOTHING, FIRST, BOTH])
+    game.keep_values([NOTHING, FIRST, BOTH])
     assert set(game.kept_values) == {FIRST}
 
 
@@ -93,6 +73,6 @@ def test_no_terms_are_zero():
     assert game_of(Sensitivity()).values({}).tolist() == np.zeros((2, 2)).tolist()
 
 
-def test_terms_of_several_combinations():
+def test_a_term_is_read_twice_where_two_combinations_have_it():
     combinations = [{NOTHING: 1.0, FIRST: 1.0}, {FIRST: 2.0}, {BOTH: 1.0}]
     assert read_twice(combinations) == {FIRST}

@@ -11,7 +11,7 @@ import oracle as o
 from granite_xai.compute import Resources
 from granite_xai.engine.splits import Splits
 from granite_xai.explanation.evaluating import evaluate
-from granite_xai.explanation.masking.fitted import fit_reference
+from granite_xai.explanation.masking.fitted import fit_maskings
 from granite_xai.explanation.request import request
 from granite_xai.models import as_predictor
 from granite_xai.tables import read_table
@@ -49,7 +49,7 @@ def test_both_sides_of_every_split_are_those_of_the_definition(seed, intervals, 
     route = Route(as_predictor(tangled), table)
     resolved = question.compare(route, Resources(), 0)
     effects = [resolved.first, resolved.second]
-    reference = fit_reference(set(), resolved.first.changes(), fitting, np.ones(len(X)), 0)
+    reference = fit_maskings(set(), resolved.first.changes(), fitting, np.ones(len(X)), 0)
     weights = np.random.default_rng(seed).uniform(0.5, 2, len(shown))
     options = {"weights": weights, "y": None, "resources": Resources()}
     known = evaluate(route, request(table, effects), reference, **options)[0]

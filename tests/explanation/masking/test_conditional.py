@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 import granite_xai as gx
+from explanation.masking.normal_pairs import first_column, normal_pair
 from granite_xai.base.diagnostics import Diagnostics
-from granite_xai.explanation.masking.fitted import column_of_ratios, fit_reference
+from granite_xai.explanation.masking.fitted import fit_maskings
 from granite_xai.tables import read_table
 
 GUARDED = gx.Conditional().beyond_chance()
@@ -15,26 +16,17 @@ EVERYTHING = frozenset({0, 1})
 pytestmark = pytest.mark.filterwarnings("ignore::granite_xai.BinWarning")
 
 
-def pair(rho: float, n: int = 1000, seed: int = 0) -> np.ndarray:
-    z = np.random.default_rng(seed).normal(size=(n, 2))
-    return np.column_stack([z[:, 0], rho * z[:, 0] + np.sqrt(1 - rho**2) * z[:, 1]])
-
-
-def first(X: np.ndarray) -> np.ndarray:
-    return X[:, 0]
-
-
 def importance(masking, X: np.ndarray) -> float:
     """Conditional importance of x0 for F = y = x0, averaged loss."""
     risk = gx.Risk("squared", average="loss")
     way = gx.Explainer(masking, risk, "full", gx.Individual(["x0"]))
-    return float(way.explain(first, X, X[:, 0]).values[0])
+    return float(way.explain(first_column, X, X[:, 0]).values[0])
 
 
 @pytest.mark.parametrize("rho", [0.0, 0.5, 0.8, 0.9, 0.95, 0.99])
-def test_the_importance_of_one_of_two_normal_columns(rho):
+def test_the_importance_of_a_column_shrinks_with_what_the_other_tells_of_it(rho):
     """E (x0 - x0')² given x1 is 2 (1 - ρ²); bins say three times as much at ρ = 0.99."""
-    X = pair(rho)
+    X = normal_pair(rho)
     stated = 2 * (1 - rho**2) * X[:, 0].var()
     assert importance(GUARDED, X) == pytest.approx(stated, rel=0.06, abs=0.008)
     if rho == 0.99:
@@ -42,28 +34,28 @@ def test_the_importance_of_one_of_two_normal_columns(rho):
 
 
 @pytest.mark.parametrize("rho", [0.9, 0.99])
-def test_the_mean_given_one_column(rho):
+def test_a_masked_model_is_the_conditional_mean_of_normal_columns(rho):
     """E[x0 | x1] = ρ x1."""
-    X = pair(rho, seed=1)
+    X = normal_pair(rho, seed=1)
     way = gx.Explainer(GUARDED, "local", "pure", gx.Individual(["x1"]))
-    values = way.explain(first, X).values[:, 0]
+    values = way.explain(first_column, X).values[:, 0]
     stated = rho * (X[:, 1] - X[:, 1].mean())
     assert np.sqrt(np.mean(np.square(values - stated))) < 0.08
 
 
-def test_total_variance_given_the_other_column():
+def test_the_total_variance_of_a_column_is_what_the_other_leaves_of_it():
     """E Var(x0 | x1) = 1 - ρ²."""
-    X = pair(0.95, seed=2)
+    X = normal_pair(0.95, seed=2)
     way = gx.Explainer(GUARDED, gx.Sensitivity("jansen"), "full", gx.Individual(["x0"]))
-    assert way.explain(first, X).values[0] == pytest.approx(1 - 0.95**2, rel=0.1)
+    assert way.explain(first_column, X).values[0] == pytest.approx(1 - 0.95**2, rel=0.1)
 
 
 @pytest.mark.parametrize("question", ["cfi-pfi", "mplot-pdp", "csobol-sobol"])
 def test_a_fit_with_a_confidence_level_says_what_it_chose(question):
-    X = pair(0.95, 400)
-    granite = gx.Granite(first, question, max_depth=1, random_state=0).fit(X, X[:, 0])
+    X = normal_pair(0.95, 400)
+    granite = gx.Granite(first_column, question, max_depth=1, random_state=0).fit(X, X[:, 0])
     by_bins = gx.question(question, conditional=gx.Conditional(sampler="bins"))
-    bins = gx.Granite(first, by_bins, max_depth=1, random_state=0).fit(X, X[:, 0])
+    bins = gx.Granite(first_column, by_bins, max_depth=1, random_state=0).fit(X, X[:, 0])
     note = granite.diagnostics_["conditional"]
     assert note["sampler"] == "copula"
     assert "better than bins" in note["reason"]
@@ -74,23 +66,25 @@ def test_a_fit_with_a_confidence_level_says_what_it_chose(question):
 
 
 def test_a_fit_as_in_the_paper_has_bins():
-    X = pair(0.95, 200)
-    granite = gx.Granite(first, "mplot-pdp", confidence_level=None, max_depth=1).fit(X)
+    X = normal_pair(0.95, 200)
+    granite = gx.Granite(first_column, "mplot-pdp", confidence_level=None, max_depth=1).fit(X)
     assert "conditional" not in granite.diagnostics_
 
 
 def test_an_optimal_tree_needs_sums_and_keeps_bins():
-    X = pair(0.95, 400)
-    granite = gx.Granite(first, "mplot-pdp", search="optimal", max_depth=1, random_state=0).fit(X)
+    X = normal_pair(0.95, 400)
+    granite = gx.Granite(
+        first_column, "mplot-pdp", search="optimal", max_depth=1, random_state=0
+    ).fit(X)
     assert "conditional" not in granite.diagnostics_
 
 
 def test_a_loaded_fit_explains_and_evaluates_as_before(tmp_path):
-    X = pair(0.95, 400)
-    granite = gx.Granite(first, "cfi-pfi", max_depth=1, random_state=0).fit(X, X[:, 0])
-    other = pair(0.95, 200, seed=5)
+    X = normal_pair(0.95, 400)
+    granite = gx.Granite(first_column, "cfi-pfi", max_depth=1, random_state=0).fit(X, X[:, 0])
+    other = normal_pair(0.95, 200, seed=5)
     gx.save(granite, tmp_path / "fit.json")
-    loaded = gx.load(tmp_path / "fit.json", model=first)
+    loaded = gx.load(tmp_path / "fit.json", model=first_column)
     for fit in (granite, loaded):
         assert fit.evaluate(other, other[:, 0]).remaining == pytest.approx(
             granite.evaluate(other, other[:, 0]).remaining
@@ -98,10 +92,10 @@ def test_a_loaded_fit_explains_and_evaluates_as_before(tmp_path):
 
 
 def test_row_order_does_not_matter():
-    X = pair(0.93, 400)
+    X = normal_pair(0.93, 400)
     shuffled = X[np.random.default_rng(1).permutation(len(X))]
     fits = [
-        gx.Granite(first, "mplot-pdp", max_depth=1, random_state=0).fit(rows)
+        gx.Granite(first_column, "mplot-pdp", max_depth=1, random_state=0).fit(rows)
         for rows in (X, shuffled)
     ]
     one, two = (fit.diagnostics_["conditional"]["errors"] for fit in fits)
@@ -110,29 +104,21 @@ def test_row_order_does_not_matter():
 
 def test_the_choice_is_noted_where_somebody_asks():
     record = Diagnostics()
-    table = read_table(pair(0.95, 300), missing="allow")
+    table = read_table(normal_pair(0.95, 300), missing="allow")
     readings = [(GUARDED, frozenset({0})), (GUARDED, frozenset({1})), (GUARDED, EVERYTHING)]
-    fitted = fit_reference(readings, (), table, np.ones(300), 0, record)
+    fitted = fit_maskings(readings, (), table, np.ones(300), 0, record)
     assert record.as_dict()["conditional"]["sampler"] == "copula"
     assert fitted.bins == {}
     densities = fitted.densities_of(readings, table)
     assert densities.keys() == set(readings[:2])
 
 
-def test_columns_of_ratios():
-    three = frozenset({0, 1, 2})
-    assert column_of_ratios(frozenset({2}), three) == 2
-    assert column_of_ratios(frozenset({0, 1}), three) == 2
-    assert column_of_ratios(three, three) is None
-    assert column_of_ratios(frozenset(), three) is None
-    assert column_of_ratios(frozenset({0, 1}), frozenset(range(4))) is None
-    assert column_of_ratios(frozenset({0}), EVERYTHING) == 0
-
-
 def test_a_loaded_optimal_tree_has_its_bins(tmp_path):
-    X = pair(0.95, 400)
-    granite = gx.Granite(first, "mplot-pdp", search="optimal", max_depth=1, random_state=0).fit(X)
+    X = normal_pair(0.95, 400)
+    granite = gx.Granite(
+        first_column, "mplot-pdp", search="optimal", max_depth=1, random_state=0
+    ).fit(X)
     gx.save(granite, tmp_path / "fit.json")
-    loaded = gx.load(tmp_path / "fit.json", model=first)
-    other = pair(0.95, 200, seed=5)
+    loaded = gx.load(tmp_path / "fit.json", model=first_column)
+    other = normal_pair(0.95, 200, seed=5)
     assert loaded.evaluate(other).remaining == granite.evaluate(other).remaining

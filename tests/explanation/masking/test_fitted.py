@@ -9,7 +9,7 @@ import granite_xai as gx
 from granite_xai.explanation.masking.fitted import (
     FittedMaskings,
     column_of_ratios,
-    fit_reference,
+    fit_maskings,
 )
 from granite_xai.tables import read_table
 
@@ -19,11 +19,10 @@ X[:, 1] += X[:, 0]
 TABLE = read_table(X, missing="error")
 ONES = np.ones(120)
 FIRST = frozenset({0})
-EVERYTHING = frozenset({0, 1, 2})
 
 
 def learned(*readings):
-    return fit_reference(readings, (), TABLE, ONES, 0)
+    return fit_maskings(readings, (), TABLE, ONES, 0)
 
 
 def test_marginal_masking_learns_nothing():
@@ -60,13 +59,19 @@ def test_what_is_learned_later_is_added():
 
 
 @pytest.mark.parametrize(
-    ("visible", "column"),
+    ("visible", "n_columns", "column"),
     [
-        (FIRST, 0),
-        (frozenset({1, 2}), 0),
-        (frozenset(), None),
-        (EVERYTHING, None),
+        ({0}, 3, 0),
+        ({2}, 3, 2),
+        ({1, 2}, 3, 0),
+        ({0, 1}, 3, 2),
+        ({0}, 2, 0),
+        ((), 3, None),
+        ({0, 1, 2}, 3, None),
+        ({0, 1}, 4, None),
     ],
 )
-def test_density_ratios_are_about_the_one_column_that_is_shown_or_hidden(visible, column):
-    assert column_of_ratios(visible, EVERYTHING) == column
+def test_density_ratios_are_about_the_one_column_that_is_shown_or_hidden(
+    visible, n_columns, column
+):
+    assert column_of_ratios(frozenset(visible), frozenset(range(n_columns))) == column

@@ -1,4 +1,4 @@
-"""Behaviors by their names; each operator is a module of its own."""
+"""Behaviors by their names, a module for each operator."""
 
 from __future__ import annotations
 

@@ -124,17 +124,17 @@ class Game:
             splits=splits,
         )
 
-    def share(self, terms: Iterable[Term]) -> None:
+    def keep_values(self, terms: Iterable[Term]) -> None:
         """Compute and keep the values of terms that several sets read.
 
         The masked models of no column and of all columns are not kept: where values are masked models, they are there
         already.
         """
-        free_terms: tuple[Term, ...] = ()
+        available: tuple[Term, ...] = ()
         if self.behavior.is_linear:
-            free_terms = (frozenset(), self.evaluations.everything)
+            available = (frozenset(), self.evaluations.everything)
         for term in terms:
-            if term not in self.kept_values and term not in free_terms:
+            if term not in self.kept_values and term not in available:
                 self.kept_values[term] = self.behavior.value(self, term)
 
     def rows(self, terms: Terms) -> RowValues:
@@ -154,10 +154,8 @@ class Game:
         if in_one_pass:
             summands.append(self.masked.combined(in_one_pass))
         if one_by_one:
-            written = sum(
-                coefficient * self._value(term) for term, coefficient in one_by_one.items()
-            )
-            part = as_part(self.splits.primitives, written)
+            total = sum(coefficient * self._value(term) for term, coefficient in one_by_one.items())
+            part = as_part(self.splits.primitives, total)
             summands.append(RowValues(own=self.splits.zeros, parts=(part,)))
         if not summands:
             return RowValues(own=self.splits.zeros)

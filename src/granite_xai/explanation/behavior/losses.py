@@ -1,6 +1,7 @@
-"""Losses: of the gap between two explanations, or of a prediction against y.
+"""Losses that are applied cell by cell.
 
-The named ones stand in one table; a function of the user's is a loss that is checked whenever it is used (T07).
+They are losses of predictions against a target, or of gaps between two explanations. The named ones stand in one
+table; a function of the user's is a loss that is checked whenever it is used (T07).
 """
 
 from __future__ import annotations
@@ -25,9 +26,9 @@ class Loss(NamedTuple):
 
     Parameters
     ----------
-    of_gap : callable, optional
+    gap_function : callable, optional
         The loss of a difference; None: it is no function of prediction minus y.
-    of_pair : callable, optional
+    pair_function : callable, optional
         The loss of predictions and targets; None: that of their difference.
     mode : int, optional
         How the engine adds it up in one pass (`compute.primitives`); None: value by value, as any function.
@@ -35,22 +36,27 @@ class Loss(NamedTuple):
         Whether it is defined for probabilities only; such a loss is none of gaps.
     """
 
-    of_gap: Elementwise | None = None
-    of_pair: PairLoss | None = None
+    gap_function: Elementwise | None = None
+    pair_function: PairLoss | None = None
     mode: int | None = None
     of_probability: bool = False
 
-    def pair(self, prediction: FloatArray, y: FloatArray) -> FloatArray:
-        """Loss of each prediction against its target; both arrays have one shape, and so have the losses."""
-        if self.of_pair is None:
-            return self.gap(prediction - y)
-        return self.of_pair(prediction, y)
+    @property
+    def has_gaps(self) -> bool:
+        """Whether it is a loss of gaps between explanations, too."""
+        return self.gap_function is not None and not self.of_probability
 
-    def gap(self, gaps: FloatArray) -> FloatArray:
+    def of_predictions(self, prediction: FloatArray, y: FloatArray) -> FloatArray:
+        """Loss of each prediction against its target; both arrays have one shape, and so have the losses."""
+        if self.pair_function is None:
+            return self.of_gaps(prediction - y)
+        return self.pair_function(prediction, y)
+
+    def of_gaps(self, gaps: FloatArray) -> FloatArray:
         """Loss of each difference, in the shape of the differences."""
-        if self.of_gap is None:
+        if self.gap_function is None:
             raise TypeError("this loss is none of differences")
-        return self.of_gap(gaps)
+        return self.gap_function(gaps)
 
 
 def _log_loss(prediction: FloatArray, y: FloatArray) -> FloatArray:
@@ -60,10 +66,10 @@ def _log_loss(prediction: FloatArray, y: FloatArray) -> FloatArray:
 
 
 LOSSES: dict[str, Loss] = {
-    "squared": Loss(of_gap=np.square, mode=SQUARE),
-    "absolute": Loss(of_gap=np.abs, mode=ABSOLUTE),
-    "log": Loss(of_pair=_log_loss, of_probability=True),
-    "brier": Loss(of_gap=np.square, mode=SQUARE, of_probability=True),
+    "squared": Loss(gap_function=np.square, mode=SQUARE),
+    "absolute": Loss(gap_function=np.abs, mode=ABSOLUTE),
+    "log": Loss(pair_function=_log_loss, of_probability=True),
+    "brier": Loss(gap_function=np.square, mode=SQUARE, of_probability=True),
 }
 
 
@@ -81,12 +87,8 @@ def gap_loss(loss: str | Elementwise) -> Loss:
         P01 for an unknown name.
     """
     if callable(loss):
-        return Loss(of_gap=OwnLoss(loss, argument="loss", what="gaps"))
-    names = [
-        name
-        for name, entry in LOSSES.items()
-        if entry.of_gap is not None and not entry.of_probability
-    ]
+        return Loss(gap_function=CheckedLoss(loss, argument="loss", what="gaps"))
+    names = [name for name, entry in LOSSES.items() if entry.has_gaps]
     if loss not in names:
         raise unknown("loss", loss, names)
     return LOSSES[loss]
@@ -106,14 +108,14 @@ def risk_loss(loss: str | PairLoss) -> Loss:
         P01 for an unknown name.
     """
     if callable(loss):
-        return Loss(of_pair=OwnLoss(loss, argument="risk_loss", what="predictions"))
+        return Loss(pair_function=CheckedLoss(loss, argument="risk_loss", what="predictions"))
     if loss not in LOSSES:
         raise unknown("loss", loss, LOSSES)
     return LOSSES[loss]
 
 
 @dataclass(frozen=True, slots=True)
-class OwnLoss:
+class CheckedLoss:
     """A user's loss, which must return finite numbers ≥ 0 in the shape of its arguments (T07).
 
     Parameters

@@ -80,7 +80,7 @@ class Risk(Behavior):
         """
         return risk_error(
             delta,
-            self._loss.pair,
+            self._loss.of_predictions,
             evaluations.predictions + evaluations.offset,
             evaluations.offset,
             evaluations.target,
@@ -98,7 +98,7 @@ class Risk(Behavior):
 
     def _mean_of_losses(self, game: Game, coalition: Coalition) -> Array:
         """C7: the loss of every single prediction behind ``F_T``, averaged like the predictions."""
-        losses = game.masked.averaged(coalition, self._loss_of_rows(game))
+        losses = game.masked.averaged(coalition, self._loss_function(game))
         if self.pointwise:
             return -losses.array(game.splits)
         return -_side_means(losses.sums(MOMENTS, game.splits), game.splits)
@@ -106,30 +106,32 @@ class Risk(Behavior):
     def _loss_of_mean(self, game: Game, coalition: Coalition) -> Array:
         """The loss of ``F_T``, which is a mean of predictions."""
         splits = game.splits
-        loss = self._loss_of_rows(game)
+        loss_function = self._loss_function(game)
         predictions = game.masked.combined({coalition: 1.0})
         if self.pointwise:
             written = splits.primitives.host(predictions.array(splits))  # (n, K)
-            return -splits.primitives.array(loss(written.T, slice(None)).T)
+            return -splits.primitives.array(loss_function(written.T, slice(None)).T)
         mode = self._loss.mode
         if mode is None:
-            losses = predictions.sums(MOMENTS, splits, lambda values, rows: loss(values.T, rows).T)
+            losses = predictions.sums(
+                MOMENTS, splits, lambda values, rows: loss_function(values.T, rows).T
+            )
         else:  # a function of prediction minus y, which the engine adds up in one pass
             level = game.evaluations.offset - game.evaluations.target  # (n,)
             residuals = predictions._replace(own=predictions.own + splits.primitives.array(level))
             losses = residuals.sums(mode, splits)
         return -_side_means(losses, splits)
 
-    def _loss_of_rows(self, game: Game) -> HybridFunction:
+    def _loss_function(self, game: Game) -> HybridFunction:
         """The loss as a function of the centred predictions (m, c) of c rows, and of these rows."""
         evaluations = game.evaluations
-        pair_loss = self._loss.pair
+        loss = self._loss
 
-        def loss(centred_predictions: FloatArray, rows: RowIndex) -> FloatArray:
+        def losses(centred_predictions: FloatArray, rows: RowIndex) -> FloatArray:
             target = np.broadcast_to(evaluations.target[rows], centred_predictions.shape)
-            return pair_loss(centred_predictions + evaluations.offset, target)
+            return loss.of_predictions(centred_predictions + evaluations.offset, target)
 
-        return loss
+        return losses
 
 
 def _side_means(sums: Array, splits: Splits) -> Array:

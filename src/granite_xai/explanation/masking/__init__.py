@@ -1,4 +1,4 @@
-"""Maskings by their names; each operator is a module of its own."""
+"""Maskings by their names, a module for each operator."""
 
 from __future__ import annotations
 

@@ -30,14 +30,12 @@ from granite_xai.engine.splits import Splits
 from granite_xai.evaluations.evaluations import Evaluations
 from granite_xai.evaluations.steps import intervals_of
 from granite_xai.explanation.influence import PlayersAndSets
-from granite_xai.explanation.masking.bins import (
-    COUNT,
-    carriers,
+from granite_xai.explanation.masking.intervals import (
+    N_INTERVALS,
     interval_edges,
-    level_codes,
-    ranks_among,
     rows_stood_for,
 )
+from granite_xai.explanation.masking.levels import carriers, level_codes, ranks_among
 from granite_xai.explanation.masking.masking import Masking, Needed
 from granite_xai.tables import Column, Table
 
@@ -63,7 +61,7 @@ class Accumulated(Masking):
     'accumulated'
     """
 
-    intervals: int = COUNT
+    intervals: int = N_INTERVALS
     key: ClassVar[str] = "accumulated"
     hides: ClassVar[bool] = False
 
@@ -214,14 +212,14 @@ class AleIntervals:
         return ends, np.where(places < 0, 0, intervals_of(places, edges))
 
 
-def fit_steps(
-    key: AleColumn, table: Table, weights: FloatArray | None = None
+def fit_intervals(
+    ale_column: AleColumn, table: Table, weights: FloatArray | None = None
 ) -> AleIntervals | None:
     """Intervals between the minimum of a column and the edges of its bins (C8).
 
     Parameters
     ----------
-    key : AleColumn
+    ale_column : AleColumn
         The column, and how many intervals it shall have.
     table : Table
         The fitting rows.
@@ -232,12 +230,12 @@ def fit_steps(
     AleIntervals or None
         None for nominal and constant columns, along which nothing moves.
     """
-    column = table.columns[key.column]
+    column = table.columns[ale_column.column]
     if column.kind == "nominal" or len(column.levels) < 2:
         return None
     multiplicity = rows_stood_for(weights)
-    upper_edges = interval_edges(column, multiplicity, key.intervals)
-    upper_ends_of_parts = interval_edges(column, multiplicity, PARTS * key.intervals)
+    upper_edges = interval_edges(column, multiplicity, ale_column.intervals)
+    upper_ends_of_parts = interval_edges(column, multiplicity, PARTS * ale_column.intervals)
     minimum = np.array([0])
     edges = np.union1d(minimum, upper_edges).astype(np.intp)
     parts = np.union1d(edges, upper_ends_of_parts).astype(np.intp)
@@ -257,24 +255,26 @@ class Changes(Masked):
         """A linear combination of changes, and of the mean prediction that effects are counted from."""
         P = self.splits.primitives
         coalitions: dict[Term, float] = {}
-        factors: dict[AleColumn, dict[bool, float]] = {}  # of the mean change, and of the row's
+        own_factors: dict[AleColumn, float] = {}  # of each row's change
+        mean_factors: dict[AleColumn, float] = {}  # of the mean change in the row's interval
         for term, coefficient in terms.items():
-            if isinstance(term, AleDifference):
-                factors.setdefault(term.column, {})[term.averaged] = coefficient
-            elif isinstance(term, frozenset):
+            if isinstance(term, frozenset):
                 coalitions[term] = coefficient
+            elif isinstance(term, AleDifference):
+                factors = mean_factors if term.averaged else own_factors
+                factors[term.column] = coefficient
         values = Averages(self.evaluations, self.splits).combined(coalitions)
         if self.splits.lines is None:
             weights = self.splits.weights[:, None]  # (n, 1)
         else:
             weights = self.splits.lines.T  # (n, K)
         parts = list(values.parts)
-        for column, factor in factors.items():
+        for column in own_factors | mean_factors:
             changes = self.evaluations.changes[column].gaps(
                 self.splits.members,
                 weights,
-                own_factor=factor.get(False, 0.0),
-                mean_factor=factor.get(True, 0.0),
+                own_factor=own_factors.get(column, 0.0),
+                mean_factor=mean_factors.get(column, 0.0),
             )
             parts.append(as_part(P, P.array(changes)))
         return values._replace(parts=tuple(parts))

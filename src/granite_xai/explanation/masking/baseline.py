@@ -55,41 +55,47 @@ class Baseline(Masking):
     @property
     def averages_rows(self) -> bool:  # type: ignore[override]
         """Where the baseline is one of the region's rows."""
-        return bool(self.row == "region")
+        return self._is_regional
 
     @property
     def in_pairs(self) -> bool:  # type: ignore[override]
         """Where the baseline is the same in every region."""
-        return not self.averages_rows
+        return not self._is_regional
 
     @property
     def n_references(self) -> int:  # type: ignore[override]
         """The one row, unless every region has its own."""
-        return 0 if self.averages_rows else 1
+        return 0 if self._is_regional else 1
+
+    @property
+    def _is_regional(self) -> bool:
+        """Whether every region has a baseline of its own, one of its rows."""
+        return bool(self.row == "region")
 
     def learn(
         self, table: Table, coalitions: AbstractSet[Coalition], weights: FloatArray, seed: int
     ) -> Learned:
         """The row, unless every region has its own."""
-        if self.averages_rows:
+        if self._is_regional:
             return Learned()
         if self.row == "median":
             return Learned(references=_median_row(table, weights))
         if self.row == "mean":
             return Learned(references=_mean_row(table, weights))
-        was_mapping = all(isinstance(cell, tuple) and len(cell) == 2 for cell in self.row)
-        cells = dict(self.row) if was_mapping else self.row
+        # A mapping is kept as pairs of column and value; no value of a row is a pair.
+        is_mapping = all(isinstance(cell, tuple) and len(cell) == 2 for cell in self.row)
+        cells = dict(self.row) if is_mapping else self.row
         return Learned(references=row_like(table, cells, "row"))
 
     def evaluations(self, coalitions: AbstractSet[Coalition]) -> Needed:
         """The rows against the baseline; pairs of rows where the baseline may be any of them."""
-        if self.averages_rows:
+        if self._is_regional:
             return Needed(pairs=coalitions, coordinates=True)
         return Needed(against=coalitions)
 
     def masked(self, evaluations: Evaluations, splits: Splits) -> Masked:
         """Predictions against the baseline of the row's region."""
-        if self.averages_rows:
+        if self._is_regional:
             return AgainstCentres(evaluations, splits)
         return AgainstReferences(
             evaluations, splits, lambda visible: evaluations.against[self, visible]
@@ -97,7 +103,7 @@ class Baseline(Masking):
 
     def anchored(self, region: int | None) -> Masking:
         """For other rows a region's baseline is one of its fitting rows."""
-        return RegionRow(region) if self.averages_rows else self
+        return RegionRow(region) if self._is_regional else self
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,9 +148,15 @@ def _mean_row(table: Table, weights: FloatArray) -> Table:
 
 
 def central_position(column: Column, weights: FloatArray) -> int:
-    """A row that carries the lower median of a column, or its most frequent level (ties: the first level).
+    """The first row that carries the lower median of a column, or its most frequent level (ties: the first level).
 
     Missing values count only if there is nothing else.
+
+    Parameters
+    ----------
+    column : Column
+    weights : array of shape (n,)
+        Of the rows.
     """
     present = np.flatnonzero(column.codes >= 0)
     if not len(present):
@@ -152,7 +164,7 @@ def central_position(column: Column, weights: FloatArray) -> int:
     mass = np.bincount(
         column.codes[present], weights=weights[present], minlength=len(column.levels)
     )
-    if column.is_ordered:
+    if column.is_ordered:  # the first level with half of the mass at or below it
         central_code = np.searchsorted(np.cumsum(mass) * 2, mass.sum())
     else:
         central_code = np.argmax(mass)

@@ -15,10 +15,12 @@ import numpy as np
 
 from granite_xai.base.typing import Coalition, FloatArray, IntArray
 from granite_xai.engine.weighted import weights_of_rows
-from granite_xai.explanation.masking.bins import common_bins, fit_bins
+from granite_xai.explanation.masking.bin_fitting import fit_bins
+from granite_xai.explanation.masking.bins import common_bins
 from granite_xai.explanation.masking.copula import Copula, fit_copula, why_no_copula
 from granite_xai.tables import Table
 
+WAYS = ("unconditional", "bins", "copula")  # in the order of the errors
 FOLDS = 4  # parts of the rows, each predicted from the others
 MOST_ROWS = 1000  # that are compared
 FEWEST_ROWS = 100
@@ -26,6 +28,7 @@ MOST_COALITIONS = 20  # that are compared
 # Sum over coalitions of the logarithm of two errors from which they differ: as if one error were 5% smaller. The
 # errors are conditional variances, and importances of hidden columns are overstated by as much.
 MATERIAL = 0.05
+LEAST_ERROR = 1e-12  # errors below it count as it: their logarithm stays finite
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,25 +70,26 @@ def choose_sampler(
     SamplerChoice
     """
     everything = frozenset(range(table.n_columns))
-    partial = [visible for visible in coalitions if visible and visible != everything]
-    partial.sort(key=sorted)
-    obstacle = _obstacle(table, partial)
+    conditioned = [visible for visible in coalitions if visible and visible != everything]
+    conditioned.sort(key=sorted)
+    obstacle = _obstacle(table, conditioned)
     if obstacle is not None:
         return SamplerChoice(sampler="bins", reason=obstacle, errors={})
-    evenly = np.linspace(0, len(partial) - 1, min(len(partial), MOST_COALITIONS))
-    compared = [partial[i] for i in np.unique(evenly.astype(np.intp))]
+    compared = [conditioned[i] for i in _evenly_spread(len(conditioned), MOST_COALITIONS)]
     errors = _errors(table, compared, weights, seed)  # (coalitions, ways)
-    by_way = dict(zip(WAYS, errors.mean(axis=0).tolist(), strict=True))
-    logarithms = np.log(np.maximum(errors, 1e-12)).sum(axis=0)
-    unconditional, bins, copula = logarithms
+    error_by_way = dict(zip(WAYS, errors.mean(axis=0).tolist(), strict=True))
+    unconditional, bins, copula = np.log(np.maximum(errors, LEAST_ERROR)).sum(axis=0)
     if unconditional - min(bins, copula) < MATERIAL:
-        return SamplerChoice("bins", "features hardly depend on each other", by_way)
+        return SamplerChoice("bins", "features hardly depend on each other", error_by_way)
     if bins - copula < MATERIAL:
-        return SamplerChoice("bins", "a copula predicts features no better", by_way)
-    return SamplerChoice("copula", "it predicts features better than bins", by_way)
+        return SamplerChoice("bins", "a copula predicts features no better", error_by_way)
+    return SamplerChoice("copula", "it predicts features better than bins", error_by_way)
 
 
-WAYS = ("unconditional", "bins", "copula")
+def _evenly_spread(n: int, at_most: int) -> IntArray:
+    """Numbers below ``n``: all of them, or so many at equal distances."""
+    places = np.linspace(0, n - 1, min(n, at_most))
+    return np.unique(places.astype(np.intp))
 
 
 def _obstacle(table: Table, coalitions: list[Coalition]) -> str | None:
@@ -109,11 +113,9 @@ def _errors(
     table: Table, coalitions: list[Coalition], weights: FloatArray, seed: int
 ) -> FloatArray:
     """Error of hidden columns in rows that were left out, (coalitions, ways)."""
-    chosen = np.arange(table.n_rows)
-    if table.n_rows > MOST_ROWS:
-        chosen = np.unique(np.linspace(0, table.n_rows - 1, MOST_ROWS).astype(np.intp))
-    table = table.take(chosen)
-    weights = weights[chosen]
+    compared_rows = _evenly_spread(table.n_rows, MOST_ROWS)
+    table = table.take(compared_rows)
+    weights = weights[compared_rows]
     scores = fit_copula(table, weights).scores(table)
     fold_of_row = np.arange(table.n_rows) % FOLDS
     errors = np.zeros((len(coalitions), len(WAYS)))
@@ -132,7 +134,19 @@ def _errors(
 
 
 class _Fold:
-    """Rows that are left out, and those that predict them."""
+    """Rows that are left out, and those that predict them.
+
+    Parameters
+    ----------
+    train, test : arrays of int
+        Rows that predict, and rows that are predicted.
+    table : Table
+    weights : array of shape (n,)
+    scores : array of shape (n, columns)
+        Normal scores of all rows.
+    seed : int
+        For the trees that make bins.
+    """
 
     def __init__(
         self,
@@ -157,12 +171,13 @@ class _Fold:
         self.test_targets = targets[test]
 
     def errors(self, visible: Coalition) -> FloatArray:
-        """Squared error of the hidden columns and of their squares, by way."""
+        """Squared error of the hidden columns and of their squares, (ways,)."""
         hidden = [j for j in range(self.test.n_columns) if j not in visible]
         train_targets = self.train_targets[:, hidden].reshape(len(self.train_targets), -1)
         test_targets = self.test_targets[:, hidden].reshape(len(self.test_targets), -1)
         errors = []
-        for weights in (self._everyone(), self._same_bin(visible), self._by_density(visible)):
+        by_way = (self._unconditional(), self._same_bin(visible), self._by_density(visible))
+        for weights in by_way:  # (test rows, train rows)
             weighted = weights * self.weights
             total = weighted.sum(axis=1, keepdims=True)
             predicted = weighted @ train_targets / total
@@ -170,20 +185,21 @@ class _Fold:
             errors.append(float(np.average(squares, weights=self.test_weights)))
         return np.array(errors)
 
-    def _everyone(self) -> FloatArray:
+    def _unconditional(self) -> FloatArray:
         return np.ones((self.test.n_rows, self.train.n_rows))
 
     def _same_bin(self, visible: Coalition) -> FloatArray:
         """1 for rows of the same bin, as conditional masking makes it; all rows where a bin is empty."""
         bins = fit_bins("tree", self.train, visible, self.seed, self.weights, guarded=True)
-        of_test, of_train = common_bins(bins, self.test, self.train)
-        same = of_test[:, None] == of_train
-        empty = ~same.any(axis=1, keepdims=True)
-        return np.asarray(same | empty, dtype=np.float64)
+        test_bins, train_bins = common_bins(bins, self.test, self.train)
+        is_same = test_bins[:, None] == train_bins
+        is_empty = ~is_same.any(axis=1, keepdims=True)
+        return np.asarray(is_same | is_empty, dtype=np.float64)
 
     def _by_density(self, visible: Coalition) -> FloatArray:
-        is_visible = len(visible) == 1
+        """Density ratios of the one column that is visible, or else of the one that is hidden."""
         hidden = frozenset(range(self.test.n_columns)) - visible
+        is_visible = len(visible) == 1
         column = min(visible if is_visible else hidden)
         return weights_of_rows(
             is_visible,

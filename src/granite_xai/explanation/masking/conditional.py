@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Set as AbstractSet
+from collections.abc import Mapping, Set as AbstractSet
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 from granite_xai.base.errors import InputError
 from granite_xai.base.typing import Coalition, FloatArray, IntArray, JansenTotal, Term
@@ -13,16 +13,16 @@ from granite_xai.engine.averages import Averages
 from granite_xai.engine.masked import Masked
 from granite_xai.engine.splits import Splits
 from granite_xai.engine.weighted import WeightedAverages
-from granite_xai.evaluations.densities import DensityRatios
-from granite_xai.evaluations.evaluations import Evaluations
+from granite_xai.evaluations.evaluations import Evaluations, Reading
 from granite_xai.evaluations.row_bins import Bins
-from granite_xai.explanation.masking.bins import fit_bins
+from granite_xai.explanation.masking.bin_fitting import fit_bins
 from granite_xai.explanation.masking.choice import choose_sampler
 from granite_xai.explanation.masking.copula import fit_copula
 from granite_xai.explanation.masking.masking import Learned, Masking, Needed
 from granite_xai.tables import Table
 
 SAMPLERS = ("auto", "bins", "copula")
+Value = TypeVar("Value")
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,9 +52,8 @@ class Conditional(Masking):
 
     bins: Any = "tree"
     sampler: str = "auto"
-    guarded: bool = field(
-        default=False, repr=False
-    )  # whether no more is learned than what the fitting rows show beyond chance
+    # Whether no more is learned than what the fitting rows show beyond chance (`beyond_chance`).
+    guarded: bool = field(default=False, repr=False)
     key: ClassVar[str] = "conditional"
     redraws: ClassVar[bool] = True
 
@@ -103,7 +102,9 @@ class Conditional(Masking):
         if densities is not None:
             return densities.effective_rows(shown=term == {densities.column})
         bins = self._bins(evaluations, term)
-        return None if bins is None else bins.sizes
+        if bins is None:
+            return None
+        return bins.sizes
 
     def beyond_chance(self) -> Conditional:
         """The same with bins that do not split on noise (C9), or with a copula where that is better."""
@@ -115,32 +116,31 @@ class Conditional(Masking):
 
     def by_sums(self) -> Conditional:
         """The same by bins, within which sums over rows are formed."""
-        return replace(self, sampler="bins") if self.sampler == "auto" else self
+        if self.sampler != "auto":
+            return self
+        return replace(self, sampler="bins")
 
     def masked(self, evaluations: Evaluations, splits: Splits) -> Masked:
         """Means over the rows of a side: of the same bin, weighted by density ratios, or over the residuals of all."""
         if self.sampler == "copula":
-            drawn = {
-                visible: matrix
-                for (masking, visible), matrix in evaluations.sampled.items()
-                if masking == self
-            }
-            stored = {visible: (visible, True) for visible in drawn}
-            return Averages(
-                replace(evaluations, matrices=drawn, stored_as=stored, snapped={}), splits
-            )
-        densities = self._densities(evaluations)
+            drawn = self._by_visible(evaluations.sampled)
+            stored_as = {visible: (visible, True) for visible in drawn}
+            of_draws = replace(evaluations, matrices=drawn, stored_as=stored_as, snapped={})
+            return Averages(of_draws, splits)
+        densities = self._by_visible(evaluations.densities)
         if densities:
             return WeightedAverages(evaluations, splits, densities)
         return Averages(evaluations, splits, lambda visible: self._bins(evaluations, visible))
 
-    def _bins(self, evaluations: Evaluations, visible: Coalition) -> Bins | None:
-        bins = evaluations.bins.get((self, visible))
-        return None if bins is None or bins.single else bins
-
-    def _densities(self, evaluations: Evaluations) -> dict[Coalition, DensityRatios]:
+    def _by_visible(self, of_readings: Mapping[Reading, Value]) -> dict[Coalition, Value]:
+        """What belongs to readings of this masking, by their visible columns."""
         return {
-            visible: densities
-            for (masking, visible), densities in evaluations.densities.items()
-            if masking == self
+            visible: value for (masking, visible), value in of_readings.items() if masking == self
         }
+
+    def _bins(self, evaluations: Evaluations, visible: Coalition) -> Bins | None:
+        """The bins of the visible columns; None where all rows are in one."""
+        bins = evaluations.bins.get((self, visible))
+        if bins is None or bins.single:
+            return None
+        return bins

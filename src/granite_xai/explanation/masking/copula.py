@@ -10,7 +10,9 @@ from that:
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -20,12 +22,13 @@ from granite_xai.base.errors import InputError
 from granite_xai.base.text import column_text
 from granite_xai.base.typing import Coalition, FloatArray, IntArray
 from granite_xai.evaluations.densities import DensityRatios
-from granite_xai.explanation.masking.bins import level_codes, ranks_among
+from granite_xai.explanation.masking.levels import level_codes, ranks_among
 from granite_xai.models import Predictor, SentRows
 from granite_xai.tables import Column, Table
 
-CELLS = 2**18  # pairs of rows whose hidden values are made at once
+PAIRS_AT_ONCE = 2**18  # pairs of rows whose hidden values are made at once
 SINGULAR = 1e-10  # singular values of correlations below this share of the largest count as 0
+ROUNDING = 1e-12  # of shares, which are sums of rounded numbers
 # Of a column, at most, within which density ratios are constant: as exact as 128 with equal numbers of rows. At a
 # correlation of .99 the importance of experiments/conditional.py is .044 either way (true: .040).
 INTERVALS = 48
@@ -36,10 +39,18 @@ MARGINAL_SHARE = 1e-4  # of the marginal density in the conditional one: no rati
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Margin:
-    """The distribution of one column on the fitting rows."""
+    """The distribution of one column on the fitting rows.
+
+    Parameters
+    ----------
+    fitted : Column
+        On the fitting rows.
+    shares : array of shape (levels,)
+        Share of the rows at or below each level.
+    """
 
     fitted: Column
-    shares: FloatArray  # (levels,) float: share of the rows at or below each level
+    shares: FloatArray
 
     @property
     def middles(self) -> FloatArray:
@@ -50,14 +61,14 @@ class Margin:
     @property
     def spread(self) -> float:
         """Standard deviation of the scores of the fitting rows; 1 for a constant."""
-        by_level = np.diff(self.shares, prepend=0.0)
-        mean = by_level @ self.middles
-        variance = float(by_level @ np.square(self.middles - mean))
+        share_of_level = np.diff(self.shares, prepend=0.0)
+        mean = share_of_level @ self.middles
+        variance = float(share_of_level @ np.square(self.middles - mean))
         return variance**0.5 if variance > 0.0 else 1.0
 
     @property
     def interval_ends(self) -> IntArray:
-        """The last level of each of the intervals, at most 48 at equal steps of the normal score.
+        """The last level of each interval; at most `INTERVALS`, at equal steps of the normal score.
 
         Intervals with as many rows each would be widest in the tails, where conditional means are
         furthest from the marginal one.
@@ -65,10 +76,9 @@ class Margin:
         if len(self.shares) <= INTERVALS:
             return np.arange(len(self.shares), dtype=np.intp)
         lowest, highest = np.clip(ndtri(self.shares[[0, -2]]), -OUTERMOST, OUTERMOST)
-        ends_of_scores = ndtr(np.linspace(lowest, highest, INTERVALS)[:-1])
-        shares_of_ends = np.append(ends_of_scores, 1.0)
-        # Shares are sums of rounded numbers.
-        ends = np.searchsorted(self.shares, shares_of_ends - 1e-12)
+        inner_ends = np.linspace(lowest, highest, INTERVALS)[:-1]  # normal scores
+        shares_at_ends = np.append(ndtr(inner_ends), 1.0)
+        ends = np.searchsorted(self.shares, shares_at_ends - ROUNDING)
         return np.unique(np.minimum(ends, len(self.shares) - 1)).astype(np.intp)
 
     def levels_of(self, column: Column) -> IntArray:
@@ -80,7 +90,7 @@ class Margin:
         return np.clip(numbers, 0, len(self.shares) - 1)
 
     def scores(self, column: Column) -> FloatArray:
-        """Normal score of each row."""
+        """Normal score of each row, (n,)."""
         return np.asarray(self.middles[self.levels_of(column)])
 
     def values(self, scores: FloatArray) -> Any:
@@ -91,10 +101,18 @@ class Margin:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Copula:
-    """Margins by position, and the correlations of their scores."""
+    """The dependence of all columns of a table.
+
+    Parameters
+    ----------
+    margins : dict of int to Margin
+        By position of the column.
+    correlations : array of shape (columns, columns)
+        Of the normal scores.
+    """
 
     margins: dict[int, Margin]
-    correlations: FloatArray  # (columns, columns)
+    correlations: FloatArray
 
     def __post_init__(self) -> None:
         if self.correlations.shape != (len(self.margins),) * 2:
@@ -112,11 +130,10 @@ class Copula:
                 columns=[column.name],
                 hint='Use Conditional(sampler="bins"), which takes any column.',
             )
-        return np.column_stack(
-            [margin.scores(table.columns[j]) for j, margin in sorted(self.margins.items())]
-        )
+        positions = sorted(self.margins)
+        return np.column_stack([self.margins[j].scores(table.columns[j]) for j in positions])
 
-    def slopes(self, visible: list[int], hidden: list[int]) -> FloatArray:
+    def slopes(self, visible: Sequence[int], hidden: Sequence[int]) -> FloatArray:
         """Coefficients that predict hidden scores from visible ones, (visible, hidden)."""
         among_visible = self.correlations[np.ix_(visible, visible)]
         inverse = np.linalg.pinv(among_visible, rcond=SINGULAR, hermitian=True)
@@ -139,22 +156,15 @@ class Copula:
         """
         # Beside the others a score is normal with mean ``mu`` and standard deviation ``sigma``; an interval of scores
         # has the probability ``Phi((b - mu) / sigma) - Phi((a - mu) / sigma)``.
-        visible = [j for j in self.margins if j != position]
-        slopes = self.slopes(visible, [position])[:, 0]
-        mu = np.zeros(table.n_rows)
-        for j, slope in zip(visible, slopes, strict=True):
-            column = table.columns[j]
-            standardized = self.margins[j].scores(column) / self.margins[j].spread
-            mu += slope * np.where(column.codes < 0, 0.0, standardized)
-        explained = float(self.correlations[position, visible] @ slopes)
-        sigma = max(1.0 - explained, LEAST_SPREAD**2) ** 0.5
+        mu, sigma = self._score_beside_others(table, position)
         margin = self.margins[position]
         ends = margin.interval_ends
-        upper = margin.shares[ends]
-        upper[-1] = 1.0
-        bounds = ndtri(np.append(0.0, upper))
-        probabilities = np.diff(ndtr((bounds[:, None] - mu) / sigma), axis=0)  # (intervals, rows)
-        ratios = probabilities / np.diff(upper, prepend=0.0)[:, None]
+        share_at_end = margin.shares[ends]
+        share_at_end[-1] = 1.0
+        bounds = ndtri(np.append(0.0, share_at_end))
+        conditional = np.diff(ndtr((bounds[:, None] - mu) / sigma), axis=0)  # (intervals, rows)
+        marginal = np.diff(share_at_end, prepend=0.0)  # (intervals,)
+        ratios = conditional / marginal[:, None]
         column = table.columns[position]
         middle = int(np.searchsorted(margin.shares, 0.5))
         levels = np.where(column.codes < 0, middle, margin.levels_of(column))
@@ -164,6 +174,18 @@ class Copula:
             ratios=(1.0 - MARGINAL_SHARE) * ratios + MARGINAL_SHARE,
         )
 
+    def _score_beside_others(self, table: Table, position: int) -> tuple[FloatArray, float]:
+        """Mean, (n,), and standard deviation of a column's score given the other columns of each row."""
+        others = [j for j in self.margins if j != position]
+        slopes = self.slopes(others, [position])[:, 0]
+        mean = np.zeros(table.n_rows)
+        for j, slope in zip(others, slopes, strict=True):
+            column = table.columns[j]
+            standardized = self.margins[j].scores(column) / self.margins[j].spread
+            mean += slope * np.where(column.codes < 0, 0.0, standardized)
+        explained = float(self.correlations[position, others] @ slopes)
+        return mean, max(1.0 - explained, LEAST_SPREAD**2) ** 0.5
+
     def predictions(
         self,
         predictor: Predictor,
@@ -171,6 +193,7 @@ class Copula:
         visible: Coalition,
         carriers: IntArray,
         references: Table | None = None,
+        pairs_at_once: int = PAIRS_AT_ONCE,
     ) -> FloatArray:
         """F of the visible values of some rows, with hidden ones drawn by the residuals of every reference row.
 
@@ -183,43 +206,94 @@ class Copula:
             Rows of the table that carry the visible values.
         references : Table, optional
             The n donors of residuals; None: the rows of the table.
+        pairs_at_once : int
+            Pairs of a carrier and a donor that are in memory together, about.
 
         Returns
         -------
         array of shape (c, n)
         """
-        visible_columns = sorted(visible)
-        hidden = [j for j in range(table.n_columns) if j not in visible]
         if references is None:
             references = table
-        slopes = self.slopes(visible_columns, hidden)
-        expected = self.scores(table)[:, visible_columns] @ slopes
-        reference_scores = self.scores(references)
-        residuals = reference_scores[:, hidden] - reference_scores[:, visible_columns] @ slopes
-        n = references.n_rows
-        result = np.empty((len(carriers), n))
-        step = max(1, CELLS // n)
+        drawn = _DrawnRows.of(self, table, references, visible)
+        n_donors = references.n_rows
+        result = np.empty((len(carriers), n_donors))
+        step = max(1, pairs_at_once // n_donors)
         for start in range(0, len(carriers), step):
             rows = carriers[start : start + step]
-            base = np.repeat(rows, n)
-            donors = np.tile(np.arange(n), len(rows))
-
-            def build(
-                part: slice | IntArray, base: IntArray = base, donors: IntArray = donors
-            ) -> Any:
-                drawn = expected[base[part]] + residuals[donors[part]]
-                columns = [column.take(base[part]) for column in table.columns]
-                for place, j in enumerate(hidden):
-                    values = self.margins[j].values(drawn[:, place])
-                    columns[j] = replace(columns[j], values=values)
-                every_row = np.arange(len(drawn))
-                return table.container.recombined(
-                    base[part], table.container.adopt(columns), every_row, hidden
-                )
-
-            sent = SentRows(len(base), table, base, references, donors, tuple(hidden))
-            result[start : start + step] = predictor.evaluate(build, sent).reshape(len(rows), n)
+            result[start : start + step] = drawn.predictions(predictor, rows)
         return result
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _DrawnRows:
+    """Rows of a table whose hidden columns are predicted from the visible ones, plus the residuals of donors.
+
+    Parameters
+    ----------
+    table : Table
+        The rows that give the visible values.
+    references : Table
+        The donors of residuals.
+    hidden : tuple of int
+        Positions of the h hidden columns.
+    margins : dict of int to Margin
+    expected : array of shape (rows of the table, h)
+        Scores of the hidden columns, predicted from the visible ones.
+    residuals : array of shape (donors, h)
+        What the prediction lacks in the donors.
+    """
+
+    table: Table
+    references: Table
+    hidden: tuple[int, ...]
+    margins: dict[int, Margin]
+    expected: FloatArray
+    residuals: FloatArray
+
+    @classmethod
+    def of(cls, copula: Copula, table: Table, references: Table, visible: Coalition) -> _DrawnRows:
+        shown = sorted(visible)
+        hidden = [j for j in range(table.n_columns) if j not in visible]
+        slopes = copula.slopes(shown, hidden)
+        reference_scores = copula.scores(references)
+        return cls(
+            table=table,
+            references=references,
+            hidden=tuple(hidden),
+            margins=copula.margins,
+            expected=copula.scores(table)[:, shown] @ slopes,
+            residuals=reference_scores[:, hidden] - reference_scores[:, shown] @ slopes,
+        )
+
+    def predictions(self, predictor: Predictor, rows: IntArray) -> FloatArray:
+        """F of some rows with the residuals of every donor, (rows, donors)."""
+        n_donors = self.references.n_rows
+        carriers = np.repeat(rows, n_donors)
+        donors = np.tile(np.arange(n_donors), len(rows))
+        sent = SentRows(
+            count=len(carriers),
+            base=self.table,
+            base_rows=carriers,
+            donor=self.references,
+            donor_rows=donors,
+            columns=self.hidden,
+        )
+        answers = predictor.evaluate(partial(self._build, carriers, donors), sent)
+        return answers.reshape(len(rows), n_donors)
+
+    def _build(self, carriers: IntArray, donors: IntArray, part: slice | IntArray) -> Any:
+        """A part of the rows, in the library of the table."""
+        scores = self.expected[carriers[part]] + self.residuals[donors[part]]  # (rows, h)
+        columns = [column.take(carriers[part]) for column in self.table.columns]
+        for place, j in enumerate(self.hidden):
+            values = self.margins[j].values(scores[:, place])
+            columns[j] = replace(columns[j], values=values)
+        container = self.table.container
+        every_row = np.arange(len(scores))
+        return container.recombined(
+            carriers[part], container.adopt(columns), every_row, list(self.hidden)
+        )
 
 
 def why_no_copula(table: Table) -> tuple[Column, str] | None:
@@ -243,8 +317,8 @@ def fit_copula(table: Table, weights: FloatArray) -> Copula:
     """
     margins = {}
     for j, column in enumerate(table.columns):
-        by_level = np.bincount(np.maximum(column.codes, 0), weights=weights)
-        margins[j] = Margin(fitted=column, shares=np.cumsum(by_level) / weights.sum())
+        mass_of_level = np.bincount(np.maximum(column.codes, 0), weights=weights)
+        margins[j] = Margin(fitted=column, shares=np.cumsum(mass_of_level) / weights.sum())
     scores = Copula(margins=margins, correlations=np.eye(len(margins))).scores(table)
     centred = scores - np.average(scores, axis=0, weights=weights)
     spread = np.sqrt(np.average(np.square(centred), axis=0, weights=weights))

@@ -1,4 +1,4 @@
-"""What the maskings learn from the fitting rows, kept for regions and for new rows."""
+"""What the maskings of a fit learn from the fitting rows."""
 
 from __future__ import annotations
 
@@ -9,28 +9,37 @@ from granite_xai.base.diagnostics import Diagnostics
 from granite_xai.base.typing import AleColumn, Coalition, FloatArray
 from granite_xai.evaluations.densities import DensityRatios
 from granite_xai.evaluations.row_bins import Bins
-from granite_xai.explanation.masking.accumulated import AleIntervals, fit_steps
+from granite_xai.explanation.masking.accumulated import AleIntervals, fit_intervals
 from granite_xai.explanation.masking.bins import BinFunction
 from granite_xai.explanation.masking.choice import SamplerChoice
 from granite_xai.explanation.masking.copula import Copula
 from granite_xai.explanation.masking.masking import Masking
 from granite_xai.tables import Table
 
-Reading = tuple[
-    Masking, Coalition
-]  # one masked model that is read: a masking operator and the visible columns
+Reading = tuple[Masking, Coalition]
+"""One masked model that is read: a masking operator and the visible columns."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FittedMaskings:
-    """Bin functions of conditional masking, reference rows of others, intervals of accumulated effects, copulas."""
+    """What maskings learned, the same in all regions and for new rows.
 
-    bins: dict[Reading, BinFunction]  # from (masking, coalition) to a bin function
-    baselines: dict[Masking, Table]  # from a masking to the table of its reference rows
-    steps: dict[AleColumn, AleIntervals]  # from a column and their number to its intervals
-    copulas: dict[Masking, Copula] = field(
-        default_factory=dict
-    )  # from a masking to the copula it draws from, or weighs rows by
+    Parameters
+    ----------
+    bins : dict of (masking, coalition) to BinFunction
+        Of conditional masking.
+    baselines : dict of Masking to Table
+        The reference rows of a masking.
+    steps : dict of AleColumn to AleIntervals
+        The intervals of accumulated effects.
+    copulas : dict of Masking to Copula
+        What a masking draws from, or weighs rows by.
+    """
+
+    bins: dict[Reading, BinFunction]
+    baselines: dict[Masking, Table]
+    steps: dict[AleColumn, AleIntervals]
+    copulas: dict[Masking, Copula] = field(default_factory=dict)
 
     def joined(self, added: FittedMaskings) -> FittedMaskings:
         """These maskings, and further ones that were learned later."""
@@ -42,26 +51,28 @@ class FittedMaskings:
         )
 
     def bins_of(self, readings: Iterable[Reading], table: Table) -> dict[Reading, Bins]:
-        """The bins of some rows, for readings that have bins."""
-        return {
-            reading: Bins.of(self.bins[reading](table))
-            for reading in readings
-            if reading in self.bins
-        }
+        """The bins of the rows of a table, for readings that have bins."""
+        bins = {}
+        for reading in readings:
+            bin_function = self.bins.get(reading)
+            if bin_function is not None:
+                bins[reading] = Bins.of(bin_function(table))
+        return bins
 
     def densities_of(
         self, readings: Iterable[Reading], table: Table
     ) -> dict[Reading, DensityRatios]:
-        """Density ratios of some rows, for readings that weigh rows by a copula."""
+        """Density ratios of the rows of a table, for readings that weigh rows by a copula."""
         everything = frozenset(range(table.n_columns))
-        ratios: dict[tuple[Masking, int], DensityRatios] = {}  # shown or hidden, they are the same
+        # A column has the same ratios whether it is shown or hidden.
+        ratios: dict[tuple[Masking, int], DensityRatios] = {}
         by_reading = {}
         for masking, visible in readings:
             copula = self.copulas.get(masking)
-            if copula is None or masking.evaluations({visible}).sampled:
-                continue
             column = column_of_ratios(visible, everything)
-            if column is None:
+            if copula is None or column is None:
+                continue
+            if masking.evaluations({visible}).sampled:  # the copula draws values instead
                 continue
             if (masking, column) not in ratios:
                 ratios[masking, column] = copula.density_ratios(table, column)
@@ -70,7 +81,10 @@ class FittedMaskings:
 
 
 def column_of_ratios(visible: Coalition, everything: Coalition) -> int | None:
-    """The one column that is shown, or else hidden; None: nothing or everything is, or several columns are."""
+    """The one column that is shown, or else the one that is hidden.
+
+    None where nothing or everything is shown, or several columns are shown and several hidden.
+    """
     if visible == everything or not visible:
         return None
     for side in (visible, everything - visible):
@@ -79,7 +93,7 @@ def column_of_ratios(visible: Coalition, everything: Coalition) -> int | None:
     return None
 
 
-def fit_reference(
+def fit_maskings(
     readings: Iterable[Reading],
     changes: Iterable[AleColumn],
     table: Table,
@@ -107,11 +121,11 @@ def fit_reference(
     -------
     FittedMaskings
     """
-    visible: dict[Masking, set[Coalition]] = {}
+    coalitions_of_masking: dict[Masking, set[Coalition]] = {}
     for masking, coalition in readings:
-        visible.setdefault(masking, set()).add(coalition)
+        coalitions_of_masking.setdefault(masking, set()).add(coalition)
     fitted = FittedMaskings(bins={}, baselines={}, steps={}, copulas={})
-    for masking, coalitions in visible.items():
+    for masking, coalitions in coalitions_of_masking.items():
         learned = masking.learn(table, coalitions, weights, random_state)
         for coalition, bins in learned.bins.items():
             fitted.bins[masking, coalition] = bins
@@ -121,22 +135,22 @@ def fit_reference(
             fitted.copulas[masking] = learned.copula
         if learned.choice is not None and record is not None:
             _note_choice(record, learned.choice)
-    for key in changes:
-        intervals = fit_steps(key, table, weights)
+    for column in changes:
+        intervals = fit_intervals(column, table, weights)
         if intervals is not None:
-            fitted.steps[key] = intervals
+            fitted.steps[column] = intervals
     return fitted
 
 
 def _note_choice(record: Diagnostics, choice: SamplerChoice) -> None:
-    """Tell which way conditional masking took, and why."""
+    """Note which sampler conditional masking took, and why."""
     record.note(
         "conditional",
         {"sampler": choice.sampler, "reason": choice.reason, "errors": dict(choice.errors)},
     )
     if choice.sampler == "copula":
-        ratio = choice.errors["bins"] / choice.errors["copula"] - 1.0
+        excess = choice.errors["bins"] / choice.errors["copula"] - 1.0
         record.remember(
             "Conditional masking weighs rows by a Gaussian copula: the error of bins in predicting a feature from the "
-            f"others is {ratio:.0%} larger. Conditional(sampler='bins') keeps bins."
+            f"others is {excess:.0%} larger. Conditional(sampler='bins') keeps bins."
         )

@@ -1,7 +1,8 @@
 """Masking: what stands in for the columns that are hidden.
 
-A masking says what it learns from the fitting rows, which evaluations a coalition needs, and what ``F_T`` is for a
-batch of regions; what it cannot do it says itself. The engine never asks which masking it has.
+A masking says what it learns from the fitting rows (`Masking.learn`), which evaluations a coalition needs
+(`Masking.evaluations`), and what ``F_T`` is for a batch of regions (`Masking.masked`); what it cannot do it says
+itself. The engine never asks which masking it has.
 """
 
 from __future__ import annotations
@@ -115,14 +116,30 @@ class Masking(ABC):
 
     @abstractmethod
     def evaluations(self, coalitions: AbstractSet[Coalition]) -> Needed:
-        """The evaluations that some sets of visible columns need."""
+        """The evaluations that some sets of visible columns need, before the model is asked."""
 
     @abstractmethod
     def masked(self, evaluations: Evaluations, splits: Splits) -> Masked:
-        """``F_T`` in every region of a batch."""
+        """``F_T`` in every region of a batch.
+
+        Parameters
+        ----------
+        evaluations : Evaluations
+            What the model answered about the rows of a node.
+        splits : Splits
+            K ways to divide these rows into two regions.
+        """
 
     def cell_sizes(self, evaluations: Evaluations, term: Term) -> IntArray | None:
-        """Rows that each row's masked model averages over, (n,); None: all rows of the region."""
+        """Rows that each row's masked model averages over, (n,); None: all rows of the region.
+
+        Parameters
+        ----------
+        evaluations : Evaluations
+            Of the n rows of a region.
+        term : Term
+            Which masked model.
+        """
         return None
 
     def may_weigh_rows(self) -> bool:
@@ -142,7 +159,19 @@ class Masking(ABC):
         return self
 
     def terms(self, keys: tuple[str, str, str], sets: PlayersAndSets) -> tuple[Terms, ...] | None:
-        """Terms of the sets, where the masking has its own; ``keys``: of behavior, interaction and influence."""
+        """The terms of the effect of each set, where this masking defines them itself.
+
+        Parameters
+        ----------
+        keys : tuple of str
+            Of behavior, interaction and influence.
+        sets : PlayersAndSets
+
+        Returns
+        -------
+        tuple of Terms or None
+            None: the behavior or the interaction operator defines the terms.
+        """
         return None
 
 

@@ -1,8 +1,12 @@
-"""Whether a column may be replaced by a few of its values: the effect of a set must read no other columns (C22)."""
+"""Which effects are defined on a grid: a column is replaced by a few of its values (C22).
+
+They are those that read of a column nothing but its own matrix: the effect of a set reads the set and its complement,
+and no other coalition that shows or hides a replaced column alone.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 
 from granite_xai.base.coalitions import union
 from granite_xai.base.errors import InputError
@@ -11,8 +15,8 @@ from granite_xai.explanation.resolved import ResolvedExplainer
 from granite_xai.tables import Table
 
 
-def takes_values(effect: ResolvedExplainer, table: Table) -> bool:
-    """Whether any column may be replaced by a few of its values.
+def supports_grid(effect: ResolvedExplainer, table: Table) -> bool:
+    """Whether every column may be replaced by a few of its values.
 
     Parameters
     ----------
@@ -31,7 +35,7 @@ def takes_values(effect: ResolvedExplainer, table: Table) -> bool:
     return True
 
 
-def require_own_values(effect: ResolvedExplainer, table: Table, on_grid: Collection[int]) -> None:
+def require_grid_support(effect: ResolvedExplainer, table: Table, on_grid: Collection[int]) -> None:
     """Refuse a grid where the effect of a set reads more than the set and its complement.
 
     Parameters
@@ -40,20 +44,31 @@ def require_own_values(effect: ResolvedExplainer, table: Table, on_grid: Collect
     table : Table
     on_grid : collection of int
         Positions of the columns that are replaced.
+
+    Raises
+    ------
+    InputError
+        P03, with the columns.
     """
     everything = frozenset(range(table.n_columns))
     replaced = frozenset(on_grid)
     for members, terms in zip(effect.layout.sets, effect.terms, strict=True):
         columns = union(members)
         others = _other_coalitions(columns, terms, everything)
-        singles: set[int] = set()  # columns that other coalitions show or hide alone
-        for coalition in others:
-            for side in (coalition, everything - coalition):
-                if len(side) == 1:
-                    singles |= side
+        singled_out = _shown_or_hidden_alone(others, everything)
         reads_more = bool(others) or effect.pairwise
-        if (replaced & columns and reads_more) or replaced & singles:
-            _refuse_grid(table, columns, (columns | singles) & replaced)
+        if (replaced & columns and reads_more) or replaced & singled_out:
+            raise _no_grid(table, columns, (columns | singled_out) & replaced)
+
+
+def _shown_or_hidden_alone(coalitions: Iterable[Coalition], everything: Coalition) -> Coalition:
+    """Columns that one of these coalitions shows alone, or hides alone."""
+    columns: set[int] = set()
+    for coalition in coalitions:
+        for side in (coalition, everything - coalition):
+            if len(side) == 1:
+                columns |= side
+    return frozenset(columns)
 
 
 def _other_coalitions(columns: Coalition, terms: Terms, everything: Coalition) -> set[Coalition]:
@@ -62,13 +77,13 @@ def _other_coalitions(columns: Coalition, terms: Terms, everything: Coalition) -
     return coalitions - {frozenset(), columns, everything - columns, everything}
 
 
-def _refuse_grid(table: Table, columns: Coalition, replaced: Coalition) -> None:
-    names = ", ".join(table.names[i] for i in sorted(columns))
-    raise InputError(
+def _no_grid(table: Table, columns: Coalition, replaced: Coalition) -> InputError:
+    names = ", ".join(table.names[position] for position in sorted(columns))
+    return InputError(
         "Resources(max_grid=) is defined for pure and full effects of single features and of groups: "
         f"the effect of {names} reads other features one by one.",
         code="P03",
         argument="max_grid",
-        columns=tuple(table.names[i] for i in sorted(replaced)),
+        columns=tuple(table.names[position] for position in sorted(replaced)),
         hint="For partial effects, interactions and 'coe' leave max_grid at None and lower max_samples.",
     )

@@ -1,4 +1,4 @@
-"""A row of weight 2 is two rows: also for the bins of conditional masking and the intervals of ALE (C8, C9, 1.8)."""
+"""Bins of conditional masking as they are learned: a row of weight 2 is two rows, and noise makes no bins (C8, C9)."""
 
 from __future__ import annotations
 
@@ -8,6 +8,9 @@ from hypothesis import assume, given, strategies as st
 
 import granite_xai as gx
 import oracle as o
+from granite_xai.explanation.masking.bin_fitting import fit_bins
+from granite_xai.explanation.masking.bins import IntervalBins, OneBin
+from granite_xai.tables import read_table
 from strategies import Case, Function, Term, examples, paper, quiet
 
 NAMES = [*o.NAMED, "coe", "ale"]
@@ -87,3 +90,43 @@ def test_the_oracle_weighs_quantiles_by_hand():
         lambda rows: [0.0] * len(rows), [[float(v)] for v in range(11)], weights=[1.0] * 10 + [9.0]
     )
     assert o.edges(problem, 0) == [1.0, 3.0, 5.0, 7.0, 9.0, 10.0]
+
+
+def bins_of(X, visible, **options):
+    """The bin function of the visible columns, and the number of bins on the rows."""
+    table = read_table(X, missing="error")
+    bins = fit_bins("tree", table, frozenset(visible), **options)
+    return bins, len(np.unique(bins(table)))
+
+
+def test_independent_columns_share_one_bin_where_chance_is_guarded_against():
+    X = np.random.default_rng(0).normal(size=(200, 4))
+    assert bins_of(X, {0, 1}, guarded=True)[1] == 1
+    assert bins_of(X, {0, 1}, guarded=False)[1] > 1
+
+
+def test_dependent_columns_have_bins_also_where_chance_is_guarded_against():
+    X, _, _ = dependent(0, 200)
+    assert bins_of(X, {0, 1}, guarded=True)[1] > 2
+
+
+def test_constant_columns_do_not_count_as_visible():
+    X, _, _ = dependent(0, 200)
+    X[:, 1] = 7.0
+    bins, n_bins = bins_of(X, {0, 1})
+    assert isinstance(bins, IntervalBins)
+    assert n_bins == 10
+
+
+@pytest.mark.parametrize("visible", [(), (0, 1, 2), (1,)])
+def test_nothing_everything_and_a_constant_are_one_bin(visible):
+    X, _, _ = dependent(0, 50)
+    X[:, 1] = 7.0
+    assert isinstance(bins_of(X, visible)[0], OneBin)
+
+
+def test_leaves_hold_twenty_rows_by_weight():
+    """Thirty rows have no room for two leaves, unless each counts twice."""
+    X, _, _ = dependent(0, 30)
+    assert bins_of(X, {0, 1})[1] == 1
+    assert bins_of(X, {0, 1}, weights=np.full(30, 2.0))[1] > 1

@@ -1,4 +1,4 @@
-"""Which effects may read a few values of a column."""
+"""Which effects are defined where a few values stand for a column."""
 
 from __future__ import annotations
 
@@ -6,23 +6,20 @@ import numpy as np
 import pytest
 
 import granite_xai as gx
-from granite_xai.compute import Resources
-from granite_xai.explanation.own_values import require_own_values, takes_values
-from granite_xai.models import as_predictor
+from explanation.evaluated import effect_on
+from granite_xai.explanation.grid_support import require_grid_support, supports_grid
 from granite_xai.tables import read_table
-from granite_xai.trees.routes import Route
 
 TABLE = read_table(np.random.default_rng(0).normal(size=(12, 4)), missing="error")
 GROUPS = gx.Joint({"both": ["x0", "x1"]})
 
 
 def effect(*axes):
-    route = Route(as_predictor(lambda X: X[:, 0] * X[:, 1]), TABLE)
-    return gx.Explainer(*axes).effect(route, Resources(), 0)
+    return effect_on(TABLE, *axes)
 
 
 @pytest.mark.parametrize(
-    ("axes", "takes"),
+    ("axes", "is_supported"),
     [
         (("marginal", "local", "full"), True),
         (("conditional", "risk", "pure"), True),
@@ -34,17 +31,17 @@ def effect(*axes):
     ],
     ids=["full", "pure", "ale", "shapley", "copula", "groups", "pairs"],
 )
-def test_effects_of_single_columns_that_read_no_others_take_values(axes, takes):
-    assert takes_values(effect(*axes), TABLE) is takes
+def test_effects_of_single_columns_that_read_no_others_support_a_grid(axes, is_supported):
+    assert supports_grid(effect(*axes), TABLE) is is_supported
 
 
 def test_a_grid_is_refused_for_effects_that_read_other_columns_one_by_one():
     with pytest.raises(gx.InputError, match="effect of x0 reads other features") as caught:
-        require_own_values(effect("marginal", "local", "partial"), TABLE, [0, 2])
+        require_grid_support(effect("marginal", "local", "partial"), TABLE, [0, 2])
     assert caught.value.columns == ("x0", "x2")
 
 
 def test_a_grid_of_a_column_outside_the_groups_is_allowed():
     grouped = effect("marginal", "local", "full", GROUPS)
-    require_own_values(grouped, TABLE, [2, 3])
-    require_own_values(effect("marginal", "local", "full"), TABLE, [0, 1, 2, 3])
+    require_grid_support(grouped, TABLE, [2, 3])
+    require_grid_support(effect("marginal", "local", "full"), TABLE, [0, 1, 2, 3])
