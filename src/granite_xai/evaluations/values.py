@@ -18,7 +18,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from granite_xai.base.typing import BoolArray, FloatArray, IntArray
-from granite_xai.evaluations.merging import merge_any, merge_neighbours
+from granite_xai.evaluations.merging import merge_any_pairs, merge_neighbours
 from granite_xai.tables import Column, Table
 
 CELLS = 16  # values that stand for a column
@@ -290,7 +290,7 @@ def _learn_column(
     ).astype(np.float64)
     value_mass = np.maximum(value_mass, np.finfo(np.float64).tiny)
     features = _merging_vectors(curves, value_mass)
-    merge = merge_neighbours if column.is_ordered else merge_any
+    merge = merge_neighbours if column.is_ordered else merge_any_pairs
     cell_of_value = merge(features, value_mass, cells, _flat_distance(curves))
     typical = _typical_values(features, value_mass, cell_of_value)
 
