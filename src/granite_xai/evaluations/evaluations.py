@@ -21,10 +21,10 @@ from granite_xai.compute import BLOCK, slices
 from granite_xai.compute.primitives import ArrayNamespace
 from granite_xai.evaluations.coordinates import Coordinates
 from granite_xai.evaluations.densities import DensityRatios
+from granite_xai.evaluations.fine_curve import FineCurve
 from granite_xai.evaluations.matrix import Matrix
 from granite_xai.evaluations.row_bins import Bins
 from granite_xai.evaluations.steps import Steps
-from granite_xai.evaluations.values import FineCurve
 from granite_xai.evaluations.vectors import Vectors
 
 BLOCKS_OF_DEVICE = (

@@ -9,7 +9,7 @@ import numpy as np
 
 from granite_xai.base.typing import IntArray
 from granite_xai.evaluations.distinct_values import DistinctValues
-from granite_xai.evaluations.values import LearnedValues, ValueCells
+from granite_xai.evaluations.value_cells import LearnedValues, ValueCells
 from granite_xai.tables import Table
 
 COARSEST = 32  # values of the coarsest grid that a fit chooses by itself

@@ -13,8 +13,8 @@ from granite_xai.compute.selection import primitives_on
 from granite_xai.evaluations.distinct_values import DistinctValues
 from granite_xai.evaluations.request import MatrixRequest, request_matrices
 from granite_xai.evaluations.resident import Resident
+from granite_xai.evaluations.value_cells import ValueCells
 from granite_xai.evaluations.value_grid import ValueGrid, Values
-from granite_xai.evaluations.values import ValueCells
 from granite_xai.explanation.masking.accumulated import fit_steps
 from granite_xai.explanation.masking.fitted import Reading
 from granite_xai.explanation.own_values import require_own_values

@@ -17,7 +17,7 @@ from granite_xai.engine.centres import central_rows
 from granite_xai.evaluations.evaluations import Evaluations
 from granite_xai.evaluations.prediction_range import EvaluationRange
 from granite_xai.evaluations.probe import Probe, probe
-from granite_xai.evaluations.values import LearnedValues
+from granite_xai.evaluations.value_cells import LearnedValues
 from granite_xai.explanation.evaluating import evaluate
 from granite_xai.explanation.masking.fitted import FittedMaskings, fit_reference
 from granite_xai.explanation.memory import memory_stages
