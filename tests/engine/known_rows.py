@@ -38,7 +38,7 @@ def known_rows() -> Evaluations:
         against={},
         attributions={},
         errors={},
-        changes={},
+        ale={},
         everything=ALL,
         coordinates=Coordinates(
             ranks=CHANCE.permutation(N)[None] / N, levels=CHANCE.integers(0, 2, (1, N))

@@ -43,7 +43,7 @@ def evaluations():
         against={("masking", S): np.zeros((3, N))},
         attributions={},
         errors={},
-        changes={},
+        ale={},
         everything=ALL,
         vectors=(Vectors(values=CHANCE.normal(size=(N, 2))),),
         snapped={S: grid},

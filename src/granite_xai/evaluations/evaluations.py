@@ -19,12 +19,12 @@ from granite_xai.base.typing import (
 )
 from granite_xai.compute import BLOCK, slices
 from granite_xai.compute.primitives import ArrayNamespace
+from granite_xai.evaluations.ale_predictions import AlePredictions
 from granite_xai.evaluations.coordinates import Coordinates
 from granite_xai.evaluations.densities import DensityRatios
 from granite_xai.evaluations.fine_curve import FineCurve
 from granite_xai.evaluations.matrix import Matrix
 from granite_xai.evaluations.row_bins import Bins
-from granite_xai.evaluations.steps import Steps
 from granite_xai.evaluations.vectors import Vectors
 
 BLOCKS_OF_DEVICE = (
@@ -95,7 +95,7 @@ class Evaluations:
         ``Phi[n, m]``, one line a row.
     errors : mapping of term to array of shape (n,)
         Of sampled attributions the standard error against all rows.
-    changes : mapping of AleColumn to Steps
+    ale : mapping of AleColumn to AlePredictions
         The predictions along a column.
     everything : coalition
         All column positions.
@@ -127,7 +127,7 @@ class Evaluations:
     against: Mapping[Reading, FloatArray]
     attributions: Mapping[PairwiseShapley, Matrix]
     errors: Mapping[PairwiseShapley, FloatArray]
-    changes: Mapping[AleColumn, Steps]
+    ale: Mapping[AleColumn, AlePredictions]
     everything: Coalition
     block: int = BLOCK
     coordinates: Coordinates | None = None
@@ -213,7 +213,7 @@ class Evaluations:
             against=_last_axis_of_all(self.against, rows),
             attributions=self._restrict_matrices(self.attributions, rows),
             errors=_last_axis_of_all(self.errors, rows),
-            changes=_restrict_all(self.changes, rows),
+            ale=_restrict_all(self.ale, rows),
             everything=self.everything,
             block=self.block,
             coordinates=None if self.coordinates is None else self.coordinates.restrict(rows),

@@ -16,6 +16,7 @@ from granite_xai.base.typing import AleColumn, Coalition, FloatArray, PairwiseSh
 from granite_xai.compute import Meter, Resources, progress, require_evaluations
 from granite_xai.compute.compiled import available
 from granite_xai.compute.primitives import NUMPY, ArrayNamespace
+from granite_xai.evaluations.ale_predictions import AlePredictions
 from granite_xai.evaluations.coordinates import Coordinates
 from granite_xai.evaluations.distinct_values import DistinctValues, lowest_and_highest
 from granite_xai.evaluations.evaluations import Evaluations, GridColumn, working_block
@@ -25,7 +26,6 @@ from granite_xai.evaluations.request import MatrixRequest
 from granite_xai.evaluations.row_bins import Bins
 from granite_xai.evaluations.sampling_errors import SamplingErrors
 from granite_xai.evaluations.shapley_sums import ShapleySums
-from granite_xai.evaluations.steps import Steps
 from granite_xai.explanation.masking import Masking
 from granite_xai.explanation.masking.fitted import FittedMaskings, Reading
 from granite_xai.explanation.memory import require_room_for
@@ -225,7 +225,7 @@ class _OutputEvaluator:
             attributions={
                 term: Matrix(phi, np.arange(table.n_rows)) for term, phi in attributions.items()
             },
-            changes={column: self._changes(column) for column in requested.changes},
+            ale={column: self._ale_predictions(column) for column in requested.changes},
             errors=errors,
             sampled={
                 key: self._drawn(*key, distinct) for key, distinct in requested.sampled.items()
@@ -313,14 +313,16 @@ class _OutputEvaluator:
         values = values.reshape(references.n_rows, -1)[:, codes]
         return np.asarray(self.extent.see(values) - self.offset)
 
-    def _changes(self, column: AleColumn) -> Steps:
+    def _ale_predictions(self, column: AleColumn) -> AlePredictions:
         """The predictions of each row along a column; none for nominal and constant columns."""
         table = self.route.table
         intervals = self.reference.steps.get(column)
         position = column.column
         if intervals is None:
             nowhere = np.zeros(table.n_rows, dtype=np.intp)
-            return Steps(nowhere[:1], nowhere - 1, nowhere, np.zeros(0))
+            return AlePredictions(
+                edges=nowhere[:1], places=nowhere - 1, starts=nowhere, values=np.zeros(0)
+            )
         places, first, counts = intervals.points(table.columns[position])
         rows = np.repeat(np.arange(table.n_rows), counts)
         starts = np.cumsum(counts) - counts - first
@@ -328,4 +330,5 @@ class _OutputEvaluator:
         values = self.extent.see(
             self.route.predictor.recombined(table, rows, intervals.ends, donors, [position])
         )
-        return Steps(np.searchsorted(intervals.parts, intervals.edges), places, starts, values)
+        edges = np.searchsorted(intervals.parts, intervals.edges)
+        return AlePredictions(edges=edges, places=places, starts=starts, values=values)

@@ -229,8 +229,8 @@ class AgainstFit:
         fitted = self.rows.fitted
         references = self.references
         reference_rows = self.rows.about(fitted.table.take(references))
-        of_references = reference_rows.observe([effect]).evaluations.changes[term.column]
-        of_rows = self.rows.observe([effect]).evaluations.changes[term.column]
+        of_references = reference_rows.observe([effect]).evaluations.ale[term.column]
+        of_rows = self.rows.observe([effect]).evaluations.ale[term.column]
         joined = replace(
             of_references,
             starts=np.append(of_references.starts, of_rows.starts + len(of_references.values)),
@@ -240,8 +240,13 @@ class AgainstFit:
         # The rows themselves have no weight in the means.
         weights = np.append(fitted.weights[references], np.zeros(len(of_rows.places)))[:, None]
         members = np.ones(weights.shape, dtype=np.bool_)
-        gaps = joined.gaps(members, weights, float(not term.averaged), float(term.averaged))
-        return gaps[len(references) :, 0]
+        changes = joined.combined_changes(
+            members,
+            weights,
+            row_factor=float(not term.averaged),
+            mean_factor=float(term.averaged),
+        )
+        return changes[len(references) :, 0]
 
 
 def rows_of_region(fitted: FitResult, region: int) -> IntArray:

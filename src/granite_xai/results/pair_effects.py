@@ -198,7 +198,7 @@ def _only(evaluations: Evaluations, coalitions: Collection[Coalition]) -> Evalua
         snapped={},
         bins={},
         against={},
-        changes={},
+        ale={},
         errors={},
         attributions={},
     )
