@@ -188,7 +188,7 @@ class Averages(Masked):
         shown = []
         hidden = []
         for read in terms:
-            if read.matrix.has_many and (for_cuts or read.matrix.columns is not None):
+            if read.matrix.has_many_values and (for_cuts or read.matrix.column_of_row is not None):
                 pairs.append(read)
                 continue
             if read.shown:
@@ -263,7 +263,7 @@ class Averages(Masked):
 
     def _table(self, matrix: Matrix) -> Part:
         """``F_S``: one entry a value."""
-        _, first_rows, numbers = matrix.present
+        first_rows = matrix.present.first_rows
         blocks = []
         for chosen in self._tiles_of_entries(first_rows):
             left, total = self.splits.sums(self._lines_of(matrix, first_rows[chosen]))
@@ -273,16 +273,15 @@ class Averages(Masked):
             left=left,
             total=total,
             scale=self.splits.scale,
-            index=self.splits.primitives.numbers(numbers),
+            index=self.splits.primitives.numbers(matrix.present.number_of_row),
         )
 
     def _table_by_bin(self, matrix: Matrix, bins: Bins, coefficient: float) -> Part:
         """``F_S`` under conditional masking: one entry a value and bin, from the references in the bin."""
         P = self.splits.primitives
-        _, _, numbers = matrix.present
-        n_bins = len(bins.blocks)
+        n_bins = len(bins.rows_by_bin)
         # Bins may tell values apart that are one line: the model does not, or one stands for the others.
-        value_and_bin = numbers * n_bins + bins.numbers
+        value_and_bin = matrix.present.number_of_row * n_bins + bins.numbers
         _, first_rows, entries = np.unique(value_and_bin, return_index=True, return_inverse=True)
         bin_of_entry = bins.numbers[first_rows]
         is_small = (
@@ -323,7 +322,7 @@ class Averages(Masked):
         P = self.splits.primitives
         bin_of_entry = bins.numbers[first_rows]
         blocks = []
-        for number, members in enumerate(bins.blocks):
+        for number, members in enumerate(bins.rows_by_bin):
             carriers = first_rows[bin_of_entry == number]
             if len(carriers) == 0:
                 continue
@@ -341,7 +340,7 @@ class Averages(Masked):
     def _lines_of(self, matrix: Matrix, carriers: IntArray) -> Array:
         """The lines of the values that some rows carry, at all rows, (n, carriers)."""
         P = self.splits.primitives
-        if matrix.columns is None:  # all rows, in their order
+        if matrix.column_of_row is None:  # all rows, in their order
             return P.take(matrix.values, matrix.codes[carriers], 0).T
         pairs = matrix.pairs
         return P.pair_block(matrix.values, pairs, pairs.at(carriers), hidden=0.0, shown=1.0)
@@ -378,12 +377,12 @@ class Averages(Masked):
             members_of_bin = [np.arange(splits.n_rows)]
         else:
             bin_numbers = bins.numbers
-            members_of_bin = bins.blocks
+            members_of_bin = bins.rows_by_bin
         n_bins = len(members_of_bin)
         scale = splits.scales(bin_numbers, n_bins)  # (bins, 2, K)
         matrix, shown = self._stored(coalition)
         n_values = matrix.n_values
-        by_pair = shown or matrix.has_many or n_bins * n_values * splits.count > MOST_SHARES
+        by_pair = shown or matrix.has_many_values or n_bins * n_values * splits.count > MOST_SHARES
         if not by_pair:
             value_and_bin = bin_numbers * n_values + matrix.codes
             left_share, share = splits.shares(value_and_bin, n_bins * n_values)

@@ -120,8 +120,8 @@ class WeightedAverages(Masked):
         densities = self.densities[visible]
         matrix = self._matrix(frozenset({densities.column}))
         P = self.splits.primitives
-        _, _, values = matrix.present  # values: (n,) number of each row's value
-        pairs = values * len(densities.ratios) + densities.intervals
+        value_of_row = matrix.present.number_of_row
+        pairs = value_of_row * len(densities.ratios) + densities.intervals
         _, carriers, of_row = np.unique(pairs, return_index=True, return_inverse=True)
         lines = matrix.codes[carriers]
         return Entries(

@@ -192,7 +192,7 @@ class _OutputEvaluator:
         on_grid = distinct.levels is not None
         if on_grid or store in plan.binned or self.primitives is not None:
             return matrix
-        return matrix.joined()  # values that neither the model nor bins tell apart
+        return matrix.join_equal_lines()  # values that neither the model nor bins tell apart
 
     def finish(self, coordinates: Coordinates | None) -> Evaluations:
         """Ask for all that is read besides the stores."""

@@ -155,7 +155,7 @@ class RepidTree(Partitioner):
         if not self.trim:
             return Vectors(curves)
         values = problem.table.columns[position].values
-        return Vectors(curves, column=position, grid=grid.values, own=values)
+        return Vectors(curves, column=position, grid=grid.values, column_values=values)
 
 
 @dataclass(frozen=True, slots=True)

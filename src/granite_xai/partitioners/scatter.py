@@ -70,7 +70,7 @@ def _scatter_of_sides(vectors: Vectors, splits: Splits) -> FloatArray:
         return scatter
     # A cut along the column of a curve also shortens the curve.
     for split in np.flatnonzero(splits.columns == vectors.column):
-        entries = vectors.inner_entries(splits.inside[split], vectors.column)
+        entries = vectors.left_entries(splits.inside[split], vectors.column)
         if entries is not None:
             left_curves = centred(vectors.values[:, entries])
             right_curves = centred(vectors.values[:, ~entries])
