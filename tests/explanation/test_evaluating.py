@@ -88,4 +88,4 @@ def test_D33_a_request_beyond_the_memory_is_refused_before_the_model_is_asked():
 def test_the_range_of_the_predictions_is_noted():
     (_, extent), _, _ = evaluations_of("pdp")
     assert extent.scale >= np.abs(Counting()(X)).max()
-    assert extent.changed == 0.0
+    assert extent.largest_change == 0.0

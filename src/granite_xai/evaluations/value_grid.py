@@ -25,7 +25,7 @@ class ValueGrid:
     Parameters
     ----------
     columns : mapping of position to array of shape (n_levels,)
-        The level that stands for each level of the column.
+        For each column that is snapped, the level that stands for each of its levels.
     cells : mapping of position to ValueCells
         Where a pilot chose the values, what it learned.
     """

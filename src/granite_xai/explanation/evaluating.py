@@ -136,21 +136,21 @@ class _OutputEvaluator:
         self.n_jobs = n_jobs
         self.block = resources.block
         self.everything: Coalition = frozenset(range(route.table.n_columns))
-        resident = requested.resident(route, resources)
+        device_model = requested.device_model(route, resources)
         self.primitives: (
             ArrayNamespace | None
         )  # of the device where evaluations are; None: the host
         self.matrix_of: Callable[..., Any]  # the predictions of recombined rows, (values, rows)
-        if resident is None:
+        if device_model is None:
             self.primitives = None
             self.matrix_of = partial(route.matrix, fast=fast, block=self.block, n_jobs=n_jobs)
             predictions = route.predictions(fast, self.block)
         else:
-            self.primitives = resident.primitives
-            self.matrix_of = resident.matrix
-            predictions = resident.primitives.host(resident.predictions())
+            self.primitives = device_model.primitives
+            self.matrix_of = device_model.matrix
+            predictions = device_model.primitives.host(device_model.predictions())
         self.extent = EvaluationRange()
-        self.extent.see(predictions)
+        self.extent.note_values(predictions)
         if y is not None:
             require_at_most("y reaches", float(np.max(np.abs(y))))
         self.offset = float(np.average(predictions, weights=weights))
@@ -182,7 +182,7 @@ class _OutputEvaluator:
     def _evaluated(self, store: Coalition, plan: MatrixRequest) -> Matrix:
         """``E_S``, centred by the offset."""
         distinct = plan.stores[store]
-        values = self.extent.see(self.matrix_of(store, distinct), self.primitives)
+        values = self.extent.note_values(self.matrix_of(store, distinct), self.primitives)
         values -= self.offset
         # A row with its own values is the row itself: the diagonal is compared with the predictions.
         carriers = np.arange(plan.n_rows) if distinct.levels is None else distinct.representatives
@@ -259,7 +259,7 @@ class _OutputEvaluator:
             }
             end_values = lowest_and_highest(self.route.table, min(columns))
             at_ends = (self.primitives or NUMPY).host(self.matrix_of(columns, end_values))
-            self.extent.see(at_ends)
+            self.extent.note_values(at_ends)
             at_ends = at_ends - self.offset
         elif cells.curves and self.route.table.columns[min(columns)] is cells.column:
             fine = cells.curves[self.requested.output]
@@ -280,7 +280,7 @@ class _OutputEvaluator:
         values = self.reference.copulas[masking].predictions(
             self.route.predictor, self.route.table, visible, distinct.representatives
         )
-        return Matrix(self.extent.see(values) - self.offset, distinct.codes)
+        return Matrix(self.extent.note_values(values) - self.offset, distinct.codes)
 
     def _by_paths(self, terms: Iterable[PairwiseShapley]) -> dict[PairwiseShapley, FloatArray]:
         """Attributions from the paths of the trees, all sets of the same players in one walk."""
@@ -311,7 +311,7 @@ class _OutputEvaluator:
         donors = np.tile(carriers, references.n_rows)
         values = self.route.predictor.recombined(references, base, table, donors, sorted(visible))
         values = values.reshape(references.n_rows, -1)[:, codes]
-        return np.asarray(self.extent.see(values) - self.offset)
+        return np.asarray(self.extent.note_values(values) - self.offset)
 
     def _ale_predictions(self, column: AleColumn) -> AlePredictions:
         """The predictions of each row along a column; none for nominal and constant columns."""
@@ -327,7 +327,7 @@ class _OutputEvaluator:
         rows = np.repeat(np.arange(table.n_rows), counts)
         starts = np.cumsum(counts) - counts - first
         donors = np.arange(len(rows)) - starts[rows]
-        values = self.extent.see(
+        values = self.extent.note_values(
             self.route.predictor.recombined(table, rows, intervals.ends, donors, [position])
         )
         edges = np.searchsorted(intervals.parts, intervals.edges)

@@ -10,9 +10,9 @@ from granite_xai.base.coalitions import union
 from granite_xai.base.typing import AleColumn, Coalition, IntArray, PairwiseShapley, Terms
 from granite_xai.compute import Resources
 from granite_xai.compute.selection import primitives_on
+from granite_xai.evaluations.device_model import DeviceModel
 from granite_xai.evaluations.distinct_values import DistinctValues
 from granite_xai.evaluations.request import MatrixRequest, request_matrices
-from granite_xai.evaluations.resident import Resident
 from granite_xai.evaluations.value_cells import ValueCells
 from granite_xai.evaluations.value_grid import ValueGrid, Values
 from granite_xai.explanation.masking.accumulated import fit_steps
@@ -74,7 +74,7 @@ class EvaluationRequest:
         total = table.n_rows + self._baseline_rows(table) + self._step_rows(table)
         total += self.sampled_rows
         if recombined:
-            total += self.kept.rows + self.streamed.rows
+            total += self.kept.n_model_rows + self.streamed.n_model_rows
         if recombined and not self.value_cells:
             # The ends of the columns on a grid of quantiles, and the exact gaps of a few rows.
             total += 2 * table.n_rows * len(self.snapped)
@@ -123,7 +123,7 @@ class EvaluationRequest:
         """Rows whose exact gaps are computed beside those on a grid: 200, or as many as cost what the fit costs."""
         affordable = 0
         if self.snapped:
-            affordable = isqrt(self.kept.rows // len(self.kept.stores))
+            affordable = isqrt(self.kept.n_model_rows // len(self.kept.stores))
         return min(CHECKED, self.kept.n_rows, affordable)
 
     @property
@@ -135,14 +135,14 @@ class EvaluationRequest:
     def bytes(self) -> int:
         """Memory of the matrices that are kept."""
         attributed = len(self.attributions) * self.kept.n_rows**2
-        return 8 * self.outputs * (self.kept.rows + self.sampled_rows + attributed)
+        return 8 * self.outputs * (self.kept.n_model_rows + self.sampled_rows + attributed)
 
-    def resident(self, route: Route, resources: Resources) -> Resident | None:
+    def device_model(self, route: Route, resources: Resources) -> DeviceModel | None:
         """The model on a device, where all that is read of it can stay there; None: on the host."""
         never = self.attributions or self.sampled or self.outputs > 1
         if never or resources.device == "cpu" or route.trees is not None:
             return None
-        return route.resident(primitives_on(resources.device))
+        return route.device_model(primitives_on(resources.device))
 
     @property
     def attributions(self) -> dict[PairwiseShapley, Terms]:

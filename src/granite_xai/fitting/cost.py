@@ -115,7 +115,7 @@ def _held_out_rows(requested: EvaluationRequest, of_search: int, n_held_out: int
     for stores in (requested.kept.stores, requested.streamed.stores):
         for distinct in stores.values():
             n_values += min(round(len(distinct) * max(growth, 1.0)), n_held_out)
-    n_recombined = requested.kept.rows + requested.streamed.rows
+    n_recombined = requested.kept.n_model_rows + requested.streamed.n_model_rows
     return n_held_out * n_values + round((of_search - n_recombined) * growth)
 
 

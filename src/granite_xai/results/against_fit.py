@@ -160,7 +160,7 @@ class AgainstFit:
         for start in range(0, len(carriers), step):
             block = slice(start, start + step)
             hybrids = self._hybrids(effect.masking, visible, carriers[block])
-            EvaluationRange().see(hybrids)  # N06
+            EvaluationRange().note_values(hybrids)  # N06
             mean = (hybrids * shares[block]).sum(axis=1, keepdims=True)
             moves = ((hybrids - mean) * shares[block]) @ self.signs.T
             means[block] = np.hstack([mean, moves])

@@ -68,8 +68,8 @@ def pair_effects(values: FitValues) -> PairEffects:
     """What the joint effects of the strongest pairs describe, on top of the regions' own curves."""
     pairs = strongest_pairs(values)
     coalitions = {union(pair) for pair in pairs}
-    needed = request_matrices(values.table, coalitions).rows
-    spent = request_matrices(values.table, values.evaluations.matrices).rows
+    needed = request_matrices(values.table, coalitions).n_model_rows
+    spent = request_matrices(values.table, values.evaluations.matrices).n_model_rows
     limit = min(_affordable_rows(values, spent), values.resources.max_evaluations or MAX_ROWS)
     requested = request(values.table, [], coalitions)
     is_in_memory = fits_memory(requested, values.route, values.resources)

@@ -13,10 +13,10 @@ from granite_xai.base.errors import GraniteError, ModelWarning
 from granite_xai.base.typing import Coalition, FloatArray, IntArray
 from granite_xai.compute.compiled import available
 from granite_xai.compute.primitives import ArrayNamespace
+from granite_xai.evaluations.device_model import DeviceModel, find_device_model
 from granite_xai.evaluations.distinct_values import DistinctValues
 from granite_xai.evaluations.model_matrix import evaluate_matrix
 from granite_xai.evaluations.request import MatrixRequest
-from granite_xai.evaluations.resident import Resident, find_resident
 from granite_xai.models import Predictor
 from granite_xai.tables import Table
 from granite_xai.tables.table import distinct_rows
@@ -76,8 +76,8 @@ class Route:
         self.table = table
         self._record = record
         self._seed = seed
-        self._resident: Resident | None = None
-        self._looked_for_resident = False
+        self._device_model: DeviceModel | None = None
+        self._looked_for_device_model = False
 
     @cached_property
     def others(self) -> tuple[Route, ...]:
@@ -208,7 +208,7 @@ class Route:
     def name(self, count: int) -> str:
         """The words for ``diagnostics_``."""
         if self.trees is None:
-            return "model" if self._resident is None else "model (device)"
+            return "model" if self._device_model is None else "model (device)"
         if isinstance(self.trees, TermsOnTable):
             return "additive terms"
         return "trees (numba)" if self.fast(count) else "trees (numpy)"
@@ -222,12 +222,12 @@ class Route:
             "largest_difference": self._way.audit.difference,
         }
 
-    def resident(self, primitives: ArrayNamespace | None) -> Resident | None:
+    def device_model(self, primitives: ArrayNamespace | None) -> DeviceModel | None:
         """The model on a device; looked for once."""
-        if primitives is not None and not self._looked_for_resident:
-            self._resident = find_resident(self.predictor, self.table, primitives)
-            self._looked_for_resident = True
-        return self._resident
+        if primitives is not None and not self._looked_for_device_model:
+            self._device_model = find_device_model(self.predictor, self.table, primitives)
+            self._looked_for_device_model = True
+        return self._device_model
 
     def predictions(self, fast: bool, block: int) -> FloatArray:
         """F of the table's rows; the model is asked as well, as a further check of its answers."""
