@@ -31,10 +31,10 @@ class RowValues(NamedTuple):
 
     Parameters
     ----------
-    own : array of shape (n,)
+    of_row : array of shape (n,)
         What does not depend on the region.
-    at : array of shape (2, K), optional
-        What all rows of a side share.
+    of_side : array of shape (2, K), optional
+        What all rows of a side share, left and right.
     parts : tuple of Part
         Means over the row's side that every row reads.
     tiled : iterable of rows and their Part, optional
@@ -43,8 +43,8 @@ class RowValues(NamedTuple):
         Whether many rows have the same values, so that losses are added up by class instead of by row.
     """
 
-    own: Array
-    at: Array | None = None
+    of_row: Array
+    of_side: Array | None = None
     parts: tuple[Part, ...] = ()
     tiled: Tiles | None = None
     by_class: bool = False
@@ -70,7 +70,7 @@ class RowValues(NamedTuple):
             if part.index is None:  # each row has an entry of its own
                 part = part._replace(left=take(part.left), total=take(part.total))
             parts.append(part._replace(index=take(part.index), bins=take(part.bins)))
-        return RowValues(own=take(self.own), at=self.at, parts=tuple(parts))
+        return RowValues(of_row=take(self.of_row), of_side=self.of_side, parts=tuple(parts))
 
     def array(self, splits: Splits) -> Array:
         """The values themselves, (n, K)."""
@@ -79,7 +79,7 @@ class RowValues(NamedTuple):
         order = []
         for rows, values in self.tiles(splits):
             inside = P.take(splits.flags, rows, 0)
-            blocks.append(P.row_values(values.own, values.at, values.parts, inside))
+            blocks.append(P.row_values(values.of_row, values.of_side, values.parts, inside))
             order.append(np.arange(splits.n_rows)[rows])
         if len(blocks) == 1 and isinstance(rows, slice):
             return blocks[0]
@@ -104,11 +104,13 @@ class RowValues(NamedTuple):
             inside = P.take(splits.flags, rows, 0)
             weights = P.take(splits.row_weights, rows, 0)
             if function is not None:
-                written = P.host(P.row_values(values.own, values.at, values.parts, inside))
+                written = P.host(P.row_values(values.of_row, values.of_side, values.parts, inside))
                 results = P.array(function(written, rows))
                 zeros = P.array(np.zeros(results.shape[0]))
-                values = RowValues(own=zeros, parts=(as_part(P, results),))
-            total = P.side_sums(mode, values.own, values.at, values.parts, inside, weights, total)
+                values = RowValues(of_row=zeros, parts=(as_part(P, results),))
+            total = P.side_sums(
+                mode, values.of_row, values.of_side, values.parts, inside, weights, total
+            )
         return total
 
     @property
@@ -133,7 +135,7 @@ class RowValues(NamedTuple):
                 sums.append(P.array(np.zeros(splits.count)))
                 continue
             side = P.flags(np.full((n_classes, splits.count), on_left))
-            values = P.row_values(of_class.own, of_class.at, of_class.parts, side)
+            values = P.row_values(of_class.of_row, of_class.of_side, of_class.parts, side)
             losses = values**2 if mode == SQUARE else P.xp.abs(values)
             sums.append(P.xp.sum(mass * losses, axis=0))
         losses_by_side = P.xp.stack(sums)
@@ -141,7 +143,7 @@ class RowValues(NamedTuple):
 
     def _classes(self, P: ArrayNamespace) -> tuple[IntArray, IntArray]:
         """A row of each class, and the class of each row: rows whose own number and entries are equal."""
-        keys = [np.unique(P.host(self.own), return_inverse=True)[1]]
+        keys = [np.unique(P.host(self.of_row), return_inverse=True)[1]]
         for part in self.parts:
             indexes = [index for index in (part.index, part.bins) if index is not None]
             keys += [np.asarray(P.host(index), dtype=np.intp) for index in indexes]
@@ -153,24 +155,37 @@ class RowValues(NamedTuple):
         return carriers, classes
 
 
-def joined(values: Sequence[RowValues], splits: Splits) -> RowValues:
-    """The sum of several values; at most one of them stays in tiles, the others are written out."""
+def sum_row_values(values: Sequence[RowValues], splits: Splits) -> RowValues:
+    """The sum of several values; at most one of them stays in tiles, the others are written out.
+
+    Parameters
+    ----------
+    values : sequence of RowValues
+        At least one.
+    splits : Splits
+        Those that all of them are of.
+    """
     first = values[0]
-    own = first.own
-    at = first.at
+    of_row = first.of_row
+    of_side = first.of_side
     parts = list(first.parts)
     tiled = first.tiled
     for added in values[1:]:
-        own = own + added.own
-        if at is None:
-            at = added.at
-        elif added.at is not None:
-            at = at + added.at
+        of_row = of_row + added.of_row
+        if of_side is None:
+            of_side = added.of_side
+        elif added.of_side is not None:
+            of_side = of_side + added.of_side
         parts += added.parts
         if tiled is None:
             tiled = added.tiled
         elif added.tiled is not None:
             written = RowValues(splits.zeros, tiled=added.tiled).array(splits)
             parts.append(as_part(splits.primitives, written))
-    by_class = any(value.by_class for value in values)
-    return RowValues(own=own, at=at, parts=tuple(parts), tiled=tiled, by_class=by_class)
+    return RowValues(
+        of_row=of_row,
+        of_side=of_side,
+        parts=tuple(parts),
+        tiled=tiled,
+        by_class=any(value.by_class for value in values),
+    )

@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 
 from granite_xai.base.typing import BoolArray, FloatArray, IntArray
-from granite_xai.compute.primitives import NUMPY, Array, ArrayNamespace, Families
+from granite_xai.compute.families import Families
+from granite_xai.compute.primitives import NUMPY, Array, ArrayNamespace
 from granite_xai.compute.selection import primitives_for
 
 # Of each cut, beside its splits, a row takes so many bytes: classes, their numbers through all cuts, and

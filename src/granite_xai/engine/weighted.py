@@ -23,7 +23,7 @@ from granite_xai.base.typing import Coalition, FloatArray, IntArray, Terms
 from granite_xai.compute.primitives import SPREAD, Array, Part
 from granite_xai.engine.averages import Averages
 from granite_xai.engine.masked import Masked
-from granite_xai.engine.row_values import HybridFunction, RowValues, Tiles, joined
+from granite_xai.engine.row_values import HybridFunction, RowValues, Tiles, sum_row_values
 from granite_xai.engine.splits import Splits
 from granite_xai.evaluations.densities import DensityRatios
 from granite_xai.evaluations.evaluations import Evaluations
@@ -68,7 +68,7 @@ class WeightedAverages(Masked):
             else:
                 tiles = self._means(term, coefficient)
                 values.append(RowValues(self.splits.zeros, tiled=tiles))
-        return joined(values, self.splits)
+        return sum_row_values(values, self.splits)
 
     def averaged(self, coalition: Coalition, function: HybridFunction) -> RowValues:
         """The weighted mean of a function of the hybrid predictions of some rows."""
