@@ -17,12 +17,11 @@ from granite_xai.base.typing import IntArray
 from granite_xai.compute.primitives import Array, ArrayNamespace, Part
 from granite_xai.engine.pairs import hybrid_predictions
 from granite_xai.engine.row_values import HybridFunction, RowIndex, Tiles
-from granite_xai.engine.splits import Splits
+from granite_xai.engine.splits import TILE_CELL_BYTES, Splits
 from granite_xai.evaluations.matrix import Matrix
 from granite_xai.evaluations.row_bins import Bins
 
 MOST_SHARES = 2**22  # entries of a table of shares by bin, value and split that is made at once
-CELL_BYTES = 32  # of a number in a tile: about four arrays of its size exist at once
 SCALES_OF_PART = 2  # lines of a part beside its sums: one over the mass of each side
 
 # From a block, one line a reference, (references, c), to sums over the left, (c, K), and over all, (c,).
@@ -89,7 +88,7 @@ class Hybrids:
             Applied to the predictions before they are averaged.
         """
         P = self.splits.primitives
-        most_lines = min(P.cells, self.block // CELL_BYTES) // self.splits.count
+        most_lines = min(P.cells, self.block // TILE_CELL_BYTES) // self.splits.count
         waiting: list[tuple[RowIndex, Part]] = []  # small bins, which are handed on together
         n_lines = 0
         for block in self.blocks():

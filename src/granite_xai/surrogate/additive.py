@@ -273,7 +273,7 @@ def additive(
     splits = Splits.of(inside, evaluations.weights, evaluations.primitives)
     game = Game.of(Local(), Marginal(), evaluations, splits)
     values = game.values(Additive(order).terms(players, ()))
-    shares = splits.left / splits.mass[:, :1]
+    shares = splits.left_weights / splits.mass[:, :1]
     for columns in evaluations.snapped.keys() & set(players):
         values = values + between_values(table, evaluations, columns, shares)
     return [values[k, rows] for k, rows in enumerate(regions)]
