@@ -10,7 +10,7 @@ from sklearn.ensemble import HistGradientBoostingRegressor
 import granite_xai as gx
 from granite_xai.fitting.new_rows import rows_by_region
 from granite_xai.results.fit_values import known_values
-from granite_xai.surrogate.additive import described
+from granite_xai.surrogate.additive import fit_with_fidelity
 
 
 def crooked(X):
@@ -100,7 +100,7 @@ def test_curves_on_chosen_values_are_those_of_all_values(name, request):
     assert len(regions) > 1
     players = chosen.result.layout.explained
     found, wanted = (
-        described(table, each.evaluations, players, 1, regions, probability=False)
+        fit_with_fidelity(table, each.evaluations, players, 1, regions, probability=False)
         for each in (chosen, exact)
     )
     assert found.fidelity == pytest.approx(wanted.fidelity, abs=0.005)

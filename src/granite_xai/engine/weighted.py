@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from granite_xai.base.typing import Coalition, FloatArray, IntArray, Terms
+from granite_xai.base.typing import Coalition, FloatArray, IntArray, Term, Terms
 from granite_xai.compute.primitives import SPREAD, Array, Part
 from granite_xai.engine.averages import Averages
 from granite_xai.engine.masked import Masked
@@ -57,7 +57,7 @@ class WeightedAverages(Masked):
 
     def combined(self, terms: Terms) -> RowValues:
         """A linear combination of masked models."""
-        unweighted: Terms = {}
+        unweighted: dict[Term, float] = {}
         weighted = []
         for term, coefficient in terms.items():
             if not isinstance(term, frozenset) or not self._is_weighted(term):
