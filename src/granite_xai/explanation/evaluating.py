@@ -83,7 +83,7 @@ def evaluate(
                 replace(requested, output=output),
                 reference,
                 resources=resources,
-                fast=own_route.fast(n_stores),
+                fast=own_route.is_worth_compiling(n_stores),
                 weights=weights,
                 y=y if y is None or y.ndim == 1 else y[:, output],
                 n_jobs=n_jobs,
