@@ -1,4 +1,4 @@
-"""The primitives of the engine: what a batch of regions asks of an array library, and nothing else.
+"""The primitives of the engine: all that a batch of regions asks of an array library.
 
 Shapes are written with K splits of n rows, G segments of all columns that are cut (`compute.families`), c rows
 of a tile, and U values of a set of columns. Splits come last everywhere, so that a row reads neighbouring

@@ -29,6 +29,10 @@ UNTILED_BYTES = 2**30  # of a tile of rows whose values are there already
 class RowValues(NamedTuple):
     """The sum of a number of the row, one of its side, and means over its side.
 
+    In the split k, on the side of it that holds the row n, the value is
+
+        of_row[n] + of_side[side, k] + the means of all parts at (n, k)
+
     Parameters
     ----------
     of_row : array of shape (n,)
@@ -38,9 +42,10 @@ class RowValues(NamedTuple):
     parts : tuple of Part
         Means over the row's side that every row reads.
     tiled : iterable of rows and their Part, optional
-        A mean that is made for some rows at a time, and read once.
+        One further mean, which is made for some rows at a time, and can be read once.
     by_class : bool
-        Whether many rows have the same values, so that losses are added up by class instead of by row.
+        Whether many rows read the same entries of the parts, so that they have the same values: losses are
+        then added up by class of such rows instead of by row.
     """
 
     of_row: Array
@@ -55,22 +60,27 @@ class RowValues(NamedTuple):
             for rows in splits.tiles(splits.n_rows, splits.count, UNTILED_BYTES):
                 yield rows, self._of_rows(rows, splits)
         else:
-            for some_rows, part in self.tiled:
-                values = self._of_rows(some_rows, splits)
-                yield some_rows, values._replace(parts=(part, *values.parts))
+            for rows_of_tile, part in self.tiled:
+                values = self._of_rows(rows_of_tile, splits)
+                yield rows_of_tile, values._replace(parts=(part, *values.parts))
 
     def _of_rows(self, rows: RowIndex, splits: Splits) -> RowValues:
-        """Without what is tiled."""
-
-        def take(values: Array | None) -> Array | None:
-            return None if values is None else splits.primitives.take(values, rows, 0)
-
+        """The values of some rows, without what is tiled."""
+        P = splits.primitives
         parts = []
         for part in self.parts:
             if part.index is None:  # each row has an entry of its own
-                part = part._replace(left=take(part.left), total=take(part.total))
-            parts.append(part._replace(index=take(part.index), bins=take(part.bins)))
-        return RowValues(of_row=take(self.of_row), of_side=self.of_side, parts=tuple(parts))
+                left = P.take(part.left, rows, 0)
+                total = P.take(part.total, rows, 0)
+                part = part._replace(left=left, total=total)
+            else:
+                part = part._replace(index=P.take(part.index, rows, 0))
+            if part.bins is not None:
+                part = part._replace(bins=P.take(part.bins, rows, 0))
+            parts.append(part)
+        return RowValues(
+            of_row=P.take(self.of_row, rows, 0), of_side=self.of_side, parts=tuple(parts)
+        )
 
     def array(self, splits: Splits) -> Array:
         """The values themselves, (n, K)."""
@@ -123,22 +133,15 @@ class RowValues(NamedTuple):
         """Sums of losses as in `sums`: rows that read the same entries have one loss on each side."""
         P = splits.primitives
         carriers, class_of_row = self._classes(P)
-        n_classes = len(carriers)
-        left_mass, total_mass = splits.shares(class_of_row, n_classes)
-        of_class = self._of_rows(carriers, splits)
-        sums = []
-        for mass, on_left in (
-            (left_mass, True),
-            (total_mass[:, None] - left_mass, False),
-        ):
-            if splits.one_sided and not on_left:
-                sums.append(P.array(np.zeros(splits.count)))
-                continue
-            side = P.flags(np.full((n_classes, splits.count), on_left))
-            values = P.row_values(of_class.of_row, of_class.of_side, of_class.parts, side)
-            losses = values**2 if mode == SQUARE else P.xp.abs(values)
-            sums.append(P.xp.sum(mass * losses, axis=0))
-        losses_by_side = P.xp.stack(sums)
+        left_mass, total_mass = splits.shares(class_of_row, len(carriers))
+        of_classes = self._of_rows(carriers, splits)
+        on_left = _loss_on_side(of_classes, mode, splits, left_mass, is_left=True)
+        if splits.one_sided:
+            on_right = P.array(np.zeros(splits.count))
+        else:
+            right_mass = total_mass[:, None] - left_mass
+            on_right = _loss_on_side(of_classes, mode, splits, right_mass, is_left=False)
+        losses_by_side = P.xp.stack([on_left, on_right])
         return P.xp.stack([losses_by_side, P.xp.zeros_like(losses_by_side)])
 
     def _classes(self, P: ArrayNamespace) -> tuple[IntArray, IntArray]:
@@ -153,6 +156,33 @@ class RowValues(NamedTuple):
             _, carriers, classes = np.unique(pairs, return_index=True, return_inverse=True)
             classes = classes.reshape(-1)
         return carriers, classes
+
+
+def _loss_on_side(
+    classes: RowValues, mode: int, splits: Splits, mass: Array, is_left: bool
+) -> Array:
+    """The loss of all classes on one side of every split, (K,).
+
+    Parameters
+    ----------
+    classes : RowValues
+        Of one row of each class.
+    mode : int
+        ``SQUARE`` or ``ABSOLUTE``.
+    splits : Splits
+    mass : array of shape (classes, K)
+        Weight of each class on this side.
+    is_left : bool
+        Which side it is.
+    """
+    P = splits.primitives
+    side = P.flags(np.full(tuple(mass.shape), is_left))
+    values = P.row_values(classes.of_row, classes.of_side, classes.parts, side)
+    if mode == SQUARE:
+        losses = values**2
+    else:
+        losses = P.xp.abs(values)
+    return P.xp.sum(mass * losses, axis=0)
 
 
 def sum_row_values(values: Sequence[RowValues], splits: Splits) -> RowValues:

@@ -1,4 +1,4 @@
-"""The range of a model's predictions: how large they are, and whether they can be explained (N06)."""
+"""The range of a model's predictions, outside which they cannot be explained (N06)."""
 
 from __future__ import annotations
 

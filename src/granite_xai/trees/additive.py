@@ -1,7 +1,7 @@
-"""Additive models without a call of the model: ``E_S`` and pairwise attributions from their terms.
+"""Additive models as sums of their own terms, evaluated without a call of the model.
 
-A term is a table of scores over the bins of some columns. In ``E_S[u, n]`` it reads the bins of the value u
-on S and those of the row n elsewhere.
+``E_S`` and pairwise attributions come from the terms. A term is a table of scores over the bins of some columns.
+In ``E_S[u, n]`` it reads the bins of the value u on S and those of the row n elsewhere.
 """
 
 from __future__ import annotations

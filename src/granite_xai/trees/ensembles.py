@@ -1,4 +1,7 @@
-"""Tree ensembles without a call of the model: ``E_S`` and pairwise attributions from their trees."""
+"""Tree ensembles as sums of their own trees, evaluated without a call of the model.
+
+``E_S`` and pairwise attributions come from the trees.
+"""
 
 from __future__ import annotations
 
