@@ -105,7 +105,7 @@ class Splits:
     weights : array of shape (n,)
         All positive.
     lines : array of shape (K, n), optional
-        Weights that differ by split; every row is then on the left.
+        Weights that differ by split, one line each, as those of replicates; every row is then on the left.
     primitives : ArrayNamespace
         Where the sums are formed.
     families : Families, optional

@@ -36,7 +36,7 @@ Reading = tuple[Any, Coalition]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GridColumn:
-    """What a column on a grid changes in its own gap (C22).
+    """What a column on a grid changes in its own gap: there its values are *snapped*, moved to the grid (C22).
 
     Parameters
     ----------
@@ -105,7 +105,7 @@ class Evaluations:
     vectors : tuple of Vectors
         What a partitioner wants to be alike in a region.
     snapped : mapping of coalition to GridColumn
-        What a column on a grid changes in its gap.
+        For each single column on a grid, what moving it to its grid values changes in its own gap.
     sampled : mapping of (masking, coalition T) to Matrix
         ``F`` at T of a row with hidden columns drawn by the residuals of another.
     densities : mapping of (masking, coalition T) to DensityRatios

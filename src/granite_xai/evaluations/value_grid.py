@@ -85,8 +85,10 @@ def nearest_quantile(rows_of_level: IntArray, size: int) -> IntArray:
         Values of the grid, at most.
     """
     n_rows = int(rows_of_level.sum())
-    odd_numbers = 2 * np.arange(1, size + 1) - 1
-    places = -(-n_rows * odd_numbers // (2 * size))
+    odd_numbers = 2 * np.arange(1, size + 1) - 1  # 2 g - 1
+    places = -(-n_rows * odd_numbers // (2 * size))  # rounded up, in whole numbers
     grid = np.unique(np.searchsorted(np.cumsum(rows_of_level), places))
-    last_of_lower = (grid[:-1] + grid[1:]) // 2  # of two neighbours, where the lower one ends
-    return np.asarray(grid[np.searchsorted(last_of_lower, np.arange(len(rows_of_level)))])
+    # Of two neighbours on the grid, the last level that the lower one stands for.
+    last_of_lower = (grid[:-1] + grid[1:]) // 2
+    levels = np.arange(len(rows_of_level))
+    return np.asarray(grid[np.searchsorted(last_of_lower, levels)])
