@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 import pandas as pd
 from hypothesis import given, strategies as st
@@ -47,13 +49,18 @@ def test_values_of_another_table_join_the_cells_of_the_fit():
     np.testing.assert_array_equal(own.cells_of(other.columns[1]), wanted)
 
 
+@cache
+def five_cells():
+    """Five cells of a column of a hundred values, and the column."""
+    found, table, _ = learned(numbers(n=100), step, [1], cells=5)
+    return found.columns[1], table.columns[1]
+
+
 @given(seed=st.integers(0, 2**32 - 1), n=st.integers(1, 40))
 @examples(30)
 def test_stand_ins_of_another_table_are_its_own_levels_of_the_same_cell(seed, n):
     """The one nearest to the fit's standing value, by rank; all levels of a cell have the same."""
-    frame = numbers(n=100)
-    found, table, _ = learned(frame, step, [1], cells=5)
-    own, fitted = found.columns[1], table.columns[1]
+    own, fitted = five_cells()
     other = read_table(numbers(n=n, seed=seed)).columns[1]
     cells = own.cells_of(other)
     stand_ins = own.stand_ins(other)
