@@ -26,7 +26,7 @@ STEPS = [
     "fitting.cost.price",
     "fitting.pipeline.run",
     "evaluations.probe.probe",
-    "evaluations.values.learn_values",
+    "evaluations.pilot.learn_values",
     "explanation.evaluating.evaluate",
     "fitting.measuring.measure",
     "fitting.searching.search_regions",

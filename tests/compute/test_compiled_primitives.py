@@ -17,10 +17,10 @@ def test_side_sums_take_any_number_of_parts(n_parts):
     chance = np.random.default_rng(n_parts)
     inside = chance.random((6, 3)) < 0.5
     parts = [as_part(NUMPY, chance.normal(size=(6, 3))) for _ in range(n_parts)]
-    own = chance.normal(size=6)
+    of_row = chance.normal(size=6)
     weights = chance.random((6, 1))
     sums = [
-        primitives.side_sums(MOMENTS, own, None, parts, inside, weights, np.zeros((2, 2, 3)))
+        primitives.side_sums(MOMENTS, of_row, None, parts, inside, weights, np.zeros((2, 2, 3)))
         for primitives in (NUMPY, COMPILED)
     ]
     np.testing.assert_allclose(sums[1], sums[0], atol=1e-13)

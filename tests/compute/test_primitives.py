@@ -13,13 +13,13 @@ import granite_xai as gx
 from granite_xai.compute import selection
 from granite_xai.compute.compiled import available
 from granite_xai.compute.compiled_primitives import Compiled
+from granite_xai.compute.families import Families
 from granite_xai.compute.primitives import (
     ABSOLUTE,
     MOMENTS,
     NUMPY,
     SQUARE,
     ArrayNamespace,
-    Families,
     Pairs,
     Part,
     as_part,
@@ -121,12 +121,12 @@ def test_sums_of_both_sides_equal_their_twin(P, mode, count, lines):
         Part(chance.normal(size=(c, K)), chance.normal(size=c), chance.random((1, 2, K))),
         as_part(NUMPY, 2.0 * chance.normal(size=(c, K))),
     ][:count]
-    own, at, weights = (
+    of_row, of_side, weights = (
         chance.normal(size=c),
         chance.normal(size=(2, K)),
         chance.random((c, K if lines else 1)),
     )
-    wanted = NUMPY.side_sums(mode, own, at, parts, inside, weights, np.ones((2, 2, K)))
+    wanted = NUMPY.side_sums(mode, of_row, of_side, parts, inside, weights, np.ones((2, 2, K)))
     there = [
         Part(
             *(P.array(x) for x in part[:3]),
@@ -136,7 +136,7 @@ def test_sums_of_both_sides_equal_their_twin(P, mode, count, lines):
     ]
     flags, zero = P.flags(inside), P.array(np.ones((2, 2, K)))
     close(
-        P.side_sums(mode, P.array(own), P.array(at), there, flags, P.array(weights), zero),
+        P.side_sums(mode, P.array(of_row), P.array(of_side), there, flags, P.array(weights), zero),
         wanted,
         P,
     )

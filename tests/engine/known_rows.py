@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from granite_xai.evaluations.coordinates import Coordinates
@@ -15,6 +17,7 @@ FEW = frozenset({1})  # two values: read from tables
 MANY = frozenset({2})  # as many values as rows: read pair by pair
 SIDES = CHANCE.random((4, N)) < 0.5  # (K, n)
 SIDES[3] = True
+BINS = np.array([0, 0, 1, 1, 2, 2, 2] * 2)
 
 
 def known_rows() -> Evaluations:
@@ -38,7 +41,7 @@ def known_rows() -> Evaluations:
         against={},
         attributions={},
         errors={},
-        changes={},
+        ale={},
         everything=ALL,
         coordinates=Coordinates(
             ranks=CHANCE.permutation(N)[None] / N, levels=CHANCE.integers(0, 2, (1, N))
@@ -64,3 +67,14 @@ def hybrid(visible: frozenset[int], n: int, m: int) -> float:
 def side_of(inside: np.ndarray, n: int) -> list[int]:
     """The rows of the side of a split that holds a row."""
     return [m for m in range(N) if inside[m] == inside[n]]
+
+
+def references(n: int, k: int, binned: bool) -> list[int]:
+    """Rows of the side that holds row n, and of its bin."""
+    return [m for m in side_of(SIDES[k], n) if not binned or BINS[m] == BINS[n]]
+
+
+def mean_over(function: Callable[[int], float], n: int, k: int, binned: bool) -> float:
+    """The weighted mean of a function over the references of a row in a split."""
+    rows = references(n, k, binned)
+    return float(np.average([function(m) for m in rows], weights=KNOWN.weights[rows]))

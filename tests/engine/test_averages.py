@@ -5,27 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from engine.known_rows import ALL, CHANCE, FEW, KNOWN, MANY, SIDES, N, hybrid, side_of
+from engine.known_rows import ALL, BINS, CHANCE, FEW, KNOWN, MANY, SIDES, N, hybrid, mean_over
 from granite_xai.compute.primitives import NUMPY
-from granite_xai.engine import averages
 from granite_xai.engine.averages import Averages
 from granite_xai.engine.splits import Splits
 from granite_xai.evaluations.row_bins import Bins
-from strategies import paper, quiet
 
 SPLITS = Splits.of(SIDES, KNOWN.weights, NUMPY)
-BINS = np.array([0, 0, 1, 1, 2, 2, 2] * 2)
 COALITIONS = [frozenset(), FEW, ALL - FEW, MANY, ALL - MANY, ALL]
-
-
-def references(n, k, binned):
-    """Rows of the side that holds row n, and of its bin."""
-    return [m for m in side_of(SIDES[k], n) if not binned or BINS[m] == BINS[n]]
-
-
-def mean_over(function, n, k, binned):
-    rows = references(n, k, binned)
-    return np.average([function(m) for m in rows], weights=KNOWN.weights[rows])
 
 
 def masked(binned):
@@ -105,25 +92,3 @@ def test_the_mean_of_nothing_shown_is_the_mean_prediction_of_each_side():
     for k, inside in enumerate(SIDES):
         wanted = np.average(KNOWN.predictions[inside], weights=KNOWN.weights[inside])
         assert found[0, k] == pytest.approx(wanted, rel=1e-13)
-
-
-@pytest.mark.parametrize("question", ["mplot-pdp", "cfi-pfi", "csobol-sobol", "cice-mplot"])
-@pytest.mark.parametrize(("name", "value"), [("MOST_SHARES", 0)])
-def test_many_bins_give_the_same_tree_as_few(question, name, value, monkeypatch):
-    """Shares of all bins at once or pairs of rows bin by bin, bins one by one or all pairs: the same numbers."""
-    X = np.round(np.random.default_rng(3).normal(size=(120, 3)), 1)
-    y = X[:, 0] * np.sign(X[:, 1]) + 0.3 * X[:, 2]
-    fits = []
-    for change in (False, True):
-        if change:
-            monkeypatch.setattr(averages, name, value)
-        with quiet():
-            fits.append(
-                paper(lambda X: X[:, 0] * np.sign(X[:, 1]) + 0.3 * X[:, 2] ** 2, question).fit(X, y)
-            )
-    assert [str(rule) for rule in fits[0].partition_.rules] == [
-        str(rule) for rule in fits[1].partition_.rules
-    ]
-    assert len(fits[0].partition_) > 1
-    assert fits[0].disagreement_ == pytest.approx(fits[1].disagreement_, rel=1e-12)
-    assert fits[0].remaining_ == pytest.approx(fits[1].remaining_, abs=1e-12)

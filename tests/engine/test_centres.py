@@ -42,7 +42,7 @@ def test_under_lines_of_weights_the_baselines_stay():
     lines = np.random.default_rng(0).exponential(size=(3, N))
     moved = AgainstCentres(KNOWN, Splits.weighted(lines, KNOWN.weights, NUMPY))
     still = AgainstCentres(KNOWN, Splits.whole(KNOWN.weights, NUMPY))
-    assert moved.left.tolist() == still.left.tolist() * 3
+    assert moved.left_centres.tolist() == still.left_centres.tolist() * 3
 
 
 @given(data=st.data())

@@ -15,15 +15,15 @@ from granite_xai.compute.primitives import (
     Part,
     as_part,
 )
-from granite_xai.engine.row_values import RowValues, joined
+from granite_xai.engine.row_values import RowValues, sum_row_values
 from granite_xai.engine.splits import Splits
 
 CHANCE = np.random.default_rng(7)
 N, K = 9, 3
 INSIDE = CHANCE.random((K, N)) < 0.5
 WEIGHTS = CHANCE.uniform(0.5, 2.0, N)
-OWN = CHANCE.normal(size=N)
-AT = CHANCE.normal(size=(2, K))
+OF_ROW = CHANCE.normal(size=N)
+OF_SIDE = CHANCE.normal(size=(2, K))
 WRITTEN = CHANCE.normal(size=(N, K))
 TILED = CHANCE.normal(size=(N, K))
 PLACES = {"numpy": NUMPY, "strict": ArrayNamespace(array_api_strict)}
@@ -43,11 +43,13 @@ def tiles(P):
 def values_of(splits):
     P = splits.primitives
     part = as_part(P, P.array(WRITTEN))
-    return RowValues(own=P.array(OWN), at=P.array(AT), parts=(part,), tiled=tiles(P))
+    return RowValues(
+        of_row=P.array(OF_ROW), of_side=P.array(OF_SIDE), parts=(part,), tiled=tiles(P)
+    )
 
 
 # What all of it adds up to, (n, K).
-TOTAL = OWN[:, None] + np.where(INSIDE.T, AT[0], AT[1]) + WRITTEN + TILED
+TOTAL = OF_ROW[:, None] + np.where(INSIDE.T, OF_SIDE[0], OF_SIDE[1]) + WRITTEN + TILED
 
 
 def test_values_are_the_sum_of_their_parts(splits):
@@ -76,11 +78,11 @@ def test_a_function_is_applied_before_values_are_added_up(splits):
 
 def test_values_join_to_their_sum_with_one_of_them_in_tiles(splits):
     P = splits.primitives
-    second = RowValues(own=P.array(2 * OWN), at=P.array(AT), tiled=tiles(P))
-    bare = RowValues(own=P.array(OWN))
-    whole = joined([bare, values_of(splits), second], splits)
-    side = np.where(INSIDE.T, AT[0], AT[1])
-    wanted = OWN[:, None] + TOTAL + 2 * OWN[:, None] + side + TILED
+    second = RowValues(of_row=P.array(2 * OF_ROW), of_side=P.array(OF_SIDE), tiled=tiles(P))
+    bare = RowValues(of_row=P.array(OF_ROW))
+    whole = sum_row_values([bare, values_of(splits), second], splits)
+    side = np.where(INSIDE.T, OF_SIDE[0], OF_SIDE[1])
+    wanted = OF_ROW[:, None] + TOTAL + 2 * OF_ROW[:, None] + side + TILED
     np.testing.assert_allclose(P.host(whole.array(splits)), wanted, rtol=1e-12)
 
 
@@ -93,11 +95,11 @@ def test_means_of_bins_are_read_through_their_index(splits):
     part = Part(
         left=P.array(left), total=P.array(total), scale=P.array(scale), index=P.numbers(index)
     )
-    found = P.host(RowValues(own=P.array(OWN), parts=(part,)).array(splits))
+    found = P.host(RowValues(of_row=P.array(OF_ROW), parts=(part,)).array(splits))
     for n in range(N):
         for k in range(K):
             if INSIDE[k, n]:
                 mean = left[index[n], k] * scale[0, 0, k]
             else:
                 mean = (total[index[n]] - left[index[n], k]) * scale[0, 1, k]
-            assert found[n, k] == pytest.approx(OWN[n] + mean, rel=1e-12)
+            assert found[n, k] == pytest.approx(OF_ROW[n] + mean, rel=1e-12)

@@ -154,7 +154,7 @@ def test_splits_along_cuts_are_the_same_splits_row_by_row(cells, batch, seed):
                 for b in range(B)
             ]
             close = {"rtol": 1e-12, "atol": 1e-12}
-            np.testing.assert_allclose(splits.left, member, **close)
+            np.testing.assert_allclose(splits.left_weights, member, **close)
             np.testing.assert_allclose(splits.mass[:, 0], member.sum(axis=1), **close)
             np.testing.assert_allclose(
                 splits.mass.sum(axis=1), np.full(len(member), weights[chosen].sum()), **close

@@ -37,7 +37,7 @@ def evaluations() -> Evaluations:
         against={},
         attributions={},
         errors={},
-        changes={},
+        ale={},
         everything=EVERYTHING,
         densities={("masking", SHOWN): densities, ("masking", HIDDEN): densities},
     )

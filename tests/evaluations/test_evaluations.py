@@ -43,7 +43,7 @@ def evaluations():
         against={("masking", S): np.zeros((3, N))},
         attributions={},
         errors={},
-        changes={},
+        ale={},
         everything=ALL,
         vectors=(Vectors(values=CHANCE.normal(size=(N, 2))),),
         snapped={S: grid},
@@ -90,22 +90,26 @@ def test_on_its_grid_a_column_is_snapped_in_every_term(evaluations):
 
 
 def test_both_sides_of_a_cut_are_the_rows_of_each(evaluations):
-    inside = np.arange(N) < 5
-    inner = evaluations.divide(inside, column=0, inner=True)
-    outer = evaluations.divide(inside, column=0, inner=False)
-    np.testing.assert_array_equal(inner.target, np.arange(5))
-    np.testing.assert_array_equal(outer.target, np.arange(5, N))
+    is_left = np.arange(N) < 5
+    left = evaluations.divide(is_left, column=0, left_side=True)
+    right = evaluations.divide(is_left, column=0, left_side=False)
+    np.testing.assert_array_equal(left.target, np.arange(5))
+    np.testing.assert_array_equal(right.target, np.arange(5, N))
 
 
 def test_vectors_along_the_cut_column_are_cut_with_it(evaluations):
-    own = np.arange(N) * 1.0
+    column_values = np.arange(N) * 1.0
     along = Vectors(
-        values=np.tile([1.0, 3.0], (N, 1)), column=0, grid=np.array([2.0, 8.0]), own=own
+        values=np.tile([1.0, 3.0], (N, 1)),
+        column=0,
+        grid=np.array([2.0, 8.0]),
+        column_values=column_values,
     )
     divided = replace(evaluations, vectors=(along,))
-    inside = own < 5
-    for inner, grid in ((True, [2.0]), (False, [8.0])):
-        assert divided.divide(inside, column=0, inner=inner).vectors[0].grid.tolist() == grid
+    is_left = column_values < 5
+    for left_side, grid in ((True, [2.0]), (False, [8.0])):
+        side = divided.divide(is_left, column=0, left_side=left_side)
+        assert side.vectors[0].grid.tolist() == grid
 
 
 def test_matrices_move_to_a_device_and_are_read_back(evaluations):

@@ -31,12 +31,12 @@ def test_some_rows_read_the_same_predictions(rows):
 
 def test_few_values_are_cut_out_and_many_are_not():
     few = FULL.restrict(np.flatnonzero(np.isin(CODES, (0, 2))))
-    assert few.columns is None
+    assert few.column_of_row is None
     assert few.values.shape == (2, 16)
     assert few.levels.tolist() == [0, 20]
     many = FULL.restrict(np.array([0, 1, 3, 6]))
     assert many.values is FULL.values
-    assert many.has_many
+    assert many.has_many_values
     assert many.n_values == 4
 
 
@@ -59,10 +59,10 @@ def test_equal_neighbouring_lines_are_joined_and_others_are_not():
     almost[-1] += 1.0  # differs beyond the cells that are compared first
     values = np.stack([lines[0], lines[0], lines[1], almost, lines[0]])
     matrix = Matrix(values=values, codes=np.array([0, 1, 2, 3, 4] * 2 + [0, 1]))
-    joined = matrix.joined()
+    joined = matrix.join_equal_lines()
     assert len(joined.values) == 4  # the last line equals the first, but is no neighbour
     np.testing.assert_array_equal(joined.values[joined.codes], values[matrix.codes])
-    assert FULL.joined() is FULL
+    assert FULL.join_equal_lines() is FULL
 
 
 @pytest.mark.parametrize("long_line", [1, 512])

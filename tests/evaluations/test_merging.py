@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from granite_xai.evaluations.merging import merge_any, merge_neighbours
+from granite_xai.evaluations.merging import merge_any_pairs, merge_neighbours
 from strategies import examples
 
 
@@ -46,12 +46,12 @@ def test_values_are_merged_by_wards_criterion(neighbours, seed, n, cells):
     curves = generator.normal(size=(n, 3))
     mass = generator.uniform(0.5, 3.0, size=n)
     floor = float(generator.choice([0.0, 0.1]))
-    merge = merge_neighbours if neighbours else merge_any
+    merge = merge_neighbours if neighbours else merge_any_pairs
     found = merge(curves, mass, cells, floor)
     np.testing.assert_array_equal(found, ward(curves, mass, cells, floor, neighbours))
 
 
-@pytest.mark.parametrize("merge", [merge_neighbours, merge_any])
+@pytest.mark.parametrize("merge", [merge_neighbours, merge_any_pairs])
 def test_merging_leaves_its_input_alone(merge):
     curves, mass = np.random.default_rng(0).normal(size=(9, 2)), np.ones(9)
     before = curves.copy()

@@ -10,9 +10,9 @@ import pytest
 import granite_xai as gx
 from granite_xai.base.errors import ModelWarning
 from granite_xai.evaluations.noise_floor import (
-    floor,
     is_float32,
     risk_error,
+    rounding_floor,
     sampling_floor,
     sensitivity_error,
 )
@@ -92,9 +92,9 @@ def test_the_error_of_a_risk_weighs_rows():
 
 
 def test_the_floor_grows_with_sets_and_order():
-    assert floor(5, np.square, order=1, error=0.5) == 5 * (4 * 0.5) ** 2
-    assert floor(5, np.abs, order=2, error=0.5) == 5 * 8 * 0.5
-    assert floor(0, np.square, order=1, error=0.5) == 0.0
+    assert rounding_floor(5, np.square, order=1, error=0.5) == 5 * (4 * 0.5) ** 2
+    assert rounding_floor(5, np.abs, order=2, error=0.5) == 5 * 8 * 0.5
+    assert rounding_floor(0, np.square, order=1, error=0.5) == 0.0
 
 
 def test_sampled_effects_add_their_standard_errors():
@@ -121,7 +121,7 @@ def test_an_additive_model_stays_below_one_percent_of_the_floor_and_an_interacti
         full = np.diag(centred) - centred.mean(axis=0)
         pure = centred.mean(axis=1) - centred.mean()
         d = delta(found, float(np.abs(E).max()), F.native_float32 or is_float32(E.ravel()))
-        return float(np.mean((full - pure) ** 2)), floor(1, np.square, 1, d)
+        return float(np.mean((full - pure) ** 2)), rounding_floor(1, np.square, 1, d)
 
     noise, limit = gaps(lambda X: (offset + scale * (np.sin(X[:, 0]) + X[:, 1] ** 2)).astype(dtype))
     assert noise < 0.01 * limit

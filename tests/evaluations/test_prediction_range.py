@@ -22,26 +22,26 @@ def test_the_largest_size_and_the_precision_are_seen_part_by_part(place, cells, 
     P = PLACES[place]
     values = np.array([[0.5, -3.0], [1.0, 2.0], [0.25, 0.0]])
     seen = EvaluationRange()
-    passed_on = seen.see(values if P is None else P.array(values), P)
+    passed_on = seen.note_values(values if P is None else P.array(values), P)
     np.testing.assert_array_equal(np.asarray(passed_on), values)
     assert (seen.scale, seen.float32, seen.integers) == (3.0, True, False)
     assert seen.single_precision
     last_differs = np.array([1.0, 2.0, 3.0, 0.1])
-    seen.see(last_differs if P is None else P.array(last_differs), P)
+    seen.note_values(last_differs if P is None else P.array(last_differs), P)
     assert not seen.single_precision
 
 
 def test_whole_numbers_are_not_taken_for_single_precision():
     seen = EvaluationRange()
-    seen.see(np.array([1.0, 2.0]))
+    seen.note_values(np.array([1.0, 2.0]))
     assert seen.integers
     assert not seen.single_precision
 
 
 def test_N06_predictions_too_large_to_square_twice_are_refused():
-    EvaluationRange().see(np.array([1e70]))
+    EvaluationRange().note_values(np.array([1e70]))
     with pytest.raises(InputError, match="predictions reach 1.1e\\+70") as caught:
-        EvaluationRange().see(np.array([0.0, -1.1e70]))
+        EvaluationRange().note_values(np.array([0.0, -1.1e70]))
     assert caught.value.code == "N06"
     with pytest.raises(InputError, match="y reaches"):
         require_at_most("y reaches", 1e71)
@@ -59,4 +59,4 @@ def test_the_largest_change_of_an_answer_is_kept():
     seen = EvaluationRange()
     seen.note_change(np.array([1.0, 2.0]), np.array([1.0, 1.5]))
     seen.note_change(np.array([1.0]), np.array([1.1]))
-    assert seen.changed == 0.5
+    assert seen.largest_change == 0.5

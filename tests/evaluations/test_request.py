@@ -26,13 +26,13 @@ def test_a_set_and_its_complement_share_the_matrix_with_fewer_values():
     assert list(request.stores) == sets({1, 2})  # six values, column 0 has 40
     assert request.stored_as[frozenset({1, 2})] == (frozenset({1, 2}), True)
     assert request.stored_as[frozenset({0})] == (frozenset({1, 2}), False)
-    assert request.rows == 40 * 6
+    assert request.n_model_rows == 40 * 6
 
 
 def test_the_empty_and_the_full_set_need_no_matrix():
     request = request_matrices(TABLE, [frozenset(), ALL])
     assert not request.stores
-    assert request.rows == 0
+    assert request.n_model_rows == 0
 
 
 def test_a_column_on_a_grid_has_its_own_matrix_that_serves_its_complement():
@@ -41,8 +41,8 @@ def test_a_column_on_a_grid_has_its_own_matrix_that_serves_its_complement():
     assert list(request.stores) == sets({0}, {1})
     assert len(request.stores[frozenset({0})]) == 8
     assert frozenset({1, 2}) not in request.stored_as  # only in the gap of column 0, on_grid
-    apart = request_matrices(TABLE, sets({0}, {1, 2}), grid, apart={frozenset({1, 2})})
-    assert set(apart.stores) == set(sets({0}, {1, 2}))
+    compared = request_matrices(TABLE, sets({0}, {1, 2}), grid, compared={frozenset({1, 2})})
+    assert set(compared.stores) == set(sets({0}, {1, 2}))
 
 
 def test_values_of_one_cell_are_evaluated_once_unless_bins_tell_them_apart():

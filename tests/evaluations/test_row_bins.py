@@ -12,7 +12,7 @@ def test_any_numbers_become_numbers_without_gaps():
     bins = Bins.of(np.array([7, -1, 7, 3]))
     assert bins.numbers.tolist() == [2, 0, 2, 1]
     assert bins.sizes.tolist() == [2, 1, 2, 1]
-    assert [rows.tolist() for rows in bins.blocks] == [[1], [3], [0, 2]]
+    assert [rows.tolist() for rows in bins.rows_by_bin] == [[1], [3], [0, 2]]
     assert not bins.single
 
 
@@ -20,7 +20,7 @@ def test_any_numbers_become_numbers_without_gaps():
 def test_blocks_hold_the_rows_of_each_bin_in_ascending_order(count):
     """Also where there are more bins than two bytes count."""
     numbers = np.random.default_rng(0).permutation(np.r_[np.arange(count), np.arange(count)])
-    blocks = Bins(numbers).blocks
+    blocks = Bins(numbers).rows_by_bin
     assert len(blocks) == count
     for number in (0, count // 2, count - 1):
         assert blocks[number].tolist() == np.flatnonzero(numbers == number).tolist()

@@ -96,4 +96,4 @@ def test_D33_a_request_beyond_the_memory_is_refused_before_the_model_is_asked():
 def test_the_range_of_the_predictions_is_noted():
     extent = evaluated("pdp").extent
     assert extent.scale >= np.abs(function(X)).max()
-    assert extent.changed == 0.0
+    assert extent.largest_change == 0.0

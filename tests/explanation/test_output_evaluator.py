@@ -58,8 +58,8 @@ def test_predictions_against_a_baseline_have_its_hidden_columns():
 
 def test_changes_are_predictions_at_the_ends_of_intervals():
     evaluations, fitted = evaluations_of(gx.Explainer(gx.Accumulated(), "local", "full"))
-    (ale_column,) = (column for column in evaluations.changes if column.column == 1)
-    steps = evaluations.changes[ale_column]
+    (ale_column,) = (column for column in evaluations.ale if column.column == 1)
+    steps = evaluations.ale[ale_column]
     values = TABLE.columns[1].levels[fitted.steps[ale_column].parts]
     for row in range(5):
         for edge in steps.edges[steps.cells[row] - 1 : steps.cells[row] + 1]:

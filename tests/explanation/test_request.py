@@ -36,7 +36,7 @@ def test_two_effects_of_the_same_matrices_ask_once():
 
 def test_a_baseline_asks_about_distinct_visible_values_only():
     asked = request(TABLE, [effect("baseline", "local", "pure")])
-    assert asked.kept.rows == 0
+    assert asked.kept.n_model_rows == 0
     assert asked.n_model_rows(TABLE) == 12 + (2 + 3 + 12) + 1
 
 
@@ -49,4 +49,4 @@ def test_conditional_effects_have_bins_and_the_same_rows():
 def test_a_copula_asks_about_every_visible_value_and_donor():
     asked = request(TABLE, [effect(gx.Conditional(sampler="copula"), "local", "pure")])
     assert asked.n_sampled_rows == (2 + 3 + 12) * 12
-    assert asked.kept.rows == 0
+    assert asked.kept.n_model_rows == 0

@@ -8,8 +8,8 @@ import pytest
 
 import granite_xai as gx
 from granite_xai.base.diagnostics import Diagnostics
+from granite_xai.evaluations.pilot import CELLS, PILOTS
 from granite_xai.evaluations.probe import PROBED_ROWS
-from granite_xai.evaluations.values import CELLS, PILOTS
 from granite_xai.fitting.cost import Price, price
 from granite_xai.fitting.inputs import open_inputs
 

@@ -8,7 +8,7 @@ import pytest
 
 import granite_xai as gx
 from granite_xai.base.diagnostics import Diagnostics
-from granite_xai.evaluations.values import LearnedValues
+from granite_xai.evaluations.value_cells import LearnedValues
 from granite_xai.fitting.fit_request import (
     asks_about_all_players,
     complete_for_surrogate,

@@ -12,7 +12,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 import granite_xai as gx
 from granite_xai.base.diagnostics import Diagnostics
-from granite_xai.evaluations.values import CELLS
+from granite_xai.evaluations.pilot import CELLS
 from granite_xai.fitting.inputs import collected_for, open_inputs, read_rows_of
 
 X = pd.DataFrame(np.random.default_rng(1).normal(size=(200, 3)), columns=["a", "b", "c"])

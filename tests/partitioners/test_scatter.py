@@ -44,7 +44,7 @@ def test_a_cut_along_the_feature_of_a_curve_shortens_the_curve():
     values = np.array([0.0, 1.0, 2.0, 3.0, 4.0])
     grid = np.array([0.0, 1.0, 2.0, 3.0, 4.0])
     curves = generator.integers(-8, 9, size=(5, 5)) / 4
-    vectors = Vectors(curves, column=0, grid=grid, own=values)
+    vectors = Vectors(curves, column=0, grid=grid, column_values=values)
     inside = (values <= 1.0)[None]
     splits = replace(Splits.of(inside, np.ones(5)), columns=np.array([0]))
     left, right = Scatter().regional(SimpleNamespace(vectors=[vectors]), splits)[0]

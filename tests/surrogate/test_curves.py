@@ -8,10 +8,9 @@ import pytest
 from sklearn.ensemble import HistGradientBoostingRegressor
 
 import granite_xai as gx
-from granite_xai.evaluations.values import _fine_curve
 from granite_xai.fitting.new_rows import rows_by_region
 from granite_xai.results.fit_values import known_values
-from granite_xai.surrogate.additive import described
+from granite_xai.surrogate.additive import fit_with_fidelity
 
 
 def crooked(X):
@@ -101,7 +100,7 @@ def test_curves_on_chosen_values_are_those_of_all_values(name, request):
     assert len(regions) > 1
     players = chosen.result.layout.explained
     found, wanted = (
-        described(table, each.evaluations, players, 1, regions, probability=False)
+        fit_with_fidelity(table, each.evaluations, players, 1, regions, probability=False)
         for each in (chosen, exact)
     )
     assert found.fidelity == pytest.approx(wanted.fidelity, abs=0.005)
@@ -129,28 +128,6 @@ def test_curves_are_smooth_between_chosen_values_in_every_region():
         curve = region.curves[0]
         line = slope * (curve.column.levels - curve.column.values[region.rows].mean())
         np.testing.assert_allclose(curve.effects[1:], line, atol=1e-3)
-
-
-def test_between_values_curves_run_as_those_of_the_pilot_rows_do():
-    """A sum of two pilot curves, known at the standing values, is known everywhere."""
-    values = np.linspace(-1, 1, 40)
-    shapes = np.stack([np.sign(values - 0.217), values**2], axis=1)  # (values, shapes)
-    curves = shapes @ np.random.default_rng(0).normal(size=(2, 30)) + np.sin(values)[:, None]
-    typical = np.array([3, 12, 22, 26, 35])
-    cell_of_value = np.searchsorted([8, 18, 24, 30], np.arange(40), side="right")
-    fine = _fine_curve(curves, np.arange(40), typical, cell_of_value)
-    wanted = shapes @ [2.0, -0.5] + np.sin(values) + 4.0
-    np.testing.assert_allclose(fine.at_levels(wanted[typical]), wanted, atol=1e-3)
-    np.testing.assert_allclose(fine.weights.sum(axis=1), 1.0)
-    np.testing.assert_allclose(fine.weights[typical], np.eye(5), atol=1e-9)
-    np.testing.assert_allclose(fine.offsets[typical], 0.0, atol=1e-9)
-    jump = np.where(np.arange(40) == 12, 1.0, 0.0)  # what no pilot row does stays within its cell
-    assert np.all(fine.weights[cell_of_value == 1] @ jump[typical] > 0.2)
-
-
-def test_where_all_predictions_are_equal_so_is_the_curve():
-    fine = _fine_curve(np.ones((6, 4)), np.arange(6), np.array([1, 4]), np.array([0] * 3 + [1] * 3))
-    assert fine.at_levels(np.array([1.0, 1.0])).tolist() == [1.0] * 6
 
 
 @pytest.mark.parametrize("name", ["crooked", "labels"])

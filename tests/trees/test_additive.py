@@ -82,7 +82,7 @@ def subsets(items):
 @pytest.mark.parametrize("name", MODELS)
 def test_every_recombined_row_is_what_the_model_says(name):
     route = on_route(name)
-    assert route.name(1) == "additive terms", route.reason
+    assert route.path(1) == "additive terms", route.reason
     table = route.table
     donors = np.arange(0, N, 7)
     for columns in subsets(range(table.n_columns))[1:-1]:
@@ -171,5 +171,5 @@ def test_M23_the_audit_catches_terms_that_are_not_the_models(fault, monkeypatch)
 )
 def test_what_is_not_read_is_asked(build, X, options, reason):
     route = Route(as_predictor(build(), **options), read_table(X, missing="error"))
-    assert route.name(1) == "model"
+    assert route.path(1) == "model"
     assert reason in route.reason

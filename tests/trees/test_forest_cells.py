@@ -52,8 +52,10 @@ def _reached_of_one(cells):
 
 def test_what_is_not_kept_is_the_same():
     cells = ForestCells(FOREST, MATRIX)
-    kept = cells.leaves_of_rows(NO_COLUMN, slice(0, 8), keep=True)
-    np.testing.assert_array_equal(cells.leaves_of_rows(NO_COLUMN, slice(0, 8), keep=False), kept)
+    kept = cells.leaves_of_rows(NO_COLUMN, slice(0, 8), keep_packed=True)
+    np.testing.assert_array_equal(
+        cells.leaves_of_rows(NO_COLUMN, slice(0, 8), keep_packed=False), kept
+    )
 
 
 def test_values_meet_the_leaves_whose_conditions_on_their_columns_they_meet():

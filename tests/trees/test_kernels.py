@@ -9,7 +9,7 @@ import pytest
 
 from granite_xai.trees import kernels
 from granite_xai.trees.forest_cells import ForestCells
-from granite_xai.trees.kernels import add_masked, add_pairs, add_trees, build_masks, shares
+from granite_xai.trees.kernels import add_masked, add_pairs, add_trees, build_masks, shapley_weights
 from trees.hand_made import FOREST, MATRIX, hybrid_sums
 
 CELLS = ForestCells(FOREST, MATRIX)
@@ -70,8 +70,8 @@ def test_words_of_leaves_give_the_same(chosen, anchor):
     np.testing.assert_allclose(found, hybrid_sums(columns, DONORS), rtol=1e-14)
 
 
-def test_shares_are_those_of_random_orders():
-    table = shares(3)
+def test_weights_are_those_of_random_orders():
+    table = shapley_weights(3)
     assert table.shape == (4, 4)
     assert table[1, 2] == pytest.approx(factorial(1) * factorial(2) / factorial(4))
     assert table[0, 0] == 1.0
@@ -83,7 +83,7 @@ def test_pairs_are_the_shapley_values_of_one_row_against_another():
     n_rows = len(MATRIX)
     found = np.zeros((2, n_rows, n_rows))
     line_of_player = np.array([1, 0])
-    add_pairs(CELLS.nodes, CELLS.rows, player, line_of_player, shares(2), 0, n_rows, found)
+    add_pairs(CELLS.nodes, CELLS.rows, player, line_of_player, shapley_weights(2), 0, n_rows, found)
     rows = np.arange(n_rows)
     first = hybrid_sums(player == 0, rows)  # [n, m]: x0 and x1 of n, x2 of m
     own = np.diag(first)

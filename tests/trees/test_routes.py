@@ -44,9 +44,9 @@ def test_without_the_compiler_deep_forests_stay_with_the_model(monkeypatch):
     predictor = as_predictor(RandomForestRegressor(9, random_state=0).fit(data, data[:, 0]))
     table = read_table(data, missing="allow")
     route = Route(predictor, table)
-    assert route.for_requests(request_matrices(table, [frozenset({0})])).name(1) == "trees (numpy)"
+    assert route.for_requests(request_matrices(table, [frozenset({0})])).path(1) == "trees (numpy)"
     few = route.for_requests(request_matrices(table, [frozenset({3})]))
-    assert few.name(1) == "model"
+    assert few.path(1) == "model"
     assert "cheaper" in few.reason
 
 

@@ -13,13 +13,13 @@ from granite_xai.models import as_predictor
 from granite_xai.tables import read_table
 from granite_xai.trees.ensembles import read_ensemble
 from granite_xai.trees.forest_cells import ForestCells
-from granite_xai.trees.tree_sums import fast_sums, slow_sums
+from granite_xai.trees.tree_sums import compiled_sums, sparse_sums
 from trees.hand_made import FOREST, MATRIX, hybrid_sums
 from trees.tree_models import RNG
 
 pytest.importorskip("numba")
 
-WAYS = {"products": slow_sums, "compiled": fast_sums}
+WAYS = {"products": sparse_sums, "compiled": compiled_sums}
 SETS = [[], [0], [1], [2], [0, 2], [0, 1, 2]]
 
 
@@ -49,7 +49,7 @@ def test_a_forest_without_trees_is_its_base():
     )
     cells = ForestCells(empty, MATRIX)
     found = np.empty((1, len(MATRIX)))
-    slow_sums(cells, np.zeros(3, dtype=bool), np.zeros(1, dtype=np.intp), found, 10**6)
+    sparse_sums(cells, np.zeros(3, dtype=bool), np.zeros(1, dtype=np.intp), found, 10**6)
     assert np.all(found == 0.5)
     assert np.all(cells.sums(10**6) == 0.5)
 

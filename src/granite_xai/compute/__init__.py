@@ -1,4 +1,4 @@
-"""What a run may cost, and the work in blocks that keeps to it."""
+"""What a run may cost: limits, blocks, threads, progress."""
 
 from granite_xai.compute.blas import one_blas_thread
 from granite_xai.compute.memory import BLOCK, MemoryNeeds, require_budget, slices

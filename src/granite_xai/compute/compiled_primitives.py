@@ -10,10 +10,10 @@ import numpy as np
 from granite_xai.base.typing import IntArray
 from granite_xai.compute import kernels
 from granite_xai.compute.compiled import compiled
+from granite_xai.compute.families import Families
 from granite_xai.compute.primitives import (
     Array,
     ArrayNamespace,
-    Families,
     Numpy,
     Pairs,
     Part,
@@ -95,24 +95,27 @@ class Compiled(Numpy):
     def side_sums(
         self,
         mode: int,
-        own: Array,
-        at: Array | None,
+        of_row: Array,
+        of_side: Array | None,
         parts: Sequence[Part],
         inside: Array,
         weights: Array,
         out: Array,
     ) -> Array:
         """Weighted sums over both sides of what each row has, in one pass."""
-        if at is None:
-            at = np.zeros((2, inside.shape[1]))
+        if of_side is None:
+            of_side = np.zeros((2, inside.shape[1]))
         first, second = self._two_parts(parts, inside)
+        has_second = second is not None
+        if second is None:
+            second = first  # which is not read
         compiled(kernels.side_sums)(
             mode,
-            np.ascontiguousarray(own),
-            at,
+            np.ascontiguousarray(of_row),
+            of_side,
             _as_arrays(first),
-            _as_arrays(first if second is None else second),
-            second is not None,
+            _as_arrays(second),
+            has_second,
             np.ascontiguousarray(inside),
             np.ascontiguousarray(weights),
             out,
@@ -120,7 +123,7 @@ class Compiled(Numpy):
         return out
 
     def _two_parts(self, parts: Sequence[Part], inside: Array) -> tuple[Part, Part | None]:
-        """The parts as one or two: the loop reads no more at once."""
+        """The parts as one or two, which is all that the loop reads; further ones are added to the second."""
         if not parts:
             return as_part(self, np.zeros(inside.shape)), None
         if len(parts) == 1:
@@ -136,4 +139,5 @@ COMPILED = Compiled()
 
 def _as_arrays(part: Part) -> tuple[Array, ...]:
     """A part as arrays of one layout; no index is an empty one."""
-    return tuple(_NO_INDEX if field is None else np.ascontiguousarray(field) for field in part)
+    arrays = [_NO_INDEX if field is None else field for field in part]
+    return tuple(np.ascontiguousarray(array) for array in arrays)

@@ -1,8 +1,8 @@
 """The loops of the engine, written to be compiled.
 
-K splits of n rows; G segments of all columns that are cut; c rows of a block. Splits, or the
-columns of a block, lie next to each other in every inner loop. Eight lines are worked on at a time
-where that keeps sums in registers; this is why some statements stand eight times.
+Shapes are written with K splits of n rows, G segments of all J columns that are cut, and c rows of a
+block. Splits, or the columns of a block, lie next to each other in every inner loop. Eight lines are
+worked on at a time where that keeps sums in registers; this is why some statements stand eight times.
 
 Results go into the last argument. What each loop means is said where it is called from, in
 `compute.primitives`.
@@ -13,6 +13,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+
+from granite_xai.compute.primitives import ABSOLUTE, MOMENTS, SPREAD, SQUARE
 
 
 def order(segments: Any, starts: Any, rows: Any, ends: Any) -> None:
@@ -239,8 +241,8 @@ def add_own_side(
 
 def side_sums(
     mode: int,
-    own: Any,
-    at: Any,
+    of_row: Any,
+    of_side: Any,
     first: Any,
     second: Any,
     has_second: bool,
@@ -253,10 +255,10 @@ def side_sums(
     Parameters
     ----------
     mode : int
-        0 SQUARE, 1 ABSOLUTE, 2 MOMENTS, 3 SPREAD, as in `primitives`.
-    own : (c,)
+        SQUARE, ABSOLUTE, MOMENTS or SPREAD, as in `primitives`.
+    of_row : (c,)
         A number of each row.
-    at : (2, K)
+    of_side : (2, K)
         A number of each side.
     first, second : fields of `primitives.Part`
         Means of each row's own side; ``has_second`` says whether there are two.
@@ -278,8 +280,8 @@ def side_sums(
     sums_right = out[0, 1]
     squares_left = out[1, 0]
     squares_right = out[1, 1]
-    at_left = at[0]
-    at_right = at[1]
+    of_left_side = of_side[0]
+    of_right_side = of_side[1]
     for i in range(c):
         is_left = inside[i]
         u = i if len(index) == 0 else index[i]
@@ -288,10 +290,10 @@ def side_sums(
         whole_sum = total[u]
         left_scale = scale[b, 0]
         right_scale = scale[b, 1]
-        start = own[i]
+        of_this_row = of_row[i]
         for k in range(count):
-            on_left = start + at_left[k] + left_sum[k] * left_scale[k]
-            on_right = start + at_right[k] + (whole_sum - left_sum[k]) * right_scale[k]
+            on_left = of_this_row + of_left_side[k] + left_sum[k] * left_scale[k]
+            on_right = of_this_row + of_right_side[k] + (whole_sum - left_sum[k]) * right_scale[k]
             values[k] = on_left if is_left[k] else on_right
         if has_second:
             u = i if len(index_2) == 0 else index_2[i]
@@ -305,15 +307,15 @@ def side_sums(
                 on_right = (whole_sum - left_sum[k]) * right_scale[k]
                 mean = on_left if is_left[k] else on_right
                 spread = max(values[k] - mean * mean, 0.0)  # mean square minus squared mean
-                values[k] = spread if mode == 3 else values[k] + mean
+                values[k] = spread if mode == SPREAD else values[k] + mean
         row_weights = weights[i]
         if len(row_weights) < count:
             one_weight[:] = row_weights[0]
             row_weights = one_weight
-        if mode == 0:
+        if mode == SQUARE:
             for k in range(count):
                 summands[k] = row_weights[k] * values[k] * values[k]
-        elif mode == 1:
+        elif mode == ABSOLUTE:
             for k in range(count):
                 summands[k] = row_weights[k] * abs(values[k])
         else:
@@ -322,7 +324,7 @@ def side_sums(
         for k in range(count):
             sums_left[k] += summands[k] if is_left[k] else 0.0
             sums_right[k] += 0.0 if is_left[k] else summands[k]
-        if mode == 2:
+        if mode == MOMENTS:
             for k in range(count):
                 square = row_weights[k] * values[k] * values[k]
                 squares_left[k] += square if is_left[k] else 0.0

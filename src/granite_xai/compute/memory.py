@@ -1,4 +1,4 @@
-"""How much memory work takes, the refusal of what does not fit, and blocks that do."""
+"""Memory within its limit: what does not fit is refused, what does is worked on in blocks."""
 
 from __future__ import annotations
 
@@ -17,7 +17,9 @@ FIXED = 2**20
 
 def bytes_text(count: int) -> str:
     """Write a number of bytes as a person reads it."""
-    return f"{count / 2**20:,.1f} MiB" if count >= 2**20 else f"{count:,} bytes"
+    if count >= 2**20:
+        return f"{count / 2**20:,.1f} MiB"
+    return f"{count:,} bytes"
 
 
 def slices(count: int, line_bytes: int, block: int) -> Iterator[slice]:
@@ -94,8 +96,9 @@ def require_budget(
     """
     if needs.least_limit <= resources.memory_limit:
         return
-    higher_limit = f"a higher limit (Resources(memory_limit={needs.least_limit}))"
-    hint = ", ".join([*remedies, f"or {higher_limit}"]) if remedies else higher_limit
+    hint = f"a higher limit (Resources(memory_limit={needs.least_limit}))"
+    if remedies:
+        hint = ", ".join([*remedies, f"or {hint}"])
     message = (
         f"{n_rows:,} rows need {bytes_text(needs.least_limit)}; "
         f"memory_limit allows {bytes_text(resources.memory_limit)}. "

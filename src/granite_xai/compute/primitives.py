@@ -1,8 +1,8 @@
-"""The primitives of the engine: what a batch of regions asks of an array library, and nothing else.
+"""The primitives of the engine: all that a batch of regions asks of an array library.
 
-K splits of n rows; G segments of all columns that are cut; c rows of a tile; U values of a set of
-columns. Splits come last everywhere, so that a row reads neighbouring numbers, and rows are added
-one after the other.
+Shapes are written with K splits of n rows, G segments of all columns that are cut (`compute.families`), c rows
+of a tile, and U values of a set of columns. Splits come last everywhere, so that a row reads neighbouring
+numbers, and rows are added one after the other.
 
 `ArrayNamespace` says each primitive in the words of the array API standard (torch on a device,
 array-api-strict in tests). `Numpy`, and `Compiled` in `compute.compiled_primitives`, say it where
@@ -12,14 +12,13 @@ there is a faster way.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.linalg import block_diag
 from scipy.sparse import csr_array
 
 from granite_xai.base.typing import BoolArray, FloatArray, IntArray
+from granite_xai.compute.families import Families
 
 Array = Any
 """An array of the library at hand."""
@@ -35,10 +34,10 @@ SPREAD = 3
 
 
 class Part(NamedTuple):
-    """A mean over each row's own side of every split.
+    """One part of what each row has: a mean over the side of every split that holds the row.
 
     It is ``left * scale`` for rows on the left and ``(total - left) * scale`` for those on the
-    right.
+    right. Rows with the same sums share an entry, of which there are w.
     """
 
     left: Array  # (w, K): sums over the left rows
@@ -70,68 +69,6 @@ class Pairs(NamedTuple):
         if isinstance(rows, slice) and rows == slice(0, len(self.lines)):
             return self
         return Pairs(lines=self.lines[rows], columns=self.columns[rows])
-
-
-class Additions(NamedTuple):
-    """How the left side of each of K candidates is made from the one before it."""
-
-    begins_again: BoolArray  # (K,): from nothing, not from the one before
-    ends: IntArray  # (K,): up to where in `segments` those stand that it adds
-    segments: IntArray  # (steps,): candidate by candidate
-
-
-class Families:
-    """The candidates of several columns: which segments each sends left.
-
-    Parameters
-    ----------
-    left : sequence of (candidates, segments) bool
-        One table a column.
-
-    Attributes
-    ----------
-    sizes : tuple of int
-        Segments of each column.
-    starts : (columns + 1,)
-        The first segment of each column when those of all are numbered through; last, their number.
-    """
-
-    def __init__(self, left: Sequence[BoolArray]) -> None:
-        self.left = left
-        self.sizes = tuple(table.shape[1] for table in left)
-        self.starts: IntArray = np.cumsum((0, *self.sizes))
-        self._on_device: tuple[ArrayNamespace, Array] | None = None
-
-    @cached_property
-    def table(self) -> BoolArray:
-        """Which segments of all columns each candidate of all columns sends left, (K, G)."""
-        return np.asarray(block_diag(*self.left), dtype=np.bool_)
-
-    def table_on(self, primitives: ArrayNamespace) -> Array:
-        """`table` as an array of the library, moved once."""
-        if self._on_device is None or self._on_device[0] is not primitives:
-            self._on_device = (primitives, primitives.array(self.table))
-        return self._on_device[1]
-
-    @cached_property
-    def additions(self) -> Additions:
-        """How candidates follow each other: nested ones add a few segments to the one before."""
-        begins_again = []
-        counts = []
-        segments = []
-        for table, start in zip(self.left, self.starts, strict=False):
-            before = np.concatenate([np.zeros_like(table[:1]), table[:-1]])
-            fresh = np.any(before & ~table, axis=1)  # it lacks something that the one before has
-            fresh[:1] = True
-            added = table & ~(before & ~fresh[:, None])
-            begins_again.append(fresh)
-            counts.append(added.sum(axis=1))
-            segments.append(np.nonzero(added)[1] + start)
-        return Additions(
-            begins_again=np.concatenate(begins_again),
-            ends=np.cumsum(np.concatenate(counts)),
-            segments=np.concatenate(segments),
-        )
 
 
 class ArrayNamespace:
@@ -199,8 +136,10 @@ class ArrayNamespace:
         """Gather lines of an array, given by a slice or by their numbers."""
         if isinstance(index, np.ndarray) and _are_neighbours(index):  # they need no copy
             index = slice(int(index[0]), int(index[-1]) + 1)
+        if isinstance(index, slice) and axis == 0:
+            return values[index, ...]
         if isinstance(index, slice):
-            return values[index, ...] if axis == 0 else values[:, index]
+            return values[:, index]
         if isinstance(index, np.ndarray):
             index = self.numbers(index)
         return self.xp.take(values, index, axis=axis)
@@ -284,12 +223,26 @@ class ArrayNamespace:
         return left * scale[:, 0, :], (total - left) * scale[:, 1, :]
 
     def row_values(
-        self, own: Array, at: Array | None, parts: Sequence[Part], inside: Array
+        self, of_row: Array, of_side: Array | None, parts: Sequence[Part], inside: Array
     ) -> Array:
-        """What each row has: a number of its own, one of its side, and its parts, (c, K)."""
-        values = self.xp.broadcast_to(own[:, None], inside.shape)
-        if at is not None:
-            values = values + self.xp.where(inside, at[0, :][None, :], at[1, :][None, :])
+        """What each row has in each split, (c, K).
+
+        Parameters
+        ----------
+        of_row : (c,)
+            A number of each row.
+        of_side : (2, K), optional
+            A number of each side of each split, left and right.
+        parts : sequence of Part
+            Means of each row's own side.
+        inside : (c, K) bool
+            Which rows are on the left of each split.
+        """
+        values = self.xp.broadcast_to(of_row[:, None], inside.shape)
+        if of_side is not None:
+            of_left = of_side[0, :][None, :]
+            of_right = of_side[1, :][None, :]
+            values = values + self.xp.where(inside, of_left, of_right)
         for part in parts:
             values = values + self.own_side(part, inside)
         return values
@@ -297,8 +250,8 @@ class ArrayNamespace:
     def side_sums(
         self,
         mode: int,
-        own: Array,
-        at: Array | None,
+        of_row: Array,
+        of_side: Array | None,
         parts: Sequence[Part],
         inside: Array,
         weights: Array,
@@ -311,10 +264,10 @@ class ArrayNamespace:
         mode : SQUARE, ABSOLUTE, MOMENTS or SPREAD
             What is added up of the numbers that rows have. For SPREAD there are two parts, the mean
             square and the mean.
-        own : (c,)
+        of_row : (c,)
             A number of each row.
-        at : (2, K), optional
-            A number of each side of each split.
+        of_side : (2, K), optional
+            A number of each side of each split, left and right.
         parts : sequence of Part
             Means of each row's own side.
         inside : (c, K) bool
@@ -331,11 +284,13 @@ class ArrayNamespace:
         """
         xp = self.xp
         if mode == SPREAD:
-            mean_square, mean = (self.own_side(part, inside) for part in parts)
+            part_of_square, part_of_mean = parts
+            mean_square = self.own_side(part_of_square, inside)
+            mean = self.own_side(part_of_mean, inside)
             spread = mean_square - mean**2
             summands = xp.where(mean_square > mean**2, spread, xp.zeros_like(mean_square))
         else:
-            values = self.row_values(own, at, parts, inside)
+            values = self.row_values(of_row, of_side, parts, inside)
             if mode == SQUARE:
                 summands = values**2
             elif mode == ABSOLUTE:

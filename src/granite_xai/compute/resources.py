@@ -80,7 +80,9 @@ class Resources:
     @property
     def grid(self) -> int | None:
         """Values of a grid; None: exact, as "auto" is until a plan says otherwise."""
-        return None if isinstance(self.max_grid, str) else self.max_grid
+        if isinstance(self.max_grid, str):
+            return None
+        return self.max_grid
 
     @property
     def block(self) -> int:
@@ -90,7 +92,9 @@ class Resources:
 
 def model_row_budget(resources: Resources) -> int:
     """Rows that a fit may send to the model."""
-    return MODEL_ROWS if resources.max_evaluations is None else resources.max_evaluations
+    if resources.max_evaluations is None:
+        return MODEL_ROWS
+    return resources.max_evaluations
 
 
 def require_evaluations(resources: Resources, rows: int) -> None:

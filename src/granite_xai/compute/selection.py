@@ -34,7 +34,9 @@ def compiled_loops(*, allowed: bool) -> Iterator[None]:
 def primitives_for(cells: int) -> ArrayNamespace:
     """The primitives on the processor for a batch of so many cells."""
     is_worthwhile = cells >= WORTHWHILE and _LOOPS_ALLOWED.get()
-    return COMPILED if is_worthwhile and available() else NUMPY
+    if is_worthwhile and available():
+        return COMPILED
+    return NUMPY
 
 
 def primitives_on(device: str) -> ArrayNamespace | None:

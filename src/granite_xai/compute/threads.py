@@ -36,7 +36,8 @@ def resolve_jobs(n_jobs: int | None) -> int:
     if not getattr(backend, "supports_sharedmem", False):
         # Processes and clusters are for the model (`compute.workers`): the search has threads.
         count_threads = ThreadingBackend().effective_n_jobs
-        n_jobs = configured_jobs if n_jobs is None else n_jobs
+        if n_jobs is None:
+            n_jobs = configured_jobs
     if n_jobs is None:
         return int(count_threads(None))
     if isinstance(n_jobs, bool) or not hasattr(n_jobs, "__index__") or n_jobs == 0:

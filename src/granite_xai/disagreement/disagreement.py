@@ -16,7 +16,7 @@ from granite_xai.base.validation import choose
 from granite_xai.compute import Resources, in_threads
 from granite_xai.compute.compiled import available
 from granite_xai.compute.primitives import MOMENTS, Array
-from granite_xai.engine.row_values import joined
+from granite_xai.engine.row_values import sum_row_values
 from granite_xai.engine.splits import Splits
 from granite_xai.evaluations.evaluations import Evaluations
 from granite_xai.explanation.behavior import Behavior
@@ -249,7 +249,7 @@ class ResolvedQuestion:
     def _gap(self, splits: Splits, games: Games) -> FloatArray:
         """The gap of a set, (K, n) with one number a row, otherwise (K, 2)."""
         if self.first.behavior.per_row:
-            rows = joined([game.rows(terms) for game, terms in games], splits)
+            rows = sum_row_values([game.rows(terms) for game, terms in games], splits)
             return np.asarray(splits.primitives.host(rows.array(splits)).T)
         return np.asarray(np.sum([game.values(terms) for game, terms in games], axis=0))
 
@@ -343,7 +343,7 @@ class ResolvedQuestion:
                 return np.asarray(self.loss(values))
 
         def sums_of_set(games: Games) -> Array:
-            rows = joined([game.rows(terms) for game, terms in games], splits)
+            rows = sum_row_values([game.rows(terms) for game, terms in games], splits)
             return rows.sums(mode, splits, function)[0, :, :]
 
         by_set = in_threads(sums_of_set, self._games(evaluations, splits), jobs)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from granite_xai.base.typing import Coalition, FloatArray, IntArray, Term, Terms
 from granite_xai.compute.primitives import Array, as_part
 from granite_xai.engine.masked import Masked
+from granite_xai.engine.pairs import hybrid_predictions
 from granite_xai.engine.row_values import HybridFunction, RowValues
 from granite_xai.engine.splits import Splits
 from granite_xai.evaluations.coordinates import Coordinates
@@ -33,8 +36,9 @@ def central_rows(coordinates: Coordinates, weights: FloatArray) -> IntArray:
     for ranks in coordinates.ranks:
         medians = _lower_medians(ranks, weights)[:, None]
         is_missing = np.isnan(ranks)
-        apart = np.where(is_missing, 0.0, np.abs(ranks - medians))
-        distance += np.where(is_missing != np.isnan(medians), 1.0, apart)
+        rank_distance = np.where(is_missing, 0.0, np.abs(ranks - medians))
+        one_is_missing = is_missing != np.isnan(medians)
+        distance += np.where(one_is_missing, 1.0, rank_distance)
     for levels in coordinates.levels:
         distance += levels != _most_frequent(levels, weights)[:, None]
     distance = np.round(distance, TIE_DECIMALS)
@@ -70,44 +74,41 @@ class AgainstCentres(Masked):
             raise ValueError("the evaluations hold no coordinates")
         self.evaluations = evaluations
         self.splits = splits
-        left_weights = splits.left
+        left_weights = splits.left_weights
         if splits.lines is not None:  # under lines of weights the baselines stay as they are
             left_weights = np.broadcast_to(splits.weights, splits.inside.shape)
-        self.left = central_rows(evaluations.coordinates, left_weights)  # (K,)
-        self.right = central_rows(evaluations.coordinates, splits.right)  # (K,)
+        self.left_centres = central_rows(evaluations.coordinates, left_weights)  # (K,)
+        self.right_centres = central_rows(evaluations.coordinates, splits.right_weights)  # (K,)
 
     def combined(self, terms: Terms) -> RowValues:
         """A linear combination of predictions against the central row, and of attributions."""
         P = self.splits.primitives
-        own = self.splits.zeros
+        of_row = self.splits.zeros
         total = P.array(np.zeros((self.splits.n_rows, self.splits.count)))
         for term, coefficient in terms.items():
             if term == self.evaluations.everything:
-                own = own + coefficient * P.array(self.evaluations.predictions)
+                of_row = of_row + coefficient * P.array(self.evaluations.predictions)
             else:
-                on_left = self._against(term, self.left)
-                on_right = self._against(term, self.right)
+                on_left = self._against(term, self.left_centres)
+                on_right = self._against(term, self.right_centres)
                 total = total + coefficient * P.xp.where(self.splits.flags, on_left, on_right)
-        return RowValues(own, parts=(as_part(P, total),))
+        return RowValues(of_row, parts=(as_part(P, total),))
 
     def averaged(self, coalition: Coalition, function: HybridFunction) -> RowValues:
         """A function of the one prediction behind ``F_T``."""
         P = self.splits.primitives
         masked = P.host(self.combined({coalition: 1.0}).array(self.splits))  # (n, K)
-        results = [function(of_split[None], slice(None))[0] for of_split in masked.T]
+        # One baseline a split: its predictions are a single line of references.
+        results = [function(predictions[None], slice(None))[0] for predictions in masked.T]
         part = as_part(P, P.array(np.stack(results, axis=1)))
         return RowValues(self.splits.zeros, parts=(part,))
 
-    def _against(self, term: Term, baseline: IntArray) -> Array:
-        """``F(x_T, b)`` of every row for the baseline row of each split, (n, K)."""
+    def _against(self, term: Term, baseline_rows: IntArray) -> Array:
+        """``F(x_T, b)`` of every row for the baseline row b of each split, (n, K); (1, K) without visible columns."""
         P = self.splits.primitives
         if not term:
-            return P.array(self.evaluations.predictions[baseline][None, :])
-        matrix, shown = self.evaluations.stored(term)
-        return P.pair_block(
-            P.array(matrix.values),
-            matrix.pairs.at(baseline),
-            matrix.pairs,
-            hidden=0.0 if shown else 1.0,
-            shown=1.0 if shown else 0.0,
-        ).T
+            return P.array(self.evaluations.predictions[baseline_rows][None, :])
+        matrix, is_shown = self.evaluations.stored(term)
+        matrix = replace(matrix, values=P.array(matrix.values))
+        references = matrix.pairs.at(baseline_rows)
+        return hybrid_predictions(P, matrix, references, matrix.pairs, is_shown=is_shown).T

@@ -29,22 +29,27 @@ UNTILED_BYTES = 2**30  # of a tile of rows whose values are there already
 class RowValues(NamedTuple):
     """The sum of a number of the row, one of its side, and means over its side.
 
+    In the split k, on the side of it that holds the row n, the value is
+
+        of_row[n] + of_side[side, k] + the means of all parts at (n, k)
+
     Parameters
     ----------
-    own : array of shape (n,)
+    of_row : array of shape (n,)
         What does not depend on the region.
-    at : array of shape (2, K), optional
-        What all rows of a side share.
+    of_side : array of shape (2, K), optional
+        What all rows of a side share, left and right.
     parts : tuple of Part
         Means over the row's side that every row reads.
     tiled : iterable of rows and their Part, optional
-        A mean that is made for some rows at a time, and read once.
+        One further mean, which is made for some rows at a time, and can be read once.
     by_class : bool
-        Whether many rows have the same values, so that losses are added up by class instead of by row.
+        Whether many rows read the same entries of the parts, so that they have the same values: losses are
+        then added up by class of such rows instead of by row.
     """
 
-    own: Array
-    at: Array | None = None
+    of_row: Array
+    of_side: Array | None = None
     parts: tuple[Part, ...] = ()
     tiled: Tiles | None = None
     by_class: bool = False
@@ -55,22 +60,27 @@ class RowValues(NamedTuple):
             for rows in splits.tiles(splits.n_rows, splits.count, UNTILED_BYTES):
                 yield rows, self._of_rows(rows, splits)
         else:
-            for some_rows, part in self.tiled:
-                values = self._of_rows(some_rows, splits)
-                yield some_rows, values._replace(parts=(part, *values.parts))
+            for rows_of_tile, part in self.tiled:
+                values = self._of_rows(rows_of_tile, splits)
+                yield rows_of_tile, values._replace(parts=(part, *values.parts))
 
     def _of_rows(self, rows: RowIndex, splits: Splits) -> RowValues:
-        """Without what is tiled."""
-
-        def take(values: Array | None) -> Array | None:
-            return None if values is None else splits.primitives.take(values, rows, 0)
-
+        """The values of some rows, without what is tiled."""
+        P = splits.primitives
         parts = []
         for part in self.parts:
             if part.index is None:  # each row has an entry of its own
-                part = part._replace(left=take(part.left), total=take(part.total))
-            parts.append(part._replace(index=take(part.index), bins=take(part.bins)))
-        return RowValues(own=take(self.own), at=self.at, parts=tuple(parts))
+                left = P.take(part.left, rows, 0)
+                total = P.take(part.total, rows, 0)
+                part = part._replace(left=left, total=total)
+            else:
+                part = part._replace(index=P.take(part.index, rows, 0))
+            if part.bins is not None:
+                part = part._replace(bins=P.take(part.bins, rows, 0))
+            parts.append(part)
+        return RowValues(
+            of_row=P.take(self.of_row, rows, 0), of_side=self.of_side, parts=tuple(parts)
+        )
 
     def array(self, splits: Splits) -> Array:
         """The values themselves, (n, K)."""
@@ -79,7 +89,7 @@ class RowValues(NamedTuple):
         order = []
         for rows, values in self.tiles(splits):
             inside = P.take(splits.flags, rows, 0)
-            blocks.append(P.row_values(values.own, values.at, values.parts, inside))
+            blocks.append(P.row_values(values.of_row, values.of_side, values.parts, inside))
             order.append(np.arange(splits.n_rows)[rows])
         if len(blocks) == 1 and isinstance(rows, slice):
             return blocks[0]
@@ -104,11 +114,13 @@ class RowValues(NamedTuple):
             inside = P.take(splits.flags, rows, 0)
             weights = P.take(splits.row_weights, rows, 0)
             if function is not None:
-                written = P.host(P.row_values(values.own, values.at, values.parts, inside))
+                written = P.host(P.row_values(values.of_row, values.of_side, values.parts, inside))
                 results = P.array(function(written, rows))
                 zeros = P.array(np.zeros(results.shape[0]))
-                values = RowValues(own=zeros, parts=(as_part(P, results),))
-            total = P.side_sums(mode, values.own, values.at, values.parts, inside, weights, total)
+                values = RowValues(of_row=zeros, parts=(as_part(P, results),))
+            total = P.side_sums(
+                mode, values.of_row, values.of_side, values.parts, inside, weights, total
+            )
         return total
 
     @property
@@ -121,27 +133,20 @@ class RowValues(NamedTuple):
         """Sums of losses as in `sums`: rows that read the same entries have one loss on each side."""
         P = splits.primitives
         carriers, class_of_row = self._classes(P)
-        n_classes = len(carriers)
-        left_mass, total_mass = splits.shares(class_of_row, n_classes)
-        of_class = self._of_rows(carriers, splits)
-        sums = []
-        for mass, on_left in (
-            (left_mass, True),
-            (total_mass[:, None] - left_mass, False),
-        ):
-            if splits.one_sided and not on_left:
-                sums.append(P.array(np.zeros(splits.count)))
-                continue
-            side = P.flags(np.full((n_classes, splits.count), on_left))
-            values = P.row_values(of_class.own, of_class.at, of_class.parts, side)
-            losses = values**2 if mode == SQUARE else P.xp.abs(values)
-            sums.append(P.xp.sum(mass * losses, axis=0))
-        losses_by_side = P.xp.stack(sums)
+        left_mass, total_mass = splits.shares(class_of_row, len(carriers))
+        of_classes = self._of_rows(carriers, splits)
+        on_left = _loss_on_side(of_classes, mode, splits, left_mass, is_left=True)
+        if splits.one_sided:
+            on_right = P.array(np.zeros(splits.count))
+        else:
+            right_mass = total_mass[:, None] - left_mass
+            on_right = _loss_on_side(of_classes, mode, splits, right_mass, is_left=False)
+        losses_by_side = P.xp.stack([on_left, on_right])
         return P.xp.stack([losses_by_side, P.xp.zeros_like(losses_by_side)])
 
     def _classes(self, P: ArrayNamespace) -> tuple[IntArray, IntArray]:
         """A row of each class, and the class of each row: rows whose own number and entries are equal."""
-        keys = [np.unique(P.host(self.own), return_inverse=True)[1]]
+        keys = [np.unique(P.host(self.of_row), return_inverse=True)[1]]
         for part in self.parts:
             indexes = [index for index in (part.index, part.bins) if index is not None]
             keys += [np.asarray(P.host(index), dtype=np.intp) for index in indexes]
@@ -153,24 +158,64 @@ class RowValues(NamedTuple):
         return carriers, classes
 
 
-def joined(values: Sequence[RowValues], splits: Splits) -> RowValues:
-    """The sum of several values; at most one of them stays in tiles, the others are written out."""
+def _loss_on_side(
+    classes: RowValues, mode: int, splits: Splits, mass: Array, is_left: bool
+) -> Array:
+    """The loss of all classes on one side of every split, (K,).
+
+    Parameters
+    ----------
+    classes : RowValues
+        Of one row of each class.
+    mode : int
+        ``SQUARE`` or ``ABSOLUTE``.
+    splits : Splits
+    mass : array of shape (classes, K)
+        Weight of each class on this side.
+    is_left : bool
+        Which side it is.
+    """
+    P = splits.primitives
+    side = P.flags(np.full(tuple(mass.shape), is_left))
+    values = P.row_values(classes.of_row, classes.of_side, classes.parts, side)
+    if mode == SQUARE:
+        losses = values**2
+    else:
+        losses = P.xp.abs(values)
+    return P.xp.sum(mass * losses, axis=0)
+
+
+def sum_row_values(values: Sequence[RowValues], splits: Splits) -> RowValues:
+    """The sum of several values; at most one of them stays in tiles, the others are written out.
+
+    Parameters
+    ----------
+    values : sequence of RowValues
+        At least one.
+    splits : Splits
+        Those that all of them are of.
+    """
     first = values[0]
-    own = first.own
-    at = first.at
+    of_row = first.of_row
+    of_side = first.of_side
     parts = list(first.parts)
     tiled = first.tiled
     for added in values[1:]:
-        own = own + added.own
-        if at is None:
-            at = added.at
-        elif added.at is not None:
-            at = at + added.at
+        of_row = of_row + added.of_row
+        if of_side is None:
+            of_side = added.of_side
+        elif added.of_side is not None:
+            of_side = of_side + added.of_side
         parts += added.parts
         if tiled is None:
             tiled = added.tiled
         elif added.tiled is not None:
             written = RowValues(splits.zeros, tiled=added.tiled).array(splits)
             parts.append(as_part(splits.primitives, written))
-    by_class = any(value.by_class for value in values)
-    return RowValues(own=own, at=at, parts=tuple(parts), tiled=tiled, by_class=by_class)
+    return RowValues(
+        of_row=of_row,
+        of_side=of_side,
+        parts=tuple(parts),
+        tiled=tiled,
+        by_class=any(value.by_class for value in values),
+    )

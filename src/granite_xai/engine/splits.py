@@ -15,14 +15,15 @@ from typing import Any
 import numpy as np
 
 from granite_xai.base.typing import BoolArray, FloatArray, IntArray
-from granite_xai.compute.primitives import NUMPY, Array, ArrayNamespace, Families
+from granite_xai.compute.families import Families
+from granite_xai.compute.primitives import NUMPY, Array, ArrayNamespace
 from granite_xai.compute.selection import primitives_for
 
 # Of each cut, beside its splits, a row takes so many bytes: classes, their numbers through all cuts, and
 # the sorted rows.
 CUT_BYTES = 32
 WORD = 64  # lines of a table of truth values that are read as one number
-CELLS_ALIVE = 32  # bytes of a cell of a tile: about four arrays of its size exist at once
+TILE_CELL_BYTES = 32  # of a cell of a tile: about four arrays of its size exist at once
 FEWEST_ROWS = 16  # of a tile, where bytes allow them: fewer are not worth a call
 
 
@@ -59,6 +60,11 @@ class Cut:
         first_of_class, class_of_place = _distinct_columns(left)
         return cls(column=column, classes=class_of_place[places], left=left[:, first_of_class])
 
+    @property
+    def members(self) -> BoolArray:
+        """Whether a row is on the left of each split, (n, n_splits)."""
+        return self.left.T.take(self.classes, axis=0)
+
     def at(self, splits: IntArray) -> Cut:
         """Only some of its splits."""
         if len(splits) == len(self.left):
@@ -67,7 +73,7 @@ class Cut:
 
 
 def _distinct_columns(table: BoolArray) -> tuple[IntArray, IntArray]:
-    """The first column of each kind, and the kind of every column."""
+    """Columns of a table that are equal are of one kind: the first of each kind, and the kind of every column."""
     is_nested = bool(np.all(table[:-1] <= table[1:]))  # each line holds the one before
     if is_nested:
         kinds = np.sum(~table, axis=0)  # how many lines leave a column out says all
@@ -99,7 +105,7 @@ class Splits:
     weights : array of shape (n,)
         All positive.
     lines : array of shape (K, n), optional
-        Weights that differ by split; every row is then on the left.
+        Weights that differ by split, one line each, as those of replicates; every row is then on the left.
     primitives : ArrayNamespace
         Where the sums are formed.
     families : Families, optional
@@ -131,19 +137,20 @@ class Splits:
         cls, cuts: Sequence[Cut], weights: FloatArray, primitives: ArrayNamespace | None = None
     ) -> Splits:
         """The batch of splits given by cuts of columns."""
-        members = np.concatenate([cut.left.T.take(cut.classes, axis=0) for cut in cuts], axis=1)
+        members = np.concatenate([cut.members for cut in cuts], axis=1)
         # First the whole node as one segment without a candidate: totals are then added in one order, always.
         no_candidate = np.zeros((0, 1), dtype=np.bool_)
-        families = Families([no_candidate, *(cut.left for cut in cuts)])
         one_class = np.zeros(len(weights), dtype=np.intp)
+        families = Families([no_candidate, *(cut.left for cut in cuts)])
         classes = np.stack([one_class, *(cut.classes for cut in cuts)])
+        splits_of_cuts = [len(cut.left) for cut in cuts]
         return cls(
             members=members,
             weights=weights,
             primitives=primitives or _worthwhile_primitives(members),
             families=families,
             segments=np.ascontiguousarray(classes + families.starts[:-1, None]),
-            columns=np.repeat([cut.column for cut in cuts], [len(cut.left) for cut in cuts]),
+            columns=np.repeat([cut.column for cut in cuts], splits_of_cuts),
         )
 
     @classmethod
@@ -169,12 +176,18 @@ class Splits:
 
     def at(self, rows: IntArray) -> Splits:
         """The same splits of some of the rows."""
+        lines = self.lines
+        if lines is not None:
+            lines = lines[:, rows]
+        segments = self.segments
+        if segments is not None:
+            segments = segments[:, rows]
         return replace(
             self,
             members=self.members[rows],
             weights=self.weights[rows],
-            lines=None if self.lines is None else self.lines[:, rows],
-            segments=None if self.segments is None else self.segments[:, rows],
+            lines=lines,
+            segments=segments,
         )
 
     @property
@@ -215,14 +228,14 @@ class Splits:
         return self.primitives.array(np.ascontiguousarray(self.lines.T))
 
     @cached_property
-    def left(self) -> FloatArray:
+    def left_weights(self) -> FloatArray:
         """Weights of the left rows, 0 elsewhere, (K, n)."""
         if self.lines is not None:
             return self.lines
         return np.where(self.inside, self.weights, 0.0)
 
     @cached_property
-    def right(self) -> FloatArray:
+    def right_weights(self) -> FloatArray:
         """Weights of the right rows, 0 elsewhere, (K, n)."""
         return np.where(self.inside, 0.0, self.weights)
 
@@ -253,7 +266,13 @@ class Splits:
         return 1.0 / xp.where(mass > 0, mass, xp.ones_like(mass))
 
     def sums(self, block: Array) -> tuple[Array, Array]:
-        """Weighted sums of the lines of a block (n, c) over the left rows, (c, K), and over all rows, (c,)."""
+        """Weighted sums of the lines of a block over the left rows, (c, K), and over all rows, (c,).
+
+        Parameters
+        ----------
+        block : array of shape (n, c)
+            One line a row.
+        """
         if self.families is None:
             return self.by_share(self._left_by_row, self.primitives.array(self.weights), block)
         if np.any(self.weights != 1.0):
@@ -286,10 +305,11 @@ class Splits:
         Parameters
         ----------
         left : array of shape (count, K)
-            Weight of each line on the left.
+            Weight of each line on the left, as `shares` gives it.
         total : array of shape (count,)
             Weight of each line on both sides.
         block : array of shape (count, c)
+            One line a code.
         """
         left_sums = self.primitives.product(block.T, left)
         if self.one_sided:
@@ -298,15 +318,15 @@ class Splits:
 
     def means(self, values: FloatArray) -> FloatArray:
         """Weighted mean of (K, n) values on each side, shape (K, 2); 0 on an empty side."""
-        left_sums = self._weighted_sums(self.left, values)
-        right_sums = self._weighted_sums(self.right, values)
+        left_sums = self._weighted_sums(self.left_weights, values)
+        right_sums = self._weighted_sums(self.right_weights, values)
         return np.stack([left_sums, right_sums], axis=1) / np.where(self.mass > 0, self.mass, 1.0)
 
     def variances(self, values: FloatArray) -> FloatArray:
         """Weighted variance (divisor n) of (K, n) values on each side, shape (K, 2), in two passes."""
         centre = self.means(values)
-        own_centre = np.where(self.inside, centre[:, :1], centre[:, 1:])
-        return self.means(np.square(values - own_centre))
+        centre_of_row = np.where(self.inside, centre[:, :1], centre[:, 1:])
+        return self.means(np.square(values - centre_of_row))
 
     def tiles(self, count: int, width: int, most_bytes: int) -> Iterator[slice]:
         """Slices of ``count`` rows, as many at a time as fit the cache and a number of bytes.
@@ -322,7 +342,7 @@ class Splits:
         """
         width = max(width, 1)
         rows_in_cache = max(self.primitives.cells // width, FEWEST_ROWS)
-        rows_in_memory = most_bytes // (CELLS_ALIVE * width)
+        rows_in_memory = most_bytes // (TILE_CELL_BYTES * width)
         step = max(1, min(rows_in_cache, rows_in_memory))
         for start in range(0, count, step):
             yield slice(start, min(start + step, count))

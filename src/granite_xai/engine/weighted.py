@@ -19,11 +19,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from granite_xai.base.typing import Coalition, FloatArray, IntArray, Terms
+from granite_xai.base.typing import Coalition, FloatArray, IntArray, Term, Terms
 from granite_xai.compute.primitives import SPREAD, Array, Part
 from granite_xai.engine.averages import Averages
 from granite_xai.engine.masked import Masked
-from granite_xai.engine.row_values import HybridFunction, RowValues, Tiles, joined
+from granite_xai.engine.row_values import HybridFunction, RowValues, Tiles, sum_row_values
 from granite_xai.engine.splits import Splits
 from granite_xai.evaluations.densities import DensityRatios
 from granite_xai.evaluations.evaluations import Evaluations
@@ -57,18 +57,19 @@ class WeightedAverages(Masked):
 
     def combined(self, terms: Terms) -> RowValues:
         """A linear combination of masked models."""
-        plain: Terms = {term: value for term, value in terms.items() if not self._is_weighted(term)}
-        values = [self._averages.combined(plain)]
+        unweighted: dict[Term, float] = {}
+        weighted = []
         for term, coefficient in terms.items():
             if not isinstance(term, frozenset) or not self._is_weighted(term):
-                continue
-            if self._is_shown(term):
+                unweighted[term] = coefficient
+            elif self._is_shown(term):
                 part = self._table(term, coefficient)
-                values.append(RowValues(self.splits.zeros, parts=(part,), by_class=True))
+                weighted.append(RowValues(self.splits.zeros, parts=(part,), by_class=True))
             else:
                 tiles = self._means(term, coefficient)
-                values.append(RowValues(self.splits.zeros, tiled=tiles))
-        return joined(values, self.splits)
+                weighted.append(RowValues(self.splits.zeros, tiled=tiles))
+        values = [self._averages.combined(unweighted), *weighted]
+        return sum_row_values(values, self.splits)
 
     def averaged(self, coalition: Coalition, function: HybridFunction) -> RowValues:
         """The weighted mean of a function of the hybrid predictions of some rows."""
@@ -85,14 +86,15 @@ class WeightedAverages(Masked):
         splits = self.splits
         total = P.array(np.zeros((2, 2, splits.count)))
         for block in self._blocks(visible):
-            own = P.take(self._averages.predictions, block.rows, 0)
-            deviations = block.predictions - own[None, :]
-            scale = self._scale(*block.sums(block.ratios))
-            n_rows = deviations.shape[1]
+            predictions = P.take(self._averages.predictions, block.rows, 0)
+            deviations = block.predictions - predictions[None, :]
+            left_ratios, ratios = block.sums(block.ratios)
+            scale = self._scale(left_ratios, ratios)
+            each_row = P.numbers(np.arange(deviations.shape[1]))  # a bin of its own
             parts = []
             for moment in (deviations**2, deviations):
-                left, every = block.sums(moment * block.ratios)
-                parts.append(Part(left, every, scale, bins=P.numbers(np.arange(n_rows))))
+                left, total_moment = block.sums(moment * block.ratios)
+                parts.append(Part(left=left, total=total_moment, scale=scale, bins=each_row))
             total = P.side_sums(
                 SPREAD,
                 P.take(splits.zeros, block.rows, 0),
@@ -117,23 +119,25 @@ class WeightedAverages(Masked):
         return visible == {self.densities[visible].column}
 
     def _entries(self, visible: Coalition) -> Entries:
+        """The entries of the column that is shown or hidden."""
         densities = self.densities[visible]
         matrix = self._matrix(frozenset({densities.column}))
         P = self.splits.primitives
-        _, _, values = matrix.present  # values: (n,) number of each row's value
-        pairs = values * len(densities.ratios) + densities.intervals
-        _, carriers, of_row = np.unique(pairs, return_index=True, return_inverse=True)
-        lines = matrix.codes[carriers]
+        value_of_row = matrix.present.number_of_row
+        value_and_interval = value_of_row * len(densities.ratios) + densities.intervals
+        _, carriers, entry_of_row = np.unique(
+            value_and_interval, return_index=True, return_inverse=True
+        )
         return Entries(
-            predictions=P.take(P.array(matrix.values), lines, 0),
+            predictions=P.take(P.array(matrix.values), matrix.codes[carriers], 0),
             ratios=P.array(densities.ratios[densities.intervals[carriers]]),
-            of_row=of_row.reshape(-1),
+            of_row=entry_of_row.reshape(-1),
         )
 
     def _matrix(self, column: Coalition) -> Matrix:
         """``E_i`` with one line a value and one column a row of the node."""
-        matrix, is_own = self.evaluations.stored(column)
-        if is_own:
+        matrix, is_shown = self.evaluations.stored(column)
+        if is_shown:
             return matrix.compact(self.evaluations.primitives)
         return self.evaluations.matrix(column)
 
@@ -150,9 +154,10 @@ class WeightedAverages(Masked):
         entries = self._entries(visible)
         P = self.splits.primitives
         left, total = self.splits.sums((entries.predictions * entries.ratios).T)
-        scale = self._scale(*self.splits.sums(entries.ratios.T), coefficient)
-        of_row = P.numbers(entries.of_row)
-        return Part(left, total, scale, index=of_row, bins=of_row)
+        left_ratios, ratios = self.splits.sums(entries.ratios.T)
+        scale = self._scale(left_ratios, ratios, coefficient)
+        entry_of_row = P.numbers(entries.of_row)
+        return Part(left=left, total=total, scale=scale, index=entry_of_row, bins=entry_of_row)
 
     def _means(
         self, visible: Coalition, coefficient: float, function: HybridFunction | None = None
@@ -164,9 +169,10 @@ class WeightedAverages(Masked):
             if function is not None:
                 values = P.array(function(P.host(values), block.rows))
             left, total = block.sums(values * block.ratios)
-            scale = self._scale(*block.sums(block.ratios), coefficient)
-            numbers = P.numbers(np.arange(values.shape[1]))
-            yield block.rows, Part(left, total, scale, bins=numbers)
+            left_ratios, ratios = block.sums(block.ratios)
+            scale = self._scale(left_ratios, ratios, coefficient)
+            each_row = P.numbers(np.arange(values.shape[1]))  # a bin of its own
+            yield block.rows, Part(left=left, total=total, scale=scale, bins=each_row)
 
     def _blocks(self, visible: Coalition) -> Iterator[WeightedBlock]:
         """Every row against the references of its mean."""
@@ -174,27 +180,27 @@ class WeightedAverages(Masked):
         splits = self.splits
         P = splits.primitives
         n_entries = entries.ratios.shape[0]
-        if self._is_shown(visible):
+        if self._is_shown(visible):  # the references are the rows of the node
             width = max(splits.n_rows, splits.count)
-        else:
-            left, total = splits.shares(entries.of_row, n_entries)
-            width = max(n_entries, splits.count)
-        for rows in splits.tiles(splits.n_rows, width, self.evaluations.block):
-            if self._is_shown(visible):
-                of_row = entries.of_row[rows]
+            for rows in splits.tiles(splits.n_rows, width, self.evaluations.block):
+                entry_of_row = entries.of_row[rows]
                 yield WeightedBlock(
                     rows=rows,
-                    predictions=P.take(entries.predictions, of_row, 0).T,
-                    ratios=P.take(entries.ratios, of_row, 0).T,
+                    predictions=P.take(entries.predictions, entry_of_row, 0).T,
+                    ratios=P.take(entries.ratios, entry_of_row, 0).T,
                     sums=splits.sums,
                 )
-            else:
-                yield WeightedBlock(
-                    rows=rows,
-                    predictions=P.take(entries.predictions, rows, 1),
-                    ratios=P.take(entries.ratios, rows, 1),
-                    sums=partial(splits.by_share, left, total),
-                )
+            return
+        # The references are the entries, by their share of each side.
+        left_share, share = splits.shares(entries.of_row, n_entries)
+        width = max(n_entries, splits.count)
+        for rows in splits.tiles(splits.n_rows, width, self.evaluations.block):
+            yield WeightedBlock(
+                rows=rows,
+                predictions=P.take(entries.predictions, rows, 1),
+                ratios=P.take(entries.ratios, rows, 1),
+                sums=partial(splits.by_share, left_share, share),
+            )
 
 
 def weights_of_rows(shown: bool, densities: DensityRatios, references: DensityRatios) -> FloatArray:

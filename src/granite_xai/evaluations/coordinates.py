@@ -30,14 +30,18 @@ class Coordinates:
         """The coordinates in the columns of a table that are explained."""
         from scipy.stats import rankdata  # slow to load, and only such a baseline needs it
 
-        columns = [table.columns[position] for position in table.explained]
-        ordered = _stacked([column.codes for column in columns if column.is_ordered], table.n_rows)
-        nominal = _stacked(
-            [column.codes for column in columns if not column.is_ordered], table.n_rows
-        )
-        present = np.where(ordered < 0, np.nan, ordered)
-        ranks = rankdata(present, axis=1, nan_policy="omit") / table.n_rows
-        return cls(ranks=ranks, levels=nominal)
+        ordered = []
+        nominal = []
+        for position in table.explained:
+            column = table.columns[position]
+            if column.is_ordered:
+                ordered.append(column.codes)
+            else:
+                nominal.append(column.codes)
+        codes = _stacked(ordered, table.n_rows)
+        codes_or_nan = np.where(codes < 0, np.nan, codes)
+        ranks = rankdata(codes_or_nan, axis=1, nan_policy="omit") / table.n_rows
+        return cls(ranks=ranks, levels=_stacked(nominal, table.n_rows))
 
     def restrict(self, rows: IntArray) -> Coordinates:
         """Only these rows."""
@@ -45,4 +49,5 @@ class Coordinates:
 
 
 def _stacked(codes: list[IntArray], n_rows: int) -> IntArray:
+    """Codes of some columns, perhaps of none, (columns, n)."""
     return np.array(codes, dtype=np.intp).reshape(-1, n_rows)

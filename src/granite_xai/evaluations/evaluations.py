@@ -19,17 +19,16 @@ from granite_xai.base.typing import (
 )
 from granite_xai.compute import BLOCK, slices
 from granite_xai.compute.primitives import ArrayNamespace
+from granite_xai.evaluations.ale_predictions import AlePredictions
 from granite_xai.evaluations.coordinates import Coordinates
 from granite_xai.evaluations.densities import DensityRatios
+from granite_xai.evaluations.fine_curve import FineCurve
 from granite_xai.evaluations.matrix import Matrix
 from granite_xai.evaluations.row_bins import Bins
-from granite_xai.evaluations.steps import Steps
-from granite_xai.evaluations.values import FineCurve
 from granite_xai.evaluations.vectors import Vectors
 
-BLOCKS_OF_DEVICE = (
-    8  # a working block is one part in so many of a device's free memory, as of the limit
-)
+# A working block is one part in so many of a device's free memory, as it is of the host's limit.
+BLOCKS_OF_DEVICE = 8
 
 # One masked model that is read: a masking operator and the visible columns.
 Reading = tuple[Any, Coalition]
@@ -37,7 +36,7 @@ Reading = tuple[Any, Coalition]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GridColumn:
-    """What a column on a grid changes in its own gap (C22).
+    """What a column on a grid changes in its own gap: there its values are *snapped*, moved to the grid (C22).
 
     Parameters
     ----------
@@ -63,7 +62,7 @@ class GridColumn:
         """Only these rows."""
         return GridColumn(
             predictions=self.predictions[rows],
-            ends=None if self.ends is None else self.ends[:, rows],
+            ends=_last_axis(self.ends, rows),
             fine=self.fine,
             bins=_restrict_all(self.bins, rows),
             against=_last_axis_of_all(self.against, rows),
@@ -72,7 +71,7 @@ class GridColumn:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Evaluations:
-    """All that is known of the model on the n rows of a node.
+    """What the model answered about the n rows of a node, and about recombinations of them.
 
     Parameters
     ----------
@@ -95,7 +94,7 @@ class Evaluations:
         ``Phi[n, m]``, one line a row.
     errors : mapping of term to array of shape (n,)
         Of sampled attributions the standard error against all rows.
-    changes : mapping of AleColumn to Steps
+    ale : mapping of AleColumn to AlePredictions
         The predictions along a column.
     everything : coalition
         All column positions.
@@ -106,7 +105,7 @@ class Evaluations:
     vectors : tuple of Vectors
         What a partitioner wants to be alike in a region.
     snapped : mapping of coalition to GridColumn
-        What a column on a grid changes in its gap.
+        For each single column on a grid, what moving it to its grid values changes in its own gap.
     sampled : mapping of (masking, coalition T) to Matrix
         ``F`` at T of a row with hidden columns drawn by the residuals of another.
     densities : mapping of (masking, coalition T) to DensityRatios
@@ -127,7 +126,7 @@ class Evaluations:
     against: Mapping[Reading, FloatArray]
     attributions: Mapping[PairwiseShapley, Matrix]
     errors: Mapping[PairwiseShapley, FloatArray]
-    changes: Mapping[AleColumn, Steps]
+    ale: Mapping[AleColumn, AlePredictions]
     everything: Coalition
     block: int = BLOCK
     coordinates: Coordinates | None = None
@@ -202,21 +201,24 @@ class Evaluations:
 
     def restrict(self, rows: IntArray) -> Evaluations:
         """The same evaluations for some of the rows (positions within this node)."""
+        coordinates = self.coordinates
+        if coordinates is not None:
+            coordinates = coordinates.restrict(rows)
         return Evaluations(
             predictions=self.predictions[rows],
             weights=self.weights[rows],
             offset=self.offset,
-            y=None if self.y is None else self.y[rows],
+            y=_last_axis(self.y, rows),
             stored_as=self.stored_as,
             matrices=self._restrict_matrices(self.matrices, rows),
             bins=_restrict_all(self.bins, rows),
             against=_last_axis_of_all(self.against, rows),
             attributions=self._restrict_matrices(self.attributions, rows),
             errors=_last_axis_of_all(self.errors, rows),
-            changes=_restrict_all(self.changes, rows),
+            ale=_restrict_all(self.ale, rows),
             everything=self.everything,
             block=self.block,
-            coordinates=None if self.coordinates is None else self.coordinates.restrict(rows),
+            coordinates=coordinates,
             vectors=tuple(vectors.restrict(rows) for vectors in self.vectors),
             snapped=_restrict_all(self.snapped, rows),
             sampled=self._restrict_matrices(self.sampled, rows),
@@ -226,7 +228,7 @@ class Evaluations:
         )
 
     def on(self, primitives: ArrayNamespace | None) -> Evaluations:
-        """The same evaluations with their matrices on a device."""
+        """The same evaluations with their matrices on the device of these primitives; None: as they are."""
         if primitives is None:
             return self
         return replace(
@@ -239,26 +241,28 @@ class Evaluations:
             others=tuple(output.on(primitives) for output in self.others),
         )
 
-    def divide(self, inside: BoolArray, column: int, inner: bool) -> Evaluations:
+    def divide(self, is_left: BoolArray, column: int, left_side: bool) -> Evaluations:
         """One side of a cut along a column.
 
         Parameters
         ----------
-        inside : array of shape (n,)
-            Whether a row is on the inner side.
+        is_left : array of shape (n,)
+            Whether a row is on the left.
         column : int
             Position of the column that is cut; vectors on a grid of this column are cut with it.
-        inner : bool
-            Which side is wanted.
+        left_side : bool
+            Whether the left side is returned, or the right one.
         """
-        side_rows = np.flatnonzero(inside if inner else ~inside)
-        parts = []
+        on_side = is_left if left_side else ~is_left
+        side_rows = np.flatnonzero(on_side)
+        side_vectors = []
         for vectors in self.vectors:
-            entries = vectors.inner_entries(inside, column)
-            if entries is not None and not inner:
-                entries = ~entries
-            parts.append(vectors.part(side_rows, entries))
-        return replace(self.restrict(side_rows), vectors=tuple(parts))
+            of_side = vectors.restrict(side_rows)
+            left_entries = vectors.left_entries(is_left, column)
+            if left_entries is not None:
+                of_side = of_side.restrict_entries(left_entries if left_side else ~left_entries)
+            side_vectors.append(of_side)
+        return replace(self.restrict(side_rows), vectors=tuple(side_vectors))
 
     def _restrict_matrices(
         self, matrices: Mapping[Key, Matrix], rows: IntArray
@@ -292,12 +296,19 @@ Key = TypeVar("Key")
 OfRows = TypeVar("OfRows", bound=_Restrictable)
 
 
-def _restrict_all(known: Mapping[Key, OfRows], rows: IntArray) -> dict[Key, OfRows]:
-    return {key: of_rows.restrict(rows) for key, of_rows in known.items()}
+def _restrict_all(by_key: Mapping[Key, OfRows], rows: IntArray) -> dict[Key, OfRows]:
+    return {key: of_rows.restrict(rows) for key, of_rows in by_key.items()}
 
 
 def _last_axis_of_all(arrays: Mapping[Key, FloatArray], rows: IntArray) -> dict[Key, FloatArray]:
     return {key: array[..., rows] for key, array in arrays.items()}
+
+
+def _last_axis(array: FloatArray | None, rows: IntArray) -> FloatArray | None:
+    """Some rows of an array that has its rows last; None where there is no array."""
+    if array is None:
+        return None
+    return array[..., rows]
 
 
 def _move_all(matrices: Mapping[Key, Matrix], primitives: ArrayNamespace) -> dict[Key, Matrix]:

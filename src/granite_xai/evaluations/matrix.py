@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -13,6 +13,17 @@ from granite_xai.compute.primitives import ArrayNamespace, Pairs
 
 LONG_LINE = 512  # cells of a line from which cutting it out is worth a call of its own
 COMPARED_CELLS = 8  # of neighbouring lines, before the whole lines are compared
+ROWS_PER_VALUE = (
+    4  # from so many rows for each value on, averaging by value is cheaper than by pair
+)
+
+
+class PresentValues(NamedTuple):
+    """The values of S that occur among some rows."""
+
+    lines: IntArray  # (n_present,): the line of each value in the matrix, ascending
+    first_rows: IntArray  # (n_present,): the first row that has it
+    number_of_row: IntArray  # (n,): the number of each row's value among them
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,51 +32,53 @@ class Matrix:
 
     The rows of a node with few values are cut out of the matrix of all rows. With about as many values
     as rows that would copy nearly everything: the node then reads ``values`` of all rows through
-    ``columns``, the places of its rows.
+    ``column_of_row``.
 
     Parameters
     ----------
-    values : array of shape (n_lines, n_columns)
+    values : array of shape (n_lines, n_all_rows)
         Centred by the offset of the evaluations; on a device where the evaluations are there.
     codes : array of shape (n,)
         The line that holds the value of each row.
     levels : array of shape (n_lines,), optional
         Where the lines are a grid of one column, their levels; -1 is missing.
-    columns : array of shape (n,), optional
+    column_of_row : array of shape (n,), optional
         The column of ``values`` that holds each row; None: all columns, in their order.
     """
 
     values: Any
     codes: IntArray
     levels: IntArray | None = None
-    columns: IntArray | None = None
+    column_of_row: IntArray | None = None
 
     @cached_property
-    def present(self) -> tuple[IntArray, IntArray, IntArray]:
-        """The values that occur: their lines, the first row of each, and each row's number among them."""
+    def present(self) -> PresentValues:
+        """The values that occur among the rows."""
         lines, numbers = dense_numbers(self.codes, int(self.values.shape[0]))
         first_rows = np.empty(len(lines), dtype=np.intp)
         # Written backwards: of several rows with the same value the first one stays.
         first_rows[numbers[::-1]] = np.arange(len(numbers) - 1, -1, -1)
-        return lines, first_rows, numbers
+        return PresentValues(lines=lines, first_rows=first_rows, number_of_row=numbers)
 
     @property
     def n_values(self) -> int:
         """Values that are read."""
-        if self.columns is None:
+        if self.column_of_row is None:
             return int(self.values.shape[0])
-        return len(self.present[0])
+        return len(self.present.lines)
 
     @property
-    def has_many(self) -> bool:
+    def has_many_values(self) -> bool:
         """Whether there are about as many values as rows: then pairs of rows are averaged, not values."""
-        return 4 * self.n_values >= len(self.codes)
+        return ROWS_PER_VALUE * self.n_values >= len(self.codes)
 
     @cached_property
     def pairs(self) -> Pairs:
         """The line and the column of each row."""
-        columns = np.arange(len(self.codes)) if self.columns is None else self.columns
-        return Pairs(self.codes, columns)
+        columns = self.column_of_row
+        if columns is None:
+            columns = np.arange(len(self.codes))
+        return Pairs(lines=self.codes, columns=columns)
 
     def restrict(self, rows: IntArray, primitives: ArrayNamespace | None = None) -> Matrix:
         """Only these rows; cut out, with only the values that occur in them, where these are few."""
@@ -73,28 +86,33 @@ class Matrix:
             values=self.values,
             codes=self.codes[rows],
             levels=self.levels,
-            columns=self.pairs.columns[rows],
+            column_of_row=self.pairs.columns[rows],
         )
-        return part if part.has_many else part.compact(primitives)
+        if part.has_many_values:
+            return part
+        return part.compact(primitives)
 
     def compact(self, primitives: ArrayNamespace | None = None) -> Matrix:
         """The same with ``values`` of its own rows alone."""
-        if self.columns is None:
+        if self.column_of_row is None:
             return self
-        lines, _, codes = self.present
+        lines = self.present.lines
         if primitives is None:
-            values = cut_out(self.values, lines, self.columns)
+            values = cut_out(self.values, lines, self.column_of_row)
         else:
-            values = primitives.take(primitives.take(self.values, lines, 0), self.columns, 1)
-        levels = None if self.levels is None else self.levels[lines]
-        return Matrix(values=values, codes=codes, levels=levels)
+            lines_of_values = primitives.take(self.values, lines, 0)
+            values = primitives.take(lines_of_values, self.column_of_row, 1)
+        levels = None
+        if self.levels is not None:
+            levels = self.levels[lines]
+        return Matrix(values=values, codes=self.present.number_of_row, levels=levels)
 
-    def joined(self) -> Matrix:
+    def join_equal_lines(self) -> Matrix:
         """The same with equal neighbouring lines as one: values that the model does not tell apart."""
         values = self.values
-        begins = values[1:, :COMPARED_CELLS] == values[:-1, :COMPARED_CELLS]
+        begins_equal = values[1:, :COMPARED_CELLS] == values[:-1, :COMPARED_CELLS]
         is_new = np.ones(len(values), dtype=np.bool_)
-        for line in 1 + np.flatnonzero(np.all(begins, axis=1)):
+        for line in 1 + np.flatnonzero(np.all(begins_equal, axis=1)):
             is_new[line] = not np.array_equal(values[line], values[line - 1])
         if is_new.all():
             return self

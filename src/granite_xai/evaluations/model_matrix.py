@@ -59,12 +59,22 @@ def evaluate_matrix(
 
 
 def affordable_rows(batch_size: int, n_columns: int, block: int) -> int:
-    """Recombined rows whose places, cells and answers fit a block, before the model itself works.
+    """Recombined rows whose indices, cells and answers fit a block, before the model itself works.
 
-    Indices are made for all of these rows, cells and answers for one batch of them.
+    Indices are made for all n of these rows, cells and answers for one batch of them:
+
+        bytes = n * INDEX_BYTES + batch_size * (cells and answer of a row)
+
+    Parameters
+    ----------
+    batch_size : int
+        Rows of one call of the model.
+    n_columns : int
+    block : int
+        Bytes that may be used.
     """
-    row_bytes = CELL_BYTES * n_columns + ANSWER_BYTES
-    if block < (INDEX_BYTES + row_bytes) * batch_size:  # not even one whole batch
-        return max(1, block // (INDEX_BYTES + row_bytes))
-    affordable = (block - row_bytes * batch_size) // INDEX_BYTES
+    bytes_in_batch = CELL_BYTES * n_columns + ANSWER_BYTES  # of one row, beside its indices
+    if block < (INDEX_BYTES + bytes_in_batch) * batch_size:  # not even one whole batch
+        return max(1, block // (INDEX_BYTES + bytes_in_batch))
+    affordable = (block - bytes_in_batch * batch_size) // INDEX_BYTES
     return int(np.clip(affordable, batch_size, MOST_ROWS))

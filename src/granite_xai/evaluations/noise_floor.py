@@ -12,12 +12,23 @@ ENTERS_FLOOR = (
 # Changes, as shares of the standard deviation, that other orders of summation may explain.
 ORDER_OF_SUMS_DOUBLE = 1e-7
 ORDER_OF_SUMS_SINGLE = 1e-3
+TIMES_PROBED = 10  # answers within so many times the probed error are as the probe found them
+EPSILON_SINGLE = 2.0**-23
+EPSILON_DOUBLE = 2.0**-52
 LOSS_ROUNDING = 2.0**-51  # of a mean loss, relative
 
 
 def round_off(scale: float, float32: bool) -> float:
-    """Error of one value by rounding alone: ``8 eps s``, ``s`` the largest value in size."""
-    epsilon = 2.0**-23 if float32 else 2.0**-52
+    """Error of one value by rounding alone: ``8 eps s`` (C4).
+
+    Parameters
+    ----------
+    scale : float
+        s, the largest value in size.
+    float32 : bool
+        Whether the values are in single precision.
+    """
+    epsilon = EPSILON_SINGLE if float32 else EPSILON_DOUBLE
     return 8 * epsilon * abs(scale)
 
 
@@ -27,44 +38,54 @@ def is_float32(values: FloatArray) -> bool:
         return False
     with np.errstate(over="ignore", under="ignore"):
         rounded = values.astype(np.float32).astype(np.float64)
-    return bool(np.all(rounded == values)) and not bool(np.all(values == np.round(values)))
+    are_single = bool(np.all(rounded == values))
+    are_whole = bool(np.all(values == np.round(values)))
+    return are_single and not are_whole
 
 
-def inconstancy(error: float, changed: float, spread: float, float32: bool) -> str | None:
+def changed_answers_warning(
+    error: float, largest_change: float, spread: float, float32: bool
+) -> str | None:
     """The warning of a model whose answers changed within the fit more than any probe showed (M09).
 
     Parameters
     ----------
     error : float
         Error of one value, as probed.
-    changed : float
+    largest_change : float
         The largest difference between two answers for the same row.
     spread : float
         Standard deviation of the predictions.
     float32 : bool
         Whether the model answers in single precision.
+
+    Returns
+    -------
+    str or None
+        None where rounding, or other orders of summation, explain the change.
     """
-    explained_by_sums = (ORDER_OF_SUMS_SINGLE if float32 else ORDER_OF_SUMS_DOUBLE) * spread
-    if changed <= max(explained_by_sums, 10 * error):
+    order_of_sums = ORDER_OF_SUMS_SINGLE if float32 else ORDER_OF_SUMS_DOUBLE
+    explained = max(order_of_sums * spread, TIMES_PROBED * error)
+    if largest_change <= explained:
         return None
     return (
-        f"M09: the model's answers for the same rows differ by up to {changed:.3g} within the fit "
+        f"M09: the model's answers for the same rows differ by up to {largest_change:.3g} within the fit "
         f"(standard deviation of its predictions: {spread:.3g}): they depend on the length of the "
         f"batch, or the model changes. {ENTERS_FLOOR}"
     )
 
 
-def large_integers(changed: float) -> str:
+def large_integers_warning(largest_change: float) -> str:
     """The warning of a model that tells integers apart which float64 cannot hold (D20)."""
     return (
-        f"D20: the model's answers differ by up to {changed:.3g} for rows that differ only in integers "
+        f"D20: the model's answers differ by up to {largest_change:.3g} for rows that differ only in integers "
         "beyond 2^53. float64 cannot hold these integers, so that such rows count as equal here. "
         f"{ENTERS_FLOOR} Subtract an offset from the column, or make it a category."
     )
 
 
 def sensitivity_error(delta: float, sd: float) -> float:
-    """Error of a variance: ``e = 2 sd(F) delta + delta**2``."""
+    """Error of a variance: ``e = 2 sd(F) delta + delta**2`` (C4)."""
     return 2.0 * sd * delta + delta**2
 
 
@@ -76,7 +97,7 @@ def risk_error(
     y: FloatArray,
     weights: FloatArray | None = None,
 ) -> float:
-    """Error of a risk: ``max over T in {empty, D} of mean_n max_± |L(F_T ± delta, y) - L(F_T, y)|``.
+    """Error of a risk: ``max over T in {empty, D} of mean_n max_± |L(F_T ± delta, y) - L(F_T, y)|`` (C4).
 
     Never below the rounding of a mean loss itself, which counts where residuals are far larger than
     predictions.
@@ -103,8 +124,8 @@ def risk_error(
     return max(errors)
 
 
-def floor(n_sets: int, loss: Elementwise, order: int, error: float) -> float:
-    """Disagreement that errors alone can produce: ``|S| * loss(2**(k + 1) * e)``.
+def rounding_floor(n_sets: int, loss: Elementwise, order: int, error: float) -> float:
+    """Disagreement that errors of values alone can produce: ``|S| * loss(2**(k + 1) * e)`` (C4).
 
     Parameters
     ----------
@@ -124,7 +145,7 @@ def floor(n_sets: int, loss: Elementwise, order: int, error: float) -> float:
 def sampling_floor(
     loss: Elementwise, standard_error: FloatArray, weights: FloatArray | None = None
 ) -> float:
-    """What sampled partial effects add to the floor: ``sum_S mean_n loss(2 * standard error)``.
+    """What sampled partial effects add to the floor: ``sum_S mean_n loss(2 * standard error)`` (C4, C19).
 
     Parameters
     ----------

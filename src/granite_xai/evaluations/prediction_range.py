@@ -1,4 +1,4 @@
-"""Sizes of predictions: which can be explained, and which the model gave."""
+"""The range of a model's predictions, outside which they cannot be explained (N06)."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ class EvaluationRange:
         Their largest size.
     float32, integers : bool
         Whether each is exactly a single-precision number, or a whole number.
-    changed : float
-        How much the model's answers for the same row differ.
+    largest_change : float
+        How much the model's answers for the same row differ, at most.
     others : tuple of EvaluationRange
         Of further outputs.
     """
@@ -48,22 +48,32 @@ class EvaluationRange:
     scale: float = 0.0
     float32: bool = True
     integers: bool = True
-    changed: float = 0.0
+    largest_change: float = 0.0
     others: tuple[EvaluationRange, ...] = ()
 
-    def see(self, values: Any, primitives: ArrayNamespace | None = None) -> Any:
+    def note_values(self, values: Any, primitives: ArrayNamespace | None = None) -> Any:
         """Take note of some evaluations and pass them on, unless they are too large (N06).
 
         Parameters
         ----------
         values : array of any shape
             On the host, or on the device of ``primitives``.
+        primitives : ArrayNamespace, optional
+
+        Returns
+        -------
+        array
+            The values themselves.
         """
-        xp = np if primitives is None else primitives.xp
-        cells = HOST_CELLS if primitives is None else DEVICE_CELLS
+        if primitives is None:
+            xp: Any = np
+            n_at_once = HOST_CELLS
+        else:
+            xp = primitives.xp
+            n_at_once = DEVICE_CELLS
         flat = xp.reshape(values, (-1,))
-        for start in range(0, flat.shape[0], cells):
-            part = flat[start : min(start + cells, flat.shape[0])]
+        for start in range(0, flat.shape[0], n_at_once):
+            part = flat[start : min(start + n_at_once, flat.shape[0])]
             self.scale = max(self.scale, float(xp.max(xp.abs(part))))
             require_at_most("predictions reach", self.scale)
             self.float32 = self.float32 and bool(xp.all(_in_single_precision(part, xp) == part))
@@ -72,7 +82,8 @@ class EvaluationRange:
 
     def require_sizeable(self) -> None:
         """Refuse evaluations that are tiny in every output, though not all 0 (N06)."""
-        largest = max(self.scale, *(output.scale for output in self.others), 0.0)
+        scales_of_others = [output.scale for output in self.others]
+        largest = max([self.scale, *scales_of_others])
         if 0.0 < largest < SMALLEST_SIZE:
             raise out_of_range(
                 f"no prediction is larger than {largest:.3g} in size; "
@@ -81,7 +92,8 @@ class EvaluationRange:
 
     def note_change(self, answers: FloatArray, repeated: FloatArray) -> None:
         """Take note of how much two answers for the same rows differ."""
-        self.changed = max(self.changed, float(np.max(np.abs(answers - repeated))))
+        change = float(np.max(np.abs(answers - repeated)))
+        self.largest_change = max(self.largest_change, change)
 
     @property
     def single_precision(self) -> bool:

@@ -13,7 +13,7 @@ from granite_xai.base.errors import ModelError, ModelWarning
 from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.evaluations.noise_floor import ENTERS_FLOOR, is_float32, round_off
 from granite_xai.models import Predictor, SentRows
-from granite_xai.tables import Table, nudged, recombine
+from granite_xai.tables import Column, Table, nudged, recombine
 
 MOST_ROWS = 64  # of a probe
 REVERSED_ROWS = 7  # that are sent alone, in reversed order
@@ -95,7 +95,16 @@ def probe(predictor: Predictor, table: Table, diagnostics: Diagnostics | None = 
 
 
 def delta(probed: Probe, scale: float, float32: bool) -> float:
-    """Error of one value of the model: ``max(8 eps s, repeat, reorder, moved)``, s the largest in size."""
+    """Error δ of one value of the model: ``max(8 eps s, repeat, reorder, moved)`` (C4).
+
+    Parameters
+    ----------
+    probed : Probe
+    scale : float
+        s, the largest value in size.
+    float32 : bool
+        Whether the model answers in single precision.
+    """
     return max(round_off(scale, float32), probed.repeat, probed.reorder, probed.moved)
 
 
@@ -125,9 +134,10 @@ class _Watch:
             sent.append(recombine(self.table, chosen, self.table, chosen, ()))
             return sent[-1]
 
-        before = self.predictor.usage.seconds
+        seconds_before = self.predictor.usage.seconds
         values = self.predictor.evaluate_outputs(build, SentRows(len(rows), self.table, rows))
-        self.calls.append(_TimedCall(len(rows), self.predictor.usage.seconds - before))
+        seconds = self.predictor.usage.seconds - seconds_before
+        self.calls.append(_TimedCall(n_rows=len(rows), seconds=seconds))
         if not _same_content(sent[0], build(slice(None))):
             self.mutated = True
         return values
@@ -135,7 +145,9 @@ class _Watch:
     def seconds_per_row(self) -> float:
         """Seconds a row, from the line through a small and a large call."""
         first, second, small = self.calls[:3]
-        large = second if second.seconds < first.seconds else first
+        large = first
+        if second.seconds < first.seconds:
+            large = second
         if large.n_rows == small.n_rows:
             return min(large.seconds, small.seconds) / large.n_rows
         return max(large.seconds - small.seconds, 0.0) / (large.n_rows - small.n_rows)
@@ -156,16 +168,18 @@ def _same_content(sent: Any, fresh: Any) -> bool:
 def _changes_of_moved_floats(
     predictor: Predictor, table: Table, rows: IntArray, answers: FloatArray
 ) -> tuple[FloatArray, str | None]:
-    """Larger of two median changes of each output, up and down, and what the model said if it failed."""
-    # Whole numbers are counts or codes: they carry no rounding, and a model that looks codes up would jump.
-    columns = []
-    for column in table.columns:
-        if column.kind == "numeric":
-            is_moved = bool(np.any(column.levels != np.rint(column.levels)))
-        else:
-            is_moved = column.kind != "boolean"
-        if is_moved:
-            columns.append(column.position)
+    """Larger of two median changes of each output, up and down, and what the model said if it failed.
+
+    Parameters
+    ----------
+    predictor : Predictor
+    table : Table
+    rows : array of shape (n,)
+        Rows of the table.
+    answers : array of shape (n_outputs, n)
+        What the model said of these rows.
+    """
+    columns = [column.position for column in table.columns if _can_move(column)]
     medians = np.zeros(len(answers))
     failure = None
     for direction in (1, -1):
@@ -180,29 +194,48 @@ def _changes_of_moved_floats(
     return medians, failure
 
 
-def _warnings(found: Probe, answers: FloatArray, float32: bool) -> Iterator[str]:
-    """What a user should know of an output's probe."""
+def _can_move(column: Column) -> bool:
+    """Whether the numbers of a column may carry rounding.
+
+    Whole numbers are counts or codes: they carry none, and a model that looks codes up would jump.
+    """
+    if column.kind == "numeric":
+        return bool(np.any(column.levels != np.rint(column.levels)))
+    return column.kind != "boolean"
+
+
+def _warnings(probed: Probe, answers: FloatArray, float32: bool) -> Iterator[str]:
+    """What a user should know of an output's probe.
+
+    Parameters
+    ----------
+    probed : Probe
+    answers : array of shape (rows,)
+        Of this output.
+    float32 : bool
+        Whether they are in single precision.
+    """
     limit = round_off(float(np.max(np.abs(answers))), float32)
     with np.errstate(over="ignore"):  # predictions that large are refused later (N06)
         spread = float(np.std(answers))
-    if found.repeat > limit:
+    if probed.repeat > limit:
         yield (
             "M09: the model is not deterministic: the same rows gave values up to "
-            f"{found.repeat:.3g} apart. {ENTERS_FLOOR}"
+            f"{probed.repeat:.3g} apart. {ENTERS_FLOOR}"
         )
-    elif found.reorder > limit:
+    elif probed.reorder > limit:
         yield (
             "M09: the model's answer for a row depends on the other rows of the batch: values up to "
-            f"{found.reorder:.3g} apart. {ENTERS_FLOOR}"
+            f"{probed.reorder:.3g} apart. {ENTERS_FLOOR}"
         )
-    if found.mutates:
+    if probed.mutates:
         yield (
             "M11: the model writes into its input. It gets a fresh copy for every call, so your data "
             "are safe."
         )
-    if spread > 0 and found.moved > max(JUMP * spread, limit):
+    if spread > 0 and probed.moved > max(JUMP * spread, limit):
         yield (
-            f"N01: the model jumps by {found.moved:.3g} between neighbouring floating-point values, as "
+            f"N01: the model jumps by {probed.moved:.3g} between neighbouring floating-point values, as "
             f"rounding or comparing floats for equality does. {ENTERS_FLOOR} Pass such columns as "
             "integers or categories."
         )

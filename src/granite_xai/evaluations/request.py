@@ -38,7 +38,7 @@ class MatrixRequest:
     binned: AbstractSet[Coalition] = frozenset()
 
     @property
-    def rows(self) -> int:
+    def n_model_rows(self) -> int:
         """Recombined rows that are sent to the model."""
         return self.n_rows * sum(len(distinct) for distinct in self.stores.values())
 
@@ -47,7 +47,7 @@ def request_matrices(
     table: Table,
     coalitions: Iterable[Coalition],
     grid: ValueGrid = EVERY_VALUE,
-    apart: AbstractSet[Coalition] = frozenset(),
+    compared: AbstractSet[Coalition] = frozenset(),
     cells: IntArray | None = None,
     binned: AbstractSet[Coalition] = frozenset(),
 ) -> MatrixRequest:
@@ -61,7 +61,7 @@ def request_matrices(
     grid : ValueGrid
         Columns that are evaluated at a few of their values. Such a column has a matrix of its own,
         which serves its complement only in the column's own gap (`Evaluations.on_grid`).
-    apart : set of coalitions
+    compared : set of coalitions
         Sets of several columns that are compared themselves: evaluated at all their values.
     cells : array of shape (n_rows, n_columns), optional
         Values of a column with the same number are one to the model, and one of them is evaluated.
@@ -70,18 +70,18 @@ def request_matrices(
     """
     everything = frozenset(range(table.n_columns))
     chooser = _MatrixChooser(table=table, everything=everything, cells=cells, binned=binned)
-    wanted = set(coalitions) - {frozenset(), everything}
+    to_store = set(coalitions) - {frozenset(), everything}
     for position in grid.columns:
         single = frozenset({position})
         complement = everything - single
-        if single not in wanted and complement not in wanted:
+        if single not in to_store and complement not in to_store:
             continue
         chooser.store_grid(single, grid.distinct(table, position))
         if len(complement) == 1:  # of two columns both are read
-            wanted.add(complement)
-        elif complement not in apart:
-            wanted.discard(complement)
-    for coalition in sorted(wanted, key=_by_size):
+            to_store.add(complement)
+        elif complement not in compared:
+            to_store.discard(complement)
+    for coalition in sorted(to_store, key=_by_size):
         if coalition not in chooser.stored_as:
             chooser.store_cheaper_side(coalition)
     return MatrixRequest(
@@ -115,7 +115,9 @@ class _MatrixChooser:
         self._binned = binned
         # At least so many values has each column: levels, or cells, which are numbered from 0 or 1.
         self._level_counts = [len(column.levels) for column in table.columns]
-        self._cell_counts = [] if cells is None else cells.max(axis=0).tolist()
+        self._cell_counts: list[int] = []
+        if cells is not None:
+            self._cell_counts = cells.max(axis=0).tolist()
 
     def store_grid(self, single: Coalition, values: DistinctValues) -> None:
         """Evaluate one column on its grid; its complement is not read from it."""
@@ -126,14 +128,15 @@ class _MatrixChooser:
         """Evaluate a coalition or its complement, whichever has fewer values, and read both from it."""
         complement = self._everything - coalition
         complement_is_stored = complement in self.stores
+        may_store_complement = not complement_is_stored
         cells = self._cells
-        if coalition in self._binned or (complement in self._binned and not complement_is_stored):
+        if coalition in self._binned or (complement in self._binned and may_store_complement):
             cells = None
         side = coalition
         values = DistinctValues(*self._table.distinct(coalition, cells))
         # Mostly there is no need to count the complement's values: they are at least this many.
-        at_least = self._values_of_richest_column(complement, cells)
-        if not complement_is_stored and len(values) > at_least:
+        fewest_of_complement = self._values_of_richest_column(complement, cells)
+        if may_store_complement and len(values) > fewest_of_complement:
             complement_values = DistinctValues(*self._table.distinct(complement, cells))
             if len(complement_values) < len(values):
                 side = complement
@@ -143,5 +146,7 @@ class _MatrixChooser:
         self.stored_as.setdefault(complement, (side, side == complement))
 
     def _values_of_richest_column(self, columns: Coalition, cells: IntArray | None) -> int:
-        counts = self._level_counts if cells is None else self._cell_counts
+        counts = self._cell_counts
+        if cells is None:
+            counts = self._level_counts
         return max(counts[position] for position in columns)

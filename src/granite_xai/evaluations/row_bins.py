@@ -10,6 +10,8 @@ import numpy as np
 from granite_xai.base.typing import IntArray
 from granite_xai.evaluations.matrix import dense_numbers
 
+RADIX_SORTED = 2**16  # numbers below this fit 16 bits, which NumPy sorts by radix
+
 
 @dataclass(frozen=True, eq=False)
 class Bins:
@@ -29,7 +31,7 @@ class Bins:
 
     @cached_property
     def single(self) -> bool:
-        """Whether all rows share one bin."""
+        """Whether there is a single bin, which all rows share."""
         return not self.numbers.any()
 
     @property
@@ -38,14 +40,17 @@ class Bins:
         return np.bincount(self.numbers)[self.numbers]
 
     @cached_property
-    def blocks(self) -> list[IntArray]:
+    def rows_by_bin(self) -> list[IntArray]:
         """The rows of each bin, ascending."""
         counts = np.bincount(self.numbers)
         keys = self.numbers
-        if len(counts) <= 2**16:
-            keys = keys.astype(np.uint16)  # NumPy sorts these by radix
-        return np.split(np.argsort(keys, kind="stable"), np.cumsum(counts)[:-1])
+        if len(counts) <= RADIX_SORTED:
+            keys = keys.astype(np.uint16)
+        sorted_rows = np.argsort(keys, kind="stable")
+        return np.split(sorted_rows, np.cumsum(counts)[:-1])
 
     def restrict(self, rows: IntArray) -> Bins:
         """Only these rows."""
-        return Bins(dense_numbers(self.numbers[rows], int(self.numbers.max()) + 1)[1])
+        n_bins = int(self.numbers.max()) + 1
+        _, numbers = dense_numbers(self.numbers[rows], n_bins)
+        return Bins(numbers)

@@ -11,7 +11,7 @@ from granite_xai.evaluations.matrix import Matrix
 
 
 class SamplingErrors:
-    """The marginal masked model of every coalition at all rows, combined draw by draw.
+    """The marginal masked model of every coalition at all rows, combined draw by draw (C19).
 
     Parameters
     ----------
@@ -27,19 +27,34 @@ class SamplingErrors:
         self._masked: dict[Coalition, FloatArray] = {everything: predictions, frozenset(): mean}
 
     def add(self, store: Coalition, matrix: Matrix) -> None:
-        """Keep the masked model of S and of its complement ("What the model is asked")."""
-        share_of_value = np.bincount(
-            matrix.codes, weights=self._shares, minlength=len(matrix.values)
-        )
-        self._masked[store] = (matrix.values @ self._shares)[matrix.codes]
+        """Keep the masked model of S and of its complement (docs/method.rst, "What the model is asked").
+
+        Parameters
+        ----------
+        store : coalition
+            S.
+        matrix : Matrix
+            ``E_S`` at all rows.
+        """
+        n_values = len(matrix.values)
+        share_of_value = np.bincount(matrix.codes, weights=self._shares, minlength=n_values)
+        mean_of_value = matrix.values @ self._shares
+        self._masked[store] = mean_of_value[matrix.codes]
         self._masked[self._everything - store] = share_of_value @ matrix.values
 
     def errors(self, draws: Iterable[Terms]) -> FloatArray:
-        """Standard error of the mean over the draws, (n,)."""
+        """Standard error of the mean over the draws, (n,).
+
+        Parameters
+        ----------
+        draws : iterable of terms
+            The coefficients of coalitions in the effect of each draw.
+        """
         effects = np.stack([self._effect(terms) for terms in draws])
         return np.asarray(effects.std(axis=0, ddof=1) / np.sqrt(len(effects)))
 
     def _effect(self, terms: Terms) -> FloatArray:
+        """The effect of one draw at every row, (n,)."""
         parts = [
             coefficient * self._masked[coalition]
             for coalition, coefficient in terms.items()

@@ -23,8 +23,8 @@ class ShapleySums:
 
     Parameters
     ----------
-    wanted : mapping of attribution to terms
-        The coefficients a_T.
+    coefficients : mapping of attribution to terms
+        The coefficients a_T of each attribution.
     predictions : array of shape (n,)
         Centred.
     everything : coalition
@@ -35,17 +35,17 @@ class ShapleySums:
 
     def __init__(
         self,
-        wanted: Mapping[PairwiseShapley, Terms],
+        coefficients: Mapping[PairwiseShapley, Terms],
         predictions: FloatArray,
         everything: Coalition,
         block: int,
     ) -> None:
-        self._wanted = wanted
+        self._coefficients = coefficients
         self._everything = everything
         self._block = block
         self.values: dict[PairwiseShapley, FloatArray] = {}
         n_rows = len(predictions)
-        for attribution, terms in wanted.items():
+        for attribution, terms in coefficients.items():
             # The full coalition reads the row's own prediction, the empty one the reference's.
             row_factor = terms.get(everything, 0.0)
             reference_factor = terms.get(frozenset(), 0.0)
@@ -61,12 +61,12 @@ class ShapleySums:
         self._add_coalition(self._everything - store, matrix, shown=False)
 
     def _add_coalition(self, coalition: Coalition, matrix: Matrix, shown: bool) -> None:
-        coefficients = {
+        factors = {
             attribution: terms[coalition]
-            for attribution, terms in self._wanted.items()
+            for attribution, terms in self._coefficients.items()
             if terms.get(coalition)
         }
-        if not coefficients:
+        if not factors:
             return
         n_values, n_rows = matrix.values.shape
         row_bytes = 8 * (2 * n_rows + n_values)
@@ -75,5 +75,5 @@ class ShapleySums:
                 hybrids = matrix.values[matrix.codes[part]]  # (rows, references)
             else:
                 hybrids = matrix.values[:, part].T.take(matrix.codes, axis=1)
-            for attribution, coefficient in coefficients.items():
-                self.values[attribution][part] += coefficient * hybrids
+            for attribution, factor in factors.items():
+                self.values[attribution][part] += factor * hybrids

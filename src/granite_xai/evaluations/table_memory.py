@@ -9,6 +9,7 @@ from granite_xai.tables import Table
 # A cell of the table: value and code as they were read; value, code and the user's container for the
 # rows that are used; and how trees see it.
 CELL_BYTES = 2 * 8 + 3 * 8 + 4
+NUMBER_BYTES = 8
 MEMBER_BYTES = 80  # of a column in a set of columns
 FREE_SET_BYTES = 2**24  # bytes of sets of columns that any fit may make before it is refused
 
@@ -24,11 +25,27 @@ def table_bytes(n_rows: int, n_columns: int, n_members: int, n_vectors: int = 0)
     n_vectors : int
         Further numbers kept of each row.
     """
-    return CELL_BYTES * n_rows * n_columns + 8 * n_vectors * n_rows + MEMBER_BYTES * n_members
+    of_cells = CELL_BYTES * n_rows * n_columns
+    of_vectors = NUMBER_BYTES * n_vectors * n_rows
+    return of_cells + of_vectors + MEMBER_BYTES * n_members
+
+
+def _most_values_of_column(resources: Resources, n_rows: int) -> int:
+    """Values at which a column is evaluated, at most: the fewest that "auto" takes, those asked for, or all."""
+    if resources.max_grid == "auto":
+        return COARSEST
+    return resources.grid or n_rows
 
 
 def require_room(table: Table, resources: Resources) -> None:
-    """Refuse a wide table that no fit could hold, before every set of columns is named (D33)."""
+    """Refuse a wide table that no fit could hold, before every set of columns is named (D33).
+
+    Parameters
+    ----------
+    table : Table
+    resources : Resources
+        What is allowed.
+    """
     n_rows = table.n_rows
     n_columns = table.n_columns
     # Every fit names, for each column, the set of the others.
@@ -37,12 +54,12 @@ def require_room(table: Table, resources: Resources) -> None:
         return
     # It evaluates every column at each of its values, or the others at theirs, of which there are at
     # least as many as the richest of them has.
-    exact_or_asked = resources.grid or n_rows
-    most_values = COARSEST if resources.max_grid == "auto" else exact_or_asked
+    most_values = _most_values_of_column(resources, n_rows)
     values = sorted(min(len(column.levels), most_values) for column in table.columns)
-    evaluations = 8 * n_rows * (sum(values[:-1]) + values[-2])
-    least = MemoryNeeds(table_bytes(n_rows, n_columns, n_members), evaluations)
-    if least.least_limit > resources.memory_limit:
+    second_richest = values[-2]
+    evaluations = NUMBER_BYTES * n_rows * (sum(values[:-1]) + second_richest)
+    needs = MemoryNeeds(table_bytes(n_rows, n_columns, n_members), evaluations)
+    if needs.least_limit > resources.memory_limit:
         # The limit that the error names shall be enough for the whole fit.
         fixed = table_bytes(n_rows, n_columns, 3 * n_members, 6 * n_columns)
         remedies = ["fewer features (features=)"]

@@ -9,7 +9,7 @@ import numpy as np
 
 from granite_xai.base.typing import IntArray
 from granite_xai.evaluations.distinct_values import DistinctValues
-from granite_xai.evaluations.values import LearnedValues, ValueCells
+from granite_xai.evaluations.value_cells import LearnedValues, ValueCells
 from granite_xai.tables import Table
 
 COARSEST = 32  # values of the coarsest grid that a fit chooses by itself
@@ -25,7 +25,7 @@ class ValueGrid:
     Parameters
     ----------
     columns : mapping of position to array of shape (n_levels,)
-        The level that stands for each level of the column.
+        For each column that is snapped, the level that stands for each of its levels.
     cells : mapping of position to ValueCells
         Where a pilot chose the values, what it learned.
     """
@@ -85,8 +85,10 @@ def nearest_quantile(rows_of_level: IntArray, size: int) -> IntArray:
         Values of the grid, at most.
     """
     n_rows = int(rows_of_level.sum())
-    odd_numbers = 2 * np.arange(1, size + 1) - 1
-    places = -(-n_rows * odd_numbers // (2 * size))
+    odd_numbers = 2 * np.arange(1, size + 1) - 1  # 2 g - 1
+    places = -(-n_rows * odd_numbers // (2 * size))  # rounded up, in whole numbers
     grid = np.unique(np.searchsorted(np.cumsum(rows_of_level), places))
-    last_of_lower = (grid[:-1] + grid[1:]) // 2  # of two neighbours, where the lower one ends
-    return np.asarray(grid[np.searchsorted(last_of_lower, np.arange(len(rows_of_level)))])
+    # Of two neighbours on the grid, the last level that the lower one stands for.
+    last_of_lower = (grid[:-1] + grid[1:]) // 2
+    levels = np.arange(len(rows_of_level))
+    return np.asarray(grid[np.searchsorted(last_of_lower, levels)])

@@ -23,42 +23,56 @@ class Vectors:
         Position of the column along which curves run; None: all entries count everywhere.
     grid : array of shape (n_entries,), optional
         The column's value at each entry.
-    own : array of shape (n,), optional
+    column_values : array of shape (n,), optional
         The column's value at each row.
     """
 
     values: FloatArray
     column: int | None = None
     grid: FloatArray | None = None
-    own: FloatArray | None = None
+    column_values: FloatArray | None = None
 
     def restrict(self, rows: IntArray) -> Vectors:
         """Only these rows."""
-        own = None if self.own is None else self.own[rows]
-        return replace(self, values=self.values[rows], own=own)
+        restricted = replace(self, values=self.values[rows])
+        if self.column_values is None:
+            return restricted
+        return replace(restricted, column_values=self.column_values[rows])
 
-    def inner_entries(self, inside: BoolArray, column: int) -> BoolArray | None:
-        """Which entries the inner side of a cut along a column reads; None where both sides read all."""
-        if self.column != column or self.grid is None or self.own is None:
+    def left_entries(self, is_left: BoolArray, column: int) -> BoolArray | None:
+        """Which entries the left side of a split reads.
+
+        Parameters
+        ----------
+        is_left : array of shape (n,)
+            Whether a row is on the left.
+        column : int
+            Position of the column that is cut.
+
+        Returns
+        -------
+        array of shape (n_entries,) or None
+            None where both sides read all entries.
+        """
+        if self.column != column or self.grid is None or self.column_values is None:
             return None
-        if inside.all() or not inside.any():
+        if is_left.all() or not is_left.any():
             return None
         # The grid is cut halfway between the neighbours on both sides, as in the original.
-        last_inner = self.own[inside].max()
-        first_outer = self.own[~inside].min()
-        return np.asarray(self.grid <= (last_inner + first_outer) / 2)
+        last_left = self.column_values[is_left].max()
+        first_right = self.column_values[~is_left].min()
+        return np.asarray(self.grid <= (last_left + first_right) / 2)
 
-    def part(self, rows: IntArray, entries: BoolArray | None) -> Vectors:
-        """Some rows and entries; curves on a part of their grid are centred again."""
-        of_rows = self.restrict(rows)
-        if entries is None or self.grid is None:
-            return of_rows
-        curves = centred(of_rows.values[:, entries])
-        return replace(of_rows, values=curves, grid=self.grid[entries])
+    def restrict_entries(self, entries: BoolArray) -> Vectors:
+        """Only these entries; curves on a part of their grid are centred again."""
+        if self.grid is None:
+            return self
+        curves = centred(self.values[:, entries])
+        return replace(self, values=curves, grid=self.grid[entries])
 
 
 def centred(values: FloatArray) -> FloatArray:
-    """Each row minus its own mean."""
+    """Each line of an array (n, n_entries) minus its mean."""
     if values.shape[1] == 0:
         return values
     return np.asarray(values - values.mean(axis=1, keepdims=True))

@@ -86,7 +86,7 @@ def evaluate(
                 replace(requested, output=output),
                 reference,
                 resources=resources,
-                fast=route_of_output.fast(n_stores),
+                fast=route_of_output.is_worth_compiling(n_stores),
                 weights=weights,
                 y=_target_of_output(y, output),
                 n_jobs=n_jobs,

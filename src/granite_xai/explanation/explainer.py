@@ -112,7 +112,7 @@ class Explainer:
             route.table,
             max_evaluations=resources.max_evaluations,
             random_state=seed,
-            by_paths=isinstance(self.interaction, Partial) and route.attributes,
+            by_paths=isinstance(self.interaction, Partial) and route.gives_attributions,
             order_pairs=pairs,
         )
 

@@ -48,9 +48,9 @@ def require_room_for(
     """
     n_rows = route.table.n_rows
     needs = _needs(requested, n_rows, route.table, candidate)
-    resident = requested.resident(route, resources)
-    if resident is not None:
-        require_free(resident.primitives.free, requested.n_bytes)
+    device_model = requested.device_model(route, resources)
+    if device_model is not None:
+        require_free(device_model.primitives.free, requested.n_bytes)
         needs = replace(needs, evaluations=0)
         require_budget(resources, needs, n_rows)
     elif needs.least_limit > resources.memory_limit:

@@ -13,6 +13,7 @@ from granite_xai.base.typing import AleColumn, Coalition, FloatArray, IntArray, 
 from granite_xai.compute import Resources
 from granite_xai.compute.compiled import available
 from granite_xai.compute.primitives import NUMPY, ArrayNamespace
+from granite_xai.evaluations.ale_predictions import AlePredictions
 from granite_xai.evaluations.coordinates import Coordinates
 from granite_xai.evaluations.distinct_values import DistinctValues, lowest_and_highest
 from granite_xai.evaluations.evaluations import Evaluations, GridColumn, working_block
@@ -22,7 +23,6 @@ from granite_xai.evaluations.request import MatrixRequest
 from granite_xai.evaluations.row_bins import Bins
 from granite_xai.evaluations.sampling_errors import SamplingErrors
 from granite_xai.evaluations.shapley_sums import ShapleySums
-from granite_xai.evaluations.steps import Steps
 from granite_xai.explanation.masking import Masking
 from granite_xai.explanation.masking.fitted import FittedMaskings, Reading
 from granite_xai.explanation.request import EvaluationRequest
@@ -69,21 +69,21 @@ class OutputEvaluator:
         self.n_jobs = n_jobs
         self.block = resources.block
         self.everything: Coalition = frozenset(range(route.table.n_columns))
-        resident = requested.resident(route, resources)
+        device_model = requested.device_model(route, resources)
         # Of the device where evaluations are; None: the host.
         self.primitives: ArrayNamespace | None
         # From a store and its distinct values to predictions of recombined rows, (values, rows).
         self.matrix_of: Callable[..., Any]
-        if resident is None:
+        if device_model is None:
             self.primitives = None
             self.matrix_of = partial(route.matrix, fast=fast, block=self.block, n_jobs=n_jobs)
             predictions = route.predictions(fast, self.block)
         else:
-            self.primitives = resident.primitives
-            self.matrix_of = resident.matrix
-            predictions = resident.primitives.host(resident.predictions())
+            self.primitives = device_model.primitives
+            self.matrix_of = device_model.matrix
+            predictions = device_model.primitives.host(device_model.predictions())
         self.extent = EvaluationRange()
-        self.extent.see(predictions)
+        self.extent.note_values(predictions)
         if y is not None:
             require_at_most("y reaches", float(np.max(np.abs(y))))
         self.offset = float(np.average(predictions, weights=weights))
@@ -115,7 +115,7 @@ class OutputEvaluator:
     def _evaluated(self, store: Coalition, matrices: MatrixRequest) -> Matrix:
         """``E_S``, centred by the offset."""
         distinct = matrices.stores[store]
-        values = self.extent.see(self.matrix_of(store, distinct), self.primitives)
+        values = self.extent.note_values(self.matrix_of(store, distinct), self.primitives)
         values -= self.offset
         # A row with its own values is the row itself: the diagonal is compared with the predictions.
         on_grid = distinct.levels is not None
@@ -125,7 +125,7 @@ class OutputEvaluator:
         matrix = Matrix(values, distinct.codes, distinct.levels)
         if on_grid or store in matrices.binned or self.primitives is not None:
             return matrix
-        return matrix.joined()  # values that neither the model nor bins tell apart
+        return matrix.join_equal_lines()  # values that neither the model nor bins tell apart
 
     def finish(self, coordinates: Coordinates | None) -> Evaluations:
         """Ask for all that is read besides the stores."""
@@ -155,7 +155,7 @@ class OutputEvaluator:
             against=against,
             snapped=grid_columns,
             attributions=self._attributions(),
-            changes={column: self._changes(column) for column in requested.changes},
+            ale={column: self._ale_predictions(column) for column in requested.changes},
             errors=self._errors(),
             sampled=sampled,
             everything=self.everything,
@@ -216,7 +216,7 @@ class OutputEvaluator:
         """``E_S`` at the lowest and the highest value of a column, (2, n)."""
         end_values = lowest_and_highest(self.route.table, min(columns))
         at_ends = (self.primitives or NUMPY).host(self.matrix_of(columns, end_values))
-        self.extent.see(at_ends)
+        self.extent.note_values(at_ends)
         return np.asarray(at_ends - self.offset)
 
     def _drawn(self, masking: Masking, visible: Coalition, distinct: DistinctValues) -> Matrix:
@@ -224,7 +224,7 @@ class OutputEvaluator:
         values = self.reference.copulas[masking].predictions(
             self.route.predictor, self.route.table, visible, distinct.representatives
         )
-        return Matrix(self.extent.see(values) - self.offset, distinct.codes)
+        return Matrix(self.extent.note_values(values) - self.offset, distinct.codes)
 
     def _by_paths(self, terms: Iterable[PairwiseShapley]) -> dict[PairwiseShapley, FloatArray]:
         """Attributions from the paths of the trees, all sets of the same players in one walk."""
@@ -264,15 +264,17 @@ class OutputEvaluator:
         donors = np.tile(carriers, references.n_rows)
         values = self.route.predictor.recombined(references, base, table, donors, sorted(visible))
         values = values.reshape(references.n_rows, -1)[:, codes]
-        return np.asarray(self.extent.see(values) - self.offset)
+        return np.asarray(self.extent.note_values(values) - self.offset)
 
-    def _changes(self, column: AleColumn) -> Steps:
+    def _ale_predictions(self, column: AleColumn) -> AlePredictions:
         """The predictions of each row along a column; none for nominal and constant columns."""
         table = self.route.table
         intervals = self.reference.steps.get(column)
         if intervals is None:
             nowhere = np.zeros(table.n_rows, dtype=np.intp)
-            return Steps(edges=nowhere[:1], places=nowhere - 1, starts=nowhere, values=np.zeros(0))
+            return AlePredictions(
+                edges=nowhere[:1], places=nowhere - 1, starts=nowhere, values=np.zeros(0)
+            )
         places, first, counts = intervals.points(table.columns[column.column])
         rows = np.repeat(np.arange(table.n_rows), counts)
         # Predictions of a row follow each other from its first point on; a start is where point 0 would stand.
@@ -281,11 +283,11 @@ class OutputEvaluator:
         values = self.route.predictor.recombined(
             table, rows, intervals.ends, points, [column.column]
         )
-        return Steps(
+        return AlePredictions(
             edges=intervals.edge_points,
             places=places,
             starts=starts,
-            values=self.extent.see(values),
+            values=self.extent.note_values(values),
         )
 
 

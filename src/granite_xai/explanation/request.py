@@ -10,11 +10,11 @@ from granite_xai.base.coalitions import union
 from granite_xai.base.typing import AleColumn, Coalition, IntArray, PairwiseShapley, Terms
 from granite_xai.compute import Resources
 from granite_xai.compute.selection import primitives_on
+from granite_xai.evaluations.device_model import DeviceModel
 from granite_xai.evaluations.distinct_values import DistinctValues
 from granite_xai.evaluations.request import MatrixRequest, request_matrices
-from granite_xai.evaluations.resident import Resident
+from granite_xai.evaluations.value_cells import ValueCells
 from granite_xai.evaluations.value_grid import ValueGrid, Values
-from granite_xai.evaluations.values import ValueCells
 from granite_xai.explanation.grid_support import require_grid_support
 from granite_xai.explanation.masking.accumulated import fit_intervals
 from granite_xai.explanation.masking.fitted import Reading
@@ -82,7 +82,7 @@ class EvaluationRequest:
         total = table.n_rows + self._n_baseline_rows(table) + self._n_step_rows(table)
         total += self.n_sampled_rows
         if recombined:
-            total += self.kept.rows + self.streamed.rows
+            total += self.kept.n_model_rows + self.streamed.n_model_rows
         if recombined and not self.value_cells:
             # The ends of the columns on a grid of quantiles, and the exact gaps of a few rows.
             total += 2 * table.n_rows * len(self.grid_columns)
@@ -136,7 +136,7 @@ class EvaluationRequest:
         """Rows whose exact gaps are computed beside those on a grid: as many as cost no more than the fit."""
         if not self.grid_columns:
             return 0
-        affordable = isqrt(self.kept.rows // len(self.kept.stores))
+        affordable = isqrt(self.kept.n_model_rows // len(self.kept.stores))
         return min(MAX_CHECKED_ROWS, self.kept.n_rows, affordable)
 
     @property
@@ -148,15 +148,15 @@ class EvaluationRequest:
     def n_bytes(self) -> int:
         """Memory of the matrices that are kept."""
         n_attributed = len(self.attributions) * self.kept.n_rows**2
-        n_numbers = self.kept.rows + self.n_sampled_rows + n_attributed
+        n_numbers = self.kept.n_model_rows + self.n_sampled_rows + n_attributed
         return BYTES_OF_NUMBER * self.outputs * n_numbers
 
-    def resident(self, route: Route, resources: Resources) -> Resident | None:
+    def device_model(self, route: Route, resources: Resources) -> DeviceModel | None:
         """The model on a device, where all that is read of it can stay there; None: on the host."""
         needs_host = self.attributions or self.sampled or self.outputs > 1
         if needs_host or resources.device == "cpu" or route.trees is not None:
             return None
-        return route.resident(primitives_on(resources.device))
+        return route.device_model(primitives_on(resources.device))
 
     @property
     def attributions(self) -> dict[PairwiseShapley, Terms]:
@@ -213,7 +213,7 @@ def request(
         table,
         read.pairs | further | compared_on_grid,
         grid,
-        apart={columns for columns in compared if len(columns) > 1},
+        compared={columns for columns in compared if len(columns) > 1},
         cells=cells,
         binned={visible for _, visible in read.binned},
     )

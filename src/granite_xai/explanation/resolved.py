@@ -305,7 +305,7 @@ class _PartialEffects:
                 _, distinct = self.table.distinct(sorted(visible))
                 against_references += self.masking.n_references * len(distinct)
         matrices = request_matrices(self.table, needed.pairs | needed.sampled)
-        return matrices.rows + against_references
+        return matrices.n_model_rows + against_references
 
     def _draws(self, seed: int, order_pairs: int | None) -> tuple[Draw, ...]:
         """The terms of each pair of orders and set: so many pairs, or as many as can be paid for."""

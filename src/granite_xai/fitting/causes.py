@@ -22,7 +22,7 @@ from granite_xai.evaluations.matrix import Matrix
 from granite_xai.explanation.behavior import Local
 from granite_xai.explanation.behavior.behavior import Game
 from granite_xai.explanation.masking import Marginal
-from granite_xai.surrogate.curves import between_values
+from granite_xai.surrogate.grid_curves import grid_residuals
 from granite_xai.tables import Table
 
 MOST_ROWS = 500  # that the additive model is looked at on: its matrices are made in memory
@@ -104,7 +104,7 @@ def _share_without_interactions(
         seen = evaluations.restrict(rows)
     shares = (evaluations.weights / evaluations.weights.sum())[None]
     between = {
-        column: between_values(table, evaluations, column, shares)[0, rows]
+        column: grid_residuals(table, evaluations, column, shares)[0, rows]
         for column in evaluations.snapped
     }
     additive = additive_evaluations(question, seen, between)

@@ -12,8 +12,8 @@ from typing import Any
 
 from granite_xai.base.typing import AleColumn
 from granite_xai.disagreement.disagreement import both_sides
+from granite_xai.evaluations.pilot import PilotSize, n_values, pilot_cost, pilot_size
 from granite_xai.evaluations.probe import PROBED_ROWS
-from granite_xai.evaluations.values import n_values, pilot_cost, pilot_size
 from granite_xai.explanation.masking.accumulated import fit_intervals
 from granite_xai.explanation.request import EvaluationRequest
 from granite_xai.fitting.fit_inputs import PILOT_SHARE, FitInputs
@@ -92,15 +92,15 @@ def _price_of_pilot_values(
     table = drawn_from or inputs.table
     columns = [table.columns[position] for position in single_columns(inputs)]
     values = {column.name: n_values(column, cells) for column in columns}
-    pilot_rows, most_values = pilot_size(columns, cells, PILOT_SHARE * inputs.budget)
-    pilot_rows = min(pilot_rows, n_rows)
+    size = pilot_size(columns, cells, PILOT_SHARE * inputs.budget)
+    size = PilotSize(n_rows=min(size.n_rows, n_rows), n_values=size.n_values)
     steps_of_row = _steps_of_row(inputs)
     if drawn_from is not None:
         steps_of_row *= OTHER_ROWS
     cost_of_row = 1 + sum(values.values()) + steps_of_row
     n_outputs = len(inputs.predictor.outputs) or 1
     return Price(
-        pilot=pilot_cost(columns, cells, pilot_rows, most_values),
+        pilot=pilot_cost(columns, cells, size),
         of_search=round(n_rows * cost_of_row),
         of_held_out=round(n_held_out * cost_of_row),
         values=values,
@@ -115,7 +115,7 @@ def _held_out_rows(requested: EvaluationRequest, of_search: int, n_held_out: int
     for stores in (requested.kept.stores, requested.streamed.stores):
         for distinct in stores.values():
             n_values += min(round(len(distinct) * max(growth, 1.0)), n_held_out)
-    n_recombined = requested.kept.rows + requested.streamed.rows
+    n_recombined = requested.kept.n_model_rows + requested.streamed.n_model_rows
     return n_held_out * n_values + round((of_search - n_recombined) * growth)
 
 

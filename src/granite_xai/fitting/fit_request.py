@@ -11,7 +11,8 @@ from granite_xai.base.typing import Coalition, FloatArray, IntArray
 from granite_xai.disagreement.disagreement import both_sides
 from granite_xai.engine.splits import CUT_BYTES
 from granite_xai.evaluations.evaluations import Evaluations
-from granite_xai.evaluations.values import LearnedValues, expected_values, learn_values
+from granite_xai.evaluations.pilot import learn_values, placeholder_cells
+from granite_xai.evaluations.value_cells import LearnedValues
 from granite_xai.explanation.evaluating import evaluate
 from granite_xai.explanation.interaction import Additive
 from granite_xai.explanation.masking.fitted import FittedMaskings
@@ -52,7 +53,7 @@ def single_columns(inputs: FitInputs) -> list[int]:
 def require_memory(inputs: FitInputs) -> None:
     """Refuse a fit that needs more memory than allowed, before the model is asked (D33)."""
     if inputs.cells is not None:  # as many values as a pilot will choose, at most
-        values = expected_values(inputs.table, single_columns(inputs), inputs.cells)
+        values = placeholder_cells(inputs.table, single_columns(inputs), inputs.cells)
         inputs = replace(inputs, values=values)
     requested = request_of_fit(inputs)
     require_room_for(requested, inputs.route, inputs.resources, candidate_bytes(inputs))
@@ -164,7 +165,7 @@ def _learn_values(inputs: FitInputs, positions: list[int], cells: int) -> Learne
         inputs.weights,
         positions,
         ask,
-        cells=cells,
+        n_cells=cells,
         budget=PILOT_SHARE * inputs.budget,
         seed=inputs.seed,
     )

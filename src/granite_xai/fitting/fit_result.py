@@ -13,7 +13,7 @@ from granite_xai.base.files import BY_ROW
 from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.disagreement.disagreement import ResolvedQuestion
 from granite_xai.evaluations.evaluations import Evaluations
-from granite_xai.evaluations.values import LearnedValues
+from granite_xai.evaluations.value_cells import LearnedValues
 from granite_xai.explanation.influence import PlayersAndSets
 from granite_xai.explanation.masking.fitted import FittedMaskings
 from granite_xai.fitting.fit_inputs import FitInputs

@@ -14,9 +14,9 @@ from granite_xai.base.errors import DataWarning, InputError
 from granite_xai.base.typing import IntArray
 from granite_xai.compute.resources import model_row_budget
 from granite_xai.disagreement.disagreement import ResolvedQuestion, both_sides
+from granite_xai.evaluations.pilot import CELLS
 from granite_xai.evaluations.table_memory import require_room
 from granite_xai.evaluations.value_grid import Values
-from granite_xai.evaluations.values import CELLS
 from granite_xai.explanation.behavior import Behavior
 from granite_xai.explanation.behavior.target import target_for
 from granite_xai.explanation.grid_support import supports_grid

@@ -13,7 +13,12 @@ from granite_xai.base.typing import FloatArray
 from granite_xai.disagreement.disagreement import ResolvedQuestion
 from granite_xai.engine.splits import Splits
 from granite_xai.evaluations.evaluations import Evaluations
-from granite_xai.evaluations.noise_floor import floor, inconstancy, large_integers, sampling_floor
+from granite_xai.evaluations.noise_floor import (
+    changed_answers_warning,
+    large_integers_warning,
+    rounding_floor,
+    sampling_floor,
+)
 from granite_xai.evaluations.prediction_range import EvaluationRange, out_of_range
 from granite_xai.evaluations.probe import Probe, delta
 from granite_xai.explanation.influence import Interactions
@@ -138,21 +143,21 @@ def _prediction_noise(
     error = delta(probe, extent.scale, is_single_precision)
     all_rows = Splits.whole(evaluations.weights, evaluations.primitives)
     spread = float(np.sqrt(all_rows.variances(evaluations.predictions[None])[0, 0]))
-    warning = inconstancy(error, extent.changed, spread, is_single_precision)
+    warning = changed_answers_warning(error, extent.largest_change, spread, is_single_precision)
     if warning is None:
         return error
     if any(text.startswith("D20") for text in record.warnings):
-        record.warn(large_integers(extent.changed), DataWarning)
+        record.warn(large_integers_warning(extent.largest_change), DataWarning)
     else:
         record.warn(warning, ModelWarning)
-    return max(error, extent.changed)
+    return max(error, extent.largest_change)
 
 
 def _noise_floor(question: ResolvedQuestion, evaluations: Evaluations, error: float) -> float:
     """The disagreement that rounding (and sampling) alone can produce (C4)."""
     error_of_value = question.first.behavior.error(error, evaluations)
     n_sets = len(question.first.layout.sets)
-    total = floor(n_sets, question.loss, order_of([question]), error_of_value)
+    total = rounding_floor(n_sets, question.loss, order_of([question]), error_of_value)
     for effect in (question.first, question.second):
         if effect.draws:
             every_row = np.arange(evaluations.n_rows)

@@ -13,8 +13,8 @@ from granite_xai.compute import Resources, one_blas_thread
 from granite_xai.disagreement.disagreement import ResolvedQuestion, both_sides
 from granite_xai.engine.signed_weights import signs
 from granite_xai.evaluations.evaluations import Evaluations
+from granite_xai.evaluations.value_cells import LearnedValues
 from granite_xai.evaluations.value_grid import Values
-from granite_xai.evaluations.values import LearnedValues
 from granite_xai.explanation.evaluating import evaluate
 from granite_xai.explanation.grid_support import supports_grid
 from granite_xai.explanation.masking.fitted import FittedMaskings

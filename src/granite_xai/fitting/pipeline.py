@@ -17,7 +17,7 @@ from granite_xai.engine.centres import central_rows
 from granite_xai.evaluations.evaluations import Evaluations
 from granite_xai.evaluations.prediction_range import EvaluationRange
 from granite_xai.evaluations.probe import Probe, probe
-from granite_xai.evaluations.values import LearnedValues
+from granite_xai.evaluations.value_cells import LearnedValues
 from granite_xai.explanation.evaluating import evaluate
 from granite_xai.explanation.masking.fitted import FittedMaskings, fit_maskings
 from granite_xai.explanation.memory import memory_stages
@@ -45,7 +45,7 @@ from granite_xai.fitting.searching import (
 from granite_xai.fitting.thin_bins import note_bins
 from granite_xai.inference.path import Path
 from granite_xai.search.problem import GivenRules, PartitionResult
-from granite_xai.surrogate.additive import SurrogateFit, described
+from granite_xai.surrogate.additive import SurrogateFit, fit_with_fidelity
 from granite_xai.trees.routes import Route
 
 
@@ -240,7 +240,7 @@ def _fit_surrogate(
     inputs: FitInputs, complete: Deferred[Evaluations], rows_of_regions: Sequence[IntArray]
 ) -> SurrogateFit:
     """One curve per player in each region, and over all rows."""
-    return described(
+    return fit_with_fidelity(
         inputs.table,
         complete.value,
         inputs.comparisons[0].first.layout.explained,

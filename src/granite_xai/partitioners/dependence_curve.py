@@ -58,8 +58,8 @@ class AroundDependence:
             basis = vectors.values[:, 1:]
             effects = on_all_rows if inside is None else inside[place]
             effects = np.broadcast_to(effects, splits.inside.shape)  # (K, n)
-            total[:, 0] += sum_around_curve(effects, basis, splits.left, self.mass)
-            total[:, 1] += sum_around_curve(effects, basis, splits.right, self.mass)
+            total[:, 0] += sum_around_curve(effects, basis, splits.left_weights, self.mass)
+            total[:, 1] += sum_around_curve(effects, basis, splits.right_weights, self.mass)
         return np.asarray(total / np.where(splits.mass > 0, splits.mass, 1.0))
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from granite_xai.base.validation import choose, real_number, whole_number
 from granite_xai.compute import Resources
 from granite_xai.disagreement.catalog import question
-from granite_xai.evaluations.noise_floor import floor
+from granite_xai.evaluations.noise_floor import rounding_floor
 from granite_xai.evaluations.vectors import Vectors, centred
 from granite_xai.explanation.explainer import Explainer
 from granite_xai.explanation.influence import Individual
@@ -119,7 +119,7 @@ class RepidTree(Partitioner):
     def _pose(self, problem: Problem) -> PosedProblem:
         """The problem with the original's loss in place of the question."""
         columns = self.columns(problem.table)
-        rounding = floor(len(columns), np.square, 1, problem.error)
+        rounding = rounding_floor(len(columns), np.square, 1, problem.error)
         if self.effect == "pd":
             curves = [self._curves(problem, position) for position in columns]
             return pose_scatter(problem, curves, rounding * self.points)
@@ -155,7 +155,7 @@ class RepidTree(Partitioner):
         if not self.trim:
             return Vectors(curves)
         values = problem.table.columns[position].values
-        return Vectors(curves, column=position, grid=grid.values, own=values)
+        return Vectors(curves, column=position, grid=grid.values, column_values=values)
 
 
 @dataclass(frozen=True, slots=True)

@@ -63,19 +63,19 @@ class Scatter:
 
 def _scatter_of_sides(vectors: Vectors, splits: Splits) -> FloatArray:
     """Scatter of one kind of vectors on both sides of every split, (K, 2)."""
-    left = _scatter_of_regions(vectors.values, splits.left)
-    right = _scatter_of_regions(vectors.values, splits.right)
+    left = _scatter_of_regions(vectors.values, splits.left_weights)
+    right = _scatter_of_regions(vectors.values, splits.right_weights)
     scatter = np.stack([left, right], axis=1)
     if vectors.column is None:
         return scatter
     # A cut along the column of a curve also shortens the curve.
     for split in np.flatnonzero(splits.columns == vectors.column):
-        entries = vectors.inner_entries(splits.inside[split], vectors.column)
+        entries = vectors.left_entries(splits.inside[split], vectors.column)
         if entries is not None:
             left_curves = centred(vectors.values[:, entries])
             right_curves = centred(vectors.values[:, ~entries])
-            scatter[split, 0] = _scatter_of_regions(left_curves, splits.left[[split]])[0]
-            scatter[split, 1] = _scatter_of_regions(right_curves, splits.right[[split]])[0]
+            scatter[split, 0] = _scatter_of_regions(left_curves, splits.left_weights[[split]])[0]
+            scatter[split, 1] = _scatter_of_regions(right_curves, splits.right_weights[[split]])[0]
     return scatter
 
 

@@ -177,7 +177,9 @@ class AgainstFit:
         for start in range(0, len(carriers), step):
             block = slice(start, start + step)
             hybrids = self._hybrids(effect.masking, visible, carriers[block])
-            EvaluationRange().see(hybrids)  # refuses predictions too large to be squared (N06)
+            EvaluationRange().note_values(
+                hybrids
+            )  # refuses predictions too large to be squared (N06)
             mean = (hybrids * shares[block]).sum(axis=1, keepdims=True)
             moves = ((hybrids - mean) * shares[block]) @ self.signs.T
             means[block] = np.hstack([mean, moves])
@@ -251,26 +253,22 @@ class AgainstFit:
         fitted = self.rows.fitted
         references = self.references
         reference_rows = self.rows.about(fitted.table.take(references))
-        reference_steps = reference_rows.observe([effect]).evaluations.changes[term.column]
-        row_steps = self.rows.observe([effect]).evaluations.changes[term.column]
+        of_references = reference_rows.observe([effect]).evaluations.ale[term.column]
+        of_rows = self.rows.observe([effect]).evaluations.ale[term.column]
         # The references, then the rows, which have no weight in the means: one split with all on its left.
-        steps = replace(
-            reference_steps,
-            starts=np.append(
-                reference_steps.starts, row_steps.starts + len(reference_steps.values)
-            ),
-            places=np.append(reference_steps.places, row_steps.places),
-            values=np.append(reference_steps.values, row_steps.values),
+        predictions = replace(
+            of_references,
+            starts=np.append(of_references.starts, of_rows.starts + len(of_references.values)),
+            places=np.append(of_references.places, of_rows.places),
+            values=np.append(of_references.values, of_rows.values),
         )
-        weights = np.append(fitted.weights[references], np.zeros(len(row_steps.places)))[:, None]
+        weights = np.append(fitted.weights[references], np.zeros(len(of_rows.places)))[:, None]
         is_left = np.ones(weights.shape, dtype=np.bool_)
-        own_factor = 1.0
-        mean_factor = 0.0
-        if term.averaged:
-            own_factor = 0.0
-            mean_factor = 1.0
-        changes = steps.gaps(
-            is_left, weights, own_factor, mean_factor
+        changes = predictions.combined_changes(
+            is_left,
+            weights,
+            row_factor=float(not term.averaged),
+            mean_factor=float(term.averaged),
         )  # (n_references + n_rows, 1)
         return changes[len(references) :, 0]
 

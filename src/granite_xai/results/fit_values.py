@@ -29,7 +29,7 @@ from granite_xai.fitting.fit_result import FitResult, FitRun
 from granite_xai.fitting.fitted_view import GraniteBase, fitted_view
 from granite_xai.fitting.inputs import read_rows_of
 from granite_xai.results.scopes import Scope, region_scopes, scopes_of
-from granite_xai.surrogate.curves import between_cells
+from granite_xai.surrogate.grid_curves import cell_residuals
 from granite_xai.trees.routes import Route, Routed
 
 ROUNDING = 1e-20
@@ -158,7 +158,7 @@ class FitValues(Routed):
         weights = evaluations.weights[scope.rows]
         shares[0, scope.rows] = weights / weights.sum()
         for number, members in enumerate(effect.layout.sets):
-            by_row = between_cells(
+            by_row = cell_residuals(
                 self.table, evaluations, union(members), effect.combined[number], shares
             )
             left_out[:, number] = by_row[0, scope.rows]

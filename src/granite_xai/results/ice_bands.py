@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from granite_xai.base.typing import FloatArray, IntArray
-from granite_xai.evaluations.values import FineCurve
+from granite_xai.evaluations.fine_curve import FineCurve
 from granite_xai.results.fit_values import FitValues
 from granite_xai.tables import Column
 

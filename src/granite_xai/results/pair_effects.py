@@ -19,7 +19,11 @@ from granite_xai.explanation.memory import fits_memory
 from granite_xai.explanation.request import request
 from granite_xai.explanation.resolved import MAX_ROWS
 from granite_xai.results.fit_values import FitValues
-from granite_xai.surrogate.additive import additive, fit_surrogate, in_unit_interval
+from granite_xai.surrogate.additive import (
+    additive_predictions,
+    fit_surrogate,
+    in_unit_interval,
+)
 from granite_xai.surrogate.grids import dependence_bins
 
 N_PAIRS = 3
@@ -73,8 +77,8 @@ def pair_effects(values: FitValues) -> PairEffects:
     """
     pairs = strongest_pairs(values)
     coalitions = {union(pair) for pair in pairs}
-    needed = request_matrices(values.table, coalitions).rows
-    spent = request_matrices(values.table, values.evaluations.matrices).rows
+    needed = request_matrices(values.table, coalitions).n_model_rows
+    spent = request_matrices(values.table, values.evaluations.matrices).n_model_rows
     limit = min(_affordable_rows(values, spent), values.resources.max_evaluations or MAX_ROWS)
     requested = request(values.table, [], coalitions)
     is_in_memory = fits_memory(requested, values.route, values.resources)
@@ -130,7 +134,9 @@ def _squared_error(
         codes = curve.column.codes[rows]
         effects[frozenset({curve.column.position})] = curve.effects[codes + 1]
     layout = values.fitted.layout
-    (described,) = additive(values.table, values.evaluations, layout.explained, 1, rows)
+    (described,) = additive_predictions(
+        values.table, values.evaluations, layout.explained, 1, [rows]
+    )
     for first, second in pairs:
         matrix = inside.matrix(first | second)
         mean_of_values = shares @ matrix.values.T
@@ -205,7 +211,7 @@ def _only(evaluations: Evaluations, coalitions: Collection[Coalition]) -> Evalua
         snapped={},
         bins={},
         against={},
-        changes={},
+        ale={},
         errors={},
         attributions={},
     )

@@ -28,7 +28,7 @@ from granite_xai.regions.partition import Partition
 from granite_xai.results.fit_values import FitValues, known_values
 from granite_xai.results.scopes import Scope
 from granite_xai.studies.cases import CaseInput
-from granite_xai.surrogate.curves import between_cells
+from granite_xai.surrogate.grid_curves import cell_residuals
 
 REGION_MEASURES = ("fraction", "mean prediction", "risk", "disagreement")
 """Figures of a region; the importance of every set follows them."""
@@ -210,7 +210,7 @@ class _WeightedRegion:
 
     def _left_out_by_cells(self, columns: Coalition, terms: Terms) -> FloatArray:
         """What a local effect at a row's own values has beyond that at the evaluated ones, (1 + 2 P, m)."""
-        everywhere = between_cells(
+        everywhere = cell_residuals(
             self.values.table,
             self.values.evaluations,
             columns,

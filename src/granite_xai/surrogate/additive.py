@@ -19,7 +19,8 @@ from granite_xai.explanation.behavior.behavior import Game
 from granite_xai.explanation.interaction import Additive
 from granite_xai.explanation.masking import Marginal
 from granite_xai.models import Predictor
-from granite_xai.surrogate.curves import Curve, between_values, region_curves
+from granite_xai.surrogate.curves import Curve, effects_by_region
+from granite_xai.surrogate.grid_curves import grid_residuals
 from granite_xai.tables import Outline, Table, require_rows
 
 
@@ -105,15 +106,15 @@ class Surrogate:
     def _predict_in_region(
         self, region: RegionSurrogate, table: Table, predictor: Predictor | None, exact: bool
     ) -> FloatArray:
-        curves = {}
+        curve_of: dict[Coalition, Curve] = {}
         if not exact:
-            curves = {frozenset({curve.column.position}): curve for curve in region.curves}
+            curve_of = {frozenset({curve.column.position}): curve for curve in region.curves}
         total = np.full(table.n_rows, region.mean)
         masked: dict[Coalition, FloatArray] = {frozenset(): total.copy()}
         for members in self.effects:
             columns = union(members)
-            if columns in curves:
-                total += curves[columns].at(table.columns[min(columns)])
+            if columns in curve_of:
+                total += curve_of[columns].at(table.columns[min(columns)])
                 continue
             # Delta(L, nothing) = sum over T in L of (-1)^(|L| - |T|) F_T
             for part in subsets(members):
@@ -167,7 +168,7 @@ def in_unit_interval(values: FloatArray, offset: float = 0.0) -> FloatArray:
     return np.clip(values, 0.0 - offset, 1.0 - offset)
 
 
-def described(
+def fit_with_fidelity(
     table: Table,
     evaluations: Evaluations,
     players: Players,
@@ -176,7 +177,7 @@ def described(
     *,
     probability: bool,
 ) -> SurrogateFit:
-    """G of some regions and of all rows, from the evaluations of the fitting rows.
+    """G of some regions and of all rows, and how much of the model it explains.
 
     Parameters
     ----------
@@ -188,7 +189,7 @@ def described(
     scopes = [*regions, np.arange(table.n_rows)]
     with one_blas_thread():
         surrogate = fit_surrogate(table, evaluations, players, order, scopes)
-        predictions = additive(table, evaluations, players, order, *scopes)
+        predictions = additive_predictions(table, evaluations, players, order, scopes)
         if probability:
             predictions = [in_unit_interval(values, evaluations.offset) for values in predictions]
         return SurrogateFit(
@@ -222,24 +223,22 @@ def fit_surrogate(
     effects: list[tuple[Coalition, ...]] = []
     for size in range(1, order + 1):
         effects += combinations(players, size)
-    single = [min(own[0]) for own in effects if len(own) == 1 and len(own[0]) == 1]
+    single_columns = [min(player) for player in players if len(player) == 1]
     # Rows of other regions count nothing: no matrix has to be cut out.
     shares = np.zeros((len(regions), evaluations.n_rows))
     for share, rows in zip(shares, regions, strict=True):
         share[rows] = evaluations.weights[rows] / evaluations.weights[rows].sum()
     means = shares @ evaluations.predictions
-    effects_by_region = {
-        position: region_curves(table.columns[position], evaluations, shares, means)
-        for position in single
-    }
+    curves_of_region: list[list[Curve]] = [[] for _ in regions]
+    for position in single_columns:
+        column = table.columns[position]
+        by_region = effects_by_region(column, evaluations, shares, means)  # (K, 1 + levels)
+        for curves, column_effects in zip(curves_of_region, by_region, strict=True):
+            curves.append(Curve(column=column, effects=column_effects))
     surrogates = []
     for k, rows in enumerate(regions):
-        curves = tuple(
-            Curve(column=table.columns[position], effects=own[k])
-            for position, own in effects_by_region.items()
-        )
         mean = float(means[k] + evaluations.offset)
-        surrogates.append(RegionSurrogate(mean=mean, curves=curves, rows=rows))
+        surrogates.append(RegionSurrogate(mean=mean, curves=tuple(curves_of_region[k]), rows=rows))
     return Surrogate(
         effects=tuple(effects),
         regions=tuple(surrogates),
@@ -263,17 +262,32 @@ def _fidelity(
     return 1.0 - total / float(whole.mass[0, 0]) / variance
 
 
-def additive(
-    table: Table, evaluations: Evaluations, players: Players, order: int, *regions: IntArray
+def additive_predictions(
+    table: Table,
+    evaluations: Evaluations,
+    players: Players,
+    order: int,
+    regions: Sequence[IntArray],
 ) -> list[FloatArray]:
-    """G at the rows of each region, centred as the predictions are; all regions at once."""
-    inside = np.array(
-        [np.bincount(rows, minlength=evaluations.n_rows) for rows in regions], dtype=np.bool_
-    )
+    """G at the rows of each region, centred as the predictions are.
+
+    Parameters
+    ----------
+    table, evaluations, players, order, regions
+        As in `fit_surrogate`.
+
+    Returns
+    -------
+    list of arrays
+        For each region, G at its rows.
+    """
+    inside = np.zeros((len(regions), evaluations.n_rows), dtype=np.bool_)
+    for members, rows in zip(inside, regions, strict=True):
+        members[rows] = True
     splits = Splits.of(inside, evaluations.weights, evaluations.primitives)
     game = Game.of(Local(), Marginal(), evaluations, splits)
     values = game.values(Additive(order).terms(players, ()))
-    shares = splits.left / splits.mass[:, :1]
+    shares = splits.left_weights / splits.mass[:, :1]
     for columns in evaluations.snapped.keys() & set(players):
-        values = values + between_values(table, evaluations, columns, shares)
+        values = values + grid_residuals(table, evaluations, columns, shares)
     return [values[k, rows] for k, rows in enumerate(regions)]

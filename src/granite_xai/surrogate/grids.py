@@ -17,7 +17,7 @@ from granite_xai.explanation.masking.intervals import interval_edges
 from granite_xai.explanation.masking.levels import carriers
 from granite_xai.tables import Column, Table
 
-GRIDS = {name: name for name in ("quantile", "equidistant")}
+GRIDS = {"quantile": "quantile", "equidistant": "equidistant"}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -81,7 +81,7 @@ def _equidistant_grid(table: Table, column: Column, points: int) -> Grid:
     if len(column.levels) > 1:
         values = np.linspace(column.levels[0], column.levels[-1], points)
     first_rows = np.zeros(len(values), dtype=np.intp)
-    columns = [other.take(first_rows) for other in table.columns]
+    columns = [table_column.take(first_rows) for table_column in table.columns]
     columns[column.position] = replace(column, values=values.copy(), integer=False)
     rows = Table(tuple(columns), table.container.adopt(columns))
     return Grid(column=column.position, values=values, rows=rows)
@@ -93,10 +93,10 @@ def require_numeric(columns: Iterable[Column], what: str) -> None:
         has_missing = column.missing.any()
         if not has_missing and column.kind == "numeric":
             continue
-        gaps = " with missing values" if has_missing else ""
+        with_missing = " with missing values" if has_missing else ""
         where = column_text(column.name, column.position)
         raise InputError(
-            f"X {where} is {column.kind}{gaps}; {what} needs numbers.",
+            f"X {where} is {column.kind}{with_missing}; {what} needs numbers.",
             code="P03",
             argument="X",
             columns=[column.name],
@@ -107,11 +107,15 @@ def require_numeric(columns: Iterable[Column], what: str) -> None:
 def grid_codes(column: Column, points: int) -> IntArray:
     """Levels at which a column is read: all of a nominal one, otherwise observed quantiles at k / (points - 1)."""
     n_levels = len(column.levels)
-    below = np.cumsum(np.bincount(column.codes[column.codes >= 0], minlength=n_levels))
     if n_levels <= points or not column.is_ordered:
         return np.arange(n_levels, dtype=np.intp)
-    wanted = np.maximum(np.arange(points) * below[-1], 1)
-    return np.unique(np.searchsorted(below * (points - 1), wanted, side="left")).astype(np.intp)
+    rows_of_level = np.bincount(column.codes[column.codes >= 0], minlength=n_levels)
+    n_up_to_level = np.cumsum(rows_of_level)
+    n_present = n_up_to_level[-1]
+    # In whole numbers: the first level with at least k / (points - 1) of the rows up to it, and one row.
+    ranks = np.maximum(np.arange(points) * n_present, 1)
+    levels = np.searchsorted(n_up_to_level * (points - 1), ranks, side="left")
+    return np.unique(levels).astype(np.intp)
 
 
 def dependence_bins(column: Column) -> IntArray:
@@ -119,5 +123,6 @@ def dependence_bins(column: Column) -> IntArray:
     if not column.is_ordered:
         return column.codes + 1
     edges = interval_edges(column)
-    bins = np.minimum(np.searchsorted(edges, column.codes, side="left"), len(edges) - 1) + 1
-    return np.where(column.codes < 0, 0, bins).astype(np.intp)
+    intervals = np.searchsorted(edges, column.codes, side="left")
+    intervals = np.minimum(intervals, len(edges) - 1)
+    return np.where(column.codes < 0, 0, intervals + 1).astype(np.intp)

@@ -1,4 +1,4 @@
-"""ICE curves: the prediction of each row along one column; their mean over rows is the PDP."""
+"""ICE curves: the prediction of each row along one column, whose mean over rows is the PDP."""
 
 from __future__ import annotations
 

@@ -1,11 +1,12 @@
-"""Additive models without a call of the model: ``E_S`` and pairwise attributions from their terms.
+"""Additive models as sums of their own terms, evaluated without a call of the model.
 
-A term is a table of scores over the bins of some columns. In ``E_S[u, n]`` it reads the bins of the value u
-on S and those of the row n elsewhere.
+``E_S`` and pairwise attributions come from the terms. A term is a table of scores over the bins of some columns.
+In ``E_S[u, n]`` it reads the bins of the value u on S and those of the row n elsewhere.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,7 +17,7 @@ from granite_xai.base.typing import Coalition, FloatArray, IntArray, Players
 from granite_xai.compute import BLOCK, slices
 from granite_xai.models import Predictor
 from granite_xai.tables import Column, Table
-from granite_xai.trees.kernels import Wanted, shares
+from granite_xai.trees.kernels import shapley_weights
 from granite_xai.trees.links import identity, link_of, opposite
 from granite_xai.trees.parts import Limits, SumOfParts
 from granite_xai.trees.refusal import RefusalError
@@ -26,6 +27,7 @@ KINDS = ("ExplainableBoostingRegressor", "ExplainableBoostingClassifier")
 # interpret's names of links, and treelite's.
 LINKS = {"identity": "identity", "logit": "sigmoid", "log": "exponential"}
 MISSING_BIN = 0
+PAIR_BYTES = 24  # of a value and row while scores are added up: about three arrays exist at once
 
 
 def is_additive(model: Any) -> bool:
@@ -102,13 +104,20 @@ def _codes_of_term(term: BinnedTerm, table: Table) -> tuple[IntArray, ...]:
 
 
 def bin_codes(column: Column, bins: Any, count: int) -> IntArray:
-    """Bin of each row, (n,): 0 is missing, the last of ``count`` an unknown label."""
+    """Bin of each row, (n,): 0 is missing, the last of ``count`` an unknown label.
+
+    Parameters
+    ----------
+    column : Column
+    bins : dict or array
+        From labels to bins, or ascending cuts.
+    count : int
+        Bins of the term along this column.
+    """
     if isinstance(bins, dict):
         unknown = count - 1
-        bin_of_level = np.array(
-            [bins.get(_label_text(label, bins), unknown) for label in column.levels.tolist()],
-            dtype=np.intp,
-        )
+        labels = [_label_text(label, bins) for label in column.levels.tolist()]
+        bin_of_level = np.array([bins.get(label, unknown) for label in labels], dtype=np.intp)
     else:
         try:
             levels = column.levels.astype(np.float64)
@@ -143,68 +152,93 @@ class TermsOnTable:
     def matrix_of(
         self, columns: Coalition, donors: IntArray, *, block: int = BLOCK, **trees: object
     ) -> FloatArray:
-        """``E_S[u, n]``: the value of the donor row u on S, row n elsewhere, (U, n)."""
-        in_set = []  # terms of S alone: one number a value
-        outside = []  # terms without S: one number a row
-        across = []
+        """``E_S[u, n]``: the value of the donor row u on S, row n elsewhere, (U, n).
+
+        Parameters
+        ----------
+        columns : coalition
+            S.
+        donors : array of shape (U,)
+            Rows that carry the values.
+        block : int
+            Bytes of what is made on the way.
+        **trees
+            What only trees take.
+        """
+        terms_of_value = []  # of S alone: one number a value
+        terms_of_row = []  # without S: one number a row
+        terms_of_both = []
         for number, term in enumerate(self.ensemble.terms):
             if columns.issuperset(term.columns):
-                in_set.append(number)
+                terms_of_value.append(number)
             elif columns.isdisjoint(term.columns):
-                outside.append(number)
+                terms_of_row.append(number)
             else:
-                across.append(number)
+                terms_of_both.append(number)
         all_rows = slice(None)
+        no_donor = donors[:0]
         of_rows = self.ensemble.intercept + sum(
-            self._scores(number, columns, donors[:0], all_rows) for number in outside
+            self._scores(number, columns, no_donor, all_rows) for number in terms_of_row
         )
         result = np.empty((len(donors), self._n_rows))
-        for part in slices(len(donors), 24 * self._n_rows, block):
+        for part in slices(len(donors), PAIR_BYTES * self._n_rows, block):
             of_values = sum(
-                self._scores(number, columns, donors[part], all_rows) for number in in_set
+                self._scores(number, columns, donors[part], all_rows) for number in terms_of_value
             )
             result[part] = of_rows + of_values
-            for number in across:
+            for number in terms_of_both:
                 result[part] += self._scores(number, columns, donors[part], all_rows)
             if self.ensemble.link is not identity:
                 result[part] = self.ensemble.link([result[part]])
         return result
 
     def attributions(
-        self, players: Players, wanted: Wanted, *, block: int = BLOCK, **trees: object
+        self, players: Players, chosen: Sequence[int], *, block: int = BLOCK, **trees: object
     ) -> FloatArray:
-        """``Phi_i[n, m]`` of the wanted players, (wanted, n, n): each term's Shapley values, added up."""
+        """``Phi_i[n, m]`` of some players, (chosen, n, n): each term's Shapley values, added up.
+
+        Parameters
+        ----------
+        players : sequence of coalitions
+        chosen : sequence of int
+            Numbers of the players whose attributions are returned.
+        block : int
+            Bytes of what is made on the way.
+        **trees
+            What only trees take.
+        """
         if not self.ensemble.is_sum:
             raise ValueError("attributions of single terms add up only without a link")
         n_rows = self._n_rows
         sign = -1.0 if self.ensemble.link is opposite else 1.0
-        values = np.zeros((len(wanted), n_rows, n_rows))
+        values = np.zeros((len(chosen), n_rows, n_rows))
         for number, term in enumerate(self.ensemble.terms):
-            of_term = [player for player in players if not player.isdisjoint(term.columns)]
-            weights = sign * shares(len(of_term))
-            for line, player_number in enumerate(wanted):
+            term_players = [player for player in players if not player.isdisjoint(term.columns)]
+            weights = sign * shapley_weights(len(term_players))
+            for line, player_number in enumerate(chosen):
                 player = players[player_number]
-                if player in of_term:
-                    self._add_shapley(number, player, of_term, weights, values[line], block)
+                if player in term_players:
+                    self._add_shapley(number, player, term_players, weights, values[line], block)
         return values
 
     def _add_shapley(
         self,
         number: int,
         player: Coalition,
-        of_term: list[Coalition],
+        term_players: list[Coalition],
         weights: FloatArray,
         out: FloatArray,
         block: int,
     ) -> None:
         """Add what a player gains in one term, over all coalitions of the term's other players, to (n, n)."""
         rows = np.arange(self._n_rows)
-        for coalition in subsets(without(of_term, [player])):
-            before = union(coalition)
-            weight = weights[len(coalition), len(of_term) - 1 - len(coalition)]
-            for part in slices(self._n_rows, 24 * self._n_rows, block):
-                with_player = self._scores(number, before | player, rows[part], rows)
-                without_player = self._scores(number, before, rows[part], rows)
+        for arrived in subsets(without(term_players, [player])):
+            columns = union(arrived)
+            n_to_come = len(term_players) - 1 - len(arrived)
+            weight = weights[len(arrived), n_to_come]
+            for part in slices(self._n_rows, PAIR_BYTES * self._n_rows, block):
+                with_player = self._scores(number, columns | player, rows[part], rows)
+                without_player = self._scores(number, columns, rows[part], rows)
                 out[part] += weight * (with_player - without_player)
 
     def predictions(self, *, block: int = BLOCK, **trees: object) -> FloatArray:

@@ -1,8 +1,11 @@
-"""Tree ensembles without a call of the model: ``E_S`` and pairwise attributions from their trees."""
+"""Tree ensembles as sums of their own trees, evaluated without a call of the model.
+
+``E_S`` and pairwise attributions come from the trees.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -10,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from granite_xai.base.typing import Coalition, FloatArray, IntArray, Players
+from granite_xai.base.typing import BoolArray, Coalition, FloatArray, IntArray, Players
 from granite_xai.compute import BLOCK
 from granite_xai.evaluations.matrix import cut_out
 from granite_xai.models import Predictor
@@ -19,18 +22,22 @@ from granite_xai.tables.table import distinct_rows
 from granite_xai.trees.additive import AdditiveModel, is_additive, read_terms
 from granite_xai.trees.forest import Forest
 from granite_xai.trees.forest_cells import ForestCells
-from granite_xai.trees.kernels import ANCHOR, Wanted
+from granite_xai.trees.kernels import ANCHOR
 from granite_xai.trees.links import identity, link_of, opposite
 from granite_xai.trees.parts import Limits, SumOfParts
 from granite_xai.trees.refusal import RefusalError
 from granite_xai.trees.sources import Source, model_call, source_of
-from granite_xai.trees.tree_attributions import fast_pairs, slow_pairs
-from granite_xai.trees.tree_sums import fast_sums, slow_sums
+from granite_xai.trees.tree_attributions import attributions_by_leaf, compiled_attributions
+from granite_xai.trees.tree_sums import compiled_sums, sparse_sums
 
 # A row is walked down a tree step by step where trees are deep: about 20 ns a step, against 2.5 ns for each leaf
 # where all rows are compared with every node.
 LEAVES_PER_STEP = 8
 LONGEST_REASON = 200  # characters of what a library says
+LINE_BYTES = 40  # of a number of a line while sums of several classes are linked
+
+# Writes the sums of a forest for some values: cells, columns in S, donors, where to, and bytes at a time.
+AddUp = Callable[[ForestCells, BoolArray, IntArray, FloatArray, int], None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,20 +129,26 @@ class TreesOnTable:
             Bytes of what is made on the way.
         """
         # In the order of the cells, each once: sums then have the same bits whichever values are asked for.
-        of_donors = (self.cell_numbers[donors, column] for column in sorted(columns))
-        lines, first = distinct_rows(len(donors), of_donors)
-        if not np.array_equal(lines, np.arange(len(donors))):
-            in_order = self.matrix_of(columns, donors[first], fast=fast, n_jobs=n_jobs, block=block)
-            return cut_out(in_order, lines, np.arange(len(self.matrix)))
+        cells_of_donors = (self.cell_numbers[donors, column] for column in sorted(columns))
+        line_of_donor, first_donors = distinct_rows(len(donors), cells_of_donors)
+        add_up: AddUp = partial(compiled_sums, n_jobs=n_jobs) if fast else sparse_sums
+        if np.array_equal(line_of_donor, np.arange(len(donors))):
+            return self._matrix_of_cells(columns, donors, add_up, block)
+        in_order = self._matrix_of_cells(columns, donors[first_donors], add_up, block)
+        return cut_out(in_order, line_of_donor, np.arange(len(self.matrix)))
+
+    def _matrix_of_cells(
+        self, columns: Coalition, donors: IntArray, add_up: AddUp, block: int
+    ) -> FloatArray:
+        """The matrix of donors whose cells all differ, in the order of these cells."""
         in_set = np.zeros(self.ensemble.n_features, dtype=bool)
         in_set[sorted(columns)] = True
-        add_up = partial(fast_sums, n_jobs=n_jobs) if fast else slow_sums
         result = np.empty((len(donors), len(self.matrix)))
         if self.ensemble.link is identity:
             add_up(self.cells[0], in_set, donors, result, block)
             return result
         # The sums of several classes are linked some lines at a time, from an anchor on, where sums start afresh.
-        line_bytes = 40 * len(self.cells) * len(self.matrix)
+        line_bytes = LINE_BYTES * len(self.cells) * len(self.matrix)
         lines_at_once = max(1, block // line_bytes // ANCHOR) * ANCHOR
         for start in range(0, len(donors), lines_at_once):
             part = slice(start, start + lines_at_once)
@@ -150,21 +163,34 @@ class TreesOnTable:
     def attributions(
         self,
         players: Players,
-        wanted: Wanted,
+        chosen: Sequence[int],
         *,
         fast: bool,
         n_jobs: int | None = None,
         block: int = BLOCK,
     ) -> FloatArray:
-        """``Phi_i[n, m]`` of the wanted players, (wanted, n, n); only where the explained number is a sum."""
+        """``Phi_i[n, m]`` of some players, (chosen, n, n); only where the explained number is a sum.
+
+        Parameters
+        ----------
+        players : sequence of coalitions
+        chosen : sequence of int
+            Numbers of the players whose attributions are returned.
+        fast : bool
+            By compiled loops.
+        n_jobs : int, optional
+            Threads of these.
+        block : int
+            Bytes of what is made on the way.
+        """
         if not self.ensemble.is_sum:
             raise ValueError("attributions of single trees add up only without a link")
         (cells,) = self.cells
-        values = np.empty((len(wanted), len(self.matrix), len(self.matrix)))
+        values = np.empty((len(chosen), len(self.matrix), len(self.matrix)))
         if fast:
-            fast_pairs(cells, players, wanted, values, n_jobs)
+            compiled_attributions(cells, players, chosen, values, n_jobs)
         else:
-            slow_pairs(cells, players, wanted, values, block)
+            attributions_by_leaf(cells, players, chosen, values, block)
         if self.ensemble.link is opposite:
             np.negative(values, out=values)
         return values
@@ -215,8 +241,10 @@ def _refused_if_unreadable(model: Any) -> Iterator[None]:
     except RefusalError:
         raise
     except Exception as error:
-        reason = (str(error).strip() or type(error).__name__).splitlines()[-1][:LONGEST_REASON]
+        text = str(error).strip() or type(error).__name__
+        reason = text.splitlines()[-1][:LONGEST_REASON]
         if ".cc:" in reason:  # nobody reads lines of C++
             reason = "its format is newer than treelite"
         message = f"the trees of this {type(model).__name__} cannot be read ({reason})"
-        raise RefusalError(message, "M25" if "categor" in str(error) else "M30") from error
+        is_about_categories = "categor" in str(error)
+        raise RefusalError(message, "M25" if is_about_categories else "M30") from error

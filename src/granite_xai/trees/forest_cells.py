@@ -62,7 +62,7 @@ class ForestCells:
         self.first = np.zeros(n_nodes, np.int32)
         self.cut = np.zeros(n_nodes, np.int32)
         self.offset = np.full(n_nodes, -1, np.intp)
-        bits: list[BoolArray] = []
+        bits: list[BoolArray] = []  # of each node that asks about categories, which cells go left
         n_bits = 0
         for column in range(matrix.shape[1]):
             nodes = np.flatnonzero(forest.feature == column)
@@ -83,7 +83,9 @@ class ForestCells:
                     goes_left = listed != forest.list_right[node]
                     bits.append(np.concatenate([[forest.default_left[node]], goes_left]))
                     n_bits += len(bits[-1])
-        self.bits: BoolArray = np.concatenate(bits) if bits else np.zeros(1, dtype=bool)
+        self.bits: BoolArray = np.zeros(1, dtype=bool)
+        if bits:
+            self.bits = np.concatenate(bits)
 
     @property
     def nodes(self) -> NodeArrays:
@@ -157,7 +159,9 @@ class ForestCells:
             result[nodes] = np.packbits(self.goes_left(nodes, rows), axis=1, bitorder="little")
         return result
 
-    def leaves_of_rows(self, free: BoolArray, part: slice, keep: bool = True) -> NDArray[np.uint8]:
+    def leaves_of_rows(
+        self, free: BoolArray, part: slice, keep_packed: bool = True
+    ) -> NDArray[np.uint8]:
         """Which leaves some rows meet, free columns left aside, (leaves, rows / 8): eight rows to a byte.
 
         Parameters
@@ -166,10 +170,10 @@ class ForestCells:
             Columns that may have any value.
         part : slice
             The rows, from a multiple of 8 on.
-        keep : bool
-            Keep what every row does at every node for the next question.
+        keep_packed : bool
+            Whether what every row does at every node is kept in memory for the next call.
         """
-        if keep:
+        if keep_packed:
             goes_left = self.packed[:, part.start // 8 : -(-part.stop // 8)]
         else:
             goes_left = self._packed(self.rows[part])
@@ -210,32 +214,42 @@ class ForestCells:
             walking = walking[forest.feature[node[walking]] >= 0]
             if len(walking) == 0:
                 return node.reshape(len(rows), forest.n_trees)
-            here = node[walking]
-            cells = rows[walking // forest.n_trees, forest.feature[here]]
-            goes_left = (cells >= self.first[here]) & (cells < self.cut[here])
-            by_category = self.offset[here] >= 0
-            places = self.offset[here[by_category]] + cells[by_category]
+            inner = node[walking]
+            cells = rows[walking // forest.n_trees, forest.feature[inner]]
+            goes_left = (cells >= self.first[inner]) & (cells < self.cut[inner])
+            by_category = self.offset[inner] >= 0
+            places = self.offset[inner[by_category]] + cells[by_category]
             goes_left[by_category] = self.bits[places]
-            node[walking] = np.where(goes_left, forest.left[here], forest.right[here])
+            node[walking] = np.where(goes_left, forest.left[inner], forest.right[inner])
 
     def _propagate(
         self, goes_left: NDArray[Bits], everything: Bits, free: BoolArray
     ) -> NDArray[Bits]:
-        """Pass what reaches each node on to its children, down to the leaves."""
+        """Pass what arrives at each node on to its children, down to the leaves, (leaves, ...).
+
+        Parameters
+        ----------
+        goes_left : array of shape (nodes, ...)
+            What goes left at each node: flags, or eight of them to a byte.
+        everything : scalar
+            What arrives at the roots.
+        free : array of shape (n_columns,)
+            Columns whose nodes pass everything to both children.
+        """
         forest = self.forest
-        reach = np.empty(goes_left.shape, dtype=goes_left.dtype)
-        reach[forest.starts[:-1]] = everything
+        arrives = np.empty(goes_left.shape, dtype=goes_left.dtype)
+        arrives[forest.starts[:-1]] = everything
         for nodes in forest.levels:
             is_free = free[forest.feature[nodes]]
             both_ways = nodes[is_free]
-            reach[forest.left[both_ways]] = reach[both_ways]
-            reach[forest.right[both_ways]] = reach[both_ways]
+            arrives[forest.left[both_ways]] = arrives[both_ways]
+            arrives[forest.right[both_ways]] = arrives[both_ways]
             one_way = nodes[~is_free]
-            arriving = reach[one_way]
-            leaving_left = goes_left[one_way]
-            reach[forest.left[one_way]] = arriving & leaving_left
-            reach[forest.right[one_way]] = arriving & ~leaving_left
-        return reach[forest.leaves]
+            arrives_here = arrives[one_way]
+            leaves_left = goes_left[one_way]
+            arrives[forest.left[one_way]] = arrives_here & leaves_left
+            arrives[forest.right[one_way]] = arrives_here & ~leaves_left
+        return arrives[forest.leaves]
 
 
 def _threshold_cells(

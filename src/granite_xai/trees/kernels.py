@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from math import factorial
 from typing import Any
 
@@ -10,12 +9,12 @@ import numpy as np
 
 from granite_xai.base.typing import FloatArray
 
-Wanted = Sequence[int]  # players whose attributions are asked for
 ANCHOR = 256  # values after which the running sum starts afresh, so that its rounding stays bounded
 CHUNK = 1024  # rows whose leaves of one tree are kept at a time
 MOST_LEAVES = 64  # leaves of a tree that fit a machine word
 # De Bruijn's word: a power of two times it begins with six bits that no other power gives, the place of a leaf.
-WORD = 0x03F79D71B4CB0A89
+DE_BRUIJN = 0x03F79D71B4CB0A89
+LEADING_SIX = 58  # bits behind the first six of a word
 
 
 def add_trees(nodes: Any, cells: Any, donors: Any, replaced: Any, result: Any) -> None:
@@ -94,16 +93,16 @@ def add_trees(nodes: Any, cells: Any, donors: Any, replaced: Any, result: Any) -
             j = feature[node]
             if j < 0:
                 continue
-            here = node - root
+            parent = node - root
             low = left[node] - root
             high = right[node] - root
             if not replaced[j]:
-                begin[low] = begin[here]
-                stop[low] = stop[here]
-                begin[high] = begin[here]
-                stop[high] = stop[here]
+                begin[low] = begin[parent]
+                stop[low] = stop[parent]
+                begin[high] = begin[parent]
+                stop[high] = stop[parent]
                 continue
-            size = stop[here] - begin[here]
+            size = stop[parent] - begin[parent]
             if used + size > len(pool):
                 larger = np.empty(2 * len(pool) + size, np.int64)
                 for k in range(used):
@@ -112,7 +111,7 @@ def add_trees(nodes: Any, cells: Any, donors: Any, replaced: Any, result: Any) -
             # Classes that go left are written from the front, the others from the back.
             front = used
             back = used + size
-            for k in range(begin[here], stop[here]):
+            for k in range(begin[parent], stop[parent]):
                 cell = donors[value_of_class[pool[k]], j]
                 if offset[node] < 0:
                     goes_left = first[node] <= cell and cell < cut[node]
@@ -166,12 +165,12 @@ def add_trees(nodes: Any, cells: Any, donors: Any, replaced: Any, result: Any) -
 
             # 4. The differences between neighbouring values.
             for u in range(n_values):
-                here = class_of_value[u]
-                before = n_classes if u % ANCHOR == 0 else class_of_value[u - 1]
-                if here != before:
+                this_class = class_of_value[u]
+                last_class = n_classes if u % ANCHOR == 0 else class_of_value[u - 1]
+                if this_class != last_class:
                     for n in range(first_row, last_row):
-                        place = n - first_row
-                        result[u, n] += leaf_values[here, place] - leaf_values[before, place]
+                        k = n - first_row
+                        result[u, n] += leaf_values[this_class, k] - leaf_values[last_class, k]
 
 
 def build_masks(nodes: Any, begins: Any, masks: Any, values: Any, asks: Any) -> None:
@@ -186,7 +185,7 @@ def build_masks(nodes: Any, begins: Any, masks: Any, values: Any, asks: Any) -> 
     masks : array of shape (trees, cells)
         Written: the leaves that a cell leaves possible.
     values : array of shape (trees, 64)
-        Written: the values of the leaves, each at the place that `WORD` gives its bit.
+        Written: the values of the leaves, each at the place that `DE_BRUIJN` gives its bit.
     asks : array of shape (trees, d)
         Written: whether the tree splits on the column.
     """
@@ -201,7 +200,7 @@ def build_masks(nodes: Any, begins: Any, masks: Any, values: Any, asks: Any) -> 
             if feature[node] < 0:
                 bit = np.uint64(1) << np.uint64(n_leaves)
                 below[node - root] = bit
-                values[tree, (bit * np.uint64(WORD)) >> np.uint64(58)] = value[node]
+                values[tree, (bit * np.uint64(DE_BRUIJN)) >> np.uint64(LEADING_SIX)] = value[node]
                 n_leaves += 1
             else:
                 below[node - root] = below[left[node] - root] | below[right[node] - root]
@@ -242,7 +241,7 @@ def add_masked(words: Any, cells: Any, donors: Any, replaced: Any, result: Any) 
     every_leaf = ~np.uint64(0)
     of_value = np.empty(n_values, np.uint64)
     of_row = np.empty(CHUNK, np.uint64)
-    before = np.empty(CHUNK)
+    last_value = np.empty(CHUNK)  # that the leaf of each row had for the value before
     for low in range(0, n_rows, CHUNK):
         size = min(CHUNK, n_rows - low)
         for tree in range(len(masks)):
@@ -263,18 +262,21 @@ def add_masked(words: Any, cells: Any, donors: Any, replaced: Any, result: Any) 
             for u in range(n_values):
                 possible = of_value[u]
                 if u % ANCHOR == 0:
-                    before[:size] = 0.0
+                    last_value[:size] = 0.0
                 elif possible == of_value[u - 1]:
                     continue
                 for n in range(size):
-                    leaf = ((possible & of_row[n]) * np.uint64(WORD)) >> np.uint64(58)
-                    now = values[tree, leaf]
-                    result[u, low + n] += now - before[n]
-                    before[n] = now
+                    leaf = ((possible & of_row[n]) * np.uint64(DE_BRUIJN)) >> np.uint64(LEADING_SIX)
+                    leaf_value = values[tree, leaf]
+                    result[u, low + n] += leaf_value - last_value[n]
+                    last_value[n] = leaf_value
 
 
-def shares(n_players: int) -> FloatArray:
-    """``a! b! / (a + b + 1)!``: the share of one player that arrives between a given ones before and b after."""
+def shapley_weights(n_players: int) -> FloatArray:
+    """``a! b! / (a + b + 1)!`` for a, b up to a number of players.
+
+    It is the share of the orders in which a player arrives after a certain a others and before a certain b.
+    """
     table = np.empty((n_players + 1, n_players + 1))
     for a in range(n_players + 1):
         for b in range(n_players + 1):
@@ -285,9 +287,9 @@ def shares(n_players: int) -> FloatArray:
 def add_pairs(
     nodes: Any,
     cells: Any,
-    player: Any,
-    place: Any,
-    shares: Any,
+    player_of_column: Any,
+    line_of_player: Any,
+    weights: Any,
     low_row: int,
     high_row: int,
     result: Any,
@@ -304,18 +306,17 @@ def add_pairs(
     nodes : tuple of arrays
         As in `add_trees`.
     cells : array of shape (n, d)
-    player : array of shape (d,)
-        Player of each column.
-    place : array of shape (players,)
+    player_of_column : array of shape (d,)
+    line_of_player : array of shape (players,)
         Line of the result; -1: not asked for.
-    shares : array
-        ``shares[a, b] = a! b! / (a + b + 1)!``.
+    weights : array
+        ``weights[a, b] = a! b! / (a + b + 1)!``, as `shapley_weights` gives them.
     low_row, high_row : int
     result : array of shape (lines, n, n)
     """
     feature, first, cut, offset, bits, left, right, value, starts = nodes
     n_rows = cells.shape[0]
-    n_players = len(place)
+    n_players = len(line_of_player)
     side = np.zeros(n_players, np.int8)  # 0 open, 1 from n, 2 from m
     decided = np.zeros(n_players, np.int64)  # players with a side, in the order of their decisions
     total = np.zeros(n_players)
@@ -343,7 +344,7 @@ def add_pairs(
                         else:
                             n_left = bits[offset[node] + cell_n] != 0
                             m_left = bits[offset[node] + cell_m] != 0
-                        i = player[j]
+                        i = player_of_column[j]
                         if n_left != m_left and side[i] == 0:  # the player's first parting
                             waiting_node[n_waiting] = left[node] if m_left else right[node]
                             waiting_depth[n_waiting] = n_decided
@@ -357,8 +358,8 @@ def add_pairs(
                         node = left[node] if goes_left else right[node]
                     # 2. What the leaf gives to the players from n and takes from those from m.
                     from_m = n_decided - from_n
-                    gain = value[node] * shares[from_n - 1, from_m] if from_n > 0 else 0.0
-                    loss = value[node] * shares[from_n, from_m - 1] if from_m > 0 else 0.0
+                    gain = value[node] * weights[from_n - 1, from_m] if from_n > 0 else 0.0
+                    loss = value[node] * weights[from_n, from_m - 1] if from_m > 0 else 0.0
                     for k in range(n_decided):
                         i = decided[k]
                         total[i] += gain if side[i] == 1 else -loss
@@ -377,6 +378,7 @@ def add_pairs(
                     n_decided += 1
                     node = waiting_node[n_waiting]
             for i in range(n_players):
-                if place[i] >= 0:
-                    result[place[i], n, m] += total[i]
-                    result[place[i], m, n] -= total[i]
+                line = line_of_player[i]
+                if line >= 0:
+                    result[line, n, m] += total[i]
+                    result[line, m, n] -= total[i]

@@ -29,7 +29,9 @@ def opposite(sums: Sequence[FloatArray]) -> FloatArray:
 
 def _logistic(sums: Sequence[FloatArray], slope: float, complement: bool = False) -> FloatArray:
     probability = np.asarray(expit(slope * sums[0]))
-    return 1.0 - probability if complement else probability
+    if complement:
+        return 1.0 - probability
+    return probability
 
 
 def _softmax(sums: Sequence[FloatArray], output: int) -> FloatArray:
@@ -93,19 +95,20 @@ def link_of(
     if choice.scale == "predict" and has_classes:
         raise RefusalError("labels are explained as numbers")
     two_classes = choice.classes is not None and len(choice.classes) == 2
-    first_of_two = n_outputs == 1 and two_classes and output == 0  # of one sum for two classes
-    output_read = int(output) if output is not None else 0
-    if n_outputs == 1 and not two_classes:
-        output_read = 0
+    one_sum_for_two = n_outputs == 1 and two_classes  # it is the score of the second class
+    first_of_two = one_sum_for_two and output == 0
+    read = 0  # the output whose sum is read
+    if output is not None and (n_outputs > 1 or one_sum_for_two):
+        read = int(output)
     if raw or name.startswith("identity"):
         link = opposite if first_of_two else identity
-        return LinkedOutputs(link, (0 if n_outputs == 1 else output_read,))
+        return LinkedOutputs(link, (0 if n_outputs == 1 else read,))
     if name == "softmax" and n_outputs > 1:
-        return LinkedOutputs(partial(_softmax, output=output_read), tuple(range(n_outputs)))
+        return LinkedOutputs(partial(_softmax, output=read), tuple(range(n_outputs)))
     if name == "multiclass_ova" and n_outputs > 1:
-        return LinkedOutputs(partial(_logistic, slope=slope), (output_read,))
+        return LinkedOutputs(partial(_logistic, slope=slope), (read,))
     if name in ("sigmoid", "multiclass_ova") and n_outputs == 1:
         return LinkedOutputs(partial(_logistic, slope=slope, complement=first_of_two), (0,))
     if name in _ELEMENTWISE:
-        return LinkedOutputs(_ELEMENTWISE[name], (output_read,))
+        return LinkedOutputs(_ELEMENTWISE[name], (read,))
     raise RefusalError(f"the link {name!r} of {n_outputs} outputs is not applied by us", "M23")

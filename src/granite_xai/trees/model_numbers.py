@@ -40,10 +40,10 @@ NUMBERS = partial(single_precision, {})
 
 
 def _label_codes(column: Column, labels: Sequence[Any]) -> FloatArray:
-    code_of = {label: float(code) for code, label in enumerate(labels)}
-    codes = np.array(
-        [np.nan if label is None else code_of.get(label, UNSEEN) for label in column.values]
-    )
+    """The code of each row's label, NaN for missing ones, (n,); a RefusalError for labels that are not known."""
+    code_of: dict[Any, float] = {label: float(code) for code, label in enumerate(labels)}
+    code_of[None] = np.nan
+    codes = np.array([code_of.get(label, UNSEEN) for label in column.values])
     if np.any(codes == UNSEEN):
         raise RefusalError("a column has categories that xgboost has not seen", "M25")
     return codes
@@ -53,8 +53,10 @@ def lightgbm_matrix(model: Any, table: Table) -> FloatArray:
     """Lightgbm's own conversion: categories by the codes of the training frame, the dtype by the frame's."""
     native = table.native
     if isinstance(native, np.ndarray):
-        is_float = native.dtype in (np.float32, np.float64)
-        matrix = native.astype(np.float64) if is_float else NUMBERS(table)
+        if native.dtype in (np.float32, np.float64):
+            matrix = native.astype(np.float64)
+        else:
+            matrix = NUMBERS(table)
     elif table.container.library == "pandas":
         matrix = _lightgbm_frame(model, native)
     else:

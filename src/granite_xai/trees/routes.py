@@ -1,4 +1,4 @@
-"""Which way the evaluations of a table take: the model itself, or its trees."""
+"""The route of a table's evaluations: by the model itself, or by its trees."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from granite_xai.base.errors import GraniteError, ModelWarning
 from granite_xai.base.typing import Coalition, FloatArray, IntArray
 from granite_xai.compute.compiled import available
 from granite_xai.compute.primitives import ArrayNamespace
+from granite_xai.evaluations.device_model import DeviceModel, find_device_model
 from granite_xai.evaluations.distinct_values import DistinctValues
 from granite_xai.evaluations.model_matrix import evaluate_matrix
 from granite_xai.evaluations.request import MatrixRequest
-from granite_xai.evaluations.resident import Resident, find_resident
 from granite_xai.models import Predictor
 from granite_xai.tables import Table
 from granite_xai.tables.table import distinct_rows
 from granite_xai.trees.additive import TermsOnTable
-from granite_xai.trees.audit import Audit, OwnParts, audit
+from granite_xai.trees.audit import Audit, ReadModel, audit
 from granite_xai.trees.ensembles import TreesOnTable, read_ensemble
 from granite_xai.trees.refusal import RefusalError
 
-OnTable = TreesOnTable | TermsOnTable  # the parts of a model on a table
+PartsOnTable = TreesOnTable | TermsOnTable  # the parts of a model, on the rows of a table
 # Leaves times rows times matrices from which the compiled walk is worth loading (0.1 s).
 WORTH_COMPILING = 2 * 10**7
 # A matrix by the trees costs about 2.5 ns a leaf and row, a value by the model's own predict about 5 ns a step and
@@ -45,15 +45,16 @@ class Refusal(NamedTuple):
     code: str | None
 
 
-class Way(NamedTuple):
-    """How a table is evaluated."""
+class Decision(NamedTuple):
+    """Whether a table is evaluated by trees or by the model."""
 
-    trees: OnTable | None  # None: by the model
+    trees: PartsOnTable | None  # None: by the model
     reason: str | None  # why it is not the trees
     audit: Audit
 
 
-_ENSEMBLES: WeakKeyDictionary[Predictor, OwnParts | Refusal] = WeakKeyDictionary()  # in use
+# What was read of the models that are in use.
+_ENSEMBLES: WeakKeyDictionary[Predictor, ReadModel | Refusal] = WeakKeyDictionary()
 
 
 class Route:
@@ -67,17 +68,25 @@ class Route:
         Remembers the warnings that the trees are not used (M23 to M30).
     seed : int
         Draws the rows of the audit.
+    decision : Decision, optional
+        Where it is made already; None: it is made when it is first asked for.
     """
 
     def __init__(
-        self, predictor: Predictor, table: Table, record: Diagnostics | None = None, seed: int = 0
+        self,
+        predictor: Predictor,
+        table: Table,
+        record: Diagnostics | None = None,
+        seed: int = 0,
+        decision: Decision | None = None,
     ) -> None:
         self.predictor = predictor
         self.table = table
         self._record = record
         self._seed = seed
-        self._resident: Resident | None = None
-        self._looked_for_resident = False
+        self._made_decision = decision
+        self._device_model: DeviceModel | None = None
+        self._looked_for_device_model = False
 
     @cached_property
     def others(self) -> tuple[Route, ...]:
@@ -88,13 +97,14 @@ class Route:
         )
 
     @cached_property
-    def _way(self) -> Way:
-        """Found when it is first asked for."""
+    def _decision(self) -> Decision:
+        """Made when it is first asked for: the trees are read, and compared with the model."""
+        if self._made_decision is not None:
+            return self._made_decision
+        # The trees answer for all outputs, or the model does, which answers for all at once.
         for output in self.others:
-            if (
-                output.reason is not None
-            ):  # all of them, or the model, which answers for all at once
-                return Way(trees=None, reason=output.reason, audit=Audit())
+            if output.reason is not None:
+                return Decision(trees=None, reason=output.reason, audit=Audit())
         try:
             ensemble = _ensemble(self.predictor)
             audited = audit(self.predictor, self.table, ensemble, self._seed)
@@ -107,7 +117,7 @@ class Route:
             what = f"{type(error).__name__}: {str(error)[:LONGEST_REASON]}"
             return self._by_model_because(f"its trees cannot be read here ({what})", "M30", Audit())
         if audited.difference <= audited.tolerance:
-            return Way(trees=trees, reason=None, audit=audited)
+            return Decision(trees=trees, reason=None, audit=audited)
         reason = (
             f"the trees differ from the model's answers by up to {audited.difference:.3g} on "
             f"{audited.rows} recombined rows"
@@ -117,25 +127,25 @@ class Route:
 
     def _by_model_because(
         self, reason: str, code: str | None, audited: Audit, aside: str = ""
-    ) -> Way:
-        """The way by the model, with a warning where users may expect that we read it."""
+    ) -> Decision:
+        """The decision for the model, with a warning where users may expect that we read it."""
         if code == "M30":  # a model that is not fitted, or fails, says so itself
             self.predictor.on_rows(self.table.take(np.arange(1)))
         if code is not None:
             give_warning = warn if self._record is None else self._record.warn
             text = f"{code}: {reason}{aside}: every evaluation is a call of the model."
             give_warning(text, ModelWarning)
-        return Way(trees=None, reason=reason, audit=audited)
+        return Decision(trees=None, reason=reason, audit=audited)
 
     @property
-    def trees(self) -> OnTable | None:
+    def trees(self) -> PartsOnTable | None:
         """The trees on this table; None: by the model."""
-        return self._way.trees
+        return self._decision.trees
 
     @property
     def reason(self) -> str | None:
         """Why it is not the trees."""
-        return self._way.reason
+        return self._decision.reason
 
     @property
     def cells(self) -> IntArray | None:
@@ -159,14 +169,20 @@ class Route:
         return np.stack(numbers, axis=1)
 
     @property
-    def attributes(self) -> bool:
+    def gives_attributions(self) -> bool:
         """Whether pairwise attributions come from the trees, whatever the number of columns."""
         if self.trees is None or not self.trees.ensemble.is_sum:
             return False
         return self.table.n_rows**2 * self.trees.ensemble.n_leaves <= MOST_PAIRS
 
     def for_requests(self, *requests: MatrixRequest) -> Route:
-        """The same route, unless the model's own ``predict`` is cheaper for these matrices."""
+        """The same route, unless the model's own ``predict`` is cheaper for these matrices.
+
+        Parameters
+        ----------
+        *requests : MatrixRequest
+            The matrices that will be evaluated.
+        """
         if not isinstance(self.trees, TreesOnTable):
             return self
         ensemble = self.trees.ensemble
@@ -177,13 +193,14 @@ class Route:
             n_values += sum(len(distinct) for distinct in request.stores.values())
         steps = sum(forest.n_steps for forest in ensemble.forests)
         n_outputs = 1 + len(self.others)  # each has trees of its own, the model answers for all
+        # In visits of a leaf by a row, for all rows.
         cost_of_value = steps * LEAVES_PER_STEP
         cost_of_matrix = float(ensemble.n_leaves)
         if available():
             cost_of_matrix = min(cost_of_matrix, VALUES_PER_WALK * cost_of_value)
         if n_outputs * n_matrices * cost_of_matrix <= n_values * cost_of_value:
             return self
-        return self.by_model("the model's own predict is cheaper", self._way.audit.rows)
+        return self.by_model("the model's own predict is cheaper", self._decision.audit.rows)
 
     def by_model(self, reason: str | None, audited: int = 0) -> Route:
         """The same table, where every evaluation is a call of the model.
@@ -195,39 +212,38 @@ class Route:
         audited : int
             Rows on which trees and model were compared.
         """
-        route = Route(self.predictor, self.table)
-        route.__dict__["_way"] = Way(trees=None, reason=reason, audit=Audit(audited))
-        return route
+        decision = Decision(trees=None, reason=reason, audit=Audit(rows=audited))
+        return Route(self.predictor, self.table, decision=decision)
 
-    def fast(self, count: int) -> bool:
+    def is_worth_compiling(self, n_matrices: int) -> bool:
         """Whether so many matrices are worth the compiled walk; by counts alone, so that repeats are equal."""
         if not isinstance(self.trees, TreesOnTable) or not available():
             return False
-        return count * self.table.n_rows * self.trees.ensemble.n_leaves >= WORTH_COMPILING
+        return n_matrices * self.table.n_rows * self.trees.ensemble.n_leaves >= WORTH_COMPILING
 
-    def name(self, count: int) -> str:
-        """The words for ``diagnostics_``."""
-        if self.trees is None:
-            return "model" if self._resident is None else "model (device)"
+    def path(self, n_matrices: int) -> str:
+        """How so many matrices are evaluated, in the words of ``diagnostics_``."""
         if isinstance(self.trees, TermsOnTable):
             return "additive terms"
-        return "trees (numba)" if self.fast(count) else "trees (numpy)"
+        if isinstance(self.trees, TreesOnTable):
+            return "trees (numba)" if self.is_worth_compiling(n_matrices) else "trees (numpy)"
+        return "model" if self._device_model is None else "model (device)"
 
-    def note(self, count: int) -> dict[str, Any]:
+    def note(self, n_matrices: int) -> dict[str, Any]:
         """What ``diagnostics_`` says about the evaluations of so many matrices."""
         return {
-            "path": self.name(count),
+            "path": self.path(n_matrices),
             "reason": self.reason,
-            "audited_rows": self._way.audit.rows,
-            "largest_difference": self._way.audit.difference,
+            "audited_rows": self._decision.audit.rows,
+            "largest_difference": self._decision.audit.difference,
         }
 
-    def resident(self, primitives: ArrayNamespace | None) -> Resident | None:
+    def device_model(self, primitives: ArrayNamespace | None) -> DeviceModel | None:
         """The model on a device; looked for once."""
-        if primitives is not None and not self._looked_for_resident:
-            self._resident = find_resident(self.predictor, self.table, primitives)
-            self._looked_for_resident = True
-        return self._resident
+        if primitives is not None and not self._looked_for_device_model:
+            self._device_model = find_device_model(self.predictor, self.table, primitives)
+            self._looked_for_device_model = True
+        return self._device_model
 
     def predictions(self, fast: bool, block: int) -> FloatArray:
         """F of the table's rows; the model is asked as well, as a further check of its answers."""
@@ -265,7 +281,7 @@ class Route:
         )
 
 
-def _ensemble(predictor: Predictor) -> OwnParts:
+def _ensemble(predictor: Predictor) -> ReadModel:
     """The ensemble behind a predictor, read once; a refusal is remembered as well."""
     remembered = _ENSEMBLES.get(predictor)
     if remembered is None:

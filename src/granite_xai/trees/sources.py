@@ -34,6 +34,8 @@ from granite_xai.trees.sklearn_arrays import (
 from granite_xai.trees.tree_model import TreeModel
 from granite_xai.trees.treelite_arrays import read_treelite
 
+LIGHTGBM_ZERO_IS_MISSING = 1
+
 
 class Source(NamedTuple):
     """A model of a known kind."""
@@ -140,7 +142,9 @@ def _xgboost_model(model: Any, call: ModelCall) -> Source:
         best = int(model.best_iteration)
     except AttributeError:  # it was not stopped early
         return _xgboost(booster, call)
-    trees_per_round = int(model.n_classes_) if getattr(model, "n_classes_", 2) > 2 else 1
+    trees_per_round = 1
+    if getattr(model, "n_classes_", 2) > 2:
+        trees_per_round = int(model.n_classes_)
     settings = json.loads(booster.save_config())["learner"]["gradient_booster"]
     trees_per_round *= int(settings["gbtree_model_param"]["num_parallel_tree"])
     return _xgboost(booster, call, n_trees=(best + 1) * trees_per_round)
@@ -195,7 +199,9 @@ def _lightgbm(model: Any, call: ModelCall) -> Source:
     # The text holds the trees up to the best iteration, which are those that predict uses.
     text = model.model_to_string()
     decisions = " ".join(re.findall(r"^decision_type=(.*)$", text, re.M)).split()
-    if any(int(decision) >> 2 & 3 == 1 for decision in set(decisions)):  # bits 2 and 3: missing
+    # Bits 2 and 3 of a decision say what is missing: nothing, zero, or NaN.
+    missing_kinds = {int(decision) >> 2 & 3 for decision in decisions}
+    if LIGHTGBM_ZERO_IS_MISSING in missing_kinds:
         raise RefusalError("lightgbm takes zero for missing", "M26")
     if re.search(r"^is_linear=1$", text, re.M):
         raise RefusalError("lightgbm's leaves hold linear models", "M30")

@@ -7,20 +7,23 @@ of its path is met by n or by m, adds ``v (a - 1)! b! / (a + b)!`` to each of A 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
+from numpy.typing import NDArray
 
 from granite_xai.base.typing import FloatArray, IntArray, Players
 from granite_xai.compute import in_threads, resolve_jobs, slices
 from granite_xai.compute.compiled import compiled
 from granite_xai.trees.forest_cells import ForestCells
-from granite_xai.trees.kernels import Wanted, add_pairs, shares
+from granite_xai.trees.kernels import add_pairs, shapley_weights
 from granite_xai.trees.tree_sums import unpacked
 
 EXPLAINED_ROWS = 16  # explained rows of one block, whatever the number of threads
 
 
-def slow_pairs(
-    cells: ForestCells, players: Players, wanted: Wanted, out: FloatArray, block: int
+def attributions_by_leaf(
+    cells: ForestCells, players: Players, chosen: Sequence[int], out: FloatArray, block: int
 ) -> None:
     """The attributions leaf by leaf.
 
@@ -29,59 +32,80 @@ def slow_pairs(
     cells : ForestCells
     players : sequence of coalitions
         Sets of columns that are attributed to together.
-    wanted : sequence of int
+    chosen : sequence of int
         Numbers of the players whose attributions are written.
-    out : array of shape (wanted, n, n)
+    out : array of shape (chosen, n, n)
+        Where they are written: of row n against row m.
     block : int
         Bytes of what is made on the way.
     """
     n_rows = len(cells.rows)
-    columns = np.arange(cells.rows.shape[1])
-    weights = shares(len(players))
-    line_of = {player: line for line, player in enumerate(wanted)}
-    packed = [
-        cells.leaves_of_rows(~np.isin(columns, sorted(player)), slice(0, n_rows))
-        for player in players
-    ]
+    line_of = {player: line for line, player in enumerate(chosen)}
+    packed = _conditions_met(cells, players)
+    weights = shapley_weights(len(players))
     out[...] = 0.0
     for leaf, value in enumerate(cells.forest.value[cells.forest.leaves]):
         met = [unpacked(of_player[leaf], n_rows) for of_player in packed]
         path = [player for player in range(len(players)) if not met[player].all()]
-        if not any(player in line_of for player in path):
+        if line_of.keys().isdisjoint(path):
             continue
-        # Rows that meet the same players of the path are treated alike.
+        # Rows that meet the same players of the path are treated alike: they have one pattern.
         path_met = np.stack([met[player] for player in path])
-        patterns, codes = np.unique(path_met, axis=1, return_inverse=True)
-        codes = codes.reshape(-1)
-        by_n = patterns[:, :, None]  # (path, patterns of n, 1)
-        by_m = patterns[:, None, :]
-        only_n = by_n & ~by_m
-        only_m = by_m & ~by_n
+        patterns, pattern_of_row = np.unique(path_met, axis=1, return_inverse=True)
+        pattern_of_row = pattern_of_row.reshape(-1)
+        met_by_n = patterns[:, :, None]  # (path, patterns of n, 1)
+        met_by_m = patterns[:, None, :]  # (path, 1, patterns of m)
+        only_n = met_by_n & ~met_by_m  # whether a player is in A
+        only_m = met_by_m & ~met_by_n  # or in B
         a = np.sum(only_n, axis=0)
         b = np.sum(only_m, axis=0)
-        leaf_value = np.all(by_n | by_m, axis=0) * value
-        gain = leaf_value * weights[a - 1, b]
-        loss = leaf_value * weights[a, b - 1]
+        is_reached = np.all(met_by_n | met_by_m, axis=0)
+        leaf_value = is_reached * value
+        gain = leaf_value * weights[a - 1, b]  # v (a - 1)! b! / (a + b)!
+        loss = leaf_value * weights[a, b - 1]  # v a! (b - 1)! / (a + b)!
         for place, player in enumerate(path):
             if player not in line_of:
                 continue
             change = gain * only_n[place] - loss * only_m[place]
             for part in slices(n_rows, 8 * n_rows, block):
-                out[line_of[player], part] += change[np.ix_(codes[part], codes)]
+                of_pairs = change[np.ix_(pattern_of_row[part], pattern_of_row)]
+                out[line_of[player], part] += of_pairs
 
 
-def fast_pairs(
-    cells: ForestCells, players: Players, wanted: Wanted, out: FloatArray, n_jobs: int | None = None
+def _conditions_met(cells: ForestCells, players: Players) -> list[NDArray[np.uint8]]:
+    """For each player, whether its columns of each row meet the conditions of each leaf; eight rows to a byte."""
+    n_rows, n_columns = cells.rows.shape
+    packed = []
+    for player in players:
+        is_free = ~np.isin(np.arange(n_columns), sorted(player))
+        packed.append(cells.leaves_of_rows(is_free, slice(0, n_rows)))
+    return packed
+
+
+def compiled_attributions(
+    cells: ForestCells,
+    players: Players,
+    chosen: Sequence[int],
+    out: FloatArray,
+    n_jobs: int | None = None,
 ) -> None:
-    """The same attributions by the compiled walk, in blocks of rows; each pair is walked once."""
+    """The same attributions by the compiled walk, in blocks of rows; each pair is walked once.
+
+    Parameters
+    ----------
+    cells, players, chosen, out
+        As in `attributions_by_leaf`.
+    n_jobs : int, optional
+        Threads.
+    """
     n_rows, n_columns = cells.rows.shape
     walk = compiled(add_pairs)
     line_of_player: IntArray = np.full(len(players), -1, dtype=np.intp)
-    line_of_player[list(wanted)] = np.arange(len(wanted))
+    line_of_player[list(chosen)] = np.arange(len(chosen))
     player_of_column: IntArray = np.zeros(n_columns, dtype=np.intp)
     for number, columns in enumerate(players):
         player_of_column[sorted(columns)] = number
-    weights = shares(len(players))
+    weights = shapley_weights(len(players))
     out[...] = 0.0
 
     def explain_rows(start: int) -> None:

@@ -83,27 +83,32 @@ def _joined(trees: list[Tree], base: float, average: bool) -> Forest:
     starts = np.cumsum([0, *(len(tree.feature) for tree in trees)]).astype(np.intp)
     shifts = starts[:-1].tolist()
     categories: dict[int, IntArray] = {}
+    left = [np.zeros(0, np.intp)]
+    right = [np.zeros(0, np.intp)]
     for tree, shift in zip(trees, shifts, strict=True):
-        categories.update({shift + node: listed for node, listed in tree.categories.items()})
-    value = _concatenated([tree.value for tree in trees], np.float64)
+        left.append(tree.left + shift)
+        right.append(tree.right + shift)
+        for node, listed in tree.categories.items():
+            categories[shift + node] = listed
+    value = _field_of_all(trees, "value", np.float64)
     if average:
         value = value / float(len(trees))
-    shifted = list(zip(trees, shifts, strict=True))
     return Forest(
-        feature=_concatenated([tree.feature for tree in trees], np.intp),
-        threshold=_concatenated([tree.threshold for tree in trees], np.float64),
-        strict=_concatenated([tree.strict for tree in trees], np.bool_),
-        default_left=_concatenated([tree.default_left for tree in trees], np.bool_),
-        left=_concatenated([tree.left + shift for tree, shift in shifted], np.intp),
-        right=_concatenated([tree.right + shift for tree, shift in shifted], np.intp),
+        feature=_field_of_all(trees, "feature", np.intp),
+        threshold=_field_of_all(trees, "threshold", np.float64),
+        strict=_field_of_all(trees, "strict", np.bool_),
+        default_left=_field_of_all(trees, "default_left", np.bool_),
+        left=np.concatenate(left),
+        right=np.concatenate(right),
         value=value,
         categories=categories,
-        list_right=_concatenated([tree.list_right for tree in trees], np.bool_),
+        list_right=_field_of_all(trees, "list_right", np.bool_),
         starts=starts,
         base=base,
     )
 
 
-def _concatenated(arrays: list[NDArray[Any]], dtype: Any) -> NDArray[Any]:
-    """One after the other; of no trees an empty array of the right type."""
+def _field_of_all(trees: list[Tree], field: str, dtype: Any) -> NDArray[Any]:
+    """An array of all trees, one after the other; of no trees an empty one of the right type."""
+    arrays = [getattr(tree, field) for tree in trees]
     return np.concatenate([np.zeros(0, dtype), *arrays])

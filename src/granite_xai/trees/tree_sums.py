@@ -20,10 +20,11 @@ from granite_xai.compute.compiled import compiled
 from granite_xai.trees.forest_cells import ForestCells
 from granite_xai.trees.kernels import ANCHOR, add_masked, add_trees
 
+WORD_BYTES = 8
 WALKED_ROWS = 4096  # rows of one block of the compiled walk, whatever the number of threads
 
 
-def slow_sums(
+def sparse_sums(
     cells: ForestCells, columns: BoolArray, donors: IntArray, out: FloatArray, block: int
 ) -> None:
     """``E_S`` as a sparse product.
@@ -50,25 +51,26 @@ def slow_sums(
         return
     n_nodes = len(forest.feature)
     n_leaves = len(forest.leaves)
-    keep = 2 * n_nodes * (n_rows // 8 + 1) <= block
+    keep_packed = 2 * n_nodes * (n_rows // 8 + 1) <= block
     # Sums start afresh at an anchor, so blocks of values may too.
     values_at_once = max(1, block // (4 * n_nodes * ANCHOR)) * ANCHOR
     for first_value in range(0, len(donors), values_at_once):
         lines = slice(first_value, min(first_value + values_at_once, len(donors)))
-        reached = cells.leaves_of_values(donors[lines], ~columns)
-        changes = _changes(reached, forest.value[forest.leaves])
+        meets = cells.leaves_of_values(donors[lines], ~columns)  # (leaves, values)
+        changes = _changes(meets, forest.value[forest.leaves])
         # Nodes are bits; of the leaves a row meets some, which a sparse matrix lists; sums are there twice.
         row_bytes = n_nodes // 4 + 4 * n_leaves + 32 * (lines.stop - lines.start)
         rows_at_once = max(8, block // row_bytes // 8 * 8)
         for start in range(0, n_rows, rows_at_once):
             part = slice(start, min(start + rows_at_once, n_rows))
-            met = unpacked(cells.leaves_of_rows(columns, part, keep), part.stop - part.start)
+            packed = cells.leaves_of_rows(columns, part, keep_packed)
+            met = unpacked(packed, part.stop - part.start)  # (leaves, rows)
             sums = (changes @ _sparse(met)).toarray()
-            _run_up(sums)
+            _add_changes_up(sums)
             out[lines, part] += sums
 
 
-def fast_sums(
+def compiled_sums(
     cells: ForestCells,
     columns: BoolArray,
     donors: IntArray,
@@ -76,10 +78,20 @@ def fast_sums(
     block: int,
     n_jobs: int | None = None,
 ) -> None:
-    """The same sums compiled, in blocks of rows: by words of leaves for small trees, otherwise by walking."""
+    """The same sums compiled, in blocks of rows: by words of leaves for small trees, otherwise by walking.
+
+    Parameters
+    ----------
+    cells, columns, donors, out, block
+        As in `sparse_sums`.
+    n_jobs : int, optional
+        Threads.
+    """
     rows = cells.rows
     values = cells.rows[donors]
-    masks = cells.masks if 8 * cells.n_words <= block else None
+    masks = None
+    if WORD_BYTES * cells.n_words <= block:
+        masks = cells.masks
     out[...] = 0.0
 
     def add_rows(start: int) -> None:
@@ -92,25 +104,32 @@ def fast_sums(
             compiled(add_masked)(
                 tuple(masks), rows_by_column, values_by_column, columns, out[:, part]
             )
-        _run_up(out[:, part])
+        _add_changes_up(out[:, part])
 
     # Never in processes: the blocks write into one array.
     in_threads(add_rows, range(0, len(rows), WALKED_ROWS), resolve_jobs(n_jobs))
     out += cells.forest.base
 
 
-def _run_up(changes: FloatArray) -> None:
-    """Sum up what changes from value to value, afresh from every anchor on, in place."""
+def _add_changes_up(changes: FloatArray) -> None:
+    """Add up what changes from value to value, (values, rows), afresh from every anchor on, in place."""
     for line in range(1, len(changes)):  # not by cumsum, which goes along the columns
         if line % ANCHOR:
             changes[line] += changes[line - 1]
 
 
-def _changes(reached: BoolArray, values: FloatArray) -> Any:
-    """``I_S diag(v)`` as differences from line to line, whole again at every anchor; sparse, (U, leaves)."""
-    lines = reached.T.astype(np.int8)
-    lines[1:] -= reached.T[:-1].astype(np.int8)
-    lines[::ANCHOR] = reached.T[::ANCHOR]
+def _changes(meets: BoolArray, values: FloatArray) -> Any:
+    """``I_S diag(v)`` as differences from line to line, whole again at every anchor; sparse, (U, leaves).
+
+    Parameters
+    ----------
+    meets : array of shape (leaves, U)
+        Whether a value meets the conditions of a leaf on S.
+    values : array of shape (leaves,)
+    """
+    lines = meets.T.astype(np.int8)
+    lines[1:] -= meets.T[:-1].astype(np.int8)
+    lines[::ANCHOR] = meets.T[::ANCHOR]
     line, leaf = np.nonzero(lines)
     return csr_array((lines[line, leaf] * values[leaf], (line, leaf)), shape=lines.shape)
 

@@ -1,4 +1,4 @@
-"""The arrays of a model that treelite has read, copied and checked field by field."""
+"""The arrays of a model that treelite has read."""
 
 from __future__ import annotations
 
@@ -33,14 +33,16 @@ def read_treelite(model: Any, n_trees: int | None = None) -> TreeModel:
     n_classes = int(np.max(field("num_class")))
     if n_targets > 1 and n_classes > 1:
         raise RefusalError("the model has several targets with several classes each")
-    count = model.num_tree if n_trees is None else n_trees
-    if count > model.num_tree:
-        raise RefusalError(f"{count} trees are in use, {model.num_tree} were read", "M24")
+    if n_trees is None:
+        n_trees = model.num_tree
+    if n_trees > model.num_tree:
+        raise RefusalError(f"{n_trees} trees are in use, {model.num_tree} were read", "M24")
+    numbers_in_use = range(n_trees)
     output_of_tree = field("class_id" if n_targets == 1 else "target_id")
 
     def trees_of(output: int) -> list[Tree]:
         trees = []
-        for number in range(count):
+        for number in numbers_in_use:
             owner = output_of_tree[number]
             if owner == _EVERY_OUTPUT:
                 trees.append(_read_tree(model.get_tree_accessor(number), output))

@@ -20,7 +20,7 @@ import numpy as np
 from granite_xai.base.typing import FloatArray, Term, Terms
 from granite_xai.compute.primitives import Array, as_part
 from granite_xai.engine.masked import Masked
-from granite_xai.engine.row_values import RowValues, joined
+from granite_xai.engine.row_values import RowValues, sum_row_values
 from granite_xai.engine.splits import Splits
 from granite_xai.evaluations.evaluations import Evaluations
 from granite_xai.explanation.influence import PlayersAndSets
@@ -156,10 +156,10 @@ class Game:
         if one_by_one:
             total = sum(coefficient * self._value(term) for term, coefficient in one_by_one.items())
             part = as_part(self.splits.primitives, total)
-            summands.append(RowValues(own=self.splits.zeros, parts=(part,)))
+            summands.append(RowValues(of_row=self.splits.zeros, parts=(part,)))
         if not summands:
-            return RowValues(own=self.splits.zeros)
-        return joined(summands, self.splits)
+            return RowValues(of_row=self.splits.zeros)
+        return sum_row_values(summands, self.splits)
 
     def regional(self, terms: Terms) -> Array:
         """A linear combination of values, one number for each side of every split, (2, K)."""

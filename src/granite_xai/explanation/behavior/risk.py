@@ -118,7 +118,9 @@ class Risk(Behavior):
             )
         else:  # a function of prediction minus y, which the engine adds up in one pass
             level = game.evaluations.offset - game.evaluations.target  # (n,)
-            residuals = predictions._replace(own=predictions.own + splits.primitives.array(level))
+            residuals = predictions._replace(
+                of_row=predictions.of_row + splits.primitives.array(level)
+            )
             losses = residuals.sums(mode, splits)
         return -_side_means(losses, splits)
 

@@ -86,5 +86,5 @@ class Sensitivity(Behavior):
         if values.tiled is not None:  # can be read only once; the mean prediction is near
             return game.masked.combined({term: 1.0, frozenset(): -1.0})
         means = (values.sums(MOMENTS, game.splits) * game.splits.scale)[0, :, :]
-        level = -means if values.at is None else values.at - means
-        return values._replace(at=level)
+        level = -means if values.of_side is None else values.of_side - means
+        return values._replace(of_side=level)

@@ -1,6 +1,6 @@
 """Accumulated local effects (ALE): nothing is hidden, one column moves across its interval of the data.
 
-See docs/method.rst, "Accumulated effects", and `evaluations.steps` for what is read of the model.
+See docs/method.rst, "Accumulated effects", and `evaluations.ale_predictions` for what is read of the model.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ from granite_xai.engine.averages import Averages
 from granite_xai.engine.masked import Masked
 from granite_xai.engine.row_values import RowValues
 from granite_xai.engine.splits import Splits
+from granite_xai.evaluations.ale_predictions import intervals_of
 from granite_xai.evaluations.evaluations import Evaluations
-from granite_xai.evaluations.steps import intervals_of
 from granite_xai.explanation.influence import PlayersAndSets
 from granite_xai.explanation.masking.intervals import (
     N_INTERVALS,
@@ -93,7 +93,7 @@ class Accumulated(Masking):
         """Rows in the interval of each row, (n,), where changes are averaged."""
         if not isinstance(term, AleDifference) or not term.averaged:
             return None
-        intervals = evaluations.changes[term.column].cells
+        intervals = evaluations.ale[term.column].intervals
         return np.bincount(intervals)[intervals]
 
     def masked(self, evaluations: Evaluations, splits: Splits) -> Masked:
@@ -270,10 +270,10 @@ class Changes(Masked):
             weights = self.splits.lines.T  # (n, K)
         parts = list(values.parts)
         for column in own_factors | mean_factors:
-            changes = self.evaluations.changes[column].gaps(
+            changes = self.evaluations.ale[column].combined_changes(
                 self.splits.members,
                 weights,
-                own_factor=own_factors.get(column, 0.0),
+                row_factor=own_factors.get(column, 0.0),
                 mean_factor=mean_factors.get(column, 0.0),
             )
             parts.append(as_part(P, P.array(changes)))

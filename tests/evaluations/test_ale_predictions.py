@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from granite_xai.evaluations import steps as module
-from granite_xai.evaluations.steps import Steps, intervals_of
+from granite_xai.evaluations import ale_predictions as module
+from granite_xai.evaluations.ale_predictions import AlePredictions, intervals_of
 
 CHANCE = np.random.default_rng(6)
 # Points 0 to 4, of which 0, 2 and 4 are edges of two intervals. A row on a point has twice its number.
@@ -14,16 +14,16 @@ EDGES = np.array([0, 2, 4])
 PLACES = np.array([0, 1, 4, 5, 8, -1, 7, 3])
 N = len(PLACES)
 VALUES = CHANCE.normal(size=(N, 5))
-STEPS = Steps(edges=EDGES, places=PLACES, starts=5 * np.arange(N), values=VALUES.ravel())
+ALONG = AlePredictions(edges=EDGES, places=PLACES, starts=5 * np.arange(N), values=VALUES.ravel())
 WEIGHTS = CHANCE.uniform(0.5, 2.0, (N, 1))
 
 
 def test_a_place_belongs_to_the_interval_that_ends_at_or_behind_it():
     assert intervals_of(PLACES[[0, 1, 2, 3, 4]], EDGES).tolist() == [1, 1, 1, 2, 2]
-    assert STEPS.cells.tolist() == [1, 1, 1, 2, 2, 0, 2, 1]
+    assert ALONG.intervals.tolist() == [1, 1, 1, 2, 2, 0, 2, 1]
 
 
-def by_definition(inside, own_factor, mean_factor):
+def by_definition(inside, row_factor, mean_factor):
     """Intervals end where the row's side ends; a jump between the sides belongs to neither."""
     changes, counted = np.zeros(N), np.zeros(N, dtype=int)
     for n in range(N):
@@ -51,18 +51,21 @@ def by_definition(inside, own_factor, mean_factor):
             if PLACES[m] >= 0 and inside[m] == inside[n] and counted[m] == counted[n]
         ]
         mean = np.average(changes[alike], weights=WEIGHTS[alike, 0])
-        result[n] = own_factor * changes[n] + mean_factor * mean
+        result[n] = row_factor * changes[n] + mean_factor * mean
     return result
 
 
 @pytest.mark.parametrize("batch", [1, 2**16])
-def test_gaps_are_those_of_each_rows_own_side(batch, monkeypatch):
+def test_changes_are_those_of_each_rows_own_side(batch, monkeypatch):
     monkeypatch.setattr(module, "BATCH_CELLS", batch)
     members = CHANCE.random((N, 12)) < 0.5
     members[:, 0] = True
     members[:, 1] = PLACES <= 3  # cuts the first interval
     for factors in ((1.0, 0.0), (1.0, -1.0)):
-        found = STEPS.gaps(members, WEIGHTS, *factors)
+        row_factor, mean_factor = factors
+        found = ALONG.combined_changes(
+            members, WEIGHTS, row_factor=row_factor, mean_factor=mean_factor
+        )
         for k in range(members.shape[1]):
             np.testing.assert_allclose(
                 found[:, k], by_definition(members[:, k], *factors), atol=1e-13, err_msg=str(k)
@@ -70,14 +73,19 @@ def test_gaps_are_those_of_each_rows_own_side(batch, monkeypatch):
 
 
 def test_without_intervals_nothing_changes():
-    flat = Steps(edges=np.array([0]), places=PLACES, starts=STEPS.starts, values=STEPS.values)
-    assert not flat.gaps(np.ones((N, 2), dtype=bool), WEIGHTS, 1.0, -1.0).any()
-    assert not flat.cells.any()
+    flat = AlePredictions(
+        edges=np.array([0]), places=PLACES, starts=ALONG.starts, values=ALONG.values
+    )
+    assert not flat.combined_changes(
+        np.ones((N, 2), dtype=bool), WEIGHTS, row_factor=1.0, mean_factor=-1.0
+    ).any()
+    assert not flat.intervals.any()
 
 
 def test_some_rows_are_read_at_their_own_places():
     rows = np.array([4, 0, 6])
-    part = STEPS.restrict(rows)
+    part = ALONG.restrict(rows)
     whole = np.ones((3, 1), dtype=bool)
     wanted = [VALUES[4, 4] - VALUES[4, 2], VALUES[0, 2] - VALUES[0, 0], VALUES[6, 4] - VALUES[6, 2]]
-    np.testing.assert_allclose(part.gaps(whole, WEIGHTS[rows], 1.0, 0.0)[:, 0], wanted)
+    changes = part.combined_changes(whole, WEIGHTS[rows], row_factor=1.0, mean_factor=0.0)
+    np.testing.assert_allclose(changes[:, 0], wanted)

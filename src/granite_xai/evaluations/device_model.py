@@ -1,4 +1,4 @@
-"""Evaluations on a device: rows are recombined there, the model is asked there, its answers stay there."""
+"""A model on a device: rows are recombined there, the model is asked there, its answers stay there."""
 
 from __future__ import annotations
 
@@ -36,15 +36,15 @@ class ArrayExchange:
     from_model: Callable[[Any], Array]
 
 
-def _as_it_is(values: Any) -> Any:
+def _unchanged(values: Any) -> Any:
     return values
 
 
-SAME_LIBRARY = ArrayExchange(to_model=_as_it_is, from_model=_as_it_is)
+SAME_LIBRARY = ArrayExchange(to_model=_unchanged, from_model=_unchanged)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Resident:
+class DeviceModel:
     """A table on a device, and a model that takes and returns arrays there.
 
     Parameters
@@ -82,37 +82,49 @@ class Resident:
 
     def predictions(self) -> Array:
         """F of the table's own rows."""
-        no_value = np.zeros(self.table.n_rows, dtype=np.intp)
-        of_no_columns = DistinctValues(codes=no_value, representatives=no_value[:1])
-        return self.matrix(frozenset(), of_no_columns)[0, :]
+        # The matrix of no columns has one line: of no columns all rows have the same value.
+        codes = np.zeros(self.table.n_rows, dtype=np.intp)
+        only_value = DistinctValues(codes=codes, representatives=codes[:1])
+        return self.matrix(frozenset(), only_value)[0, :]
 
     def matrix(self, columns: Coalition, distinct: DistinctValues) -> Array:
-        """``E_S[u, n] = F(value u on S, row n elsewhere)``, shape (U, n), on the device."""
+        """``E_S[u, n] = F(value u on S, row n elsewhere)``, shape (U, n), on the device.
+
+        Parameters
+        ----------
+        columns : coalition
+            S.
+        distinct : DistinctValues
+            The U values of S.
+        """
         xp = self.primitives.xp
         n_rows = self.table.n_rows
         is_replaced = np.isin(np.arange(self.table.n_columns), sorted(columns))
-        replaced = self.primitives.flags(is_replaced)[None, None, :]
+        replaced = self.primitives.flags(is_replaced)[None, None, :]  # (1, 1, columns)
         values_at_once = max(1, self.batch_size // n_rows)
         parts = []
         with device_faults(self.primitives):
             for start in range(0, len(distinct), values_at_once):
                 donors = distinct.representatives[start : start + values_at_once]
                 donor_cells = self.primitives.take(self.cells, donors, 0)[:, None, :]
+                # (values, rows, columns)
                 hybrids = xp.where(replaced, donor_cells, self.cells[None, :, :])
-                rows = xp.reshape(hybrids, (-1, hybrids.shape[2]))
-                answers = self._require_numbers(rows, donors, columns)
+                hybrid_rows = xp.reshape(hybrids, (-1, hybrids.shape[2]))
+                answers = self._answers(hybrid_rows, donors, columns)
                 parts.append(xp.reshape(answers, (-1, n_rows)))
-            return parts[0] if len(parts) == 1 else xp.concat(parts, axis=0)
+            if len(parts) == 1:
+                return parts[0]
+            return xp.concat(parts, axis=0)
 
-    def _require_numbers(self, rows: Array, donors: IntArray, columns: Coalition) -> Array:
-        """The answers for recombined rows, if they are numbers.
+    def _answers(self, hybrid_rows: Array, donors: IntArray, columns: Coalition) -> Array:
+        """The answers for recombined rows.
 
-        Otherwise the host is asked about the same rows, and says which are at fault.
+        Where some are no numbers, the host is asked about the same rows, and says which are at fault.
         """
         cause = None
         answers = None
         try:
-            answers = self.ask(rows)
+            answers = self.ask(hybrid_rows)
         except Raised as raised:
             cause = raised.cause
         if answers is not None:
@@ -126,11 +138,20 @@ class Resident:
         )
 
 
-def find_resident(
+def find_device_model(
     predictor: Predictor, table: Table, primitives: ArrayNamespace | None
-) -> Resident | None:
+) -> DeviceModel | None:
     """The model on a device; None where it is asked on the host.
 
+    Parameters
+    ----------
+    predictor : Predictor
+    table : Table
+    primitives : ArrayNamespace or None
+        Those of the device; None: there is no device.
+
+    Notes
+    -----
     A module lives where its parameters are. A function is tried with a few rows of the device, in each
     of the array libraries that are loaded: it is at home there if it answers with an array of the same
     library and with the host's numbers.
@@ -142,7 +163,7 @@ def find_resident(
         cells = kind.prepare(table.native)
         if _device_type(cells) != _device_type(primitives):
             return None
-        return Resident(predictor, table, primitives, cells)
+        return DeviceModel(predictor, table, primitives, cells)
     if not kind.is_function:
         return None
     try:
@@ -152,9 +173,9 @@ def find_resident(
     exchanges = [SAME_LIBRARY]
     exchanges += [_shared_with(sys.modules[name]) for name in LIBRARIES if name in sys.modules]
     for exchange in exchanges:
-        resident = Resident(predictor, table, primitives, cells, exchange)
-        if _answers_as_on_host(resident):
-            return resident
+        device_model = DeviceModel(predictor, table, primitives, cells, exchange)
+        if _answers_as_on_host(device_model):
+            return device_model
     return None
 
 
@@ -162,17 +183,18 @@ def _device_type(holder: Any) -> str | None:
     return getattr(holder.device, "type", None)
 
 
-def _answers_as_on_host(resident: Resident) -> bool:
+def _answers_as_on_host(device_model: DeviceModel) -> bool:
     """Whether a function answers there as on the host; whatever it raises says that it does not."""
-    few = resident.table.take(np.arange(min(COMPARED_ROWS, resident.table.n_rows)))
+    table = device_model.table
+    compared = table.take(np.arange(min(COMPARED_ROWS, table.n_rows)))
     try:
-        on_device = resident.ask(resident.cells[: few.n_rows, :])
+        on_device = device_model.ask(device_model.cells[: compared.n_rows, :])
     except Exception:  # a function of frames or of NumPy can fail in any way
         return False
     if on_device is None:
         return False
-    on_host = resident.predictor.on_rows(few)
-    differences = np.abs(resident.primitives.host(on_device) - on_host)
+    on_host = device_model.predictor.on_rows(compared)
+    differences = np.abs(device_model.primitives.host(on_device) - on_host)
     return bool(np.all(differences <= SAME_ANSWERS * np.max(np.abs(on_host))))
 
 
