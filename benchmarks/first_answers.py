@@ -4,8 +4,8 @@
     python -m benchmarks.first_answers cancer demo     some of them
     python -m benchmarks.first_answers --extras        with the packages of the extra "fast"
 
-A plain install has neither numba nor treelite: they are hidden. Seconds are processor seconds of one core, without imports
-of other packages and without training a model. The demo is a command, so that its figure has both.
+A plain install has neither numba nor treelite: they are hidden. Seconds are processor seconds of one core, without
+imports of other packages and without training a model. The demo is a command, so that its figure has both.
 """
 
 from __future__ import annotations
@@ -193,14 +193,16 @@ def main() -> None:
         case = CASES[names.index(chosen.names[0])]
         sys.stdout.write(json.dumps(measure(case, chosen.repeats), ensure_ascii=False) + "\n")
         return
-    one_core = {name: "1" for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS")}
+    one_core = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
     environment = {**os.environ, **one_core}
     environment.pop("PYTHONDONTWRITEBYTECODE", None)  # modules are compiled once, as for any user
     for name in chosen.names or [*names, "demo"]:
         if name == "demo":
             sys.stdout.write(json.dumps(measure_demo()) + "\n")
             continue
-        hide = "" if chosen.extras else "; ".join(f"sys.modules[{each!r}] = None" for each in HIDDEN)
+        hide = (
+            "" if chosen.extras else "; ".join(f"sys.modules[{each!r}] = None" for each in HIDDEN)
+        )
         program = f"import sys; {hide}\nfrom benchmarks.first_answers import main; main()"
         arguments = ["--in-this-process", "--repeats", str(chosen.repeats), name]
         subprocess.run([sys.executable, "-c", program, *arguments], check=True, env=environment)

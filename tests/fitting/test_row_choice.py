@@ -10,7 +10,7 @@ import pytest
 
 import granite_xai as gx
 from granite_xai.base.diagnostics import Diagnostics
-from granite_xai.fitting.cost import price
+from granite_xai.fitting.cost import cost_of_fit
 from granite_xai.fitting.inputs import open_inputs
 from granite_xai.fitting.row_choice import choose_rows, few_rows_notice
 
@@ -34,7 +34,7 @@ def model_rows(opened):
     """What the chosen rows cost, as it is known before the model is asked."""
     choice = choose_rows(opened)
     inputs = opened.resolve(choice.search, Diagnostics())
-    return price(inputs, len(choice.held_out)).model_rows
+    return cost_of_fit(inputs, len(choice.held_out)).model_rows
 
 
 def test_without_a_confidence_level_all_rows_search():

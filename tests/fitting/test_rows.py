@@ -12,10 +12,10 @@ from granite_xai.fitting.rows import (
     FEWEST_HELD_OUT,
     MOST_HELD_OUT,
     SMALL_TABLE,
-    affordable_rows,
     draw_rows,
     held_out_share,
     numbered_by_first_row,
+    rows_within_budget,
 )
 
 
@@ -119,7 +119,7 @@ def test_a_share_of_all_rows_is_held_out_however_many_search():
 @pytest.mark.parametrize("cost_of_row", [1.0, 17.0, 481.0])
 @pytest.mark.parametrize("budget", [10_000, 1_000_000, 10**8])
 def test_rows_that_the_budget_pays_for_and_no_more(cost_of_row, budget):
-    n_search = affordable_rows(cost_of_row, 5000, budget)
+    n_search = rows_within_budget(cost_of_row, 5000, budget)
 
     def cost(n_search):
         return 5000 + cost_of_row * (n_search + min(n_search / 2, MOST_HELD_OUT))
@@ -128,7 +128,7 @@ def test_rows_that_the_budget_pays_for_and_no_more(cost_of_row, budget):
 
 
 def test_a_budget_that_is_spent_pays_for_no_row():
-    assert affordable_rows(10.0, 2000, 1000) == 0
+    assert rows_within_budget(10.0, 2000, 1000) == 0
 
 
 def test_clusters_are_numbered_by_their_first_row():

@@ -19,7 +19,7 @@ from granite_xai.explanation.request import request
 from granite_xai.trees.routes import Route
 
 
-def grid_check(
+def check_grid(
     questions: Sequence[ResolvedQuestion],
     route: Route,
     evaluations: Evaluations,
@@ -91,7 +91,7 @@ def _gaps(question: ResolvedQuestion, evaluations: Evaluations) -> FloatArray:
     return gaps[..., 0]
 
 
-def in_words(note: dict[str, Any]) -> str:
+def grid_check_in_words(note: dict[str, Any]) -> str:
     """The note as a sentence, for the report."""
     columns = ", ".join(f"{name} ({count})" for name, count in note["columns"].items())
     largest_error = 0.0

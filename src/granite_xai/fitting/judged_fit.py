@@ -17,7 +17,7 @@ from granite_xai.compute import Meter, require_evaluations
 from granite_xai.compute.selection import compiled_loops
 from granite_xai.disagreement.disagreement import both_sides
 from granite_xai.evaluations.probe import probe
-from granite_xai.fitting.cost import Price, plan_facts, price
+from granite_xai.fitting.cost import FitCost, cost_of_fit, plan_facts
 from granite_xai.fitting.fit_inputs import PILOT_SHARE, FitInputs
 from granite_xai.fitting.fit_request import require_memory
 from granite_xai.fitting.fit_result import FitRun
@@ -94,7 +94,7 @@ def plan_fit(opened: OpenInputs, record: Diagnostics) -> dict[str, Any]:
     """What a fit would do, before it is done; the model is asked about a few rows, for its speed."""
     choice = choose_rows(opened)
     inputs = opened.resolve(choice.search, record)
-    cost = _allowed_price(opened, inputs, choice)
+    cost = _allowed_cost(opened, inputs, choice)
     require_memory(inputs)
     probed = probe(inputs.predictor, inputs.table, record)
     return plan_facts(
@@ -138,18 +138,18 @@ def _reason(opened: OpenInputs, choice: RowChoice) -> str:
     return BUDGET
 
 
-def _allowed_price(opened: OpenInputs, inputs: FitInputs, choice: RowChoice) -> Price:
-    """The price of a fit, unless it exceeds the user's budget of model rows (M13)."""
+def _allowed_cost(opened: OpenInputs, inputs: FitInputs, choice: RowChoice) -> FitCost:
+    """The cost of a fit, unless it exceeds the user's budget of model rows (M13)."""
     n_judging = n_judging_rows(opened, choice)
-    cost = price(inputs, n_judging)
+    cost = cost_of_fit(inputs, n_judging)
     if opened.options.confidence is None or cost.model_rows <= opened.budget:
         return cost
     # A larger budget has a larger pilot: the one that the refusal names shall do.
     enough = cost.model_rows
-    needed = price(replace(inputs, budget=enough), n_judging).model_rows
+    needed = cost_of_fit(replace(inputs, budget=enough), n_judging).model_rows
     while needed > enough:
         enough = needed
-        needed = price(replace(inputs, budget=enough), n_judging).model_rows
+        needed = cost_of_fit(replace(inputs, budget=enough), n_judging).model_rows
     require_evaluations(opened.options.resources, enough)
     return cost
 
@@ -178,7 +178,7 @@ def _fit_rows(
     inputs = opened.resolve(choice.search, record)
     if is_rung:
         inputs = _cheaper_inputs(opened, inputs, choice)
-    cost = _allowed_price(opened, inputs, choice)
+    cost = _allowed_cost(opened, inputs, choice)
     plan = plan_facts(
         inputs,
         cost,
@@ -191,7 +191,7 @@ def _fit_rows(
         n_sent = cost.pilot + inputs.table.n_rows + len(choice.held_out)
     meter = Meter(inputs.resources, n_sent)
     with (
-        compiled_loops(allowed=inputs.cells is None),
+        compiled_loops(allowed=inputs.n_pilot_values is None),
         closing(meter),
         inputs.predictor.metered(meter),
     ):
@@ -226,11 +226,11 @@ def _fit_within_seconds(opened: OpenInputs, record: Diagnostics, seconds: float)
 
 def _cheaper_inputs(opened: OpenInputs, inputs: FitInputs, choice: RowChoice) -> FitInputs:
     """The inputs of a fit on the way to more rows: few values on the first rung, and a small pilot."""
-    if inputs.cells is None:
+    if inputs.n_pilot_values is None:
         return inputs
     if len(choice.search) <= FIRST_RUNG:
-        inputs = replace(inputs, cells=min(inputs.cells, FIRST_CELLS))
-    cost = price(inputs, n_judging_rows(opened, choice))
+        inputs = replace(inputs, n_pilot_values=min(inputs.n_pilot_values, FIRST_CELLS))
+    cost = cost_of_fit(inputs, n_judging_rows(opened, choice))
     without_pilot = cost.model_rows - cost.pilot
     return replace(inputs, budget=ceil(without_pilot / (1.0 - PILOT_SHARE)))
 
@@ -245,8 +245,8 @@ def _warn_of_stop(
 ) -> None:
     """Say that time ended the fit, and which options repeat it."""
     repeats = f"max_samples={n_search}"
-    if fit.inputs.cells is not None:
-        limits = f"max_grid={fit.inputs.cells}, max_evaluations={fit.inputs.budget}"
+    if fit.inputs.n_pilot_values is not None:
+        limits = f"max_grid={fit.inputs.n_pilot_values}, max_evaluations={fit.inputs.budget}"
         repeats += f" with Resources({limits})"
     record.warn(
         f"M13: stopped at max_seconds={seconds:g} after {len(choice.search):,} of {opened.rows.n_weighted:,} rows. "

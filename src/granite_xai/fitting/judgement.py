@@ -15,7 +15,6 @@ from granite_xai.engine.signed_weights import signs
 from granite_xai.fitting.described import described_later
 from granite_xai.fitting.fit_result import FitResult, FitRun
 from granite_xai.fitting.judging_rows import JudgingRows, estimate_of, observe_regions
-from granite_xai.fitting.measuring import order_of
 from granite_xai.fitting.new_rows import NewRows, Observation, rows_by_region
 from granite_xai.fitting.rows import SMALL_TABLE
 from granite_xai.fitting.searching import search_again
@@ -208,7 +207,7 @@ def _described_by_folds(run: FitRun, trees: Sequence[FoldTree]) -> Deferred[Desc
 
 def _needs_model(run: FitRun) -> bool:
     """Whether the surrogate has effects of several columns."""
-    if run.result.layout.order > 1 or order_of(run.result.comparisons) > 1:
+    if run.result.layout.order > 1 or run.result.comparisons[0].effect_order > 1:
         return True
     return any(len(player) > 1 for player in run.result.layout.explained)
 
@@ -263,7 +262,7 @@ def _hidden_in_regions(run: FitRun, trees: Sequence[FoldTree], weights: FloatArr
 
 def _predictions(run: FitRun) -> FloatArray:
     """What the model says of the search rows."""
-    evaluations = run.complete.value
+    evaluations = run.surrogate_evaluations.value
     return np.asarray(evaluations.predictions + evaluations.offset)
 
 
@@ -277,7 +276,7 @@ def _curves(run: FitRun, regions: IntArray, makes_curves: BoolArray) -> FloatArr
             inside = np.flatnonzero(makes_curves)
         members.append(inside)
     players = run.result.layout.explained
-    surrogate = fit_surrogate(table, run.complete.value, players, 1, members)
+    surrogate = fit_surrogate(table, run.surrogate_evaluations.value, players, 1, members)
     curves = surrogate.predict(table, regions)
     if run.inputs.predictor.is_probability:
         curves = in_unit_interval(curves)

@@ -10,16 +10,16 @@ import numpy as np
 from granite_xai.base.diagnostics import Diagnostics
 from granite_xai.base.errors import ResourceError
 from granite_xai.evaluations.probe import PROBED_ROWS
-from granite_xai.fitting.cost import price
+from granite_xai.fitting.cost import cost_of_fit
 from granite_xai.fitting.fit_request import require_memory
 from granite_xai.fitting.inputs import OpenInputs
 from granite_xai.fitting.rows import (
     FEWEST_SEARCHING,
     Draw,
     RowChoice,
-    affordable_rows,
     draw_rows,
     held_out_share,
+    rows_within_budget,
 )
 from granite_xai.inference.estimate import drawn
 
@@ -98,8 +98,8 @@ def _rows_without_confidence(opened: OpenInputs) -> RowChoice:
     if opened.options.max_samples is not None:
         n_search = int(opened.options.max_samples)
     search = drawn(rows, opened.rows.clusters, n_search, opened.options.seed)
-    nobody = rows[:0]
-    return RowChoice(search=search, held_out=nobody)
+    no_rows = rows[:0]
+    return RowChoice(search=search, held_out=no_rows)
 
 
 def draw_of(opened: OpenInputs) -> Draw:
@@ -120,8 +120,8 @@ def first_rows(opened: OpenInputs, draw: Draw, n_search: int) -> RowChoice:
     if opened.options.holdout is False:
         rows = np.concatenate([draw.search, draw.held_out])
         search = draw.whole_clusters(rows, n_search)
-        nobody = rows[:0]
-        return RowChoice(search=np.sort(search), held_out=nobody)
+        no_rows = rows[:0]
+        return RowChoice(search=np.sort(search), held_out=no_rows)
     if isinstance(opened.options.holdout, float):
         return held_out_share(draw, opened.options.holdout, n_search)
     return draw.beginning(n_search)
@@ -149,21 +149,21 @@ def _affordable_rows(opened: OpenInputs, draw: Draw, n_available: int) -> int:
         inputs = opened.resolve(sample.search, Diagnostics())
     except ResourceError:  # too dear even to be drawn
         return _affordable_rows_of_pairs(opened, draw, n_available)
-    if inputs.cells is None:
+    if inputs.n_pilot_values is None:
         return _affordable_rows_of_pairs(opened, draw, n_available)
-    price_of_sample = price(inputs, 0, opened.rows.table)
+    cost_of_sample = cost_of_fit(inputs, 0, opened.rows.table)
     n_sample = inputs.table.n_rows
-    cost_of_row = price_of_sample.of_search / n_sample
-    fixed_cost = price_of_sample.pilot + PROBED_ROWS
+    cost_of_row = cost_of_sample.of_search / n_sample
+    fixed_cost = cost_of_sample.pilot + PROBED_ROWS
     if opened.options.holdout == "auto":
-        n_search = affordable_rows(cost_of_row, fixed_cost, opened.budget)
+        n_search = rows_within_budget(cost_of_row, fixed_cost, opened.budget)
     else:  # how many rows judge does not depend on how many search
         cost_of_judging = n_judging_rows(opened, sample) * cost_of_row
         n_search = int((opened.budget - (fixed_cost + cost_of_judging)) / cost_of_row)
     fewest = FEWEST_SEARCHING
     if opened.options.resources.max_evaluations is not None:
         fewest = FEWEST_IN_EXPLICIT_BUDGET
-    bytes_of_row = price_of_sample.n_bytes / n_sample
+    bytes_of_row = cost_of_sample.n_bytes / n_sample
     n_in_memory = int(opened.options.resources.memory_limit / MEMORY_SHARE / bytes_of_row)
     n_in_memory = max(n_in_memory, FEWEST_IN_EXPLICIT_BUDGET)
     n_search = min(max(n_search, fewest), n_in_memory, n_available)
@@ -215,7 +215,7 @@ def _affordable_rows_of_pairs(opened: OpenInputs, draw: Draw, n_available: int) 
         try:
             inputs = opened.resolve(choice.search, Diagnostics())
             require_memory(inputs)
-            model_rows = price(inputs, n_judging_rows(opened, choice)).model_rows
+            model_rows = cost_of_fit(inputs, n_judging_rows(opened, choice)).model_rows
         except ResourceError:  # too dear even to be drawn
             continue
         if model_rows <= opened.budget:

@@ -135,19 +135,19 @@ def numbered_by_first_row(clusters: IntArray) -> IntArray:
     return np.asarray(new_numbers[label_numbers.reshape(-1)])
 
 
-def affordable_rows(cost_of_row: float, spent: float, budget: float) -> int:
-    """Rows that search, at most, if they and the held-out ones cost so many model rows each.
+def rows_within_budget(cost_of_row: float, fixed_cost: float, budget: float) -> int:
+    """Rows that may search, if half as many more are held out and a budget of model rows pays for both.
 
     Parameters
     ----------
     cost_of_row : float
         Model rows for each row that is used.
-    spent : float
-        Model rows that any number of rows costs: the probe and the pilot.
+    fixed_cost : float
+        Model rows that are sent however many rows are used: the probe and the pilot.
     budget : float
         Model rows in all.
     """
-    n_used = max(budget - spent, 0.0) / cost_of_row
+    n_used = max(budget - fixed_cost, 0.0) / cost_of_row
     n_search = n_used / 1.5  # half as many are held out
     if n_search / 2 > MOST_HELD_OUT:
         n_search = n_used - MOST_HELD_OUT

@@ -47,7 +47,7 @@ def check_consistency(result: FitResult, place: str) -> None:
 def _check_figures(result: FitResult, place: str) -> None:
     count = len(result.comparisons)
     by_question = {
-        "roots": result.roots,
+        "roots": result.root_disagreements,
         "floors": result.floors,
         "question_weights": result.question_weights,
     }

@@ -14,7 +14,7 @@ from granite_xai.base.deferred import Deferred
 from granite_xai.base.files import Structure, broken, entry, require
 from granite_xai.compute import Resources
 from granite_xai.disagreement.disagreement import ResolvedQuestion
-from granite_xai.estimator import Granite, restore
+from granite_xai.estimator import Granite, set_fitted_attributes
 from granite_xai.fitting.fit_result import FitResult
 from granite_xai.fitting.fitted_view import fitted_view
 from granite_xai.models import Predictor, as_predictor, together
@@ -133,7 +133,7 @@ def granite_from_dict(data: dict[str, Any], model: Any, table: Table, place: str
         outputs=outputs,
     )
     check_consistency(result, f"{place}.fitted")
-    restore(granite, result, findings)
+    set_fitted_attributes(granite, result, findings)
     return granite
 
 
@@ -177,7 +177,7 @@ def _about_each_output(
     questions: tuple[ResolvedQuestion, ...], outputs: Mapping[Any, FitResult]
 ) -> tuple[ResolvedQuestion, ...]:
     about = [
-        question.about(number, f"{question.question.label} of {name}")
+        question.about_output(number, f"{question.question.label} of {name}")
         for (number, name), question in product(enumerate(outputs), questions)
     ]
     return tuple(about)

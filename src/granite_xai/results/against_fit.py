@@ -228,7 +228,7 @@ class AgainstFit:
             raise TypeError(f"{term} is no value of a row")
         fitted = self.rows.fitted
         references = self.references
-        reference_rows = self.rows.about(fitted.table.take(references))
+        reference_rows = self.rows.with_table(fitted.table.take(references))
         of_references = reference_rows.observe([effect]).evaluations.changes[term.column]
         of_rows = self.rows.observe([effect]).evaluations.changes[term.column]
         joined = replace(
@@ -282,7 +282,7 @@ def explain_against_fit(new: NewRows, regions: IntArray, seed: int) -> Explanati
             effects.append(without_paths(side, effect, table, new.resources, seed))
     parts = []
     for region, rows in rows_by_region(regions):
-        inside = AgainstFit(new.about(table.take(rows)), region)
+        inside = AgainstFit(new.with_table(table.take(rows)), region)
         for name, effect in zip(names, effects, strict=True):
             parts.append(inside.part(name, rows, effect))
     return Explanation(fitted.layout.labels, tuple(parts), table)
