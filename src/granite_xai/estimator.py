@@ -505,8 +505,10 @@ def set_fitted_attributes(g: Granite, result: FitResult, diagnostics: dict[str, 
         Of the same fit.
     """
     attributes = g.__dict__
-    learned_before = attributes["_fitted"].learned if "_fitted" in attributes else ()
-    for name in ("feature_names_in_", *learned_before):  # also what another partitioner learned
+    outdated = ["feature_names_in_"]
+    if "_fitted" in attributes:
+        outdated += attributes["_fitted"].learned  # what another partitioner learned
+    for name in outdated:
         attributes.pop(name, None)
     text = ResultText(result, diagnostics)
     result.partition.described(vocabulary(result.partition.rules, result.table), text)

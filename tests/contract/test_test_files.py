@@ -11,7 +11,6 @@ PACKAGE = ROOT / "src" / "granite_xai"
 # file is written.
 STILL_WITHOUT = [
     "base/typing",
-    "datasets",
     "display/effect_lines",
     "report/certainty_part",
     "report/comparison_page",
