@@ -20,6 +20,8 @@ from collections.abc import Callable
 from typing import Any
 
 HIDDEN = ("numba", "treelite")
+HIDE_EXTRAS = "; ".join(f"sys.modules[{name!r}] = None" for name in HIDDEN)
+"""Statements of a program that make these packages look as if they were not installed."""
 
 
 def bike_readme() -> Callable[[], Any]:
@@ -169,8 +171,7 @@ def measure(case: Callable[[], Callable[[], Any]], repeats: int) -> dict[str, An
 
 def measure_demo() -> dict[str, Any]:
     """Processor seconds of `granite demo --report`, imports and training included."""
-    hide = "; ".join(f"sys.modules[{name!r}] = None" for name in HIDDEN)
-    program = f"import sys; {hide}; from granite_xai.cli import main; main()"
+    program = f"import sys; {HIDE_EXTRAS}; from granite_xai.cli import main; main()"
     with_report = ["demo", "--report", os.devnull, "--force"]
     before = os.times()
     subprocess.run([sys.executable, "-c", program, *with_report], check=True, capture_output=True)
@@ -181,14 +182,14 @@ def measure_demo() -> dict[str, Any]:
 
 
 def main() -> None:
-    """Measure the cases asked for, one line of JSON each."""
+    """Measure the chosen cases, one line of JSON each."""
     names = [case.__name__ for case in CASES]
-    options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    options.add_argument("--extras", action="store_true")
-    options.add_argument("--repeats", type=int, default=2)
-    options.add_argument("--in-this-process", action="store_true", help=argparse.SUPPRESS)
-    options.add_argument("names", nargs="*", metavar="case", help=", ".join([*names, "demo"]))
-    chosen = options.parse_args()
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--extras", action="store_true")
+    parser.add_argument("--repeats", type=int, default=2)
+    parser.add_argument("--in-this-process", action="store_true", help=argparse.SUPPRESS)
+    parser.add_argument("names", nargs="*", metavar="case", help=", ".join([*names, "demo"]))
+    chosen = parser.parse_args()
     if chosen.in_this_process:
         case = CASES[names.index(chosen.names[0])]
         sys.stdout.write(json.dumps(measure(case, chosen.repeats), ensure_ascii=False) + "\n")
@@ -200,9 +201,7 @@ def main() -> None:
         if name == "demo":
             sys.stdout.write(json.dumps(measure_demo()) + "\n")
             continue
-        hide = (
-            "" if chosen.extras else "; ".join(f"sys.modules[{each!r}] = None" for each in HIDDEN)
-        )
+        hide = "" if chosen.extras else HIDE_EXTRAS
         program = f"import sys; {hide}\nfrom benchmarks.first_answers import main; main()"
         arguments = ["--in-this-process", "--repeats", str(chosen.repeats), name]
         subprocess.run([sys.executable, "-c", program, *arguments], check=True, env=environment)
