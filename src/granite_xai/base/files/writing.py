@@ -87,6 +87,8 @@ def _temporary_beside(path: Path, size: int) -> Iterator[_Beside]:
     try:
         if target.is_dir():
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(target))
+        if target.exists() and not target.is_file():  # a device or a pipe would be gone
+            raise OSError(errno.EINVAL, "it is not a regular file", str(target))
         flags = os.O_CREAT | os.O_EXCL | os.O_WRONLY | getattr(os, "O_BINARY", 0)
         with os.fdopen(os.open(temporary, flags, 0o666), "wb") as file:
             yield _Beside(file=file, temporary=temporary, target=target)
