@@ -93,14 +93,14 @@ def fit_and_judge(opened: OpenInputs, record: Diagnostics, *, is_judged: bool = 
 def plan_fit(opened: OpenInputs, record: Diagnostics) -> dict[str, Any]:
     """What a fit would do, before it is done; the model is asked about a few rows, for its speed."""
     choice = choose_rows(opened)
-    inputs = opened.resolve(choice.search, record)
+    inputs = opened.resolve(choice.search_rows, record)
     cost = _allowed_cost(opened, inputs, choice)
     require_memory(inputs)
     probed = probe(inputs.predictor, inputs.table, record)
     return plan_facts(
         inputs,
         cost,
-        n_held_out=len(choice.held_out),
+        n_held_out=len(choice.held_out_rows),
         n_available=opened.rows.table.n_rows,
         seconds_per_row=probed.seconds_per_row,
     )
@@ -114,14 +114,14 @@ def _rows_on_record(opened: OpenInputs, chosen: ChosenFit) -> dict[str, Any]:
     if estimate is not None and not np.isnan(estimate.standard_error):
         standard_error = estimate.standard_error
     step = {
-        "search": len(choice.search),
-        "held_out": len(choice.held_out),
+        "search": len(choice.search_rows),
+        "held_out": len(choice.held_out_rows),
         "standard_error": standard_error,
     }
     positions = opened.rows.positions
     return {
-        "search": np.sort(positions[choice.search]).tolist(),
-        "held_out": np.sort(positions[choice.held_out]).tolist(),
+        "search": np.sort(positions[choice.search_rows]).tolist(),
+        "held_out": np.sort(positions[choice.held_out_rows]).tolist(),
         "available": opened.rows.n_weighted,
         "steps": [step],
         "reason": chosen.reason,
@@ -132,8 +132,7 @@ def _reason(opened: OpenInputs, choice: RowChoice) -> str:
     """Why so many rows are used."""
     if not opened.budget_decides:
         return AS_ASKED
-    n_used = len(choice.search) + len(choice.held_out)
-    if n_used == opened.rows.n_weighted:
+    if choice.n_rows == opened.rows.n_weighted:
         return ALL_ROWS
     return BUDGET
 
@@ -175,20 +174,20 @@ def _fit_rows(
     is_judged : bool
         Whether anybody reads what the regions leave.
     """
-    inputs = opened.resolve(choice.search, record)
+    inputs = opened.resolve(choice.search_rows, record)
     if is_rung:
         inputs = _cheaper_inputs(opened, inputs, choice)
     cost = _allowed_cost(opened, inputs, choice)
     plan = plan_facts(
         inputs,
         cost,
-        n_held_out=len(choice.held_out),
+        n_held_out=len(choice.held_out_rows),
         n_available=opened.rows.table.n_rows,
         seconds_per_row=0.0,
     )
     n_sent = cost.model_rows
     if inputs.route.trees is not None:  # they answer for the model, but for the pilot and own rows
-        n_sent = cost.pilot + inputs.table.n_rows + len(choice.held_out)
+        n_sent = cost.pilot + inputs.table.n_rows + len(choice.held_out_rows)
     meter = Meter(inputs.resources, n_sent)
     with (
         compiled_loops(allowed=inputs.n_pilot_values is None),
@@ -209,8 +208,8 @@ def _fit_within_seconds(opened: OpenInputs, record: Diagnostics, seconds: float)
     begin = time.perf_counter()
     whole = choose_rows(opened)
     draw = draw_of(opened)
-    n_search = min(FIRST_RUNG, len(whole.search))
-    while n_search < len(whole.search):
+    n_search = min(FIRST_RUNG, len(whole.search_rows))
+    while n_search < len(whole.search_rows):
         choice = first_rows(opened, draw, n_search)
         rung_begin = time.perf_counter()
         fit = _fit_rows(opened, choice, record, is_rung=True)
@@ -228,7 +227,7 @@ def _cheaper_inputs(opened: OpenInputs, inputs: FitInputs, choice: RowChoice) ->
     """The inputs of a fit on the way to more rows: few values on the first rung, and a small pilot."""
     if inputs.n_pilot_values is None:
         return inputs
-    if len(choice.search) <= FIRST_RUNG:
+    if len(choice.search_rows) <= FIRST_RUNG:
         inputs = replace(inputs, n_pilot_values=min(inputs.n_pilot_values, FIRST_CELLS))
     cost = cost_of_fit(inputs, n_judging_rows(opened, choice))
     without_pilot = cost.model_rows - cost.pilot
@@ -248,8 +247,9 @@ def _warn_of_stop(
     if fit.inputs.n_pilot_values is not None:
         limits = f"max_grid={fit.inputs.n_pilot_values}, max_evaluations={fit.inputs.budget}"
         repeats += f" with Resources({limits})"
+    n_searched = len(choice.search_rows)
     record.warn(
-        f"M13: stopped at max_seconds={seconds:g} after {len(choice.search):,} of {opened.rows.n_weighted:,} rows. "
+        f"M13: stopped at max_seconds={seconds:g} after {n_searched:,} of {opened.rows.n_weighted:,} rows. "
         f"The figures hold; more rows may find more regions ({repeats} repeats this).",
         ModelWarning,
     )
@@ -258,8 +258,8 @@ def _warn_of_stop(
 def _judge(opened: OpenInputs, fit: FitRun, choice: RowChoice) -> FitRun:
     """The fit with what the held-out rows say of its regions; without any, what the rows that searched say."""
     judging_rows = opened.given_holdout
-    if len(choice.held_out):
-        judging_rows = opened.rows.take(choice.held_out)
+    if len(choice.held_out_rows):
+        judging_rows = opened.rows.take(choice.held_out_rows)
     with fit.inputs.diagnostics.stage("estimate"):
         if judging_rows is None or opened.options.confidence is None:
             return _judge_by_search_rows(fit)
