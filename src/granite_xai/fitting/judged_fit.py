@@ -42,15 +42,18 @@ from granite_xai.fitting.table_rows import TableRows
 from granite_xai.inference.node_figures import with_levels_of
 from granite_xai.trees.routes import Route
 
-FIRST_RUNG = 250
-"""Rows that search first under max_seconds."""
+# Under max_seconds a fit climbs a ladder: each rung is a whole fit, on twice as many rows as the one before.
 
-FIRST_CELLS = 8
-"""Values of each column in that first search."""
+FIRST_RUNG = 250
+"""Rows that search on the first rung."""
+
+VALUES_OF_FIRST_RUNG = 8
+"""Values of each column at which the model is asked there, at most."""
 
 GROWTH_OF_RUNG = 2.2
-"""How much longer twice as many rows take."""
+"""How many times as long the next rung takes."""
 
+# Why so many rows are used.
 AS_ASKED = "as asked"
 ALL_ROWS = "all rows"
 BUDGET = "max_evaluations"
@@ -170,7 +173,7 @@ def _fit_rows(
         The rows that search and those that are held out.
     record : Diagnostics
     is_rung : bool
-        Whether this fit is on the way to more rows.
+        Whether this fit is on the way to more rows, and may be cheaper.
     is_judged : bool
         Whether anybody reads what the regions leave.
     """
@@ -228,7 +231,7 @@ def _cheaper_inputs(opened: OpenInputs, inputs: FitInputs, choice: RowChoice) ->
     if inputs.n_pilot_values is None:
         return inputs
     if len(choice.search_rows) <= FIRST_RUNG:
-        inputs = replace(inputs, n_pilot_values=min(inputs.n_pilot_values, FIRST_CELLS))
+        inputs = replace(inputs, n_pilot_values=min(inputs.n_pilot_values, VALUES_OF_FIRST_RUNG))
     cost = cost_of_fit(inputs, n_judging_rows(opened, choice))
     without_pilot = cost.model_rows - cost.pilot
     return replace(inputs, budget=ceil(without_pilot / (1.0 - PILOT_SHARE)))

@@ -82,7 +82,7 @@ def estimate_of(
     kind: str,
     described: Deferred[DescribedShares],
     optimism: Sequence[float] | None = None,
-    root: Chance | None = None,
+    chance_of_rows: Chance | None = None,
 ) -> Estimate:
     """What some rows say of the regions of a fit that has a confidence level.
 
@@ -99,8 +99,8 @@ def estimate_of(
         Share that curves describe.
     optimism : sequence of n_questions numbers, optional
         How much less the regions leave on these rows, which chose them, than on others.
-    root : Chance, optional
-        What chance says of all rows, where the fit has found that out.
+    chance_of_rows : Chance, optional
+        What chance says of all of these rows, where the fit has found that out.
     """
     if fitted.confidence is None:
         raise ValueError("there is no confidence level")
@@ -116,5 +116,5 @@ def estimate_of(
         rows=kind,
         fidelities=described,
         optimism=optimism,
-        root=root,
+        root=chance_of_rows,
     )
