@@ -62,7 +62,7 @@ class FitResult:
     stability, path : Stability, Path, optional
         Where somebody asked for them; the path also where it chose the price of a region.
     learned : mapping
-        Further attributes of the estimator that the partitioner learned.
+        Further fitted attributes of the estimator, by name, such as ``clusters_`` of a partitioner.
     values : LearnedValues, optional
         Values that stood for columns; None: no pilot chose any.
     nodes : tuple of NodeFigures
@@ -100,12 +100,12 @@ class FitResult:
 
     @property
     def below_noise_floor(self) -> bool:
-        """Whether every question is at its noise floor."""
+        """Whether every question is at its noise floor: rounding alone can produce what all rows show."""
         return bool(np.all(self.root_disagreements <= self.floors))
 
     @property
     def by_chance(self) -> bool:
-        """Whether the rows that searched show no disagreement beyond chance."""
+        """Whether the rows that searched show no disagreement beyond chance; False without a confidence level."""
         if self.chance is None:
             return False
         return not np.any(self.chance.exceeded(self.floors))

@@ -169,8 +169,10 @@ class OpenInputs:
         is_by_column = table.n_columns > 1 and all(
             takes_values(effect, table) for effect in effects
         )
+        if is_by_column and max_grid == "auto":
+            return None, CELLS
         if is_by_column:
-            return None, CELLS if max_grid == "auto" else int(max_grid)
+            return None, int(max_grid)
         if max_grid == "auto":
             return None, None
         return quantiles, None  # refused where the plan is made, with the reason
@@ -284,8 +286,11 @@ def _given_holdout(
     behaviors: Sequence[Behavior],
 ) -> TableRows:
     """The rows that a user holds out, (X, y) or (X, y, clusters); too few, or those of the fit, are refused."""
-    X, y = holdout[:2]
-    clusters = holdout[2] if len(holdout) == 3 else None
+    clusters = None
+    if len(holdout) == 3:
+        X, y, clusters = holdout
+    else:
+        X, y = holdout
     held_out = read_table(
         X, missing="allow" if missing else "error", like=table, argument="holdout"
     )
