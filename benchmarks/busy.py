@@ -10,6 +10,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import warnings
+from typing import Any
 
 import numpy as np
 
@@ -22,26 +23,35 @@ def main(n_fits: int) -> int:
     """Fit, start busy processes, fit again, compare; returns how many fits differ."""
     names = list(CASES)[:n_fits]
     warnings.simplefilter("ignore")
-    idle = {name: said(CASES[name]().fit()) for name in names}
-    busy = [
-        subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(BUSY_PROCESSES)
-    ]
+    when_idle = {name: said(CASES[name]().fit()) for name in names}
+    endless_loop = [sys.executable, "-c", "while True: pass"]
+    processes = [subprocess.Popen(endless_loop) for _ in range(BUSY_PROCESSES)]
     try:
-        beside = {name: said(CASES[name]().fit()) for name in names}
+        when_busy = {name: said(CASES[name]().fit()) for name in names}
     finally:
-        for process in busy:
+        for process in processes:
             process.kill()
             process.wait()
     n_different = 0
     for name in names:
-        same_rules = idle[name][0] == beside[name][0]
-        same_figures = same_rules and np.allclose(
-            idle[name][1], beside[name][1], rtol=1e-9, atol=1e-9, equal_nan=True
-        )
-        n_different += not same_figures
-        print(f"{name}: {'the same' if same_figures else 'DIFFERENT'}")
+        if is_same(when_idle[name], when_busy[name]):
+            print(f"{name}: the same")
+        else:
+            n_different += 1
+            print(f"{name}: DIFFERENT")
     return n_different
 
 
+def is_same(first: tuple[Any, Any], second: tuple[Any, Any]) -> bool:
+    """Whether two fits have the same rules, and figures that differ by rounding alone."""
+    first_rules, first_figures = first
+    second_rules, second_figures = second
+    if first_rules != second_rules:
+        return False
+    return np.allclose(first_figures, second_figures, rtol=1e-9, atol=1e-9, equal_nan=True)
+
+
 if __name__ == "__main__":
-    sys.exit(main(int(sys.argv[1]) if len(sys.argv) > 1 else len(CASES)))
+    chosen = sys.argv[1:]
+    n_fits = int(chosen[0]) if chosen else len(CASES)
+    sys.exit(main(n_fits))

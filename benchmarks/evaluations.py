@@ -12,7 +12,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import granite_xai as gx
-from cases import bike, fitted, timed
+from cases import bike, fit, timed
 from granite_xai.evaluations.model_matrix import evaluate_matrix
 from granite_xai.evaluations.request import request_matrices
 from granite_xai.models import as_predictor
@@ -26,45 +26,48 @@ def rows(quick: bool, jobs: int) -> Iterator[dict[str, Any]]:
     """Nothing where the data are not at hand."""
     n = 200 if quick else 1000
     try:
-        yield from _ensemble(n, jobs)
-        yield _black_box(n, jobs)
+        yield from _ensemble_rows(n, jobs)
+        yield _black_box_row(n, jobs)
     except gx.InputError as error:
         print(f"bike sharing is left out: {error}\n")
 
 
-def _ensemble(n: int, jobs: int) -> Iterator[dict[str, Any]]:
+def _ensemble_rows(n: int, jobs: int) -> Iterator[dict[str, Any]]:
     """All matrices of the individual questions, by the model, by sparse products and by the compiled walk."""
     (case,) = bike(n=n)
-    table, predictor = read_table(case.X, missing="error"), as_predictor(case.model)
-    planned = request_matrices(table, {frozenset({i}) for i in range(table.n_columns)})
+    table = read_table(case.X, missing="error")
+    predictor = as_predictor(case.model)
+    single_columns = {frozenset({column}) for column in range(table.n_columns)}
+    requested = request_matrices(table, single_columns)
     trees = read_ensemble(predictor).on(table)
 
     def by_model() -> None:
-        for columns, distinct in planned.stores.items():
+        for columns, distinct in requested.stores.items():
             evaluate_matrix(predictor, table, columns, distinct)
 
-    def by_trees(fast: bool) -> None:
-        for columns, distinct in planned.stores.items():
-            trees.matrix_of(columns, distinct.representatives, fast=fast, n_jobs=jobs)
+    def by_trees(is_compiled: bool) -> None:
+        for columns, distinct in requested.stores.items():
+            trees.matrix_of(columns, distinct.representatives, fast=is_compiled, n_jobs=jobs)
 
     ways = {
         "model": by_model,
-        "trees (numpy)": lambda: by_trees(False),
-        "trees (numba)": lambda: by_trees(True),
+        "trees (numpy)": lambda: by_trees(is_compiled=False),
+        "trees (numba)": lambda: by_trees(is_compiled=True),
     }
-    seconds = {name: min(timed(way)[0] for _ in range(REPEATS)) for name, way in ways.items()}
-    for name, spent in seconds.items():
-        ratio = seconds["model"] / spent
+    seconds_by_way = {}
+    for name, way in ways.items():
+        seconds_by_way[name] = min(timed(way)[0] for _ in range(REPEATS))
+    for name, seconds in seconds_by_way.items():
         yield {
             "work": f"evaluations by {name}",
             "N": n,
-            "rows": planned.rows,
-            "seconds": spent,
-            "ratio": ratio,
+            "rows": requested.rows,
+            "seconds": seconds,
+            "ratio": seconds_by_way["model"] / seconds,
         }
 
 
-def _black_box(n: int, jobs: int) -> dict[str, Any]:
+def _black_box_row(n: int, jobs: int) -> dict[str, Any]:
     """A model that can only be asked: the whole fit over the time spent in the model."""
     network = make_pipeline(
         StandardScaler(),
@@ -73,16 +76,14 @@ def _black_box(n: int, jobs: int) -> dict[str, Any]:
         ),
     )
     (case,) = bike(n=n, model=TransformedTargetRegressor(network, transformer=StandardScaler()))
-    fits = [fitted(case, jobs).diagnostics_ for _ in range(REPEATS)]
-    ratio = statistics.median(
-        spent["seconds"]["total"] / spent["model"]["seconds"] for spent in fits
-    )
-    spent = fits[-1]
-    total, rows = spent["seconds"]["total"], spent["model"]["rows"]
+    ratios = []
+    for _ in range(REPEATS):
+        diagnostics = fit(case, jobs).diagnostics_
+        ratios.append(diagnostics["seconds"]["total"] / diagnostics["model"]["seconds"])
     return {
         "work": "whole fit over its model calls",
         "N": n,
-        "rows": rows,
-        "seconds": total,
-        "ratio": ratio,
+        "rows": diagnostics["model"]["rows"],
+        "seconds": diagnostics["seconds"]["total"],
+        "ratio": statistics.median(ratios),
     }

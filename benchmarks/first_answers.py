@@ -4,8 +4,8 @@
     python -m benchmarks.first_answers cancer demo     some of them
     python -m benchmarks.first_answers --extras        with the packages of the extra "fast"
 
-A plain install has neither numba nor treelite: they are hidden. Seconds are processor seconds of one core, without imports
-of other packages and without training a model. The demo is a command, so that its figure has both.
+A plain install has neither numba nor treelite: they are hidden. Seconds are processor seconds of one core, without
+imports of other packages and without training a model. The demo is a command, so that its figure has both.
 """
 
 from __future__ import annotations
@@ -22,6 +22,8 @@ from pathlib import Path
 from typing import Any
 
 HIDDEN = ("numba", "treelite")
+HIDE_EXTRAS = "; ".join(f"sys.modules[{name!r}] = None" for name in HIDDEN)
+"""Statements of a program that make these packages look as if they were not installed."""
 
 
 def bike_readme() -> Callable[[], Any]:
@@ -171,13 +173,11 @@ def measure(case: Callable[[], Callable[[], Any]], repeats: int) -> dict[str, An
 
 def measure_demo() -> dict[str, Any]:
     """Processor seconds of `granite demo --report`, imports and training included."""
-    hide = "; ".join(f"sys.modules[{name!r}] = None" for name in HIDDEN)
-    program = f"import sys; {hide}; from granite_xai.cli import main; main()"
+    program = f"import sys; {HIDE_EXTRAS}; from granite_xai.cli import main; main()"
     with tempfile.TemporaryDirectory() as folder:
-        with_report = ["demo", "--report", str(Path(folder, "report.html"))]
-        command = [sys.executable, "-c", program, *with_report]
+        demo = ["demo", "--report", str(Path(folder) / "report.html")]
         before = os.times()
-        subprocess.run(command, check=True, capture_output=True)
+        subprocess.run([sys.executable, "-c", program, *demo], check=True, capture_output=True)
         after = os.times()
     seconds = after.children_user + after.children_system
     seconds -= before.children_user + before.children_system
@@ -185,26 +185,26 @@ def measure_demo() -> dict[str, Any]:
 
 
 def main() -> None:
-    """Measure the cases asked for, one line of JSON each."""
+    """Measure the chosen cases, one line of JSON each."""
     names = [case.__name__ for case in CASES]
-    options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    options.add_argument("--extras", action="store_true")
-    options.add_argument("--repeats", type=int, default=2)
-    options.add_argument("--in-this-process", action="store_true", help=argparse.SUPPRESS)
-    options.add_argument("names", nargs="*", metavar="case", help=", ".join([*names, "demo"]))
-    chosen = options.parse_args()
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--extras", action="store_true")
+    parser.add_argument("--repeats", type=int, default=2)
+    parser.add_argument("--in-this-process", action="store_true", help=argparse.SUPPRESS)
+    parser.add_argument("names", nargs="*", metavar="case", help=", ".join([*names, "demo"]))
+    chosen = parser.parse_args()
     if chosen.in_this_process:
         case = CASES[names.index(chosen.names[0])]
         sys.stdout.write(json.dumps(measure(case, chosen.repeats), ensure_ascii=False) + "\n")
         return
-    one_core = {name: "1" for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS")}
+    one_core = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
     environment = {**os.environ, **one_core}
     environment.pop("PYTHONDONTWRITEBYTECODE", None)  # modules are compiled once, as for any user
     for name in chosen.names or [*names, "demo"]:
         if name == "demo":
             sys.stdout.write(json.dumps(measure_demo()) + "\n")
             continue
-        hide = "" if chosen.extras else "; ".join(f"sys.modules[{each!r}] = None" for each in HIDDEN)
+        hide = "" if chosen.extras else HIDE_EXTRAS
         program = f"import sys; {hide}\nfrom benchmarks.first_answers import main; main()"
         arguments = ["--in-this-process", "--repeats", str(chosen.repeats), name]
         subprocess.run([sys.executable, "-c", program, *arguments], check=True, env=environment)

@@ -9,11 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 
 Array = np.ndarray
 TIE = 1e-10
+"""Scores this close are the same: they differ by rounding."""
 
 
 @dataclass(frozen=True)
@@ -32,16 +34,26 @@ class Evaluations:
     hidden_bins: Mapping[int, Array] = field(default_factory=dict)
 
 
-def evaluate(predict: Callable[[Array], Array], X: Array, **known: object) -> Evaluations:
-    """Call the model for every pair of rows and every column; equal values of a column share their calls."""
+def evaluate(predict: Callable[[Array], Array], X: Array, **others: object) -> Evaluations:
+    """Call the model for every pair of rows and every column; equal values of a column share their calls.
+
+    Parameters
+    ----------
+    predict : callable
+        From rows, (n, d), to predictions, (n,).
+    X : array of shape (N, d)
+    **others
+        Further fields of the evaluations: the target, and bins for conditional masking.
+    """
     N, d = X.shape
     R = np.empty((d, N, N))
     for i in range(d):
-        values, code = np.unique(X[:, i], return_inverse=True)
-        rows = np.tile(X, (len(values), 1))
-        rows[:, i] = np.repeat(values, N)
-        R[i] = predict(rows).reshape(-1, N)[code]
-    return Evaluations(X, np.asarray(predict(X), dtype=float), R, **known)
+        values, codes = np.unique(X[:, i], return_inverse=True)
+        recombined = np.tile(X, (len(values), 1))
+        recombined[:, i] = np.repeat(values, N)
+        by_value = predict(recombined).reshape(-1, N)
+        R[i] = by_value[codes]
+    return Evaluations(X=X, F=np.asarray(predict(X), dtype=float), R=R, **others)
 
 
 # ---- The disagreement R(Omega) of a region, one function a question ------------------------------------------------
@@ -118,9 +130,12 @@ def _risk(prediction: Array, y: Array) -> float:
 
 def _mean_over_own_bin(values: Array, bins: Array) -> Array:
     """For each row n the mean of ``values[n, m]`` over the columns m in n's bin."""
-    _, own = np.unique(bins, return_inverse=True)
-    member = np.eye(own.max() + 1)[own]
-    return (values @ member)[np.arange(len(own)), own] / member.sum(axis=0)[own]
+    _, bin_of_row = np.unique(bins, return_inverse=True)
+    is_member = np.eye(bin_of_row.max() + 1)[bin_of_row]  # (rows, bins)
+    sums_by_bin = values @ is_member
+    every_row = np.arange(len(bin_of_row))
+    rows_of_bin = is_member.sum(axis=0)
+    return sums_by_bin[every_row, bin_of_row] / rows_of_bin[bin_of_row]
 
 
 # ---- Algorithm 1 -----------------------------------------------------------------------------------------------------
@@ -153,9 +168,28 @@ class Node:
     right: Node | None = None
 
     @property
+    def is_leaf(self) -> bool:
+        """Whether it is not split."""
+        return self.left is None
+
+    @property
     def leaves(self) -> list[Node]:
         """Leaves from left to right."""
-        return [self] if self.left is None else self.left.leaves + self.right.leaves
+        if self.is_leaf:
+            return [self]
+        return self.left.leaves + self.right.leaves
+
+
+class Division(NamedTuple):
+    """A way to split a region: rows and shares of both sides."""
+
+    column: int
+    cut: float
+    next_value: float  # the smallest value on the right
+    left: Array
+    left_share: float
+    right: Array
+    right_share: float
 
 
 def grow(data: Evaluations, question: str = "ice-pdp", options: Options = DEFAULTS) -> Node:
@@ -169,74 +203,88 @@ def grow(data: Evaluations, question: str = "ice-pdp", options: Options = DEFAUL
     def share(region: Array) -> float:
         return len(region) / len(rows) * loss(data, region) / whole
 
-    return _grown(data.X, rows, 1.0, options.max_depth, options, share, options.floor / whole)
+    search = _Search(X=data.X, options=options, share=share, floor=options.floor / whole)
+    return search.grow(rows, 1.0, options.max_depth)
 
 
-def _grown(
-    X: Array,
-    region: Array,
-    own_share: float,
-    depth_left: int,
-    options: Options,
-    share: Callable[[Array], float],
-    floor: float,
-) -> Node:
-    leaf = Node(len(region), own_share)
-    at_floor = own_share <= floor * len(region) / len(X)
-    if (
-        own_share < options.alpha
-        or at_floor
-        or depth_left == 0
-        or len(region) < 2 * options.min_samples_leaf
-    ):
-        return leaf
-    best = _best_split(X, region, options, share)
-    if best is None:
-        return leaf
-    column, cut, next_value, left, left_share, right, right_share = best
-    children = [
-        _grown(X, side, side_share, depth_left - 1, options, share, floor)
-        for side, side_share in ((left, left_share), (right, right_share))
-    ]
-    leaves = children[0].leaves + children[1].leaves
-    if (
-        own_share + options.alpha
-        <= sum(x.share for x in leaves) + options.alpha * len(leaves) + TIE
-    ):
-        return leaf
-    return Node(len(region), own_share, column, cut, next_value, *children)
+@dataclass(frozen=True)
+class _Search:
+    """What stays the same from node to node.
 
+    ``share`` gives a region's share of all disagreement, ``floor`` is the noise floor as such a share.
+    """
 
-def _best_split(
-    X: Array, region: Array, options: Options, share: Callable[[Array], float]
-) -> tuple | None:
-    """Score every candidate by itself; among those within the tie tolerance the first column and cut wins."""
-    scored = []
-    for column in range(X.shape[1]):
-        values = X[region, column]
-        for cut in _cuts(values, options):
-            left, right = region[values <= cut], region[values > cut]
-            left_share, right_share = share(left), share(right)
-            next_value = values[values > cut].min()
-            scored.append(
-                (
-                    left_share + right_share,
-                    (column, cut, next_value, left, left_share, right, right_share),
+    X: Array
+    options: Options
+    share: Callable[[Array], float]
+    floor: float
+
+    def grow(self, region: Array, share_here: float, depth_left: int) -> Node:
+        """The tree below a region; a leaf where no split is worth its price."""
+        leaf = Node(n_rows=len(region), share=share_here)
+        is_at_floor = share_here <= self.floor * len(region) / len(self.X)
+        is_worth_no_split = share_here < self.options.alpha
+        is_too_small = len(region) < 2 * self.options.min_samples_leaf
+        if is_at_floor or is_worth_no_split or is_too_small or depth_left == 0:
+            return leaf
+        best = self.best_division(region)
+        if best is None:
+            return leaf
+        left = self.grow(best.left, best.left_share, depth_left - 1)
+        right = self.grow(best.right, best.right_share, depth_left - 1)
+        leaves = left.leaves + right.leaves
+        cost_of_leaf = share_here + self.options.alpha
+        cost_of_split = sum(node.share for node in leaves) + self.options.alpha * len(leaves)
+        if cost_of_leaf <= cost_of_split + TIE:
+            return leaf
+        return Node(
+            n_rows=len(region),
+            share=share_here,
+            column=best.column,
+            cut=best.cut,
+            next_value=best.next_value,
+            left=left,
+            right=right,
+        )
+
+    def best_division(self, region: Array) -> Division | None:
+        """Score every candidate by itself; of those within the tie tolerance the first column and cut wins."""
+        candidates = []
+        for column in range(self.X.shape[1]):
+            values = self.X[region, column]
+            for cut in _cuts(values, self.options):
+                left = region[values <= cut]
+                right = region[values > cut]
+                candidates.append(
+                    Division(
+                        column=column,
+                        cut=cut,
+                        next_value=values[values > cut].min(),
+                        left=left,
+                        left_share=self.share(left),
+                        right=right,
+                        right_share=self.share(right),
+                    )
                 )
-            )
-    if not scored:
-        return None
-    smallest = min(score for score, _ in scored)
-    return next(split for score, split in scored if score <= smallest + TIE)
+        if not candidates:
+            return None
+        scores = [candidate.left_share + candidate.right_share for candidate in candidates]
+        is_best = np.array(scores) <= min(scores) + TIE
+        return candidates[int(np.argmax(is_best))]
 
 
 def _cuts(values: Array, options: Options) -> Array:
     """Values v of the cuts ``x <= v``: every distinct value if there are few, otherwise quantiles."""
-    n, B = len(values), options.max_candidates
+    n = len(values)
+    B = options.max_candidates
     distinct = np.unique(values)
     ordered = np.sort(values)
-    cuts = (
-        distinct[:-1] if len(distinct) < B else np.unique(ordered[(n - 1) * np.arange(1, B) // B])
-    )
+    if len(distinct) < B:
+        cuts = distinct[:-1]
+    else:
+        places_of_quantiles = (n - 1) * np.arange(1, B) // B
+        cuts = np.unique(ordered[places_of_quantiles])
     n_left = np.searchsorted(ordered, cuts, side="right")
-    return cuts[(n_left >= options.min_samples_leaf) & (n - n_left >= options.min_samples_leaf)]
+    n_right = n - n_left
+    is_allowed = np.minimum(n_left, n_right) >= options.min_samples_leaf
+    return cuts[is_allowed]

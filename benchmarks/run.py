@@ -31,10 +31,14 @@ SECTIONS = {
     "scalability": scalability,
     "workers": workers,
 }
+"""Modules with a function ``rows(quick, jobs)``, which yields the rows of a table as dicts."""
+
+WIDTH_OF_TEXT = 34
+WIDTH_OF_NUMBER = 10
 
 
 def main() -> None:
-    """Measure the sections asked for, line by line."""
+    """Measure the chosen sections, row by row."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("sections", nargs="*", metavar="section", help=", ".join(SECTIONS))
     parser.add_argument("--quick", action="store_true")
@@ -46,49 +50,63 @@ def main() -> None:
         parser.error(f"no section {', '.join(sorted(unknown))}; there are {', '.join(SECTIONS)}")
     print(f"{os.cpu_count()} cores, Python {platform.python_version()}, NumPy {np.__version__}")
     for name in options.sections or SECTIONS:
-        print(f"\n{name}: {SECTIONS[name].__doc__.splitlines()[0]}\n")
-        lines: list[dict[str, Any]] = []
-        for line in SECTIONS[name].rows(options.quick, options.jobs):
-            lines.append(line)
-            print(text(line, head=len(lines) == 1), flush=True)
-            save(
-                lines, options.output / f"{name}.json"
-            )  # what is known so far: a run takes minutes
+        run_section(name, options)
 
 
-def text(line: dict[str, Any], head: bool) -> str:
-    """One line of a table, under its head."""
-    widths = {
-        key: max(len(key), 34 if isinstance(value, str) else 10) for key, value in line.items()
-    }
-    cells = "  ".join(_cell(value).ljust(widths[key]) for key, value in line.items())
-    return (
-        "  ".join(key.ljust(width) for key, width in widths.items()) + "\n" if head else ""
-    ) + cells
+def run_section(name: str, options: argparse.Namespace) -> None:
+    """Measure one section; what it has measured so far is always kept, since a run takes minutes."""
+    section = SECTIONS[name]
+    print(f"\n{name}: {section.__doc__.splitlines()[0]}\n")
+    measured: list[dict[str, Any]] = []
+    for row in section.rows(options.quick, options.jobs):
+        if not measured:
+            print(heading_line(row))
+        print(row_line(row), flush=True)
+        measured.append(row)
+        save(measured, options.output / f"{name}.json")
+
+
+def heading_line(row: dict[str, Any]) -> str:
+    """The headings of a table whose first row is this one."""
+    headings = [heading.ljust(_width(heading, value)) for heading, value in row.items()]
+    return "  ".join(headings)
+
+
+def row_line(row: dict[str, Any]) -> str:
+    """One row of a table."""
+    cells = [_cell(value).ljust(_width(heading, value)) for heading, value in row.items()]
+    return "  ".join(cells)
+
+
+def _width(heading: str, value: Any) -> int:
+    """Characters of a column."""
+    if isinstance(value, str):
+        return max(len(heading), WIDTH_OF_TEXT)
+    return max(len(heading), WIDTH_OF_NUMBER)
 
 
 def _cell(value: Any) -> str:
-    if isinstance(value, bool) or value is None:
-        return {True: "yes", False: "NO", None: "-"}[value]
-    return (
-        f"{value:.4g}"
-        if isinstance(value, float)
-        else f"{value:,}"
-        if isinstance(value, int)
-        else str(value)
-    )
+    if value is None:
+        return "-"
+    if isinstance(value, bool):
+        return "yes" if value else "NO"
+    if isinstance(value, float):
+        return f"{value:.4g}"
+    if isinstance(value, int):
+        return f"{value:,}"
+    return str(value)
 
 
-def save(lines: list[dict[str, Any]], path: Path) -> None:
-    """Write the lines and the machine they were measured on."""
-    path.parent.mkdir(parents=True, exist_ok=True)
+def save(rows: list[dict[str, Any]], path: Path) -> None:
+    """Write the rows and the machine they were measured on."""
     machine = {
         "cores": os.cpu_count(),
         "python": platform.python_version(),
         "numpy": np.__version__,
     }
-    written = json.dumps({"machine": machine, "rows": lines}, indent=2)
-    path.write_text(written + "\n", encoding="utf-8", newline="\n")
+    content = json.dumps({"machine": machine, "rows": rows}, indent=2)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(content + "\n", encoding="utf-8", newline="\n")
 
 
 if __name__ == "__main__":

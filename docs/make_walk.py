@@ -23,7 +23,7 @@ PACKAGE = Path(gx.__file__).parent
 STEPS = [
     "fitting.inputs.open_inputs",
     "fitting.rows.draw_rows",
-    "fitting.cost.price",
+    "fitting.cost.cost_of_fit",
     "fitting.pipeline.run",
     "evaluations.probe.probe",
     "evaluations.pilot.learn_values",

@@ -24,9 +24,13 @@ QUICK = HOME / ".cache" / "quick"  # the small variant never replaces the result
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Run what was asked for; the default folder also gets RESULTS.md."""
+    """Run the chosen experiments; the default folder also gets RESULTS.md."""
     options = _options(arguments)
-    folder = options.out or (QUICK if options.quick else RESULTS)
+    folder = RESULTS
+    if options.out:
+        folder = options.out
+    elif options.quick:
+        folder = QUICK
     matplotlib.use("agg")
     for name in options.names or NAMES:
         began = time.perf_counter()
@@ -41,13 +45,13 @@ def main(arguments: list[str] | None = None) -> None:
 
 def assembled(folder: Path) -> str:
     """All sections in order, behind a head with commands, seconds and differences."""
-    records = {name: _record(folder, name) for name in NAMES if (folder / f"{name}.json").exists()}
-    return (
-        "\n\n".join(
-            [_head(records), _differences(records), *(_body(folder, name) for name in records)]
-        )
-        + "\n"
-    )
+    records = {}
+    for name in NAMES:
+        if (folder / f"{name}.json").exists():
+            records[name] = _record(folder, name)
+    sections = [_head(records), _differences(records)]
+    sections += [_body(folder, name) for name in records]
+    return "\n\n".join(sections) + "\n"
 
 
 def _options(arguments: list[str] | None) -> argparse.Namespace:
@@ -62,7 +66,8 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
         "--out", type=Path, metavar="DIR", help="where results go (default: experiments/results)"
     )
     options = parser.parse_args(arguments)
-    if unknown := [name for name in options.names if name not in NAMES]:
+    unknown = [name for name in options.names if name not in NAMES]
+    if unknown:
         parser.error(f"there is no experiment {', '.join(unknown)}; there are {', '.join(NAMES)}")
     return options
 
@@ -92,16 +97,16 @@ def _head(records: dict[str, dict[str, Any]]) -> str:
 
 def _caveats(records: dict[str, dict[str, Any]]) -> list[str]:
     """Say what is missing and what is small, so that nobody takes this page for complete when it is not."""
-    said = [
+    caveats = [
         "Seconds are wall time on two cores; models that are already tuned are fitted again, not tuned again."
     ]
     missing = [name for name in NAMES if name not in records]
     small = [name for name, record in records.items() if record["quick"]]
     if missing:
-        said.append(f"Not run yet: {', '.join(missing)}.")
+        caveats.append(f"Not run yet: {', '.join(missing)}.")
     if small:
-        said.append(f"Only the small variant: {', '.join(small)}.")
-    return said
+        caveats.append(f"Only the small variant: {', '.join(small)}.")
+    return caveats
 
 
 def _differences(records: dict[str, dict[str, Any]]) -> str:
@@ -113,15 +118,14 @@ def _differences(records: dict[str, dict[str, Any]]) -> str:
 
 def _body(folder: Path, name: str) -> str:
     """A section, one level down, its pictures found from one folder up; the differences stand at the top already."""
-    text = (
-        (folder / f"{name}.md")
-        .read_text(encoding="utf-8")
-        .split("\n\n**Different from the paper:**")[0]
-    )
+    text = (folder / f"{name}.md").read_text(encoding="utf-8")
+    text, _, _ = text.partition("\n\n**Different from the paper:**")
     text = text.replace(f"]({name}-", f"]({folder.name}/{name}-")
-    return "\n".join(
-        f"#{line}" if line.startswith("#") else line for line in text.strip().splitlines()
-    )
+    lines = []
+    for line in text.strip().splitlines():
+        is_headline = line.startswith("#")
+        lines.append(f"#{line}" if is_headline else line)
+    return "\n".join(lines)
 
 
 def _anchor(title: str) -> str:

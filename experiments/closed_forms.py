@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import product
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -16,18 +16,48 @@ COLUMNS = ["x1", "x2", "x3", "x4"]
 def effects(
     panel: str, method: str, rows: np.ndarray, mean_x3: np.ndarray, one_sided: bool
 ) -> np.ndarray:
-    """Closed forms; ``mean_x3`` is E[x3 | x4], and the published game takes 0 for it."""
+    """Closed forms of the effects of x1 to x4.
+
+    Parameters
+    ----------
+    panel : str
+        The condition of a region: columns that it names are constant there.
+    method : "marginal SHAP", "conditional SHAP" or "PredDiff"
+    rows : array of shape (n, 4)
+    mean_x3 : array of shape (n,)
+        E[x3 | x4].
+    one_sided : bool
+        Whether it is 0, as in the published game.
+
+    Returns
+    -------
+    array of shape (n, 4)
+    """
     x1, x2, x3, x4 = rows.T
-    both, mu = 3 * x1 * x2, 0 * x4 if one_sided else mean_x3
-    share = 1.0 if "x2" in panel or method == "PredDiff" else 0.5
-    of_x1, of_x2 = share * both, 0 * x1 if "x2" in panel else share * both
+    zero = np.zeros(len(rows))
+    interaction = 3 * x1 * x2
+    if "x2" in panel:
+        of_x1 = interaction
+        of_x2 = zero
+    elif method == "PredDiff":
+        of_x1 = interaction
+        of_x2 = interaction
+    else:
+        of_x1 = interaction / 2
+        of_x2 = interaction / 2
+    mu = zero if one_sided else mean_x3
     if "x3" in panel:
-        return np.column_stack([of_x1, of_x2, 0 * x3, 2 * x4 - 2 * x3])
-    of_x3, of_x4 = {
-        "marginal SHAP": (x3, 2 * x4),
-        "conditional SHAP": (2 * x3 - mu / 2, 2 * x4 - x3 + mu / 2),
-        "PredDiff": (x3 - mu, 2 * x4 - 2 * x3),
-    }[method]
+        of_x3 = zero
+        of_x4 = 2 * x4 - 2 * x3
+    elif method == "marginal SHAP":
+        of_x3 = x3
+        of_x4 = 2 * x4
+    elif method == "conditional SHAP":
+        of_x3 = 2 * x3 - mu / 2
+        of_x4 = 2 * x4 - x3 + mu / 2
+    else:
+        of_x3 = x3 - mu
+        of_x4 = 2 * x4 - 2 * x3
     return np.column_stack([of_x1, of_x2, of_x3, of_x4])
 
 
@@ -38,8 +68,10 @@ def integrated(panel: str, method: str, one_sided: bool) -> np.ndarray:
     total = np.zeros(4)
     for x2, x3 in product([-1.0, 1.0], repeat=2):
         # x1 enters the first two columns alone, x4 the last two: one grid serves both integrals.
-        rows = np.column_stack([z, np.full_like(z, x2), np.full_like(z, x3), x3 + z])
-        total += density @ np.abs(effects(panel, method, rows, np.tanh(rows[:, 3]), one_sided)) / 4
+        x4 = x3 + z
+        rows = np.column_stack([z, np.full_like(z, x2), np.full_like(z, x3), x4])
+        effects_of_rows = effects(panel, method, rows, np.tanh(x4), one_sided)
+        total += density @ np.abs(effects_of_rows) / 4
     return total
 
 
@@ -51,46 +83,71 @@ def lattice() -> pd.DataFrame:
     return pd.DataFrame([(x1, x2, x3, x3 + z) for x1, x2, x3, z in places], columns=COLUMNS)
 
 
+class TableEntry(NamedTuple):
+    """An entry of the paper's table of closed forms, and what we find there."""
+
+    column: str
+    interaction: str
+    masking: str
+    formula_of_paper: str
+    values_of_paper: pd.Series
+    our_formula: str
+    our_values: pd.Series
+
+
+def table_entries(X: pd.DataFrame) -> list[TableEntry]:
+    """The paper's entries for all of X, read at every row; μ(3|4) is E[x3 | x4]."""
+    zero = 0 * X["x1"]
+    interaction = 3 * X["x1"] * X["x2"]
+    linear = 2 * X["x4"]
+    with_mean = linear + X.groupby("x4")["x3"].transform("mean")
+    as_in_paper = [
+        ("x1", "pure", "marginal", "0", zero),
+        ("x1", "pure", "conditional", "0", zero),
+        ("x1", "full", "marginal", "3x1x2", interaction),
+        ("x1", "full", "conditional", "3x1x2", interaction),
+        ("x4", "pure", "marginal", "2x4", linear),
+        ("x4", "full", "marginal", "2x4", linear),
+        ("x4", "pure", "conditional", "2x4 + μ(3|4)", with_mean),
+    ]
+    entries = []
+    for column, interaction_name, masking, formula, values in as_in_paper:
+        entries.append(
+            TableEntry(column, interaction_name, masking, formula, values, formula, values)
+        )
+    corrected = TableEntry(
+        column="x4",
+        interaction="full",
+        masking="conditional",
+        formula_of_paper="2x4 + μ(3|4)",
+        values_of_paper=with_mean,
+        our_formula="**2x4 − 2x3**",
+        our_values=linear - 2 * X["x3"],
+    )
+    return [*entries, corrected]
+
+
 def table_cells() -> list[dict[str, Any]]:
     """The paper's entries for all of X, and how far the package's effects are from them on the lattice."""
     X = lattice()
-    mu = X.groupby("x4")["x3"].transform("mean")
-    zero, product_term, linear = 0 * X["x1"], 3 * X["x1"] * X["x2"], 2 * X["x4"]
-    entries: list[tuple[str, str, str, str, Any, str, Any]] = [
-        ("x1", "pure", "marginal", "0", zero, "0", zero),
-        ("x1", "pure", "conditional", "0", zero, "0", zero),
-        ("x1", "full", "marginal", "3x1x2", product_term, "3x1x2", product_term),
-        ("x1", "full", "conditional", "3x1x2", product_term, "3x1x2", product_term),
-        ("x4", "pure", "marginal", "2x4", linear, "2x4", linear),
-        ("x4", "full", "marginal", "2x4", linear, "2x4", linear),
-        ("x4", "pure", "conditional", "2x4 + μ(3|4)", linear + mu, "2x4 + μ(3|4)", linear + mu),
-        (
-            "x4",
-            "full",
-            "conditional",
-            "2x4 + μ(3|4)",
-            linear + mu,
-            "**2x4 − 2x3**",
-            linear - 2 * X["x3"],
-        ),
-    ]
     model = gx.datasets.make_toy(n=1).model
     cells = []
-    for column, interaction, masking, paper, printed, formula, expected in entries:
-        way = gx.Conditional("exact") if masking == "conditional" else masking
-        explanation = gx.Explainer(way, "local", interaction, gx.Individual([column])).explain(
-            model, X
-        )
-        found = explanation.values[:, 0]
+    for entry in table_entries(X):
+        masking = entry.masking
+        if masking == "conditional":
+            masking = gx.Conditional("exact")
+        influence = gx.Individual([entry.column])
+        explainer = gx.Explainer(masking, "local", entry.interaction, influence)
+        values = explainer.explain(model, X).values[:, 0]
         cells.append(
             {
-                "column": column,
-                "interaction": interaction,
-                "masking": masking,
-                "paper": paper,
-                "ours": formula,
-                "from the paper": float(np.abs(found - printed).max()),
-                "from ours": float(np.abs(found - expected).max()),
+                "column": entry.column,
+                "interaction": entry.interaction,
+                "masking": entry.masking,
+                "paper": entry.formula_of_paper,
+                "ours": entry.our_formula,
+                "from the paper": float(np.abs(values - entry.values_of_paper).max()),
+                "from ours": float(np.abs(values - entry.our_values).max()),
             }
         )
     return cells
@@ -98,15 +155,18 @@ def table_cells() -> list[dict[str, Any]]:
 
 def regional_distance() -> float:
     """How far the package is from the paper's entries where x2 or x3 is constant."""
-    X, model, worst = lattice(), gx.datasets.make_toy(n=1).model, 0.0
-    ways = product(["pure", "full"], ["marginal", gx.Conditional("exact")], [-1, 1])
-    for interaction, masking, sign in ways:
-        for column, by, formula in (
+    X = lattice()
+    model = gx.datasets.make_toy(n=1).model
+    largest_distance = 0.0
+    maskings = ["marginal", gx.Conditional("exact")]
+    for interaction, masking, sign in product(["pure", "full"], maskings, [-1, 1]):
+        for column, constant_column, formula in (
             ("x1", "x2", 3 * sign * X["x1"]),
             ("x4", "x3", 2 * X["x4"] - 2 * sign),
         ):
-            rows = np.flatnonzero(X[by] == sign)
+            rows = np.flatnonzero(X[constant_column] == sign)
             explainer = gx.Explainer(masking, "local", interaction, gx.Individual([column]))
-            found = explainer.explain(model, X, rows=rows).values[:, 0]
-            worst = max(worst, float(np.abs(found - formula.to_numpy()[rows]).max()))
-    return worst
+            values = explainer.explain(model, X, rows=rows).values[:, 0]
+            distances = np.abs(values - formula.to_numpy()[rows])
+            largest_distance = max(largest_distance, float(distances.max()))
+    return largest_distance

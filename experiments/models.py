@@ -27,8 +27,21 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 import granite_xai as gx
 
 CACHE = Path(__file__).parent / ".cache"
-# Candidates; at most so many rows; folds (1: one held-out quarter). Gradient boosting as in the paper.
-SEARCH = {"gbt": (20, 20_000, 5), "mlp": (10, 4_000, 1), "rf": (10, 4_000, 1)}
+
+
+class SearchPlan(NamedTuple):
+    """How a kind of model is tuned."""
+
+    n_candidates: int
+    most_rows: int
+    n_folds: int  # 1: one held-out quarter
+
+
+SEARCH = {
+    "gbt": SearchPlan(20, 20_000, 5),  # as in the paper
+    "mlp": SearchPlan(10, 4_000, 1),
+    "rf": SearchPlan(10, 4_000, 1),
+}
 PREFIX = {"gbt": "", "rf": "", "mlp": "regressor__mlpregressor__"}
 SPACES: dict[str, dict[str, Any]] = {
     "gbt": {
@@ -65,42 +78,55 @@ def tuned(
     five folds; the slower kinds are judged on 4,000 rows. ``name`` is the data's, for the file of chosen parameters.
     """
     with warnings.catch_warnings():
-        warnings.simplefilter(
-            "ignore", ConvergenceWarning
-        )  # a network that stops early is judged like any other
-        chosen = QUICK[kind] if quick else _chosen(kind, X, y, seed, name)
-        return _unfitted(kind, X, seed).set_params(**_named(kind, chosen)).fit(X, y)
+        # A network that stops early is judged like any other.
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        if quick:
+            parameters = QUICK[kind]
+        else:
+            parameters = _tuned_parameters(kind, X, y, seed, name)
+        model = _unfitted(kind, X, seed).set_params(**_with_prefix(kind, parameters))
+        return model.fit(X, y)
 
 
-def _chosen(kind: str, X: pd.DataFrame, y: pd.Series, seed: int, name: str) -> dict[str, Any]:
+def _tuned_parameters(
+    kind: str, X: pd.DataFrame, y: pd.Series, seed: int, name: str
+) -> dict[str, Any]:
     """The winner of the search, remembered for the same data, space and version of scikit-learn."""
     file = CACHE / f"{name}-{kind}-{seed}.json"
     state = _state(kind, X, y)
-    if file.exists() and (known := json.loads(file.read_text(encoding="utf-8")))["state"] == state:
-        return {
-            key: tuple(value) if isinstance(value, list) else value
-            for key, value in known["chosen"].items()
-        }
-    found = _searched(kind, X, y, seed)
+    if file.exists():
+        record = json.loads(file.read_text(encoding="utf-8"))
+        if record["state"] == state:
+            return _with_tuples(record["chosen"])
+    parameters = _search_parameters(kind, X, y, seed)
     CACHE.mkdir(exist_ok=True)
-    text = json.dumps({"chosen": found, "state": state}, indent=1, default=_builtin)
+    text = json.dumps({"chosen": parameters, "state": state}, indent=1, default=_builtin)
     file.write_text(text + "\n", encoding="utf-8")
-    return found
+    return parameters
 
 
-def _searched(kind: str, X: pd.DataFrame, y: pd.Series, seed: int) -> dict[str, Any]:
-    candidates, most, folds = SEARCH[kind]
-    rows = (
-        np.arange(len(X))
-        if len(X) <= most
-        else np.random.default_rng(seed).permutation(len(X))[:most]
-    )
-    judges = KFold(folds) if folds > 1 else ShuffleSplit(1, test_size=0.25, random_state=seed)
+def _with_tuples(parameters: dict[str, Any]) -> dict[str, Any]:
+    """Parameters of a file: JSON has lists where scikit-learn has tuples."""
+    restored = {}
+    for name, value in parameters.items():
+        restored[name] = tuple(value) if isinstance(value, list) else value
+    return restored
+
+
+def _search_parameters(kind: str, X: pd.DataFrame, y: pd.Series, seed: int) -> dict[str, Any]:
+    plan = SEARCH[kind]
+    rows = np.arange(len(X))
+    if len(X) > plan.most_rows:
+        rows = np.random.default_rng(seed).permutation(len(X))[: plan.most_rows]
+    if plan.n_folds > 1:
+        folds = KFold(plan.n_folds)
+    else:
+        folds = ShuffleSplit(1, test_size=0.25, random_state=seed)
     search = RandomizedSearchCV(
         _unfitted(kind, X, seed),
-        _named(kind, SPACES[kind]),
-        n_iter=candidates,
-        cv=judges,
+        _with_prefix(kind, SPACES[kind]),
+        n_iter=plan.n_candidates,
+        cv=folds,
         scoring="neg_root_mean_squared_error",
         random_state=seed,
         refit=False,
@@ -124,7 +150,8 @@ def _unfitted(kind: str, X: pd.DataFrame, seed: int) -> Any:
     return TransformedTargetRegressor(make_pipeline(columns, network), transformer=StandardScaler())
 
 
-def _named(kind: str, parameters: dict[str, Any]) -> dict[str, Any]:
+def _with_prefix(kind: str, parameters: dict[str, Any]) -> dict[str, Any]:
+    """Parameters by their names in the whole pipeline."""
     return {PREFIX[kind] + key: value for key, value in parameters.items()}
 
 
@@ -132,10 +159,9 @@ def _state(kind: str, X: pd.DataFrame, y: pd.Series) -> str:
     """Changes when the data, the space, the search or scikit-learn change."""
     rows = pd.util.hash_pandas_object(X, index=False).to_numpy()
     space = {key: getattr(value, "args", value) for key, value in SPACES[kind].items()}
-    asked = f"{space} {SEARCH[kind]} {sklearn.__version__} {list(X)}"
-    return hashlib.sha256(
-        rows.tobytes() + np.asarray(y, float).tobytes() + asked.encode()
-    ).hexdigest()[:16]
+    settings = f"{space} {tuple(SEARCH[kind])} {sklearn.__version__} {list(X)}"
+    content = rows.tobytes() + np.asarray(y, float).tobytes() + settings.encode()
+    return hashlib.sha256(content).hexdigest()[:16]
 
 
 def _builtin(value: Any) -> Any:
@@ -158,9 +184,12 @@ def bike(kind: str = "gbt", seed: int = 42, quick: bool = False) -> Prepared:
 
     The rows are shuffled before they are divided, as in the paper's code, so that seed 42 gives the paper's rows.
     """
-    X, y = (part.sample(frac=1, random_state=42) for part in gx.datasets.load_bike_sharing())
+    X, y = gx.datasets.load_bike_sharing()
+    X = X.sample(frac=1, random_state=42)
+    y = y.sample(frac=1, random_state=42)
     X_train, X_test, y_train, y_test = train_test_split(X, y, test_size=0.2, random_state=seed)
     if quick:
-        X_train, y_train = X_train.head(3000), y_train.head(3000)
+        X_train = X_train.head(3000)
+        y_train = y_train.head(3000)
     model = tuned(kind, X_train, y_train, seed=seed, name="bike", quick=quick)
     return Prepared(model, X_train, X_test, y_train, y_test)

@@ -14,7 +14,7 @@ EXACT = gx.Resources(2**31, max_seconds=None, max_evaluations=10**9, max_grid=No
 """Every value and every coalition, whatever time it takes: figures that do not depend on the machine."""
 AS_PUBLISHED: dict[str, Any] = {"search": "greedy", "confidence_level": None, "resources": EXACT}
 """The paper's search: greedy, all rows, no grids, the sample taken for the world."""
-FEW = 12
+MOST_CATEGORIES = 12
 """Columns with at most so many values are categories in the published table of columns."""
 
 
@@ -29,18 +29,19 @@ class FiveBins:
 
     def fit(self, visible: pd.DataFrame, hidden: pd.DataFrame) -> FiveBins:
         """Learn the bins of the visible columns."""
-        self.tree, self.edges = None, np.array([])
+        self.tree = None
+        self.edges = np.array([])
         if visible.shape[1] > 1:
-            self.tree = (
-                self.learner(hidden)
-                .set_params(max_leaf_nodes=5, random_state=0)
-                .fit(visible, hidden)
-            )
+            tree = self.learner(hidden).set_params(max_leaf_nodes=5, random_state=0)
+            self.tree = tree.fit(visible, hidden)
             return self
         values = visible.to_numpy(dtype=float).ravel()
         levels = np.unique(values)
-        fifths = np.quantile(values, np.arange(1, 5) / 5, method="lower")
-        self.edges = levels[1:-1] if len(levels) <= FEW else np.unique(fifths)
+        if len(levels) <= MOST_CATEGORIES:
+            self.edges = levels[1:-1]
+        else:
+            fifths = np.quantile(values, np.arange(1, 5) / 5, method="lower")
+            self.edges = np.unique(fifths)
         return self
 
     def learner(self, hidden: pd.DataFrame) -> Any:
@@ -65,8 +66,10 @@ class FigureBins(FiveBins):
 
     def learner(self, hidden: pd.DataFrame) -> Any:
         """A number by its variance, a category by its entropy."""
-        few = hidden.iloc[:, 0].nunique() <= FEW
-        return DecisionTreeClassifier(criterion="entropy") if few else DecisionTreeRegressor()
+        is_category = hidden.iloc[:, 0].nunique() <= MOST_CATEGORIES
+        if is_category:
+            return DecisionTreeClassifier(criterion="entropy")
+        return DecisionTreeRegressor()
 
 
 class Remembered:
@@ -77,13 +80,16 @@ class Remembered:
 
     def __init__(self, model: Any) -> None:
         self.model = model
-        self.known = pd.Series(dtype=float, index=np.array([], dtype=np.uint64))
+        # Predictions by the hash of their row.
+        self.answers = pd.Series(dtype=float, index=np.array([], dtype=np.uint64))
 
     def predict(self, X: pd.DataFrame) -> np.ndarray:
         """The model's prediction, from memory where possible."""
-        rows = pd.util.hash_pandas_object(X, index=False).to_numpy()
-        unknown = np.flatnonzero(self.known.index.get_indexer(rows) < 0)
-        if len(unknown):
-            fresh = pd.Series(self.model.predict(X.iloc[unknown]), index=rows[unknown])
-            self.known = pd.concat([self.known, fresh[~fresh.index.duplicated()]])
-        return self.known.to_numpy()[self.known.index.get_indexer(rows)]
+        hashes = pd.util.hash_pandas_object(X, index=False).to_numpy()
+        new_rows = np.flatnonzero(self.answers.index.get_indexer(hashes) < 0)
+        if len(new_rows):
+            predictions = self.model.predict(X.iloc[new_rows])
+            new_answers = pd.Series(predictions, index=hashes[new_rows])
+            is_repeated = new_answers.index.duplicated()
+            self.answers = pd.concat([self.answers, new_answers[~is_repeated]])
+        return self.answers.to_numpy()[self.answers.index.get_indexer(hashes)]

@@ -14,6 +14,11 @@ import numpy as np
 from matplotlib.figure import Figure
 from PIL import Image
 
+LARGEST_ROUNDING = 1e-9  # below it a number is 0
+MOST_DECIMALS = 6  # with more of them a number is written in powers of ten
+MOST_BYTES = 120_000  # of a picture in full color
+COLORS = 128  # of a larger one
+
 
 @dataclass(frozen=True)
 class Result:
@@ -43,34 +48,42 @@ class Result:
 
 def table(rows: Sequence[Mapping[str, Any]], digits: int = 3) -> str:
     """Rows of equal keys as a Markdown table; numbers with a fraction get ``digits`` significant digits."""
-    keys = list(rows[0])
-    lines = [
-        keys,
-        ["---"] * len(keys),
-        *([_cell(row[key], digits) for key in keys] for row in rows),
-    ]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+    headings = list(rows[0])
+    lines = [_line(headings), _line(["---"] * len(headings))]
+    for row in rows:
+        cells = [_cell(row[heading], digits) for heading in headings]
+        lines.append(_line(cells))
+    return "\n".join(lines)
+
+
+def _line(cells: Sequence[str]) -> str:
+    return "| " + " | ".join(cells) + " |"
 
 
 def regions(g: Any) -> list[dict[str, Any]]:
     """The regions of a fitted estimator, a line each: rule, rows, share of all disagreement."""
-    return [
-        {
-            "region": r.index,
-            "rule": str(r.rule),
-            "rows": r.n_samples,
-            "disagreement": f"{r.disagreement:.1%}",
-        }
-        for r in g.partition_
-    ]
+    return [_region_line(region) for region in g.partition_]
+
+
+def _region_line(region: Any) -> dict[str, Any]:
+    return {
+        "region": region.index,
+        "rule": str(region.rule),
+        "rows": region.n_samples,
+        "disagreement": f"{region.disagreement:.1%}",
+    }
 
 
 def number(value: float, digits: int = 3) -> str:
     """A number with some significant digits, never in powers of ten for everyday sizes; rounding errors are 0."""
-    if abs(value) < 1e-9 or not np.isfinite(value):
-        return "0" if np.isfinite(value) else f"{value:g}"
-    places = max(0, digits - 1 - int(np.floor(np.log10(abs(value)))))
-    return f"{value:,.{places}f}" if places < 7 else f"{value:.{digits - 1}e}"
+    if not np.isfinite(value):
+        return f"{value:g}"
+    if abs(value) < LARGEST_ROUNDING:
+        return "0"
+    decimals = max(0, digits - 1 - int(np.floor(np.log10(abs(value)))))
+    if decimals > MOST_DECIMALS:
+        return f"{value:.{digits - 1}e}"
+    return f"{value:,.{decimals}f}"
 
 
 def _cell(value: Any, digits: int) -> str:
@@ -110,36 +123,42 @@ def plain(value: Any) -> Any:
     if isinstance(value, Integral):
         return int(value)
     if isinstance(value, Real):
-        return float(f"{float(value):.7g}") if np.isfinite(float(value)) else None
+        if not np.isfinite(float(value)):
+            return None
+        return float(f"{float(value):.7g}")
     return value
 
 
 def _section(result: Result, name: str) -> str:
     text = result.text.strip()
-    unplaced = [key for key in result.figures if f"]({key})" not in text]
-    text += "".join(f"\n\n![{key.replace('_', ' ')}]({key})" for key in unplaced)
+    for key in result.figures:
+        if f"]({key})" not in text:
+            text += f"\n\n![{key.replace('_', ' ')}]({key})"
     for key in result.figures:
         text = text.replace(f"]({key})", f"]({name}-{key}.png)")
     if result.differences:
         text += "\n\n**Different from the paper:**\n"
-        text += "".join(f"\n- {' '.join(line.split())}" for line in result.differences)
+        for difference in result.differences:
+            text += f"\n- {' '.join(difference.split())}"
     return f"# {result.title}\n\n{text}\n"
 
 
-def _png(figure: Figure, most: int = 120_000) -> bytes:
+def _png(figure: Figure) -> bytes:
     """The picture; a large one (many thin lines) with fewer colors, which color maps would not survive."""
-    raw, small = io.BytesIO(), io.BytesIO()
+    in_full_color = io.BytesIO()
     figure.savefig(
-        raw,
+        in_full_color,
         format="png",
         dpi=110,
         bbox_inches="tight",
         facecolor="white",
         pil_kwargs={"optimize": True},
     )
-    if len(raw.getvalue()) <= most:
-        return raw.getvalue()
-    Image.open(raw).convert("RGB").quantize(128, dither=Image.Dither.NONE).save(
-        small, format="png", optimize=True
+    if len(in_full_color.getvalue()) <= MOST_BYTES:
+        return in_full_color.getvalue()
+    picture = Image.open(in_full_color).convert("RGB")
+    with_fewer_colors = io.BytesIO()
+    picture.quantize(COLORS, dither=Image.Dither.NONE).save(
+        with_fewer_colors, format="png", optimize=True
     )
-    return small.getvalue()
+    return with_fewer_colors.getvalue()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from itertools import product
 from typing import Any, NamedTuple
 
@@ -27,7 +27,6 @@ class Case(NamedTuple):
 
     model: Any
     rows: Callable[[int, int], Any]  # from a number and a seed to that many rows
-    options: dict[str, Any]
 
 
 def normal_rows(columns: int) -> Callable[[int, int], Any]:
@@ -80,21 +79,19 @@ def shuffled_from(frame: pd.DataFrame) -> Callable[[int, int], Any]:
 
 def cases(quick: bool) -> dict[str, Case]:
     """The tables and models."""
-    found = {
-        "step": Case(step, normal_rows(5), {}),
-        "three-way": Case(three_way, normal_rows(5), {}),
-    }
+    by_name = {"step": Case(step, normal_rows(5))}
     if quick:
-        return {"step": found["step"]}
-    found["wide, 30 columns"] = Case(wide, normal_rows(30), {})
+        return by_name
+    by_name["three-way"] = Case(three_way, normal_rows(5))
+    by_name["wide, 30 columns"] = Case(wide, normal_rows(30))
     bike, rented = gx.datasets.load_bike_sharing(as_frame=True)
     model = HistGradientBoostingRegressor(random_state=0).fit(bike, rented)
-    found["bike"] = Case(model, drawn_from(bike), {})
+    by_name["bike"] = Case(model, drawn_from(bike))
     arm, position = gx.datasets.load_kin8nm(as_frame=True)
     model = HistGradientBoostingRegressor(random_state=0).fit(arm, position)
-    found["kin8nm"] = Case(model, shuffled_from(arm), {})
-    found["xgboost classifier"] = _classifier(bike, rented)
-    return found
+    by_name["kin8nm"] = Case(model, shuffled_from(arm))
+    by_name["xgboost classifier"] = _classifier(bike, rented)
+    return by_name
 
 
 def _classifier(bike: pd.DataFrame, rented: Any) -> Case:
@@ -102,79 +99,88 @@ def _classifier(bike: pd.DataFrame, rented: Any) -> Case:
 
     many = (rented > np.median(rented)).astype(int)
     model = XGBClassifier(n_estimators=60, max_depth=4, random_state=0, n_jobs=1).fit(bike, many)
-    return Case(model, drawn_from(bike), {})
+    return Case(model, drawn_from(bike))
 
 
-WAYS: dict[str, tuple[int, dict[str, Any]]] = {
-    # rows of the sample, and the options of the fit
-    "500 rows, all values": (
-        500,
-        {"max_samples": None, "holdout": False, "resources": gx.Resources(max_grid=None)},
-    ),
-    "1,000 rows, all values": (
-        1000,
-        {"max_samples": None, "holdout": False, "resources": gx.Resources(max_grid=None)},
-    ),
-    "default": (7000, {}),
+class Way(NamedTuple):
+    """Rows of a sample, and the options of a fit on them."""
+
+    n_rows: int
+    options: dict[str, Any]
+
+
+ALL_VALUES = {"max_samples": None, "holdout": False, "resources": gx.Resources(max_grid=None)}
+WAYS = {
+    "500 rows, all values": Way(500, ALL_VALUES),
+    "1,000 rows, all values": Way(1000, ALL_VALUES),
+    "default": Way(7000, {}),
 }
 
 
 def compared(quick: bool, jobs: int) -> list[dict[str, Any]]:
     """Every way on two disjoint samples a seed."""
-    seeds = 1 if quick else 10
-    known = cases(quick)
-    tasks = list(product(known, WAYS, range(seeds)))
-    fits = joblib.Parallel(n_jobs=jobs)(
-        joblib.delayed(_fits)(known[name], WAYS[way], seed, quick) for name, way, seed in tasks
+    n_seeds = 1 if quick else 10
+    by_name = cases(quick)
+    tasks = list(product(by_name, WAYS, range(n_seeds)))
+    figures_of_tasks = joblib.Parallel(n_jobs=jobs)(
+        joblib.delayed(_two_fits)(by_name[name], WAYS[way], seed, quick)
+        for name, way, seed in tasks
     )
+    by_task = dict(zip(tasks, figures_of_tasks, strict=True))
     lines = []
-    for name, way in product(known, WAYS):
-        own = [found for task, found in zip(tasks, fits, strict=True) if task[:2] == (name, way)]
-        objectives = [each for found in own for each in found["objective"]]
+    for name, way in product(by_name, WAYS):
+        figures = pd.DataFrame([by_task[name, way, seed] for seed in range(n_seeds)])
+        objectives = np.concatenate(figures["objectives"].tolist())
         lines.append(
             {
                 "table": name,
                 "way": way,
                 "objective on fresh rows": float(np.mean(objectives)),
                 "standard error": float(np.std(objectives) / np.sqrt(len(objectives))),
-                "regions": float(np.mean([found["regions"] for found in own])),
-                "agreement": float(np.mean([found["agreement"] for found in own])),
-                "rows that search": int(np.mean([found["rows"] for found in own])),
-                "model rows": int(np.mean([found["model rows"] for found in own])),
-                "seconds": float(np.mean([found["seconds"] for found in own])),
+                "regions": float(figures["regions"].mean()),
+                "agreement": float(figures["agreement"].mean()),
+                "rows that search": int(figures["rows"].mean()),
+                "model rows": int(figures["model rows"].mean()),
+                "seconds": float(figures["seconds"].mean()),
             }
         )
     return lines
 
 
-def _fits(case: Case, way: tuple[int, dict[str, Any]], seed: int, quick: bool) -> dict[str, Any]:
+def _two_fits(case: Case, way: Way, seed: int, quick: bool) -> dict[str, Any]:
     """Two fits on disjoint samples, judged on fresh rows by all of their values."""
     warnings.simplefilter("ignore")
-    count, options = way
-    count = min(count, 250) if quick else count
-    sample = case.rows(2 * count + (500 if quick else FRESH), seed)
-    parts = [sample[:count], sample[count : 2 * count]]
-    fresh = sample[2 * count :]
-    if isinstance(fresh, pd.DataFrame):
-        fresh = fresh.reset_index(drop=True)
-    seconds, fits = [], []
-    for part in parts:
-        if isinstance(part, pd.DataFrame):
-            part = part.reset_index(drop=True)
-        began = time.process_time()
-        fits.append(gx.Granite(case.model, "ice-pdp", **case.options, **options).fit(part))
-        seconds.append(time.process_time() - began)
-    left = [_left_on(case.model, fresh, g.partition_) for g in fits]
-    regions = [len(g.partition_) for g in fits]
-    one, two = (g.apply(fresh) for g in fits)
+    n_rows = min(way.n_rows, 250) if quick else way.n_rows
+    n_fresh = 500 if quick else FRESH
+    drawn_rows = case.rows(2 * n_rows + n_fresh, seed)
+    first_rows = _numbered_anew(drawn_rows[:n_rows])
+    second_rows = _numbered_anew(drawn_rows[n_rows : 2 * n_rows])
+    fresh_rows = _numbered_anew(drawn_rows[2 * n_rows :])
+    fits = []
+    seconds = []
+    for rows in (first_rows, second_rows):
+        begin = time.process_time()
+        fits.append(gx.Granite(case.model, "ice-pdp", **way.options).fit(rows))
+        seconds.append(time.process_time() - begin)
+    objectives = []
+    for g in fits:
+        share_left = _left_on(case.model, fresh_rows, g.partition_)
+        objectives.append(share_left + ALPHA * len(g.partition_))
+    first, second = fits
     return {
-        "objective": [share + ALPHA * n for share, n in zip(left, regions, strict=True)],
-        "regions": np.mean(regions),
-        "agreement": adjusted_rand_score(one, two),
-        "rows": len(fits[0].diagnostics_["rows"]["search"]),
-        "model rows": fits[0].diagnostics_["plan"]["model_rows"],
+        "objectives": objectives,
+        "regions": np.mean([len(g.partition_) for g in fits]),
+        "agreement": adjusted_rand_score(first.apply(fresh_rows), second.apply(fresh_rows)),
+        "rows": len(first.diagnostics_["rows"]["search"]),
+        "model rows": first.diagnostics_["plan"]["model_rows"],
         "seconds": np.mean(seconds),
     }
+
+
+def _numbered_anew(rows: Any) -> Any:
+    if isinstance(rows, pd.DataFrame):
+        return rows.reset_index(drop=True)
+    return rows
 
 
 def _left_on(model: Any, fresh: Any, regions: Any) -> float:
@@ -335,12 +341,13 @@ def tables(quick: bool, jobs: int = -1, names: tuple[str, ...] = tuple(TABLES)) 
 
 def run(quick: bool) -> Result:
     """All tables; ``quick``: of a few small samples, in this process."""
-    return told(tables(quick, jobs=1 if quick else -1))
+    return with_words(tables(quick, jobs=1 if quick else -1))
 
 
-def told(data: dict[str, Any]) -> Result:
+def with_words(data: dict[str, Any]) -> Result:
     """The tables with what they are about."""
-    return Result("Rows", "\n\n".join([*_parts(data), LEARNED]), data)
+    parts = [f"{WORDS[name]}\n\n{table(lines)}" for name, lines in data.items()]
+    return Result("Rows", "\n\n".join([*parts, LEARNED]), data)
 
 
 LEARNED = (
@@ -352,8 +359,3 @@ LEARNED = (
     "times the price, are slightly better. Weak effects need rows: what 1,000 rows miss, 10,000 find. In "
     "noise the default finds regions in about one of twenty samples at most."
 )
-
-
-def _parts(data: dict[str, Any]) -> Iterator[str]:
-    for name, lines in data.items():
-        yield f"{WORDS[name]}\n\n{table(lines)}"

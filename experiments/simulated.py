@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import warnings
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -23,9 +23,11 @@ from sklearn.preprocessing import PolynomialFeatures
 
 import granite_xai as gx
 
-GRID = gx.Resources(
-    max_seconds=None, max_grid=20, progress=False
-)  # what the originals pay: 20 points of a column
+GRID = gx.Resources(max_seconds=None, max_grid=20, progress=False)
+"""What the originals pay: 20 points of a column."""
+
+UNIT_OF_R = 2.3283064365386963e-10
+"""R's 32 random bits times this, about 2^-32, are a uniform number."""
 
 
 class RandomR:
@@ -42,7 +44,7 @@ class RandomR:
 
     def uniform(self, n: int, low: float = 0.0, high: float = 1.0) -> np.ndarray:
         """``runif(n, low, high)``."""
-        share = self.bits.random_raw(n) * 2.3283064365386963e-10
+        share = self.bits.random_raw(n) * UNIT_OF_R
         return low + (high - low) * share
 
     def normal(self, n: int, sd: float = 1.0, mean: float = 0.0) -> np.ndarray:
@@ -58,9 +60,15 @@ class RandomR:
 
 def vine_data() -> tuple[pd.DataFrame, np.ndarray]:
     """500 rows of VINE against REPID: the slope of x2 is 8 or -8 by x3, and 8 more where x1 is above its mean."""
-    r, n = RandomR(1234), 500
-    x1, x2, x3, x4 = r.uniform(n, -1, 1), r.uniform(n, -1, 1), r.binary(n), r.binary(n, 0.3)
-    noise, x5, x6 = r.normal(n), r.binary(n), r.normal(n, 5.0, 1.0)
+    r = RandomR(1234)
+    n = 500
+    x1 = r.uniform(n, -1, 1)
+    x2 = r.uniform(n, -1, 1)
+    x3 = r.binary(n)
+    x4 = r.binary(n, 0.3)
+    noise = r.normal(n)
+    x5 = r.binary(n)
+    x6 = r.normal(n, 5.0, 1.0)
     y = 0.2 * x1 - 8 * x2 + 16 * x2 * (x3 == 0) + 8 * x2 * (x1 > x1.mean()) + noise
     return pd.DataFrame({"x1": x1, "x2": x2, "x3": x3, "x4": x4, "x5": x5, "x6": x6}), y
 
@@ -78,31 +86,41 @@ def vine(runs: int, trees: int = 500) -> list[dict[str, Any]]:
     lines = []
     for seed in range(runs):
         model = forest(seed, n_estimators=trees).fit(X, y)
-        g = gx.frameworks.vine(model, "x2", exact=True, grid="equidistant", resources=GRID).fit(X)
-        found = sorted(
-            g.cluster_rules_, key=lambda rule: (rule["rule"].split()[0], -rule["n_samples"])
-        )
-        told = [
-            (f"{each['rule']}", each["n_samples"], round(100 * each["accuracy"]), each["kept"])
-            for each in found
-        ]
-        split = gx.frameworks.repid(
+        vine_fit = gx.frameworks.vine(
+            model, "x2", exact=True, grid="equidistant", resources=GRID
+        ).fit(X)
+        repid_fit = gx.frameworks.repid(
             model, "x2", exact=True, max_depth=2, min_improvement=0.02, resources=GRID
         ).fit(X)
         lines.append(
             {
                 "forest": seed,
-                "clusters": told,
-                "repid": _columns(split),
-                "repid_rules": _rules(split),
+                "clusters": _clusters(vine_fit),
+                "repid": _columns(repid_fit),
+                "repid_rules": _rules(repid_fit),
             }
         )
     return lines
 
 
+def _clusters(g: gx.Granite) -> list[tuple[str, int, int, bool]]:
+    """Rule, rows, accuracy in percent and whether it is kept, of each cluster; by column, the largest first."""
+
+    def column_then_size(cluster: dict[str, Any]) -> tuple[str, int]:
+        column = cluster["rule"].split()[0]
+        return column, -cluster["n_samples"]
+
+    clusters = []
+    for cluster in sorted(g.cluster_rules_, key=column_then_size):
+        accuracy = round(100 * cluster["accuracy"])
+        clusters.append((cluster["rule"], cluster["n_samples"], accuracy, cluster["kept"]))
+    return clusters
+
+
 def xor_data(r: RandomR, n: int, mixed: float = 0.0) -> tuple[pd.DataFrame, np.ndarray]:
     """GADGET's example: the slope of x1 changes its sign at x3 = 0; ``mixed`` of x1 is x3."""
-    x2, x3 = r.uniform(n, -1, 1), r.uniform(n, -1, 1)
+    x2 = r.uniform(n, -1, 1)
+    x3 = r.uniform(n, -1, 1)
     x1 = mixed * x3 + (1 - mixed) * r.uniform(n, -1, 1)
     X = pd.DataFrame({"x1": x1, "x2": x2, "x3": x3})
     return X, true_xor(X) + r.normal(n, 0.3)
@@ -116,30 +134,33 @@ def true_xor(X: Any) -> np.ndarray:
 
 def network(X: pd.DataFrame, y: np.ndarray, seed: int) -> MLPRegressor:
     """Ten logistic units with decay, as the authors' nnet."""
-    options: dict[str, Any] = {
-        "activation": "logistic",
-        "solver": "lbfgs",
-        "alpha": 1e-3,
-        "max_iter": 1000,
-    }
+    model = MLPRegressor(
+        hidden_layer_sizes=(10,),
+        activation="logistic",
+        solver="lbfgs",
+        alpha=1e-3,
+        max_iter=1000,
+        random_state=seed,
+    )
     with warnings.catch_warnings():
-        warnings.simplefilter(
-            "ignore", ConvergenceWarning
-        )  # the authors' network stops after as many steps
-        return MLPRegressor(hidden_layer_sizes=(10,), random_state=seed, **options).fit(X, y)
+        # The authors' network stops after as many steps.
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        return model.fit(X, y)
 
 
 def gadget(networks: int) -> list[dict[str, Any]]:
     """The example of Section 4 on the authors' 500 rows: true function, then networks; left: of the original's loss."""
     X, y = xor_data(RandomR(123), 500)
-    models = {"the function": true_xor} | {
-        f"network {seed}": network(X, y, seed) for seed in range(networks)
-    }
+    models: dict[str, Any] = {"the function": true_xor}
+    for seed in range(networks):
+        models[f"network {seed}"] = network(X, y, seed)
     lines = []
     for name, model in models.items():
         for effect in ("pd", "ale", "shap"):
             g = gx.frameworks.gadget(model, effect=effect, exact=True, max_depth=3).fit(X)
-            left = float(g.region_losses_.sum() / g.loss_) if g.loss_ else 0.0
+            left = 0.0
+            if g.loss_ > 0:
+                left = float(g.region_losses_.sum() / g.loss_)
             lines.append({"model": name, "effect": effect, "regions": _rules(g), "left": left})
     return lines
 
@@ -147,7 +168,8 @@ def gadget(networks: int) -> list[dict[str, Any]]:
 def linear_data(rng: np.random.Generator, n: int) -> tuple[pd.DataFrame, np.ndarray]:
     """REPID, linear: x2 interacts with x3, x4 and, most of all, x5."""
     X = pd.DataFrame({f"x{i}": rng.uniform(-1, 1, n) for i in range(1, 6)})
-    X["x6"], X["x7"] = rng.normal(0, 2, n), rng.normal(2, 3, n)
+    X["x6"] = rng.normal(0, 2, n)
+    X["x7"] = rng.normal(2, 3, n)
     y = X["x1"] + 4 * X["x2"] + X["x2"] * (3 * X["x3"] + 5 * X["x4"] + 7 * X["x5"])
     return X, (y + rng.normal(0, 0.1 * y.std(), n)).to_numpy()
 
@@ -169,37 +191,44 @@ def nonlinear_data(rng: np.random.Generator, n: int) -> tuple[pd.DataFrame, np.n
 def found_columns(runs: int, n: int = 2000, trees: int = 100) -> list[dict[str, Any]]:
     """How often each column is the first that REPID and GADGET-PD cut, over rows and models drawn anew."""
     pairs = PolynomialFeatures(2, interaction_only=True, include_bias=False)
-    cases: dict[str, tuple[Any, Any, str]] = {
-        "REPID, linear, model of all pairs": (
-            linear_data,
-            lambda seed: make_pipeline(pairs, LinearRegression()),
-            "x2",
-        ),
-        "REPID, linear, forest": (linear_data, lambda seed: forest(seed, n_estimators=trees), "x2"),
-        "REPID, not linear, forest": (
-            nonlinear_data,
-            lambda seed: forest(seed, n_estimators=trees),
-            "x2",
-        ),
+
+    def model_of_pairs(seed: int) -> Any:
+        return make_pipeline(pairs, LinearRegression())
+
+    def small_forest(seed: int) -> Any:
+        return forest(seed, n_estimators=trees)
+
+    settings: dict[str, tuple[Callable[..., Any], Callable[[int], Any]]] = {
+        "REPID, linear, model of all pairs": (linear_data, model_of_pairs),
+        "REPID, linear, forest": (linear_data, small_forest),
+        "REPID, not linear, forest": (nonlinear_data, small_forest),
     }
     lines = []
-    for name, (draw, learner, column) in cases.items():
-        first: list[str] = []
+    for name, (draw_data, make_learner) in settings.items():
+        first_cuts = []
         for seed in range(runs):
-            X, y = draw(np.random.default_rng(seed), n)
-            model = learner(seed).fit(X, y)
-            g = gx.frameworks.repid(model, column, exact=True, max_depth=1, resources=GRID).fit(X)
-            first += _columns(g)[:1] or ["none"]
-        lines.append({"setting": name, "rows": n, "runs": runs, "first cut": _counted(first)})
+            X, y = draw_data(np.random.default_rng(seed), n)
+            model = make_learner(seed).fit(X, y)
+            g = gx.frameworks.repid(model, "x2", exact=True, max_depth=1, resources=GRID).fit(X)
+            first_cuts.append(_first_cut(g))
+        lines.append({"setting": name, "rows": n, "runs": runs, "first cut": _counted(first_cuts)})
     for mixed in (0.0, 0.7):
-        rows = [xor_data(RandomR(seed + 1), n // 2, mixed) for seed in range(runs)]
-        fits = [
-            gx.frameworks.gadget(network(X, y, 0), exact=True, max_depth=1).fit(X) for X, y in rows
-        ]
+        first_cuts = []
+        for seed in range(runs):
+            X, y = xor_data(RandomR(seed + 1), n // 2, mixed)
+            g = gx.frameworks.gadget(network(X, y, 0), exact=True, max_depth=1).fit(X)
+            first_cuts.append(_first_cut(g))
         name = f"GADGET-PD, {mixed:.0%} of x1 is x3, network"
-        cut = _counted([(_columns(g) or ["none"])[0] for g in fits])
-        lines.append({"setting": name, "rows": n // 2, "runs": runs, "first cut": cut})
+        lines.append(
+            {"setting": name, "rows": n // 2, "runs": runs, "first cut": _counted(first_cuts)}
+        )
     return lines
+
+
+def _first_cut(g: gx.Granite) -> str:
+    """The first column that rules mention."""
+    columns = _columns(g)
+    return columns[0] if columns else "none"
 
 
 def _counted(names: Sequence[str]) -> str:
@@ -212,4 +241,7 @@ def _rules(g: gx.Granite) -> str:
 
 def _columns(g: gx.Granite) -> list[str]:
     """Columns that the rules mention, in their order."""
-    return list(dict.fromkeys(name for rule in g.partition_.rules for name, _ in rule.conditions))
+    columns: dict[str, None] = {}
+    for rule in g.partition_.rules:
+        columns |= dict.fromkeys(name for name, _ in rule.conditions)
+    return list(columns)

@@ -22,13 +22,13 @@ SEARCHES: dict[str, dict[str, Any]] = {
     "optimal": {"search": "optimal"},
     "refined, 95 %": {"search": "refined", "confidence_level": 0.95},
 }
-ALPHA, STEP = 0.01, 0.1234
+ALPHA = 0.01
+STEP = 0.1234
 RESOURCES = gx.Resources(memory_limit=2**31, max_grid=None)
 # The rows of the search are the same for all, and all of them.
 PLAIN = {"alpha": ALPHA, "confidence_level": None, "holdout": False, "max_samples": None}
-PROGRESS = (
-    CACHE / "trees.jsonl"
-)  # each line as it is made, so that a run that is cut short is not lost
+PROGRESS = CACHE / "trees.jsonl"
+"""Each line as it is made, so that a run that is cut short is not lost."""
 
 
 class Sample(NamedTuple):
@@ -50,9 +50,8 @@ class Case(NamedTuple):
 
 def run(quick: bool = False) -> Result:
     """Every case under every search."""
-    _line(
-        next(_cases(quick=True)), "optimal", SEARCHES["optimal"]
-    )  # loops are compiled before anything is timed
+    # Loops are compiled before anything is timed.
+    _line(next(_cases(quick=True)), "optimal", SEARCHES["optimal"])
     PROGRESS.parent.mkdir(exist_ok=True)
     lines = []
     with PROGRESS.open("w", encoding="utf-8") as progress:
@@ -60,28 +59,32 @@ def run(quick: bool = False) -> Result:
             for name, options in SEARCHES.items():
                 lines.append(_line(case, name, options))
                 print(json.dumps(plain(lines[-1])), file=progress, flush=True)
-    return Result("Better trees", _text(lines), {"lines": lines}, {"objective": _drawn(lines)})
+    return Result("Better trees", _text(lines), {"lines": lines}, {"objective": _figure(lines)})
 
 
 def _text(lines: list[dict[str, Any]]) -> str:
-    found = {(line["case"], line["search"]): line for line in lines}
+    by_case_and_search = {(line["case"], line["search"]): line for line in lines}
     names = list(dict.fromkeys(line["case"] for line in lines))
 
     def which(key: str, search: str, than: str, by: float) -> str:
-        pairs = {name: (found[name, search][key], found[name, than][key]) for name in names}
-        told = [
-            f"{name} ({number(two)} → {number(one)})"
-            for name, (one, two) in pairs.items()
-            if one > two + by
-        ]
-        return "; ".join(told) or "nowhere"
+        """The cases in which a search has more of something than another one, by more than so much."""
+        cases = []
+        for name in names:
+            figure = by_case_and_search[name, search][key]
+            other_figure = by_case_and_search[name, than][key]
+            if figure > other_figure + by:
+                cases.append(f"{name} ({number(other_figure)} → {number(figure)})")
+        return "; ".join(cases) or "nowhere"
 
     def slower(search: str, than: str) -> float:
-        return max(
-            float(found[name, search]["seconds"] / found[name, than]["seconds"]) for name in names
-        )
+        """How many times the seconds of another search one takes, at most."""
+        ratios = []
+        for name in names:
+            seconds = by_case_and_search[name, search]["seconds"]
+            ratios.append(float(seconds / by_case_and_search[name, than]["seconds"]))
+        return max(ratios)
 
-    shown = [{key: "" if value is None else value for key, value in line.items()} for line in lines]
+    shown = [_without_none(line) for line in lines]
     return f"""{ABOUT}
 
 {table(shown)}
@@ -102,14 +105,20 @@ def _text(lines: list[dict[str, Any]]) -> str:
 {LESSON}"""
 
 
-def _drawn(lines: list[dict[str, Any]]) -> Any:
+def _without_none(line: dict[str, Any]) -> dict[str, Any]:
+    """A line with empty cells for figures that it does not have."""
+    return {key: "" if value is None else value for key, value in line.items()}
+
+
+def _figure(lines: list[dict[str, Any]]) -> Any:
     """The objective of every case under every search."""
     names = list(dict.fromkeys(line["case"] for line in lines))
     figure, ax = pyplot.subplots(figsize=(9, 0.5 * len(names) + 1.2))
     for place, (search, mark) in enumerate(zip(SEARCHES, "o^sDx", strict=True)):
-        own = {line["case"]: line["objective"] for line in lines if line["search"] == search}
-        heights = [names.index(name) + 0.13 * (place - 2) for name in own]
-        ax.plot(list(own.values()), heights, mark, label=search, markersize=5)
+        of_search = [line for line in lines if line["search"] == search]
+        objectives = [line["objective"] for line in of_search]
+        heights = [names.index(line["case"]) + 0.13 * (place - 2) for line in of_search]
+        ax.plot(objectives, heights, mark, label=search, markersize=5)
     ax.set_xscale("log")
     ax.set_xticks([0.02, 0.05, 0.1, 0.2, 0.5], ["0.02", "0.05", "0.1", "0.2", "0.5"])
     ax.minorticks_off()
@@ -123,50 +132,63 @@ def _drawn(lines: list[dict[str, Any]]) -> Any:
 
 
 def _line(case: Case, name: str, options: dict[str, Any]) -> dict[str, Any]:
-    found = [_figures(case, sample, options) for sample in case.samples]
-    means = {
-        key: float(np.mean([each[key] for each in found]))
-        for key in found[0]
-        if found[0][key] is not None
-    }
-    return {"case": case.name, "search": name, **dict.fromkeys(found[0]), **means}
+    """Means of all figures over the samples of a case; None where a case does not have one."""
+    by_sample = [_figures(case, sample, options) for sample in case.samples]
+    line: dict[str, Any] = {"case": case.name, "search": name}
+    for key, first_value in by_sample[0].items():
+        line[key] = None
+        if first_value is not None:
+            line[key] = float(np.mean([figures[key] for figures in by_sample]))
+    return line
 
 
 def _figures(case: Case, sample: Sample, options: dict[str, Any]) -> dict[str, Any]:
-    granite = gx.Granite(case.model, **{**PLAIN, "resources": RESOURCES, **case.options, **options})
+    all_options = {**PLAIN, "resources": RESOURCES, **case.options, **options}
+    granite = gx.Granite(case.model, **all_options)
     begin = time.process_time()
     granite.fit(sample.rows)
     seconds = time.process_time() - begin
+    distance = None
+    if sample.planted is not None:
+        distance = _distance(granite, sample.planted)
     return {
         "regions": len(granite.partition_),
         "objective": granite.remaining_ + ALPHA * len(granite.partition_),
         "left": granite.remaining_,
         "left, fresh rows": granite.evaluate(sample.fresh).remaining,
         "seconds": seconds,
-        "cut off by": None if sample.planted is None else _distance(granite, sample.planted),
+        "cut off by": distance,
     }
 
 
 def _distance(granite: gx.Granite, planted: float) -> float:
     """From the planted step to the nearest cut of x1; none: the whole range."""
-    cuts = [float(part.split()[-1]) for part in _conditions(granite) if part.startswith("x1 ")]
-    return min((abs(cut - planted) for cut in cuts), default=2.0)
-
-
-def _conditions(granite: gx.Granite) -> list[str]:
-    return [part for region in granite.partition_ for part in str(region.rule).split(" and ")]
+    distances = []
+    for region in granite.partition_:
+        for condition in str(region.rule).split(" and "):
+            if condition.startswith("x1 "):
+                cut = float(condition.split()[-1])
+                distances.append(abs(cut - planted))
+    return min(distances, default=2.0)
 
 
 def _uniform(seed: int, n: int, d: int, planted: float | None = None) -> Sample:
-    both = np.random.default_rng(seed).uniform(-1, 1, size=(2 * n, d))
-    return Sample(both[:n], both[n:], planted)
+    """Fitting rows and as many others, of uniform columns."""
+    rows = np.random.default_rng(seed).uniform(-1, 1, size=(2 * n, d))
+    return Sample(rows=rows[:n], fresh=rows[n:], planted=planted)
 
 
 def _cases(quick: bool) -> Iterator[Case]:
-    n, count = (150, 1) if quick else (1000, 5)
-    for size, samples in ((n, count),) if quick else ((n, count), (5 * n, 2)):
-        found = [_uniform(seed, size, 3, STEP) for seed in range(samples)]
-        yield Case(f"step at {STEP}, {size:,} rows", _step, {"features": ["x0"]}, found)
+    n = 1000
+    n_samples = 5
+    depths_of_bike: tuple[int, ...] = (2, 3, 4)
+    if quick:
+        n = 150
+        n_samples = 1
+        depths_of_bike = (2,)
+    yield _step_case(n, n_samples)
+    if not quick:
+        yield _step_case(5 * n, 2)
     not_x0 = {"features": ["x0"], "split_features": [f"x{i}" for i in range(1, 7)]}
     functions: dict[str, tuple[Callable[[Any], Any], int, dict[str, Any]]] = {
         "three-way, x0 not split": (_three, 7, not_x0),
@@ -179,13 +201,13 @@ def _cases(quick: bool) -> Iterator[Case]:
             name,
             model,
             {"max_depth": 3, **options},
-            [_uniform(seed, n, d) for seed in range(count)],
+            [_uniform(seed, n, d) for seed in range(n_samples)],
         )
     toy = gx.datasets.make_piecewise_linear(2 * n, 5)
     yield Case("piecewise linear", toy.model, {"max_depth": 3}, [Sample(toy.X[:n], toy.X[n:])])
     prepared = bike("gbt", 42, quick)
     rows = [Sample(prepared.X_test.iloc[:n], prepared.X_test.iloc[n : 2 * n])]
-    for depth in (2,) if quick else (2, 3, 4):
+    for depth in depths_of_bike:
         yield Case(f"bike, depth {depth}", prepared.model, {"max_depth": depth}, rows)
     if not quick:
         X, y = gx.datasets.load_kin8nm()
@@ -198,6 +220,11 @@ def _cases(quick: bool) -> Iterator[Case]:
                 {"max_depth": depth},
                 [Sample(X_test[:n], X_test[n : n + 600])],
             )
+
+
+def _step_case(n: int, n_samples: int) -> Case:
+    samples = [_uniform(seed, n, 3, STEP) for seed in range(n_samples)]
+    return Case(f"step at {STEP}, {n:,} rows", _step, {"features": ["x0"]}, samples)
 
 
 def _three(X: Any) -> Any:

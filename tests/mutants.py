@@ -48,8 +48,8 @@ PATIENCE = 30.0
 
 FRAMEWORKS = (
     "partitioners/test_partitioners.py",
-    "frameworks/test_exact.py",
-    "frameworks/test_known_answers.py",
+    "frameworks/test_published.py",
+    "frameworks/test_importance.py",
 )
 MASKED = ("engine", "test_fuzz.py", "paper")
 TREES = ("search/test_tree.py", "search/test_candidates.py", "search/test_growth.py")

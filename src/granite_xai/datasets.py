@@ -54,10 +54,10 @@ _BIKE_LABELS = {
     "weathersit": {1: "clear", 2: "mist", 3: "rain", 4: "heavy rain"},
 }
 _LARGEST_TEMPERATURE = 41
-"""The published table divides degrees Celsius by it."""
+"""Degrees Celsius, by which the published table divides temperatures."""
 
 _LARGEST_WINDSPEED = 67
-"""The published table divides wind speed by it."""
+"""By which the published table divides wind speeds."""
 
 
 def load_bike_sharing(*, as_frame: bool = True, labels: bool = False) -> tuple[Any, Any]:
@@ -238,11 +238,11 @@ def make_toy(n: int = 1000, random_state: Seed = 0) -> Toy:
     array([-1.])
     """
     n_rows = whole_number("n", n, at_least=1)
-    draw = np.random.default_rng(random_state)
-    x1 = draw.normal(size=n_rows)
-    x2 = draw.choice([-1.0, 1.0], n_rows)
-    x3 = draw.choice([-1.0, 1.0], n_rows)
-    x4 = draw.normal(x3)
+    generator = np.random.default_rng(random_state)
+    x1 = generator.normal(size=n_rows)
+    x2 = generator.choice([-1.0, 1.0], n_rows)
+    x3 = generator.choice([-1.0, 1.0], n_rows)
+    x4 = generator.normal(x3)
     return Toy(X=_frame(np.column_stack([x1, x2, x3, x4])), model=_figure_one)
 
 
@@ -258,8 +258,8 @@ def make_order_two(n: int = 2000, random_state: Seed = 0) -> Toy:
     array([ 1.7, -1. ])
     """
     n_rows = whole_number("n", n, at_least=1)
-    draw = np.random.default_rng(random_state)
-    return Toy(X=_frame(draw.normal(size=(n_rows, 4))), model=_order_two)
+    generator = np.random.default_rng(random_state)
+    return Toy(X=_frame(generator.normal(size=(n_rows, 4))), model=_order_two)
 
 
 def make_piecewise_linear(
@@ -282,12 +282,12 @@ def make_piecewise_linear(
     n_leaves = 2 ** whole_number("depth", depth, at_least=0)
     n_splits = n_leaves - 1
     n_rows = whole_number("n", n, at_least=1)
-    draw = np.random.default_rng(random_state)
-    X = _frame(draw.normal(size=(n_rows, n_columns)))
+    generator = np.random.default_rng(random_state)
+    X = _frame(generator.normal(size=(n_rows, n_columns)))
     model = PiecewiseLinear(
-        columns=draw.integers(n_columns, size=n_splits),
-        thresholds=draw.uniform(-1, 1, size=n_splits),
-        coefficients=draw.normal(size=(n_leaves, n_columns)),
+        columns=generator.integers(n_columns, size=n_splits),
+        thresholds=generator.uniform(-1, 1, size=n_splits),
+        coefficients=generator.normal(size=(n_leaves, n_columns)),
     )
     return Toy(X=X, model=model)
 
@@ -317,18 +317,18 @@ def make_rentals(n: int = 6000, random_state: Seed = 0) -> tuple[pd.DataFrame, p
     (['hour', 'workingday', 'temperature', 'humidity', 'windspeed'], 'rentals')
     """
     n_rows = whole_number("n", n, at_least=1)
-    draw = np.random.default_rng(random_state)
-    hour = draw.integers(24, size=n_rows)
-    workingday = (draw.random(n_rows) < 5 / 7).astype(int)
-    temperature = np.round(draw.normal(15.0, 8.0, size=n_rows), 1)
-    humidity = np.round(draw.uniform(20.0, 100.0, size=n_rows))
-    windspeed = np.round(draw.gamma(2.0, 6.0, size=n_rows), 1)
+    generator = np.random.default_rng(random_state)
+    hour = generator.integers(24, size=n_rows)
+    workingday = (generator.random(n_rows) < 5 / 7).astype(int)
+    temperature = np.round(generator.normal(15.0, 8.0, size=n_rows), 1)
+    humidity = np.round(generator.uniform(20.0, 100.0, size=n_rows))
+    windspeed = np.round(generator.gamma(2.0, 6.0, size=n_rows), 1)
     to_work_and_back = np.exp(-((hour - 8) ** 2) / 3.0) + 1.2 * np.exp(-((hour - 17) ** 2) / 6.0)
     around_midday = np.exp(-((hour - 14) ** 2) / 30.0)
     rhythm = np.where(workingday == 1, to_work_and_back, around_midday)
     warmth = np.clip(0.4 + 0.04 * temperature, 0.2, 1.6)
     expected = 20.0 + 300.0 * rhythm * warmth - 0.3 * (humidity - 60.0)
-    rentals = np.maximum(np.round(expected + draw.normal(0.0, 15.0, size=n_rows)), 0.0)
+    rentals = np.maximum(np.round(expected + generator.normal(0.0, 15.0, size=n_rows)), 0.0)
     X = pd.DataFrame(
         {
             "hour": hour,
@@ -347,8 +347,10 @@ class PiecewiseLinear:
 
     Parameters
     ----------
-    columns, thresholds, coefficients : array
-        The split of every inner node, right where the column's value is above the threshold; a line for each leaf.
+    columns, thresholds : arrays of shape (n_leaves - 1,)
+        The split of every inner node: to the right where the column's value is above the threshold.
+    coefficients : array of shape (n_leaves, n_columns)
+        The linear function of each leaf.
 
     Examples
     --------
@@ -364,15 +366,16 @@ class PiecewiseLinear:
     def __call__(self, X: Any) -> FloatArray:
         """Predict: walk down the tree, then apply the leaf's function."""
         rows = np.asarray(X, dtype=float)
-        numbers = np.arange(len(rows))
-        depth = len(self.coefficients).bit_length() - 1
-        node = np.zeros(len(rows), dtype=np.intp)
+        every_row = np.arange(len(rows))
+        depth = len(self.coefficients).bit_length() - 1  # 2^depth leaves
+        nodes = np.zeros(len(rows), dtype=np.intp)  # node that each row has come to
         for _ in range(depth):
-            value = rows[numbers, self.columns[node]]
-            goes_right = value > self.thresholds[node]
-            node = 2 * node + 1 + goes_right
-        leaf = node - len(self.columns)  # leaves are numbered behind the inner nodes
-        return np.asarray(np.einsum("nd,nd->n", rows, self.coefficients[leaf]))
+            values = rows[every_row, self.columns[nodes]]
+            goes_right = values > self.thresholds[nodes]
+            nodes = 2 * nodes + 1 + goes_right
+        n_inner_nodes = len(self.columns)
+        leaves = nodes - n_inner_nodes  # which are numbered behind the inner nodes
+        return np.asarray(np.einsum("nd,nd->n", rows, self.coefficients[leaves]))
 
 
 def _figure_one(X: Any) -> FloatArray:

@@ -20,13 +20,13 @@ from granite_xai.explanation.result import Explanation
 from granite_xai.fitting.evaluation import Evaluation, evaluate_rows
 from granite_xai.fitting.fit_result import FitResult, FitRun
 from granite_xai.fitting.fitted_view import GraniteBase, fitted_view
-from granite_xai.fitting.half_samples import half_samples
+from granite_xai.fitting.half_samples import stability_on_halves
 from granite_xai.fitting.inputs import collected_for, open_inputs
 from granite_xai.fitting.judged_fit import fit_and_judge, plan_fit
 from granite_xai.fitting.options import chosen_limits
-from granite_xai.fitting.refits import refits
-from granite_xai.fitting.table_rows import lacking_clusters
-from granite_xai.fitting.tree_path import path_of
+from granite_xai.fitting.refits import stability_over_refits
+from granite_xai.fitting.table_rows import lacking_clusters_warning
+from granite_xai.fitting.tree_path import path_of_fit
 from granite_xai.inference.stability import Stability
 from granite_xai.models import Predictor, Usage, accepts_missing
 from granite_xai.regions.words import vocabulary
@@ -287,7 +287,7 @@ class Granite(GraniteBase):
         view = fitted_view(self, name)
         granite: Granite = clone(self).set_params(output=name)
         view.result.partition.rename(self.partition_.region_names)
-        restore(granite, view.result, dict(view.diagnostics))
+        set_fitted_attributes(granite, view.result, dict(view.diagnostics))
         granite.__dict__["_run"] = view.run
         return granite
 
@@ -318,7 +318,7 @@ class Granite(GraniteBase):
         view = fitted_view(self, output, several=True)
         limits = _limits_of_call(resources)
         if clusters is None and view.diagnostics.get("clusters") is not None:
-            warn(lacking_clusters("evaluate(X, y, clusters=…)"), DataWarning)
+            warn(lacking_clusters_warning("evaluate(X, y, clusters=…)"), DataWarning)
         new, regions = view.other_rows(X, y, sample_weight, max_samples, limits, clusters)
         kind = "given"
         if same_rows_in_any_order(new.route.table, view.result.table):
@@ -407,10 +407,10 @@ class Granite(GraniteBase):
         if n_resamples is not None:
             n_resamples = whole_number("n_resamples", n_resamples, at_least=1)
         if models is not None:
-            measured = refits(self, models)
+            measured = stability_over_refits(self, models)
         else:
-            measured = half_samples(self, n_resamples)
-        restore(self, replace(view.result, stability=measured), self.diagnostics_)
+            measured = stability_on_halves(self, n_resamples)
+        set_fitted_attributes(self, replace(view.result, stability=measured), self.diagnostics_)
         return measured
 
     @property
@@ -427,7 +427,7 @@ class Granite(GraniteBase):
     def path_(self) -> Any:
         """How many regions, for every alpha: a frame of what is left on the fitting rows, and on rows left out."""
         check_is_fitted(self)
-        return path_of(self).frame()
+        return path_of_fit(self).frame()
 
     def rows_needed(self, half_width: float = 0.05) -> int:
         """Rows to search with (``max_samples=``), half as many more held out, for an interval of this half width.
@@ -474,7 +474,7 @@ def fit_with_evaluations(
     record.note("target", target_name(y))
     record.note("stop_reasons", [region.stop_reason for region in run.result.partition])
     record.note("model", _usage(opened.predictor))
-    restore(g, run.result, record.as_dict())
+    set_fitted_attributes(g, run.result, record.as_dict())
     g.__dict__["_run"] = run
     return run
 
@@ -493,7 +493,7 @@ def _limits_of_call(resources: Resources | None) -> Resources | None:
     return chosen_limits(resources)
 
 
-def restore(g: Granite, result: FitResult, diagnostics: dict[str, Any]) -> None:
+def set_fitted_attributes(g: Granite, result: FitResult, diagnostics: dict[str, Any]) -> None:
     """Set all fitted attributes at once: a fit that fails leaves the previous one as it was.
 
     Parameters
@@ -505,13 +505,15 @@ def restore(g: Granite, result: FitResult, diagnostics: dict[str, Any]) -> None:
         Of the same fit.
     """
     attributes = g.__dict__
-    learned_before = attributes["_fitted"].learned if "_fitted" in attributes else ()
-    for name in ("feature_names_in_", *learned_before):  # also what another partitioner learned
+    outdated = ["feature_names_in_"]
+    if "_fitted" in attributes:
+        outdated += attributes["_fitted"].learned  # what another partitioner learned
+    for name in outdated:
         attributes.pop(name, None)
     text = ResultText(result, diagnostics)
     result.partition.described(vocabulary(result.partition.rules, result.table), text)
     labels = [comparison.question.label for comparison in result.comparisons]
-    measured = np.where(result.roots > result.floors, result.roots, 0.0)
+    measured = np.where(result.root_disagreements > result.floors, result.root_disagreements, 0.0)
     is_one_question = len(labels) == 1
     attributes["_fitted"] = result
     attributes["_text"] = text

@@ -19,6 +19,7 @@ from granite_xai.explanation.masking import Conditional
 from granite_xai.models import as_predictor
 from granite_xai.tables import read_table
 from granite_xai.trees.routes import Route
+from problems import problem_of
 from strategies import (
     Case,
     agree,
@@ -180,3 +181,13 @@ def test_T07_a_loss_that_raises_is_named(asked):
     )
     with pytest.raises(gx.InputError, match="T07: the loss broken raised KeyError"):
         paper(lambda X: X[:, 0] * X[:, 1], question).fit(X, X[:, 0])
+
+
+@pytest.mark.parametrize(
+    ("question", "influence", "order"),
+    [("ice-pdp", "individual", 1), ("coe", "individual", 1), ("ice-pdp", "interaction", 2)],
+)
+def test_the_order_of_effects_is_that_of_the_compared_interactions(question, influence, order):
+    X = np.random.default_rng(0).normal(size=(30, 2)).round(1)
+    problem = problem_of(lambda X: X[:, 0] * X[:, 1], X, question, influence=influence)
+    assert problem.shares.comparisons[0].effect_order == order

@@ -1,4 +1,4 @@
-"""The price of a fit in rows sent to the model: what it counts, and that it is never too low."""
+"""The cost of a fit in rows sent to the model: what it counts, and that it is never too low."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import granite_xai as gx
 from granite_xai.base.diagnostics import Diagnostics
 from granite_xai.evaluations.pilot import CELLS, PILOTS
 from granite_xai.evaluations.probe import PROBED_ROWS
-from granite_xai.fitting.cost import Price, price
+from granite_xai.fitting.cost import FitCost, cost_of_fit
 from granite_xai.fitting.inputs import open_inputs
 
 DRAW = np.random.default_rng(0)
@@ -37,12 +37,12 @@ def inputs_of(question="ice-pdp", n_rows=600, frame=FRAME, **options):
 
 
 def test_the_parts_add_up_with_the_probe():
-    found = Price(pilot=10, of_search=200, of_held_out=3000, values={}, n_bytes=0)
+    found = FitCost(pilot=10, of_search=200, of_held_out=3000, values={}, n_bytes=0)
     assert found.model_rows == PROBED_ROWS + 3210
 
 
 def test_every_row_costs_one_and_the_values_of_each_column():
-    found = price(inputs_of(), n_held_out=300)
+    found = cost_of_fit(inputs_of(), n_held_out=300)
     assert found.values == {"wide": 16, "also wide": 16, "few": 5, "gaps": 17}
     assert found.of_search == 600 * (1 + 16 + 16 + 5 + 17)
     assert found.of_held_out == 300 * (1 + 16 + 16 + 5 + 17)
@@ -50,21 +50,21 @@ def test_every_row_costs_one_and_the_values_of_each_column():
 
 
 def test_columns_with_few_values_have_no_pilot():
-    assert price(inputs_of(features=["few"]), 0).pilot == 0
+    assert cost_of_fit(inputs_of(features=["few"]), 0).pilot == 0
     rows, values = PILOTS[0]
-    assert price(inputs_of(features=["wide"]), 0).pilot == rows * min(600, values + 2)
+    assert cost_of_fit(inputs_of(features=["wide"]), 0).pilot == rows * min(600, values + 2)
 
 
 def test_of_some_columns_the_others_cost_nothing():
-    found = price(inputs_of(features=["few", "gaps"]), 0)
+    found = cost_of_fit(inputs_of(features=["few", "gaps"]), 0)
     assert found.values == {"few": 5, "gaps": 17}
     assert found.of_search == 600 * (1 + 5 + 17)
 
 
 def test_max_grid_is_the_number_of_values():
-    found = price(inputs_of(resources=gx.Resources(max_grid=8)), 0)
+    found = cost_of_fit(inputs_of(resources=gx.Resources(max_grid=8)), 0)
     assert found.values == {"wide": 8, "also wide": 8, "few": 5, "gaps": 9}
-    exact = price(inputs_of(resources=gx.Resources(max_grid=None)), 0)
+    exact = cost_of_fit(inputs_of(resources=gx.Resources(max_grid=None)), 0)
     assert exact.pilot == 0
     assert exact.values["wide"] == 600
     assert exact.of_search > 600 * 1200
@@ -75,16 +75,16 @@ def test_a_pilot_takes_a_quarter_of_the_budget_or_is_the_smallest(budget):
     inputs = inputs_of(resources=gx.Resources(max_evaluations=budget))
     rows, values = PILOTS[-1]
     smallest = 3 * rows * (values + 2)
-    assert price(inputs, 0).pilot <= max(budget / 4, smallest)
+    assert cost_of_fit(inputs, 0).pilot <= max(budget / 4, smallest)
 
 
 def test_a_pilot_has_no_more_rows_than_the_table():
-    few = price(inputs_of(n_rows=20, features=["wide"]), 0)
+    few = cost_of_fit(inputs_of(n_rows=20, features=["wide"]), 0)
     assert few.pilot == 20 * 20  # rows times values
     assert few.values == {"wide": CELLS}
 
 
-def test_the_price_for_any_part_of_a_table_is_not_below_that_of_one():
+def test_the_cost_for_any_part_of_a_table_is_not_below_that_of_one():
     """600 rows have one value of a column, the other 300 have 12."""
     rare = FRAME.assign(few=np.where(np.arange(N) < 600, 0, np.arange(N) % 12))
     g = gx.Granite(model, missing="allow")
@@ -92,16 +92,16 @@ def test_the_price_for_any_part_of_a_table_is_not_below_that_of_one():
     frequent = np.flatnonzero(opened.rows.positions < 600)
     others = np.flatnonzero(opened.rows.positions >= 300)
     alone, other = (opened.resolve(rows, Diagnostics()) for rows in (frequent, others))
-    anywhere = price(alone, 0, opened.rows.table)
-    assert price(alone, 0).values["few"] == 1
+    anywhere = cost_of_fit(alone, 0, opened.rows.table)
+    assert cost_of_fit(alone, 0).values["few"] == 1
     assert anywhere.values["few"] == 12
-    assert price(alone, 0).of_search < price(other, 0).of_search <= anywhere.of_search
+    assert cost_of_fit(alone, 0).of_search < cost_of_fit(other, 0).of_search <= anywhere.of_search
 
 
 @pytest.mark.parametrize("question", ["shap-pdp", "coe", "ale"])
 def test_held_out_rows_of_other_questions_cost_what_they_would_search_for(question):
     options = {} if question == "ale" else {"resources": gx.Resources(max_grid=None)}
-    searching = price(inputs_of(question, n_rows=100, **options), 0).of_search
-    judging = price(inputs_of(question, n_rows=200, **options), n_held_out=100).of_held_out
+    searching = cost_of_fit(inputs_of(question, n_rows=100, **options), 0).of_search
+    judging = cost_of_fit(inputs_of(question, n_rows=200, **options), n_held_out=100).of_held_out
     # Columns with gaps have fewer values than rows: what 100 other rows have is not known beforehand.
     assert 0.97 * searching <= judging <= 1.1 * searching

@@ -24,7 +24,7 @@ def test_a_question_above_its_floor_has_something_to_explain(result):
 
 
 def test_all_questions_at_their_floors_have_nothing_to_explain(result):
-    assert replace(result, roots=result.floors.copy()).below_noise_floor
+    assert replace(result, root_disagreements=result.floors.copy()).below_noise_floor
 
 
 def test_a_bar_that_is_not_exceeded_is_chance(result):

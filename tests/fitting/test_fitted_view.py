@@ -69,10 +69,10 @@ def test_predictions_of_all_outputs_stand_side_by_side(of_classes):
 def test_rows_are_drawn_as_many_as_the_fit_used(view):
     weights = np.ones(1000)
     weights[:500] = 0.0
-    rows = view.drawn(weights)
+    rows = view.draw_rows(weights)
     assert len(rows) == 150
     assert rows.min() >= 500
-    assert len(view.drawn(weights, 30)) == 30
+    assert len(view.draw_rows(weights, 30)) == 30
 
 
 def test_other_rows_leave_out_those_without_weight(view):
@@ -108,7 +108,7 @@ def _noisy(X):
 
 
 def test_P03_without_an_interval_nothing_can_be_extrapolated():
-    view = fitted_view(gx.Granite(step, confidence_level=None).fit(X))
+    view = fitted_view(gx.Granite(step, confidence_level=None, max_depth=0).fit(X[:100]))
     with pytest.raises(gx.InputError, match="P03"):
         view.rows_needed(0.05)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 import granite_xai as gx
-from granite_xai.fitting.grid_check import in_words
+from granite_xai.fitting.grid_check import grid_check_in_words
 
 X = np.random.default_rng(15).normal(size=(300, 2))
 
@@ -38,7 +38,7 @@ def test_the_sentence_has_the_largest_error_of_all_questions():
         "two": {"rms_gap": 4.0, "rms_difference": 1.0},
         "nothing": {"rms_gap": 0.0, "rms_difference": 9.0},
     }
-    text = in_words({"columns": {"a": 8}, "rows": 20, "gaps": gaps})
+    text = grid_check_in_words({"columns": {"a": 8}, "rows": 20, "gaps": gaps})
     assert text.startswith("C22: ")
     assert "a (8)" in text
     assert "25.0%" in text

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import granite_xai as gx
-from granite_xai.fitting.half_samples import half_samples
+from granite_xai.fitting.half_samples import stability_on_halves
 
 X = np.random.default_rng(7).normal(size=(200, 3))
 
@@ -18,7 +18,7 @@ def step(X):
 
 
 def test_every_half_is_searched_with_its_complement():
-    stability = half_samples(gx.Granite(step, max_depth=1).fit(X), 3)
+    stability = stability_on_halves(gx.Granite(step, max_depth=1).fit(X), 3)
     assert stability.searches == 6
     assert stability.score > 0.8
 
@@ -32,7 +32,7 @@ def test_a_half_and_its_complement_are_all_rows():
         return g.partition_
 
     with mock.patch("granite_xai.fitting.half_samples.search_again", search):
-        half_samples(g, 2)
+        stability_on_halves(g, 2)
     for half, complement in (searched[:2], searched[2:]):
         assert len(half) == len(complement) == 100
         assert half | complement == set(range(200))
@@ -47,28 +47,28 @@ def test_the_model_is_not_asked():
 
     g = gx.Granite(model, max_depth=1).fit(X)
     asked.clear()
-    half_samples(g, 2)
+    stability_on_halves(g, 2)
     assert asked == []
 
 
 def test_halves_without_room_for_two_regions_are_not_searched():
     g = gx.Granite(step, min_samples_leaf=51).fit(X)
-    assert half_samples(g, 2).searches == 0
-    assert half_samples(gx.Granite(step, min_samples_leaf=50).fit(X), 2).searches == 4
+    assert stability_on_halves(g, 2).searches == 0
+    assert stability_on_halves(gx.Granite(step, min_samples_leaf=50).fit(X), 2).searches == 4
 
 
 def test_by_default_at_least_four_pairs_are_searched():
-    assert half_samples(gx.Granite(step, max_depth=1).fit(X), None).searches >= 8
+    assert stability_on_halves(gx.Granite(step, max_depth=1).fit(X), None).searches >= 8
 
 
 def test_given_regions_have_no_stability():
     rules = gx.partitioners.GivenRules(["x1 ≤ 0", "x1 > 0"])
     with pytest.raises(gx.InputError, match="P03"):
-        half_samples(gx.Granite(step, partitioner=rules).fit(X), 2)
+        stability_on_halves(gx.Granite(step, partitioner=rules).fit(X), 2)
 
 
 @pytest.mark.parametrize(("rows", "clusters", "what"), [(1, None, "row"), (50, 50, "cluster")])
 def test_D30_rows_that_cannot_be_halved(rows, clusters, what):
     g = gx.Granite(step).fit(X[:rows], clusters=None if clusters is None else np.zeros(rows))
     with pytest.raises(gx.InputError, match=f"D30.*one {what}"):
-        half_samples(g, 2)
+        stability_on_halves(g, 2)

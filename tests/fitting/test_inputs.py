@@ -50,7 +50,7 @@ def test_the_inputs_are_about_the_rows_that_are_resolved():
 )
 def test_a_pilot_chooses_values_for_effects_of_single_columns_only(options, values, cells):
     inputs = opened_for(**options).resolve(EVERY_ROW, Diagnostics())
-    assert (inputs.values, inputs.cells) == (values, cells)
+    assert (inputs.values, inputs.n_pilot_values) == (values, cells)
 
 
 def test_questions_of_all_outputs_stand_output_by_output():

@@ -6,8 +6,6 @@ import numpy as np
 import pytest
 
 import granite_xai as gx
-from granite_xai.fitting.measuring import order_of
-from problems import problem_of
 
 
 def product(X):
@@ -25,16 +23,3 @@ def test_the_disagreement_is_that_of_the_definition_and_above_its_floor():
     gaps = centred[:, 0] * centred[:, 1] + np.mean(centred[:, 0] * centred[:, 1])
     assert shown == pytest.approx(2 * np.mean(np.square(gaps)), rel=1e-9)
     assert 0 < g.diagnostics_["noise_floor"]["ice-pdp"] < 1e-12 * shown
-
-
-@pytest.mark.parametrize(("question", "order"), [("ice-pdp", 1), ("coe", 1)])
-def test_the_order_of_the_surrogate_is_that_of_the_compared_interactions(question, order):
-    X = np.random.default_rng(0).normal(size=(30, 2)).round(1)
-    problem = problem_of(product, X, question)
-    assert order_of(problem.shares.comparisons) == order
-
-
-def test_pairs_are_described_by_effects_of_pairs():
-    X = np.random.default_rng(0).normal(size=(30, 2)).round(1)
-    problem = problem_of(product, X, "ice-pdp", influence="interaction")
-    assert order_of(problem.shares.comparisons) == 2

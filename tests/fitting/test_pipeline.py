@@ -38,7 +38,9 @@ def test_the_result_is_about_the_rows_of_the_inputs():
 
 def test_the_disagreement_and_its_floor_are_those_on_record():
     fitted, record = fit()
-    assert fitted.result.roots.tolist() == list(record["measured_disagreement"].values())
+    assert fitted.result.root_disagreements.tolist() == list(
+        record["measured_disagreement"].values()
+    )
     assert fitted.result.floors.tolist() == list(record["noise_floor"].values())
 
 
@@ -78,7 +80,9 @@ def test_every_output_has_its_own_questions_in_the_regions_of_all(joint):
     assert list(joint.outputs) == [0, 1, 2]
     for number, output in enumerate(joint.outputs.values()):
         of_output = slice(2 * number, 2 * number + 2)
-        assert np.array_equal(output.result.roots, joint.result.roots[of_output])
+        assert np.array_equal(
+            output.result.root_disagreements, joint.result.root_disagreements[of_output]
+        )
         assert np.array_equal(output.result.regions, joint.result.regions)
         labels = [comparison.question.label for comparison in output.result.comparisons]
         assert labels == ["ice-pdp", "sobol"]

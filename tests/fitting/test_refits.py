@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import granite_xai as gx
-from granite_xai.fitting.refits import POINTS, refits
+from granite_xai.fitting.refits import POINTS, stability_over_refits
 
 RNG = np.random.default_rng(10)
 X = RNG.normal(size=(160, 3))
@@ -25,7 +25,7 @@ def fitted():
 def stability(fitted):
     tables = [RNG.normal(size=(120, 3)) for _ in range(3)]
     factors = (1.0, 2.0, 3.0)
-    return refits(
+    return stability_over_refits(
         fitted, [(scaled_step(f), rows, None) for f, rows in zip(factors, tables, strict=True)]
     )
 
@@ -59,7 +59,7 @@ def test_the_mean_curve_is_that_of_the_mean_factor(stability):
 def test_a_region_without_rows_of_a_refit_has_no_curve(fitted):
     one_sided = np.abs(X) + 0.1
     models = [(scaled_step(1.0), X, None), (scaled_step(2.0), one_sided, None)]
-    curves = refits(fitted, models).refit_curves
+    curves = stability_over_refits(fitted, models).refit_curves
     inside = {fitted.apply(one_sided)[0]}
     assert set(fitted.apply(one_sided)) == inside
     for curve in curves:
@@ -68,13 +68,15 @@ def test_a_region_without_rows_of_a_refit_has_no_curve(fitted):
 
 def test_two_refits_are_the_least(fitted):
     with pytest.raises(gx.InputError, match="P01"):
-        refits(fitted, [(scaled_step(1.0), X, None)])
+        stability_over_refits(fitted, [(scaled_step(1.0), X, None)])
 
 
 def test_rows_that_repeat_leave_the_interval_of_refits_finite(fitted):
     """All refits are tested on the same table, most of whose rows occur several times."""
     repeated = np.repeat(X[:40], 4, axis=0)
-    told = refits(fitted, [(scaled_step(factor), repeated, None) for factor in (1.0, 2.0, 3.0)])
+    told = stability_over_refits(
+        fitted, [(scaled_step(factor), repeated, None) for factor in (1.0, 2.0, 3.0)]
+    )
     assert told.remaining_low <= told.remaining <= told.remaining_high
     for curve in told.refit_curves:
         assert np.isfinite(curve.low).all()

@@ -10,7 +10,7 @@ import pytest
 
 import granite_xai as gx
 from granite_xai.base.diagnostics import Diagnostics
-from granite_xai.fitting.cost import price
+from granite_xai.fitting.cost import cost_of_fit
 from granite_xai.fitting.inputs import open_inputs
 from granite_xai.fitting.row_choice import choose_rows, few_rows_notice
 
@@ -27,38 +27,38 @@ def opened_for(X, clusters=None, y=None, **options):
 
 
 def used(choice):
-    return len(choice.search) + len(choice.held_out)
+    return len(choice.search_rows) + len(choice.held_out_rows)
 
 
 def model_rows(opened):
     """What the chosen rows cost, as it is known before the model is asked."""
     choice = choose_rows(opened)
-    inputs = opened.resolve(choice.search, Diagnostics())
-    return price(inputs, len(choice.held_out)).model_rows
+    inputs = opened.resolve(choice.search_rows, Diagnostics())
+    return cost_of_fit(inputs, len(choice.held_out_rows)).model_rows
 
 
 def test_without_a_confidence_level_all_rows_search():
     choice = choose_rows(opened_for(SMALL, confidence_level=None))
-    assert np.array_equal(choice.search, np.arange(500))
-    assert len(choice.held_out) == 0
+    assert np.array_equal(choice.search_rows, np.arange(500))
+    assert len(choice.held_out_rows) == 0
 
 
 def test_without_a_confidence_level_max_samples_are_drawn():
     choice = choose_rows(opened_for(SMALL, confidence_level=None, max_samples=100))
-    assert len(np.unique(choice.search)) == 100
-    assert len(choice.held_out) == 0
+    assert len(np.unique(choice.search_rows)) == 100
+    assert len(choice.held_out_rows) == 0
 
 
 def test_rows_that_search_are_not_held_out():
     choice = choose_rows(opened_for(LARGE[:2000, :3]))
-    assert not set(choice.search) & set(choice.held_out)
+    assert not set(choice.search_rows) & set(choice.held_out_rows)
     assert used(choice) == 2000
 
 
 def test_a_share_is_held_out():
     choice = choose_rows(opened_for(SMALL, holdout=0.4))
-    assert len(choice.held_out) == 200
-    assert len(choice.search) == 300
+    assert len(choice.held_out_rows) == 200
+    assert len(choice.search_rows) == 300
 
 
 @pytest.mark.parametrize("budget", [None, 300_000, 3_000_000])
@@ -73,14 +73,14 @@ def test_whole_clusters_are_paid_for():
     clusters = np.arange(30_000) // 300
     opened = opened_for(LARGE, clusters, resources=gx.Resources(max_evaluations=3_000_000))
     assert model_rows(opened) <= opened.budget
-    search = choose_rows(opened).search
+    search = choose_rows(opened).search_rows
     sizes = np.bincount(opened.rows.clusters[search])
     assert set(sizes[sizes > 0]) == {300}
 
 
 def test_effects_of_pairs_of_rows_search_on_the_most_that_is_paid_for():
     shapley = choose_rows(opened_for(LARGE[:, :3], question="shap-pdp"))
-    assert len(shapley.search) in (1000, 500, 250)
+    assert len(shapley.search_rows) in (1000, 500, 250)
 
 
 def test_few_of_many_rows_are_said_with_a_budget_that_uses_more():

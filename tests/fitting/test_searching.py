@@ -37,7 +37,7 @@ def run_of(model=step, rows=X, **options):
 
 def root_of(run):
     result = run.result
-    return RootFigures(result.roots, result.floors, run.error, result.chance)
+    return RootFigures(result.root_disagreements, result.floors, run.error, result.chance)
 
 
 @pytest.fixture(scope="module")

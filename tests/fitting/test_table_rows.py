@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from granite_xai.fitting.table_rows import TableRows, lacking_clusters
+from granite_xai.fitting.table_rows import TableRows, lacking_clusters_warning
 from granite_xai.tables import read_table
 
 RNG = np.random.default_rng(3)
@@ -80,6 +80,6 @@ def test_only_rows_with_weight_are_counted(weights, count):
 
 
 def test_D47_the_warning_about_clusters_names_the_remedy():
-    text = lacking_clusters("evaluate(X, y, clusters=…)")
+    text = lacking_clusters_warning("evaluate(X, y, clusters=…)")
     assert text.startswith("D47: ")
     assert text.endswith("Pass evaluate(X, y, clusters=…).")

@@ -27,7 +27,7 @@ def rows():
 def compared(rows):
     X, Z = rows
     return gx.frameworks.compare(
-        switch, X, test=(Z, None), questions=("ice-pdp", "coe"), resamples=2
+        switch, X, test=(Z, None), questions=("ice-pdp", "coe"), resamples=1
     )
 
 

@@ -116,7 +116,7 @@ def test_random_starts_end_when_nothing_improves():
     ends = []
 
     class Scripted(Cohorts):
-        def _climb(self, score, distances, generator):
+        def _descend(self, score, distances, generator):
             ends.append(next(costs))
             return SearchEnd(ends[-1], np.array([len(ends)]))
 

@@ -51,7 +51,7 @@ def test_rows_of_a_large_region_are_compared_with_its_first_thousand(view):
     new, regions = view.other_rows(OTHER, None)
     region, rows = next(rows_by_region(regions))
     many = replace(view.result, regions=np.full(5000, region))
-    against = AgainstFit(replace(new.about(new.route.table.take(rows)), fitted=many), region)
+    against = AgainstFit(replace(new.with_table(new.route.table.take(rows)), fitted=many), region)
     assert np.array_equal(against.references, np.arange(1000))
     exact = replace(against.rows, fitted=replace(many, confidence=None))
     assert len(AgainstFit(exact, region).references) == 5000
@@ -60,7 +60,7 @@ def test_rows_of_a_large_region_are_compared_with_its_first_thousand(view):
 def test_errors_need_a_confidence_level(view):
     new, regions = view.other_rows(OTHER, None)
     region, rows = next(rows_by_region(regions))
-    against = AgainstFit(new.about(new.route.table.take(rows)), region)
+    against = AgainstFit(new.with_table(new.route.table.take(rows)), region)
     assert against.signs.shape[1] == len(against.references)
     without = replace(against.rows, fitted=replace(view.result, confidence=None))
     assert AgainstFit(without, region).signs.shape == (0, len(against.references))

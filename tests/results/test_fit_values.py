@@ -54,7 +54,7 @@ def test_P03_another_table_is_refused():
 def test_the_gaps_of_the_fitted_question_are_its_disagreement(exact):
     question = exact.fitted.comparisons[0]
     on_all_rows, in_regions = exact.gaps(question)
-    assert on_all_rows.sum() == pytest.approx(exact.fitted.roots[0])
+    assert on_all_rows.sum() == pytest.approx(exact.fitted.root_disagreements[0])
     remaining = in_regions.sum() / on_all_rows.sum()
     assert remaining == pytest.approx(exact.fitted.remaining)
 

@@ -140,6 +140,6 @@ def test_shown_effects_are_those_of_the_rows_and_gaps_those_of_the_cells(name):
         found = values.question(run.result.comparisons[0], values.scopes[0])
         sizes.append(found.sizes)
         gaps.append(found.gaps)
-        assert found.gaps.sum() == pytest.approx(run.result.roots[0], rel=1e-9)
+        assert found.gaps.sum() == pytest.approx(run.result.root_disagreements[0], rel=1e-9)
     np.testing.assert_allclose(sizes[0], sizes[1], atol=0.01 * sizes[1].max())
     np.testing.assert_allclose(gaps[0], gaps[1], atol=0.05 * gaps[1].max())

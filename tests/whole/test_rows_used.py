@@ -9,10 +9,10 @@ import pytest
 
 import granite_xai as gx
 from granite_xai.fitting.rows import (
-    affordable_rows,
     draw_rows,
     held_out_share,
     numbered_by_first_row,
+    rows_within_budget,
 )
 from strategies import quiet
 
@@ -33,8 +33,8 @@ def step(X):
 def test_a_third_of_all_rows_is_held_out_but_no_more_than_4000(n, search, held_out):
     draw = alone(n)
     choice = draw.beginning(draw.most_searching())
-    assert (len(choice.search), len(choice.held_out)) == (search, held_out)
-    assert set(choice.search).isdisjoint(choice.held_out)
+    assert (len(choice.search_rows), len(choice.held_out_rows)) == (search, held_out)
+    assert set(choice.search_rows).isdisjoint(choice.held_out_rows)
 
 
 @pytest.mark.parametrize(
@@ -44,17 +44,17 @@ def test_a_third_of_all_rows_is_held_out_but_no_more_than_4000(n, search, held_o
 def test_beside_a_number_of_rows_half_as_many_are_held_out(n, wanted, held_out):
     """Where the table has them, and where they are enough to judge by."""
     choice = alone(n).beginning(wanted)
-    assert len(choice.search) == min(wanted, n - held_out)
-    assert len(choice.held_out) == held_out
+    assert len(choice.search_rows) == min(wanted, n - held_out)
+    assert len(choice.held_out_rows) == held_out
 
 
 def test_larger_samples_hold_the_smaller_ones():
     draw = alone(5000)
     found = [draw.beginning(count) for count in (250, 500, 1000, 2000, 3000)]
     for small, large in pairwise(found):
-        assert set(small.search) < set(large.search)
-        assert set(small.held_out) < set(large.held_out)
-        assert set(large.search).isdisjoint(large.held_out)
+        assert set(small.search_rows) < set(large.search_rows)
+        assert set(small.held_out_rows) < set(large.held_out_rows)
+        assert set(large.search_rows).isdisjoint(large.held_out_rows)
 
 
 def test_clusters_are_drawn_whole():
@@ -74,7 +74,7 @@ def test_rows_without_weight_are_not_drawn():
     weights = np.tile([1.0, 0.0], 700)
     draw = draw_rows(weights, np.arange(1400), 0)
     assert draw.n_rows == 700
-    assert np.all(weights[np.concatenate([draw.search, draw.held_out])] > 0)
+    assert np.all(weights[np.concatenate([draw.search_rows, draw.held_out_rows])] > 0)
 
 
 def test_clusters_are_numbered_by_their_first_row():
@@ -82,8 +82,8 @@ def test_clusters_are_numbered_by_their_first_row():
 
 
 def test_what_is_affordable_counts_the_held_out_rows():
-    assert affordable_rows(100, 10_000, 160_000) == 1000  # 1,000 search, 500 are held out
-    assert affordable_rows(10, 0, 200_000) == 16_000  # no more than 4,000 are held out
+    assert rows_within_budget(100, 10_000, 160_000) == 1000  # 1,000 search, 500 are held out
+    assert rows_within_budget(10, 0, 200_000) == 16_000  # no more than 4,000 are held out
 
 
 def test_rows_in_any_order_give_the_same_fit():

@@ -24,7 +24,7 @@ from granite_xai.explanation.behavior.behavior import Game, read_twice
 from granite_xai.explanation.behavior.losses import Loss, gap_loss
 from granite_xai.explanation.catalog import explanations
 from granite_xai.explanation.explainer import Explainer
-from granite_xai.explanation.influence import Influence
+from granite_xai.explanation.influence import Influence, Interactions
 from granite_xai.explanation.interaction import add_terms
 from granite_xai.explanation.masking import Masking
 from granite_xai.explanation.masking.masking import smallest_cells
@@ -164,7 +164,13 @@ class ResolvedQuestion:
     chosen: Sequence[int] | None = None
     output: int = 0
 
-    def about(self, output: int, label: str | None = None) -> ResolvedQuestion:
+    @property
+    def effect_order(self) -> int:
+        """How many players an effect is about: the order of the compared interactions, otherwise 1."""
+        influence = self.question.first.influence
+        return influence.order if isinstance(influence, Interactions) else 1
+
+    def about_output(self, output: int, label: str | None = None) -> ResolvedQuestion:
         """The same question about another output, by its number, and under another label."""
         question = replace(self.question, name=label or self.question.name)
         return replace(self, output=output, question=question)

@@ -11,7 +11,7 @@ from granite_xai.compute import announce
 from granite_xai.display.figures import SMALL, Drawn, sheet, tidy
 from granite_xai.display.palette import BLUE, GREY, ORANGE
 from granite_xai.fitting.fitted_view import fitted_view
-from granite_xai.fitting.tree_path import path_of
+from granite_xai.fitting.tree_path import path_of_fit
 from granite_xai.inference.path import KEPT, Path
 
 PATH_SEARCHES = (4, 15)  # times as long as the search of the fit that a path takes, about
@@ -47,7 +47,7 @@ class PathDisplay(Drawn):
         view = fitted_view(g)
         if view.result.path is None:
             announce(view.resources, _cost(view.diagnostics))
-        return cls(path_of(g))
+        return cls(path_of_fit(g))
 
     def plot(self, ax: Any = None) -> PathDisplay:
         """Draw both lines, in a new figure where no Axes are given."""

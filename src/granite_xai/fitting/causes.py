@@ -25,8 +25,10 @@ from granite_xai.explanation.masking import Marginal
 from granite_xai.surrogate.grid_curves import grid_residuals
 from granite_xai.tables import Table
 
-MOST_ROWS = 500  # that the additive model is looked at on: its matrices are made in memory
-BYTES_OF_NUMBER = 8
+MOST_ROWS = 500
+"""Rows on which the additive model is looked at, at most: its matrices are made in memory."""
+
+BYTES_OF_NUMBER = 8  # double precision
 INTERACT = "features interact"
 DEPEND = "features depend on each other"
 EITHER = f"{INTERACT} or depend on each other"
@@ -75,7 +77,9 @@ def causes(
         share: float | None = 0.0
         if reason != INTERACT:
             output = evaluations.outputs[question.output]
-            share = _share_without_interactions(question.about(0), output, noise_floor, table, rows)
+            share = _share_without_interactions(
+                question.about_output(0), output, noise_floor, table, rows
+            )
         causes_by_label[question.question.label] = {
             "cause": reason,
             "without_interactions": share,
@@ -99,24 +103,26 @@ def _share_without_interactions(
     rows: IntArray,
 ) -> float | None:
     """Share of the disagreement of some rows that the additive model keeps; None where it cannot be read."""
-    seen = evaluations
+    of_rows = evaluations
     if len(rows) < evaluations.n_rows:
-        seen = evaluations.restrict(rows)
-    shares = (evaluations.weights / evaluations.weights.sum())[None]
-    between = {
-        column: grid_residuals(table, evaluations, column, shares)[0, rows]
-        for column in evaluations.snapped
-    }
-    additive = additive_evaluations(question, seen, between)
-    all_seen = Splits.whole(seen.weights, seen.primitives)
-    disagreement_of_model = float(question.regional(seen, all_seen)[0, 0])
+        of_rows = evaluations.restrict(rows)
+    weight_shares = (evaluations.weights / evaluations.weights.sum())[None]  # (1, n)
+    grid_offsets = {}
+    for column in evaluations.snapped:  # columns on a grid of a few values (C22)
+        offsets = grid_residuals(table, evaluations, column, weight_shares)
+        grid_offsets[column] = offsets[0, rows]
+    additive = additive_evaluations(question, of_rows, grid_offsets)
+    all_rows = Splits.whole(of_rows.weights, of_rows.primitives)
+    disagreement_of_model = float(question.regional(of_rows, all_rows)[0, 0])
     if additive is None or disagreement_of_model <= noise_floor:
         return None
-    return float(question.regional(additive, all_seen)[0, 0]) / disagreement_of_model
+    return float(question.regional(additive, all_rows)[0, 0]) / disagreement_of_model
 
 
 def additive_evaluations(
-    question: ResolvedQuestion, evaluations: Evaluations, between: Mapping[Coalition, FloatArray]
+    question: ResolvedQuestion,
+    evaluations: Evaluations,
+    grid_offsets: Mapping[Coalition, FloatArray],
 ) -> Evaluations | None:
     """The evaluations of the additive model on the same rows.
 
@@ -128,8 +134,9 @@ def additive_evaluations(
     question : ResolvedQuestion
         Its players are those of the additive model.
     evaluations : Evaluations
-    between : mapping
-        For each column on a grid how far its curve is at each row from the value that stands there.
+    grid_offsets : mapping of column to array of shape (n,)
+        For each column on a grid, the curve at a row's own value minus the curve at the value of the grid that stands
+        for it.
 
     Returns
     -------
@@ -137,68 +144,85 @@ def additive_evaluations(
         None where the curves cannot be read from those of the model.
     """
     players = question.first.layout.players
-    if evaluations.against or not all(player in evaluations.stored_as for player in players):
+    reads_baselines = bool(evaluations.against)  # answers about rows whose columns are a baseline's
+    has_all_curves = all(player in evaluations.stored_as for player in players)
+    if reads_baselines or not has_all_curves:
         return None
-    model = _additive_model(players, evaluations, between)
+    model = _additive_model(players, evaluations, grid_offsets)
     primitives = evaluations.primitives or NUMPY
-    matrices = {
-        columns: _sum_of_pairs(matrix, model.visible(columns), model.outside(columns), primitives)
-        for columns, matrix in evaluations.matrices.items()
-    }
-    snapped = {
-        columns: replace(grid, predictions=model.predictions - between[columns])
-        for columns, grid in evaluations.snapped.items()
-    }
+    matrices = {}
+    for columns, matrix in evaluations.matrices.items():
+        visible_part = model.part_of(columns)
+        hidden_part = model.part_without(columns)
+        matrices[columns] = _sum_of_pairs(matrix, visible_part, hidden_part, primitives)
+    on_grid = {}
+    for columns, grid in evaluations.snapped.items():
+        predictions = model.predictions - grid_offsets[columns]
+        on_grid[columns] = replace(grid, predictions=predictions)
     attributions = {}
     for term, matrix in evaluations.attributions.items():
         effect = np.zeros(evaluations.n_rows)
         if len(term.members) == 1:  # interactions of an additive model are 0
-            effect = model.visible(union(term.members))
+            effect = model.part_of(union(term.members))
         attributions[term] = _sum_of_pairs(matrix, effect, -effect, primitives)
     return replace(
         evaluations,
         predictions=model.predictions,
         matrices=matrices,
-        snapped=snapped,
+        snapped=on_grid,
         attributions=attributions,
     )
 
 
 class _AdditiveModel(NamedTuple):
-    """A mean and one curve per player, read at every row."""
+    """A mean and one curve per player, read at every row.
+
+    Where a player is on a grid (C22), the model was asked about a row at the value of the grid that stands for the
+    row's own. Both readings of its curve are kept; without a grid they are the same.
+    """
 
     mean: float
-    on_grid: Mapping[Coalition, FloatArray]  # (n,) each, at the value that stands for the row's own
-    at_rows: Mapping[Coalition, FloatArray]  # (n,) each, at the row's own value
+    curves_on_grid: Mapping[
+        Coalition, FloatArray
+    ]  # (n,) each, at the value that stands for the row's own
+    curves_at_rows: Mapping[Coalition, FloatArray]  # (n,) each, at the row's own value
 
     @property
     def predictions(self) -> FloatArray:
         """Its answer about every row, (n,)."""
-        return self.mean + _sum_of(list(self.at_rows.values()))
+        return self.mean + _sum_of(list(self.curves_at_rows.values()))
 
-    def visible(self, columns: Coalition) -> FloatArray:
-        """What a row adds to the answer where it is seen in these columns, (n,)."""
-        inside = [curve for player, curve in self.on_grid.items() if player <= columns]
-        return _sum_of(inside) if inside else np.zeros_like(self.predictions)
+    def part_of(self, columns: Coalition) -> FloatArray:
+        """What a row's values in these columns add to an answer, (n,): the sum over S of c_i(x)."""
+        inside = [curve for player, curve in self.curves_on_grid.items() if player <= columns]
+        if not inside:
+            return np.zeros_like(self.predictions)
+        return _sum_of(inside)
 
-    def outside(self, columns: Coalition) -> FloatArray:
-        """What a row adds to the answer, with the mean, where it stands in all other columns, (n,)."""
-        inside = [curve for player, curve in self.at_rows.items() if player <= columns]
-        return self.predictions - _sum_of(inside) if inside else self.predictions
+    def part_without(self, columns: Coalition) -> FloatArray:
+        """What a row's values in all other columns add to an answer, with the mean, (n,)."""
+        inside = [curve for player, curve in self.curves_at_rows.items() if player <= columns]
+        if not inside:
+            return self.predictions
+        return self.predictions - _sum_of(inside)
 
 
 def _additive_model(
-    players: Players, evaluations: Evaluations, between: Mapping[Coalition, FloatArray]
+    players: Players, evaluations: Evaluations, grid_offsets: Mapping[Coalition, FloatArray]
 ) -> _AdditiveModel:
     """The centred curve of each player (its PDP) and the mean prediction."""
     all_rows = Splits.whole(evaluations.weights, evaluations.primitives)
     game = Game.of(Local(), Marginal(), evaluations, all_rows)
-    on_grid = {player: game.values({player: 1.0, frozenset(): -1.0})[0] for player in players}
-    at_rows = {player: curve + between.get(player, 0.0) for player, curve in on_grid.items()}
+    curves_on_grid = {}
+    curves_at_rows = {}
+    for player in players:
+        curve = game.values({player: 1.0, frozenset(): -1.0})[0]
+        curves_on_grid[player] = curve
+        curves_at_rows[player] = curve + grid_offsets.get(player, 0.0)
     return _AdditiveModel(
         mean=float(np.average(evaluations.predictions, weights=evaluations.weights)),
-        on_grid=on_grid,
-        at_rows=at_rows,
+        curves_on_grid=curves_on_grid,
+        curves_at_rows=curves_at_rows,
     )
 
 

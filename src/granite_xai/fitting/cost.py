@@ -20,12 +20,13 @@ from granite_xai.fitting.fit_inputs import PILOT_SHARE, FitInputs
 from granite_xai.fitting.fit_request import request_of_fit, single_columns
 from granite_xai.tables import Table
 
-BYTES_OF_NUMBER = 8
-OTHER_ROWS = 1.1  # how much more other rows of a table may cost along their columns (ALE), at most
+BYTES_OF_NUMBER = 8  # double precision
+MARGIN_FOR_OTHER_ROWS = 1.1
+"""How many times the predictions of a row along its columns (ALE) other rows of the table may need, at most."""
 
 
 @dataclass(frozen=True, slots=True)
-class Price:
+class FitCost:
     """What a fit on some rows sends to the model and keeps in memory.
 
     Parameters
@@ -50,8 +51,8 @@ class Price:
         return PROBED_ROWS + self.pilot + self.of_search + self.of_held_out
 
 
-def price(inputs: FitInputs, n_held_out: int, drawn_from: Table | None = None) -> Price:
-    """The price of a fit.
+def cost_of_fit(inputs: FitInputs, n_held_out: int, drawn_from: Table | None = None) -> FitCost:
+    """Count the rows that a fit sends to the model, and the bytes of its answers.
 
     Parameters
     ----------
@@ -59,15 +60,15 @@ def price(inputs: FitInputs, n_held_out: int, drawn_from: Table | None = None) -
     n_held_out : int
         Rows that judge the regions.
     drawn_from : Table, optional
-        The table of which the rows are a part: a price that holds for any other part as well.
+        The table of which the rows are a part: a cost that holds for any other part as well.
     """
-    if inputs.cells is None:
-        return _price_of_request(inputs, n_held_out)
-    return _price_of_pilot_values(inputs, inputs.cells, n_held_out, drawn_from)
+    if inputs.n_pilot_values is None:
+        return _cost_of_request(inputs, n_held_out)
+    return _cost_with_pilot(inputs, inputs.n_pilot_values, n_held_out, drawn_from)
 
 
-def _price_of_request(inputs: FitInputs, n_held_out: int) -> Price:
-    """The price where no pilot chooses values: that of the request itself."""
+def _cost_of_request(inputs: FitInputs, n_held_out: int) -> FitCost:
+    """The cost where no pilot chooses values: that of the request itself."""
     table = inputs.table
     requested = request_of_fit(inputs)
     of_search = requested.n_model_rows(table)
@@ -75,32 +76,32 @@ def _price_of_request(inputs: FitInputs, n_held_out: int) -> Price:
     for columns, distinct in requested.kept.stores.items():
         if len(columns) == 1:
             values[table.names[min(columns)]] = len(distinct)
-    return Price(
+    return FitCost(
         pilot=0,
         of_search=of_search,
-        of_held_out=_held_out_rows(requested, of_search, n_held_out),
+        of_held_out=_n_sent_for_held_out(requested, of_search, n_held_out),
         values=values,
         n_bytes=requested.n_bytes,
     )
 
 
-def _price_of_pilot_values(
-    inputs: FitInputs, cells: int, n_held_out: int, drawn_from: Table | None
-) -> Price:
-    """The price where a pilot chooses values: every row is asked about as it is and at these values (C22)."""
+def _cost_with_pilot(
+    inputs: FitInputs, n_pilot_values: int, n_held_out: int, drawn_from: Table | None
+) -> FitCost:
+    """The cost where a pilot chooses values: every row is asked about as it is and at these values (C22)."""
     n_rows = inputs.table.n_rows
-    table = drawn_from or inputs.table
+    table = inputs.table if drawn_from is None else drawn_from
     columns = [table.columns[position] for position in single_columns(inputs)]
-    values = {column.name: n_values(column, cells) for column in columns}
-    size = pilot_size(columns, cells, PILOT_SHARE * inputs.budget)
+    values = {column.name: n_values(column, n_pilot_values) for column in columns}
+    size = pilot_size(columns, n_pilot_values, PILOT_SHARE * inputs.budget)
     size = PilotSize(n_rows=min(size.n_rows, n_rows), n_values=size.n_values)
     steps_of_row = _steps_of_row(inputs)
     if drawn_from is not None:
-        steps_of_row *= OTHER_ROWS
+        steps_of_row *= MARGIN_FOR_OTHER_ROWS
     cost_of_row = 1 + sum(values.values()) + steps_of_row
     n_outputs = len(inputs.predictor.outputs) or 1
-    return Price(
-        pilot=pilot_cost(columns, cells, size),
+    return FitCost(
+        pilot=pilot_cost(columns, n_pilot_values, size),
         of_search=round(n_rows * cost_of_row),
         of_held_out=round(n_held_out * cost_of_row),
         values=values,
@@ -108,15 +109,27 @@ def _price_of_pilot_values(
     )
 
 
-def _held_out_rows(requested: EvaluationRequest, of_search: int, n_held_out: int) -> int:
-    """Rows sent to the model about held-out rows: each at all their values, of which there are no more than rows."""
+def _n_sent_for_held_out(requested: EvaluationRequest, of_search: int, n_held_out: int) -> int:
+    """Rows sent to the model about held-out rows, where no pilot chooses values.
+
+    Every held-out row is recombined with every distinct value of the held-out rows. These are expected to have as many
+    values as the rows that search, more if there are more of them, and no more than there are held-out rows.
+
+    Parameters
+    ----------
+    requested : EvaluationRequest
+        About the rows that search.
+    of_search : int
+        Rows that it sends to the model.
+    n_held_out : int
+    """
     growth = n_held_out / requested.kept.n_rows
-    n_values = 0
+    n_distinct_values = 0
     for stores in (requested.kept.stores, requested.streamed.stores):
         for distinct in stores.values():
-            n_values += min(round(len(distinct) * max(growth, 1.0)), n_held_out)
+            n_distinct_values += min(round(len(distinct) * max(growth, 1.0)), n_held_out)
     n_recombined = requested.kept.n_model_rows + requested.streamed.n_model_rows
-    return n_held_out * n_values + round((of_search - n_recombined) * growth)
+    return n_held_out * n_distinct_values + round((of_search - n_recombined) * growth)
 
 
 def _steps_of_row(inputs: FitInputs) -> float:
@@ -134,14 +147,14 @@ def _steps_of_row(inputs: FitInputs) -> float:
 
 
 def plan_facts(
-    inputs: FitInputs, cost: Price, *, n_held_out: int, n_available: int, seconds_per_row: float
+    inputs: FitInputs, cost: FitCost, *, n_held_out: int, n_available: int, seconds_per_row: float
 ) -> dict[str, Any]:
     """The plan of a fit in plain numbers, for `g.plan(X)` and ``diagnostics_["plan"]``.
 
     Parameters
     ----------
     inputs : FitInputs
-    cost : Price
+    cost : FitCost
     n_held_out, n_available : int
         Rows that are held out, and rows of the user's table.
     seconds_per_row : float

@@ -25,12 +25,12 @@ from granite_xai.surrogate.additive import Surrogate, in_unit_interval
 UNKNOWN = DescribedShare(math.nan)
 
 
-def described_later(new: NewRows, judging: JudgingRows) -> Deferred[DescribedShares]:
+def described_later(new_rows: NewRows, judging: JudgingRows) -> Deferred[DescribedShares]:
     """The shares described on other rows: computed now where the surrogate is known, otherwise when they are read.
 
     Parameters
     ----------
-    new : NewRows
+    new_rows : NewRows
     judging : JudgingRows
         The same rows, with what the model answered about them.
     """
@@ -38,17 +38,17 @@ def described_later(new: NewRows, judging: JudgingRows) -> Deferred[DescribedSha
     answers = [output.predictions + output.offset for output in evaluations.outputs]
     compute = partial(
         _described_shares,
-        new,
+        new_rows,
         judging.regions,
         answers,
         evaluations.weights,
         judging.clusters,
     )
-    return Deferred(compute, now=new.fitted.additive.is_computed)
+    return Deferred(compute, now=new_rows.fitted.additive.is_computed)
 
 
 def _described_shares(
-    new: NewRows,
+    new_rows: NewRows,
     regions: IntArray,
     answers: Sequence[FloatArray],
     weights: FloatArray,
@@ -58,12 +58,12 @@ def _described_shares(
 
     Parameters
     ----------
-    new : NewRows
+    new_rows : NewRows
     regions, weights, clusters : arrays of shape (n_rows,)
     answers : sequence of arrays of shape (n_rows,)
         What the model predicts, for each output.
     """
-    fits = list(new.fitted.outputs.values()) or [new.fitted]
+    fits = list(new_rows.fitted.outputs.values()) or [new_rows.fitted]
     if any(fit.additive.value.surrogate.lacks_rows for fit in fits):
         return DescribedShares(in_regions=UNKNOWN, overall=UNKNOWN)
     one_region = np.zeros_like(regions)
@@ -71,13 +71,13 @@ def _described_shares(
     overall = list[Predicted]()
     for fit, model in zip(fits, answers, strict=True):
         additive = fit.additive.value
-        curves = _predict_by_curves(new, fit, additive.surrogate, regions)
+        curves = _predict_by_curves(new_rows, fit, additive.surrogate, regions)
         in_regions.append(Predicted(model=model, curves=curves))
         if additive.everywhere is not None:
             without_regions = replace(additive.surrogate, regions=(additive.everywhere,))
-            curves = _predict_by_curves(new, fit, without_regions, one_region)
+            curves = _predict_by_curves(new_rows, fit, without_regions, one_region)
             overall.append(Predicted(model=model, curves=curves))
-    confidence = new.fitted.confidence
+    confidence = new_rows.fitted.confidence
     described_overall = UNKNOWN
     if len(overall) == len(fits):  # an older file does not hold the curves of all rows
         described_overall = described_share(overall, weights, clusters, confidence)
@@ -88,13 +88,13 @@ def _described_shares(
 
 
 def _predict_by_curves(
-    new: NewRows, fit: FitResult, surrogate: Surrogate, regions: IntArray
+    new_rows: NewRows, fit: FitResult, surrogate: Surrogate, regions: IntArray
 ) -> FloatArray:
     """What a surrogate says of other rows; effects of several columns ask the model."""
     predictor = None
     if surrogate.needs_model:
         predictor = fit.predictor
-    curves = surrogate.predict(new.route.table, regions, predictor)
+    curves = surrogate.predict(new_rows.route.table, regions, predictor)
     if fit.predictor.is_probability:
         curves = in_unit_interval(curves)
     return curves

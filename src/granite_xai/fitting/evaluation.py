@@ -34,6 +34,25 @@ class Evaluation(Printable):
     What the regions leave (``disagreement``: the sum of each region's times its share of the rows) and what there is
     without them (``global_disagreement``; in shares, 1.0, for several questions). ``estimate`` is the same corrected
     for chance, with its interval; None without a confidence level.
+
+    Parameters
+    ----------
+    rules, titles : tuples of length n_regions
+        Rules of the regions, and their names or the rules as a person says them.
+    counts : tuple of length n_regions
+        Rows of each region.
+    regional : array of shape (n_regions,)
+        Disagreement inside each region, times its share of the rows: what it leaves.
+    by_region : array of shape (n_regions,)
+        The part of ``global_disagreement`` that the rows of each region have where there are no regions; nan where a
+        question has no value a row.
+    disagreement, global_disagreement : float
+        Sum of ``regional``, and disagreement on all rows.
+    table : Table
+        The rows.
+    below_noise_floor : bool
+        Whether every question is at its noise floor on these rows.
+    estimate : Estimate, optional
     """
 
     rules: tuple[str, ...]
@@ -45,7 +64,7 @@ class Evaluation(Printable):
     table: Table = field(repr=False)
     below_noise_floor: bool = False
     estimate: Estimate | None = None
-    titles: tuple[str, ...] = ()  # names of the regions, or their rules as a person says them
+    titles: tuple[str, ...] = ()
 
     @property
     def remaining(self) -> float:
@@ -106,13 +125,13 @@ class Evaluation(Printable):
 
 
 def evaluate_rows(
-    new: NewRows, regions: IntArray, clusters: IntArray | None = None, kind: str = "given"
+    new_rows: NewRows, regions: IntArray, clusters: IntArray | None = None, kind: str = "given"
 ) -> Evaluation:
     """Measure the regions on other rows (C17); with a confidence level, also corrected for chance.
 
     Parameters
     ----------
-    new : NewRows
+    new_rows : NewRows
     regions : array of shape (n_rows,)
         Region of each row.
     clusters : array of shape (n_rows,), optional
@@ -120,10 +139,10 @@ def evaluate_rows(
     kind : "given" or "fitting"
         Whether these are other rows, or those that chose the regions.
     """
-    fitted = new.fitted
+    fitted = new_rows.fitted
     n_regions = len(fitted.partition)
-    observed = new.observe(both_sides(fitted.comparisons))
-    judging = observe_regions(new, regions, clusters, observed)
+    observed = new_rows.observe(both_sides(fitted.comparisons))
+    judging = observe_regions(new_rows, regions, clusters, observed)
     questions = judging.everywhere.questions
     evaluations = judging.everywhere.evaluations
     with one_blas_thread():
@@ -140,7 +159,7 @@ def evaluate_rows(
                 regional[region] = inside.on(sample.evaluations)
     estimate = None
     if fitted.confidence is not None:
-        described = described_later(new, judging)
+        described = described_later(new_rows, judging)
         with one_blas_thread():
             measured = judging.measured(fitted.confidence.seed)
             estimate = estimate_of(fitted, judging, measured, kind, described)
@@ -152,7 +171,7 @@ def evaluate_rows(
         by_region=by_region,
         disagreement=float(regional.sum()),
         global_disagreement=global_disagreement,
-        table=new.route.table,
+        table=new_rows.route.table,
         below_noise_floor=not objective.factors.any(),
         estimate=estimate,
         titles=tuple(fitted.partition.titles),

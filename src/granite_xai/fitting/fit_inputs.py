@@ -60,7 +60,7 @@ class FitInputs(Routed):
         Whether rows that are left out of the search choose the price of a region.
     values : LearnedValues, int or None
         Values that stand for a column; None: the model is asked about all of them.
-    cells : int, optional
+    n_pilot_values : int, optional
         How many values of each column a pilot shall choose; None: there is no pilot.
     """
 
@@ -85,7 +85,7 @@ class FitInputs(Routed):
     plan: Mapping[str, Any] = field(default_factory=dict)
     chooses_alpha: bool = False
     values: Values = None
-    cells: int | None = None
+    n_pilot_values: int | None = None
 
     def with_alpha(self, alpha: float) -> FitInputs:
         """The same with another price of a region; the partitioner is a tree."""

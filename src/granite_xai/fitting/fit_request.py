@@ -19,7 +19,6 @@ from granite_xai.explanation.masking.fitted import FittedMaskings
 from granite_xai.explanation.memory import require_room_for
 from granite_xai.explanation.request import EvaluationRequest, request
 from granite_xai.fitting.fit_inputs import PILOT_SHARE, FitInputs
-from granite_xai.fitting.measuring import order_of
 from granite_xai.models import SentRows
 from granite_xai.tables import recombine
 
@@ -52,8 +51,8 @@ def single_columns(inputs: FitInputs) -> list[int]:
 
 def require_memory(inputs: FitInputs) -> None:
     """Refuse a fit that needs more memory than allowed, before the model is asked (D33)."""
-    if inputs.cells is not None:  # as many values as a pilot will choose, at most
-        values = placeholder_cells(inputs.table, single_columns(inputs), inputs.cells)
+    if inputs.n_pilot_values is not None:  # as many values as a pilot will choose, at most
+        values = placeholder_cells(inputs.table, single_columns(inputs), inputs.n_pilot_values)
         inputs = replace(inputs, values=values)
     requested = request_of_fit(inputs)
     require_room_for(requested, inputs.route, inputs.resources, candidate_bytes(inputs))
@@ -68,10 +67,10 @@ def candidate_bytes(inputs: FitInputs) -> int:
 
 def with_learned_values(inputs: FitInputs) -> FitInputs:
     """The inputs with the values that a pilot chooses for each column; unchanged where there is no pilot."""
-    if inputs.cells is None:
+    if inputs.n_pilot_values is None:
         return inputs
     with inputs.diagnostics.stage("pilot"):
-        values = _learn_values(inputs, single_columns(inputs), inputs.cells)
+        values = _learn_values(inputs, single_columns(inputs), inputs.n_pilot_values)
     return replace(inputs, values=values)
 
 
@@ -89,8 +88,8 @@ def complete_for_surrogate(inputs: FitInputs, evaluations: Evaluations) -> Evalu
     if not lacking:
         return evaluations
     values = inputs.values
-    if inputs.cells is not None:
-        values = _learn_values(inputs, _positions_of_single_columns(lacking), inputs.cells)
+    if inputs.n_pilot_values is not None:
+        values = _learn_values(inputs, _positions_of_single_columns(lacking), inputs.n_pilot_values)
     added, _ = evaluate(
         inputs.route,
         request(inputs.table, [], lacking, values, inputs.route.cells),
@@ -138,7 +137,7 @@ def _orders_levels_by_effect(inputs: FitInputs) -> bool:
 def _coalitions_of_surrogate(inputs: FitInputs) -> set[Coalition]:
     """Columns that are visible together for the terms of the surrogate, and every column by itself."""
     players = inputs.comparisons[0].first.layout.explained
-    terms = Additive(order_of(inputs.comparisons)).terms(players, ())
+    terms = Additive(inputs.comparisons[0].effect_order).terms(players, ())
     coalitions = {term for term in terms if isinstance(term, frozenset)}
     return coalitions | {frozenset({position}) for position in inputs.table.explained}
 
@@ -147,7 +146,7 @@ def _positions_of_single_columns(coalitions: Iterable[Coalition]) -> list[int]:
     return sorted(min(columns) for columns in coalitions if len(columns) == 1)
 
 
-def _learn_values(inputs: FitInputs, positions: list[int], cells: int) -> LearnedValues:
+def _learn_values(inputs: FitInputs, positions: list[int], n_values: int) -> LearnedValues:
     """Values that stand for some columns, chosen by what the model does for a few rows."""
     table = inputs.table
 
@@ -165,7 +164,7 @@ def _learn_values(inputs: FitInputs, positions: list[int], cells: int) -> Learne
         inputs.weights,
         positions,
         ask,
-        n_cells=cells,
+        n_cells=n_values,
         budget=PILOT_SHARE * inputs.budget,
         seed=inputs.seed,
     )

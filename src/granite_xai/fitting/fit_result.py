@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from granite_xai.base.deferred import Deferred
-from granite_xai.base.files import BY_ROW
+from granite_xai.base.files import BY_ROW, saved_as
 from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.disagreement.disagreement import ResolvedQuestion
 from granite_xai.evaluations.evaluations import Evaluations
@@ -45,7 +45,7 @@ class FitResult:
     partition : Partition
     regions, weights : arrays of shape (n_rows,)
         Region and weight of each row.
-    roots, floors : arrays of shape (n_questions,)
+    root_disagreements, floors : arrays of shape (n_questions,)
         Disagreement on all rows before any split, and its noise floor.
     remaining : float
         Share of the disagreement that the regions leave.
@@ -62,7 +62,7 @@ class FitResult:
     stability, path : Stability, Path, optional
         Where somebody asked for them; the path also where it chose the price of a region.
     learned : mapping
-        Further attributes of the estimator that the partitioner learned.
+        Further fitted attributes of the estimator, by name, such as ``clusters_`` of a partitioner.
     values : LearnedValues, optional
         Values that stood for columns; None: no pilot chose any.
     nodes : tuple of NodeFigures
@@ -81,7 +81,7 @@ class FitResult:
     partition: Partition
     regions: IntArray = field(metadata=BY_ROW)
     weights: FloatArray = field(metadata=BY_ROW)
-    roots: FloatArray
+    root_disagreements: FloatArray = field(metadata=saved_as("roots"))
     floors: FloatArray
     remaining: float
     centres: dict[int | None, int]
@@ -100,12 +100,12 @@ class FitResult:
 
     @property
     def below_noise_floor(self) -> bool:
-        """Whether every question is at its noise floor."""
-        return bool(np.all(self.roots <= self.floors))
+        """Whether every question is at its noise floor: rounding alone can produce what all rows show."""
+        return bool(np.all(self.root_disagreements <= self.floors))
 
     @property
     def by_chance(self) -> bool:
-        """Whether the rows that searched show no disagreement beyond chance."""
+        """Whether the rows that searched show no disagreement beyond chance; False without a confidence level."""
         if self.chance is None:
             return False
         return not np.any(self.chance.exceeded(self.floors))
@@ -128,7 +128,7 @@ class FitRun:
     inputs : FitInputs
     error : float
         Noise of one prediction.
-    complete : Deferred of Evaluations
+    surrogate_evaluations : Deferred of Evaluations
         The evaluations with all that the surrogate reads.
     outputs : mapping
         Where all outputs are explained, the run of each in the regions of all.
@@ -138,5 +138,5 @@ class FitRun:
     evaluations: Evaluations
     inputs: FitInputs
     error: float
-    complete: Deferred[Evaluations]
+    surrogate_evaluations: Deferred[Evaluations]
     outputs: Mapping[Any, FitRun] = field(default_factory=dict)

@@ -114,8 +114,8 @@ class FittedGranite:
         labels = [comparison.question.label for comparison in comparisons]
         return target_for(y, table, predictor, *behaviors, labels=labels)
 
-    def drawn(self, weights: FloatArray, max_samples: int | None = None) -> IntArray:
-        """Places of rows to use, drawn as the fit draws.
+    def draw_rows(self, weights: FloatArray, max_samples: int | None = None) -> IntArray:
+        """Draw rows as the fit draws them.
 
         Parameters
         ----------
@@ -123,6 +123,11 @@ class FittedGranite:
             Rows of weight 0 are not used.
         max_samples : int, optional
             Rows at most; None: as many as the fit.
+
+        Returns
+        -------
+        array of int
+            Positions of the rows to use.
         """
         rows = np.flatnonzero(weights > 0)
         if max_samples is None and self.max_samples == "auto":
@@ -160,39 +165,41 @@ class FittedGranite:
         regions : array of shape (n_rows,)
             Region of each row.
         """
-        notice = order_notice(X) if is_lazy(X) else None
-        if notice is not None and max_samples is not None:  # all rows are the same in any order
-            warn(notice, DataWarning)
+        is_sampled = max_samples is not None  # all rows are the same in any order
+        if is_sampled and is_lazy(X):
+            notice = order_notice(X)
+            if notice is not None:
+                warn(notice, DataWarning)
         X, y, sample_weight, clusters = collect_rows(
             X, y, sample_weight, max_samples, self.seed, clusters
         )
         table = self.read(X)
-        y = self.target(y, table)
+        target = self.target(y, table)
         weights = read_weights(sample_weight, table)
         cluster_numbers = read_clusters(clusters, table)
         rows = np.flatnonzero(weights > 0)
         if max_samples is not None:
             n_rows = whole_number("max_samples", max_samples, at_least=1)
             rows = drawn(rows, cluster_numbers, n_rows, self.seed)
+        if target is not None:
+            target = target[rows]
         if len(rows) < table.n_rows:
             table = table.take(rows)
-        new = NewRows(
+        new_rows = NewRows(
             fitted=self.result,
             route=Route(self.result.predictor, table),
-            y=None if y is None else y[rows],
+            y=target,
             resources=limits or self.resources,
             weights=weights[rows],
             clusters=np.unique(cluster_numbers[rows], return_inverse=True)[1].reshape(-1),
         )
-        return new, self.regions(table)
+        return new_rows, self.regions(table)
 
     def rows_needed(self, half_width: float) -> int:
         """Rows for an interval of a half width, extrapolated from the sizes that the fit went through."""
         confidence = self.result.confidence
-        steps = self.noted_rows["steps"]
-        history = [
-            (step["search"], step["standard_error"]) for step in steps if step["standard_error"]
-        ]
+        steps = [step for step in self.noted_rows["steps"] if step["standard_error"]]
+        history = [(step["search"], step["standard_error"]) for step in steps]
         if not history or confidence is None:
             raise InputError(
                 "rows_needed() needs an interval, and this fit has none.",

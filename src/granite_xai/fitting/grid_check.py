@@ -19,7 +19,7 @@ from granite_xai.explanation.request import request
 from granite_xai.trees.routes import Route
 
 
-def grid_check(
+def check_grid(
     questions: Sequence[ResolvedQuestion],
     route: Route,
     evaluations: Evaluations,
@@ -57,6 +57,9 @@ def grid_check(
     for question in questions:
         effects += [question.first, question.second]
     few_rows = route.table.take(rows)
+    y_of_rows = None
+    if y is not None:
+        y_of_rows = y[rows]
     on_grid = evaluations.restrict(rows)
     exact, _ = evaluate(
         Route(route.predictor, few_rows),
@@ -64,7 +67,7 @@ def grid_check(
         reference,
         resources=replace(resources, max_grid=None),
         weights=on_grid.weights,
-        y=None if y is None else y[rows],
+        y=y_of_rows,
         coordinates=on_grid.coordinates,
     )
     gaps = {}
@@ -75,11 +78,11 @@ def grid_check(
             "rms_difference": float(np.sqrt(np.mean(np.square(differences)))),
             "rms_gap": float(np.sqrt(np.mean(np.square(exact_gaps)))),
         }
-    columns = {
-        few_rows.names[min(column)]: evaluations.matrices[column].values.shape[0]
-        for column in evaluations.snapped
-    }
-    return {"columns": columns, "rows": len(rows), "gaps": gaps}
+    values_by_column = {}
+    for column in evaluations.snapped:  # columns on a grid, each as a set of one
+        name = few_rows.names[min(column)]
+        values_by_column[name] = evaluations.matrices[column].values.shape[0]
+    return {"columns": values_by_column, "rows": len(rows), "gaps": gaps}
 
 
 def _gaps(question: ResolvedQuestion, evaluations: Evaluations) -> FloatArray:
@@ -91,7 +94,7 @@ def _gaps(question: ResolvedQuestion, evaluations: Evaluations) -> FloatArray:
     return gaps[..., 0]
 
 
-def in_words(note: dict[str, Any]) -> str:
+def grid_check_in_words(note: dict[str, Any]) -> str:
     """The note as a sentence, for the report."""
     columns = ", ".join(f"{name} ({count})" for name, count in note["columns"].items())
     largest_error = 0.0

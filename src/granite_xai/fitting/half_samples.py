@@ -23,7 +23,7 @@ LEAVES_OF_HALF = 2
 """Regions of the smallest size that a half must have room for."""
 
 
-def half_samples(g: Any, n_pairs: int | None) -> Stability:
+def stability_on_halves(g: Any, n_pairs: int | None) -> Stability:
     """The search on random halves of the rows of a fit, and on their complements; the model is not asked.
 
     Parameters

@@ -23,7 +23,7 @@ from granite_xai.explanation.grid_support import supports_grid
 from granite_xai.explanation.resolved import ResolvedExplainer
 from granite_xai.fitting.fit_inputs import FitInputs
 from granite_xai.fitting.options import FitOptions, chosen_seed, fit_options, named_columns
-from granite_xai.fitting.table_rows import TableRows, lacking_clusters
+from granite_xai.fitting.table_rows import TableRows, lacking_clusters_warning
 from granite_xai.inference.estimate import LEAST_HELD_OUT
 from granite_xai.models import Predictor, for_table
 from granite_xai.models.model_table import allows_missing, read_input
@@ -92,7 +92,7 @@ class OpenInputs:
         extra_effects = options.partitioner.extra_effects(route, resources, options.seed)
         questions = self._resolve_questions(route)
         _note_table(rows.table, record)
-        values, cells = self._values_of_columns(rows.table, questions, extra_effects)
+        values, n_pilot_values = self._values_of_columns(rows.table, questions, extra_effects)
         if self.budget_decides:  # it has decided on the rows, and is not asked again
             resources = replace(resources, max_evaluations=None)
         n_outputs = len(self.predictor.outputs) or 1
@@ -118,7 +118,7 @@ class OpenInputs:
             budget=self.budget,
             chooses_alpha=options.chooses_alpha,
             values=values,
-            cells=cells,
+            n_pilot_values=n_pilot_values,
         )
 
     def _require_split_features(self, table: Table) -> None:
@@ -156,7 +156,7 @@ class OpenInputs:
         -------
         values : int or None
             Quantiles of each column; None: all values, or those that a pilot chooses.
-        cells : int or None
+        n_pilot_values : int or None
             Values of each column that a pilot shall choose; None: there is no pilot.
         """
         max_grid = self.options.resources.max_grid
@@ -169,8 +169,10 @@ class OpenInputs:
         is_by_column = table.n_columns > 1 and all(
             supports_grid(effect, table) for effect in effects
         )
+        if is_by_column and max_grid == "auto":
+            return None, CELLS
         if is_by_column:
-            return None, CELLS if max_grid == "auto" else int(max_grid)
+            return None, int(max_grid)
         if max_grid == "auto":
             return None, None
         return quantiles, None  # refused where the plan is made, with the reason
@@ -184,7 +186,7 @@ def _about_each_output(
     for number, name in enumerate(names):
         for question in questions:
             label = f"{question.question.label} of {name}"
-            about_outputs.append(question.about(number, label))
+            about_outputs.append(question.about_output(number, label))
     return about_outputs
 
 
@@ -238,7 +240,7 @@ def open_inputs(
     if isinstance(options.holdout, tuple | list):
         given_holdout = _given_holdout(options.holdout, table, missing, predictor, behaviors)
         if clusters is not None and len(options.holdout) == 2:
-            record.warn(lacking_clusters("holdout=(X, y, clusters)"), DataWarning)
+            record.warn(lacking_clusters_warning("holdout=(X, y, clusters)"), DataWarning)
         options = replace(options, holdout=False)
     elif isinstance(options.holdout, float):
         _require_enough_held_out(options.holdout, int(np.count_nonzero(weights)))
@@ -284,8 +286,11 @@ def _given_holdout(
     behaviors: Sequence[Behavior],
 ) -> TableRows:
     """The rows that a user holds out, (X, y) or (X, y, clusters); too few, or those of the fit, are refused."""
-    X, y = holdout[:2]
-    clusters = holdout[2] if len(holdout) == 3 else None
+    clusters = None
+    if len(holdout) == 3:
+        X, y, clusters = holdout
+    else:
+        X, y = holdout
     held_out = read_table(
         X, missing="allow" if missing else "error", like=table, argument="holdout"
     )

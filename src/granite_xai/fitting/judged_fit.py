@@ -17,7 +17,7 @@ from granite_xai.compute import Meter, require_evaluations
 from granite_xai.compute.selection import compiled_loops
 from granite_xai.disagreement.disagreement import both_sides
 from granite_xai.evaluations.probe import probe
-from granite_xai.fitting.cost import Price, plan_facts, price
+from granite_xai.fitting.cost import FitCost, cost_of_fit, plan_facts
 from granite_xai.fitting.fit_inputs import PILOT_SHARE, FitInputs
 from granite_xai.fitting.fit_request import require_memory
 from granite_xai.fitting.fit_result import FitRun
@@ -42,15 +42,18 @@ from granite_xai.fitting.table_rows import TableRows
 from granite_xai.inference.node_figures import with_levels_of
 from granite_xai.trees.routes import Route
 
-FIRST_RUNG = 250
-"""Rows that search first under max_seconds."""
+# Under max_seconds a fit climbs a ladder: each rung is a whole fit, on twice as many rows as the one before.
 
-FIRST_CELLS = 8
-"""Values of each column in that first search."""
+FIRST_RUNG = 250
+"""Rows that search on the first rung."""
+
+VALUES_OF_FIRST_RUNG = 8
+"""Values of each column at which the model is asked there, at most."""
 
 GROWTH_OF_RUNG = 2.2
-"""How much longer twice as many rows take."""
+"""How many times as long the next rung takes."""
 
+# Why so many rows are used.
 AS_ASKED = "as asked"
 ALL_ROWS = "all rows"
 BUDGET = "max_evaluations"
@@ -93,14 +96,14 @@ def fit_and_judge(opened: OpenInputs, record: Diagnostics, *, is_judged: bool = 
 def plan_fit(opened: OpenInputs, record: Diagnostics) -> dict[str, Any]:
     """What a fit would do, before it is done; the model is asked about a few rows, for its speed."""
     choice = choose_rows(opened)
-    inputs = opened.resolve(choice.search, record)
-    cost = _allowed_price(opened, inputs, choice)
+    inputs = opened.resolve(choice.search_rows, record)
+    cost = _allowed_cost(opened, inputs, choice)
     require_memory(inputs)
     probed = probe(inputs.predictor, inputs.table, record)
     return plan_facts(
         inputs,
         cost,
-        n_held_out=len(choice.held_out),
+        n_held_out=len(choice.held_out_rows),
         n_available=opened.rows.table.n_rows,
         seconds_per_row=probed.seconds_per_row,
     )
@@ -114,14 +117,14 @@ def _rows_on_record(opened: OpenInputs, chosen: ChosenFit) -> dict[str, Any]:
     if estimate is not None and not np.isnan(estimate.standard_error):
         standard_error = estimate.standard_error
     step = {
-        "search": len(choice.search),
-        "held_out": len(choice.held_out),
+        "search": len(choice.search_rows),
+        "held_out": len(choice.held_out_rows),
         "standard_error": standard_error,
     }
     positions = opened.rows.positions
     return {
-        "search": np.sort(positions[choice.search]).tolist(),
-        "held_out": np.sort(positions[choice.held_out]).tolist(),
+        "search": np.sort(positions[choice.search_rows]).tolist(),
+        "held_out": np.sort(positions[choice.held_out_rows]).tolist(),
         "available": opened.rows.n_weighted,
         "steps": [step],
         "reason": chosen.reason,
@@ -132,24 +135,23 @@ def _reason(opened: OpenInputs, choice: RowChoice) -> str:
     """Why so many rows are used."""
     if not opened.budget_decides:
         return AS_ASKED
-    n_used = len(choice.search) + len(choice.held_out)
-    if n_used == opened.rows.n_weighted:
+    if choice.n_rows == opened.rows.n_weighted:
         return ALL_ROWS
     return BUDGET
 
 
-def _allowed_price(opened: OpenInputs, inputs: FitInputs, choice: RowChoice) -> Price:
-    """The price of a fit, unless it exceeds the user's budget of model rows (M13)."""
+def _allowed_cost(opened: OpenInputs, inputs: FitInputs, choice: RowChoice) -> FitCost:
+    """The cost of a fit, unless it exceeds the user's budget of model rows (M13)."""
     n_judging = n_judging_rows(opened, choice)
-    cost = price(inputs, n_judging)
+    cost = cost_of_fit(inputs, n_judging)
     if opened.options.confidence is None or cost.model_rows <= opened.budget:
         return cost
     # A larger budget has a larger pilot: the one that the refusal names shall do.
     enough = cost.model_rows
-    needed = price(replace(inputs, budget=enough), n_judging).model_rows
+    needed = cost_of_fit(replace(inputs, budget=enough), n_judging).model_rows
     while needed > enough:
         enough = needed
-        needed = price(replace(inputs, budget=enough), n_judging).model_rows
+        needed = cost_of_fit(replace(inputs, budget=enough), n_judging).model_rows
     require_evaluations(opened.options.resources, enough)
     return cost
 
@@ -171,27 +173,27 @@ def _fit_rows(
         The rows that search and those that are held out.
     record : Diagnostics
     is_rung : bool
-        Whether this fit is on the way to more rows.
+        Whether this fit is on the way to more rows, and may be cheaper.
     is_judged : bool
         Whether anybody reads what the regions leave.
     """
-    inputs = opened.resolve(choice.search, record)
+    inputs = opened.resolve(choice.search_rows, record)
     if is_rung:
         inputs = _cheaper_inputs(opened, inputs, choice)
-    cost = _allowed_price(opened, inputs, choice)
+    cost = _allowed_cost(opened, inputs, choice)
     plan = plan_facts(
         inputs,
         cost,
-        n_held_out=len(choice.held_out),
+        n_held_out=len(choice.held_out_rows),
         n_available=opened.rows.table.n_rows,
         seconds_per_row=0.0,
     )
     n_sent = cost.model_rows
     if inputs.route.trees is not None:  # they answer for the model, but for the pilot and own rows
-        n_sent = cost.pilot + inputs.table.n_rows + len(choice.held_out)
+        n_sent = cost.pilot + inputs.table.n_rows + len(choice.held_out_rows)
     meter = Meter(inputs.resources, n_sent)
     with (
-        compiled_loops(allowed=inputs.cells is None),
+        compiled_loops(allowed=inputs.n_pilot_values is None),
         closing(meter),
         inputs.predictor.metered(meter),
     ):
@@ -209,8 +211,8 @@ def _fit_within_seconds(opened: OpenInputs, record: Diagnostics, seconds: float)
     begin = time.perf_counter()
     whole = choose_rows(opened)
     draw = draw_of(opened)
-    n_search = min(FIRST_RUNG, len(whole.search))
-    while n_search < len(whole.search):
+    n_search = min(FIRST_RUNG, len(whole.search_rows))
+    while n_search < len(whole.search_rows):
         choice = first_rows(opened, draw, n_search)
         rung_begin = time.perf_counter()
         fit = _fit_rows(opened, choice, record, is_rung=True)
@@ -226,11 +228,11 @@ def _fit_within_seconds(opened: OpenInputs, record: Diagnostics, seconds: float)
 
 def _cheaper_inputs(opened: OpenInputs, inputs: FitInputs, choice: RowChoice) -> FitInputs:
     """The inputs of a fit on the way to more rows: few values on the first rung, and a small pilot."""
-    if inputs.cells is None:
+    if inputs.n_pilot_values is None:
         return inputs
-    if len(choice.search) <= FIRST_RUNG:
-        inputs = replace(inputs, cells=min(inputs.cells, FIRST_CELLS))
-    cost = price(inputs, n_judging_rows(opened, choice))
+    if len(choice.search_rows) <= FIRST_RUNG:
+        inputs = replace(inputs, n_pilot_values=min(inputs.n_pilot_values, VALUES_OF_FIRST_RUNG))
+    cost = cost_of_fit(inputs, n_judging_rows(opened, choice))
     without_pilot = cost.model_rows - cost.pilot
     return replace(inputs, budget=ceil(without_pilot / (1.0 - PILOT_SHARE)))
 
@@ -245,11 +247,12 @@ def _warn_of_stop(
 ) -> None:
     """Say that time ended the fit, and which options repeat it."""
     repeats = f"max_samples={n_search}"
-    if fit.inputs.cells is not None:
-        limits = f"max_grid={fit.inputs.cells}, max_evaluations={fit.inputs.budget}"
+    if fit.inputs.n_pilot_values is not None:
+        limits = f"max_grid={fit.inputs.n_pilot_values}, max_evaluations={fit.inputs.budget}"
         repeats += f" with Resources({limits})"
+    n_searched = len(choice.search_rows)
     record.warn(
-        f"M13: stopped at max_seconds={seconds:g} after {len(choice.search):,} of {opened.rows.n_weighted:,} rows. "
+        f"M13: stopped at max_seconds={seconds:g} after {n_searched:,} of {opened.rows.n_weighted:,} rows. "
         f"The figures hold; more rows may find more regions ({repeats} repeats this).",
         ModelWarning,
     )
@@ -258,8 +261,8 @@ def _warn_of_stop(
 def _judge(opened: OpenInputs, fit: FitRun, choice: RowChoice) -> FitRun:
     """The fit with what the held-out rows say of its regions; without any, what the rows that searched say."""
     judging_rows = opened.given_holdout
-    if len(choice.held_out):
-        judging_rows = opened.rows.take(choice.held_out)
+    if len(choice.held_out_rows):
+        judging_rows = opened.rows.take(choice.held_out_rows)
     with fit.inputs.diagnostics.stage("estimate"):
         if judging_rows is None or opened.options.confidence is None:
             return _judge_by_search_rows(fit)

@@ -15,7 +15,6 @@ from granite_xai.engine.signed_weights import signs
 from granite_xai.fitting.described import described_later
 from granite_xai.fitting.fit_result import FitResult, FitRun
 from granite_xai.fitting.judging_rows import JudgingRows, estimate_of, observe_regions
-from granite_xai.fitting.measuring import order_of
 from granite_xai.fitting.new_rows import NewRows, Observation, rows_by_region
 from granite_xai.fitting.rows import SMALL_TABLE
 from granite_xai.fitting.searching import search_again
@@ -45,15 +44,22 @@ class Judgement(NamedTuple):
 
 
 def judge_by_held_out_rows(
-    new: NewRows, regions: IntArray, clusters: IntArray, observed: Observation
+    new_rows: NewRows, regions: IntArray, clusters: IntArray, observed: Observation
 ) -> Judgement:
-    """What held-out rows say of the regions, and of every node above them.
+    """What held-out rows say of the regions, and of every node above them; the fit has a confidence level.
 
-    Parameters are those of `observe_regions`; the fit has a confidence level.
+    Parameters
+    ----------
+    new_rows : NewRows
+        The held-out rows.
+    regions, clusters : arrays of shape (n_rows,)
+        Region of each row, and number of its cluster.
+    observed : Observation
+        What the model answered about them.
     """
-    judging = observe_regions(new, regions, clusters, observed)
-    described = described_later(new, judging)
-    return _judgement(new.fitted, judging, "held-out", described)
+    judging = observe_regions(new_rows, regions, clusters, observed)
+    described = described_later(new_rows, judging)
+    return _judgement(new_rows.fitted, judging, "held-out", described)
 
 
 def judge_by_search_rows(run: FitRun, trees: Sequence[FoldTree] = ()) -> Judgement:
@@ -159,6 +165,10 @@ def _judgement(
                 rows="search",
             )
         return Judgement(estimate=None, nodes=nodes)
+    are_held_out = kind == "held-out"
+    chance_of_rows = None  # of other rows it is found out anew
+    if not are_held_out:
+        chance_of_rows = fitted.chance
     with one_blas_thread():
         measured = judging.measured(fitted.confidence.seed)
         estimate = estimate_of(
@@ -168,18 +178,18 @@ def _judgement(
             kind,
             described,
             optimism=optimism,
-            root=None if kind == "held-out" else fitted.chance,
+            chance_of_rows=chance_of_rows,
         )
         nodes = node_figures(
             fitted.partition,
             judging.regions,
             judging.everywhere,
             judging.by_region,
-            rows="held-out" if kind == "held-out" else "search",
+            rows="held-out" if are_held_out else "search",
             drawn=signs(judging.clusters, fitted.confidence.seed),
             measured=measured,
             # The baseline of a region is one of its search rows: nodes above regions have none.
-            measures_inner=kind != "held-out" or not fitted.centres,
+            measures_inner=not (are_held_out and fitted.centres),
         )
     return Judgement(estimate=estimate, nodes=nodes)
 
@@ -208,7 +218,7 @@ def _described_by_folds(run: FitRun, trees: Sequence[FoldTree]) -> Deferred[Desc
 
 def _needs_model(run: FitRun) -> bool:
     """Whether the surrogate has effects of several columns."""
-    if run.result.layout.order > 1 or order_of(run.result.comparisons) > 1:
+    if run.result.layout.order > 1 or run.result.comparisons[0].effect_order > 1:
         return True
     return any(len(player) > 1 for player in run.result.layout.explained)
 
@@ -219,65 +229,73 @@ def _shares_by_folds(
     """Share described in the printed regions, and by one curve per feature."""
     weights = run.evaluations.weights
     one_region = np.zeros(run.inputs.table.n_rows, dtype=np.intp)
-    hidden_in_regions = list[float]()
+    missed_in_regions = list[float]()
     overall = list[Predicted]()
     for output_run in runs:
-        hidden_in_regions.append(_hidden_in_regions(output_run, trees, weights))
-        model = _predictions(output_run)
+        missed_in_regions.append(_share_missed_in_regions(output_run, trees, weights))
+        model = _model_predictions(output_run)
         curves = np.empty(len(model))  # of each row, made without its fold
         for tree in trees:
-            without_fold = _curves(output_run, one_region, ~tree.is_left_out)
+            without_fold = _predict_by_curves(output_run, one_region, ~tree.is_left_out)
             curves[tree.is_left_out] = without_fold[tree.is_left_out]
         overall.append(Predicted(model=model, curves=curves))
     return DescribedShares(
         # The rows chose the regions: there is no interval.
-        in_regions=DescribedShare(1.0 - float(np.mean(hidden_in_regions))),
+        in_regions=DescribedShare(1.0 - float(np.mean(missed_in_regions))),
         overall=described_share(overall, weights, run.inputs.clusters, run.inputs.confidence),
     )
 
 
-def _hidden_in_regions(run: FitRun, trees: Sequence[FoldTree], weights: FloatArray) -> float:
+def _share_missed_in_regions(run: FitRun, trees: Sequence[FoldTree], weights: FloatArray) -> float:
     """Share of the variance that curves in the printed regions miss on other rows.
 
     What they miss on their own rows, and the optimism of the trees of the folds with their curves.
     """
-    model = _predictions(run)
-    variance = float(
-        np.average(np.square(model - np.average(model, weights=weights)), weights=weights)
-    )
+    model = _model_predictions(run)
+    deviations = model - np.average(model, weights=weights)
+    variance = float(np.average(np.square(deviations), weights=weights))
     if variance == 0.0:
         return 0.0
     every_row = np.ones(len(model), dtype=np.bool_)
-    misses = np.square(model - _curves(run, run.result.regions, every_row))
-    hidden = float(np.average(misses, weights=weights)) / variance
-    by_fold = []
+    squared_errors = np.square(model - _predict_by_curves(run, run.result.regions, every_row))
+    missed = float(np.average(squared_errors, weights=weights)) / variance
+    optimism_by_fold = []
     for tree in trees:
         left_out = tree.is_left_out
-        misses = np.square(model - _curves(run, tree.regions, ~left_out))
-        on_others = np.average(misses[left_out], weights=weights[left_out])
-        on_search_rows = np.average(misses[~left_out], weights=weights[~left_out])
-        by_fold.append(float(on_others - on_search_rows) / variance)
+        squared_errors = np.square(model - _predict_by_curves(run, tree.regions, ~left_out))
+        on_others = np.average(squared_errors[left_out], weights=weights[left_out])
+        on_search_rows = np.average(squared_errors[~left_out], weights=weights[~left_out])
+        optimism_by_fold.append(float(on_others - on_search_rows) / variance)
     # By chance curves may miss less on the folds than on their own rows; nothing is less than none.
-    return max(hidden + expected_optimism(by_fold, trees, weights), 0.0)
+    return max(missed + expected_optimism(optimism_by_fold, trees, weights), 0.0)
 
 
-def _predictions(run: FitRun) -> FloatArray:
-    """What the model says of the search rows."""
-    evaluations = run.complete.value
+def _model_predictions(run: FitRun) -> FloatArray:
+    """What the model predicts for the search rows, (n_rows,)."""
+    evaluations = run.surrogate_evaluations.value
     return np.asarray(evaluations.predictions + evaluations.offset)
 
 
-def _curves(run: FitRun, regions: IntArray, makes_curves: BoolArray) -> FloatArray:
-    """What curves of some of the rows say of all: one curve per feature and region."""
+def _predict_by_curves(run: FitRun, regions: IntArray, makes_curves: BoolArray) -> FloatArray:
+    """What one curve per feature and region predicts for all search rows, (n_rows,).
+
+    Parameters
+    ----------
+    run : FitRun
+    regions : array of shape (n_rows,)
+        Region of each row.
+    makes_curves : array of shape (n_rows,)
+        Which rows the curves are made from.
+    """
     table = run.inputs.table
-    members = []
+    rows_of_regions = []
     for region in range(int(regions.max()) + 1):
         inside = np.flatnonzero((regions == region) & makes_curves)
         if len(inside) == 0:  # no row of the region makes curves: those of the others speak for it
             inside = np.flatnonzero(makes_curves)
-        members.append(inside)
+        rows_of_regions.append(inside)
     players = run.result.layout.explained
-    surrogate = fit_surrogate(table, run.complete.value, players, 1, members)
+    surrogate = fit_surrogate(table, run.surrogate_evaluations.value, players, 1, rows_of_regions)
     curves = surrogate.predict(table, regions)
     if run.inputs.predictor.is_probability:
         curves = in_unit_interval(curves)

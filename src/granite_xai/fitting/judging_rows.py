@@ -39,13 +39,13 @@ class JudgingRows(NamedTuple):
 
 
 def observe_regions(
-    new: NewRows, regions: IntArray, clusters: IntArray | None, observed: Observation
+    new_rows: NewRows, regions: IntArray, clusters: IntArray | None, observed: Observation
 ) -> JudgingRows:
     """Other rows and those of each region.
 
     Parameters
     ----------
-    new : NewRows
+    new_rows : NewRows
     regions : array of shape (n_rows,)
         Region of each row.
     clusters : array of shape (n_rows,), optional
@@ -53,11 +53,11 @@ def observe_regions(
     observed : Observation
         What the model answered about all rows.
     """
-    questions = new.fitted.comparisons
+    questions = new_rows.fitted.comparisons
     every_row = np.arange(len(regions))
-    by_region: list[Sample | None] = [None] * len(new.fitted.partition)
+    by_region: list[Sample | None] = [None] * len(new_rows.fitted.partition)
     for region, rows in rows_by_region(regions):
-        inside = new.inside(region, rows, both_sides(questions), observed)
+        inside = new_rows.inside(region, rows, both_sides(questions), observed)
         by_region[region] = Sample(
             questions=inside.questions(questions),
             evaluations=inside.evaluations,
@@ -82,7 +82,7 @@ def estimate_of(
     kind: str,
     described: Deferred[DescribedShares],
     optimism: Sequence[float] | None = None,
-    root: Chance | None = None,
+    chance_of_rows: Chance | None = None,
 ) -> Estimate:
     """What some rows say of the regions of a fit that has a confidence level.
 
@@ -99,8 +99,8 @@ def estimate_of(
         Share that curves describe.
     optimism : sequence of n_questions numbers, optional
         How much less the regions leave on these rows, which chose them, than on others.
-    root : Chance, optional
-        What chance says of all rows, where the fit has found that out.
+    chance_of_rows : Chance, optional
+        What chance says of all of these rows, where the fit has found that out.
     """
     if fitted.confidence is None:
         raise ValueError("there is no confidence level")
@@ -116,5 +116,5 @@ def estimate_of(
         rows=kind,
         fidelities=described,
         optimism=optimism,
-        root=root,
+        root=chance_of_rows,
     )

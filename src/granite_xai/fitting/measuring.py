@@ -21,7 +21,6 @@ from granite_xai.evaluations.noise_floor import (
 )
 from granite_xai.evaluations.prediction_range import EvaluationRange, out_of_range
 from granite_xai.evaluations.probe import Probe, delta
-from granite_xai.explanation.influence import Interactions
 from granite_xai.explanation.regional_part import regional_part
 
 LARGEST_MERE_ROUNDING = 0.05
@@ -38,14 +37,6 @@ class MeasuredRows(NamedTuple):
     disagreements: FloatArray  # (Q,) of each question
     floors: FloatArray  # (Q,) what rounding and sampling alone can produce of it
     error: float  # noise of one prediction; of several outputs, the largest
-
-
-def order_of(questions: Sequence[ResolvedQuestion]) -> int:
-    """Order of the effects in the surrogate: that of the compared interactions, otherwise 1."""
-    influence = questions[0].question.first.influence
-    if isinstance(influence, Interactions):
-        return influence.order
-    return 1
 
 
 def measure(
@@ -157,7 +148,7 @@ def _noise_floor(question: ResolvedQuestion, evaluations: Evaluations, error: fl
     """The disagreement that rounding (and sampling) alone can produce (C4)."""
     error_of_value = question.first.behavior.error(error, evaluations)
     n_sets = len(question.first.layout.sets)
-    total = rounding_floor(n_sets, question.loss, order_of([question]), error_of_value)
+    total = rounding_floor(n_sets, question.loss, question.effect_order, error_of_value)
     for effect in (question.first, question.second):
         if effect.draws:
             every_row = np.arange(evaluations.n_rows)

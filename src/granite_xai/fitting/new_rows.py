@@ -177,10 +177,10 @@ class NewRows:
         weights = self.weights
         if weights is not None:
             weights = weights[rows]
-        inside = self.about(self.route.table.take(rows), y, weights)
+        inside = self.with_table(self.route.table.take(rows), y, weights)
         return inside.observe(effects, region, maskings)
 
-    def about(
+    def with_table(
         self, table: Table, y: FloatArray | None = None, weights: FloatArray | None = None
     ) -> NewRows:
         """The same fit, asked about other rows."""
@@ -223,26 +223,26 @@ def rows_by_region(regions: IntArray) -> Iterator[tuple[int, IntArray]]:
         yield region, np.flatnonzero(regions == region)
 
 
-def explain_rows(new: NewRows, regions: IntArray) -> Explanation:
+def explain_rows(new_rows: NewRows, regions: IntArray) -> Explanation:
     """Both sides of every question on other rows, region by region.
 
     Parameters
     ----------
-    new : NewRows
+    new_rows : NewRows
     regions : array of shape (n_rows,)
         Region of each row.
     """
-    fitted = new.fitted
+    fitted = new_rows.fitted
     effects = both_sides(fitted.comparisons)
     names: list[str] = []
     for comparison in fitted.comparisons:
         names += comparison.question.side_names
     # A grid is that of all rows, in every region; without one, each region is asked about by itself, which costs less.
     everywhere = None
-    if new.values is not None and not fitted.centres:
-        everywhere = new.observe(effects)
+    if new_rows.values is not None and not fitted.centres:
+        everywhere = new_rows.observe(effects)
     parts: list[Part] = []
     for region, rows in rows_by_region(regions):
-        inside = new.inside(region, rows, effects, everywhere)
+        inside = new_rows.inside(region, rows, effects, everywhere)
         parts += inside.parts(region, names, rows, fitted.confidence)
-    return Explanation(fitted.layout.labels, tuple(parts), new.route.table)
+    return Explanation(fitted.layout.labels, tuple(parts), new_rows.route.table)

@@ -32,8 +32,8 @@ from granite_xai.fitting.fit_request import (
     with_learned_values,
 )
 from granite_xai.fitting.fit_result import FitResult, FitRun
-from granite_xai.fitting.grid_check import grid_check, in_words
-from granite_xai.fitting.measuring import measure, order_of
+from granite_xai.fitting.grid_check import check_grid, grid_check_in_words
+from granite_xai.fitting.measuring import measure
 from granite_xai.fitting.searching import (
     RootFigures,
     chance_of_all_rows,
@@ -111,9 +111,9 @@ def _ask_model(inputs: FitInputs) -> ModelAnswers:
             diagnostics=record,
         )
         extent.require_sizeable()
-    is_on_quantiles = bool(evaluations.snapped) and inputs.cells is None
+    is_on_quantiles = bool(evaluations.snapped) and inputs.n_pilot_values is None
     if is_on_quantiles:
-        note = grid_check(
+        note = check_grid(
             inputs.comparisons,
             inputs.route,
             evaluations,
@@ -124,7 +124,7 @@ def _ask_model(inputs: FitInputs) -> ModelAnswers:
             y=inputs.y,
         )
         record.note("max_grid", note)
-        record.remember(in_words(note))
+        record.remember(grid_check_in_words(note))
     return ModelAnswers(evaluations=evaluations, extent=extent, reference=reference)
 
 
@@ -193,9 +193,9 @@ def _describe(
         names=inputs.table.names,
         single_bins_are_meant=inputs.confidence is not None,
     )
-    complete = Deferred(partial(complete_for_surrogate, inputs, evaluations))
+    surrogate_evaluations = Deferred(partial(complete_for_surrogate, inputs, evaluations))
     additive = Deferred(
-        partial(_fit_surrogate, inputs, complete, rows_of_regions),
+        partial(_fit_surrogate, inputs, surrogate_evaluations, rows_of_regions),
         now=asks_about_all_players(inputs),
     )
     values = None
@@ -212,7 +212,7 @@ def _describe(
         partition=partition,
         regions=regions,
         weights=inputs.weights,
-        roots=root.disagreements,
+        root_disagreements=root.disagreements,
         floors=root.floors,
         remaining=float(sum(region.disagreement for region in partition)),
         centres=centres,
@@ -232,19 +232,21 @@ def _describe(
         evaluations=evaluations,
         inputs=inputs,
         error=root.error,
-        complete=complete,
+        surrogate_evaluations=surrogate_evaluations,
     )
 
 
 def _fit_surrogate(
-    inputs: FitInputs, complete: Deferred[Evaluations], rows_of_regions: Sequence[IntArray]
+    inputs: FitInputs,
+    surrogate_evaluations: Deferred[Evaluations],
+    rows_of_regions: Sequence[IntArray],
 ) -> SurrogateFit:
     """One curve per player in each region, and over all rows."""
     return fit_with_fidelity(
         inputs.table,
-        complete.value,
+        surrogate_evaluations.value,
         inputs.comparisons[0].first.layout.explained,
-        order_of(inputs.comparisons),
+        inputs.comparisons[0].effect_order,
         rows_of_regions,
         probability=inputs.predictor.is_probability,
     )
@@ -313,7 +315,7 @@ def _fit_output(joint: FitRun, number: int, name: object) -> FitRun:
         partitioner=GivenRules(joint.result.partition),
     )
     root = RootFigures(
-        disagreements=joint.result.roots[of_output],
+        disagreements=joint.result.root_disagreements[of_output],
         floors=joint.result.floors[of_output],
         error=joint.error,
         chance=chance,
@@ -330,5 +332,5 @@ def _questions_of_output(
     of_output = []
     for question in questions:
         label = question.question.label.removesuffix(f" of {name}")
-        of_output.append(question.about(0, label))
+        of_output.append(question.about_output(0, label))
     return tuple(of_output)

@@ -36,7 +36,7 @@ from granite_xai.surrogate.grids import grid_codes
 from granite_xai.tables import Column, Table
 
 POINTS = 20
-"""Values at which a curve over refits is told."""
+"""Values of a column at which curves of refits are compared, at most."""
 
 USUAL_LEVEL = 0.95
 """Level of intervals where the fit has none."""
@@ -53,11 +53,11 @@ class Refit(NamedTuple):
     """Another fit of the learner, asked the same question on rows that it has not seen."""
 
     fit: FitRun
-    left: float  # share of the disagreement that the regions of the first fit leave
+    share_left: float  # share of the disagreement that the regions of the first fit leave
     effects: list[FloatArray]  # at each place of a curve, one number a value
 
 
-def refits(g: Any, models: Sequence[tuple[Any, Any, Any]]) -> Stability:
+def stability_over_refits(g: Any, models: Sequence[tuple[Any, Any, Any]]) -> Stability:
     """Which regions come back for other fits of a learner, and how far curves and shares vary with them.
 
     Parameters
@@ -92,6 +92,16 @@ def refits(g: Any, models: Sequence[tuple[Any, Any, Any]]) -> Stability:
         trees=partitions,
         source=REFITS,
     )
+    return _with_learner_intervals(stability, result, places, measured)
+
+
+def _with_learner_intervals(
+    stability: Stability,
+    result: FitResult,
+    places: Sequence[PlaceOfCurve],
+    measured: Sequence[Refit],
+) -> Stability:
+    """The stability with how far curves, and what the regions leave, vary from refit to refit."""
     confidence = result.confidence or Confidence(USUAL_LEVEL, n_resamples=1, seed=0)
     tables = [refit.fit.inputs.table for refit in measured]
     n_tested = round(float(np.mean([table.n_rows for table in tables])))
@@ -110,7 +120,7 @@ def refits(g: Any, models: Sequence[tuple[Any, Any, Any]]) -> Stability:
                 high=high,
             )
         )
-    shares_left = [refit.left for refit in measured]
+    shares_left = [refit.share_left for refit in measured]
     mean, low, high = refit_interval(shares_left, n_tested, n_trained, confidence.normal)
     return replace(
         stability,
@@ -147,10 +157,10 @@ def _refit(
         resources=opened.options.resources,
     )
     evaluation = evaluate_rows(rows, result.partition.apply(fit.inputs.table))
-    left = evaluation.remaining
+    share_left = evaluation.remaining
     if evaluation.estimate is not None:
-        left = evaluation.estimate.remaining
-    return Refit(fit=fit, left=left, effects=_effects_at(fit, result, places))
+        share_left = evaluation.estimate.remaining
+    return Refit(fit=fit, share_left=share_left, effects=_effects_at(fit, result, places))
 
 
 def _effects_at(fit: FitRun, result: FitResult, places: Sequence[PlaceOfCurve]) -> list[FloatArray]:
@@ -159,7 +169,7 @@ def _effects_at(fit: FitRun, result: FitResult, places: Sequence[PlaceOfCurve]) 
     regions = result.partition.apply(table)
     rows_of_regions = [np.flatnonzero(regions == k) for k in range(len(result.partition))]
     players = tuple(frozenset({position}) for position in table.explained)
-    surrogate = fit_surrogate(table, fit.complete.value, players, 1, rows_of_regions)
+    surrogate = fit_surrogate(table, fit.surrogate_evaluations.value, players, 1, rows_of_regions)
     curves = list[Curve]()
     for region_surrogate in surrogate.regions:
         curves += region_surrogate.curves
@@ -175,15 +185,24 @@ def _effects_at(fit: FitRun, result: FitResult, places: Sequence[PlaceOfCurve]) 
 
 
 def _n_training_rows(tables: Sequence[Table], n_tested: int) -> int:
-    """Rows that each refit was trained with.
+    """Rows that each refit was trained with, as far as the rows of the tests tell.
 
-    Those that the other refits were tested on; as many as each was tested on, where all were tested on the same.
-    Rows that repeat others are no rows of another test.
+    As in cross-validation, a refit has seen the rows that the others were tested on and it was not. Where all were
+    tested on the same rows, it is taken to have seen as many as it was tested on. Rows that repeat others count once.
+
+    Parameters
+    ----------
+    tables : sequence of Table
+        The rows that each refit was tested on.
+    n_tested : int
+        Rows of a test, on average.
     """
     by_table = [_distinct_rows(table) for table in tables]
     n_distinct_tested = round(float(np.mean([len(rows) for rows in by_table])))
     n_others = len(set().union(*by_table)) - n_distinct_tested
-    return n_others if n_others > 0 else n_tested
+    if n_others == 0:  # all refits were tested on the same rows
+        return n_tested
+    return n_others
 
 
 def _distinct_rows(table: Table) -> set[tuple[Any, ...]]:

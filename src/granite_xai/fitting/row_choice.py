@@ -10,16 +10,16 @@ import numpy as np
 from granite_xai.base.diagnostics import Diagnostics
 from granite_xai.base.errors import ResourceError
 from granite_xai.evaluations.probe import PROBED_ROWS
-from granite_xai.fitting.cost import price
+from granite_xai.fitting.cost import cost_of_fit
 from granite_xai.fitting.fit_request import require_memory
 from granite_xai.fitting.inputs import OpenInputs
 from granite_xai.fitting.rows import (
     FEWEST_SEARCHING,
     Draw,
     RowChoice,
-    affordable_rows,
     draw_rows,
     held_out_share,
+    rows_within_budget,
 )
 from granite_xai.inference.estimate import drawn
 
@@ -48,7 +48,7 @@ def choose_rows(opened: OpenInputs) -> RowChoice:
     if opened.options.confidence is None:
         return _rows_without_confidence(opened)
     draw = draw_of(opened)
-    n_available = len(first_rows(opened, draw, draw.n_rows).search)
+    n_available = len(first_rows(opened, draw, draw.n_rows).search_rows)
     if opened.budget_decides:
         n_search = _affordable_rows(opened, draw, n_available)
     elif opened.options.max_samples is None:
@@ -76,7 +76,7 @@ def few_rows_notice(opened: OpenInputs, choice: RowChoice) -> str | None:
     resources = opened.options.resources
     if not opened.budget_decides or resources.max_evaluations is not None:
         return None
-    n_used = len(choice.search) + len(choice.held_out)
+    n_used = choice.n_rows
     n_available = opened.rows.n_weighted
     if n_used >= FEW_OF_MANY * n_available:
         return None
@@ -86,7 +86,7 @@ def few_rows_notice(opened: OpenInputs, choice: RowChoice) -> str | None:
     budget = LARGER_BUDGET * opened.budget
     options = replace(opened.options, resources=replace(resources, max_evaluations=budget))
     larger_choice = choose_rows(replace(opened, options=options))
-    n_larger = len(larger_choice.search) + len(larger_choice.held_out)
+    n_larger = larger_choice.n_rows
     if n_larger > n_used:
         notice += f" Resources(max_evaluations={budget:_}) uses {n_larger:,}."
     return notice
@@ -97,9 +97,9 @@ def _rows_without_confidence(opened: OpenInputs) -> RowChoice:
     n_search = len(rows)
     if opened.options.max_samples is not None:
         n_search = int(opened.options.max_samples)
-    search = drawn(rows, opened.rows.clusters, n_search, opened.options.seed)
-    nobody = rows[:0]
-    return RowChoice(search=search, held_out=nobody)
+    search_rows = drawn(rows, opened.rows.clusters, n_search, opened.options.seed)
+    no_rows = rows[:0]
+    return RowChoice(search_rows=search_rows, held_out_rows=no_rows)
 
 
 def draw_of(opened: OpenInputs) -> Draw:
@@ -118,10 +118,10 @@ def first_rows(opened: OpenInputs, draw: Draw, n_search: int) -> RowChoice:
         Rows that search; whole clusters, so about so many where these are large.
     """
     if opened.options.holdout is False:
-        rows = np.concatenate([draw.search, draw.held_out])
-        search = draw.whole_clusters(rows, n_search)
-        nobody = rows[:0]
-        return RowChoice(search=np.sort(search), held_out=nobody)
+        rows = np.concatenate([draw.search_rows, draw.held_out_rows])
+        search_rows = draw.whole_clusters(rows, n_search)
+        no_rows = rows[:0]
+        return RowChoice(search_rows=np.sort(search_rows), held_out_rows=no_rows)
     if isinstance(opened.options.holdout, float):
         return held_out_share(draw, opened.options.holdout, n_search)
     return draw.beginning(n_search)
@@ -131,7 +131,7 @@ def n_judging_rows(opened: OpenInputs, choice: RowChoice) -> int:
     """Rows that judge the regions: held out, or given by the user."""
     if opened.given_holdout is not None:
         return opened.given_holdout.table.n_rows
-    return len(choice.held_out)
+    return len(choice.held_out_rows)
 
 
 def _affordable_rows(opened: OpenInputs, draw: Draw, n_available: int) -> int:
@@ -146,24 +146,24 @@ def _affordable_rows(opened: OpenInputs, draw: Draw, n_available: int) -> int:
     """
     sample = first_rows(opened, draw, min(n_available, FEWEST_SEARCHING))
     try:
-        inputs = opened.resolve(sample.search, Diagnostics())
+        inputs = opened.resolve(sample.search_rows, Diagnostics())
     except ResourceError:  # too dear even to be drawn
         return _affordable_rows_of_pairs(opened, draw, n_available)
-    if inputs.cells is None:
+    if inputs.n_pilot_values is None:
         return _affordable_rows_of_pairs(opened, draw, n_available)
-    price_of_sample = price(inputs, 0, opened.rows.table)
+    cost_of_sample = cost_of_fit(inputs, 0, opened.rows.table)
     n_sample = inputs.table.n_rows
-    cost_of_row = price_of_sample.of_search / n_sample
-    fixed_cost = price_of_sample.pilot + PROBED_ROWS
+    cost_of_row = cost_of_sample.of_search / n_sample
+    fixed_cost = cost_of_sample.pilot + PROBED_ROWS
     if opened.options.holdout == "auto":
-        n_search = affordable_rows(cost_of_row, fixed_cost, opened.budget)
+        n_search = rows_within_budget(cost_of_row, fixed_cost, opened.budget)
     else:  # how many rows judge does not depend on how many search
         cost_of_judging = n_judging_rows(opened, sample) * cost_of_row
         n_search = int((opened.budget - (fixed_cost + cost_of_judging)) / cost_of_row)
     fewest = FEWEST_SEARCHING
     if opened.options.resources.max_evaluations is not None:
         fewest = FEWEST_IN_EXPLICIT_BUDGET
-    bytes_of_row = price_of_sample.n_bytes / n_sample
+    bytes_of_row = cost_of_sample.n_bytes / n_sample
     n_in_memory = int(opened.options.resources.memory_limit / MEMORY_SHARE / bytes_of_row)
     n_in_memory = max(n_in_memory, FEWEST_IN_EXPLICIT_BUDGET)
     n_search = min(max(n_search, fewest), n_in_memory, n_available)
@@ -190,7 +190,7 @@ def _fewer_for_whole_clusters(
 
     def n_used(n_search: int) -> int:
         choice = first_rows(opened, draw, n_search)
-        return len(choice.search) + n_judging_rows(opened, choice)
+        return len(choice.search_rows) + n_judging_rows(opened, choice)
 
     if n_search <= fewest or n_used(n_search) <= n_affordable:
         return n_search
@@ -213,9 +213,9 @@ def _affordable_rows_of_pairs(opened: OpenInputs, draw: Draw, n_available: int) 
     for size in sizes:
         choice = first_rows(opened, draw, size)
         try:
-            inputs = opened.resolve(choice.search, Diagnostics())
+            inputs = opened.resolve(choice.search_rows, Diagnostics())
             require_memory(inputs)
-            model_rows = price(inputs, n_judging_rows(opened, choice)).model_rows
+            model_rows = cost_of_fit(inputs, n_judging_rows(opened, choice)).model_rows
         except ResourceError:  # too dear even to be drawn
             continue
         if model_rows <= opened.budget:

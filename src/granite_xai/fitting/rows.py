@@ -18,13 +18,19 @@ SMALL_TABLE = 600  # rows below which none are held out by default
 FEWEST_HELD_OUT = 30  # held-out rows below which nothing is judged by them
 MOST_HELD_OUT = 4000  # held-out rows by default, at most
 FEWEST_SEARCHING = 1000  # rows that search whatever the budget, if the table has so many
+HELD_OUT_TO_SEARCHING = 0.5  # rows that are held out for each one that searches
 
 
 class RowChoice(NamedTuple):
     """Positions of the rows that search and of those that are held out."""
 
-    search: IntArray
-    held_out: IntArray
+    search_rows: IntArray
+    held_out_rows: IntArray
+
+    @property
+    def n_rows(self) -> int:
+        """Rows that are used."""
+        return len(self.search_rows) + len(self.held_out_rows)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -33,20 +39,20 @@ class Draw:
 
     Parameters
     ----------
-    search, held_out : arrays of positions
+    search_rows, held_out_rows : arrays of positions
         Two of three drawn clusters search, the third is held out.
     clusters : array of shape (n_rows,)
         Number of the cluster of each row.
     """
 
-    search: IntArray
-    held_out: IntArray
+    search_rows: IntArray
+    held_out_rows: IntArray
     clusters: IntArray
 
     @property
     def n_rows(self) -> int:
         """Rows that may be used."""
-        return len(self.search) + len(self.held_out)
+        return len(self.search_rows) + len(self.held_out_rows)
 
     def most_searching(self) -> int:
         """Rows that search where all rows are used."""
@@ -55,7 +61,7 @@ class Draw:
     def _held_out_of_all(self) -> int:
         if self.n_rows < SMALL_TABLE:
             return 0
-        return min(len(self.held_out), MOST_HELD_OUT)
+        return min(len(self.held_out_rows), MOST_HELD_OUT)
 
     def beginning(self, n_search: int) -> RowChoice:
         """The first rows of the draw: so many search, half as many are held out.
@@ -69,11 +75,11 @@ class Draw:
         n_held_out = min(n_search // 2, self._held_out_of_all())
         if n_held_out < FEWEST_HELD_OUT or self.n_rows < SMALL_TABLE:
             n_held_out = 0
-        held_out = self.whole_clusters(self.held_out, n_held_out)
-        is_held_out = np.isin(self.clusters[self.held_out], self.clusters[held_out])
-        may_search = np.concatenate([self.search, self.held_out[~is_held_out]])
-        search = self.whole_clusters(may_search, n_search)
-        return RowChoice(search=np.sort(search), held_out=np.sort(held_out))
+        held_out_rows = self.whole_clusters(self.held_out_rows, n_held_out)
+        is_held_out = np.isin(self.clusters[self.held_out_rows], self.clusters[held_out_rows])
+        may_search = np.concatenate([self.search_rows, self.held_out_rows[~is_held_out]])
+        search_rows = self.whole_clusters(may_search, n_search)
+        return RowChoice(search_rows=np.sort(search_rows), held_out_rows=np.sort(held_out_rows))
 
     def whole_clusters(self, rows: IntArray, count: int) -> IntArray:
         """The first rows, up to the end of the cluster that holds the last of so many."""
@@ -98,14 +104,13 @@ def draw_rows(weights: FloatArray, clusters: IntArray, seed: int) -> Draw:
     seed : int
     """
     rows = np.flatnonzero(weights > 0)
-    numbers = np.unique(clusters[rows], return_inverse=True)[1].reshape(-1)
-    n_clusters = int(numbers.max(initial=-1)) + 1
-    place_of_cluster = np.random.default_rng(seed).permutation(n_clusters)
-    places = place_of_cluster[numbers]
-    in_order = np.argsort(places, kind="stable")
+    drawn_clusters, cluster_of_row = np.unique(clusters[rows], return_inverse=True)
+    place_of_cluster = np.random.default_rng(seed).permutation(len(drawn_clusters))
+    place_of_row = place_of_cluster[cluster_of_row.reshape(-1)]
+    in_order = np.argsort(place_of_row, kind="stable")
     rows = rows[in_order]
-    is_held_out = places[in_order] % 3 == 2
-    return Draw(search=rows[~is_held_out], held_out=rows[is_held_out], clusters=clusters)
+    is_held_out = place_of_row[in_order] % 3 == 2  # every third cluster
+    return Draw(search_rows=rows[~is_held_out], held_out_rows=rows[is_held_out], clusters=clusters)
 
 
 def held_out_share(draw: Draw, share: float, n_search: int) -> RowChoice:
@@ -119,12 +124,12 @@ def held_out_share(draw: Draw, share: float, n_search: int) -> RowChoice:
     n_search : int
         Rows that search, at most; whole clusters.
     """
-    rows = np.concatenate([draw.held_out, draw.search])
+    rows = np.concatenate([draw.held_out_rows, draw.search_rows])
     n_held_out = round(share * draw.n_rows)
-    held_out = draw.whole_clusters(rows, n_held_out)
-    remaining = rows[len(held_out) :]
-    search = draw.whole_clusters(remaining, n_search)
-    return RowChoice(search=np.sort(search), held_out=np.sort(held_out))
+    held_out_rows = draw.whole_clusters(rows, n_held_out)
+    remaining = rows[len(held_out_rows) :]
+    search_rows = draw.whole_clusters(remaining, n_search)
+    return RowChoice(search_rows=np.sort(search_rows), held_out_rows=np.sort(held_out_rows))
 
 
 def numbered_by_first_row(clusters: IntArray) -> IntArray:
@@ -135,20 +140,20 @@ def numbered_by_first_row(clusters: IntArray) -> IntArray:
     return np.asarray(new_numbers[label_numbers.reshape(-1)])
 
 
-def affordable_rows(cost_of_row: float, spent: float, budget: float) -> int:
-    """Rows that search, at most, if they and the held-out ones cost so many model rows each.
+def rows_within_budget(cost_of_row: float, fixed_cost: float, budget: float) -> int:
+    """Rows that may search, if half as many more are held out and a budget of model rows pays for both.
 
     Parameters
     ----------
     cost_of_row : float
         Model rows for each row that is used.
-    spent : float
-        Model rows that any number of rows costs: the probe and the pilot.
+    fixed_cost : float
+        Model rows that are sent however many rows are used: the probe and the pilot.
     budget : float
         Model rows in all.
     """
-    n_used = max(budget - spent, 0.0) / cost_of_row
-    n_search = n_used / 1.5  # half as many are held out
-    if n_search / 2 > MOST_HELD_OUT:
+    n_used = max(budget - fixed_cost, 0.0) / cost_of_row
+    n_search = n_used / (1 + HELD_OUT_TO_SEARCHING)
+    if HELD_OUT_TO_SEARCHING * n_search > MOST_HELD_OUT:
         n_search = n_used - MOST_HELD_OUT
     return int(n_search)

@@ -29,7 +29,7 @@ from granite_xai.search.tree import Tree
 from granite_xai.trees.routes import Route
 
 PASSES_OF_REFINED_SEARCH = 2
-"""How often each row goes through a level of the tree: grown, then thought over."""
+"""How often each row goes through a level of the tree: once where it is grown, once where its splits are revised."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -58,6 +58,15 @@ def search_regions(
     """Find the regions; one, where there is nothing to explain beyond rounding and chance (C4).
 
     A partitioner that has an end of its own divides the rows also then.
+
+    Parameters
+    ----------
+    inputs, evaluations : FitInputs, Evaluations
+        Of the rows that search.
+    root : RootFigures
+        What these rows show before any split.
+    is_repetition : bool
+        Whether it only judges the tree of a fit, and may take less work; see `Problem`.
     """
     problem = problem_of(inputs, evaluations, root)
     if problem.below_noise_floor and not inputs.partitioner.ignores_noise_floor:
@@ -215,9 +224,9 @@ def note_clarity(
 
 def problem_of(inputs: FitInputs, evaluations: Evaluations, root: RootFigures) -> Problem:
     """What a partitioner is given: the rows, what the model answered, and what shall become small."""
-    exceeded: BoolArray | bool = True
+    is_beyond_chance: BoolArray | bool = True
     if root.chance is not None:
-        exceeded = root.chance.exceeded(root.floors)
+        is_beyond_chance = root.chance.exceeded(root.floors)
     scaled = scaled_objective(
         inputs.comparisons,
         inputs.question_weights,
@@ -225,7 +234,7 @@ def problem_of(inputs: FitInputs, evaluations: Evaluations, root: RootFigures) -
         root.floors,
         inputs.objective,
         evaluations,
-        exceeded,
+        is_beyond_chance,
     )
     statistics = _statistics(inputs, evaluations)
     return Problem(

@@ -78,7 +78,7 @@ class TableRows:
         )
 
 
-def lacking_clusters(remedy: str) -> str:
+def lacking_clusters_warning(remedy: str) -> str:
     """The warning about rows without clusters, where the fit was given some (D47).
 
     Parameters

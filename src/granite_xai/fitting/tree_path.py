@@ -13,7 +13,7 @@ from granite_xai.inference.path import Path
 from granite_xai.search.tree import Tree
 
 
-def path_of(g: Any) -> Path:
+def path_of_fit(g: Any) -> Path:
     """The trees from the largest to none; kept with the fit and in its file, once it is known.
 
     Parameters
@@ -39,7 +39,7 @@ def path_of(g: Any) -> Path:
             hint="Leave partitioner out.",
         )
     root = RootFigures(
-        disagreements=result.roots,
+        disagreements=result.root_disagreements,
         floors=result.floors,
         error=run.error,
         chance=result.chance,

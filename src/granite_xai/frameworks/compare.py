@@ -52,6 +52,9 @@ ROW_OPTIONS = (
 )
 """Options that say how rows are read and evaluated, not how regions are found."""
 
+PREDICTION_OPTIONS = ("output", "response", "resources")
+"""Options that an explanation without regions takes."""
+
 
 def compare(
     model: Any,
@@ -103,7 +106,10 @@ def compare(
         raise InputError("questions is not a list of questions.", code="P01", argument="questions")
     fits_of_questions = _fit_questions(model, X, y, questions, options)
     configurations = _configurations(model, X, questions[0], frameworks, feature, options)
-    test_X, test_y = test if isinstance(test, tuple) and len(test) == 2 else (test, None)
+    test_X = test
+    test_y = None
+    if isinstance(test, tuple) and len(test) == 2:
+        test_X, test_y = test
     columns: dict[str, list[Any]] = {}
     for name, granite in configurations.items():
         begin = time.perf_counter()
@@ -130,7 +136,7 @@ def _fit_questions(
     model: Any, X: Any, y: Any, questions: Sequence[Any], options: Mapping[str, Any]
 ) -> dict[str, Granite]:
     """A fit without regions for each question, on all rows: it measures the regions of others."""
-    settings = {name: options[name] for name in ROW_OPTIONS if name in options}
+    settings = _picked(options, ROW_OPTIONS)
     settings["confidence_level"] = None
     fits_of_questions = {}
     for question in questions:
@@ -138,6 +144,11 @@ def _fit_questions(
         label = " + ".join(resolved.label for resolved in questions_of(fit_of_question))
         fits_of_questions[label] = fit_of_question
     return fits_of_questions
+
+
+def _picked(options: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
+    """Those of the options that have one of these names."""
+    return {name: options[name] for name in names if name in options}
 
 
 def _feature_names(granite: Granite) -> str:
@@ -196,8 +207,7 @@ def most_heterogeneous_feature(model: Any, X: Any, options: Mapping[str, Any]) -
     options : mapping
         Of `Granite`; those about the prediction are taken.
     """
-    names = ("output", "response", "resources")
-    settings = {name: options[name] for name in names if name in options}
+    settings = _picked(options, PREDICTION_OPTIONS)
     ice = explanations()["ice"].explain(model, X, **settings)
     pdp = explanations()["pdp"].explain(model, X, **settings)
     gaps = np.square(ice.values - pdp.values).mean(axis=0)  # (features,)
@@ -231,7 +241,9 @@ def stability(
     agreements = []
     for _ in range(resamples):
         rows = np.sort(generator.choice(table.n_rows, size=n_refit, replace=False))
-        target = None if y is None else np.asarray(y)[rows]
+        target = None
+        if y is not None:
+            target = np.asarray(y)[rows]
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", GraniteWarning)  # said once already, by the fit itself
             refit = clone(granite).fit(table.take(rows).native, target)

@@ -69,14 +69,14 @@ def subgroup_importance(
     return Band(value=value, low=low, high=high)
 
 
-def _importance(granite: Granite, X: Any, y: Any, drawn: IntArray) -> float:
+def _importance(granite: Granite, X: Any, y: Any, original_rows: IntArray) -> float:
     """Mean over regions of the importance in them, weighted by their rows.
 
     Parameters
     ----------
     granite : Granite
     X, y : table, array
-    drawn : array of shape (n,)
+    original_rows : array of shape (n,)
         Which of the user's rows each row is; resampled rows repeat some.
     """
     importances = _importances_by_region(granite, X, y)
@@ -86,7 +86,7 @@ def _importance(granite: Granite, X: Any, y: Any, drawn: IntArray) -> float:
     for part in importances:
         correction = 1.0
         if _averages_losses(granite):
-            correction = _without_own_pairs(drawn[regions == part.region])
+            correction = _without_own_pairs(original_rows[regions == part.region])
         total += n_rows[part.region] * part.values[0] * correction
     return float(total / n_rows.sum())
 
@@ -111,13 +111,19 @@ def _averages_losses(granite: Granite) -> bool:
     return any(getattr(behavior, "average", None) == "loss" for behavior in behaviors)
 
 
-def _without_own_pairs(drawn: IntArray) -> float:
-    """What turns a mean over all pairs of rows into one without the pairs of a row with itself.
+def _without_own_pairs(original_rows: IntArray) -> float:
+    """The factor that turns a mean over all pairs of rows into one without the pairs of a row with itself.
 
-    Those pairs (of the same row of the user, drawn once or more) add nothing to the sum.
+    A row that is combined with itself stays as it is, so that its loss does not change: these pairs add nothing to the
+    sum, and only their number is taken out.
+
+    Parameters
+    ----------
+    original_rows : array of shape (n,)
+        Which of the user's rows each row of a region is: rows that repeat one are the same row.
     """
-    n_pairs = len(drawn) ** 2
-    n_own_pairs = int(np.square(np.bincount(drawn)).sum())
+    n_pairs = len(original_rows) ** 2
+    n_own_pairs = int(np.square(np.bincount(original_rows)).sum())
     if n_own_pairs == n_pairs:
         return 1.0
     return n_pairs / (n_pairs - n_own_pairs)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
@@ -90,23 +91,22 @@ class Clusters(Partitioner):
         first_labels = self._cluster(vectors, n_clusters, problem.seed)
         cuts = [best_cut(table, first_labels == label) for label in range(first_labels.max() + 1)]
         ranges = [float(np.ptp(column.values)) for column in table.columns]
-        labels = np.array(join_like_cuts(cuts, ranges))[first_labels]
+        joined_labels = np.array(join_like_cuts(cuts, ranges))[first_labels]
+        # `labels` numbers the joined clusters without gaps; `first_of_joined` are the clusters that others joined.
+        first_of_joined, labels = np.unique(joined_labels, return_inverse=True)
+        labels = labels.reshape(-1)
 
-        curves = ice_without_differences(ice).vectors(problem.predictor, table, problem.resources)
-        numbers = np.unique(labels)
-        rules = [judge_cluster(cuts[number], labels == number, table, curves) for number in numbers]
-        kept = [number for number, rule in zip(numbers, rules, strict=True) if rule.kept]
-        # Kept clusters are numbered from 0; all rows of the others have the number behind them.
-        kept_or_last = np.where(np.isin(labels, kept), labels, np.inf)
-        result = describe_groups(problem, np.searchsorted(kept, kept_or_last))
-        _, all_labels = np.unique(labels, return_inverse=True)
+        ice_themselves = replace(ice, differences=False)  # where their differences are clustered
+        curves = ice_themselves.vectors(problem.predictor, table, problem.resources)
+        rules = []
+        for label, first_label in enumerate(first_of_joined):
+            rules.append(judge_cluster(cuts[first_label], labels == label, table, curves))
+        result = describe_groups(problem, _numbers_of_kept([rule.kept for rule in rules], labels))
+        cluster_rules = [rule._asdict() for rule in rules]
         return replace(
             result,
-            extra_attributes={
-                **result.extra_attributes,
-                "cluster_rules_": [rule._asdict() for rule in rules],
-            },
-            row_attributes={"clusters_": all_labels.reshape(-1)},
+            extra_attributes={**result.extra_attributes, "cluster_rules_": cluster_rules},
+            row_attributes={"clusters_": labels},
         )
 
     def vectors(self, problem: Problem) -> FloatArray:
@@ -124,8 +124,10 @@ class Clusters(Partitioner):
         vectors : array of shape (n, n_entries)
         seed : int
         """
-        spread = float(np.sqrt(vectors.var(axis=0).sum())) or np.inf
-        scaled = np.round((vectors - vectors.mean(axis=0)) / spread, KEPT_DIGITS)
+        total_deviation = float(np.sqrt(vectors.var(axis=0).sum()))
+        if total_deviation == 0.0:
+            total_deviation = np.inf  # all vectors are one
+        scaled = np.round((vectors - vectors.mean(axis=0)) / total_deviation, KEPT_DIGITS)
         n_clusters = min(self.n_clusters, len(np.unique(scaled, axis=0)))
         if n_clusters < 2:
             return np.zeros(len(vectors), dtype=np.intp)
@@ -153,6 +155,9 @@ class Clusters(Partitioner):
         return np.asarray(ward.fit_predict(centres)[subclusters])
 
 
-def ice_without_differences(ice: Ice) -> Ice:
-    """The curves themselves, where their differences are clustered."""
-    return replace(ice, differences=False)
+def _numbers_of_kept(is_kept: Sequence[bool], labels: IntArray) -> IntArray:
+    """Cluster of each row, where kept clusters are numbered from 0 and all others together come last."""
+    n_kept = sum(is_kept)
+    new_numbers = np.full(len(is_kept), n_kept, dtype=np.intp)
+    new_numbers[np.flatnonzero(is_kept)] = np.arange(n_kept)
+    return np.asarray(new_numbers[labels])

@@ -31,7 +31,11 @@ class Score(Protocol):
 
 
 class CohortLoss(Protocol):
-    """A loss whose explanations depend on cohorts themselves."""
+    """A loss of divisions whose explanations depend on cohorts themselves.
+
+    The search fixes the explanations for a while: it explains rows inside the cohorts of one division, the guiding
+    one, and scores many divisions with these explanations.
+    """
 
     def explained_in(self, guiding: IntArray) -> Score:
         """The loss with rows explained inside the cohorts of one division, (n,)."""
@@ -88,7 +92,11 @@ class DistanceToPureEffect:
 
     def explained_in(self, guiding: IntArray) -> Score:
         """The loss; every cohort that is scored is explained anew, so that none guides."""
-        return lambda divisions: self._disagreements(divisions) / self.of_one_cohort
+
+        def score(divisions: IntArray) -> FloatArray:
+            return self._disagreements(divisions) / self.of_one_cohort
+
+        return score
 
     def _disagreements(self, divisions: IntArray) -> FloatArray:
         """Mean disagreement inside the cohorts of each division, (C,)."""
@@ -111,12 +119,15 @@ class _CohortBlock:
 
 def _blocks_of_cohorts(divisions: IntArray, size: int) -> Iterator[_CohortBlock]:
     """All cohorts of all divisions, some at a time."""
-    cohorts = [np.unique(division) for division in divisions]
-    division_of_cohort = np.repeat(np.arange(len(divisions)), [len(numbers) for numbers in cohorts])
-    numbers = np.concatenate(cohorts)
-    for start in range(0, len(numbers), size):
-        stop = start + size
-        yield _CohortBlock(division_of_cohort[start:stop], numbers[start:stop])
+    cohorts_by_division = [np.unique(division) for division in divisions]
+    n_cohorts = [len(cohorts) for cohorts in cohorts_by_division]
+    division_of_cohort = np.repeat(np.arange(len(divisions)), n_cohorts)
+    number_in_division = np.concatenate(cohorts_by_division)
+    for start in range(0, len(number_in_division), size):
+        of_block = slice(start, start + size)
+        yield _CohortBlock(
+            division=division_of_cohort[of_block], cohort=number_in_division[of_block]
+        )
 
 
 def effects_inside(

@@ -103,9 +103,8 @@ class Cohorts(Partitioner):
         """Choose representatives, and describe their cohorts."""
         if problem.below_noise_floor:
             return describe_groups(problem, one_group(problem))
-        division = self.search(
-            self._loss(problem), row_distances(problem.table), np.random.default_rng(problem.seed)
-        )
+        generator = np.random.default_rng(problem.seed)
+        division = self.search(self._loss(problem), row_distances(problem.table), generator)
         return describe_groups(problem, division)
 
     def _loss(self, problem: Problem) -> CohortLoss:
@@ -141,9 +140,11 @@ class Cohorts(Partitioner):
         division = np.zeros(n_rows, dtype=np.intp)
         best = SearchEnd(np.inf, division)
         for _ in range(self.rounds):
-            division = self.best_of_restarts(loss.explained_in(division), distances, generator)
-            loss_inside = float(loss.explained_in(division)(division[None])[0])
-            cost = loss_inside + self.penalty(int(division.max()) + 1, n_rows)
+            score = loss.explained_in(division)
+            division = self.best_of_restarts(score, distances, generator)
+            own_score = loss.explained_in(division)
+            n_cohorts = int(division.max()) + 1
+            cost = float(own_score(division[None])[0]) + self.penalty(n_cohorts, n_rows)
             if cost < best.cost - TIE:
                 best = SearchEnd(cost, division)
         return best.division
@@ -152,10 +153,10 @@ class Cohorts(Partitioner):
         self, score: Score, distances: FloatArray, generator: np.random.Generator
     ) -> IntArray:
         """The best of many greedy searches; the cohort of each row."""
-        best = self._climb(score, distances, generator)
+        best = self._descend(score, distances, generator)
         n_without_gain = 0
         for _ in range(self.restarts - 1):
-            candidate = self._climb(score, distances, generator)
+            candidate = self._descend(score, distances, generator)
             if candidate.cost < best.cost - TIE:
                 best = candidate
                 n_without_gain = 0
@@ -169,7 +170,7 @@ class Cohorts(Partitioner):
         """Price of the cohorts beyond the free ones."""
         return self.beta * float(np.sqrt(max(n_cohorts - self.free, 0) / n_rows))
 
-    def _climb(
+    def _descend(
         self, score: Score, distances: FloatArray, generator: np.random.Generator
     ) -> SearchEnd:
         """One greedy search: from random representatives, by sets with one of them less or more."""
@@ -243,7 +244,9 @@ def _distances_in(column: Column) -> FloatArray:
     is_present = column.codes >= 0
     values = column.values if column.kind == "numeric" else column.codes.astype(np.float64)
     values = np.where(is_present, values, np.nan)
-    spread = (float(np.nanstd(values)) if is_present.any() else 0.0) or 1.0
+    spread = 1.0
+    if is_present.any():
+        spread = float(np.nanstd(values)) or 1.0  # a constant feature has no distances
     squares = np.square((values[:, None] - values) / spread)
     one_is_missing = column.missing[:, None] != column.missing
     return np.asarray(np.where(np.isnan(squares), one_is_missing, squares))

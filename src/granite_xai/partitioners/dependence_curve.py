@@ -9,6 +9,7 @@ import numpy as np
 from granite_xai.base.typing import FloatArray
 from granite_xai.engine.splits import Splits
 from granite_xai.evaluations.evaluations import Evaluations
+from granite_xai.evaluations.vectors import Vectors
 from granite_xai.explanation.resolved import ResolvedExplainer
 from granite_xai.search.problem import local_values
 from granite_xai.tables import Column
@@ -27,8 +28,8 @@ RIDGE = 1e-9
 class AroundDependence:
     """Squared distance of local effects to a smooth curve of the feature, fitted to the region's rows.
 
-    A `Measure`: what a search lowers in place of a disagreement. The vectors of the evaluations hold,
-    for each feature, its effects on all rows, then its `spline_basis`.
+    A `Measure`: what a search lowers in place of a disagreement. The evaluations carry `effects_with_basis` of each
+    feature as their vectors.
 
     Parameters
     ----------
@@ -51,16 +52,34 @@ class AroundDependence:
 
     def regional(self, evaluations: Evaluations, splits: Splits, jobs: int = 1) -> FloatArray:
         """Mean over the rows of both sides of every split, (K, 2)."""
-        inside = local_values(self.effect, evaluations, splits) if self.recalculate else None
+        if self.recalculate:
+            effects_inside = local_values(self.effect, evaluations, splits)  # (features, K, n)
         total = np.zeros(splits.mass.shape)
-        for place, vectors in enumerate(evaluations.vectors):
-            on_all_rows = vectors.values[:, 0]
+        for feature, vectors in enumerate(evaluations.vectors):
+            effects = vectors.values[:, 0]
             basis = vectors.values[:, 1:]
-            effects = on_all_rows if inside is None else inside[place]
+            if self.recalculate:
+                effects = effects_inside[feature]
             effects = np.broadcast_to(effects, splits.inside.shape)  # (K, n)
             total[:, 0] += sum_around_curve(effects, basis, splits.left_weights, self.mass)
             total[:, 1] += sum_around_curve(effects, basis, splits.right_weights, self.mass)
         return np.asarray(total / np.where(splits.mass > 0, splits.mass, 1.0))
+
+
+def effects_with_basis(effects: FloatArray, column: Column) -> Vectors:
+    """The effects of a feature on all rows, beside the functions that its curve is made of.
+
+    Parameters
+    ----------
+    effects : array of shape (n,)
+    column : Column
+
+    Returns
+    -------
+    Vectors
+        Of each row its effect, then its `spline_basis`.
+    """
+    return Vectors(np.column_stack([effects, spline_basis(column)]))
 
 
 def spline_basis(column: Column) -> FloatArray:

@@ -17,7 +17,7 @@ from granite_xai.explanation.explainer import Explainer
 from granite_xai.explanation.influence import Individual
 from granite_xai.explanation.masking import Accumulated
 from granite_xai.explanation.resolved import ResolvedExplainer
-from granite_xai.partitioners.dependence_curve import AroundDependence, spline_basis
+from granite_xai.partitioners.dependence_curve import AroundDependence, effects_with_basis
 from granite_xai.partitioners.scatter import PosedProblem, pose_scatter, pose_with_measure
 from granite_xai.regions.nodes import leaves
 from granite_xai.search.problem import Partitioner, PartitionResult, Problem, local_values, measured
@@ -74,7 +74,9 @@ class RepidTree(Partitioner):
 
     def columns(self, table: Table) -> list[int]:
         """Positions of the compared features."""
-        labels = table.names if self.features is None else self.features
+        labels: Sequence[Hashable] = table.names
+        if self.features is not None:
+            labels = self.features
         return sorted({table.resolve(label, "features") for label in labels})
 
     def _influence(self, table: Table) -> Individual:
@@ -97,7 +99,7 @@ class RepidTree(Partitioner):
 
     def partition(self, problem: Problem) -> PartitionResult:
         """Grow the original's tree; its regions carry the disagreement of the question."""
-        posed, loss_of_row = self._pose(problem)
+        posed = self._pose(problem)
         tree = replace(
             problem.tree,
             search="greedy",
@@ -105,14 +107,15 @@ class RepidTree(Partitioner):
             min_improvement=self.min_improvement,
             cuts="values",
         )
-        root = tree.grown(posed)
-        n_rows = problem.shares.total  # or their weight
+        root = tree.grown(posed.problem)
         shares = np.array([leaf.disagreement for _, leaf in leaves(root)])
+        # The measure is a mean over rows, the original's loss a sum; rows may have weights.
+        n_rows = problem.shares.total
         return PartitionResult(
             partition=measured(root, problem),
             extra_attributes={
-                "loss_": loss_of_row * n_rows,
-                "region_losses_": shares * loss_of_row * n_rows,
+                "loss_": posed.measure_on_all_rows * n_rows,
+                "region_losses_": shares * posed.measure_on_all_rows * n_rows,
             },
         )
 
@@ -138,8 +141,8 @@ class RepidTree(Partitioner):
         values = local_values(effect, problem.evaluations)[:, 0]  # (features, n)
         vectors = []
         for position, values_of_feature in zip(columns, values, strict=True):
-            basis = spline_basis(problem.table.columns[position])
-            vectors.append(Vectors(np.column_stack([values_of_feature, basis])))
+            column = problem.table.columns[position]
+            vectors.append(effects_with_basis(values_of_feature, column))
         evaluations = replace(problem.evaluations, vectors=tuple(vectors))
         measure = AroundDependence(effect, self.recalculate, problem.shares.total)
         if problem.below_noise_floor:

@@ -24,6 +24,8 @@ from granite_xai.search.problem import Problem
 ZERO_SCATTER = 1e-12
 """Scatter of indicators below which a region counts as pure."""
 
+BYTES_OF_NUMBER = 8  # double precision
+
 ARRAYS_ALIVE = 4
 """Arrays of one number a row and split that exist at once while splits are scored."""
 
@@ -37,7 +39,7 @@ class Scatter:
 
     def split_bytes(self, n_rows: int, n_values: int) -> int:
         """Bytes that scoring takes for each split of so many rows."""
-        return 8 * n_rows * ARRAYS_ALIVE
+        return BYTES_OF_NUMBER * n_rows * ARRAYS_ALIVE
 
     def regional(self, evaluations: Evaluations, splits: Splits, jobs: int = 1) -> FloatArray:
         """Scatter of both sides of every split.
@@ -91,7 +93,8 @@ def _scatter_of_regions(values: FloatArray, members: FloatArray) -> FloatArray:
     mass = members.sum(axis=1)  # (K,)
     divisor = np.where(mass > 0, mass, 1.0)
     # Centred by the common mean first: what all rows share must not swamp what sets them apart.
-    deviations = values - members.sum(axis=0) @ values / max(float(mass.sum()), 1e-300)
+    total_mass = float(mass.sum()) or 1.0
+    deviations = values - members.sum(axis=0) @ values / total_mass
     means = (members @ deviations) / divisor[:, None]  # (K, n_entries)
     mean_squares = (members @ np.square(deviations).sum(axis=1)) / divisor
     return np.asarray(np.maximum(mean_squares - np.square(means).sum(axis=1), 0.0))
@@ -101,7 +104,7 @@ class PosedProblem(NamedTuple):
     """A problem posed anew: another measure than the question's shall become small."""
 
     problem: Problem
-    on_all_rows: float  # the measure on all rows; the problem has shares of it
+    measure_on_all_rows: float  # the problem has shares of it
 
 
 def pose_with_measure(
@@ -121,9 +124,14 @@ def pose_with_measure(
     """
     whole = Splits.whole(evaluations.weights)
     on_all_rows = float(measure.regional(evaluations, whole)[0, 0])
-    factor = 1.0 / on_all_rows if on_all_rows > floor else 0.0
+    factor = 0.0
+    if on_all_rows > floor:
+        factor = 1.0 / on_all_rows
     shares = ScaledObjective(
-        (measure,), np.array([factor]), np.array([floor]), problem.shares.total
+        comparisons=(measure,),
+        factors=np.array([factor]),
+        floors=np.array([floor]),
+        total=problem.shares.total,
     )
     posed = replace(
         problem,
@@ -132,7 +140,7 @@ def pose_with_measure(
         roots=np.array([on_all_rows]),
         chance=None,
     )
-    return PosedProblem(problem=posed, on_all_rows=on_all_rows)
+    return PosedProblem(problem=posed, measure_on_all_rows=on_all_rows)
 
 
 def pose_scatter(problem: Problem, vectors: Sequence[Vectors], floor: float = 0.0) -> PosedProblem:

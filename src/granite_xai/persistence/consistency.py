@@ -47,7 +47,7 @@ def _check_figures(result: FitResult, place: str) -> None:
     """One number for each question, and finite shares."""
     n_questions = len(result.comparisons)
     by_question = {
-        "roots": result.roots,
+        "roots": result.root_disagreements,
         "floors": result.floors,
         "question_weights": result.question_weights,
     }

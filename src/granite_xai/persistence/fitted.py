@@ -13,7 +13,7 @@ from granite_xai.base.deferred import Deferred
 from granite_xai.base.files import Structure, broken, entry, require
 from granite_xai.compute import Resources
 from granite_xai.disagreement.disagreement import ResolvedQuestion
-from granite_xai.estimator import Granite, restore
+from granite_xai.estimator import Granite, set_fitted_attributes
 from granite_xai.fitting.fit_result import FitResult
 from granite_xai.fitting.fitted_view import fitted_view
 from granite_xai.models import Predictor, as_predictor, joint_predictor
@@ -135,7 +135,7 @@ def granite_from_dict(data: dict[str, Any], model: Any, table: Table, place: str
         outputs=outputs,
     )
     check_consistency(result, f"{place}.fitted")
-    restore(granite, result, findings)
+    set_fitted_attributes(granite, result, findings)
     return granite
 
 
@@ -184,7 +184,7 @@ def _about_each_output(
     for number, name in enumerate(outputs):
         for question in questions:
             label = f"{question.question.label} of {name}"
-            about_outputs.append(question.about(number, label))
+            about_outputs.append(question.about_output(number, label))
     return tuple(about_outputs)
 
 

@@ -252,7 +252,7 @@ class AgainstFit:
             raise TypeError(f"{term} is no value of a row")
         fitted = self.rows.fitted
         references = self.references
-        reference_rows = self.rows.about(fitted.table.take(references))
+        reference_rows = self.rows.with_table(fitted.table.take(references))
         of_references = reference_rows.observe([effect]).evaluations.ale[term.column]
         of_rows = self.rows.observe([effect]).evaluations.ale[term.column]
         # The references, then the rows, which have no weight in the means: one split with all on its left.
@@ -308,7 +308,7 @@ def explain_against_fit(new: NewRows, regions: IntArray, seed: int) -> Explanati
         effects += [(first_name, first), (second_name, second)]
     parts = []
     for region, rows in rows_by_region(regions):
-        inside = AgainstFit(new.about(table.take(rows)), region)
+        inside = AgainstFit(new.with_table(table.take(rows)), region)
         parts += [inside.part(name, rows, effect) for name, effect in effects]
     return Explanation(fitted.layout.labels, tuple(parts), table)
 

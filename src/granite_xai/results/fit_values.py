@@ -288,7 +288,7 @@ def known_values(
     path = view.diagnostics["evaluations"]["path"]
     values = FitValues(
         fitted=run.result,
-        evaluations=run.complete.value,
+        evaluations=run.surrogate_evaluations.value,
         route=run.inputs.route,
         resources=view.resources,
         seed=view.seed,

@@ -173,7 +173,7 @@ class RowsToShow:
         if max_samples is None:
             rows = search_rows(view, table, weights)
         if rows is None:
-            rows = view.drawn(weights, max_samples)
+            rows = view.draw_rows(weights, max_samples)
         if target is not None:
             target = target[rows]
         shown = NewRows(
@@ -297,7 +297,7 @@ class RowsToShow:
             in the fit.
         """
         fitted = self.fitted
-        roots = fitted.roots
+        roots = fitted.root_disagreements
         # Without the fit's centres: every node's baseline, if there is one, is a row of its own.
         without_centres = replace(self.rows, fitted=replace(fitted, centres={}))
         everywhere = without_centres.observe(both_sides(fitted.comparisons)).evaluations

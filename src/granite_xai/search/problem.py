@@ -76,7 +76,7 @@ class Problem(Routed):
 
     @property
     def below_noise_floor(self) -> bool:
-        """Whether the question has nothing to explain."""
+        """Whether no question has anything to explain beyond rounding and chance."""
         return not np.any(self.shares.factors)
 
     def measure(self, members: FloatArray) -> FloatArray:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from granite_xai.base.errors import FormatError, InputError
-from granite_xai.base.files.structure import BY_ROW, NAN_AS_NULL, Structure
+from granite_xai.base.files.structure import BY_ROW, NAN_AS_NULL, Structure, saved_as
 from granite_xai.base.typing import FloatArray, IntArray
 
 
@@ -81,6 +81,24 @@ def test_fields_by_row_are_left_out_without_rows_and_come_back_empty():
     assert without_rows.write(weighted, Weighted, "here") == {"name": "a", "note": "none"}
     copy = without_rows.read({"name": "a"}, Weighted, "here")
     assert (copy.note, copy.weights.shape, copy.weights.dtype) == ("none", (0,), np.float64)
+
+
+@dataclass
+class Renamed:
+    root_disagreements: list[float] = field(metadata=saved_as("roots"))
+
+
+def test_a_renamed_field_keeps_its_name_in_files_and_their_errors():
+    form = Structure()
+    assert form.write(Renamed([0.5]), Renamed, "it") == {"roots": [0.5]}
+    assert form.read({"roots": [0.5]}, Renamed, "it") == Renamed([0.5])
+    for data, message in (
+        ({"root_disagreements": [0.5]}, "'root_disagreements', which is not known"),
+        ({}, "no entry 'roots'"),
+        ({"roots": ["a"]}, "roots"),
+    ):
+        with pytest.raises(FormatError, match=message):
+            form.read(data, Renamed, "it")
 
 
 def test_fields_that_a_file_does_not_hold_are_handed_over():

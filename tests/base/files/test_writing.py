@@ -66,6 +66,17 @@ def test_F02_a_target_that_cannot_be_written_is_named(tmp_path):
     assert names(tmp_path) == []
 
 
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
+def test_F02_a_pipe_or_a_device_is_not_replaced_by_a_file(tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    for write in (require_writable, lambda path: write_text(path, "text")):
+        with pytest.raises(InputError, match="F02: .*not a regular file"):
+            write(pipe)
+    assert pipe.is_fifo()
+    assert list(tmp_path.iterdir()) == [pipe]
+
+
 def test_F02_trying_leaves_nothing_behind(tmp_path):
     require_writable(tmp_path / "a.json")
     assert names(tmp_path) == []

@@ -3,7 +3,7 @@
 from granite_xai.base.files.cells import object_array
 from granite_xai.base.files.checks import broken, entry, require
 from granite_xai.base.files.reading import check_size, parse_json, read_json
-from granite_xai.base.files.structure import BY_ROW, NAN_AS_NULL, Form, Structure
+from granite_xai.base.files.structure import BY_ROW, NAN_AS_NULL, Form, Structure, saved_as
 from granite_xai.base.files.writing import require_writable, write_text
 
 __all__ = [
@@ -19,5 +19,6 @@ __all__ = [
     "read_json",
     "require",
     "require_writable",
+    "saved_as",
     "write_text",
 ]

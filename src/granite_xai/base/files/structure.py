@@ -36,6 +36,12 @@ from granite_xai.base.files.unwritable import unwritable_value
 BY_ROW: Mapping[str, bool] = types.MappingProxyType({"by_row": True})
 """Metadata of a dataclass field with one entry a row: a file holds it only with the rows."""
 
+
+def saved_as(name: str) -> Mapping[str, str]:
+    """Metadata of a dataclass field that files know by another name."""
+    return types.MappingProxyType({"saved_as": name})
+
+
 NOTHING: Mapping[str, Any] = types.MappingProxyType({})
 
 _SETS = (set, frozenset, Set)
@@ -174,23 +180,23 @@ class Structure:
     # Dataclasses
 
     def _fields(self, kind: Any, without: Collection[str]) -> dict[str, Field[Any]]:
-        """The fields of a dataclass that a file holds."""
+        """The fields of a dataclass that a file holds, by their names there."""
         stored = {}
         for entry_field in fields(kind):
-            is_by_row = entry_field.metadata.get("by_row", False)
-            if not entry_field.init or entry_field.name in without:
-                continue
-            if self.by_row or not is_by_row:
-                stored[entry_field.name] = entry_field
+            is_left_out = entry_field.metadata.get("by_row", False) and not self.by_row
+            if entry_field.init and not is_left_out and entry_field.name not in without:
+                stored[_saved_name(entry_field)] = entry_field
         return stored
 
     def _write_fields(self, value: Any, without: Collection[str], place: str) -> dict[str, Any]:
         kind: Any = type(value)
         hints = _hints_of(kind)
-        return {
-            name: self.write(getattr(value, name), hints[name], f"{place}.{name}")
-            for name in self._fields(kind, without)
-        }
+        written = {}
+        for saved_name, entry_field in self._fields(kind, without).items():
+            entry_value = getattr(value, entry_field.name)
+            entry_place = f"{place}.{saved_name}"
+            written[saved_name] = self.write(entry_value, hints[entry_field.name], entry_place)
+        return written
 
     def _read_fields(
         self, kind: Any, data: Any, place: str, other_fields: Mapping[str, Any]
@@ -203,10 +209,12 @@ class Structure:
         arguments = dict(other_fields)
         for entry_field in fields(kind):
             name = entry_field.name
-            if name in data:
-                arguments[name] = self.read(data[name], hints[name], f"{place}.{name}")
-            elif name in stored:
-                require(_has_default(entry_field), place, f"has no entry {name!r}")
+            saved_name = _saved_name(entry_field)
+            if saved_name in data:
+                entry_place = f"{place}.{saved_name}"
+                arguments[name] = self.read(data[saved_name], hints[name], entry_place)
+            elif saved_name in stored:
+                require(_has_default(entry_field), place, f"has no entry {saved_name!r}")
             elif entry_field.init and name not in other_fields:  # by row, without rows
                 arguments[name] = np.empty(0, dtype=number_type_of(hints[name]))
         try:
@@ -372,6 +380,12 @@ def _construct(kind: Any, arguments: dict[str, Any]) -> Any:
         if parameter.kind is Parameter.VAR_POSITIONAL:
             return kind(*arguments[parameter.name])
     return kind(**arguments)
+
+
+def _saved_name(entry_field: Field[Any]) -> str:
+    """The name by which a file knows a field."""
+    name: str = entry_field.metadata.get("saved_as", entry_field.name)
+    return name
 
 
 def _has_default(entry_field: Field[Any]) -> bool:

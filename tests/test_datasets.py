@@ -13,7 +13,7 @@ import pytest
 from granite_xai import datasets
 from granite_xai.base.errors import InputError
 
-FIVE_ROWS = Path(__file__).parents[1] / "data"
+FIVE_ROWS = Path(__file__).parent / "data"
 
 
 @pytest.fixture
