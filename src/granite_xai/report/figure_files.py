@@ -62,8 +62,8 @@ def _write_table(shown: Any, path: Path) -> Path:
 def _picture(display: Any, ending: str) -> bytes:
     import matplotlib.pyplot as plt
 
-    held = BytesIO()
+    picture = BytesIO()
     figure = display.plot().figure_
-    figure.savefig(held, format=ending)
+    figure.savefig(picture, format=ending)
     plt.close(figure)
-    return held.getvalue()
+    return picture.getvalue()
