@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -122,11 +123,12 @@ class PartitionDisplay(Drawn):
             The target of X; needed for risk.
         """
         fitted = fitted_view(g).result
-        pairs = [(each.question.first, each.question.second) for each in fitted.comparisons]
+        questions = [resolved.question for resolved in fitted.comparisons]
+        pairs = [(question.first, question.second) for question in questions]
         boxes = boxes_of(fitted.partition)
         source = "the search rows"
         if X is not None:
-            sides = [side for pair in pairs for side in pair]
+            sides = list(chain.from_iterable(pairs))
             _measure(boxes, RowsToShow.of(g, X, y, sides, max_samples, sample_weight))
             source = "these rows"
         _place(boxes)
@@ -193,7 +195,7 @@ def _last_condition(rule: Rule, partition: Partition) -> str:
 
 
 def _boxes_of_rules(partition: Partition) -> list[Box]:
-    left = float(np.sum([region.disagreement for region in partition]))
+    after = float(np.sum([region.disagreement for region in partition]))
     root = Box(
         node=0,
         parent=None,
@@ -202,8 +204,8 @@ def _boxes_of_rules(partition: Partition) -> list[Box]:
         rule=Rule(),
         n_samples=sum(region.n_samples for region in partition),
         fraction=1.0,
-        disagreement=left if np.isnan(left) else 1.0,
-        after=left,
+        disagreement=after if np.isnan(after) else 1.0,
+        after=after,
         children=[region.index + 1 for region in partition],
     )
     leaves = [
@@ -268,8 +270,12 @@ def _measure(boxes: list[Box], shown: RowsToShow) -> None:
             box.after = sum(boxes[child].after for child in box.children)
     total = boxes[0].disagreement
     for box in boxes:
-        box.disagreement = box.disagreement / total if total > 0 else 0.0
-        box.after = box.after / total if total > 0 else 0.0
+        if total > 0:
+            box.disagreement /= total
+            box.after /= total
+        else:
+            box.disagreement = 0.0
+            box.after = 0.0
 
 
 def _place(boxes: Sequence[Box]) -> None:
@@ -290,8 +296,8 @@ def _leaf_width(boxes: Sequence[Box]) -> float:
 
     Conditions of two siblings stand nearer to each other than their boxes do.
     """
-    conditions = [line for box in boxes for line in box.label.split("\n")]
-    texts = [line for box in boxes for line in box.text.split("\n")]
+    conditions = "\n".join(box.label for box in boxes).split("\n")
+    texts = "\n".join(box.text for box in boxes).split("\n")
     on_edges = LETTER * max(map(len, conditions)) / (1.0 - ON_EDGE)
     in_boxes = LETTER * max(map(len, texts)) + 0.2
     return max(LEAST_WIDTH, on_edges + 0.15, in_boxes + 0.15)

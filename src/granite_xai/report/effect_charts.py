@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from granite_xai.base.formats import amount
@@ -159,22 +159,18 @@ def draw_regions_together(
     shapes.append(row_bars(frame, effect, panels[0]["rows"], "rall"))
     if len(panels) == 1:
         shapes += ice_band(frame, effect, panels[0])
-    curves: list[LabelledCurve] = []
-    for panel, shift in zip(panels, _shifts(frame, effect), strict=True):
+    labelled: list[LabelledCurve] = []
+    for panel, shift in _shown_panels(frame, effect):
         region = panel["region"]
-        is_single_value = effect["is_line"] and panel["values"] < 2
-        if region is not None and is_single_value:
-            continue
         shown_with = "all" if region is None else region
         shapes.append(group("k", curve(frame, effect, panel, shift), data_r=shown_with))
         points = points_of(frame, effect["x"], panel["mean"], shift)
-        known_points = [point for point in points if point is not None]
-        curves.append(LabelledCurve(region, known_points))
+        labelled.append(LabelledCurve(region, [point for point in points if point is not None]))
     for node in inner_nodes:
         points = points_of(frame, effect["x"], _curve_of_node(effect, node["regions"]))
         shapes.append(line("nodec", *points, data_node=node["id"]))
     if len(panels) > 1:
-        shapes += curve_labels(frame, curves, rules, is_joined=is_ordered(effect))
+        shapes += curve_labels(frame, labelled, rules, is_joined=is_ordered(effect))
     shapes.append(line("cross", (0, frame.top), (0, frame.bottom)))
     title = f"{effect['quantity']} along {effect['set']} on all rows and in each region"
     return figure(
@@ -184,6 +180,18 @@ def draw_regions_together(
         css_class,
         data_x=" ".join(coordinate(frame.x(x)) for x in effect["x"]),
     )
+
+
+def _shown_panels(frame: Frame, effect: Effect) -> Iterator[tuple[Panel, float]]:
+    """Panels that have a curve in the chart of all regions, and how far it is moved.
+
+    A region with a single value of the feature has no line.
+    """
+    for panel, shift in zip(effect["panels"], _shifts(frame, effect), strict=True):
+        is_region = panel["region"] is not None
+        if is_region and effect["is_line"] and panel["values"] < 2:
+            continue
+        yield panel, shift
 
 
 def _shifts(frame: Frame, effect: Effect) -> list[float]:

@@ -327,7 +327,7 @@ def _sides_beside_ice_and_pdp(resolved: ResolvedQuestion) -> Iterator[tuple[int,
 
 def _line(column: Column, name: str, local: LocalEffects, mean: float) -> dict[str, Any]:
     """Mean of local effects in the tenths of an ordered feature, around the mean prediction."""
-    if column.kind in ("nominal", "boolean"):
+    if not column.is_ordered:
         return {"name": name, "x": [], "y": []}
     part = column.take(local.rows)
     bins = np.where(part.codes < 0, 0, dependence_bins(part))  # 0: missing

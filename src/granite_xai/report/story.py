@@ -52,7 +52,6 @@ def tell(
     begin = began or time.perf_counter()
     fitted = source.fitted
     granite = source.granite
-    finding = source.finding
     values = source.values
     resources = fitted_view(granite).resources
     importances: list[dict[str, Any]] = []
@@ -71,9 +70,37 @@ def tell(
         cards = regions(source)
         curves = effects(source, features, cards)
         described = describes(source)
-    estimate = fitted.estimate
     return {
         "version": VERSION,
+        **_finding(source, title),
+        "about": about(source),
+        "measure": {**source.measure._asdict(), "rows": _rows_of_figures(source)},
+        "describes": described,
+        "questions": [question_facts(question, source) for question in fitted.comparisons],
+        "figures": _figures(source),
+        "estimate": None if fitted.estimate is None else fitted.estimate.facts(),
+        "effects": curves,
+        "map": question_map,
+        "importances": importances,
+        "triage": features,
+        "overview": effects_of_rows,
+        "regions": cards,
+        "tree": tree(source),
+        "stability": stability(source),
+        "notes": [_capitalised(note) for note in source.finding.notes],
+        "path": None if fitted.path is None else fitted.path.facts(),
+        "evaluation": None if test is None else evaluation(granite, test),
+        "rows": [] if rows is None else single_rows(granite, rows),
+        "glossary": glossary(source.measure),
+        "warnings": list(granite.diagnostics_.get("warnings", [])),
+        "provenance": provenance(source, time.perf_counter() - begin),
+    }
+
+
+def _finding(source: ReportSource, title: str | None) -> dict[str, Any]:
+    """Title and sentences of the finding, what it names, and which case it is."""
+    finding = source.finding
+    return {
         "title": title or f"What {finding.output.name} depends on",
         "opening": finding.headline,
         "further": [text for text in (finding.details, finding.benefit) if text],
@@ -83,33 +110,18 @@ def tell(
         "named": _named_features(source),
         "quiet": list(finding.quiet_regions),
         "output": finding.output.name,
-        "about": about(source),
-        "measure": {**source.measure._asdict(), "rows": _rows_of_figures(source)},
-        "describes": described,
-        "questions": [question_facts(question, source) for question in fitted.comparisons],
-        "figures": {
-            "disagreement": granite.disagreement_,
-            "remaining": granite.remaining_,
-            "fidelity": granite.fidelity_,
-            "global_fidelity": granite.global_fidelity_,
-            "nothing_to_explain": fitted.below_noise_floor,
-        },
-        "estimate": None if estimate is None else estimate.facts(),
-        "effects": curves,
-        "map": question_map,
-        "importances": importances,
-        "triage": features,
-        "overview": effects_of_rows,
-        "regions": cards,
-        "tree": tree(source),
-        "stability": stability(source),
-        "notes": [_capitalised(note) for note in finding.notes],
-        "path": None if fitted.path is None else fitted.path.facts(),
-        "evaluation": None if test is None else evaluation(granite, test),
-        "rows": [] if rows is None else single_rows(granite, rows),
-        "glossary": glossary(source.measure),
-        "warnings": list(granite.diagnostics_.get("warnings", [])),
-        "provenance": provenance(source, time.perf_counter() - begin),
+    }
+
+
+def _figures(source: ReportSource) -> dict[str, Any]:
+    """Figures of the fit on the search rows."""
+    granite = source.granite
+    return {
+        "disagreement": granite.disagreement_,
+        "remaining": granite.remaining_,
+        "fidelity": granite.fidelity_,
+        "global_fidelity": granite.global_fidelity_,
+        "nothing_to_explain": source.fitted.below_noise_floor,
     }
 
 
