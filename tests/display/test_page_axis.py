@@ -112,7 +112,7 @@ def test_values_at_a_place_are_means_by_rows():
     values = [*names, *names[2:], *names[2:], names[1]]  # rare: n00 once, n01 twice
     axis, counts = axis_of(values)
     effects = np.append(0.0, np.arange(len(names)))
-    assert axis.at(effects, np.arange(len(counts)))[-1] == pytest.approx(2 / 3)
+    assert axis.means_at_places(effects, np.arange(len(counts)))[-1] == pytest.approx(2 / 3)
 
 
 def test_missing_values_stand_last_with_their_share():

@@ -128,8 +128,8 @@ class Axis:
             if has_missing:
                 names.append(MISSING)
             return [float(place) for place in range(len(names))], names
-        few = len(self.column.levels) <= FEW_VALUES
-        if self.column.kind != "numeric" or not (has_missing or few):
+        has_few_values = len(self.column.levels) <= FEW_VALUES
+        if self.column.kind != "numeric" or not (has_missing or has_few_values):
             return None
         places = self.column.levels.tolist()
         if not has_missing:

@@ -130,13 +130,13 @@ class EffectDisplay(Drawn):
         sides = local_sides((resolved.question.first, resolved.question.second), explanations)
         whole_number("max_curves", max_curves, at_least=0, at_most=MOST_CURVES)
         whole_number("max_features", max_features, at_least=1)
-        shown = RowsToShow.of(g, X, None, sides, max_samples, sample_weight)
-        table = shown.table
+        rows_to_show = RowsToShow.of(g, X, None, sides, max_samples, sample_weight)
+        table = rows_to_show.table
         chosen = None
         if features is not None:
             chosen = [table.names[table.resolve(label, "features")] for label in features]
         sides = tuple(side.with_influence(Individual(chosen)) for side in sides)
-        values = shown.values(sides)
+        values = rows_to_show.values(sides)
         places = list(range(len(values.sets)))
         if features is None:
             places = _strongest(values, resolved.loss)[:max_features]
@@ -146,14 +146,14 @@ class EffectDisplay(Drawn):
             name = values.sets[place][0]
             axis = Axis.of(table, table.names.index(name))
             in_scopes = [
-                FeatureInScope(shown, scope_values, rows, axis, points, max_curves)
+                FeatureInScope(rows_to_show, scope_values, rows, axis, points, max_curves)
                 for scope_values, rows in zip(values.regions, tables, strict=True)
             ]
             panels.append(_panels(values, sides, in_scopes, place, resolved.loss))
         return cls(
             panels=tuple(panels),
             names=values.names,
-            prediction=shown.fitted.predictor.label,
+            prediction=rows_to_show.fitted.predictor.label,
             table=table,
         )
 
@@ -182,13 +182,13 @@ class EffectDisplay(Drawn):
     def _headline(self, regions: int) -> str:
         labels = distinct_labels(self.table.names, 24)
         features = [labels[panels[0].axis.column.position] for panels in self.panels]
-        shown = f"{len(features)} features"
+        features_text = f"{len(features)} features"
         if len(features) < 3:
-            shown = " and ".join(features)
+            features_text = " and ".join(features)
         where = "on all rows; one region"
         if regions:
             where = f"on all rows and in {regions} regions"
-        return f"{shown_names(self.names)} of {shown}, {where}"
+        return f"{shown_names(self.names)} of {features_text}, {where}"
 
     def _legend(self) -> list[Any]:
         from matplotlib.lines import Line2D
@@ -199,7 +199,7 @@ class EffectDisplay(Drawn):
             nothing = Line("line", name, np.zeros(0), np.zeros(0), ())
             lines = [line for line in self.panels[0][0].lines if line.explanation == name]
             line = next(iter(lines), nothing)
-            look = _look(line, self.names, alone=False)
+            look = _look(line, self.names, unjoined=False)
             look["label"] = AVERAGE.get(name) or MEANING[line.shape].format(drawable(title(name)))
             look["alpha"] = 0.8
             look["linewidth"] = 1.2 if line.shape == "curve" else 2.6
@@ -323,8 +323,8 @@ def _draw_panel(ax: Axes, panel: Panel, names: Sequence[str]) -> None:
             _draw_bars(ax, line, line.end)
             continue
         missing = np.array([level == MISSING for level in line.levels], dtype=bool)
-        _draw_part(ax, line, ~missing, names, color, alone=not line.joined)
-        _draw_part(ax, line, missing, names, color, alone=True)
+        _draw_part(ax, line, ~missing, names, color, unjoined=not line.joined)
+        _draw_part(ax, line, missing, names, color, unjoined=True)
     panel.axis.dress(ax)
     set_title(ax, panel.scope)
     corner: dict[str, Any] = {"transform": ax.transAxes, "fontsize": SMALL}
@@ -358,31 +358,31 @@ def _draw_bars(ax: Axes, line: Line, right: FloatArray) -> None:
 
 
 def _draw_part(
-    ax: Axes, line: Line, part: BoolArray, names: Sequence[str], color: str, *, alone: bool
+    ax: Axes, line: Line, part: BoolArray, names: Sequence[str], color: str, *, unjoined: bool
 ) -> None:
     """The places of a line that are joined, or those that stand alone, with their errors."""
     if not part.any():
         return
-    alone = alone or bool(part.sum() == 1)
+    unjoined = unjoined or bool(part.sum() == 1)
     x = line.x[part]
     y = line.y[part]
     if line.errors is not None and line.errors.any():
         half_width = ERRORS * line.errors[part]
         low = y - half_width
         high = y + half_width
-        if alone:
+        if unjoined:
             ax.vlines(x, low, high, color=color, zorder=2, alpha=0.5)
         else:
             ax.fill_between(x, low, high, color=color, zorder=2, alpha=0.18, linewidth=0)
-    look = _look(line, names, alone=alone)
+    look = _look(line, names, unjoined=unjoined)
     look["color"] = color
     ax.plot(x, y, **look)
 
 
-def _look(line: Line, names: Sequence[str], *, alone: bool) -> dict[str, Any]:
+def _look(line: Line, names: Sequence[str], *, unjoined: bool) -> dict[str, Any]:
     """Arguments of ``ax.plot`` for a line.
 
-    Of two lines the first is dashed; places that stand alone are marked instead of joined.
+    Of two lines the first is dashed; places that are not joined are marked.
     """
     is_dashed = line.shape == "line" and len(names) > 1 and line.explanation == names[0]
     look: dict[str, Any] = {
@@ -390,15 +390,15 @@ def _look(line: Line, names: Sequence[str], *, alone: bool) -> dict[str, Any]:
         "label": f"_{line.shape} {line.explanation}",
         "linestyle": "--" if is_dashed else "-",
     }
-    if alone or line.shape == "points":
+    if unjoined or line.shape == "points":
         look["linestyle"] = "none"
     if line.shape == "points":
         return {**look, "marker": "o", "markersize": 2.6, "alpha": 0.45, "zorder": 2}
     if line.shape == "curve":
-        if alone:
+        if unjoined:
             look |= {"marker": "_", "markersize": 9}
         return {**look, "linewidth": 0.6, "alpha": 0.35, "zorder": 2}
-    if alone:
+    if unjoined:
         look |= {"marker": "o", "markersize": 6.5}
     edge = {"markeredgecolor": "white", "markeredgewidth": 0.8}
     return {**look, **edge, "linewidth": 2.6, "zorder": 3}

@@ -75,7 +75,7 @@ class FeatureInScope:
 
     Attributes
     ----------
-    shown : RowsToShow
+    rows_to_show : RowsToShow
         All rows that the display shows.
     values : RegionValues
         Of the explanations in the scope.
@@ -89,7 +89,7 @@ class FeatureInScope:
         Curves of single rows, at most.
     """
 
-    shown: RowsToShow
+    rows_to_show: RowsToShow
     values: RegionValues
     table: Table
     axis: Axis
@@ -104,13 +104,13 @@ class FeatureInScope:
     def sample_rows(self, size: int) -> IntArray:
         """Some rows at random, the same in all panels of the scope: they carry no label."""
         n_rows = self.table.n_rows
-        generator = np.random.default_rng(self.shown.seed)
+        generator = np.random.default_rng(self.rows_to_show.seed)
         return np.sort(generator.choice(n_rows, size=min(size, n_rows), replace=False))
 
     def ice_curves(self, table: Table, levels: ShownLevels) -> FloatArray:
         """Predictions of the model for rows at some levels, shape (rows, levels)."""
-        predictor = self.shown.fitted.predictor
-        return ice_curves(predictor, table, levels.grid, self.shown.rows.resources)
+        predictor = self.rows_to_show.fitted.predictor
+        return ice_curves(predictor, table, levels.grid, self.rows_to_show.rows.resources)
 
     def bars(self) -> Line:
         """Where the rows lie."""
@@ -154,48 +154,48 @@ def lines_of(
 def _pure_line(feature: FeatureInScope, part: Part, place: int, *, marginal: bool) -> Line:
     """An effect that depends on the feature alone: its value at some of the observed values."""
     column = feature.column
-    shown = shown_levels(feature.axis, feature.table, feature.points)
+    levels = shown_levels(feature.axis, feature.table, feature.points)
     errors = np.zeros(len(column.levels) + 1)  # by code; missing, -1, is the last
     errors[column.codes] = part.errors[:, place]
     if marginal and column.position in feature.values.on_grid:
-        effects = _exact_means(feature, shown)
+        effects = _exact_means(feature, levels)
     else:
         by_code = np.zeros(len(column.levels) + 1)
         by_code[column.codes] = part.values[:, place]
-        effects = by_code[shown.codes]
+        effects = by_code[levels.codes]
     return Line(
         "line",
         part.name,
-        shown.x,
+        levels.x,
         effects,
-        shown.texts,
+        levels.texts,
         joined=feature.axis.ordered,
-        errors=errors[shown.codes],
+        errors=errors[levels.codes],
     )
 
 
-def _exact_means(feature: FeatureInScope, shown: ShownLevels) -> FloatArray:
+def _exact_means(feature: FeatureInScope, levels: ShownLevels) -> FloatArray:
     """The partial dependence at the levels shown; the few values of the fit would make steps."""
     values = feature.values
     shares = values.weights / values.weights.sum()
-    curves = feature.ice_curves(feature.table, shown)
+    curves = feature.ice_curves(feature.table, levels)
     return np.asarray(shares @ curves - shares @ values.predictions)
 
 
 def _full_curves(feature: FeatureInScope, part: Part, place: int) -> list[Line]:
     """The prediction of single rows along the feature, each counted from where its own effect is."""
     rows = feature.sample_rows(feature.max_curves)
-    shown = shown_levels(feature.axis, feature.table, feature.points)
-    if not len(rows) or not len(shown.x):
+    levels = shown_levels(feature.axis, feature.table, feature.points)
+    if not len(rows) or not len(levels.x):
         return []
     values = feature.values
-    curves = feature.ice_curves(feature.table.take(rows), shown)  # (rows, levels)
+    curves = feature.ice_curves(feature.table.take(rows), levels)  # (rows, levels)
     # A curve passes through the effect of its row where it passes through the row's prediction.
     predictions = values.on_grid.get(feature.column.position, values.predictions)
     shifts = predictions[rows] - part.values[rows, place]
     shifted = curves - shifts[:, None]
     return [
-        Line("curve", part.name, shown.x, curve, shown.texts, joined=feature.axis.ordered)
+        Line("curve", part.name, levels.x, curve, levels.texts, joined=feature.axis.ordered)
         for curve in shifted
     ]
 

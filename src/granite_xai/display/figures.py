@@ -197,7 +197,7 @@ def _given_axes(ax: Any, panels: int, columns: int) -> Sheet:
     from matplotlib.axes import Axes
 
     axes = np.asarray(ax, dtype=object).ravel().tolist()
-    if len(axes) == panels and all(isinstance(one, Axes) for one in axes):
+    if len(axes) == panels and all(isinstance(panel_axes, Axes) for panel_axes in axes):
         return Sheet(axes[0].figure, tuple(axes), columns, is_ours=False)
     raise InputError(
         f"ax holds {len(axes)} Axes; there are {panels} panels.",

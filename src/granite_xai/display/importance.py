@@ -113,8 +113,8 @@ class ImportanceDisplay(Drawn):
         behavior = _common_behavior(sides)
         if features is not None:
             sides = tuple(side.with_influence(Individual(list(features))) for side in sides)
-        shown = RowsToShow.of(g, X, y, sides, max_samples, sample_weight)
-        by_scope = shown.values(sides)
+        rows_to_show = RowsToShow.of(g, X, y, sides, max_samples, sample_weight)
+        by_scope = rows_to_show.values(sides)
         values = np.stack([scope.sizes for scope in by_scope.regions])
         errors = np.stack([scope.errors for scope in by_scope.regions])
         order = np.argsort(-np.abs(values[0]).max(axis=0), kind="stable")[:max_features]
@@ -122,13 +122,13 @@ class ImportanceDisplay(Drawn):
         if behavior == "risk":
             measure += " by knowing the feature"
         return cls(
-            scopes=shown.scopes,
+            scopes=rows_to_show.scopes,
             sets=tuple(by_scope.sets[i] for i in order),
             names=by_scope.names,
             values=values[:, :, order],
             errors=errors[:, :, order],
             measure=measure,
-            table=shown.table,
+            table=rows_to_show.table,
         )
 
     def plot(self, ax: Any = None, *, kind: str = "paired") -> ImportanceDisplay:

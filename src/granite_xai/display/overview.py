@@ -112,12 +112,12 @@ class OverviewDisplay(Drawn):
         resolved = chosen_question(g, question)
         sides = (resolved.question.first, resolved.question.second)
         side = local_sides(sides, explanation)[0]
-        shown = RowsToShow.of(g, X, None, [side], max_samples, sample_weight)
-        table = shown.table
+        rows_to_show = RowsToShow.of(g, X, None, [side], max_samples, sample_weight)
+        table = rows_to_show.table
         chosen = None
         if features is not None:
             chosen = [table.names[table.resolve(label, "features")] for label in features]
-        values = shown.values([side.with_influence(Individual(chosen))])
+        values = rows_to_show.values([side.with_influence(Individual(chosen))])
         regions = values.regions[1:] or values.regions  # a single region is all rows
         effects = np.zeros((table.n_rows, len(values.sets)))
         for region in regions:
@@ -131,10 +131,10 @@ class OverviewDisplay(Drawn):
         strongest = strips[:max_features]
         return cls(
             strips=tuple(strongest),
-            regions=shown.regions,
+            regions=rows_to_show.regions,
             scopes=tuple(region.scope for region in regions),
             explanation=values.names[0],
-            prediction=shown.fitted.predictor.label,
+            prediction=rows_to_show.fitted.predictor.label,
             left_out=len(strips) - len(strongest),
             table=table,
         )
@@ -172,8 +172,8 @@ class OverviewDisplay(Drawn):
         ax.set_ylim(len(names) - 0.4, -0.6)
         what = "prediction" if self.prediction == "predict" else drawable(self.prediction)
         how = "in each line: low values of the feature below, high values above"
-        more = f"; and {count(self.left_out, 'more feature')}" if self.left_out else ""
-        ax.set_xlabel(f"effect on the {what}  ({how}{more})", fontsize=SMALL + 1)
+        left_out = f"; and {count(self.left_out, 'more feature')}" if self.left_out else ""
+        ax.set_xlabel(f"effect on the {what}  ({how}{left_out})", fontsize=SMALL + 1)
 
     def _draw_dots(self, ax: Axes, line: int, strip: Strip) -> None:
         """All rows in the line of a feature, mixed, so that no region hides another.

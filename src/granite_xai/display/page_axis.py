@@ -126,7 +126,7 @@ class PageAxis:
         self.x.append(place)
         self.texts.append(f"{MISSING} ({share})")
 
-    def at(self, values: FloatArray, line_of_level: IntArray) -> FloatArray:
+    def means_at_places(self, values: FloatArray, line_of_level: IntArray) -> FloatArray:
         """Values at the places: means over their levels, by rows.
 
         Parameters
@@ -236,8 +236,8 @@ def _spread_out(counts: FloatArray, points: int) -> list[int]:
         return list(range(len(counts)))
     rows_up_to = np.cumsum(counts)
     wanted_rows = np.linspace(0, rows_up_to[-1], points) * NEARLY
-    wanted = np.clip(np.searchsorted(rows_up_to, wanted_rows), 0, last)
-    codes: list[int] = np.unique([*wanted.tolist(), 0, last]).tolist()
+    quantiles = np.clip(np.searchsorted(rows_up_to, wanted_rows), 0, last)
+    codes: list[int] = np.unique([*quantiles.tolist(), 0, last]).tolist()
     return codes
 
 

@@ -252,18 +252,18 @@ def _add_boxes(boxes: list[Box], node: Node, parent: int | None, condition: str,
     return box
 
 
-def _measure(boxes: list[Box], shown: RowsToShow) -> None:
+def _measure(boxes: list[Box], rows_to_show: RowsToShow) -> None:
     """Count and measure the nodes on other rows."""
-    measure = shown.disagreement()
+    measure = rows_to_show.disagreement()
     members: dict[int, IntArray] = {}
     for box in reversed(boxes):  # children stand after their parent
         if box.children:
             rows = np.sort(np.concatenate([members[child] for child in box.children]))
         else:
-            rows = np.flatnonzero(shown.regions == box.region)
+            rows = np.flatnonzero(rows_to_show.regions == box.region)
         members[box.node] = rows
         box.n_samples = len(rows)
-        box.fraction = len(rows) / shown.table.n_rows
+        box.fraction = len(rows) / rows_to_show.table.n_rows
         box.disagreement = measure(rows) if len(rows) else 0.0
         box.after = box.disagreement
         if box.children:

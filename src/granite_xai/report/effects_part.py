@@ -85,21 +85,21 @@ def effects(
     columns = {curve.column.name: curve.column for curve in scopes[0].surrogate.curves}
     ranked = _features_with_effect(source, scopes)
     leading = _leading_feature(source, scopes, ranked, features)
-    shown = [name for name in ranked if name != leading]
+    charted = [name for name in ranked if name != leading]
     if leading is not None:
-        shown.insert(0, leading)
-    shown = shown[:MOST_SHOWN]
+        charted.insert(0, leading)
+    charted = charted[:MOST_SHOWN]
     in_cards = _features_of_cards(cards)
-    only_in_cards = [name for name in ranked if name in in_cards and name not in shown]
+    only_in_cards = [name for name in ranked if name in in_cards and name not in charted]
     explanations: dict[str, list[OtherExplanation]] = {}
     if source.values is not None:
         explanations = _other_explanations(source.values)
     entries = []
-    for name in [*shown, *only_in_cards]:
+    for name in [*charted, *only_in_cards]:
         column = source.fitted.table.columns[columns[name].position]
         entry = _effect(source, scopes, column, explanations.get(name, []))
         entry["leading"] = name == leading
-        entry["shown"] = name in shown
+        entry["shown"] = name in charted
         entries.append(entry)
     return entries
 
@@ -229,7 +229,7 @@ def _effect(
     axis = PageAxis(column, on_all_rows[curve_number].effects, counts, MOST_POINTS)
     bands: list[Band | None] = [None] * len(scopes)
     if source.values is not None:
-        bands = list(ice_bands(source.values, column.position, axis.at))
+        bands = list(ice_bands(source.values, column.position, axis.means_at_places))
     panels = []
     for number, (scope, band) in enumerate(zip(scopes, bands, strict=True)):
         effects = scope.surrogate.curves[curve_number].effects
@@ -282,7 +282,7 @@ def _panel(
     """
     mean = float(scope.surrogate.mean)
     counts = _level_counts(source, axis.column, scope.region)
-    curve = axis.at(effects, np.arange(len(effects))) + scope.surrogate.mean
+    curve = axis.means_at_places(effects, np.arange(len(effects))) + scope.surrogate.mean
     is_reached = axis.reaches(counts)
     panel: dict[str, Any] = {
         "region": scope.region,

@@ -44,8 +44,8 @@ def overview(values: FitValues) -> dict[str, Any] | None:
     for scope in values.regions:
         effects[scope.rows] = values.question(resolved, scope).sides[0]
     strongest = np.argsort(-np.abs(effects).mean(axis=0), kind="stable")[:MOST_FEATURES]
-    shown = effects[:, strongest]
-    limits = _limits(shown)
+    strongest_effects = effects[:, strongest]
+    limits = _limits(strongest_effects)
     if limits is None:
         return None
     low, high = limits
@@ -60,7 +60,7 @@ def overview(values: FitValues) -> dict[str, Any] | None:
         "across": ACROSS,
         "upwards": UPWARDS,
         "features": features,
-        "beyond": bool((shown < low).any() or (shown > high).any()),
+        "beyond": bool((strongest_effects < low).any() or (strongest_effects > high).any()),
         "left_out": len(positions) - len(features),
     }
 

@@ -105,14 +105,14 @@ def _charts(story: Mapping[str, Any], z: float, in_cards: set[str]) -> dict[str,
     """
     hero = None
     predictions = {}
-    others = []
+    other_effects = []
     for effect in story["effects"]:
         drawn = as_drawn(effect, z)
         predictions[effect["set"]] = drawn
         if effect["leading"]:
             hero = drawn
         elif effect["shown"]:
-            others.append(as_drawn(effect, z, centred=True))
+            other_effects.append(as_drawn(effect, z, centred=True))
     panels = None
     ice_limits = (0.0, 1.0)
     if hero is not None:
@@ -128,8 +128,8 @@ def _charts(story: Mapping[str, Any], z: float, in_cards: set[str]) -> dict[str,
         "ice_limits": ice_limits,
         "drawn_effects": predictions,
         "card_limits": limits_of([predictions[name] for name in predictions if name in in_cards]),
-        "others": others,
-        "strays": {effect["set"]: strays.get(effect["set"]) for effect in others},
+        "others": other_effects,
+        "strays": {effect["set"]: strays.get(effect["set"]) for effect in other_effects},
     }
 
 

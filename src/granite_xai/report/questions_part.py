@@ -70,15 +70,15 @@ def disagreement_map(values: FitValues) -> dict[str, Any]:
         gaps = values.gaps(resolved)
         if gaps is None or set_labels(resolved) != sets:
             continue
-        before, after = gaps  # on all rows and inside the regions, by set
-        total = float(before.sum())
+        on_all_rows, in_regions = gaps  # by set
+        total = float(on_all_rows.sum())
         entries[question.label] = {
             **question_names(question),
             "cause": cause(question),
             "behavior": question.behavior.key,
             "disagreement": total,
-            "remaining": float(after.sum()) / (total or 1.0),
-            "shares": rounded(before / (total or 1.0)),
+            "remaining": float(in_regions.sum()) / (total or 1.0),
+            "shares": rounded(on_all_rows / (total or 1.0)),
             "sets": sets,
         }
     return {"sets": sets, "questions": list(entries.values())}

@@ -86,6 +86,6 @@ def _rule_label(conditions: Sequence[Condition]) -> str:
 
 
 def _condition_text(condition: Condition) -> str:
-    before, feature, predicate = condition
+    bound, feature, predicate = condition
     gap = "" if predicate.startswith(":") else " "
-    return f"{before} {feature}{gap}{predicate}".strip()
+    return f"{bound} {feature}{gap}{predicate}".strip()

@@ -53,10 +53,10 @@ def single_rows(granite: Granite, rows: Any) -> list[dict[str, Any]]:
 
 def _lines(row: RowExplanation) -> list[tuple[str, str, float]]:
     """Name, value and contribution of the strongest features, all others, and interactions."""
-    shown = row.order[:MOST_FEATURES]
-    others = row.order[MOST_FEATURES:]
-    lines = [(row.sets[i], row.values[i], float(row.contributions[i])) for i in shown]
-    if len(others):
-        lines.append(("all others", "", float(row.contributions[others].sum())))
+    strongest = row.order[:MOST_FEATURES]
+    weaker = row.order[MOST_FEATURES:]
+    lines = [(row.sets[i], row.values[i], float(row.contributions[i])) for i in strongest]
+    if len(weaker):
+        lines.append(("all others", "", float(row.contributions[weaker].sum())))
     lines.append(("interactions", "", float(row.rest)))
     return lines
