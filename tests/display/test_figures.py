@@ -48,3 +48,7 @@ def test_a_display_of_the_table_of_the_fit_shows_the_rows_of_the_search():
     panels = gx.EffectDisplay.from_estimator(g, X, max_features=1).panels[0]
     shown = [len(panel.scope.rows) for panel in panels[1:]]
     assert shown == [region.n_samples for region in g.partition_]
+
+
+def test_panels_fill_lines_as_evenly_as_can_be():
+    assert (figures.grid_of(3), figures.grid_of(9)) == ((1, 3), (2, 5))

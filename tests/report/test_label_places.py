@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from granite_xai.report import label_places
-from granite_xai.report.label_places import STEP, along, free_place
-from granite_xai.report.svg import Frame, Margins, text_box
+from granite_xai.report.chart_frame import Frame, Margins
+from granite_xai.report.label_places import STEP, free_place, points_along
+from granite_xai.report.text_boxes import text_box
 
 FRAME = Frame((358.0, 220.0), Margins(40.0, 10.0, 10.0, 30.0), (0.0, 1.0), (0.0, 1.0))
 WIDTH = 60.0
@@ -25,12 +26,12 @@ def zigzags(seed, count):
 def cost_by_definition(place, drop, points, all_points):
     """What makes a place worse, point by point."""
     x, base = place
-    near = along(points)
+    near = points_along(points)
     others = [point for point in all_points if point not in {*points, *near}]
     box = text_box(x, base, WIDTH)
     covered = sum(box.holds(point) for point in all_points)
     crowd = min((abs(px - x - WIDTH / 2) / 3 + abs(py - base) for px, py in others), default=np.inf)
-    away = min(abs(px - x - label_places.BADGE) / 2 + abs(py - base + 4) for px, py in near)
+    away = min(abs(px - x - label_places.BADGE_RADIUS) / 2 + abs(py - base + 4) for px, py in near)
     return (
         10 * covered
         + 0.2 * abs(drop)
@@ -43,7 +44,7 @@ def cost_by_definition(place, drop, points, all_points):
 @pytest.mark.parametrize("seed", range(6))
 def test_the_cheapest_place_by_the_definition_is_taken(seed):
     curves = zigzags(seed, count=1 + seed % 4)
-    all_points = [point for curve in curves for point in along(curve)]
+    all_points = [point for curve in curves for point in points_along(curve)]
     points = curves[0]
     costs = {}
     for x, y in points:
@@ -58,7 +59,7 @@ def test_the_cheapest_place_by_the_definition_is_taken(seed):
 
 def test_no_label_stands_on_another_and_all_stay_inside():
     curves = zigzags(7, count=5)
-    all_points = [point for curve in curves for point in along(curve)]
+    all_points = [point for curve in curves for point in points_along(curve)]
     taken = []
     for points in curves:
         place = free_place(FRAME, points, WIDTH, all_points, taken)
@@ -72,11 +73,11 @@ def test_no_label_stands_on_another_and_all_stay_inside():
 def test_there_is_no_place_where_every_one_is_taken():
     everything = text_box(0.0, 0.0, 1.0)._replace(left=-1e6, top=-1e6, right=1e6, bottom=1e6)
     points = zigzags(1, count=1)[0]
-    assert free_place(FRAME, points, WIDTH, along(points), [everything]) is None
+    assert free_place(FRAME, points, WIDTH, points_along(points), [everything]) is None
 
 
 def test_places_along_a_curve_are_at_most_a_step_apart():
     points = zigzags(2, count=1)[0]
-    places = np.array(along(points))
+    places = np.array(points_along(points))
     assert np.abs(np.diff(places, axis=0)).max() <= 1.5 * STEP
-    assert set(points) <= set(along(points))
+    assert set(points) <= set(points_along(points))

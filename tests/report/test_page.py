@@ -13,7 +13,7 @@ import pytest
 
 import granite_xai as gx
 from granite_xai.report.page import TEMPLATES, marked
-from report.cases import HOSTILE, hostile_report
+from report.cases import HOSTILE
 
 VOID = {"meta", "input", "link", "br", "img"}
 IMPLIED = {"td", "tr"}
@@ -39,11 +39,6 @@ class Page(HTMLParser):
 
     def handle_data(self, data):
         (self.inline.setdefault(self._inside[-1], []) if self._inside else self.words).append(data)
-
-
-@pytest.fixture(scope="module")
-def hostile():
-    return hostile_report()
 
 
 @pytest.fixture(scope="module")

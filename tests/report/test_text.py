@@ -8,14 +8,14 @@ from pathlib import Path
 import pytest
 
 import granite_xai as gx
-from report.cases import HOSTILE, hostile_report, stories
+from report.cases import HOSTILE
 
 GOLDEN = Path(__file__).parent / "golden"
 
 
 @pytest.fixture(scope="module")
-def texts():
-    return {name: without_version(report) for name, report in stories()}
+def texts(golden_reports):
+    return {name: without_version(report) for name, report in golden_reports.items()}
 
 
 def without_version(report):
@@ -52,10 +52,9 @@ def test_bike_sharing_opens_with_the_sentence_a_reader_needs(data_folder):
     assert len(report.html().encode()) < 400_000
 
 
-def test_S04_nothing_in_a_name_acts_on_a_terminal():
-    report = hostile_report()
-    text = str(report)
+def test_S04_nothing_in_a_name_acts_on_a_terminal(hostile):
+    text = str(hostile)
     assert all(character == "\n" or character.isprintable() for character in text)
     assert "\\u202eevil" in text
-    assert repr(report).isprintable()
+    assert repr(hostile).isprintable()
     assert HOSTILE[10] not in text

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -16,7 +14,6 @@ from granite_xai.base.wording import MISSING
 from granite_xai.display.figures import SMALL, Axes
 from granite_xai.display.palette import GREY
 from granite_xai.explanation.masking.levels import carriers
-from granite_xai.results.scopes import Scope
 from granite_xai.surrogate.grids import Grid, grid_codes
 from granite_xai.tables import Column, Table
 from granite_xai.tables.columns import LABELLED
@@ -25,6 +22,7 @@ MOST_LEVELS = 20  # of a nominal feature that are drawn: the most frequent ones
 BARS = 20  # that show where the rows of an ordered feature lie
 FEW_VALUES = 4  # a feature with so few numbers has a tick at each
 HALF_BAR = 0.35  # half the width of the bar of a level
+SLACK = 1e-9  # share of a step by which rounding may miss a round number
 
 
 class Axis:
@@ -47,10 +45,12 @@ class Axis:
         self.column = column
         self.name = name
         self.labelled = column.kind in LABELLED
-        self.ordered = column.kind not in ("nominal", "boolean")
-        counts = np.bincount(column.codes + 1, minlength=len(column.levels) + 1)[1:]
-        most = MOST_LEVELS if self.labelled else None
-        self.drawn = np.sort(np.argsort(-counts, kind="stable")[:most])
+        self.ordered = column.is_ordered
+        self.drawn = np.arange(len(column.levels))
+        if self.labelled:
+            counts = np.bincount(column.codes + 1, minlength=len(column.levels) + 1)[1:]
+            most_frequent = np.argsort(-counts, kind="stable")[:MOST_LEVELS]
+            self.drawn = np.sort(most_frequent)
         self.limits = self._limits()
         low, high = self.limits
         if self.labelled:
@@ -66,10 +66,12 @@ class Axis:
     def _limits(self) -> tuple[float, float]:
         places = self.numbers(self.column.levels)
         if self.labelled or not len(places):
-            low, high = -0.5, max(len(self.drawn), 1) - 0.5
-        else:
-            low, high = float(places.min()), float(places.max())
-        return (low, high) if low < high else (low - 0.5, high + 0.5)
+            return -0.5, max(len(self.drawn), 1) - 0.5
+        low = float(places.min())
+        high = float(places.max())
+        if low == high:
+            return low - 0.5, high + 0.5
+        return low, high
 
     def numbers(self, values: Any) -> FloatArray:
         """Present values as places: numbers, days for dates, the rank of a level (nan: none)."""
@@ -84,15 +86,23 @@ class Axis:
         return np.asarray(values, dtype=np.float64)
 
     def of_rows(self, column: Column) -> FloatArray:
-        """The place of each row."""
+        """The place of each row of a scope, on which ``column`` is the feature (nan: none)."""
         return np.append(self.numbers(column.levels), self.missing_place)[column.codes]
 
     def texts(self, values: Any) -> list[str | None]:
         """Names of levels and dates for the frame; None for numbers."""
-        return [None if self.column.kind == "numeric" else str(value) for value in list(values)]
+        if self.column.kind == "numeric":
+            return [None] * len(values)
+        return [str(value) for value in list(values)]
 
     def bars(self, column: Column) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Left ends, right ends and shares of rows of the bars along the axis."""
+        """Left ends, right ends and shares of rows of the bars along the axis.
+
+        Parameters
+        ----------
+        column : Column
+            The feature on the rows of a scope.
+        """
         places = self.of_rows(column)
         if self.labelled:
             n_places = len(self.drawn) + bool(self.column.missing.any())
@@ -118,8 +128,8 @@ class Axis:
             if has_missing:
                 names.append(MISSING)
             return [float(place) for place in range(len(names))], names
-        few = len(self.column.levels) <= FEW_VALUES
-        if self.column.kind != "numeric" or not (has_missing or few):
+        has_few_values = len(self.column.levels) <= FEW_VALUES
+        if self.column.kind != "numeric" or not (has_missing or has_few_values):
             return None
         places = self.column.levels.tolist()
         if not has_missing:
@@ -133,13 +143,11 @@ class Axis:
 
     def dress(self, ax: Axes, upright: bool = False) -> None:
         """Ticks, limits and label of the horizontal axis, or of the vertical one."""
-        low, high = self.limits
         axis: Any = ax.yaxis if upright else ax.xaxis
-        has_missing = bool(self.column.missing.any())
-        end = high
-        if has_missing:
-            end = self.missing_place + (0.5 if self.labelled else 0.05 * (high - low))
-        pad = 0.0 if self.labelled or upright else 0.03 * (end - low)
+        low, end = self._drawn_limits()
+        pad = 0.0
+        if not self.labelled and not upright:
+            pad = 0.03 * (end - low)
         set_limits = ax.set_ylim if upright else ax.set_xlim
         set_limits(low - pad, end + pad)
         ticks = self.ticks
@@ -149,11 +157,22 @@ class Axis:
             axis.set_ticks(*ticks)
             if self.labelled and not upright:
                 _turn_names(ax, ticks[1])
+        has_missing = bool(self.column.missing.any())
         if has_missing and not self.labelled and not upright:
-            border = (high + self.missing_place) / 2
+            border = (self.limits[1] + self.missing_place) / 2
             ax.axvline(border, color=GREY, linewidth=0.6, linestyle=":")
-        label = wrapped(self.name + self._note(), 26 if upright else 34, 4)
+        letters = 26 if upright else 34
+        label = wrapped(self.name + self._note(), letters, 4)
         axis.set_label_text(label, fontsize=SMALL + 1)
+
+    def _drawn_limits(self) -> tuple[float, float]:
+        """The limits, with the place of missing values where there are some."""
+        low, high = self.limits
+        if not self.column.missing.any():
+            return low, high
+        if self.labelled:
+            return low, self.missing_place + 0.5
+        return low, self.missing_place + 0.05 * (high - low)
 
     def _note(self) -> str:
         if self.column.levels.dtype.kind == "m":
@@ -165,56 +184,17 @@ class Axis:
 
 def _turn_names(ax: Axes, names: Sequence[str]) -> None:
     """Names of levels are turned where they would not fit side by side."""
-    letters = sum(map(len, names)) + 2 * len(names)
+    n_letters = sum(map(len, names)) + 2 * len(names)
+    degrees = 0
     if len(names) > 8:
-        turn = 90
-    elif letters > 34:
-        turn = 45
-    else:
-        turn = 0
+        degrees = 90
+    elif n_letters > 34:
+        degrees = 45
+    font_size = SMALL if len(names) <= 12 else SMALL - 1.5
     for tick in ax.get_xticklabels():
-        tick.set(rotation=turn, ha="right" if turn == 45 else "center")
-        tick.set_fontsize(SMALL if len(names) <= 12 else SMALL - 1.5)
-        tick.set_rotation_mode("anchor" if turn == 45 else "default")
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Line:
-    """One thing drawn in a panel: a thin curve of one row, a thick line, points, or bars."""
-
-    shape: Literal["curve", "line", "points", "bars"]
-    explanation: str  # "rows" for the bars, which show the data
-    x: FloatArray
-    y: FloatArray
-    levels: Sequence[str | None]  # names of places on an axis of levels or dates
-    end: FloatArray | None = None  # right ends of bars
-    joined: bool = True
-    errors: FloatArray | None = None  # standard errors of y over the rows; None: not known
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Panel:
-    """One feature in one scope."""
-
-    scope: Scope
-    axis: Axis
-    lines: tuple[Line, ...]
-    disagreement: float  # share of that on all rows which is left here; nan: none to tell
-
-    def cells(self) -> list[tuple[Any, ...]]:
-        """Cells of the frame: explanation, shape, curve, x, x_end, level, value, standard_error."""
-        cells: list[tuple[Any, ...]] = []
-        numbers = itertools.count()
-        for line in self.lines:
-            unknown = [None] * len(line.x)
-            ends = unknown if line.end is None else line.end.tolist()
-            errors = unknown if line.errors is None else line.errors.tolist()
-            curve = next(numbers) if line.shape == "curve" else None
-            places = zip(line.x.tolist(), ends, line.levels, line.y.tolist(), errors, strict=True)
-            cells += [(line.explanation, line.shape, curve, *place) for place in places]
-        if not math.isnan(self.disagreement):
-            cells.append(("disagreement", "text", None, None, None, None, self.disagreement, None))
-        return cells
+        tick.set(rotation=degrees, ha="right" if degrees == 45 else "center")
+        tick.set_fontsize(font_size)
+        tick.set_rotation_mode("anchor" if degrees == 45 else "default")
 
 
 class ShownLevels(NamedTuple):
@@ -244,19 +224,26 @@ def shown_levels(axis: Axis, table: Table, points: int) -> ShownLevels:
     return ShownLevels(codes, x, texts, Grid(column.position, x, table.take(rows)))
 
 
-def round_ticks(low: float, high: float, most: int = 5) -> list[float]:
-    """Round numbers inside a range."""
+def round_ticks(low: float, high: float, steps: int = 5) -> list[float]:
+    """Round numbers inside a range: multiples of 1, 2 or 5 times a power of ten.
+
+    Parameters
+    ----------
+    low, high : float
+    steps : int
+        Between them, at most. Where the range is empty or endless, the only number is ``low``.
+    """
     span = high - low
     if not span > 0 or not math.isfinite(span):
         return [low]
-    raw = span / most
-    size = 10.0 ** math.floor(math.log10(raw))
-    steps = [size * factor for factor in (1, 2, 5, 10)]
-    step = next(step for step in steps if step >= raw * (1 - 1e-9))
-    first = math.ceil(low / step - 1e-9)
-    last = math.floor(high / step + 1e-9)
+    smallest_step = span / steps
+    power = 10.0 ** math.floor(math.log10(smallest_step))
+    candidates = [power * factor for factor in (1, 2, 5, 10)]
+    step = next(size for size in candidates if size >= smallest_step * (1 - SLACK))
+    first = math.ceil(low / step - SLACK)
+    last = math.floor(high / step + SLACK)
     digits = 12 - math.floor(math.log10(step))
-    return [round(i * step, digits) + 0.0 for i in range(first, last + 1)]
+    return [round(i * step, digits) + 0.0 for i in range(first, last + 1)]  # + 0.0: no -0.0
 
 
 def places_of(column: Column) -> FloatArray:

@@ -80,9 +80,9 @@ class ComparisonDisplay(Drawn):
             None: the ``max_features`` strongest of the first case.
         max_features : int
         """
-        most = whole_number("max_features", max_features, at_least=1)
+        max_features = whole_number("max_features", max_features, at_least=1)
         if features is None:
-            return cls(comparison, tuple(comparison.columns[:most]))
+            return cls(comparison, tuple(comparison.columns[:max_features]))
         table = comparison.cases[0].values.table
         return cls(comparison, tuple(table.resolve(label, "features") for label in features))
 

@@ -10,11 +10,11 @@ import numpy as np
 
 from granite_xai.base.formats import share
 from granite_xai.base.text import distinct_labels, drawable, shortened
-from granite_xai.base.typing import Elementwise, FloatArray
+from granite_xai.base.typing import BoolArray, Elementwise, FloatArray
 from granite_xai.base.validation import whole_number
 from granite_xai.base.wording import MISSING
-from granite_xai.display.axis import Axis, Line, Panel
-from granite_xai.display.effect_lines import MOST_CURVES, Strip, lines_of
+from granite_xai.display.axis import Axis
+from granite_xai.display.effect_lines import MOST_CURVES, FeatureInScope, Line, Panel, lines_of
 from granite_xai.display.figures import (
     SMALL,
     Axes,
@@ -131,29 +131,30 @@ class EffectDisplay(Drawn):
         sides = local_sides((resolved.question.first, resolved.question.second), explanations)
         whole_number("max_curves", max_curves, at_least=0, at_most=MOST_CURVES)
         whole_number("max_features", max_features, at_least=1)
-        shown = RowsToShow.of(g, X, None, sides, max_samples, sample_weight)
-        table = shown.table
+        rows_to_show = RowsToShow.of(g, X, None, sides, max_samples, sample_weight)
+        table = rows_to_show.table
         chosen = None
         if features is not None:
             chosen = [table.names[table.resolve(label, "features")] for label in features]
         sides = tuple(side.with_influence(Individual(chosen)) for side in sides)
-        found = shown.values(sides)
-        order = list(range(len(found.sets)))
+        values = rows_to_show.values(sides)
+        places = list(range(len(values.sets)))
         if features is None:
-            order = _strongest(found, resolved.loss)[:max_features]
-        tables = [table.take(values.scope.rows) for values in found.regions]
+            places = _strongest(values, resolved.loss)[:max_features]
+        tables = [table.take(scope_values.scope.rows) for scope_values in values.regions]
         panels = []
-        for place in order:
-            axis = Axis.of(table, table.names.index(found.sets[place][0]))
-            strips = [
-                Strip(shown, values, part, axis, points, max_curves)
-                for values, part in zip(found.regions, tables, strict=True)
+        for place in places:
+            name = values.sets[place][0]
+            axis = Axis.of(table, table.names.index(name))
+            in_scopes = [
+                FeatureInScope(rows_to_show, scope_values, rows, axis, points, max_curves)
+                for scope_values, rows in zip(values.regions, tables, strict=True)
             ]
-            panels.append(_panels(found, sides, strips, place, resolved.loss))
+            panels.append(_panels(values, sides, in_scopes, place, resolved.loss))
         return cls(
             panels=tuple(panels),
-            names=found.names,
-            prediction=shown.fitted.predictor.label,
+            names=values.names,
+            prediction=rows_to_show.fitted.predictor.label,
             table=table,
         )
 
@@ -169,7 +170,10 @@ class EffectDisplay(Drawn):
         scopes = len(self.panels[0])
         lines, columns = grid_of(scopes)
         grid = (lines * features, columns)
-        places = [k * lines * columns + i for k in range(features) for i in range(scopes)]
+        places: list[int] = []
+        for number in range(features):
+            first = number * lines * columns
+            places += range(first, first + scopes)
         size = (max(5.2, 2.6 * columns + 0.6), 2.9 * grid[0] + 0.9)
         drawn = sheet(ax, places, grid, size)
         for k, panels in enumerate(self.panels):
@@ -179,9 +183,13 @@ class EffectDisplay(Drawn):
     def _headline(self, regions: int) -> str:
         labels = distinct_labels(self.table.names, 24)
         features = [labels[panels[0].axis.column.position] for panels in self.panels]
-        shown = " and ".join(features[:2]) if len(features) < 3 else f"{len(features)} features"
-        where = f"on all rows and in {regions} regions" if regions else "on all rows; one region"
-        return f"{shown_names(self.names)} of {shown}, {where}"
+        features_text = f"{len(features)} features"
+        if len(features) < 3:
+            features_text = " and ".join(features)
+        where = "on all rows; one region"
+        if regions:
+            where = f"on all rows and in {regions} regions"
+        return f"{shown_names(self.names)} of {features_text}, {where}"
 
     def _legend(self) -> list[Any]:
         from matplotlib.lines import Line2D
@@ -189,9 +197,10 @@ class EffectDisplay(Drawn):
 
         handles: list[Any] = []
         for name in self.names:
+            nothing = Line("line", name, np.zeros(0), np.zeros(0), ())
             lines = [line for line in self.panels[0][0].lines if line.explanation == name]
-            line = lines[0] if lines else Line("line", name, np.zeros(0), np.zeros(0), ())
-            look = _look(line, self.names, alone=False)
+            line = next(iter(lines), nothing)
+            look = _look(line, self.names, unjoined=False)
             look["label"] = AVERAGE.get(name) or MEANING[line.shape].format(drawable(title(name)))
             look["alpha"] = 0.8
             look["linewidth"] = 1.2 if line.shape == "curve" else 2.6
@@ -200,11 +209,18 @@ class EffectDisplay(Drawn):
 
     def _draw_feature(self, panels: Sequence[Panel], axes: Sequence[Axes], columns: int) -> None:
         """The panels of one feature, all on one scale."""
-        lines = [line for panel in panels for line in panel.lines if line.shape != "bars"]
-        heights = [height for line in lines for height in line.y.tolist()]
+        lines: list[Line] = []
+        heights: list[float] = []
+        for panel in panels:
+            for line in panel.lines:
+                if line.shape != "bars":
+                    lines.append(line)
+                    heights += line.y.tolist()
         low = min(heights, default=0.0)
         high = max(heights, default=float(len(lines) > 0))
-        span = high - low if high > low else 1.0
+        span = 1.0
+        if high > low:
+            span = high - low
         name = distinct_labels(self.table.names, 24)[panels[0].axis.column.position]
         what = "prediction"
         if self.prediction != "predict":
@@ -234,9 +250,9 @@ class EffectDisplay(Drawn):
         return framed(keys, lines, self.table)
 
 
-def _strongest(found: ShownValues, loss: Elementwise) -> list[int]:
+def _strongest(values: ShownValues, loss: Elementwise) -> list[int]:
     """Features on which two explanations differ most; of one explanation the largest effects."""
-    parts = found.regions[0].parts
+    parts = values.regions[0].parts
     if len(parts) > 1:
         sizes = loss(parts[0].values - parts[1].values).mean(axis=0)
     else:
@@ -246,40 +262,56 @@ def _strongest(found: ShownValues, loss: Elementwise) -> list[int]:
 
 
 def _panels(
-    found: ShownValues,
+    values: ShownValues,
     sides: Sequence[Explainer],
-    strips: Sequence[Strip],
+    in_scopes: Sequence[FeatureInScope],
     place: int,
     loss: Elementwise,
 ) -> tuple[Panel, ...]:
-    """All panels of one feature, with what is left of the disagreement of two explanations."""
-    gaps = [np.nan] * len(strips)
+    """All panels of one feature, with what is left of the disagreement of two explanations.
+
+    Parameters
+    ----------
+    values : ShownValues
+        Of the explanations in every scope.
+    sides : sequence of Explainer
+        The explanations.
+    in_scopes : sequence of FeatureInScope
+        The feature on all rows, then in each region.
+    place : int
+        Place of the feature among the sets of the values.
+    loss : callable
+        Of the question, for differences of two explanations.
+    """
+    gaps = [np.nan] * len(in_scopes)
     if len(sides) == 2:
-        parts = [strip.values.parts for strip in strips]
-        gaps = [
-            float(loss(first.values[:, place] - second.values[:, place]).mean())
-            for first, second in parts
-        ]
+        gaps = [_mean_gap(feature, place, loss) for feature in in_scopes]
     panels = []
-    for strip, gap in zip(strips, gaps, strict=True):
+    for feature, gap in zip(in_scopes, gaps, strict=True):
         lines = []
-        for side, part in zip(sides, strip.values.parts, strict=True):
-            lines += lines_of(found, side, strip, part, place)
+        for side, part in zip(sides, feature.values.parts, strict=True):
+            lines += lines_of(values, side, feature, part, place)
         if gaps[0] > 0:
-            left = gap / gaps[0]
+            remaining = gap / gaps[0]
         elif len(sides) == 2 and lines:
-            left = 0.0
+            remaining = 0.0
         else:
-            left = np.nan
+            remaining = np.nan
         panels.append(
             Panel(
-                scope=strip.values.scope,
-                axis=strip.axis,
-                lines=(strip.bars(), *lines),
-                disagreement=float(left),
+                scope=feature.values.scope,
+                axis=feature.axis,
+                lines=(feature.bars(), *lines),
+                disagreement=float(remaining),
             )
         )
     return tuple(panels)
+
+
+def _mean_gap(feature: FeatureInScope, place: int, loss: Elementwise) -> float:
+    """Mean loss between two explanations of a feature in a scope."""
+    first, second = feature.values.parts
+    return float(loss(first.values[:, place] - second.values[:, place]).mean())
 
 
 def _draw_panel(ax: Axes, panel: Panel, names: Sequence[str]) -> None:
@@ -292,18 +324,20 @@ def _draw_panel(ax: Axes, panel: Panel, names: Sequence[str]) -> None:
             _draw_bars(ax, line, line.end)
             continue
         missing = np.array([level == MISSING for level in line.levels], dtype=bool)
-        _draw_part(ax, line, ~missing, names, color, alone=not line.joined)
-        _draw_part(ax, line, missing, names, color, alone=True)
+        _draw_part(ax, line, ~missing, names, color, unjoined=not line.joined)
+        _draw_part(ax, line, missing, names, color, unjoined=True)
     panel.axis.dress(ax)
     set_title(ax, panel.scope)
     corner: dict[str, Any] = {"transform": ax.transAxes, "fontsize": SMALL}
     if len(panel.lines) == 1:
         text = "nominal: no order to move along"
         ax.text(0.5, 0.5, text, ha="center", color=GREY, **corner)
-    left = panel.disagreement
-    if panel.scope.region is not None and not np.isnan(left):
-        text = share(left) if left < LARGE_SHARE else f"over {share(LARGE_SHARE)}"
-        text = f"heterogeneity {text} of overall"
+    remaining = panel.disagreement
+    if panel.scope.region is not None and not np.isnan(remaining):
+        amount = f"over {share(LARGE_SHARE)}"
+        if remaining < LARGE_SHARE:
+            amount = share(remaining)
+        text = f"heterogeneity {amount} of overall"
         ax.text(0.98, 0.985, text, ha="right", va="top", color=BLACK, **corner)
 
 
@@ -325,40 +359,47 @@ def _draw_bars(ax: Axes, line: Line, right: FloatArray) -> None:
 
 
 def _draw_part(
-    ax: Axes, line: Line, part: Any, names: Sequence[str], color: str, *, alone: bool
+    ax: Axes, line: Line, part: BoolArray, names: Sequence[str], color: str, *, unjoined: bool
 ) -> None:
     """The places of a line that are joined, or those that stand alone, with their errors."""
     if not part.any():
         return
-    alone = alone or bool(part.sum() == 1)
-    x, y = line.x[part], line.y[part]
+    unjoined = unjoined or bool(part.sum() == 1)
+    x = line.x[part]
+    y = line.y[part]
     if line.errors is not None and line.errors.any():
-        away = ERRORS * line.errors[part]
-        if alone:
-            ax.vlines(x, y - away, y + away, color=color, zorder=2, alpha=0.5)
+        half_width = ERRORS * line.errors[part]
+        low = y - half_width
+        high = y + half_width
+        if unjoined:
+            ax.vlines(x, low, high, color=color, zorder=2, alpha=0.5)
         else:
-            ax.fill_between(x, y - away, y + away, color=color, zorder=2, alpha=0.18, linewidth=0)
-    look = _look(line, names, alone=alone)
+            ax.fill_between(x, low, high, color=color, zorder=2, alpha=0.18, linewidth=0)
+    look = _look(line, names, unjoined=unjoined)
     look["color"] = color
     ax.plot(x, y, **look)
 
 
-def _look(line: Line, names: Sequence[str], *, alone: bool) -> dict[str, Any]:
-    """Of two lines the first is dashed; places that stand alone are marked instead of joined."""
-    dashed = line.shape == "line" and len(names) > 1 and line.explanation == names[0]
+def _look(line: Line, names: Sequence[str], *, unjoined: bool) -> dict[str, Any]:
+    """Arguments of ``ax.plot`` for a line.
+
+    Of two lines the first is dashed; places that are not joined are marked.
+    """
+    is_dashed = line.shape == "line" and len(names) > 1 and line.explanation == names[0]
     look: dict[str, Any] = {
         "color": BLACK,
         "label": f"_{line.shape} {line.explanation}",
-        "linestyle": "--" if dashed else "-",
+        "linestyle": "--" if is_dashed else "-",
     }
-    if line.shape == "points":
-        marks = {"linestyle": "none", "marker": "o", "markersize": 2.6}
-        return {**look, **marks, "alpha": 0.45, "zorder": 2}
-    if alone:
+    if unjoined or line.shape == "points":
         look["linestyle"] = "none"
-        look["marker"] = "_" if line.shape == "curve" else "o"
-        look["markersize"] = 9 if line.shape == "curve" else 6.5
+    if line.shape == "points":
+        return {**look, "marker": "o", "markersize": 2.6, "alpha": 0.45, "zorder": 2}
     if line.shape == "curve":
+        if unjoined:
+            look |= {"marker": "_", "markersize": 9}
         return {**look, "linewidth": 0.6, "alpha": 0.35, "zorder": 2}
+    if unjoined:
+        look |= {"marker": "o", "markersize": 6.5}
     edge = {"markeredgecolor": "white", "markeredgewidth": 0.8}
     return {**look, **edge, "linewidth": 2.6, "zorder": 3}

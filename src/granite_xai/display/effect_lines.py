@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any, Literal
 
 import numpy as np
 
 from granite_xai.base.typing import AleColumn, FloatArray, IntArray
 from granite_xai.base.wording import MISSING
-from granite_xai.display.axis import Axis, Line, ShownLevels, shown_levels
+from granite_xai.display.axis import Axis, ShownLevels, shown_levels
 from granite_xai.explanation.explainer import Explainer
 from granite_xai.explanation.masking.accumulated import AleIntervals
 from granite_xai.explanation.result import Part
+from granite_xai.results.scopes import Scope
 from granite_xai.results.shown_values import RegionValues, RowsToShow, ShownValues
 from granite_xai.surrogate.grids import dependence_bins
 from granite_xai.surrogate.ice import ice_curves
@@ -21,10 +25,72 @@ MOST_CURVES = 50  # of single rows in a panel (S15)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Strip:
-    """One feature in one scope: what its lines are made of."""
+class Line:
+    """One thing drawn in a panel: a thin curve of one row, a thick line, points, or bars."""
 
-    shown: RowsToShow
+    shape: Literal["curve", "line", "points", "bars"]
+    explanation: str  # "rows" for the bars, which show the data
+    x: FloatArray
+    y: FloatArray
+    levels: Sequence[str | None]  # names of places on an axis of levels or dates
+    end: FloatArray | None = None  # right ends of bars
+    joined: bool = True
+    errors: FloatArray | None = None  # standard errors of y over the rows; None: not known
+
+    def points(self) -> Iterator[tuple[Any, ...]]:
+        """x, right end, name, y and standard error of each point; None: it has none."""
+        unknown = [None] * len(self.x)
+        ends = unknown if self.end is None else self.end.tolist()
+        errors = unknown if self.errors is None else self.errors.tolist()
+        return zip(self.x.tolist(), ends, self.levels, self.y.tolist(), errors, strict=True)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Panel:
+    """One feature in one scope."""
+
+    scope: Scope
+    axis: Axis
+    lines: tuple[Line, ...]
+    disagreement: float  # share of that on all rows which is left here; nan: none to tell
+
+    def cells(self) -> list[tuple[Any, ...]]:
+        """Cells of the frame: explanation, shape, curve, x, x_end, level, value, standard_error."""
+        cells: list[tuple[Any, ...]] = []
+        n_curves = 0
+        for line in self.lines:
+            curve_number = None
+            if line.shape == "curve":
+                curve_number = n_curves
+                n_curves += 1
+            head = (line.explanation, line.shape, curve_number)
+            cells += [(*head, *point) for point in line.points()]
+        if not math.isnan(self.disagreement):
+            cells.append(("disagreement", "text", None, None, None, None, self.disagreement, None))
+        return cells
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FeatureInScope:
+    """One feature in one scope: what its lines are made of.
+
+    Attributes
+    ----------
+    rows_to_show : RowsToShow
+        All rows that the display shows.
+    values : RegionValues
+        Of the explanations in the scope.
+    table : Table
+        The rows of the scope.
+    axis : Axis
+        Of the feature.
+    points : int
+        Places along a curve, at most.
+    max_curves : int
+        Curves of single rows, at most.
+    """
+
+    rows_to_show: RowsToShow
     values: RegionValues
     table: Table
     axis: Axis
@@ -36,11 +102,16 @@ class Strip:
         """The feature on the rows of the scope."""
         return self.table.columns[self.axis.column.position]
 
-    def drawn(self, most: int) -> IntArray:
-        """Some rows, the same in all panels of the scope: they carry no label."""
+    def sample_rows(self, size: int) -> IntArray:
+        """Some rows at random, the same in all panels of the scope: they carry no label."""
         n_rows = self.table.n_rows
-        generator = np.random.default_rng(self.shown.seed)
-        return np.sort(generator.choice(n_rows, size=min(most, n_rows), replace=False))
+        generator = np.random.default_rng(self.rows_to_show.seed)
+        return np.sort(generator.choice(n_rows, size=min(size, n_rows), replace=False))
+
+    def ice_curves(self, table: Table, levels: ShownLevels) -> FloatArray:
+        """Predictions of the model for rows at some levels, shape (rows, levels)."""
+        predictor = self.rows_to_show.fitted.predictor
+        return ice_curves(predictor, table, levels.grid, self.rows_to_show.rows.resources)
 
     def bars(self) -> Line:
         """Where the rows lie."""
@@ -49,16 +120,16 @@ class Strip:
 
 
 def lines_of(
-    found: ShownValues, side: Explainer, strip: Strip, part: Part, place: int
+    shown_values: ShownValues, side: Explainer, feature: FeatureInScope, part: Part, place: int
 ) -> list[Line]:
     """The lines of one explanation.
 
     Parameters
     ----------
-    found : ShownValues
+    shown_values : ShownValues
         Values of all explanations in every scope.
     side : Explainer
-    strip : Strip
+    feature : FeatureInScope
         The feature and the scope.
     part : Part
         Values of the explanation in the scope.
@@ -68,101 +139,101 @@ def lines_of(
     pure = side.interaction.key == "pure"
     if side.masking.key == "accumulated":
         intervals = getattr(side.masking, "intervals", 0)
-        steps = found.intervals.get(AleColumn(strip.axis.column.position, intervals))
+        steps = shown_values.intervals.get(AleColumn(feature.axis.column.position, intervals))
         if steps is None:
             return []
         if pure:
-            return [_accumulated_curve(strip, part, place, steps)]
-        return _accumulated_changes(strip, part, place, steps)
+            return [_accumulated_curve(feature, part, place, steps)]
+        return _accumulated_changes(feature, part, place, steps)
     if pure:
-        return [_pure_line(strip, part, place, marginal=side.masking.key == "marginal")]
+        return [_pure_line(feature, part, place, marginal=side.masking.key == "marginal")]
     if side.interaction.key == "full":
-        return _full_curves(strip, part, place)
-    return _partial_points(strip, part, place)
+        return _full_curves(feature, part, place)
+    return _partial_points(feature, part, place)
 
 
-def _pure_line(strip: Strip, part: Part, place: int, *, marginal: bool) -> Line:
+def _pure_line(feature: FeatureInScope, part: Part, place: int, *, marginal: bool) -> Line:
     """An effect that depends on the feature alone: its value at some of the observed values."""
-    column = strip.column
-    shown = shown_levels(strip.axis, strip.table, strip.points)
+    column = feature.column
+    levels = shown_levels(feature.axis, feature.table, feature.points)
     errors = np.zeros(len(column.levels) + 1)  # by code; missing, -1, is the last
     errors[column.codes] = part.errors[:, place]
-    if marginal and column.position in strip.values.on_grid:
-        effects = _exact_means(strip, shown)
+    if marginal and column.position in feature.values.on_grid:
+        effects = _exact_means(feature, levels)
     else:
         by_code = np.zeros(len(column.levels) + 1)
         by_code[column.codes] = part.values[:, place]
-        effects = by_code[shown.codes]
+        effects = by_code[levels.codes]
     return Line(
         "line",
         part.name,
-        shown.x,
+        levels.x,
         effects,
-        shown.texts,
-        joined=strip.axis.ordered,
-        errors=errors[shown.codes],
+        levels.texts,
+        joined=feature.axis.ordered,
+        errors=errors[levels.codes],
     )
 
 
-def _exact_means(strip: Strip, shown: ShownLevels) -> FloatArray:
+def _exact_means(feature: FeatureInScope, levels: ShownLevels) -> FloatArray:
     """The partial dependence at the levels shown; the few values of the fit would make steps."""
-    values = strip.values
+    values = feature.values
     shares = values.weights / values.weights.sum()
-    predictor = strip.shown.fitted.predictor
-    curves = ice_curves(predictor, strip.table, shown.grid, strip.shown.rows.resources)
+    curves = feature.ice_curves(feature.table, levels)
     return np.asarray(shares @ curves - shares @ values.predictions)
 
 
-def _full_curves(strip: Strip, part: Part, place: int) -> list[Line]:
+def _full_curves(feature: FeatureInScope, part: Part, place: int) -> list[Line]:
     """The prediction of single rows along the feature, each counted from where its own effect is."""
-    rows = strip.drawn(strip.max_curves)
-    shown = shown_levels(strip.axis, strip.table, strip.points)
-    if not len(rows) or not len(shown.x):
+    rows = feature.sample_rows(feature.max_curves)
+    levels = shown_levels(feature.axis, feature.table, feature.points)
+    if not len(rows) or not len(levels.x):
         return []
-    predictor = strip.shown.fitted.predictor
-    resources = strip.shown.rows.resources
-    curves = ice_curves(predictor, strip.table.take(rows), shown.grid, resources)
-    own = strip.values.on_grid.get(strip.column.position, strip.values.predictions)
-    shifted = curves - (own[rows] - part.values[rows, place])[:, None]  # (rows, levels)
+    values = feature.values
+    curves = feature.ice_curves(feature.table.take(rows), levels)  # (rows, levels)
+    # A curve passes through the effect of its row where it passes through the row's prediction.
+    predictions = values.on_grid.get(feature.column.position, values.predictions)
+    shifts = predictions[rows] - part.values[rows, place]
+    shifted = curves - shifts[:, None]
     return [
-        Line("curve", part.name, shown.x, curve, shown.texts, joined=strip.axis.ordered)
+        Line("curve", part.name, levels.x, curve, levels.texts, joined=feature.axis.ordered)
         for curve in shifted
     ]
 
 
-def _partial_points(strip: Strip, part: Part, place: int) -> list[Line]:
+def _partial_points(feature: FeatureInScope, part: Part, place: int) -> list[Line]:
     """Effects of single rows against the value of the feature, and their mean along it."""
-    rows = strip.drawn(4 * MOST_CURVES)
-    column = strip.column
+    rows = feature.sample_rows(4 * MOST_CURVES)
+    column = feature.column
     effects = part.values[:, place]
-    x = strip.axis.of_rows(column)
+    x = feature.axis.of_rows(column)
     placed = rows[np.isfinite(x[rows])]
-    texts = strip.axis.texts(column.values[placed])
-    levels = [
-        MISSING if column.missing[row] else text for row, text in zip(placed, texts, strict=True)
-    ]
+    texts = feature.axis.texts(column.values[placed])
+    levels = []
+    for row, text in zip(placed, texts, strict=True):
+        levels.append(MISSING if column.missing[row] else text)
     points = Line("points", part.name, x[placed], effects[placed], levels, joined=False)
-    return [points, _mean_line(strip, part.name, x, effects)]
+    return [points, _mean_line(feature, part.name, x, effects)]
 
 
-def _mean_line(strip: Strip, name: str, x: FloatArray, effects: FloatArray) -> Line:
+def _mean_line(feature: FeatureInScope, name: str, x: FloatArray, effects: FloatArray) -> Line:
     """Mean effect at each value, or in each tenth of the rows where there are many values."""
-    column = strip.column
+    column = feature.column
     # Tenths would flatten peaks that a line through few values shows, and look like disagreement.
-    by_value = len(column.levels) <= strip.points
+    by_value = len(column.levels) <= feature.points
     groups = column.codes if by_value else dependence_bins(column)
     bins = np.unique(groups, return_inverse=True)[1].reshape(-1)
     counts = np.bincount(bins)
     middles = np.bincount(bins, weights=x) / counts
     means = np.bincount(bins, weights=effects) / counts
-    kept = np.flatnonzero(np.isfinite(middles))
-    kept = kept[np.argsort(middles[kept], kind="stable")]
+    placed = np.flatnonzero(np.isfinite(middles))
+    placed = placed[np.argsort(middles[placed], kind="stable")]
     names: dict[int, str] = {}
-    if strip.axis.labelled:
+    if feature.axis.labelled:
         names = dict(zip(bins.tolist(), map(str, column.values), strict=True))
     names |= dict.fromkeys(bins[column.missing].tolist(), MISSING)
-    levels = [names.get(k) for k in kept.tolist()]
-    return Line("line", name, middles[kept], means[kept], levels, joined=strip.axis.ordered)
+    levels = [names.get(k) for k in placed.tolist()]
+    return Line("line", name, middles[placed], means[placed], levels, joined=feature.axis.ordered)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -177,8 +248,10 @@ class _Accumulated:
     changes: FloatArray  # (rows,)
 
 
-def _accumulated(strip: Strip, part: Part, place: int, steps: AleIntervals) -> _Accumulated:
-    positions, intervals = steps.within(strip.column)
+def _accumulated(
+    feature: FeatureInScope, part: Part, place: int, steps: AleIntervals
+) -> _Accumulated:
+    positions, intervals = steps.within(feature.column)
     edges = steps.fitted.levels[positions]
     changes = part.values[:, place]
     counts = np.bincount(intervals, minlength=len(edges))[1:]
@@ -187,8 +260,8 @@ def _accumulated(strip: Strip, part: Part, place: int, steps: AleIntervals) -> _
     middles = (curve[:-1] + curve[1:]) / 2
     curve -= float(middles @ counts) / max(counts.sum(), 1)
     return _Accumulated(
-        x=strip.axis.numbers(edges),
-        texts=strip.axis.texts(edges),
+        x=feature.axis.numbers(edges),
+        texts=feature.axis.texts(edges),
         curve=curve,
         intervals=intervals,
         counts=counts,
@@ -196,11 +269,15 @@ def _accumulated(strip: Strip, part: Part, place: int, steps: AleIntervals) -> _
     )
 
 
-def _accumulated_curve(strip: Strip, part: Part, place: int, steps: AleIntervals) -> Line:
+def _accumulated_curve(
+    feature: FeatureInScope, part: Part, place: int, steps: AleIntervals
+) -> Line:
     """ALE as one line, where rows are."""
-    ale = _accumulated(strip, part, place, steps)
-    walked = np.flatnonzero(ale.counts)
-    span = slice(walked[0], walked[-1] + 2) if len(walked) else slice(0, 0)
+    ale = _accumulated(feature, part, place, steps)
+    filled = np.flatnonzero(ale.counts)
+    span = slice(0, 0)
+    if len(filled):
+        span = slice(filled[0], filled[-1] + 2)  # edges: one more than intervals
     squares = np.bincount(
         ale.intervals, weights=np.square(part.errors[:, place]), minlength=len(ale.x)
     )[1:]
@@ -211,11 +288,13 @@ def _accumulated_curve(strip: Strip, part: Part, place: int, steps: AleIntervals
     )
 
 
-def _accumulated_changes(strip: Strip, part: Part, place: int, steps: AleIntervals) -> list[Line]:
+def _accumulated_changes(
+    feature: FeatureInScope, part: Part, place: int, steps: AleIntervals
+) -> list[Line]:
     """The change of a single row across its interval; it starts where the running sum is."""
-    ale = _accumulated(strip, part, place, steps)
+    ale = _accumulated(feature, part, place, steps)
     lines = []
-    for row in strip.drawn(strip.max_curves).tolist():
+    for row in feature.sample_rows(feature.max_curves).tolist():
         end = int(ale.intervals[row])
         if end > 0:
             span = slice(end - 1, end + 1)

@@ -61,8 +61,8 @@ class Drawn:
         self.headline_ = headline
         self.figure_ = drawn.figure
         self.axes_ = np.array(drawn.axes, dtype=object).reshape(shape)
-        given = ax is not None and hasattr(ax, "figure")
-        self.ax_ = ax if given else drawn.axes[0]
+        is_one_axes = hasattr(ax, "figure")
+        self.ax_ = ax if is_one_axes else drawn.axes[0]
         return self
 
     def _repr_html_(self) -> str:
@@ -96,21 +96,22 @@ class Sheet:
     figure: Figure | SubFigure
     axes: tuple[Axes, ...]
     columns: int
-    own: bool  # the figure is ours, with room around the panels for a headline and a legend
+    is_ours: bool  # with room around the panels for a headline and a legend
 
     def finish(self, headline: str, handles: Sequence[Any]) -> None:
         """Write the headline, unless the figure is the user's, and explain the colours."""
-        if self.own:
+        if self.is_ours:
             self.figure.suptitle(headline, fontsize=LARGE, x=0.01, ha="left", wrap=True)
-        if handles and self.own:
+        if handles and self.is_ours:
             self._legend_below_all(handles)
         elif handles:
             self._legend_below_first(handles)
         self._write_plainly()
 
     def _legend_below_all(self, handles: Sequence[Any]) -> None:
-        lines = [line for handle in handles for line in str(handle.get_label()).split("\n")]
-        inches = LETTER_INCHES * max(map(len, lines)) + 0.7
+        labels = "\n".join(str(handle.get_label()) for handle in handles)
+        n_letters = max(map(len, labels.split("\n")))
+        inches = LETTER_INCHES * n_letters + 0.7
         fitting = max(1, int(self.figure.get_figwidth() / inches))  # type: ignore[union-attr]
         self.figure.legend(
             handles=handles,
@@ -145,15 +146,15 @@ class Sheet:
 
         if not rcParams["text.usetex"]:
             return
-        owners: Sequence[Any] = [self.figure] if self.own else self.axes
+        owners: Sequence[Any] = [self.figure] if self.is_ours else self.axes
         for owner in owners:
             for text in owner.findobj(Text):
                 text.set_usetex(False)
 
 
-def grid_of(count: int, most: int = MOST_COLUMNS) -> tuple[int, int]:
+def grid_of(count: int, most_columns: int = MOST_COLUMNS) -> tuple[int, int]:
     """Lines and columns for some panels, as even as can be."""
-    lines = math.ceil(count / most)
+    lines = math.ceil(count / most_columns)
     return lines, math.ceil(count / lines)
 
 
@@ -183,21 +184,21 @@ def sheet(
     if ax is not None and not isinstance(ax, Axes):
         return _given_axes(ax, len(places), grid[1])
     if ax is not None and len(places) == 1:
-        return Sheet(ax.figure, (ax,), 1, own=False)
+        return Sheet(ax.figure, (ax,), 1, is_ours=False)
     if ax is None:
         figure, spec = _new_figure(grid, size)
     else:
         figure, spec = _divided(ax, grid)
     panels = [figure.add_subplot(spec[divmod(place, grid[1])]) for place in places]
-    return Sheet(figure, tuple(panels), grid[1], own=ax is None)
+    return Sheet(figure, tuple(panels), grid[1], is_ours=ax is None)
 
 
 def _given_axes(ax: Any, panels: int, columns: int) -> Sheet:
     from matplotlib.axes import Axes
 
     axes = np.asarray(ax, dtype=object).ravel().tolist()
-    if len(axes) == panels and all(isinstance(one, Axes) for one in axes):
-        return Sheet(axes[0].figure, tuple(axes), columns, own=False)
+    if len(axes) == panels and all(isinstance(panel_axes, Axes) for panel_axes in axes):
+        return Sheet(axes[0].figure, tuple(axes), columns, is_ours=False)
     raise InputError(
         f"ax holds {len(axes)} Axes; there are {panels} panels.",
         code="P02",
@@ -255,6 +256,8 @@ def set_title(ax: Axes, scope: Scope, width: int = 36) -> None:
 
 def framed(keys: str, lines: Iterable[Sequence[Any]], like: Table) -> Any:
     """Lines of cells as a table in the library of X; ``keys`` are its headings, with blanks."""
-    cells = list(lines)
-    columns = {key: [line[i] for line in cells] for i, key in enumerate(keys.split())}
+    all_lines = list(lines)
+    columns = {}
+    for number, key in enumerate(keys.split()):
+        columns[key] = [line[number] for line in all_lines]
     return frame(columns, like=like)

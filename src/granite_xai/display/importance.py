@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 KINDS = {"paired": "paired", "layered": "layered"}
-THICK = 0.76  # share of a line that its bars fill
+BARS_HEIGHT = 0.76  # share of a line that its bars fill
 
 
 @dataclass(eq=False)
@@ -107,29 +107,28 @@ class ImportanceDisplay(Drawn):
             Bars a panel, at most.
         """
         whole_number("max_features", max_features, at_least=1)
-        own = chosen_question(g, question).question
-        sides = sides_shown(
-            (own.first, own.second), explanations, lambda side: side.interaction.key in EFFECTS
-        )
+        resolved = chosen_question(g, question)
+        question_sides = (resolved.question.first, resolved.question.second)
+        sides = sides_shown(question_sides, explanations, _is_effect)
         behavior = _common_behavior(sides)
         if features is not None:
             sides = tuple(side.with_influence(Individual(list(features))) for side in sides)
-        shown = RowsToShow.of(g, X, y, sides, max_samples, sample_weight)
-        found = shown.values(sides)
-        values = np.stack([region.sizes for region in found.regions])
-        errors = np.stack([region.errors for region in found.regions])
+        rows_to_show = RowsToShow.of(g, X, y, sides, max_samples, sample_weight)
+        by_scope = rows_to_show.values(sides)
+        values = np.stack([scope.sizes for scope in by_scope.regions])
+        errors = np.stack([scope.errors for scope in by_scope.regions])
         order = np.argsort(-np.abs(values[0]).max(axis=0), kind="stable")[:max_features]
         measure = MEASURES[behavior]
         if behavior == "risk":
             measure += " by knowing the feature"
         return cls(
-            scopes=shown.scopes,
-            sets=tuple(found.sets[i] for i in order),
-            names=found.names,
+            scopes=rows_to_show.scopes,
+            sets=tuple(by_scope.sets[i] for i in order),
+            names=by_scope.names,
             values=values[:, :, order],
             errors=errors[:, :, order],
             measure=measure,
-            table=shown.table,
+            table=rows_to_show.table,
         )
 
     def plot(self, ax: Any = None, *, kind: str = "paired") -> ImportanceDisplay:
@@ -147,7 +146,9 @@ class ImportanceDisplay(Drawn):
         panels = 2 if layered else len(self.scopes)
         grid = grid_of(panels)
         drawn = sheet(ax, range(panels), grid, self._size(grid, layered))
-        regions = [scope for scope in self.scopes if scope.region is not None] if layered else []
+        regions: list[Scope] = []
+        if layered:
+            regions = [scope for scope in self.scopes if scope.region is not None]
         low, high = self._limits()
         for i, panel in enumerate(drawn.axes):
             _dress(panel, self.sets)
@@ -162,9 +163,11 @@ class ImportanceDisplay(Drawn):
             else:
                 _draw_pairs(panel, self.values[i], self.errors[i])
                 set_title(panel, self.scopes[i], 34)
-        where = f" and in {count(len(self.scopes) - 1, 'region')}" if len(self.scopes) > 1 else ""
-        moral = ": bars of equal length mean agreement" if len(self.names) > 1 else ""
-        headline = f"Importance by {shown_names(self.names)}, on all rows{where}{moral}"
+        headline = f"Importance by {shown_names(self.names)}, on all rows"
+        if len(self.scopes) > 1:
+            headline += f" and in {count(len(self.scopes) - 1, 'region')}"
+        if len(self.names) > 1:
+            headline += ": bars of equal length mean agreement"
         return self._keep(drawn, ax, headline, _handles(self.names, regions))
 
     def _size(self, grid: tuple[int, int], layered: bool) -> tuple[float, float]:
@@ -180,8 +183,10 @@ class ImportanceDisplay(Drawn):
         errors = np.nan_to_num(self.errors)
         low = min(0.0, float((self.values - errors).min()))
         high = max(0.0, float((self.values + errors).max()))
-        span = high - low or 1.0
-        return low - (0.05 * span if low < 0 else 0.0), high + 0.05 * span
+        pad = 0.05 * (high - low or 1.0)
+        if low < 0:
+            low -= pad
+        return low, high + pad
 
     def frame(self) -> Any:
         """Everything drawn, one line a bar: in the library of X.
@@ -193,16 +198,27 @@ class ImportanceDisplay(Drawn):
         for (k, side, i), bar in np.ndenumerate(self.values):
             scope = self.scopes[k]
             error = float(self.errors[k, side, i])
-            known = None if np.isnan(error) else error
-            name = ":".join(self.sets[i])
-            lines.append((scope.region, scope.rule, name, self.names[side], float(bar), known))
+            cells = (
+                scope.region,
+                scope.rule,
+                ":".join(self.sets[i]),
+                self.names[side],
+                float(bar),
+                None if np.isnan(error) else error,
+            )
+            lines.append(cells)
         return framed("region rule set explanation value standard_error", lines, self.table)
+
+
+def _is_effect(side: Explainer) -> bool:
+    """Whether an explanation is what features add, not a whole prediction."""
+    return side.interaction.key in EFFECTS
 
 
 def _common_behavior(sides: Sequence[Explainer]) -> str:
     """What all explanations measure; an error where they have no common scale."""
     behaviors = sorted({side.behavior.key for side in sides})
-    if len(behaviors) == 1 and all(side.interaction.key in EFFECTS for side in sides):
+    if len(behaviors) == 1 and all(_is_effect(side) for side in sides):
         return behaviors[0]
     kinds = " and ".join(behaviors)
     raise InputError(
@@ -233,9 +249,9 @@ def _dress(ax: Axes, sets: Sequence[tuple[str, ...]]) -> None:
 
 def _positions(sides: int, sets: int) -> tuple[FloatArray, float]:
     """Middle of each bar, (sides, sets), the first explanation on top, and a bar's height."""
-    height = THICK / sides
-    away = (np.arange(sides) - (sides - 1) / 2) * height
-    return np.add.outer(away, np.arange(sets, dtype=np.float64)), height
+    height = BARS_HEIGHT / sides
+    offsets = (np.arange(sides) - (sides - 1) / 2) * height
+    return np.add.outer(offsets, np.arange(sets, dtype=np.float64)), height
 
 
 def _draw_pairs(ax: Axes, values: FloatArray, errors: FloatArray) -> None:
@@ -279,7 +295,9 @@ def _handles(names: Sequence[str], regions: Sequence[Scope]) -> list[Any]:
     """What the legend says about the explanations, and about regions that have colours."""
     from matplotlib.patches import Patch
 
-    places = (" (upper bar)", " (lower bar)") if len(names) == 2 else ("",) * len(names)
+    places: Sequence[str] = [""] * len(names)
+    if len(names) == 2:
+        places = [" (upper bar)", " (lower bar)"]
     handles = []
     for i, (name, place) in enumerate(zip(names, places, strict=True)):
         color = SIDES[i % len(SIDES)]

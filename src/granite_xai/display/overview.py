@@ -25,8 +25,9 @@ from granite_xai.tables import Column, Table
 
 MOST_FEATURES = 20
 HEIGHT = 0.84  # share of a line that its dots fill
-TALL, LOW = 0.62, 0.42  # inches of a line where there are few features, and where there are many
-MANY = 12
+TALL_LINE = 0.62  # inches of a line
+LOW_LINE = 0.42  # inches, where there are many features
+MANY_FEATURES = 12
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -111,32 +112,32 @@ class OverviewDisplay(Drawn):
         """
         whole_number("max_features", max_features, at_least=1)
         resolved = chosen_question(g, question)
-        own = (resolved.question.first, resolved.question.second)
-        side = local_sides(own, explanation)[0]
-        shown = RowsToShow.of(g, X, None, [side], max_samples, sample_weight)
-        table = shown.table
+        sides = (resolved.question.first, resolved.question.second)
+        side = local_sides(sides, explanation)[0]
+        rows_to_show = RowsToShow.of(g, X, None, [side], max_samples, sample_weight)
+        table = rows_to_show.table
         chosen = None
         if features is not None:
             chosen = [table.names[table.resolve(label, "features")] for label in features]
-        found = shown.values([side.with_influence(Individual(chosen))])
-        inside = found.regions[1:] or found.regions  # a single region is all rows
-        effects = np.zeros((table.n_rows, len(found.sets)))
-        for region in inside:
+        values = rows_to_show.values([side.with_influence(Individual(chosen))])
+        regions = values.regions[1:] or values.regions  # a single region is all rows
+        effects = np.zeros((table.n_rows, len(values.sets)))
+        for region in regions:
             effects[region.scope.rows] = region.parts[0].values
-        columns = [table.columns[table.names.index(names[0])] for names in found.sets]
+        columns = [table.columns[table.names.index(names[0])] for names in values.sets]
         strips = [
             Strip(column=column, effects=effects[:, i], ranks=value_ranks(column))
             for i, column in enumerate(columns)
         ]
         strips.sort(key=lambda strip: -strip.size)
-        kept = strips[:max_features]
+        strongest = strips[:max_features]
         return cls(
-            strips=tuple(kept),
-            regions=shown.regions,
-            scopes=tuple(region.scope for region in inside),
-            explanation=found.names[0],
-            prediction=shown.fitted.predictor.label,
-            left_out=len(strips) - len(kept),
+            strips=tuple(strongest),
+            regions=rows_to_show.regions,
+            scopes=tuple(region.scope for region in regions),
+            explanation=values.names[0],
+            prediction=rows_to_show.fitted.predictor.label,
+            left_out=len(strips) - len(strongest),
             table=table,
         )
 
@@ -144,8 +145,8 @@ class OverviewDisplay(Drawn):
         """Draw the lines, in a new figure or in the Axes ``ax``."""
         from matplotlib.lines import Line2D
 
-        inches = TALL if len(self.strips) <= MANY else LOW
-        drawn = sheet(ax, [0], (1, 1), (8.0, inches * len(self.strips) + 1.5))
+        line_height = TALL_LINE if len(self.strips) <= MANY_FEATURES else LOW_LINE
+        drawn = sheet(ax, [0], (1, 1), (8.0, line_height * len(self.strips) + 1.5))
         axes = drawn.axes[0]
         self._draw_lines(axes)
         handles = []
@@ -173,8 +174,8 @@ class OverviewDisplay(Drawn):
         ax.set_ylim(len(names) - 0.4, -0.6)
         what = "prediction" if self.prediction == "predict" else drawable(self.prediction)
         how = "in each line: low values of the feature below, high values above"
-        more = f"; and {count(self.left_out, 'more feature')}" if self.left_out else ""
-        ax.set_xlabel(f"effect on the {what}  ({how}{more})", fontsize=SMALL + 1)
+        left_out = f"; and {count(self.left_out, 'more feature')}" if self.left_out else ""
+        ax.set_xlabel(f"effect on the {what}  ({how}{left_out})", fontsize=SMALL + 1)
 
     def _draw_dots(self, ax: Axes, line: int, strip: Strip) -> None:
         """All rows in the line of a feature, mixed, so that no region hides another.
@@ -188,7 +189,8 @@ class OverviewDisplay(Drawn):
         heights = line - HEIGHT * (np.nan_to_num(strip.ranks, nan=0.5) - 0.5)
         mixed = np.random.default_rng(0).permutation(n_rows)
         missing = np.isnan(strip.ranks)[mixed]
-        solid, hollow = mixed[~missing], mixed[missing]
+        solid = mixed[~missing]
+        hollow = mixed[missing]
         size = float(np.clip(6000 / max(n_rows, 1), 3.0, 10.0))
         ax.scatter(
             strip.effects[solid],

@@ -87,5 +87,5 @@ def _cost(diagnostics: Mapping[str, Any]) -> str:
     seconds = diagnostics.get("seconds", {}).get("search")
     if seconds is None:
         return f"{text}."
-    fewest, most = (duration(times * seconds) for times in PATH_SEARCHES)
-    return f"{text}: about {fewest} to {most}."
+    shortest, longest = (duration(times * seconds) for times in PATH_SEARCHES)
+    return f"{text}: about {shortest} to {longest}."

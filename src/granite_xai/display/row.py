@@ -92,17 +92,17 @@ def _draw_waterfall(ax: Axes, row: RowExplanation) -> None:
     """One bar a set from where the last one ended, the strongest first; interactions at the end."""
     tidy(ax)
     ax.use_sticky_edges = False
-    shown = row.order[:MOST_BARS]
-    others = row.order[MOST_BARS:]
-    labels = distinct_labels([row.sets[i] for i in shown], 18)
+    strongest = row.order[:MOST_BARS]
+    weaker = row.order[MOST_BARS:]
+    labels = distinct_labels([row.sets[i] for i in strongest], 18)
     names = [
         f"{label} = {drawable(shortened(row.values[i], 14))}"
-        for label, i in zip(labels, shown, strict=True)
+        for label, i in zip(labels, strongest, strict=True)
     ]
-    lengths = [float(length) for length in row.contributions[shown]]
-    if len(others):
-        names.append(count(len(others), "other"))
-        lengths.append(float(row.contributions[others].sum()))
+    lengths = [float(length) for length in row.contributions[strongest]]
+    if len(weaker):
+        names.append(count(len(weaker), "other"))
+        lengths.append(float(row.contributions[weaker].sum()))
     names.append(TOGETHER)
     lengths.append(float(row.rest))
     start = float(row.mean)

@@ -9,12 +9,12 @@ from granite_xai.explanation.explainer import Explainer
 from granite_xai.results.shown_sides import EFFECTS, sides_shown
 
 
-def local_sides(own: tuple[Explainer, Explainer], wanted: Any) -> tuple[Explainer, ...]:
+def local_sides(question_sides: tuple[Explainer, Explainer], wanted: Any) -> tuple[Explainer, ...]:
     """Explanations that are effects of single features on single predictions.
 
     Parameters
     ----------
-    own : pair of Explainer
+    question_sides : pair of Explainer
         The sides of the question.
     wanted : name, Explainer, sequence of these, or None
         None: the sides of the question where they are such effects, otherwise ICE and PDP.
@@ -24,9 +24,7 @@ def local_sides(own: tuple[Explainer, Explainer], wanted: Any) -> tuple[Explaine
     InputError
         P03: one that was asked for is something else.
     """
-    sides = sides_shown(
-        own, wanted, lambda side: side.influence.key == "individual" and _fits(side)
-    )
+    sides = sides_shown(question_sides, wanted, _fits_without_change)
     for side in sides:
         if not _fits(side):
             name = side.name or "an explanation"
@@ -37,6 +35,11 @@ def local_sides(own: tuple[Explainer, Explainer], wanted: Any) -> tuple[Explaine
                 hint="Choose local ones such as 'ice', 'pdp', 'mplot', 'ale' or 'shap'.",
             )
     return sides
+
+
+def _fits_without_change(side: Explainer) -> bool:
+    """Whether an explanation of the question is about single features already."""
+    return side.influence.key == "individual" and _fits(side)
 
 
 def _fits(side: Explainer) -> bool:

@@ -60,28 +60,30 @@ class StabilityDisplay(Drawn):
             before they begin, with a progress bar, and no further call of the model.
         """
         view = fitted_view(g)
-        known = view.result.stability
-        if known is None:
+        stability = view.result.stability
+        if stability is None:
             announce(view.resources, _cost(n_resamples, view.diagnostics))
-            known = g.stability(n_resamples)
-        return cls(known)
+            stability = g.stability(n_resamples)
+        return cls(stability)
 
     def plot(self, ax: Any = None) -> StabilityDisplay:
         """Draw both panels; ``ax`` as in `EffectDisplay.plot`."""
-        found = self.stability
+        stability = self.stability
         splits = [
-            Bar(label=split.label, share=split.share, note=_cuts(split)) for split in found.splits
+            Bar(label=split.label, share=split.share, note=_cuts(split))
+            for split in stability.splits
         ]
+        titles = stability.titles or stability.rules
         regions = [
             Bar(label=title, share=overlap, note="")
-            for title, overlap in zip(found.titles or found.rules, found.overlaps, strict=True)
+            for title, overlap in zip(titles, stability.overlaps, strict=True)
         ]
         lines = max(len(splits), len(regions))
         drawn = sheet(ax, [0, 1], (1, 2), (9.0, 0.42 * lines + 1.6))
         _draw_bars(drawn.axes[0], splits, "Same feature split there, share of searches")
         _draw_bars(drawn.axes[1], regions, "Region found again (mean overlap)")
-        score = f"adjusted Rand index {found.score:.2f} ({found.low:.2f} to {found.high:.2f})"
-        heading = f"Regions of {found.searches} searches: {score}; 1 means the same regions"
+        score = f"adjusted Rand index {stability.score:.2f} ({stability.low:.2f} to {stability.high:.2f})"
+        heading = f"Regions of {stability.searches} searches: {score}; 1 means the same regions"
         return self._keep(drawn, ax, heading)
 
     def frame(self) -> Any:

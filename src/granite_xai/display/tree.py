@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -123,11 +124,12 @@ class PartitionDisplay(Drawn):
             The target of X; needed for risk.
         """
         fitted = fitted_view(g).result
-        pairs = [(each.question.first, each.question.second) for each in fitted.comparisons]
+        questions = [resolved.question for resolved in fitted.comparisons]
+        pairs = [(question.first, question.second) for question in questions]
         boxes = boxes_of(fitted.partition)
         source = "the search rows"
         if X is not None:
-            sides = [side for pair in pairs for side in pair]
+            sides = list(chain.from_iterable(pairs))
             _measure(boxes, RowsToShow.of(g, X, y, sides, max_samples, sample_weight))
             source = "these rows"
         _place(boxes)
@@ -194,7 +196,7 @@ def _last_condition(rule: Rule, partition: Partition) -> str:
 
 
 def _boxes_of_rules(partition: Partition) -> list[Box]:
-    left = float(np.sum([region.disagreement for region in partition]))
+    after = float(np.sum([region.disagreement for region in partition]))
     root = Box(
         node=0,
         parent=None,
@@ -203,8 +205,8 @@ def _boxes_of_rules(partition: Partition) -> list[Box]:
         rule=Rule(),
         n_samples=sum(region.n_samples for region in partition),
         fraction=1.0,
-        disagreement=left if np.isnan(left) else 1.0,
-        after=left,
+        disagreement=after if np.isnan(after) else 1.0,
+        after=after,
         children=[region.index + 1 for region in partition],
     )
     leaves = [
@@ -251,26 +253,30 @@ def _add_boxes(boxes: list[Box], node: Node, parent: int | None, condition: str,
     return box
 
 
-def _measure(boxes: list[Box], shown: RowsToShow) -> None:
+def _measure(boxes: list[Box], rows_to_show: RowsToShow) -> None:
     """Count and measure the nodes on other rows."""
-    measure = shown.disagreement()
+    measure = rows_to_show.disagreement()
     members: dict[int, IntArray] = {}
     for box in reversed(boxes):  # children stand after their parent
         if box.children:
             rows = np.sort(np.concatenate([members[child] for child in box.children]))
         else:
-            rows = np.flatnonzero(shown.regions == box.region)
+            rows = np.flatnonzero(rows_to_show.regions == box.region)
         members[box.node] = rows
         box.n_samples = len(rows)
-        box.fraction = len(rows) / shown.table.n_rows
+        box.fraction = len(rows) / rows_to_show.table.n_rows
         box.disagreement = measure(rows) if len(rows) else 0.0
         box.after = box.disagreement
         if box.children:
             box.after = sum(boxes[child].after for child in box.children)
     total = boxes[0].disagreement
     for box in boxes:
-        box.disagreement = box.disagreement / total if total > 0 else 0.0
-        box.after = box.after / total if total > 0 else 0.0
+        if total > 0:
+            box.disagreement /= total
+            box.after /= total
+        else:
+            box.disagreement = 0.0
+            box.after = 0.0
 
 
 def _place(boxes: Sequence[Box]) -> None:
@@ -291,8 +297,8 @@ def _leaf_width(boxes: Sequence[Box]) -> float:
 
     Conditions of two siblings stand nearer to each other than their boxes do.
     """
-    conditions = [line for box in boxes for line in box.label.split("\n")]
-    texts = [line for box in boxes for line in box.text.split("\n")]
+    conditions = "\n".join(box.label for box in boxes).split("\n")
+    texts = "\n".join(box.text for box in boxes).split("\n")
     on_edges = LETTER * max(map(len, conditions)) / (1.0 - ON_EDGE)
     in_boxes = LETTER * max(map(len, texts)) + 0.2
     return max(LEAST_WIDTH, on_edges + 0.15, in_boxes + 0.15)

@@ -1,4 +1,4 @@
-"""How certain the regions are, as the story tells it: searches of halves, notes, other rows."""
+"""How certain the regions are, as the story tells it: searches of halves, and rows for testing."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from granite_xai.base.errors import InputError
 from granite_xai.base.text import plain, shortened
 from granite_xai.base.wording import ALL_ROWS
 from granite_xai.estimator import Granite
+from granite_xai.fitting.evaluation import Evaluation
 from granite_xai.fitting.fitted_view import fitted_view
 from granite_xai.inference.stability import HALF_SAMPLES, UNCLEAR, SplitStability
 from granite_xai.regions.rule import Rule
@@ -18,34 +18,45 @@ from granite_xai.regions.words import Vocabulary, rule_in_sentence
 from granite_xai.report.source import ReportSource
 from granite_xai.report.wording import stability_sentence, tentative_sentence
 
-MOST_ROWS = 20  # rows that are told one by one
-MOST_SETS = 8  # features of each
-
 
 def stability(source: ReportSource) -> dict[str, Any] | None:
-    """How often each split comes back, where it cuts, and what comes instead."""
-    found = source.granite.stability_
-    if found is None or found.searches == 0:
+    """How often each split comes back, where it cuts, and what comes instead.
+
+    None where no search was repeated.
+    """
+    result = source.granite.stability_
+    if result is None or result.searches == 0:
         return None
-    known = source.finding.vocabulary
-    splits = [_split(split, found.searches, known) for split in found.splits]
-    is_halves = found.source == HALF_SAMPLES
+    vocabulary = source.finding.vocabulary
+    splits = [_split(split, result.searches, vocabulary) for split in result.splits]
+    sentence = ""
+    if splits:
+        sentence = stability_sentence(splits, result.searches)
+    tentative = ""
+    if result.source == HALF_SAMPLES:
+        tentative = tentative_sentence(splits, result.searches)
     return {
-        "score": found.score,
-        "low": found.low,
-        "high": found.high,
-        "searches": found.searches,
-        "sentence": stability_sentence(splits, found.searches) if splits else "",
-        "tentative": tentative_sentence(splits, found.searches) if is_halves else "",
+        "score": result.score,
+        "low": result.low,
+        "high": result.high,
+        "searches": result.searches,
+        "sentence": sentence,
+        "tentative": tentative,
         "splits": splits,
     }
 
 
-def _split(split: SplitStability, searches: int, known: Vocabulary) -> dict[str, Any]:
+def _split(split: SplitStability, searches: int, vocabulary: Vocabulary) -> dict[str, Any]:
+    """One split: where it is, what it cuts, how often it comes back, and what comes instead."""
     where = ALL_ROWS
     if split.rule != ALL_ROWS:
-        where = rule_in_sentence(Rule.parse(split.rule), known)
-    times = split.count if split.searches else round(split.share * searches)
+        where = rule_in_sentence(Rule.parse(split.rule), vocabulary)
+    times = split.count
+    if not split.searches:  # an older file knows the share only
+        times = round(split.share * searches)
+    instead = ""
+    if split.instead is not None:
+        instead = shortened(plain(split.instead))
     return {
         "rule": where,
         "feature": shortened(plain(split.column)),
@@ -54,7 +65,7 @@ def _split(split: SplitStability, searches: int, known: Vocabulary) -> dict[str,
         "times": times,
         "verdict": split.verdict or UNCLEAR,
         "between": split.cuts,
-        "instead": "" if split.instead is None else shortened(plain(split.instead)),
+        "instead": instead,
     }
 
 
@@ -64,60 +75,48 @@ def evaluation(granite: Granite, test: Any) -> dict[str, Any]:
     Parameters
     ----------
     granite : Granite
+        Fitted.
     test : table, or tuple of table and target
     """
-    X, y = test if isinstance(test, tuple) and len(test) == 2 else (test, None)
-    found = granite.evaluate(X, y)
-    floors = fitted_view(granite).result.floors
-    if len(floors) == 1 and found.disagreement <= floors[0] > 0.0:
-        # Rounding, as on the search rows.
-        above = found.global_disagreement > floors[0]
-        found = replace(
-            found,
-            disagreement=0.0,
-            global_disagreement=found.global_disagreement if above else 0.0,
-            regional=np.zeros_like(found.regional),
-        )
+    X = test
+    y = None
+    if isinstance(test, tuple) and len(test) == 2:
+        X, y = test
+    result = _without_rounding(granite, granite.evaluate(X, y))
     regions = []
-    for number, (rule, count) in enumerate(zip(found.rules, found.counts, strict=True)):
-        left = float(found.regional[number])
+    for number, (rule, n_rows) in enumerate(zip(result.rules, result.counts, strict=True)):
         regions.append(
-            {"region": number, "rule": rule, "n_samples": int(count), "disagreement": left}
+            {
+                "region": number,
+                "rule": rule,
+                "n_samples": int(n_rows),
+                "disagreement": float(result.regional[number]),
+            }
         )
     return {
-        "n_rows": int(sum(found.counts)),
-        "global_disagreement": found.global_disagreement,
-        "disagreement": found.disagreement,
-        "remaining": found.remaining,
+        "n_rows": int(sum(result.counts)),
+        "global_disagreement": result.global_disagreement,
+        "disagreement": result.disagreement,
+        "remaining": result.remaining,
         "explained": fitted_view(granite).held_out_fidelity(X),
         "regions": regions,
     }
 
 
-def single_rows(granite: Granite, rows: Any) -> list[dict[str, Any]]:
-    """Some rows one by one: in words, and what each feature adds to the mean of its region.
-
-    Raises
-    ------
-    InputError
-        P02: too many rows.
-    """
-    table = fitted_view(granite).read(rows)
-    if table.n_rows > MOST_ROWS:
-        raise InputError(
-            f"a report tells of {MOST_ROWS} rows at most.",
-            code="P02",
-            argument="rows",
-            hint="Use explain_row, or granite row, for more.",
-        )
-    found = []
-    for number in range(table.n_rows):
-        row = granite.explain_row(table.take(np.array([number])).native)
-        shown = row.order[:MOST_SETS]
-        others = row.order[MOST_SETS:]
-        lines = [(row.sets[i], row.values[i], float(row.contributions[i])) for i in shown]
-        if len(others):
-            lines.append(("all others", "", float(row.contributions[others].sum())))
-        lines.append(("interactions", "", float(row.rest)))
-        found.append({"region": row.region, "sentences": row.sentences(), "lines": lines})
-    return found
+def _without_rounding(granite: Granite, result: Evaluation) -> Evaluation:
+    """Disagreement below the noise floor is 0, as on the search rows."""
+    floors = fitted_view(granite).result.floors
+    if len(floors) != 1:
+        return result
+    floor = floors[0]
+    if floor <= 0.0 or result.disagreement > floor:
+        return result
+    global_disagreement = result.global_disagreement
+    if global_disagreement <= floor:
+        global_disagreement = 0.0
+    return replace(
+        result,
+        disagreement=0.0,
+        global_disagreement=global_disagreement,
+        regional=np.zeros_like(result.regional),
+    )

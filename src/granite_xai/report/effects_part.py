@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -10,6 +10,7 @@ import numpy as np
 
 from granite_xai.base.text import plain
 from granite_xai.base.typing import FloatArray, IntArray
+from granite_xai.disagreement.disagreement import ResolvedQuestion
 from granite_xai.display.axis import places_of
 from granite_xai.display.page_axis import PageAxis
 from granite_xai.explanation.catalog import title
@@ -20,86 +21,132 @@ from granite_xai.surrogate.additive import RegionSurrogate
 from granite_xai.surrogate.grids import dependence_bins
 from granite_xai.tables import Column
 
-MOST_DRAWN = 10  # features with a chart of their own; those of region cards come on top
-POINTS = 32  # places along a curve, at most
+MOST_SHOWN = 10  # features with a chart of their own; those of region cards come on top
+MOST_POINTS = 32  # along a curve
 ROUNDING = 1e-12  # share of the mean prediction below which an effect is rounding
 
 
 class ScopeCurves(NamedTuple):
-    """All rows (None) or one region, with its curves."""
+    """All rows (region None) or one region, with its curves."""
 
     region: int | None
     surrogate: RegionSurrogate
 
 
-class OtherSide(NamedTuple):
-    """A local explanation other than ICE and PDP: its values by scope, all rows first."""
+class LocalEffects(NamedTuple):
+    """Effects of one feature on single rows."""
+
+    rows: IntArray
+    effects: FloatArray
+
+
+class OtherExplanation(NamedTuple):
+    """What a local explanation other than ICE and PDP says about one feature.
+
+    Attributes
+    ----------
+    name : str
+    by_scope : list of LocalEffects
+        All rows first, then the regions.
+    """
 
     name: str
-    by_scope: list[tuple[IntArray, FloatArray]]  # rows and their effects
+    by_scope: list[LocalEffects]
 
 
 def effects(
-    source: ReportSource, sizes: Sequence[Mapping[str, Any]], cards: Sequence[Mapping[str, Any]]
+    source: ReportSource,
+    features: Sequence[Mapping[str, Any]],
+    cards: Sequence[Mapping[str, Any]],
 ) -> list[dict[str, Any]]:
-    """Curves of single features, the main one first.
+    """Curves of single features, the leading one first.
 
     Parameters
     ----------
     source : ReportSource
-    sizes : sequence of dicts
-        How far rows stray along each feature, as the story has them.
-    cards : sequence of dicts
+    features : sequence of mappings
+        How far rows stray along each feature, as `features_part.triage` has it.
+    cards : sequence of mappings
         Regions, with the features that their small charts show.
 
     Returns
     -------
     list of dicts
-        ``leading``: it opens the report; ``shown``: it has a chart of its own, not only in cards.
+        One a feature:
+
+        - ``set`` (its name), ``kind``, ``style`` ("points", "dots" or "line"), ``log``, ``note``,
+          ``named`` (whether its values are names), ``x`` and ``texts`` of the places along its
+          axis, ``gone`` (whether the last place is that of missing values), ``bars`` (middles of
+          the bars that show where rows lie);
+        - ``panels``: its curves on all rows and in each region, see `_panel`;
+        - ``leading``: it opens the report; ``shown``: it has a chart of its own, not only in cards.
     """
     scopes = scopes_of(source)
-    table = source.fitted.table
-    columns = {curve.column.name: curve.column.position for curve in scopes[0].surrogate.curves}
-    reach = {name: _reach(source, scopes, place) for place, name in enumerate(columns)}
-    ranked = sorted((name for name in reach if reach[name] > 0), key=lambda name: -reach[name])
-    leading = _leading(source, scopes, ranked, sizes)
-    shown = [*leading, *(name for name in ranked if name not in leading)][:MOST_DRAWN]
-    in_cards = {feature["set"] for card in cards for feature in card["features"]}
-    drawn = [*shown, *(name for name in ranked if name in in_cards and name not in shown)]
-    sides = {} if source.values is None else _other_sides(source.values)
-    return [
-        {
-            **_effect(source, scopes, table.columns[columns[name]], sides.get(name, [])),
-            "leading": name in leading,
-            "shown": name in shown,
-        }
-        for name in drawn
-    ]
+    columns = {curve.column.name: curve.column for curve in scopes[0].surrogate.curves}
+    ranked = _features_with_effect(source, scopes)
+    leading = _leading_feature(source, scopes, ranked, features)
+    charted = [name for name in ranked if name != leading]
+    if leading is not None:
+        charted.insert(0, leading)
+    charted = charted[:MOST_SHOWN]
+    in_cards = _features_of_cards(cards)
+    only_in_cards = [name for name in ranked if name in in_cards and name not in charted]
+    explanations: dict[str, list[OtherExplanation]] = {}
+    if source.values is not None:
+        explanations = _other_explanations(source.values)
+    entries = []
+    for name in [*charted, *only_in_cards]:
+        column = source.fitted.table.columns[columns[name].position]
+        entry = _effect(source, scopes, column, explanations.get(name, []))
+        entry["leading"] = name == leading
+        entry["shown"] = name in charted
+        entries.append(entry)
+    return entries
+
+
+def _features_of_cards(cards: Sequence[Mapping[str, Any]]) -> set[str]:
+    names: set[str] = set()
+    for card in cards:
+        names.update(feature["set"] for feature in card["features"])
+    return names
 
 
 def scopes_of(source: ReportSource) -> list[ScopeCurves]:
-    """All rows and each region; an older file knows the regions', whose mean is that of all."""
+    """All rows and, where there are several, each region.
+
+    A file of an older version has no curves of all rows: they are then averaged over the regions.
+    """
     surrogates = source.fitted.additive.value
     parts = surrogates.surrogate.regions
-    inside = [ScopeCurves(region, part) for region, part in enumerate(parts)]
-    if len(parts) == 1:
-        inside = []
-    if surrogates.everywhere is not None:
-        return [ScopeCurves(None, surrogates.everywhere), *inside]
+    on_all_rows = surrogates.everywhere
+    if on_all_rows is None:
+        on_all_rows = _averaged(source, parts)
+    scopes = [ScopeCurves(None, on_all_rows)]
+    if len(parts) > 1:
+        for region, part in enumerate(parts):
+            scopes.append(ScopeCurves(region, part))
+    return scopes
+
+
+def _averaged(source: ReportSource, parts: Sequence[RegionSurrogate]) -> RegionSurrogate:
+    """The curves of all rows: means of those of the regions, by their shares of the rows."""
     shares = np.array([region.n_samples / source.n_rows for region in source.fitted.partition])
     means = np.array([part.mean for part in parts])
     mean = float(shares @ means)
     curves = []
     for same_feature in zip(*(part.curves for part in parts), strict=True):
         effects = np.stack([curve.effects for curve in same_feature])  # (regions, levels)
-        around = shares @ (effects + (means - mean)[:, None])
-        curves.append(replace(same_feature[0], effects=around))
-    everyone = RegionSurrogate(mean, tuple(curves), parts[0].rows[:0])
-    return [ScopeCurves(None, everyone), *inside]
+        around_mean = shares @ (effects + (means - mean)[:, None])
+        curves.append(replace(same_feature[0], effects=around_mean))
+    no_rows = parts[0].rows[:0]
+    return RegionSurrogate(mean, tuple(curves), no_rows)
 
 
-def _counts(source: ReportSource, column: Column, region: int | None = None) -> FloatArray:
-    """Rows of each level, missing first; of a loaded object, which has no rows, one each."""
+def _level_counts(source: ReportSource, column: Column, region: int | None = None) -> FloatArray:
+    """Rows of each level in a scope, missing first, shape (1 + n_levels,).
+
+    A loaded object has no rows: then each level counts as one.
+    """
     codes = column.codes
     if region is not None:
         codes = codes[source.fitted.regions == region]
@@ -108,64 +155,88 @@ def _counts(source: ReportSource, column: Column, region: int | None = None) -> 
     return np.bincount(codes + 1, minlength=len(column.levels) + 1).astype(np.float64)
 
 
-def _reach(source: ReportSource, scopes: Sequence[ScopeCurves], place: int) -> float:
-    """Root mean square of a feature's curves in all scopes; less than rounding is nothing."""
+def _features_with_effect(source: ReportSource, scopes: Sequence[ScopeCurves]) -> list[str]:
+    """Features whose curves are not flat, those with the largest effects first."""
+    sizes = {}
+    for number, curve in enumerate(scopes[0].surrogate.curves):
+        sizes[curve.column.name] = _size_of_curves(source, scopes, number)
+    names = [name for name, size in sizes.items() if size > 0]
+    return sorted(names, key=lambda name: -sizes[name])
+
+
+def _size_of_curves(
+    source: ReportSource, scopes: Sequence[ScopeCurves], curve_number: int
+) -> float:
+    """Root of the summed mean squares of a feature's curves in all scopes; 0 if that is rounding."""
     total = 0.0
     largest_mean = 0.0
     for region, surrogate in scopes:
-        curve = surrogate.curves[place]
-        counts = _counts(source, source.fitted.table.columns[curve.column.position], region)
+        curve = surrogate.curves[curve_number]
+        column = source.fitted.table.columns[curve.column.position]
+        counts = _level_counts(source, column, region)
         # Scaled, since squares of very large predictions are no numbers.
         largest = float(np.max(np.abs(curve.effects))) or 1.0
-        square = counts @ np.square(curve.effects / largest) / max(counts.sum(), 1.0)
-        total = float(np.hypot(total, largest * np.sqrt(square)))
+        mean_square = counts @ np.square(curve.effects / largest) / max(counts.sum(), 1.0)
+        total = float(np.hypot(total, largest * np.sqrt(mean_square)))
         largest_mean = max(largest_mean, abs(surrogate.mean))
-    return total if total > ROUNDING * largest_mean else 0.0
+    if total <= ROUNDING * largest_mean:
+        return 0.0
+    return total
 
 
-def _leading(
+def _leading_feature(
     source: ReportSource,
     scopes: Sequence[ScopeCurves],
     ranked: Sequence[str],
-    sizes: Sequence[Mapping[str, Any]],
-) -> list[str]:
-    """The feature of the finding, or that along which rows stray most and regions still vary."""
-    main = source.finding.main_feature
-    if main in ranked:
-        return [main]
-    strays = {size["set"]: size["hides"] for size in sizes}
+    features: Sequence[Mapping[str, Any]],
+) -> str | None:
+    """The feature of the finding, or that along which rows stray most and regions still vary.
+
+    None where no feature has an effect.
+    """
+    main_feature = source.finding.main_feature
+    if main_feature in ranked:
+        return main_feature
+    strays = {feature["set"]: feature["hides"] for feature in features}
     columns = {column.name: column for column in source.fitted.table.columns}
     varying = [name for name in ranked if _varies(source, scopes, columns[name])]
-    return sorted(varying or ranked, key=lambda name: -strays.get(name, 0.0))[:1]
+    return max(varying or ranked, key=lambda name: strays.get(name, 0.0), default=None)
 
 
 def _varies(source: ReportSource, scopes: Sequence[ScopeCurves], column: Column) -> bool:
-    """Whether a feature takes several values in two regions, or in the only one."""
-    varying = [
-        bool(np.count_nonzero(_counts(source, column, scope.region)) > 1) for scope in scopes
-    ]
-    return sum(varying[1:]) > 1 if len(varying) > 1 else varying[0]
+    """Whether a feature takes several values in two regions, or on all rows if these are one."""
+    varies = []
+    for scope in scopes:
+        counts = _level_counts(source, column, scope.region)
+        varies.append(bool(np.count_nonzero(counts) > 1))
+    on_all_rows, *in_regions = varies
+    if not in_regions:
+        return on_all_rows
+    return sum(in_regions) > 1
 
 
 def _effect(
     source: ReportSource,
     scopes: Sequence[ScopeCurves],
     column: Column,
-    sides: Sequence[OtherSide],
+    explanations: Sequence[OtherExplanation],
 ) -> dict[str, Any]:
-    counts = _counts(source, column)
-    positions = [curve.column.position for curve in scopes[0].surrogate.curves]
-    place = positions.index(column.position)
-    axis = PageAxis(column, scopes[0].surrogate.curves[place].effects, counts, POINTS)
+    """One feature, as `effects` describes it."""
+    counts = _level_counts(source, column)
+    on_all_rows = scopes[0].surrogate.curves
+    positions = [curve.column.position for curve in on_all_rows]
+    curve_number = positions.index(column.position)
+    axis = PageAxis(column, on_all_rows[curve_number].effects, counts, MOST_POINTS)
     bands: list[Band | None] = [None] * len(scopes)
     if source.values is not None:
-        bands = list(ice_bands(source.values, column.position, axis.at))
+        bands = list(ice_bands(source.values, column.position, axis.means_at_places))
     panels = []
-    for k, (scope, band) in enumerate(zip(scopes, bands, strict=True)):
-        panel = _panel(source, axis, scope, place, band)
+    for number, (scope, band) in enumerate(zip(scopes, bands, strict=True)):
+        effects = scope.surrogate.curves[curve_number].effects
+        panel = _panel(source, axis, scope, effects, band)
         panel["lines"] = [
-            {"name": side.name, **_line(column, side.by_scope[k], scope.surrogate.mean)}
-            for side in sides
+            _line(column, explanation.name, explanation.by_scope[number], scope.surrogate.mean)
+            for explanation in explanations
         ]
         panels.append(panel)
     return {
@@ -184,57 +255,87 @@ def _effect(
 
 
 def _panel(
-    source: ReportSource, axis: PageAxis, scope: ScopeCurves, place: int, band: Band | None
+    source: ReportSource,
+    axis: PageAxis,
+    scope: ScopeCurves,
+    effects: FloatArray,
+    band: Band | None,
 ) -> dict[str, Any]:
-    """One scope: its mean curve where rows reach, what its rows' own curves do, and its rows."""
-    counts = _counts(source, axis.column, scope.region)
-    effects = scope.surrogate.curves[place].effects
-    curve = axis.at(effects, np.arange(len(effects))) + scope.surrogate.mean
-    reached = axis.reaches(counts)
+    """One feature in one scope.
+
+    Parameters
+    ----------
+    source : ReportSource
+    axis : PageAxis
+    scope : ScopeCurves
+    effects : array of shape (1 + n_levels,)
+        The curve of the feature around the mean of the scope, missing first.
+    band : Band, optional
+        Where the rows' own curves run.
+
+    Returns
+    -------
+    dict
+        ``region``; ``centre`` (mean prediction); ``values`` (how many different ones occur);
+        ``rows`` of each bar; ``curve`` at all places of the axis, and ``mean``, the same where the
+        rows of the scope reach; ``low``, ``high``, ``error`` and ``effect_error`` of the band.
+    """
+    mean = float(scope.surrogate.mean)
+    counts = _level_counts(source, axis.column, scope.region)
+    curve = axis.means_at_places(effects, np.arange(len(effects))) + scope.surrogate.mean
+    is_reached = axis.reaches(counts)
     panel: dict[str, Any] = {
         "region": scope.region,
-        "centre": float(scope.surrogate.mean),
+        "centre": mean,
         "values": int(np.count_nonzero(counts)),
         "rows": axis.bars(counts).rows,
         "curve": rounded(curve),
-        "mean": rounded(np.where(reached, curve, np.nan)),
+        "mean": rounded(np.where(is_reached, curve, np.nan)),
     }
     for key in Band._fields:
         panel[key] = None
         if band is not None:
-            panel[key] = rounded(np.where(reached, getattr(band, key), np.nan))
+            panel[key] = rounded(np.where(is_reached, getattr(band, key), np.nan))
     return panel
 
 
-def _other_sides(values: FitValues) -> dict[str, list[OtherSide]]:
-    """Local explanations other than ICE and PDP that were asked about, by feature."""
-    found: dict[str, list[OtherSide]] = {}
+def _other_explanations(values: FitValues) -> dict[str, list[OtherExplanation]]:
+    """Local explanations other than ICE and PDP that the questions compare, by feature."""
+    by_feature: dict[str, list[OtherExplanation]] = {}
     for resolved in values.fitted.comparisons:
         is_local = resolved.first.behavior.key == "local"
         if not is_local or len(resolved.first.layout.sets) < 2:
             continue
-        question = resolved.question
-        for number, side in enumerate((question.first, question.second)):
-            if side.name in ("ice", "pdp"):
-                continue
-            known = [(scope.rows, values.question(resolved, scope)) for scope in values.scopes]
-            name = title(side.name, ("first", "second")[number])
+        for side, name in _sides_beside_ice_and_pdp(resolved):
+            scopes = [(scope.rows, values.question(resolved, scope)) for scope in values.scopes]
             for i, label in enumerate(set_labels(resolved)):
-                by_scope = [(rows, found_.sides[number][:, i]) for rows, found_ in known]
-                found.setdefault(label, []).append(OtherSide(name, by_scope))
-    return found
+                by_scope = [
+                    LocalEffects(rows, in_scope.sides[side][:, i]) for rows, in_scope in scopes
+                ]
+                by_feature.setdefault(label, []).append(OtherExplanation(name, by_scope))
+    return by_feature
 
 
-def _line(column: Column, local: tuple[IntArray, FloatArray], mean: float) -> dict[str, Any]:
+def _sides_beside_ice_and_pdp(resolved: ResolvedQuestion) -> Iterator[tuple[int, str]]:
+    """Number (0 or 1) and name of the explanations of a question that are neither ICE nor PDP."""
+    question = resolved.question
+    if question.first.name not in ("ice", "pdp"):
+        yield 0, title(question.first.name, "first")
+    if question.second.name not in ("ice", "pdp"):
+        yield 1, title(question.second.name, "second")
+
+
+def _line(column: Column, name: str, local: LocalEffects, mean: float) -> dict[str, Any]:
     """Mean of local effects in the tenths of an ordered feature, around the mean prediction."""
-    if column.kind in ("nominal", "boolean"):
-        return {"x": [], "y": []}
-    rows, effects = local
-    part = column.take(rows)
-    bins = np.where(part.codes < 0, 0, dependence_bins(part))
+    if not column.is_ordered:
+        return {"name": name, "x": [], "y": []}
+    part = column.take(local.rows)
+    bins = np.where(part.codes < 0, 0, dependence_bins(part))  # 0: missing
     places = places_of(column)[part.codes]
-    members = [bins == b for b in np.unique(bins).tolist() if b > 0]
-    return {
-        "x": rounded([places[inside].mean() for inside in members]),
-        "y": rounded([effects[inside].mean() + mean for inside in members]),
-    }
+    xs = []
+    ys = []
+    for number in np.unique(bins[bins > 0]).tolist():
+        in_bin = bins == number
+        xs.append(places[in_bin].mean())
+        ys.append(local.effects[in_bin].mean() + mean)
+    return {"name": name, "x": rounded(xs), "y": rounded(ys)}

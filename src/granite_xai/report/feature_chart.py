@@ -3,117 +3,172 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from granite_xai.base.formats import amount
 from granite_xai.base.text import shortened, visible
 from granite_xai.display.axis import round_ticks
+from granite_xai.report.chart_frame import Frame, Margins
 from granite_xai.report.svg import (
-    LINE,
-    NARROW,
-    Box,
-    Frame,
-    Margins,
+    NARROW_WIDTH,
     Point,
     arrow,
-    color,
+    circle,
     dots,
+    figure,
     group,
     line,
-    svg,
-    tag,
-    text_box,
+    region_class,
+    text_at,
 )
+from granite_xai.report.text_boxes import MONO_LETTER_WIDTH, Box, places_around, text_box
 
-MONO_LETTER = 7.0  # width of a letter of a feature's name
-MOST_NAMED = 12  # features that have their name beside them, where there is room
-MOST_LETTERS = 18
+MOST_NAMED = 12  # features that have a name and an arrow: those of more would cover each other
+MOST_LETTERS = 18  # of a name
+HEIGHT_SHARE = 0.78  # of the width
+DOT_RADIUS = 4.2
+HALF_DOT_ROOM = 5.0  # that no name covers, on each side of the middle of a dot
 QUADRANTS = ("average misleads", "average is enough", "hardly matters")
 
 
-def scatter(
-    features: Sequence[dict[str, Any]],
+class FeatureDots(NamedTuple):
+    """Where a feature lies in the chart.
+
+    Attributes
+    ----------
+    name : str
+    on_all_rows : (float, float)
+    in_regions : (float, float) or None
+        None: there are no regions.
+    by_node : dict
+        Its place at each node of the tree, by the node's identifier.
+    """
+
+    name: str
+    on_all_rows: Point
+    in_regions: Point | None
+    by_node: dict[str, Point]
+
+
+def draw_features(
+    features: Sequence[Mapping[str, Any]],
     titles: tuple[str, str],
     width: float,
-    nodes: Sequence[dict[str, Any]],
-    number: Callable[[float], str] = amount,
+    nodes: Sequence[Mapping[str, Any]],
+    number_text: Callable[[float], str] = amount,
 ) -> str:
-    """Features on root axes: hollow on all rows, an arrow to where they are inside the regions.
+    """Draw features on root axes: hollow on all rows, an arrow to where they are in the regions.
 
     Parameters
     ----------
-    features : sequence of dicts
-        With set, shows, hides, within and nodes, as the story has them.
+    features : sequence of mappings
+        As `features_part.triage` has them: ``set``, ``shows`` and ``hides`` (average effect and
+        heterogeneity on all rows), ``within`` (both in the regions) and ``nodes`` (both by node).
     titles : (str, str)
         Of the horizontal and the vertical axis.
     width : float
-    nodes : sequence of dicts
-        Of the tree: each has dots of its own, hidden until it is chosen.
-    number : callable
+    nodes : sequence of mappings
+        Of the tree (``id``, ``region``): each has dots of its own, hidden until it is chosen.
+    number_text : callable
         Writes a number of the axes.
+
+    Returns
+    -------
+    str
+        An SVG figure.
     """
-    amounts = [feature[key] for feature in features for key in ("shows", "hides")]
-    most = max(amounts, default=0.0) or 1.0
-    size = (width, width * 0.78)
-    top = math.sqrt(most * 1.1)
-    frame = Frame(size, Margins(left=44, right=24, top=26, bottom=46), (0.0, top), (0.0, top))
-
-    def place(shows: float, hides: float) -> Point:
-        return frame.x(math.sqrt(max(shows, 0.0))), frame.y(math.sqrt(max(hides, 0.0)))
-
-    shapes = [*_axes(frame, most, titles, number), *_quadrants(frame)]
-    named = {feature["set"] for feature in _strongest(features)}
-    hollow = [place(feature["shows"], feature["hides"]) for feature in features]
-    inside = [(feature, start) for feature, start in zip(features, hollow, strict=True)]
-    inside = [(feature, start) for feature, start in inside if feature["nodes"]]
-    solid = [place(*feature["within"]) for feature, _ in inside]
-    if solid:
-        arrows = [
-            arrow("arr", start, end)
-            for (feature, start), end in zip(inside, solid, strict=True)
-            if feature["set"] in named
-        ]
-        shapes.append(group("k", [*arrows, dots("solid rink", solid)], data_node="all"))
+    sizes = [max(feature["shows"], feature["hides"]) for feature in features]
+    largest = max(sizes, default=0.0) or 1.0
+    size = (width, width * HEIGHT_SHARE)
+    end = math.sqrt(largest * 1.1)
+    margins = Margins(left=44, right=24, top=26, bottom=46)
+    frame = Frame(size, margins, x=(0.0, end), y=(0.0, end))
+    all_dots = [_dots_of(frame, feature) for feature in features]
+    strongest = _strongest(features)
+    shapes = _axes(frame, largest, titles, number_text)
+    shapes += _quadrants(frame)
+    shapes += _dots_in_regions(all_dots, strongest)
     for node in nodes:
-        sizes = [
-            feature["nodes"][node["id"]] for feature, _ in inside if node["id"] in feature["nodes"]
-        ]
-        if sizes:
-            look = "rink" if node["region"] is None else color(node["region"])
-            drawn = dots(f"solid {look}", [place(*size) for size in sizes])
-            shapes.append(group("k nodec", [drawn], data_node=node["id"]))
-    for feature, start in zip(features, hollow, strict=True):
-        name = tag("title", "", feature["set"])
-        circle = tag("circle", "out", cx=start[0], cy=start[1], r=4.2)
-        shapes.append(circle.removesuffix("</circle>") + f"{name}</circle>")
-    shapes += _names(frame, features, hollow, solid)
-    label = "Features by the size of their average effect and how far single rows stray from it; "
-    return svg(
+        shapes += _dots_of_node(all_dots, node)
+    for feature_dots in all_dots:
+        name = feature_dots.name
+        shapes.append(circle("out", feature_dots.on_all_rows, DOT_RADIUS, hint=name))
+    shapes += _names(frame, all_dots, strongest)
+    label = "Features by the size of their average effect and how far single rows stray from it"
+    return figure(
         size,
-        label + "the numbers are in the table below",
+        f"{label}; the numbers are in the table below",
         shapes,
-        "narrow" if width == NARROW else "wide",
+        "narrow" if width == NARROW_WIDTH else "wide",
     )
 
 
+def _dots_of(frame: Frame, feature: Mapping[str, Any]) -> FeatureDots:
+    def place(average: float, stray: float) -> Point:
+        return frame.x(math.sqrt(max(average, 0.0))), frame.y(math.sqrt(max(stray, 0.0)))
+
+    has_regions = bool(feature["nodes"])
+    return FeatureDots(
+        name=feature["set"],
+        on_all_rows=place(feature["shows"], feature["hides"]),
+        in_regions=place(*feature["within"]) if has_regions else None,
+        by_node={key: place(*sizes) for key, sizes in feature["nodes"].items()},
+    )
+
+
+def _strongest(features: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Names of the features that have a name and an arrow in the chart, the strongest first."""
+    ranked = sorted(features, key=lambda feature: -max(feature["shows"], feature["hides"]))
+    return [feature["set"] for feature in ranked[:MOST_NAMED]]
+
+
+def _dots_in_regions(all_dots: Sequence[FeatureDots], strongest: Sequence[str]) -> list[str]:
+    """Solid dots of all features in the regions, with arrows to those of the strongest."""
+    arrows = []
+    solid = []
+    for feature_dots in all_dots:
+        end = feature_dots.in_regions
+        if end is None:
+            continue
+        solid.append(end)
+        if feature_dots.name in strongest:
+            arrows.append(arrow("arr", feature_dots.on_all_rows, end))
+    if not solid:
+        return []
+    return [group("k", [*arrows, dots("solid rink", solid)], data_node="all")]
+
+
+def _dots_of_node(all_dots: Sequence[FeatureDots], node: Mapping[str, Any]) -> list[str]:
+    """Solid dots of all features at a node of the tree, which are hidden until it is chosen."""
+    key = node["id"]
+    places = [feature_dots.by_node[key] for feature_dots in all_dots if key in feature_dots.by_node]
+    if not places:
+        return []
+    color_class = "rink" if node["region"] is None else region_class(node["region"])
+    return [group("k nodec", [dots(f"solid {color_class}", places)], data_node=key)]
+
+
 def _axes(
-    frame: Frame, most: float, titles: tuple[str, str], number: Callable[[float], str]
+    frame: Frame, largest: float, titles: tuple[str, str], number_text: Callable[[float], str]
 ) -> list[str]:
-    """Rungs on both axes, the diagonal and titles."""
+    """Numbers on both axes, their titles, and the diagonal."""
     shapes = [line("ax", (frame.left, frame.bottom), (frame.right, frame.top))]
-    near_zero = round_ticks(0.0, most / 8, 2)[:2]
-    for rung in dict.fromkeys([0.0, *near_zero, *round_ticks(0.0, most, 4)]):
-        x = frame.x(math.sqrt(rung))
-        y = frame.y(math.sqrt(rung))
-        ends = [(frame.left, y), (frame.right, y), None, (x, frame.top), (x, frame.bottom)]
-        shapes.append(line("grid", *ends))
-        text = number(rung)
-        shapes.append(tag("text", "", text, x=frame.left - 5, y=y + 4, text_anchor="end"))
-        shapes.append(tag("text", "", text, x=x, y=frame.bottom + 17, text_anchor="middle"))
-    shapes.append(tag("text", "t", titles[1], x=0.0, y=12.0))
-    across = {"x": frame.right, "y": frame.height - 6, "text_anchor": "end"}
-    shapes.append(tag("text", "t", titles[0], **across))
+    # Root axes have room for small numbers, which round numbers of the whole range lack.
+    near_zero = round_ticks(0.0, largest / 8, 2)[:2]
+    numbers = [0.0, *near_zero, *round_ticks(0.0, largest, 4)]
+    for number in dict.fromkeys(numbers):
+        x = frame.x(math.sqrt(number))
+        y = frame.y(math.sqrt(number))
+        across = [(frame.left, y), (frame.right, y)]
+        down = [(x, frame.top), (x, frame.bottom)]
+        shapes.append(line("grid", *across, None, *down))
+        text = number_text(number)
+        shapes.append(text_at(frame.left - 5, y + 4, text, anchor="end"))
+        shapes.append(text_at(x, frame.bottom + 17, text, anchor="middle"))
+    x_title, y_title = titles
+    shapes.append(text_at(0.0, 12.0, y_title, "t"))
+    shapes.append(text_at(frame.right, frame.height - 6, x_title, "t", anchor="end"))
     return shapes
 
 
@@ -121,49 +176,56 @@ def _quadrants(frame: Frame) -> list[str]:
     """What it means to lie in a corner."""
     misleads, enough, hardly = QUADRANTS
     return [
-        tag("text", "quad", misleads, x=frame.left + 10, y=frame.top + 16),
-        tag("text", "quad", enough, x=frame.right - 6, y=frame.bottom - 10, text_anchor="end"),
-        tag("text", "quad", hardly, x=frame.left + 10, y=frame.bottom - 10),
+        text_at(frame.left + 10, frame.top + 16, misleads, "quad"),
+        text_at(frame.right - 6, frame.bottom - 10, enough, "quad", anchor="end"),
+        text_at(frame.left + 10, frame.bottom - 10, hardly, "quad"),
     ]
 
 
-def _names(
-    frame: Frame, features: Sequence[dict[str, Any]], hollow: list[Point], solid: list[Point]
-) -> list[str]:
+def _names(frame: Frame, all_dots: Sequence[FeatureDots], strongest: Sequence[str]) -> list[str]:
     """Names of the strongest features, right beside their dots, where there is room."""
-    corner_width = MONO_LETTER * max(map(len, QUADRANTS))
-    taken = [Box(x - 5, y - 5, x + 5, y + 5) for x, y in [*hollow, *solid]]
-    taken.append(text_box(frame.left + 10, frame.top + 16, corner_width))
-    taken.append(text_box(frame.left + 10, frame.bottom - 10, corner_width))
-    taken.append(text_box(frame.right - corner_width, frame.bottom - 10, corner_width))
-    places = {feature["set"]: dot for feature, dot in zip(features, hollow, strict=True)}
+    taken = _taken_by_corners(frame)
+    for feature_dots in all_dots:
+        for place in (feature_dots.on_all_rows, feature_dots.in_regions):
+            if place is not None:
+                taken.append(_dot_box(place))
+    by_name = {feature_dots.name: feature_dots.on_all_rows for feature_dots in all_dots}
     shapes = []
-    for feature in _strongest(features):
-        name = shortened(str(visible(feature["set"])), MOST_LETTERS, 5)
-        width = MONO_LETTER * len(name)
-        place = _beside(frame, places[feature["set"]], width, taken)
-        if place is not None:
-            taken.append(text_box(*place, width))
-            shapes.append(tag("text", "h m", name, x=place[0], y=place[1]))
+    for name in strongest:
+        text = shortened(str(visible(name)), MOST_LETTERS, 5)
+        width = MONO_LETTER_WIDTH * len(text)
+        start = _free_start(frame, by_name[name], width, taken)
+        if start is not None:
+            taken.append(text_box(*start, width))
+            shapes.append(text_at(*start, text, "h m"))
     return shapes
 
 
-def _strongest(features: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Features that have a name and an arrow; many of these would cover each other."""
-    ranked = sorted(features, key=lambda feature: -max(feature["shows"], feature["hides"]))
-    return ranked[:MOST_NAMED]
+def _taken_by_corners(frame: Frame) -> list[Box]:
+    """Room of the texts in the corners."""
+    width = MONO_LETTER_WIDTH * max(map(len, QUADRANTS))
+    return [
+        text_box(frame.left + 10, frame.top + 16, width),
+        text_box(frame.left + 10, frame.bottom - 10, width),
+        text_box(frame.right - width, frame.bottom - 10, width),
+    ]
 
 
-def _beside(frame: Frame, dot: Point, width: float, taken: list[Box]) -> Point | None:
-    """A free place that touches a dot: right, left, above, below, or at a corner."""
-    x, y = dot
-    right, left, middle = x + 7, x - 7 - width, x - width / 2
-    places = [(right, y + 4), (left, y + 4), (middle, y - 8), (middle, y + LINE + 5)]
-    places += [(right, y - 6), (right, y + LINE + 1), (left, y - 6), (left, y + LINE + 1)]
-    for place in places:
-        box = text_box(*place, width)
-        inside = frame.left + 2 <= box.left and box.right <= frame.width - 1
-        inside = inside and box.top >= frame.top - 8 and box.bottom <= frame.bottom
-        if inside and not any(box.overlaps(other) for other in taken):
-            return place
+def _dot_box(place: Point) -> Box:
+    x, y = place
+    return Box(
+        left=x - HALF_DOT_ROOM,
+        top=y - HALF_DOT_ROOM,
+        right=x + HALF_DOT_ROOM,
+        bottom=y + HALF_DOT_ROOM,
+    )
+
+
+def _free_start(frame: Frame, dot: Point, width: float, taken: Sequence[Box]) -> Point | None:
+    """Where a name that touches a dot may begin; None: there is no room around it."""
+    room = Box(frame.left + 2, frame.top - 8, frame.width - 1, frame.bottom)
+    for start in places_around(dot, width):
+        box = text_box(*start, width)
+        if box.is_inside(room) and not box.overlaps_any(taken):
+            return start
     return None

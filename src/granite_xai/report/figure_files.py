@@ -51,8 +51,8 @@ def write_figures(report: Any, folder: Path, formats: Sequence[str]) -> list[Pat
     return written
 
 
-def _write_table(shown: Any, path: Path) -> Path:
-    table = shown.frame()
+def _write_table(report_or_display: Any, path: Path) -> Path:
+    table = report_or_display.frame()
     if not hasattr(table, "to_csv"):
         table = table.to_pandas()
     write_text(path, table.to_csv(index=False))
@@ -62,8 +62,8 @@ def _write_table(shown: Any, path: Path) -> Path:
 def _picture(display: Any, ending: str) -> bytes:
     import matplotlib.pyplot as plt
 
-    held = BytesIO()
+    picture = BytesIO()
     figure = display.plot().figure_
-    figure.savefig(held, format=ending)
+    figure.savefig(picture, format=ending)
     plt.close(figure)
-    return held.getvalue()
+    return picture.getvalue()

@@ -29,28 +29,30 @@ def provenance(source: ReportSource, seconds: float) -> dict[str, Any]:
     granite = source.granite
     diagnostics = granite.diagnostics_
     predictor = source.fitted.predictor
-    noted = diagnostics["model"]
-    usage = getattr(predictor, "usage", None)  # with what the report itself asked
-    calls, rows = noted["calls"], noted["rows"]
+    of_fit = diagnostics["model"]
+    n_calls = of_fit["calls"]
+    n_rows = of_fit["rows"]
+    usage = getattr(predictor, "usage", None)  # with what the report itself sent
     if usage is not None:
-        calls, rows = usage.calls, usage.rows
+        n_calls = usage.calls
+        n_rows = usage.rows
     return {
         "made": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
         "settings": _settings(granite),
         "model": "not given" if granite.model is None else _text(granite.model),
         "explained": plain(predictor.label),
         "rows": source.n_rows,
-        "held_out": source.held_out,
+        "held_out": source.n_held_out,
         "available": diagnostics.get("rows", {}).get("available"),
         "columns": source.fitted.table.n_columns,
         "seed": diagnostics.get("seed"),
         "evaluations": (diagnostics.get("evaluations") or {}).get("path"),
-        "model_calls": calls,
-        "model_rows": rows,
-        "fit_rows": noted["rows"],
+        "model_calls": n_calls,
+        "model_rows": n_rows,
+        "fit_rows": of_fit["rows"],
         "seconds": {
             "fit": _rounded(diagnostics.get("seconds", {}).get("total")),
-            "model": _rounded(noted.get("seconds")),
+            "model": _rounded(of_fit.get("seconds")),
             "report": _rounded(seconds),
         },
         "versions": _versions(granite.model),

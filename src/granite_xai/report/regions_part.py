@@ -1,140 +1,190 @@
-"""The tree and its regions as the story tells them: rules in words, figures, and what differs."""
+"""The tree of regions as the story tells it: rules in words, figures, and what differs."""
 
 from __future__ import annotations
 
-import math
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from granite_xai.base.text import shortened
 from granite_xai.base.wording import FEW_ROWS
 from granite_xai.display.tree import Box, boxes_of
 from granite_xai.inference.node_figures import NodeFigure
+from granite_xai.regions.nodes import Region
 from granite_xai.regions.rule import Rule
 from granite_xai.regions.words import Vocabulary, rule_conditions, rule_words
-from granite_xai.report.source import ReportSource
+from granite_xai.report.source import ReportSource, number_or_none
 from granite_xai.report.wording import stop_text
 from granite_xai.results.contrasts import Contrast, contrasts, further_contrasts, heading
 from granite_xai.results.profile import profiles
 from granite_xai.results.region_curves import region_curves
 
 FEATURES_SHOWN = 3  # small charts of a region
-LABEL_LETTERS = 40  # of a label beside a curve
 
 
-def known(value: float) -> float | None:
-    """A number, or None where there is none."""
-    return None if math.isnan(value) else float(value)
-
-
-def conditions_of(rule: Rule, words: Vocabulary) -> list[list[str]]:
-    """The conditions of a rule: what stands before the feature, the feature, and what is said."""
+def conditions_of(rule: Rule, vocabulary: Vocabulary) -> list[list[str]]:
+    """The conditions of a rule in words, each of three texts (`region_labels.Condition`)."""
     return [
-        [each.bounds_before, each.feature, each.predicate] for each in rule_conditions(rule, words)
+        [words.bounds_before, words.feature, words.predicate]
+        for words in rule_conditions(rule, vocabulary)
     ]
 
 
 def tree(source: ReportSource) -> dict[str, Any]:
-    """The nodes of the tree, nested: rule, share of the rows, mean, and how far rows stray."""
-    figures = source.figures
-    by_number = {} if figures is None else {node.node: node for node in figures.nodes}
+    """The nodes of the tree, nested: the root with its ``children``, see `_node`."""
+    figures: dict[int, NodeFigure] = {}
+    if source.figures is not None:
+        figures = {node.node: node for node in source.figures.nodes}
     boxes = boxes_of(source.fitted.partition)
-    return _node(source, boxes, boxes[0], by_number)
+    return _node(source, boxes, boxes[0], figures)
 
 
 def _node(
     source: ReportSource, boxes: Sequence[Box], box: Box, figures: Mapping[int, NodeFigure]
 ) -> dict[str, Any]:
+    """A node and all below it.
+
+    Parameters
+    ----------
+    source : ReportSource
+    boxes : sequence of Box
+        All nodes, by number.
+    box : Box
+        The node.
+    figures : mapping of int to NodeFigure
+        Mean, spread and heterogeneity of the nodes; older files have none.
+
+    Returns
+    -------
+    dict
+        ``id``, ``region`` and ``name`` (of a leaf), the last of the ``conditions`` that lead to it
+        and its ``text``, the ``column`` that it splits, ``n_samples``, ``share`` of the rows,
+        ``mean`` and ``spread`` of the predictions, ``stray`` (heterogeneity), the ``regions`` below
+        it, and its ``children``.
+    """
+    is_root = box.parent is None
+    is_leaf = not is_root and not box.children
     children = [_node(source, boxes, boxes[child], figures) for child in box.children]
-    regions = [box.region or 0]
-    if children:
-        regions = [region for child in children for region in child["regions"]]
-    if box.parent is None:
-        identifier = "all"
-    elif children:
-        identifier = f"node-{box.node}"
-    else:
-        identifier = f"region-{box.region}"
+    below: list[int] = []
+    for child in children:
+        below += child["regions"]
     conditions = conditions_of(box.rule, source.finding.vocabulary)
     figure = figures.get(box.node)
-    is_leaf = box.parent is not None and not children
-    name = source.fitted.partition[box.region or 0].name if is_leaf else ""
     return {
-        "id": identifier,
+        "id": _identifier(box),
         "region": box.region if is_leaf else None,
-        "name": name,
-        "conditions": conditions[-1:] if box.parent is not None else [],
+        "name": source.fitted.partition[box.region or 0].name if is_leaf else "",
+        "conditions": [] if is_root else conditions[-1:],
         "text": box.condition,
         "column": box.column,
         "n_samples": box.n_samples,
-        "share": known(box.fraction),
-        "mean": None if figure is None else known(figure.mean),
-        "spread": None if figure is None else known(figure.spread),
-        "stray": None if figure is None else known(figure.heterogeneity),
-        "regions": regions,
+        "share": number_or_none(box.fraction),
+        **_figures_of(figure),
+        "regions": below or [box.region or 0],
         "children": children,
     }
 
 
+def _identifier(box: Box) -> str:
+    """What a node is called in links of the page."""
+    if box.parent is None:
+        return "all"
+    if box.children:
+        return f"node-{box.node}"
+    return f"region-{box.region}"
+
+
+def _figures_of(figure: NodeFigure | None) -> dict[str, float | None]:
+    """Mean and spread of the predictions at a node, and its heterogeneity; None: not known."""
+    if figure is None:
+        return {"mean": None, "spread": None, "stray": None}
+    return {
+        "mean": number_or_none(figure.mean),
+        "spread": number_or_none(figure.spread),
+        "stray": number_or_none(figure.heterogeneity),
+    }
+
+
 def regions(source: ReportSource) -> list[dict[str, Any]]:
-    """Each region: rule, rows, figures, what sets it apart, and which features show it."""
-    fitted = source.fitted
-    finding = source.finding
-    figures = source.figures
-    leaves = {} if figures is None else {leaf.region: leaf for leaf in figures.leaves}
-    stability = source.granite.stability_
-    profile_sentences: list[list[str]] = []
-    if source.values is not None:
-        by_row = source.values.by_row()
-        described = profiles(fitted, *by_row, output=finding.output.unit)
-        profile_sentences = [profile.sentences() for profile in described]
+    """The regions, each with its rule, rows and figures, and what sets it apart.
+
+    Returns
+    -------
+    list of dicts
+        Rule: ``rule`` (exact), ``words``, ``conditions``. Rows: ``n_samples``, ``share``, ``small``
+        (few rows), ``profile`` (who they are). Figures: ``disagreement``, ``mean``, ``spread``,
+        ``stray``, ``found_again`` (mean overlap in repeated searches). What sets it apart:
+        ``heading``, ``further``, ``features`` (that its small charts show). ``stop_reason``: why it
+        is not split further.
+    """
+    figures: dict[int, NodeFigure] = {}
+    if source.figures is not None:
+        figures = {leaf.region: leaf for leaf in source.figures.leaves}
+    profile_sentences = _profile_sentences(source)
     cards = []
-    for region in fitted.partition:
-        number = region.index
-        leaf = leaves.get(number)
-        ranked = contrasts(region_curves(fitted, number)) if len(fitted.partition) > 1 else []
-        quiet = number in finding.quiet_regions
-        title = heading(ranked, quiet=quiet, main_feature=finding.main_feature)
-        found_again = None
-        if stability is not None and stability.searches:
-            found_again = stability.overlaps[number]
-        cards.append(
-            {
-                "region": number,
-                "name": region.name,
-                "rule": str(region.rule),
-                "words": rule_words(region.rule, finding.vocabulary),
-                "conditions": conditions_of(region.rule, finding.vocabulary),
-                "n_samples": region.n_samples,
-                "share": known(region.fraction),
-                "disagreement": known(region.disagreement),
-                "mean": _mean(source, number, leaf),
-                "spread": None if leaf is None else known(leaf.spread),
-                "stray": None if leaf is None else known(leaf.heterogeneity),
-                "heading": title.text,
-                "further": further_contrasts(ranked, without=title.feature),
-                "features": _features(ranked, finding.main_feature),
-                "profile": profile_sentences[number] if profile_sentences else [],
-                "found_again": found_again,
-                "stop_reason": stop_text(region.stop_reason),
-                "small": region.n_samples < FEW_ROWS,
-            }
-        )
+    for region, sentences in zip(source.fitted.partition, profile_sentences, strict=True):
+        cards.append(_card(source, region, figures.get(region.index), sentences))
     return cards
 
 
-def _mean(source: ReportSource, region: int, leaf: NodeFigure | None) -> float | None:
-    """Mean prediction of the search rows."""
-    if leaf is not None and not math.isnan(leaf.mean):
-        return float(leaf.mean)
-    return known(float(source.fitted.additive.value.surrogate.regions[region].mean))
+def _profile_sentences(source: ReportSource) -> list[list[str]]:
+    """Who is in each region; empty where the rows are not known."""
+    if source.values is None:
+        return [[] for _ in source.fitted.partition]
+    unit = source.finding.output.unit
+    described = profiles(source.fitted, *source.values.by_row(), output=unit)
+    return [profile.sentences() for profile in described]
+
+
+def _card(
+    source: ReportSource, region: Region, figure: NodeFigure | None, profile: list[str]
+) -> dict[str, Any]:
+    """One region, as `regions` describes it."""
+    finding = source.finding
+    number = region.index
+    ranked: list[Contrast] = []
+    if len(source.fitted.partition) > 1:
+        ranked = contrasts(region_curves(source.fitted, number))
+    is_quiet = number in finding.quiet_regions
+    title = heading(ranked, quiet=is_quiet, main_feature=finding.main_feature)
+    figures = _figures_of(figure)
+    return {
+        "region": number,
+        "name": region.name,
+        "rule": str(region.rule),
+        "words": rule_words(region.rule, finding.vocabulary),
+        "conditions": conditions_of(region.rule, finding.vocabulary),
+        "n_samples": region.n_samples,
+        "share": number_or_none(region.fraction),
+        "disagreement": number_or_none(region.disagreement),
+        "mean": _mean(source, number) if figures["mean"] is None else figures["mean"],
+        "spread": figures["spread"],
+        "stray": figures["stray"],
+        "heading": title.text,
+        "further": further_contrasts(ranked, without=title.feature),
+        "features": _features(ranked, finding.main_feature),
+        "profile": profile,
+        "found_again": _found_again(source, number),
+        "stop_reason": stop_text(region.stop_reason),
+        "small": region.n_samples < FEW_ROWS,
+    }
+
+
+def _mean(source: ReportSource, region: int) -> float | None:
+    """Mean prediction of the search rows in a region, which its curves have."""
+    surrogate = source.fitted.additive.value.surrogate
+    return number_or_none(float(surrogate.regions[region].mean))
+
+
+def _found_again(source: ReportSource, region: int) -> float | None:
+    """Mean overlap of a region with those of repeated searches."""
+    stability = source.granite.stability_
+    if stability is None or not stability.searches:
+        return None
+    return float(stability.overlaps[region])
 
 
 def _features(ranked: Sequence[Contrast], main_feature: str) -> list[dict[str, Any]]:
     """The main feature and those that differ most, with what their curves do."""
-    main = [contrast for contrast in ranked if contrast.feature == main_feature]
-    others = [contrast for contrast in ranked if contrast.feature != main_feature]
+    main_first = sorted(ranked, key=lambda contrast: contrast.feature != main_feature)
     return [
         {
             "set": contrast.feature,
@@ -142,70 +192,5 @@ def _features(ranked: Sequence[Contrast], main_feature: str) -> list[dict[str, A
             "range": contrast.here.range,
             "overall": contrast.overall.range,
         }
-        for contrast in [*main, *others][:FEATURES_SHOWN]
+        for contrast in main_first[:FEATURES_SHOWN]
     ]
-
-
-def chart_labels(regions: Sequence[dict[str, Any]], feature: str) -> list[str]:
-    """What stands beside the curves of the regions along a feature: no two labels are the same.
-
-    Regions that the axis tells apart have their whole rule; where that is too long, its conditions
-    that the other regions of the same label do not have.
-
-    Parameters
-    ----------
-    regions : sequence of dicts
-        Of the story.
-    feature : str
-        Along which the chart runs.
-    """
-    labels = [chart_label(region, feature) for region in regions]
-    for label in _repeated(labels):
-        alike = [k for k, known_label in enumerate(labels) if known_label == label]
-        whole = [_rule_label(regions[k]["conditions"]) for k in alike]
-        if _repeated(whole):
-            whole = _distinct_rule_labels([regions[k]["conditions"] for k in alike])
-        for k, text in zip(alike, whole, strict=True):
-            labels[k] = text
-    return labels
-
-
-def _repeated(labels: Sequence[str]) -> list[str]:
-    return [label for label, times in Counter(labels).items() if times > 1]
-
-
-def _distinct_rule_labels(rules: Sequence[Sequence[Sequence[str]]]) -> list[str]:
-    """Labels of rules by the conditions that not all of them share."""
-    labels = []
-    for rule in rules:
-        special = [
-            condition for condition in rule if not all(condition in other for other in rules)
-        ]
-        labels.append(_rule_label(special))
-    return labels
-
-
-def chart_label(region: dict[str, Any], feature: str) -> str:
-    """What stands beside the curve of a region.
-
-    Its name, or its rule: without what the axis of the feature shows itself, and of a long rule
-    the last conditions, which set it apart from its neighbours.
-    """
-    if region["name"]:
-        return shortened(str(region["name"]), LABEL_LETTERS)
-    off_axis = [condition for condition in region["conditions"] if condition[1] != feature]
-    if not off_axis:
-        return shortened(str(region["words"]), LABEL_LETTERS)
-    return _rule_label(off_axis)
-
-
-def _rule_label(conditions: Sequence[Sequence[str]]) -> str:
-    """Conditions in words; of many the last ones that there is room for."""
-    texts = []
-    for before, name, predicate in conditions:
-        joined = "" if predicate.startswith(":") else " "
-        texts.append(f"{before} {name}{joined}{predicate}".strip())
-    label = texts.pop() if texts else ""
-    while texts and len(f"{texts[-1]}, {label}") <= LABEL_LETTERS:
-        label = f"{texts.pop()}, {label}"
-    return shortened(label, LABEL_LETTERS)

@@ -28,10 +28,11 @@ from granite_xai.fitting.fitted_view import fitted_view
 from granite_xai.fitting.inputs import collected_for
 from granite_xai.fitting.options import GraniteOptions
 from granite_xai.report.figure_files import write_figures
+from granite_xai.report.markdown import markdown
 from granite_xai.report.page import render
 from granite_xai.report.source import source_of
 from granite_xai.report.story import tell
-from granite_xai.report.text import markdown, story_text
+from granite_xai.report.text import story_text
 from granite_xai.results.printed import printed_result
 
 _NOT_IN_JSON = re.compile("[\u2028\u2029\ud800-\udfff]")
@@ -119,7 +120,7 @@ class Report:
         # JSON has no word for numbers that are not finite.
         finite = json.loads(json.dumps(self.story), parse_constant=lambda _: None)
         text = json.dumps(finite, ensure_ascii=False, allow_nan=False, indent=1)
-        escaped = _NOT_IN_JSON.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+        escaped = _NOT_IN_JSON.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
         return _written(f"{escaped}\n", path)
 
     def markdown(self, path: str | os.PathLike[str] | None = None) -> str:
@@ -165,17 +166,16 @@ def _story_of_outputs(
     granite: Granite, X: Any, y: Any, unit: str, contents: dict[str, Any]
 ) -> dict[str, Any]:
     """The story of each output, in the regions of all."""
-    title = contents.pop("title", None)
     stories = {}
     for number, name in enumerate(granite.outputs_):
         target = y
         if y is not None and np.ndim(y) == 2:
             target = np.asarray(y)[:, number]
-        view = granite.of_output(name)
-        report = Report(view, X, target, unit=unit, title=str(name), **contents)
+        contents_of_output = {**contents, "title": str(name)}
+        report = Report(granite.of_output(name), X, target, unit=unit, **contents_of_output)
         stories[str(name)] = report.story
     return {
-        "title": title or f"{len(granite.outputs_)} outputs in the same regions",
+        "title": contents.get("title") or f"{len(granite.outputs_)} outputs in the same regions",
         "opening": str(granite).partition("\n")[0],
         "outputs": stories,
     }
@@ -183,18 +183,24 @@ def _story_of_outputs(
 
 def _frame_lines(story: dict[str, Any]) -> list[tuple[Any, ...]]:
     """The lines of the frame of one story."""
-    heads = {None: (-1, ALL_ROWS, story["provenance"]["rows"])}
+    scope_cells = {None: (-1, ALL_ROWS, story["provenance"]["rows"])}
     for region in story["regions"]:
-        heads[region["region"]] = (region["region"], region["rule"], region["n_samples"])
+        scope_cells[region["region"]] = (region["region"], region["rule"], region["n_samples"])
     lines: list[tuple[Any, ...]] = []
     for importance in story["importances"]:
+        question = importance["question"]
         for scope in importance["scopes"]:
-            cells = zip(
-                importance["sets"], scope["first"], scope["second"], scope["gap"], strict=True
-            )
-            for name, first, second, gap in cells:
-                head = heads[scope["region"]]
-                lines.append((*head, name, importance["question"], first, second, gap))
+            for number, name in enumerate(importance["sets"]):
+                lines.append(
+                    (
+                        *scope_cells[scope["region"]],
+                        name,
+                        question,
+                        scope["first"][number],
+                        scope["second"][number],
+                        scope["gap"][number],
+                    )
+                )
     return lines
 
 
@@ -275,11 +281,11 @@ def explain(
 
 def _with_options_of_granite() -> inspect.Signature:
     """The signature of `explain` with every option that it passes on, for help and completion."""
-    own = inspect.signature(explain).parameters
-    passed = inspect.signature(Granite).parameters
-    named = [parameter for name, parameter in own.items() if name != "options"]
-    further = [parameter for name, parameter in passed.items() if name not in own]
-    return inspect.Signature([*named, *further])
+    of_explain = inspect.signature(explain).parameters
+    of_granite = inspect.signature(Granite).parameters
+    named = [parameter for name, parameter in of_explain.items() if name != "options"]
+    options = [parameter for name, parameter in of_granite.items() if name not in of_explain]
+    return inspect.Signature([*named, *options])
 
 
 explain.__signature__ = _with_options_of_granite()  # type: ignore[attr-defined]

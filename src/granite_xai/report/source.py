@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -15,7 +16,7 @@ from granite_xai.estimator import Granite
 from granite_xai.fitting.fit_result import FitResult, FitRun
 from granite_xai.fitting.fitted_view import FittedGranite, fitted_view
 from granite_xai.inference.node_figures import NodeFigures
-from granite_xai.report.wording import Measure
+from granite_xai.report.measure import Measure
 from granite_xai.results.finding import FitFinding, finding_of
 from granite_xai.results.fit_values import FitValues, known_values
 from granite_xai.search.problem import GivenRules
@@ -72,19 +73,22 @@ class ReportSource:
     @property
     def measure(self) -> Measure:
         """How heterogeneity is told."""
-        question = self.fitted.comparisons[0]
-        figures = self.figures
-        is_rooted = question.question.loss == "squared" if figures is None else figures.is_rooted
+        resolved = self.fitted.comparisons[0]
+        if self.figures is None:
+            is_rooted = resolved.question.loss == "squared"
+        else:
+            is_rooted = self.figures.is_rooted
+        unit = self.finding.output.unit
         return Measure(
-            per_row=question.first.behavior.per_row,
+            per_row=resolved.first.behavior.per_row,
             is_rooted=is_rooted,
-            probability=self.finding.output.unit.probability,
-            unit=self.finding.output.unit.unit,
+            probability=unit.probability,
+            unit=unit.unit,
         )
 
     @property
-    def held_out(self) -> int:
-        """Rows that had no say in finding the regions; 0: none."""
+    def n_held_out(self) -> int:
+        """Rows that had no say in finding the regions."""
         estimate = self.fitted.estimate
         if estimate is None or estimate.rows not in ("held-out", "given"):
             return 0
@@ -103,11 +107,19 @@ def set_labels(question: ResolvedQuestion) -> list[str]:
 
 
 def rounded(values: Any, digits: int = 5) -> list[float | None]:
-    """Numbers as plain floats with a few significant digits; None where there is none."""
-    return [
-        float(f"{value:.{digits}g}") if np.isfinite(value) else None
-        for value in np.asarray(values).tolist()
-    ]
+    """Numbers as plain floats with a few significant digits; None where one is not finite."""
+    numbers: list[float | None] = []
+    for value in np.asarray(values).tolist():
+        if math.isfinite(value):
+            numbers.append(float(f"{value:.{digits}g}"))
+        else:
+            numbers.append(None)
+    return numbers
+
+
+def number_or_none(value: float) -> float | None:
+    """A number as the story has it: None where it is not known (nan)."""
+    return None if math.isnan(value) else float(value)
 
 
 def source_of(granite: Granite, run: FitRun | None, X: Any, y: Any, unit: str) -> ReportSource:
@@ -116,11 +128,13 @@ def source_of(granite: Granite, run: FitRun | None, X: Any, y: Any, unit: str) -
     Parameters
     ----------
     granite : Granite
+        Fitted.
     run : FitRun, optional
         The evaluations of the fit; None: it was loaded.
     X, y : table and array, optional
         Those of the fit.
     unit : str
+        Of the predictions; empty: not known.
     """
     if run is None:
         return ReportSource(granite, unit=unit)
@@ -129,8 +143,8 @@ def source_of(granite: Granite, run: FitRun | None, X: Any, y: Any, unit: str) -
     values, target = known_values(granite, run, X, y)
     score = None
     if target is not None:
-        known = values.evaluations
-        predictions = known.predictions + known.offset
+        evaluations = values.evaluations
+        predictions = evaluations.predictions + evaluations.offset
         score = _score(fitted_view(granite), X, predictions, run.inputs.positions, target)
     return ReportSource(
         granite=granite,
@@ -161,37 +175,44 @@ def _score(
     view: FittedGranite,
     X: Any,
     predictions: FloatArray,
-    searched: IntArray,
+    search_rows: IntArray,
     target: FloatArray,
 ) -> dict[str, str]:
     """How good the model is: on held-out rows, otherwise on the search rows.
 
     Parameters
     ----------
+    view : FittedGranite
+    X : table
     predictions : array
         Of the search rows.
-    searched : array
+    search_rows : array
         Where these stand in X.
     target : array
         Of all rows of X.
+
+    Returns
+    -------
+    dict
+        ``text``: the score in words; ``rows``: those that it is about.
     """
     from sklearn.metrics import log_loss, r2_score, roc_auc_score
 
-    rows = searched
-    which = "search"
+    rows = search_rows
+    kind = "search"
     held_out = view.diagnostics["rows"]["held_out"]
     if held_out:
         rows = np.asarray(held_out, dtype=np.intp)
-        which = "held-out"
+        kind = "held-out"
         predictions = view.result.predictor.on_rows(view.read(X).take(rows))
     truth = target[rows]
-    where = f"on the {len(rows):,} {which} rows; the model may have been trained on them"
+    where = f"on the {len(rows):,} {kind} rows; the model may have been trained on them"
     if len(rows) < 2 or np.ptp(truth) == 0:
         return {"text": "not defined", "rows": f"one value of y {where}"}
     if view.result.predictor.is_probability:
-        area = roc_auc_score(truth, predictions)
+        auc = roc_auc_score(truth, predictions)
         loss = log_loss(truth, np.clip(predictions, 0, 1))
-        return {"text": f"AUC {area:.2f}, log loss {loss:.2f}", "rows": where}
+        return {"text": f"AUC {auc:.2f}, log loss {loss:.2f}", "rows": where}
     error = float(np.sqrt(np.mean(np.square(truth - predictions))))
-    fit = with_minus(f"{r2_score(truth, predictions):.2f}")
-    return {"text": f"R² {fit}, typical error {amount(error)}", "rows": where}
+    r_squared = with_minus(f"{r2_score(truth, predictions):.2f}")
+    return {"text": f"R² {r_squared}, typical error {amount(error)}", "rows": where}

@@ -1,6 +1,6 @@
-"""Elements of SVG figures: plain shapes with classes, which the page's style colours.
+"""Elements of SVG figures, as text.
 
-Text is escaped here.
+Shapes carry classes, which the style of the page colours. All text is escaped here.
 """
 
 from __future__ import annotations
@@ -8,182 +8,190 @@ from __future__ import annotations
 import html
 import math
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from granite_xai.base.text import visible
 from granite_xai.display.palette import REGIONS
 
-Limits = tuple[float, float]
-Point = tuple[float, float]
+Point = tuple[float, float]  # from the left edge, from the top edge
 
-NARROW = 358.0  # width of the figures that a phone shows
-LETTER = 6.4  # width of a letter of the small text of figures
-LINE = 13.0  # height of a line of it
-
-
-class Margins(NamedTuple):
-    """Room around a plot."""
-
-    left: float
-    right: float
-    top: float
-    bottom: float
+NARROW_WIDTH = 358.0  # of the figures that a phone shows
+SHORTEST_ARROW = 8.0  # between shapes that are nearer than this, no arrow is drawn
+ARROW_GAP = 5.0  # between the tip of an arrow and the place that it points to
+ARROW_HEAD = (5.0, 2.4)  # length and half the width of the head of an arrow
 
 
-class Frame:
-    """A figure's size, the edges of its plot, and where values lie in it.
+def coordinate(place: float) -> str:
+    """A coordinate in tenths, without a trailing zero."""
+    return f"{place:.1f}".removesuffix(".0")
 
-    Values beyond the limits lie at the edge.
+
+def element(name: str, css_class: str, text: str = "", hint: str = "", **attributes: Any) -> str:
+    """One element with its text.
+
+    Parameters
+    ----------
+    name : str
+    css_class : str
+        Empty: none.
+    text : str
+        What stands in the element.
+    hint : str
+        What a pointer over it shows; empty: nothing.
+    **attributes
+        Underscores in their names become dashes. Those that are None are left out.
+    """
+    title = f"<title>{_escaped(hint)}</title>" if hint else ""
+    return f"{_opening_tag(name, css_class, attributes)}{_escaped(text)}{title}</{name}>"
+
+
+def text_at(
+    x: float,
+    y: float,
+    text: str,
+    css_class: str = "",
+    anchor: str | None = None,
+    hint: str = "",
+) -> str:
+    """A line of text.
+
+    Parameters
+    ----------
+    x, y : float
+        Where its baseline begins, or what ``anchor`` says.
+    text : str
+    css_class : str
+    anchor : "middle", "end" or None
+        The part of the text that stands at x; None: its beginning.
+    hint : str
+        What a pointer over it shows.
+    """
+    return element("text", css_class, text, hint, x=x, y=y, text_anchor=anchor)
+
+
+def circle(css_class: str, center: Point, radius: float, hint: str = "") -> str:
+    """A circle around a point."""
+    x, y = center
+    return element("circle", css_class, hint=hint, cx=x, cy=y, r=radius)
+
+
+def group(css_class: str, shapes: Sequence[str], **attributes: Any) -> str:
+    """Several elements in one."""
+    return f"{_opening_tag('g', css_class, attributes)}{''.join(shapes)}</g>"
+
+
+def figure(
+    size: Point, label: str, shapes: Sequence[str], css_class: str = "", **attributes: Any
+) -> str:
+    """A whole figure.
 
     Parameters
     ----------
     size : (float, float)
-        Width and height of the figure.
-    margins : Margins
-    x, y : (float, float)
-        Values at the edges of the plot.
-    log : bool
-        Whether x is on a logarithmic scale.
+        Width and height.
+    label : str
+        What it shows, for those who do not see it.
+    shapes : sequence of str
+        Its elements.
+    css_class : str
+        Beside the class of all figures.
+    **attributes
+        As in `element`.
     """
-
-    def __init__(
-        self, size: Point, margins: Margins, x: Limits, y: Limits, log: bool = False
-    ) -> None:
-        self.width, self.height = size
-        self.left = margins.left
-        self.right = self.width - margins.right
-        self.top = margins.top
-        self.bottom = self.height - margins.bottom
-        self._x_limits = x
-        self._y_limits = y
-        self._log = log
-
-    def x(self, value: float) -> float:
-        """Where a value lies from left to right."""
-        low, high = self._x_limits
-        if self._log:
-            low, high, value = math.log(low), math.log(high), math.log(value)
-        return _between(value, (low, high), (self.left, self.right))
-
-    def y(self, value: float) -> float:
-        """Where a value lies from the bottom to the top."""
-        return _between(value, self._y_limits, (self.bottom, self.top))
-
-
-def _between(value: float, limits: Limits, ends: Limits) -> float:
-    low, high = limits
-    share = (value - low) / (high - low or 1.0)
-    share = min(max(share, 0.0), 1.0)
-    return ends[0] + share * (ends[1] - ends[0])
-
-
-def short(place: float) -> str:
-    """A coordinate in tenths."""
-    return f"{place:.1f}".removesuffix(".0")
-
-
-def tag(name: str, look: str, text: str = "", **attributes: Any) -> str:
-    """One element; underscores in names of attributes are dashes, attributes that are None go."""
-    return f"{_opened(name, look, attributes)}{_escaped(text)}</{name}>"
-
-
-def group(look: str, shapes: Sequence[str], **attributes: Any) -> str:
-    """Several elements in one."""
-    return f"{_opened('g', look, attributes)}{''.join(shapes)}</g>"
-
-
-def svg(size: Point, label: str, shapes: Sequence[str], look: str = "", **attributes: Any) -> str:
-    """A figure with a text for those who do not see it."""
-    box = f"0 0 {short(size[0])} {short(size[1])}"
-    opened = _opened(
+    width, height = size
+    opening_tag = _opening_tag(
         "svg",
-        f"chart {look}".strip(),
-        {"role": "img", "aria_label": label, "viewBox": box, **attributes},
+        f"chart {css_class}".strip(),
+        {
+            "role": "img",
+            "aria_label": label,
+            "viewBox": f"0 0 {coordinate(width)} {coordinate(height)}",
+            **attributes,
+        },
     )
-    return f"{opened}{''.join(shapes)}</svg>"
+    return f"{opening_tag}{''.join(shapes)}</svg>"
 
 
-def _opened(name: str, look: str, attributes: dict[str, Any]) -> str:
-    cells = [f'class="{look}"'] if look else []
+def _opening_tag(name: str, css_class: str, attributes: dict[str, Any]) -> str:
+    parts = [name]
+    if css_class:
+        parts.append(f'class="{css_class}"')
     for key, value in attributes.items():
-        if value is not None:
-            text = short(value) if isinstance(value, float) else str(value)
-            cells.append(f'{key.replace("_", "-")}="{_escaped(text)}"')
-    return f"<{' '.join([name, *cells])}>"
+        if value is None:
+            continue
+        text = coordinate(value) if isinstance(value, float) else str(value)
+        parts.append(f'{key.replace("_", "-")}="{_escaped(text)}"')
+    return f"<{' '.join(parts)}>"
 
 
 def _escaped(text: str) -> str:
     return html.escape(str(visible(text)))
 
 
-def path(points: Sequence[Point | None]) -> str:
-    """A path through points, broken where there is none."""
-    steps = []
-    joined = False
+def path_data(points: Sequence[Point | None]) -> str:
+    """The way through points, as the attribute ``d`` says it; broken at None."""
+    commands = []
+    is_joined = False
     for point in points:
-        if point is not None:
-            letter = "L" if joined else "M"
-            steps.append(f"{letter}{short(point[0])} {short(point[1])}")
-        joined = point is not None
-    return "".join(steps)
+        if point is None:
+            is_joined = False
+            continue
+        x, y = point
+        letter = "L" if is_joined else "M"
+        commands.append(f"{letter}{coordinate(x)} {coordinate(y)}")
+        is_joined = True
+    return "".join(commands)
 
 
-def line(look: str, *points: Point | None, **attributes: Any) -> str:
-    """A line through points."""
-    return tag("path", look, d=path(points), **attributes)
+def line(css_class: str, *points: Point | None, **attributes: Any) -> str:
+    """A line through points, broken at None."""
+    return element("path", css_class, d=path_data(points), **attributes)
 
 
-def area(look: str, bars: Sequence[tuple[float, float, float]]) -> str:
-    """The area between upper and lower ends along an axis: (x, upper, lower)."""
-    upper = [(x, high) for x, high, _ in bars]
-    lower = [(x, low) for x, _, low in reversed(bars)]
-    return tag("path", look, d=path([*upper, *lower]) + "Z")
+def area(css_class: str, spans: Sequence[tuple[float, float, float]]) -> str:
+    """The area between two lines.
+
+    Parameters
+    ----------
+    css_class : str
+    spans : sequence of (x, upper, lower)
+        The ends of the area at each x, from left to right.
+    """
+    upper_line = [(x, upper) for x, upper, _ in spans]
+    lower_line = [(x, lower) for x, _, lower in reversed(spans)]
+    return element("path", css_class, d=path_data([*upper_line, *lower_line]) + "Z")
 
 
-def dots(look: str, points: Sequence[Point]) -> str:
+def dots(css_class: str, points: Sequence[Point]) -> str:
     """Many dots as one path, at whole places; their size is the width of its round line."""
-    return tag("path", look, d="".join(f"M{x:.0f} {y:.0f}h0" for x, y in points))
+    commands = [f"M{x:.0f} {y:.0f}h0" for x, y in points]
+    return element("path", css_class, d="".join(commands))
 
 
-def color(region: int | None) -> str:
-    """The class that colours a region; those beyond the palette share the grey of all rows."""
+def arrow(css_class: str, start: Point, end: Point) -> str:
+    """A thin line with a head shortly before its end; nothing where start and end touch."""
+    across = end[0] - start[0]
+    down = end[1] - start[1]
+    length = math.hypot(across, down)
+    if length < SHORTEST_ARROW:
+        return ""
+    across /= length
+    down /= length
+    head_length, half_width = ARROW_HEAD
+    tip = (end[0] - ARROW_GAP * across, end[1] - ARROW_GAP * down)
+    back = (tip[0] - head_length * across, tip[1] - head_length * down)
+    barb = (back[0] - half_width * down, back[1] + half_width * across)
+    other_barb = (back[0] + half_width * down, back[1] - half_width * across)
+    return line(css_class, start, tip, None, barb, tip, other_barb)
+
+
+def region_class(region: int | None) -> str:
+    """The class that colours a region; None: all rows.
+
+    Regions beyond the palette share the grey of all rows.
+    """
     if region is None:
         return "rall"
-    return f"r{region}" if region < len(REGIONS) else "rx"
-
-
-def arrow(look: str, start: Point, end: Point) -> str:
-    """A thin line with a head at its end; nothing where both ends touch."""
-    across, down = end[0] - start[0], end[1] - start[1]
-    length = math.hypot(across, down)
-    if length < 8:
-        return ""
-    across, down = across / length, down / length
-    tip = (end[0] - 5 * across, end[1] - 5 * down)
-    back = (tip[0] - 5 * across, tip[1] - 5 * down)
-    left = (back[0] - 2.4 * down, back[1] + 2.4 * across)
-    right = (back[0] + 2.4 * down, back[1] - 2.4 * across)
-    return line(look, start, tip, None, left, tip, right)
-
-
-class Box(NamedTuple):
-    """Room that something takes."""
-
-    left: float
-    top: float
-    right: float
-    bottom: float
-
-    def overlaps(self, other: Box) -> bool:
-        """Whether two boxes have common room."""
-        across = self.left < other.right and other.left < self.right
-        return across and self.top < other.bottom and other.top < self.bottom
-
-    def holds(self, point: Point) -> bool:
-        """Whether a point lies inside."""
-        return self.left < point[0] < self.right and self.top < point[1] < self.bottom
-
-
-def text_box(x: float, y: float, width: float) -> Box:
-    """The room of a line of text that begins at a place, y being its baseline."""
-    return Box(left=x, top=y - LINE + 3, right=x + width, bottom=y + 3)
+    if region >= len(REGIONS):
+        return "rx"
+    return f"r{region}"

@@ -1,28 +1,41 @@
-"""Words and numbers that only the report has: how heterogeneity is told, and the glossary."""
+"""Sentences and words that only the report has."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any
 
-from granite_xai.base.formats import UNKNOWN, OutputUnit, amount, share
+from granite_xai.base.formats import share
+from granite_xai.base.wording import ALL_ROWS
+from granite_xai.report.measure import Measure
 from granite_xai.results.described import Described
-from granite_xai.results.finding import FitFinding
 
 MOST_SPLITS = 3  # that a sentence on stability tells one by one
 SELDOM = 0.5  # share of searches below which a first split makes the finding tentative
 NEARLY_ALL = 0.9  # share described in regions from which on curves tell nearly the whole story
-MOST = 0.75  # and most of it
+LARGE_PART = 0.75  # share from which on they tell most of it
+SMALL_NUMBERS = (
+    "no",
+    "one",
+    "two",
+    "three",
+    "four",
+    "five",
+    "six",
+    "seven",
+    "eight",
+    "nine",
+    "ten",
+)
 
 GLOSSARY = (
     (
         "Curve, effect (PDP)",
-        ("The average prediction if every row had this value of the feature, all else unchanged."),
+        "The average prediction if every row had this value of the feature, all else unchanged.",
     ),
     (
         "A row’s own curve (ICE)",
-        ("The same for one row. Where rows’ own curves differ, the average hides it."),
+        "The same for one row. Where rows’ own curves differ, the average hides it.",
     ),
     ("Interaction", "The effect of one feature depends on the value of another."),
     ("Region", "Rows that satisfy a rule. Its curves are averages over its own rows."),
@@ -80,133 +93,134 @@ STOP_REASONS = {
 }
 
 
-class Measure(NamedTuple):
-    """How the heterogeneity of a question is told.
+def benefit_heading(described: Described, n_regions: int) -> str:
+    """How much of the model curves describe, as a heading.
 
-    Attributes
+    Parameters
     ----------
-    per_row : bool
-        Whether the question has a gap at every row: rows stray; otherwise importances differ.
-    is_rooted : bool
-        Whether gaps are squared, so that their root is in units of what is compared.
-    probability : bool
-        Whether the output is a probability, which is told in percentage points.
-    unit : str
-        Of the output, where it is known.
+    described : Described
+        Shares that curves describe, overall and in regions.
+    n_regions : int
     """
-
-    per_row: bool
-    is_rooted: bool
-    probability: bool
-    unit: str
-
-    @property
-    def noun(self) -> str:
-        """The heading of its column."""
-        return "rows stray" if self.per_row else "difference"
-
-    @property
-    def output(self) -> OutputUnit:
-        """How values of the output are told."""
-        return OutputUnit(probability=self.probability, unit=self.unit)
-
-    @property
-    def unit_text(self) -> str:
-        """The unit of effects, for the title of an axis."""
-        return self.output.noun
-
-    def root(self, squared_gap: float) -> float:
-        """The size of a mean squared gap; slightly negative ones are nothing."""
-        if math.isnan(squared_gap):
-            return squared_gap
-        return math.sqrt(max(squared_gap, 0.0)) if self.is_rooted else max(squared_gap, 0.0)
-
-    def text(self, size: float | None, bare: bool = True) -> str:
-        """A size; ``bare``: without its unit, which is said nearby."""
-        if size is None or math.isnan(size):
-            return UNKNOWN
-        if not self.per_row:
-            return amount(size)
-        if not self.is_rooted:
-            return f"±{amount(size)}"
-        return self.output.spread(size, bare)
-
-    def level(self, value: float | None) -> str:
-        """A value of the output, without its unit."""
-        return UNKNOWN if value is None else self.output.level(value, bare=True)
-
-    def effect(self, value: float | None) -> str:
-        """A difference of two values, without its unit."""
-        return UNKNOWN if value is None else self.output.effect(value, bare=True)
-
-
-def benefit_heading(described: Described, regions: int) -> str:
-    """How much curves tell, as a heading."""
-    if regions < 2:
+    if n_regions < 2:
         return f"One curve per feature describes {share(max(described.overall, 0.0))} of the model"
     if described.in_regions >= NEARLY_ALL:
         return "Inside the regions, one curve per feature tells nearly the whole story"
-    if described.in_regions >= MOST:
+    if described.in_regions >= LARGE_PART:
         return "Inside the regions, one curve per feature tells most of the story"
     missed = share(1.0 - max(described.in_regions, 0.0))
     return f"Even in regions, curves miss {missed}"
 
 
 def basis_text(described: Described) -> str:
-    """Which rows the shares are of."""
-    if described.rows in ("held-out", "given"):
-        kind = "held-out rows" if described.rows == "held-out" else "rows"
-        return f"{described.n_rows:,} {kind}"
+    """The rows that shares of the model are measured on."""
+    if described.rows == "held-out":
+        return f"{described.n_rows:,} held-out rows"
+    if described.rows == "given":
+        return f"{described.n_rows:,} rows"
     if described.rows == "cross-validated":
         return "rows left out in turn (cross-validated)"
     return "the search rows, which also chose the regions"
 
 
 def stop_text(reason: str | None) -> str:
-    """Why a region was not split further."""
+    """Why a region was not split further; None or empty: a split was not tried."""
     if not reason:
         return "A split was not tried."
-    known = STOP_REASONS.get(reason)
-    return known or f"{reason[:1].upper()}{reason[1:]}."
+    if reason in STOP_REASONS:
+        return STOP_REASONS[reason]
+    return f"{reason[:1].upper()}{reason[1:]}."
 
 
-def count_words(regions: int) -> str:
-    """A small number in words."""
-    words = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
-    return words[regions] if regions < len(words) else str(regions)
+def count_words(number: int) -> str:
+    """A small number in words, a larger one in digits."""
+    if number < len(SMALL_NUMBERS):
+        return SMALL_NUMBERS[number]
+    return str(number)
 
 
-def stability_sentence(splits: Sequence[dict[str, Any]], searches: int) -> str:
-    """How often the features of the splits were split again; of many splits, only the first."""
+def stability_sentence(splits: Sequence[Mapping[str, Any]], searches: int) -> str:
+    """How often the features of the splits were split again; of many splits, only the first.
+
+    Parameters
+    ----------
+    splits : sequence of mappings
+        As `certainty_part.stability` has them, the first split of the tree first; not empty.
+    searches : int
+        How many searches of half the rows there were.
+    """
     if len(splits) > MOST_SPLITS:
-        root = splits[0]
-        instead = f" (otherwise {root['instead']})" if root["instead"] else ""
+        first = splits[0]
         return (
-            f"Of {searches} searches on half the rows, {root['times']} split on "
-            f"{root['feature']} first, as here{instead}. The table has the splits below it."
+            f"Of {searches} searches on half the rows, {first['times']} split on "
+            f"{first['feature']} first, as here{_otherwise(first)}. "
+            "The table has the splits below it."
         )
-    parts = []
+    clauses = []
     for split in splits:
-        instead = f" (otherwise {split['instead']})" if split["instead"] else ""
-        where = "" if split["rule"] == "all rows" else f" where {split['rule']}"
-        parts.append(f"{split['times']} split on {split['feature']}{where} again{instead}")
-    *first, last = parts
-    listed = f"{', '.join(first)} and {last}" if first else last
+        where = "" if split["rule"] == ALL_ROWS else f" where {split['rule']}"
+        clauses.append(
+            f"{split['times']} split on {split['feature']}{where} again{_otherwise(split)}"
+        )
+    last = clauses.pop()
+    listed = f"{', '.join(clauses)} and {last}" if clauses else last
     return f"Of {searches} searches on half the rows, {listed}."
 
 
-def tentative_sentence(splits: Sequence[dict[str, Any]], searches: int) -> str:
-    """The doubt that belongs to the finding: the first split seldom comes back; otherwise empty."""
-    if not splits or splits[0]["times"] >= SELDOM * searches:
+def _otherwise(split: Mapping[str, Any]) -> str:
+    """The feature that searches split instead, in brackets."""
+    if not split["instead"]:
         return ""
-    root = splits[0]
+    return f" (otherwise {split['instead']})"
+
+
+def tentative_sentence(splits: Sequence[Mapping[str, Any]], searches: int) -> str:
+    """The doubt that belongs to the finding: the first split seldom comes back; otherwise empty.
+
+    Parameters
+    ----------
+    splits, searches
+        As in `stability_sentence`; here there may be no splits.
+    """
+    if not splits:
+        return ""
+    first = splits[0]
+    if first["times"] >= SELDOM * searches:
+        return ""
     return (
-        f"Tentative: the first split, on {root['feature']}, came back in {root['times']} of "
+        f"Tentative: the first split, on {first['feature']}, came back in {first['times']} of "
         f"{searches} searches on half the rows."
     )
 
 
-def glossary(finding: FitFinding, measure: Measure) -> list[dict[str, str]]:
-    """Words that a reader may not know, and what they mean."""
+def doubts(story: Mapping[str, Any]) -> list[str]:
+    """What stands right under the finding where its first split seldom comes back."""
+    stability = story["stability"]
+    if stability and stability["tentative"]:
+        return [stability["tentative"]]
+    return []
+
+
+def certainty_sentences(story: Mapping[str, Any]) -> list[str]:
+    """How often splits come back, and how the regions do on rows given for testing."""
+    sentences = []
+    stability = story["stability"]
+    if stability and stability["sentence"]:
+        sentences.append(stability["sentence"])
+    evaluation = story["evaluation"]
+    if evaluation is not None:
+        removed = "none"
+        if evaluation["remaining"] <= 1:
+            removed = share(1.0 - evaluation["remaining"])
+        sentences.append(
+            f"On the {evaluation['n_rows']:,} rows given for testing the regions remove {removed} "
+            f"of the heterogeneity, and curves describe {share(evaluation['explained'])} of the "
+            "model."
+        )
+    return sentences
+
+
+def glossary(measure: Measure) -> list[dict[str, str]]:
+    """Words that a reader may not know (``word``), and what they mean (``meaning``)."""
     entries = GLOSSARY if measure.per_row else (*GLOSSARY, *IMPORTANCE_WORDS)
     return [{"word": word, "meaning": meaning} for word, meaning in entries]

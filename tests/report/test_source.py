@@ -1,0 +1,62 @@
+"""What a story is told from."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+import granite_xai as gx
+from granite_xai.fitting.fitted_view import fitted_view
+from granite_xai.report.source import number_or_none, rounded, set_labels, source_of
+from report.cases import interacting
+
+
+def test_halves_are_searched_where_that_takes_no_longer_than_the_fit(large, report, X):
+    """A fit that cross-validates has searched five times; otherwise the page says how to get the table."""
+    told, _ = large
+    assert told.story["stability"] is None
+    assert "was not tried here" in told.html()
+    small = gx.explain(interacting, X, max_depth=1)
+    assert small.story["stability"]["searches"] == 6
+    assert {split["verdict"] for split in small.story["stability"]["splits"]} <= {
+        "stable",
+        "unstable",
+        "unclear",
+    }
+    assert "was not tried here" not in small.html()
+
+
+def source(granite, X=None, y=None):
+    return source_of(granite, fitted_view(granite).run, X, y, unit="kg")
+
+
+def test_numbers_of_a_story_are_short_and_finite():
+    assert rounded([1 / 3, math.nan, math.inf, 123456.7]) == [0.33333, None, None, 123460.0]
+    assert rounded(np.array([2.0]), digits=1) == [2.0]
+    assert (number_or_none(math.nan), number_or_none(0.0)) == (None, 0.0)
+
+
+def test_a_loaded_fit_has_curves_but_no_values(report, tmp_path):
+    again = gx.load(gx.save(report.granite, tmp_path / "g.json"))
+    told = source(again)
+    assert told.values is None
+    assert told.n_rows == 150
+    assert told.score is None
+
+
+def test_the_score_is_that_of_the_rows_it_names(large):
+    told, rows = large
+    y = interacting(rows)
+    y = y + 0.5  # off by a constant
+    score = source(told.granite, rows, y).score
+    assert "typical error 0.5" in score["text"]
+    assert "300 held-out rows" in score["rows"]
+    constant = source(told.granite, rows, np.ones(len(rows))).score
+    assert constant["text"] == "not defined"
+
+
+def test_pairs_are_named_by_both_features(X):
+    granite = gx.Granite(interacting, influence="interaction", max_depth=0).fit(X[:40])
+    labels = set_labels(fitted_view(granite).result.comparisons[0])
+    assert "a:b" in labels
