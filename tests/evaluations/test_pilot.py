@@ -23,11 +23,15 @@ from evaluations.learned import (
 from granite_xai.evaluations import pilot as module
 from granite_xai.evaluations.pilot import (
     CELLS,
+    FEW_INTERACTIONS,
     PILOTS,
+    SCREEN,
+    SCREENED,
     first_carriers,
     n_values,
     pilot_cost,
     pilot_size,
+    planned_cost,
 )
 
 
@@ -192,8 +196,8 @@ def test_a_pilot_sends_no_more_rows_than_its_budget(budget):
     found, table, asked = learned(frame, lambda f: f["x0"] * f["x1"], budget=budget)
     assert set(found.columns) == {0, 1, 2}
     size = pilot_size(table.columns, CELLS, budget)
-    assert found.pilot_rows == size.n_rows
-    assert asked.rows <= pilot_cost(table.columns, CELLS, size)
+    assert found.pilot_rows == (PILOTS[0].n_rows if size in SCREENED else size.n_rows)
+    assert asked.rows <= planned_cost(table.columns, CELLS, budget, n_rows=1500)
     coarsest = pilot_cost(table.columns, CELLS, PILOTS[-1])
     assert asked.rows <= max(budget, coarsest)
     assert coarsest < 3000
@@ -203,9 +207,41 @@ def test_the_finest_pilot_that_can_be_paid_is_taken():
     table = read_table(numbers(n=600))
     for finer, coarser in pairwise(PILOTS):
         price = 3 * finer[0] * (finer[1] + 2)
+        if finer in SCREENED:
+            price += 3 * SCREEN.n_rows * (SCREEN.n_values + 2)
         assert pilot_size(table.columns, CELLS, price) == finer
         assert pilot_size(table.columns, CELLS, price - 1) == coarser
     assert pilot_size(table.columns, CELLS, 0) == PILOTS[-1]
+
+
+def test_after_a_screen_the_columns_that_interact_are_asked_at_more_values():
+    """Of twenty columns two interact; all together send no more rows than twenty equal pilots could."""
+    frame = numbers(n=600, d=20)
+
+    def model(table):
+        return step(table) + table[[f"x{k}" for k in range(2, 20)]].sum(axis=1)
+
+    budget = 180_000
+    assert pilot_size(read_table(frame).columns, CELLS, budget) in SCREENED
+    found, table, asked = learned(frame, model, budget=budget)
+    n_levels = [len(found.columns[k].curves[0].levels) for k in range(20)]
+    assert min(n_levels[:2]) >= PILOTS[0].n_values
+    assert max(n_levels[2:]) <= FEW_INTERACTIONS.n_values + 2
+    assert asked.rows <= planned_cost(table.columns, CELLS, budget, n_rows=600) == budget
+    assert straddling(found.columns[1].cell_of_level, table.columns[1].levels, JUMP) == set()
+
+
+def test_where_all_columns_interact_alike_a_screen_changes_nothing():
+    frame = numbers(n=600, d=20)
+    budget = 170_000
+    size = pilot_size(read_table(frame).columns, CELLS, budget)
+    assert size in SCREENED
+    found, _, asked = learned(
+        frame, lambda table: np.prod(1 + table.to_numpy() / 9, axis=1), budget=budget
+    )
+    n_levels = {len(found.columns[k].curves[0].levels) for k in range(20)}
+    assert n_levels <= {size.n_values, size.n_values + 1, size.n_values + 2}
+    assert asked.rows <= budget
 
 
 def test_a_small_table_is_its_own_pilot():

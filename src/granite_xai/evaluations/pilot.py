@@ -5,7 +5,9 @@ chosen by what the model does: neighbouring values at which a few *pilot rows* i
 one of them stands for the cell. Cells of equal numbers of rows would straddle a jump of the model and pull the
 cut to the cell's edge, whatever the number of rows.
 
-Of a column of many levels the pilot rows are asked at some; these are the *pilot values* here.
+Of a column of many levels the pilot rows are asked at some; these are the *pilot values* here. Where many columns
+share the budget, so that their pilot is coarse, a *screen* of a few rows at a few values tells first which columns
+interact: these get a finer pilot, the others a coarser one.
 """
 
 from __future__ import annotations
@@ -28,6 +30,10 @@ class PilotSize(NamedTuple):
     n_rows: int
     n_values: int
 
+    def within(self, n_rows: int) -> PilotSize:
+        """The same for a table of so many rows."""
+        return self._replace(n_rows=min(self.n_rows, n_rows))
+
 
 CELLS = 16  # values that stand for a column
 # From the finest pilot to the coarsest.
@@ -35,12 +41,18 @@ PILOTS = (
     PilotSize(64, 512),
     PilotSize(64, 256),
     PilotSize(64, 128),
+    PilotSize(48, 128),
     PilotSize(32, 128),
     PilotSize(32, 64),
     PilotSize(16, 64),
     PilotSize(16, 32),
     PilotSize(8, 32),
 )
+# Pilots of all columns that are coarse, and dear enough for a screen before them.
+SCREENED = (PilotSize(64, 128), PilotSize(48, 128), PilotSize(32, 128))
+SCREEN = PilotSize(16, 32)
+FEW_INTERACTIONS = PilotSize(16, 64)  # after a screen, the pilot of a column that hardly interacts
+INTERACTIONS_KEPT = 0.999  # share of the squared interactions of a screen that get a finer pilot
 PILOT_DRAW = 23  # with the seed of the fit: what the pilot rows are drawn by
 COLUMN_ENDS = 2  # the smallest and the largest value of an ordered column are always asked about
 RARE_LABELS = 4  # labels beyond the pilot that are asked about, for each value of the pilot
@@ -57,7 +69,7 @@ def n_values(column: Column, n_cells: int) -> int:
 
 
 def pilot_size(columns: Sequence[Column], n_cells: int, budget: float) -> PilotSize:
-    """The finest pilot that sends no more rows to the model than a budget.
+    """The finest pilot that sends, with its screen, no more rows to the model than a budget.
 
     Parameters
     ----------
@@ -69,7 +81,10 @@ def pilot_size(columns: Sequence[Column], n_cells: int, budget: float) -> PilotS
         Rows that may be sent; the coarsest pilot is taken where none is cheap enough.
     """
     for size in PILOTS:
-        if pilot_cost(columns, n_cells, size) <= budget:
+        cost = pilot_cost(columns, n_cells, size)
+        if size in SCREENED:
+            cost += pilot_cost(columns, n_cells, SCREEN)
+        if cost <= budget:
             return size
     return PILOTS[-1]
 
@@ -98,6 +113,26 @@ def pilot_cost(columns: Sequence[Column], n_cells: int, size: PilotSize) -> int:
             # A rare label is asked about as it is, and at the standing value of every cell.
             cost += size.n_rows * min(n_levels, size.n_values) + n_rare * (1 + n_cells)
     return cost
+
+
+def planned_cost(columns: Sequence[Column], n_cells: int, budget: float, n_rows: int) -> int:
+    """Rows that `learn_values` sends to the model, at most.
+
+    Parameters
+    ----------
+    columns : sequence of Column
+        Columns that may have cells.
+    n_cells : int
+        Cells of a column, at most.
+    budget : float
+        Rows that may be sent.
+    n_rows : int
+        Rows of the table.
+    """
+    size = pilot_size(columns, n_cells, budget)
+    if size in SCREENED:  # what the screen leaves of the budget goes to the columns that interact
+        return int(budget)
+    return pilot_cost(columns, n_cells, size.within(n_rows))
 
 
 def placeholder_cells(table: Table, positions: Sequence[int], n_cells: int) -> LearnedValues:
@@ -159,15 +194,76 @@ def learn_values(
     if not columns_with_cells:
         return LearnedValues()
     size = pilot_size(columns_with_cells, n_cells, budget)
-    n_pilot = min(size.n_rows, table.n_rows)
+    is_screened = size in SCREENED
+    n_drawn = PILOTS[0].n_rows if is_screened else size.n_rows
+    n_pilot = min(n_drawn, table.n_rows)
     generator = np.random.default_rng([seed, PILOT_DRAW])
     pilot_rows = np.sort(generator.choice(table.n_rows, size=n_pilot, replace=False))
+    sizes = [size] * len(columns_with_cells)
+    if is_screened:
+        squares = []
+        for column in columns_with_cells:
+            screen_rows = pilot_rows[: SCREEN.n_rows]
+            squares.append(_squared_interactions(column, weights, screen_rows, ask))
+        budget_left = budget - pilot_cost(columns_with_cells, n_cells, SCREEN)
+        sizes = _sizes_after_screen(columns_with_cells, squares, n_cells, budget_left, size)
     learned = {}
-    for column in columns_with_cells:
+    for column, of_column in zip(columns_with_cells, sizes, strict=True):
+        rows_of_column = pilot_rows[: of_column.n_rows]
         learned[column.position] = _learn_column(
-            column, weights, pilot_rows, ask, n_cells, size.n_values
+            column, weights, rows_of_column, ask, n_cells, of_column.n_values
         )
     return LearnedValues(learned, n_pilot)
+
+
+def _squared_interactions(
+    column: Column, weights: FloatArray, screen_rows: IntArray, ask: Ask
+) -> float:
+    """Mean square of the interactions of a column that a screen sees; of several outputs in units of their spread."""
+    mass = _mass_of_levels(column, weights)
+    levels = _pilot_levels(column, mass, SCREEN.n_values)
+    curves = _pilot_curves(column.position, screen_rows, first_carriers(column)[levels], ask)
+    interactions, _ = _interactions_and_main_effect(curves, mass[levels])
+    by_output = np.square(interactions).mean(axis=(1, 2))
+    if len(curves) > 1:
+        variance = curves.var(axis=(1, 2))
+        by_output = by_output / np.where(variance > 0.0, variance, 1.0)
+    return float(by_output.sum())
+
+
+def _sizes_after_screen(
+    columns: Sequence[Column],
+    squares: Sequence[float],
+    n_cells: int,
+    budget: float,
+    equal_size: PilotSize,
+) -> list[PilotSize]:
+    """The pilot of each column: finer for those that have nearly all interactions, if that can be paid.
+
+    Parameters
+    ----------
+    columns : sequence of Column
+    squares : sequence of float
+        Squared interactions of each column.
+    n_cells : int
+        Cells of a column, at most.
+    budget : float
+        Rows that may be sent to the model after the screen.
+    equal_size : PilotSize
+        Of every column where none can have a finer one.
+    """
+    strongest_first = np.argsort(-np.asarray(squares), kind="stable")
+    summed = np.cumsum(np.asarray(squares)[strongest_first])
+    n_strong = 1 + int(np.searchsorted(summed, INTERACTIONS_KEPT * summed[-1]))
+    strong = [columns[place] for place in strongest_first[:n_strong]]
+    weak = [columns[place] for place in strongest_first[n_strong:]]
+    finer_size = pilot_size(strong, n_cells, budget - pilot_cost(weak, n_cells, FEW_INTERACTIONS))
+    if PILOTS.index(finer_size) >= PILOTS.index(equal_size):
+        return [equal_size] * len(columns)
+    sizes = [FEW_INTERACTIONS] * len(columns)
+    for place in strongest_first[:n_strong]:
+        sizes[place] = finer_size
+    return sizes
 
 
 def _learn_column(
@@ -288,17 +384,35 @@ def _merging_vectors(curves: FloatArray, mass: FloatArray) -> FloatArray:
     curves : array of shape (n_outputs, n_values, n_pilot)
     mass : array of shape (n_values,)
     """
-    shares = mass / mass.sum()
-    mean_of_row = np.einsum("v,ovr->or", shares, curves)
-    centred = curves - mean_of_row[:, None, :]
-    main_effect = centred.mean(axis=2, keepdims=True)
-    interactions = centred - main_effect
+    interactions, main_effect = _interactions_and_main_effect(curves, mass)
     weight = np.sqrt(MAIN_EFFECT * curves.shape[2])  # as much as `MAIN_EFFECT` in every row
     vectors = np.concatenate([interactions, weight * main_effect], axis=2)
     if len(curves) > 1:
         spread = curves.std(axis=(1, 2))
         vectors = vectors / np.where(spread > 0.0, spread, 1.0)[:, None, None]
     return np.asarray(vectors.transpose(1, 0, 2).reshape(curves.shape[1], -1))
+
+
+def _interactions_and_main_effect(
+    curves: FloatArray, mass: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """What belongs to row and value together, and what belongs to the value alone.
+
+    Parameters
+    ----------
+    curves : array of shape (n_outputs, n_values, n_pilot)
+    mass : array of shape (n_values,)
+
+    Returns
+    -------
+    interactions : array of shape (n_outputs, n_values, n_pilot)
+    main_effect : array of shape (n_outputs, n_values, 1)
+    """
+    shares = mass / mass.sum()
+    mean_of_row = np.einsum("v,ovr->or", shares, curves)
+    centred = curves - mean_of_row[:, None, :]
+    main_effect = centred.mean(axis=2, keepdims=True)
+    return centred - main_effect, main_effect
 
 
 def _flat_distance(curves: FloatArray) -> float:

@@ -12,7 +12,7 @@ from typing import Any
 
 from granite_xai.base.typing import AleColumn
 from granite_xai.disagreement.disagreement import both_sides
-from granite_xai.evaluations.pilot import PilotSize, n_values, pilot_cost, pilot_size
+from granite_xai.evaluations.pilot import n_values, planned_cost
 from granite_xai.evaluations.probe import PROBED_ROWS
 from granite_xai.explanation.masking.accumulated import fit_intervals
 from granite_xai.explanation.request import EvaluationRequest
@@ -93,15 +93,13 @@ def _cost_with_pilot(
     table = inputs.table if drawn_from is None else drawn_from
     columns = [table.columns[position] for position in single_columns(inputs)]
     values = {column.name: n_values(column, n_pilot_values) for column in columns}
-    size = pilot_size(columns, n_pilot_values, PILOT_SHARE * inputs.budget)
-    size = PilotSize(n_rows=min(size.n_rows, n_rows), n_values=size.n_values)
     steps_of_row = _steps_of_row(inputs)
     if drawn_from is not None:
         steps_of_row *= MARGIN_FOR_OTHER_ROWS
     cost_of_row = 1 + sum(values.values()) + steps_of_row
     n_outputs = len(inputs.predictor.outputs) or 1
     return FitCost(
-        pilot=pilot_cost(columns, n_pilot_values, size),
+        pilot=planned_cost(columns, n_pilot_values, PILOT_SHARE * inputs.budget, n_rows),
         of_search=round(n_rows * cost_of_row),
         of_held_out=round(n_held_out * cost_of_row),
         values=values,
