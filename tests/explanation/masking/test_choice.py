@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from granite_xai.explanation.masking import choice as module
 from granite_xai.explanation.masking.choice import choose_sampler
 from granite_xai.tables import read_table
 
@@ -114,3 +115,23 @@ def test_a_column_of_ordered_levels_and_a_boolean_can_be_compared():
     levels = pd.cut(pd.Series(z[:, 1]), 30, labels=False)
     X = pd.DataFrame({"a": z[:, 0], "b": levels, "c": z[:, 0] > 0.3})
     assert chosen(X).errors.keys() == {"unconditional", "bins", "copula"}
+
+
+def test_errors_are_measured_once_for_a_table_its_weights_and_seed(monkeypatch):
+    measured = []
+    measure = module._measure_errors
+
+    def counted(table, coalitions, weights, seed):
+        measured.extend(coalitions)
+        return measure(table, coalitions, weights, seed)
+
+    monkeypatch.setattr(module, "_measure_errors", counted)
+    table = read_table(normal(0.6, seed=5), missing="allow")
+    weights = np.ones(table.n_rows)
+    shown = [frozenset({0}), frozenset({1})]
+    first = choose_sampler(table, shown, weights, 0)
+    assert choose_sampler(table, shown, weights, 0) == first
+    assert measured == shown
+    choose_sampler(table, shown[:1], weights + np.arange(table.n_rows) % 2, 0)
+    choose_sampler(table, shown[:1], weights, 1)
+    assert measured == [*shown, *shown[:1], *shown[:1]]

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -113,6 +114,24 @@ def _errors(
     table: Table, coalitions: list[Coalition], weights: FloatArray, seed: int
 ) -> FloatArray:
     """Error of hidden columns in rows that were left out, (coalitions, ways)."""
+    remembered = _remembered_errors.setdefault(table, {}).setdefault((seed, weights.tobytes()), {})
+    new = [visible for visible in coalitions if visible not in remembered]
+    if new:
+        remembered.update(zip(new, _measure_errors(table, new, weights, seed), strict=True))
+    return np.stack([remembered[visible] for visible in coalitions])
+
+
+# Errors by table, by seed and weights, and by visible columns, as long as the table lives: several questions about a
+# table condition on the same columns.
+_remembered_errors: WeakKeyDictionary[
+    Table, dict[tuple[int, bytes], dict[Coalition, FloatArray]]
+] = WeakKeyDictionary()
+
+
+def _measure_errors(
+    table: Table, coalitions: list[Coalition], weights: FloatArray, seed: int
+) -> FloatArray:
+    """The same, measured."""
     compared_rows = _evenly_spread(table.n_rows, MOST_ROWS)
     table = table.take(compared_rows)
     weights = weights[compared_rows]
