@@ -11,7 +11,7 @@ import granite_xai as gx
 from granite_xai.display.axis import Axis
 from granite_xai.display.effect_lines import FeatureInScope, Line, Panel, lines_of
 from granite_xai.explanation.influence import Individual
-from granite_xai.results.scopes import RowsToShow
+from granite_xai.results.shown_values import RowsToShow
 
 
 def lines_on_all_rows(g, X, name, feature, max_curves=50):

@@ -62,7 +62,7 @@ def test_changes_are_predictions_at_the_ends_of_intervals():
     steps = evaluations.ale[ale_column]
     values = TABLE.columns[1].levels[fitted.steps[ale_column].parts]
     for row in range(5):
-        for edge in steps.edges[steps.cells[row] - 1 : steps.cells[row] + 1]:
+        for edge in steps.edges[steps.intervals[row] - 1 : steps.intervals[row] + 1]:
             moved = X[[row]].copy()
             moved[0, 1] = values[edge]
             assert steps.values[steps.starts[row] + edge] == pytest.approx(model(moved)[0])

@@ -28,5 +28,6 @@ class Deviation(Behavior):
             game.masked.combined({term: 1.0}).sums(MOMENTS, splits)[0, :, :] * splits.scale[0, :, :]
         )
         values = game.masked.combined({term: 1.0})
-        centred = values._replace(at=-means if values.at is None else values.at - means)
+        level = -means if values.of_side is None else values.of_side - means
+        centred = values._replace(of_side=level)
         return centred.sums(ABSOLUTE, splits)[0, :, :] * splits.scale[0, :, :]

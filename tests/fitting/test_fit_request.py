@@ -49,8 +49,8 @@ def test_a_question_about_some_columns_pays_for_these():
     inputs = inputs_of(features=["b", "d"])
     assert not asks_about_all_players(inputs)
     assert single_columns(inputs) == [1, 3]
-    asked = request_of_fit(inputs).rows(inputs.table)
-    assert asked < request_of_fit(inputs_of()).rows(inputs.table)
+    asked = request_of_fit(inputs).n_model_rows(inputs.table)
+    assert asked < request_of_fit(inputs_of()).n_model_rows(inputs.table)
 
 
 def test_C13_a_column_with_many_levels_is_ordered_by_its_effects():

@@ -12,7 +12,7 @@ from granite_xai.tables import outline_from_dict, outline_to_dict, read_table
 def test_a_table_has_rows_and_its_outline_has_none():
     table = read_table(np.eye(3), missing="error")
     assert has_rows(table)
-    assert not has_rows(outline_from_dict(outline_to_dict(table, grids=True), "table"))
+    assert not has_rows(outline_from_dict(outline_to_dict(table, with_values=True), "table"))
 
 
 @pytest.mark.parametrize(

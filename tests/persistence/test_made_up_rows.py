@@ -56,7 +56,7 @@ def test_passing_columns_are_those_of_a_carrier():
     frame = table().assign(name=[f"row {i}" for i in range(60)])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # a name for every row is not explained
-        read = read_table(frame, missing="error", named=())
+        read = read_table(frame, missing="error", requested=())
     assert read.columns[-1].passes
     carriers = synthetic_rows(read)
     codes = np.zeros((3, read.n_columns), dtype=np.intp)

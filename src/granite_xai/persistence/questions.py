@@ -101,7 +101,7 @@ def resolve_again(
         for question, resolution in zip(questions, resolutions, strict=True):
             # All that is read of a route: whether trees give attributions was decided when the file was written.
             route: Any = SimpleNamespace(
-                table=table, predictor=predictor, attributes=resolution.by_paths
+                table=table, predictor=predictor, gives_attributions=resolution.by_paths
             )
             resolved_question = question.compare(route, limits, seed, resolution.pairs)
             if granite.confidence_level is not None:
