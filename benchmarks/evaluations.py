@@ -61,7 +61,7 @@ def _ensemble_rows(n: int, jobs: int) -> Iterator[dict[str, Any]]:
         yield {
             "work": f"evaluations by {name}",
             "N": n,
-            "rows": requested.rows,
+            "rows": requested.n_model_rows,
             "seconds": seconds,
             "ratio": seconds_by_way["model"] / seconds,
         }

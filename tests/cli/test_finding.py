@@ -47,7 +47,7 @@ def test_demo_as_json_holds_what_the_estimator_says(capsys):
 def test_demo_reads_bike_sharing(data_folder, capsys):
     assert cli.main(["demo", "--data", "bike"]) == 0
     text = capsys.readouterr().out
-    assert "Rows: 17,379. Regions and curves come from 7,002 of them" in text
+    assert "Rows: 17,379. Regions, curves and means come from 7,002 of them" in text
     assert "workingday" in text
 
 
