@@ -19,7 +19,7 @@ from granite_xai.fitting.fitted_view import fitted_view
 from granite_xai.regions.nodes import Node, Split
 from granite_xai.regions.partition import Partition
 from granite_xai.regions.rule import Rule
-from granite_xai.regions.words import condition_words, rule_words
+from granite_xai.regions.words import rule_words
 from granite_xai.results.shown_sides import shown_names, side_names
 from granite_xai.results.shown_values import RowsToShow
 from granite_xai.tables import Table
@@ -185,14 +185,33 @@ def boxes_of(partition: Partition) -> list[Box]:
         leaf.region = number
         leaf.name = partition[number].name
     for box in boxes[1:]:
-        box.words = _last_condition(box.rule, partition)
+        box.words = rule_words(rule_of_edge(box, boxes), partition.vocabulary)
     return boxes
 
 
-def _last_condition(rule: Rule, partition: Partition) -> str:
-    """The condition on the feature that was split last, in words."""
-    name, condition = rule.conditions[-1]
-    return condition_words(name, condition, partition.vocabulary.get(name)).text
+def rule_of_edge(box: Box, boxes: Sequence[Box]) -> Rule:
+    """What the edge above a node says: of its rule, the condition on the feature that its parent splits.
+
+    Parameters
+    ----------
+    box : Box
+    boxes : sequence of Box
+        All nodes, by number.
+
+    Returns
+    -------
+    Rule
+        The whole rule of a region that was given as a rule: nothing is split above it. No conditions
+        for the root.
+    """
+    if box.parent is None:
+        return Rule()
+    split_feature = boxes[box.parent].column
+    # Not the last condition: a feature that is split again keeps its place in the rule.
+    condition = dict(box.rule.conditions).get(split_feature)
+    if condition is None:
+        return box.rule
+    return Rule(((split_feature, condition),))
 
 
 def _boxes_of_rules(partition: Partition) -> list[Box]:
