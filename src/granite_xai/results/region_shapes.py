@@ -191,8 +191,10 @@ def _on_shared_values(
     """Both curves at the same values: numbers where their ranges overlap, otherwise shared labels."""
     if first.positions is None or second.positions is None:
         first_shared = first.restrict(np.isin(first.labels, second.labels))
-        second_shared = second.restrict(np.isin(second.labels, first.labels))
-        return first_shared, second_shared
+        # A joined curve has its labels in the order of its pieces: both get that of the first curve.
+        index_in_second = {label: index for index, label in enumerate(second.labels)}
+        indices = [index_in_second[label] for label in first_shared.labels]
+        return first_shared, second.take(np.array(indices, dtype=np.intp))
     lowest = max(first.positions[0], second.positions[0])
     highest = min(first.positions[-1], second.positions[-1])
     is_shared = (first.positions >= lowest) & (first.positions <= highest)
