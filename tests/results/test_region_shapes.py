@@ -53,6 +53,13 @@ def test_regions_are_joined_across_splits_on_the_feature(fitted, feature):
             assert part.exact_rule == fitted.partition.rules[part.regions[0]]
 
 
+def test_a_joined_curve_weighs_values_by_the_rows_of_all_its_regions(fitted):
+    for part in curve_parts(fitted, fitted.nodes[0], "x2", quiet=()):
+        inside = np.isin(fitted.regions, part.regions)
+        _, counts = np.unique(X[inside, 2], return_counts=True)
+        np.testing.assert_allclose(part.curve.weights, counts / inside.sum())
+
+
 def test_a_quiet_region_belongs_to_no_part_and_parts_beside_it_keep_their_rule(fitted):
     joined = curve_parts(fitted, fitted.nodes[0], "x2", quiet=())[0]
     quiet, beside = joined.regions

@@ -81,7 +81,8 @@ def curve_parts(
         regions_of_part.setdefault(shared_rule, []).append(region)
     joined = {}
     for shared_rule, regions in regions_of_part.items():
-        joined[shared_rule] = _joined_curve([curves[region] for region in regions])
+        fractions = [fitted.partition[region].fraction for region in regions]
+        joined[shared_rule] = _joined_curve([curves[region] for region in regions], fractions)
     all_curves = [*overall_curves(fitted).values(), *joined.values()]
     largest_range = max((curve.range for curve in all_curves), default=0.0)
     share_of_region = {leaf.region: leaf.share for leaf in figures.leaves}
@@ -110,8 +111,16 @@ def _without_feature(rule: Rule, feature: str) -> Rule:
     return Rule(tuple(condition for condition in rule.conditions if condition[0] != feature))
 
 
-def _joined_curve(pieces: Sequence[FeatureCurve]) -> FeatureCurve:
-    """Curves along different values of one feature as one."""
+def _joined_curve(pieces: Sequence[FeatureCurve], fractions: Sequence[float]) -> FeatureCurve:
+    """Curves along different values of one feature as one.
+
+    Parameters
+    ----------
+    pieces : sequence of FeatureCurve
+        The curve of each region.
+    fractions : sequence of float
+        Share of each region in all rows.
+    """
     if len(pieces) == 1:
         return pieces[0]
     labels: list[str] = []
@@ -121,7 +130,8 @@ def _joined_curve(pieces: Sequence[FeatureCurve]) -> FeatureCurve:
         if piece.positions is not None:
             positions += piece.positions.tolist()
     predictions = np.concatenate([piece.predictions for piece in pieces])
-    weights = np.concatenate([piece.weights for piece in pieces]) / len(pieces)
+    masses = [fraction * piece.weights for piece, fraction in zip(pieces, fractions, strict=True)]
+    weights = np.concatenate(masses) / sum(fractions)
     if len(positions) < len(labels):  # not numbers: in the order of the pieces
         return replace(
             pieces[0], labels=labels, predictions=predictions, weights=weights, positions=None
