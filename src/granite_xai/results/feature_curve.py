@@ -29,7 +29,8 @@ class FeatureCurve:
     ordered : bool
         Whether the values have an order.
     whole : bool
-        Whether values are written exactly: whole numbers, dates, labels. Others are ``about`` there.
+        Whether sentences give values exactly: whole numbers, dates, labels. Other numbers are rounded:
+        ``about 0.2``.
     errors : array of shape (n_values,), optional
         Standard errors of the predictions around their mean.
     """

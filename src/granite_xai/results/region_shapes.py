@@ -24,10 +24,11 @@ class CurvePart(NamedTuple):
     Attributes
     ----------
     shared_rule : Rule
-        What the regions have in common, without conditions on the feature. The rule of a single region,
-        with these conditions, where without them it would also fit a region that belongs to no part.
+        What the rules of the regions say of all other features, which is the same in all of them. Where
+        that would also be true of a region that belongs to no part, the part is a single region, and
+        this is its whole rule.
     exact_rule : Rule
-        The rule of the region where the part is a single one; otherwise the shared rule.
+        The whole rule of a part that is a single region; otherwise the shared rule.
     regions : tuple of int
     share : float
         Of the rows.
@@ -66,7 +67,7 @@ def curve_parts(
     """
     rules = fitted.partition.rules
     curves: dict[int, FeatureCurve] = {}
-    skipped: set[Rule] = set()  # shared rules of regions that belong to no part
+    skipped: set[Rule] = set()  # what regions that belong to no part say of all other features
     for region, rule in enumerate(rules):
         pair = region_curves(fitted, region).get(feature)
         if region in quiet or pair is None:
@@ -76,7 +77,7 @@ def curve_parts(
     regions_of_part: dict[Rule, list[int]] = {}  # by shared rule
     for region in curves:
         shared_rule = _without_feature(rules[region], feature)
-        if shared_rule in skipped:
+        if shared_rule in skipped:  # it would be true of a skipped region, too
             shared_rule = rules[region]
         regions_of_part.setdefault(shared_rule, []).append(region)
     joined = {}
