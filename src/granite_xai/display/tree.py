@@ -39,13 +39,15 @@ class Box:
     node: int
     parent: int | None
     region: int | None  # None: a node that is split
-    condition: str  # what its sibling's rows lack
+    condition: (
+        str  # on the edge above it, exact: that of the split, or the whole rule without a tree
+    )
     rule: Rule
     n_samples: int
     fraction: float
     disagreement: float  # share of that on all rows
     after: float  # what the splits below leave of it
-    words: str = ""  # the condition as people say it
+    words: str = ""  # what stands on the edge, as people say it; see `rule_of_edge`
     name: str = ""  # that a region was given
     column: str = ""
     children: list[int] = field(default_factory=list)
@@ -155,7 +157,7 @@ class PartitionDisplay(Drawn):
             finding = "one region. No split was kept."
         else:
             finding = "one region. The explanations agree."
-        return self._keep(drawn, None, f"{self.explanations}: {finding}")
+        return self._keep(drawn, ax, f"{self.explanations}: {finding}")
 
     def frame(self) -> Any:
         """Everything drawn, one line a node: in the library of the search rows.
