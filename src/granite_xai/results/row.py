@@ -73,8 +73,8 @@ class RowExplanation(Printable):
     shares : array of shape (n_sets,)
         Share of the region's rows that have an equal value; NaN for groups.
     contributions, errors : arrays of shape (n_sets,)
-        What each set adds to the mean, and its standard error, against the first 1,000 fitting rows of the region, a
-        random sample.
+        What each set adds to the mean, and its standard error, against the fitting rows of the region; of more than
+        1,000, against a random sample of 1,000 (against all of them without a confidence level).
     changes : tuple of (region, condition, distance, words)
         What would bring the row into another region, the nearest first.
     near : int
