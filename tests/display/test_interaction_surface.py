@@ -6,7 +6,12 @@ import numpy as np
 import pytest
 
 import granite_xai as gx
-from granite_xai.display.interaction_surface import cell_edges
+from granite_xai.display.axis import ShownLevels
+from granite_xai.display.interaction_surface import Surface, cell_edges, cell_mesh
+
+
+def shown_labels(*places):
+    return ShownLevels(codes=None, x=np.array(places), texts=[], grid=None)
 
 
 def test_a_surface_is_the_joint_effect_without_those_of_both_features():
@@ -33,9 +38,18 @@ def test_a_surface_is_the_joint_effect_without_those_of_both_features():
 
 
 def test_cells_end_half_way_to_their_neighbours():
-    assert cell_edges(np.array([0.0, 1.0, 3.0]), False).tolist() == [-0.5, 0.5, 2.0, 4.0]
+    assert cell_edges(np.array([0.0, 1.0, 3.0])).tolist() == [-0.5, 0.5, 2.0, 4.0]
 
 
 def test_cells_of_labels_do_not_reach_over_a_label_that_is_not_there():
-    assert cell_edges(np.array([0.0, 2.0]), True).tolist() == [-0.5, 1.5, 2.5]
-    assert cell_edges(np.array([4.0]), False).tolist() == [3.5, 4.5]
+    across = shown_labels(0.0, 2.0)
+    up = shown_labels(1.0)
+    surface = Surface(across, up, np.array([[3.0, 4.0]]))
+    mesh = cell_mesh(surface, across_labelled=True, up_labelled=True)
+    assert mesh.x.tolist() == [-0.5, 0.5, 1.5, 2.5]
+    assert mesh.y.tolist() == [0.5, 1.5]
+    np.testing.assert_array_equal(mesh.values, [[3.0, np.nan, 4.0]])
+
+
+def test_a_single_number_has_a_cell():
+    assert cell_edges(np.array([4.0])).tolist() == [3.5, 4.5]

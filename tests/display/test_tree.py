@@ -6,6 +6,10 @@ import numpy as np
 import pytest
 
 import granite_xai as gx
+from granite_xai.display.tree import boxes_of
+from granite_xai.regions.condition_pairs import cut
+from granite_xai.regions.nodes import Leaf, Split
+from granite_xai.regions.partition import Partition
 
 
 def test_the_tree_is_that_of_the_partition(bike):
@@ -35,3 +39,12 @@ def test_regions_given_as_rules_are_drawn_below_one_root(bike):
     g = gx.frameworks.vine(bike.model, "hr").fit(bike.rows)
     tree = gx.PartitionDisplay.from_estimator(g).plot()
     assert (tree.frame()["n_samples"][1:] > 0).all()
+
+
+def test_an_edge_has_the_condition_of_its_split_also_where_the_feature_was_split_before():
+    leaf = Leaf(10, 0.25, 0.1)
+    again = Split("a", *cut(1.0), (leaf, leaf), 20, 0.5, 0.2)
+    inner = Split("b", *cut(2.0), (again, leaf), 30, 0.75, 0.3)
+    partition = Partition(Split("a", *cut(3.0), (inner, leaf), 40, 1.0, 1.0))
+    words = [box.words for box in boxes_of(partition)[1:]]
+    assert words == ["a ≤ 3", "b ≤ 2", "a ≤ 1", "1 < a ≤ 3", "b > 2", "a > 3"]

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
 
 import granite_xai as gx
 from granite_xai.fitting.fitted_view import fitted_view
+from granite_xai.regions.condition_pairs import cut
+from granite_xai.regions.nodes import Leaf, Split
+from granite_xai.regions.partition import Partition
+from granite_xai.report.regions_part import tree
 from report.cases import interacting
 
 
@@ -62,6 +68,32 @@ def test_a_node_has_the_condition_that_led_to_it_and_the_regions_below(report):
         assert (child["region"] is not None) == is_leaf
     below = [region for child in root["children"] for region in child["regions"]]
     assert below == root["regions"]
+
+
+def tree_of(partition):
+    """The tree of a report of some regions."""
+    fitted = SimpleNamespace(partition=partition)
+    finding = SimpleNamespace(vocabulary={})
+    return tree(SimpleNamespace(fitted=fitted, figures=None, finding=finding))
+
+
+def test_a_node_has_the_condition_of_its_split_also_where_the_feature_was_split_before():
+    leaf = Leaf(10, 0.25, 0.1)
+    again = Split("a", *cut(1.0), (leaf, leaf), 20, 0.5, 0.2)
+    inner = Split("b", *cut(2.0), (again, leaf), 30, 0.75, 0.3)
+    root = tree_of(Partition(Split("a", *cut(3.0), (inner, leaf), 40, 1.0, 1.0)))
+    split_again = root["children"][0]["children"][0]
+    assert split_again["conditions"] == [["", "b", "≤ 2"]]
+    assert [child["conditions"] for child in split_again["children"]] == [
+        [["", "a", "≤ 1"]],
+        [["1 <", "a", "≤ 3"]],
+    ]
+
+
+def test_regions_without_a_tree_have_all_conditions_of_their_rules():
+    rules = ["a ≤ 0 and b ≤ 0", "a > 0 and b ≤ 0", "b > 0"]
+    children = tree_of(Partition.from_rules(rules))["children"]
+    assert [len(child["conditions"]) for child in children] == [2, 2, 1]
 
 
 def test_a_card_shows_the_main_feature_first(report):

@@ -100,3 +100,23 @@ def test_values_of_effects_are_no_levels(golden_reports):
     for part in tables:
         body = part[: part.index("</table>")]
         assert "%" not in body[body.index("<tbody>") :]
+
+
+def test_the_progress_bar_of_a_report_reaches_its_end(X, monkeypatch):
+    bars = []
+
+    class Recorder:
+        def __init__(self, resources, total, **look):
+            self.total = total
+            self.done = 0
+            bars.append(self)
+
+        def __call__(self, parts):
+            self.done += parts
+
+        def close(self):
+            pass
+
+    monkeypatch.setattr("granite_xai.report.story.Meter", Recorder)
+    gx.explain(interacting, X.iloc[:60], max_depth=0)
+    assert [bar.done for bar in bars] == [bar.total for bar in bars] == [3]

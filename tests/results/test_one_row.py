@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -19,6 +20,14 @@ def test_cells_become_a_table_of_one_row(given):
     row = one_row(TABLE, given)
     assert row["a"].tolist() == [2.0]
     assert row["b"].tolist() == ["y"]
+
+
+@pytest.mark.parametrize("given", [[], (), np.array([]), np.array(3.0)])
+def test_what_has_no_cells_is_refused(given):
+    g = gx.Granite(lambda X: X[:, 0] * X[:, 1], max_depth=0)
+    g.fit(np.random.default_rng(0).normal(size=(40, 2)))
+    with pytest.raises(gx.InputError):
+        g.explain_row(given)
 
 
 def test_a_table_stays_as_it_is():

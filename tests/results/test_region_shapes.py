@@ -53,6 +53,13 @@ def test_regions_are_joined_across_splits_on_the_feature(fitted, feature):
             assert part.exact_rule == fitted.partition.rules[part.regions[0]]
 
 
+def test_a_joined_curve_weighs_values_by_the_rows_of_all_its_regions(fitted):
+    for part in curve_parts(fitted, fitted.nodes[0], "x2", quiet=()):
+        inside = np.isin(fitted.regions, part.regions)
+        _, counts = np.unique(X[inside, 2], return_counts=True)
+        np.testing.assert_allclose(part.curve.weights, counts / inside.sum())
+
+
 def test_a_quiet_region_belongs_to_no_part_and_parts_beside_it_keep_their_rule(fitted):
     joined = curve_parts(fitted, fitted.nodes[0], "x2", quiet=())[0]
     quiet, beside = joined.regions
@@ -82,3 +89,19 @@ def test_curves_that_share_too_few_values_are_not_told_apart():
     rising = part(range(8), 0.6)
     falling = part([1.0, 0.0], 0.4)
     assert len(group_by_shape([rising, falling])) == 1
+
+
+def labelled(labels, predictions, share):
+    weights = np.full(len(labels), 1 / len(labels))
+    values = np.asarray(predictions, dtype=float)
+    curve = FeatureCurve("x", labels, values, weights, ordered=False)
+    return CurvePart(Rule(), Rule(), (), share, curve, shape_of(curve))
+
+
+def test_labels_are_compared_by_name_whatever_their_order():
+    """Curves that were joined from two regions have the labels of one after those of the other."""
+    one_region = labelled(["a", "b", "c", "d"], [0.0, 1.0, 5.0, 9.0], 0.6)
+    joined = labelled(["d", "c", "b", "a"], [9.0, 5.0, 1.0, 0.0], 0.4)
+    assert len(group_by_shape([one_region, joined])) == 1
+    turned = labelled(["d", "c", "b", "a"], [0.0, 1.0, 5.0, 9.0], 0.4)
+    assert len(group_by_shape([one_region, turned])) == 2

@@ -142,7 +142,7 @@ class Axis:
         return [*places, self.missing_place], [*texts, MISSING]
 
     def dress(self, ax: Axes, upright: bool = False) -> None:
-        """Ticks, limits and label of the horizontal axis, or of the vertical one."""
+        """Ticks, limits and label of the horizontal axis, or (``upright``) of the vertical one."""
         axis: Any = ax.yaxis if upright else ax.xaxis
         low, end = self._drawn_limits()
         pad = 0.0
@@ -207,7 +207,17 @@ class ShownLevels(NamedTuple):
 
 
 def shown_levels(axis: Axis, table: Table, points: int) -> ShownLevels:
-    """Levels on the rows of a panel, at most so many of an ordered feature, that have a place."""
+    """The levels at which a panel shows a feature: those of its rows that have a place on the axis.
+
+    Parameters
+    ----------
+    axis : Axis
+        Of the feature; an axis of labels has places for the most frequent ones only.
+    table : Table
+        The rows of the panel.
+    points : int
+        Levels of an ordered feature, at most; they are spread over its rows.
+    """
     column = table.columns[axis.column.position]
     codes = np.zeros(0, dtype=np.intp)
     if len(column.levels):

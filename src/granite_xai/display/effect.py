@@ -293,9 +293,9 @@ def _panels(
             lines += lines_of(values, side, feature, part, place)
         if gaps[0] > 0:
             remaining = gap / gaps[0]
-        elif len(sides) == 2 and lines:
+        elif len(sides) == 2 and lines:  # both agree on all rows
             remaining = 0.0
-        else:
+        else:  # there is nothing to compare
             remaining = np.nan
         panels.append(
             Panel(
@@ -329,7 +329,8 @@ def _draw_panel(ax: Axes, panel: Panel, names: Sequence[str]) -> None:
     panel.axis.dress(ax)
     set_title(ax, panel.scope)
     corner: dict[str, Any] = {"transform": ax.transAxes, "fontsize": SMALL}
-    if len(panel.lines) == 1:
+    has_bars_only = len(panel.lines) == 1  # ALE has no lines along a feature without order
+    if has_bars_only:
         text = "nominal: no order to move along"
         ax.text(0.5, 0.5, text, ha="center", color=GREY, **corner)
     remaining = panel.disagreement

@@ -153,10 +153,16 @@ def lines_of(
 
 
 def _pure_line(feature: FeatureInScope, part: Part, place: int, *, marginal: bool) -> Line:
-    """An effect that depends on the feature alone: its value at some of the observed values."""
+    """An effect that depends on the feature alone: its value at some of the observed values.
+
+    The values of the fit are those of its rows: rows with the same level have the same effect. A partial dependence
+    that the fit read at a few values of the feature (``on_grid``, C22) is computed anew at the levels shown.
+    """
     column = feature.column
     levels = shown_levels(feature.axis, feature.table, feature.points)
-    errors = np.zeros(len(column.levels) + 1)  # by code; missing, -1, is the last
+    errors = np.zeros(
+        len(column.levels) + 1
+    )  # by code; that of missing values, -1, is the last entry
     errors[column.codes] = part.errors[:, place]
     if marginal and column.position in feature.values.on_grid:
         effects = _exact_means(feature, levels)
@@ -191,7 +197,8 @@ def _full_curves(feature: FeatureInScope, part: Part, place: int) -> list[Line]:
         return []
     values = feature.values
     curves = feature.ice_curves(feature.table.take(rows), levels)  # (rows, levels)
-    # A curve passes through the effect of its row where it passes through the row's prediction.
+    # At the row's own value its curve has the prediction of the row, and is to have its effect:
+    # effect along the curve = prediction along the curve - (prediction of the row - effect of the row).
     predictions = values.on_grid.get(feature.column.position, values.predictions)
     shifts = predictions[rows] - part.values[rows, place]
     shifted = curves - shifts[:, None]
@@ -217,7 +224,16 @@ def _partial_points(feature: FeatureInScope, part: Part, place: int) -> list[Lin
 
 
 def _mean_line(feature: FeatureInScope, name: str, x: FloatArray, effects: FloatArray) -> Line:
-    """Mean effect at each value, or in each tenth of the rows where there are many values."""
+    """Mean effect at each value, or in each tenth of the rows where there are many values.
+
+    Parameters
+    ----------
+    feature : FeatureInScope
+    name : str
+        Of the explanation.
+    x, effects : arrays of shape (n_rows,)
+        Place on the axis (nan: none) and effect of each row.
+    """
     column = feature.column
     # Tenths would flatten peaks that a line through few values shows, and look like disagreement.
     by_value = len(column.levels) <= feature.points
@@ -228,11 +244,11 @@ def _mean_line(feature: FeatureInScope, name: str, x: FloatArray, effects: Float
     means = np.bincount(bins, weights=effects) / counts
     placed = np.flatnonzero(np.isfinite(middles))
     placed = placed[np.argsort(middles[placed], kind="stable")]
-    names: dict[int, str] = {}
+    name_of_bin: dict[int, str] = {}  # none for numbers
     if feature.axis.labelled:
-        names = dict(zip(bins.tolist(), map(str, column.values), strict=True))
-    names |= dict.fromkeys(bins[column.missing].tolist(), MISSING)
-    levels = [names.get(k) for k in placed.tolist()]
+        name_of_bin = dict(zip(bins.tolist(), map(str, column.values), strict=True))
+    name_of_bin |= dict.fromkeys(bins[column.missing].tolist(), MISSING)
+    levels = [name_of_bin.get(number) for number in placed.tolist()]
     return Line("line", name, middles[placed], means[placed], levels, joined=feature.axis.ordered)
 
 
@@ -274,15 +290,17 @@ def _accumulated_curve(
 ) -> Line:
     """ALE as one line, where rows are."""
     ale = _accumulated(feature, part, place, steps)
-    filled = np.flatnonzero(ale.counts)
+    filled = np.flatnonzero(ale.counts)  # intervals that hold rows
     span = slice(0, 0)
     if len(filled):
         span = slice(filled[0], filled[-1] + 2)  # edges: one more than intervals
     squares = np.bincount(
         ale.intervals, weights=np.square(part.errors[:, place]), minlength=len(ale.x)
     )[1:]
-    # Intervals hold different rows: the variances of their mean changes add up along the curve.
-    errors = np.sqrt(np.append(0.0, np.cumsum(squares / np.maximum(ale.counts, 1))))
+    # The error of a row is that of the mean change of its interval: their mean square is its variance.
+    variances = squares / np.maximum(ale.counts, 1)  # (intervals,)
+    # Intervals hold different rows: these variances add up along the curve.
+    errors = np.sqrt(np.append(0.0, np.cumsum(variances)))
     return Line(
         "line", part.name, ale.x[span], ale.curve[span], ale.texts[span], errors=errors[span]
     )

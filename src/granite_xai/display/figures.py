@@ -255,7 +255,7 @@ def set_title(ax: Axes, scope: Scope, width: int = 36) -> None:
 
 
 def framed(keys: str, lines: Iterable[Sequence[Any]], like: Table) -> Any:
-    """Lines of cells as a table in the library of X; ``keys`` are its headings, with blanks."""
+    """Lines of cells as a table in the library of X; ``keys`` are its headings, parted by blanks."""
     all_lines = list(lines)
     columns = {}
     for number, key in enumerate(keys.split()):

@@ -129,10 +129,9 @@ def draw_surfaces(
     largest = max(sizes) or 1.0
     across, up = pair
     for place, (ax, surface) in enumerate(zip(axes, surfaces, strict=True)):
-        x = cell_edges(surface.across.x, across.labelled)
-        y = cell_edges(surface.up.x, up.labelled)
+        mesh = cell_mesh(surface, across.labelled, up.labelled)
         ax.pcolormesh(
-            x, y, surface.values, cmap="PuOr", vmin=-largest, vmax=largest, rasterized=True
+            mesh.x, mesh.y, mesh.values, cmap="PuOr", vmin=-largest, vmax=largest, rasterized=True
         )
         across.dress(ax)
         up.dress(ax, upright=True)
@@ -145,21 +144,62 @@ def draw_surfaces(
     return axes[0].collections[0]
 
 
-def cell_edges(places: FloatArray, labelled: bool) -> FloatArray:
+class CellMesh(NamedTuple):
+    """Coloured cells.
+
+    Parameters
+    ----------
+    x, y : arrays of shape (cells across + 1,) and (cells up + 1,)
+        Their edges.
+    values : array of shape (cells up, cells across)
+        NaN for a label that the scope lacks: it has an empty cell.
+    """
+
+    x: FloatArray
+    y: FloatArray
+    values: FloatArray
+
+
+def cell_mesh(surface: Surface, across_labelled: bool, up_labelled: bool) -> CellMesh:
+    """The cells of a surface, one around each pair of values.
+
+    Parameters
+    ----------
+    surface : Surface
+    across_labelled, up_labelled : bool
+        Whether places are numbers of labels. A scope may lack some; no cell reaches over the gap.
+    """
+    places_across = surface.across.x
+    places_up = surface.up.x
+    if across_labelled:
+        places_across = _without_gaps(places_across)
+    if up_labelled:
+        places_up = _without_gaps(places_up)
+    values = np.full((len(places_up), len(places_across)), np.nan)
+    lines = np.searchsorted(places_up, surface.up.x)
+    columns = np.searchsorted(places_across, surface.across.x)
+    values[np.ix_(lines, columns)] = surface.values
+    return CellMesh(x=cell_edges(places_across), y=cell_edges(places_up), values=values)
+
+
+def _without_gaps(places: FloatArray) -> FloatArray:
+    """All whole numbers from the first place to the last."""
+    return np.arange(places[0], places[-1] + 1.0)
+
+
+def cell_edges(places: FloatArray) -> FloatArray:
     """Edges of the cells around some places: half way to the neighbours.
 
     Parameters
     ----------
     places : array of shape (n,)
-    labelled : bool
-        Whether places are numbers of labels. A scope may lack some; a cell never reaches over the gap.
 
     Returns
     -------
     array of shape (n + 1,)
     """
-    if labelled or len(places) == 1:
-        return np.append(places - 0.5, places[-1] + 0.5)
+    if len(places) == 1:
+        return np.array([places[0] - 0.5, places[0] + 0.5])
     middles = (places[:-1] + places[1:]) / 2
     first = 2 * places[0] - middles[0]
     last = 2 * places[-1] - middles[-1]

@@ -54,8 +54,8 @@ PANELS = {
 KINDS = {"network": "network", "heatmap": "heatmap"}
 
 
-class _Painted(NamedTuple):
-    """What belongs to the panels of a figure, once they are drawn."""
+class _Surroundings(NamedTuple):
+    """What belongs around the panels of a figure, once they are drawn."""
 
     headline: str
     legend: list[Any]
@@ -199,17 +199,19 @@ class InteractionDisplay(Drawn):
         for axes, scope in zip(drawn.axes, self.scopes, strict=True):
             set_title(axes, scope)
         if kind == "network":
-            painted = self._paint_networks(drawn.axes)
+            surroundings = self._draw_networks(drawn.axes)
         elif kind == "heatmap":
-            painted = self._paint_heatmaps(drawn.axes, drawn.columns)
+            surroundings = self._draw_heatmaps(drawn.axes, drawn.columns)
         else:
-            painted = self._paint_surfaces(drawn.axes, drawn.columns)
-        if painted.colors is not None:
-            bar = drawn.figure.colorbar(painted.colors, ax=list(drawn.axes), shrink=0.8, pad=0.02)
+            surroundings = self._draw_surfaces(drawn.axes, drawn.columns)
+        if surroundings.colors is not None:
+            bar = drawn.figure.colorbar(
+                surroundings.colors, ax=list(drawn.axes), shrink=0.8, pad=0.02
+            )
             measure = "interaction effect" if kind == "surface" else MEASURES[self.behavior]
             bar.set_label(measure, fontsize=SMALL + 1)
             bar.ax.tick_params(labelsize=SMALL)
-        return self._keep(drawn, ax, painted.headline, painted.legend)
+        return self._keep(drawn, ax, surroundings.headline, surroundings.legend)
 
     @property
     def _largest(self) -> LargestInfluences:
@@ -226,7 +228,7 @@ class InteractionDisplay(Drawn):
         """Whether influences may be negative; the mean size of a local effect never is."""
         return self.behavior != Local.key
 
-    def _paint_networks(self, axes: Sequence[Axes]) -> _Painted:
+    def _draw_networks(self, axes: Sequence[Axes]) -> _Surroundings:
         from matplotlib.lines import Line2D
 
         largest = self._largest
@@ -262,13 +264,13 @@ class InteractionDisplay(Drawn):
             )
             legend.append(overlapping)
         measure = MEASURES[self.behavior]
-        return _Painted(
+        return _Surroundings(
             headline=f"What features do alone (discs) and only together (lines): {measure}",
             legend=legend,
             colors=None,
         )
 
-    def _paint_heatmaps(self, axes: Sequence[Axes], columns: int) -> _Painted:
+    def _draw_heatmaps(self, axes: Sequence[Axes], columns: int) -> _Surroundings:
         colors = draw_heatmaps(
             axes,
             self.names,
@@ -277,16 +279,16 @@ class InteractionDisplay(Drawn):
             signed=self._is_signed,
             columns=columns,
         )
-        return _Painted(
+        return _Surroundings(
             headline="What features do alone (diagonal) and only together (below it)",
             legend=[],
             colors=colors,
         )
 
-    def _paint_surfaces(self, axes: Sequence[Axes], columns: int) -> _Painted:
+    def _draw_surfaces(self, axes: Sequence[Axes], columns: int) -> _Surroundings:
         colors = draw_surfaces(axes, self.surfaces, self.axes_of_pair, columns)
         names = " and ".join(drawable(shortened(name, 40)) for name in self.names)
-        return _Painted(
+        return _Surroundings(
             headline=f"What {names} do to the prediction only together", legend=[], colors=colors
         )
 

@@ -24,9 +24,9 @@ def local_sides(question_sides: tuple[Explainer, Explainer], wanted: Any) -> tup
     InputError
         P03: one that was asked for is something else.
     """
-    sides = sides_shown(question_sides, wanted, _fits_without_change)
+    sides = sides_shown(question_sides, wanted, _is_local_effect_of_features)
     for side in sides:
-        if not _fits(side):
+        if not _is_local_effect(side):
             name = side.name or "an explanation"
             raise InputError(
                 f"{name!r} is no effect of single features on single predictions.",
@@ -37,10 +37,10 @@ def local_sides(question_sides: tuple[Explainer, Explainer], wanted: Any) -> tup
     return sides
 
 
-def _fits_without_change(side: Explainer) -> bool:
-    """Whether an explanation of the question is about single features already."""
-    return side.influence.key == "individual" and _fits(side)
+def _is_local_effect_of_features(side: Explainer) -> bool:
+    """Whether a side of the question can be shown as it is: it is about single features."""
+    return side.influence.key == "individual" and _is_local_effect(side)
 
 
-def _fits(side: Explainer) -> bool:
+def _is_local_effect(side: Explainer) -> bool:
     return side.behavior.key == "local" and side.interaction.key in EFFECTS

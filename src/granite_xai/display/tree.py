@@ -19,7 +19,7 @@ from granite_xai.fitting.fitted_view import fitted_view
 from granite_xai.regions.nodes import Node, Split
 from granite_xai.regions.partition import Partition
 from granite_xai.regions.rule import Rule
-from granite_xai.regions.words import condition_words, rule_words
+from granite_xai.regions.words import rule_words
 from granite_xai.results.shown_sides import shown_names, side_names
 from granite_xai.results.shown_values import RowsToShow
 from granite_xai.tables import Table
@@ -39,13 +39,15 @@ class Box:
     node: int
     parent: int | None
     region: int | None  # None: a node that is split
-    condition: str  # what its sibling's rows lack
+    condition: (
+        str  # on the edge above it, exact: that of the split, or the whole rule without a tree
+    )
     rule: Rule
     n_samples: int
     fraction: float
     disagreement: float  # share of that on all rows
     after: float  # what the splits below leave of it
-    words: str = ""  # the condition as people say it
+    words: str = ""  # what stands on the edge, as people say it; see `rule_of_edge`
     name: str = ""  # that a region was given
     column: str = ""
     children: list[int] = field(default_factory=list)
@@ -155,7 +157,7 @@ class PartitionDisplay(Drawn):
             finding = "one region. No split was kept."
         else:
             finding = "one region. The explanations agree."
-        return self._keep(drawn, None, f"{self.explanations}: {finding}")
+        return self._keep(drawn, ax, f"{self.explanations}: {finding}")
 
     def frame(self) -> Any:
         """Everything drawn, one line a node: in the library of the search rows.
@@ -185,14 +187,33 @@ def boxes_of(partition: Partition) -> list[Box]:
         leaf.region = number
         leaf.name = partition[number].name
     for box in boxes[1:]:
-        box.words = _last_condition(box.rule, partition)
+        box.words = rule_words(rule_of_edge(box, boxes), partition.vocabulary)
     return boxes
 
 
-def _last_condition(rule: Rule, partition: Partition) -> str:
-    """The condition on the feature that was split last, in words."""
-    name, condition = rule.conditions[-1]
-    return condition_words(name, condition, partition.vocabulary.get(name)).text
+def rule_of_edge(box: Box, boxes: Sequence[Box]) -> Rule:
+    """What the edge above a node says: of its rule, the condition on the feature that its parent splits.
+
+    Parameters
+    ----------
+    box : Box
+    boxes : sequence of Box
+        All nodes, by number.
+
+    Returns
+    -------
+    Rule
+        The whole rule of a region that was given as a rule: nothing is split above it. No conditions
+        for the root.
+    """
+    if box.parent is None:
+        return Rule()
+    split_feature = boxes[box.parent].column
+    # Not the last condition: a feature that is split again keeps its place in the rule.
+    condition = dict(box.rule.conditions).get(split_feature)
+    if condition is None:
+        return box.rule
+    return Rule(((split_feature, condition),))
 
 
 def _boxes_of_rules(partition: Partition) -> list[Box]:

@@ -104,7 +104,10 @@ def evaluation(granite: Granite, test: Any) -> dict[str, Any]:
 
 
 def _without_rounding(granite: Granite, result: Evaluation) -> Evaluation:
-    """Disagreement below the noise floor is 0, as on the search rows."""
+    """Disagreement below the noise floor is 0, as on the search rows.
+
+    Floors are in units of the disagreement of one question; that of several is scaled, and left as it is.
+    """
     floors = fitted_view(granite).result.floors
     if len(floors) != 1:
         return result

@@ -65,7 +65,10 @@ def _as_predictions(panel: Panel, z: float) -> Panel:
 
 
 def _as_effects(panel: Panel, z: float) -> Panel:
-    """A panel whose curves are counted from the mean of its scope."""
+    """A panel whose curves are counted from the mean of its scope.
+
+    Without the lines of other explanations, which only `draw_scope` shows, as predictions.
+    """
     centre = panel["centre"]
     drawn = {**panel, "half_widths": _half_widths(panel, panel["effect_error"], z)}
     for key in ("mean", "curve", "low", "high"):

@@ -21,7 +21,10 @@ from granite_xai.report.svg import (
 from granite_xai.report.text_boxes import LETTER_WIDTH
 
 Effect = dict[str, Any]
-"""A feature as `effects_part.effects` tells it, prepared by `effect_charts.as_drawn`."""
+"""A feature as `effects_part.effects` tells it, prepared by `effect_charts.as_drawn`.
+
+``effect["gone"]`` is whether the last place along the axis is that of missing values.
+"""
 
 Panel = dict[str, Any]
 """A feature in one scope, all rows or a region: one of ``effect["panels"]``, all rows first."""
@@ -117,7 +120,7 @@ def axes(
         x = frame.x(place)
         anchor = "middle"
         half_width = LETTER_WIDTH / 2 * len(text)
-        if x + half_width > frame.width:
+        if x + half_width > frame.width:  # it would be cut: it ends a little right of its place
             x = x + 6
             anchor = "end"
         hint = full_text if full_text != text else ""

@@ -330,7 +330,7 @@ def _line(column: Column, name: str, local: LocalEffects, mean: float) -> dict[s
     if not column.is_ordered:
         return {"name": name, "x": [], "y": []}
     part = column.take(local.rows)
-    bins = np.where(part.codes < 0, 0, dependence_bins(part))  # 0: missing
+    bins = dependence_bins(part)  # from 1; 0: missing
     places = places_of(column)[part.codes]
     xs = []
     ys = []

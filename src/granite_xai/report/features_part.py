@@ -92,6 +92,7 @@ def triage(source: ReportSource, importances: Mapping[str, Any]) -> list[dict[st
     regions_below = _regions_below_nodes(source)
     features = []
     for i, name in enumerate(importances["sets"]):
+        # The second explanation of a question stands for the average effect, as PDP beside ICE.
         on_all_rows, *in_regions = [abs(scope["second"][i] or 0.0) for scope in scopes]
         stray = {key: by_set[i] for key, by_set in strays.items()}
         within = [on_all_rows, stray["all"]]

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from granite_xai.base.wording import FEW_ROWS
-from granite_xai.display.tree import Box, boxes_of
+from granite_xai.display.tree import Box, boxes_of, rule_of_edge
 from granite_xai.inference.node_figures import NodeFigure
 from granite_xai.regions.nodes import Region
 from granite_xai.regions.rule import Rule
@@ -55,10 +55,10 @@ def _node(
     Returns
     -------
     dict
-        ``id``, ``region`` and ``name`` (of a leaf), the last of the ``conditions`` that lead to it
-        and its ``text``, the ``column`` that it splits, ``n_samples``, ``share`` of the rows,
-        ``mean`` and ``spread`` of the predictions, ``stray`` (heterogeneity), the ``regions`` below
-        it, and its ``children``.
+        ``id``, ``region`` and ``name`` (of a leaf), the ``conditions`` on the edge above it
+        (`rule_of_edge`) and their ``text``, the ``column`` that it splits, ``n_samples``, ``share``
+        of the rows, ``mean`` and ``spread`` of the predictions, ``stray`` (heterogeneity), the
+        ``regions`` below it, and its ``children``.
     """
     is_root = box.parent is None
     is_leaf = not is_root and not box.children
@@ -66,13 +66,12 @@ def _node(
     below: list[int] = []
     for child in children:
         below += child["regions"]
-    conditions = conditions_of(box.rule, source.finding.vocabulary)
     figure = figures.get(box.node)
     return {
         "id": _identifier(box),
         "region": box.region if is_leaf else None,
         "name": source.fitted.partition[box.region or 0].name if is_leaf else "",
-        "conditions": [] if is_root else conditions[-1:],
+        "conditions": conditions_of(rule_of_edge(box, boxes), source.finding.vocabulary),
         "text": box.condition,
         "column": box.column,
         "n_samples": box.n_samples,

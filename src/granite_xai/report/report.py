@@ -35,7 +35,8 @@ from granite_xai.report.story import tell
 from granite_xai.report.text import story_text
 from granite_xai.results.printed import printed_result
 
-_NOT_IN_JSON = re.compile("[\u2028\u2029\ud800-\udfff]")
+# Line separators, which JavaScript takes for ends of lines, and halves of characters, which UTF-8 lacks.
+_ESCAPED_IN_JSON = re.compile("[\u2028\u2029\ud800-\udfff]")
 _FRAME_KEYS = "region rule n_samples set question first second disagreement"
 
 
@@ -120,7 +121,7 @@ class Report:
         # JSON has no word for numbers that are not finite.
         finite = json.loads(json.dumps(self.story), parse_constant=lambda _: None)
         text = json.dumps(finite, ensure_ascii=False, allow_nan=False, indent=1)
-        escaped = _NOT_IN_JSON.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
+        escaped = _ESCAPED_IN_JSON.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
         return _written(f"{escaped}\n", path)
 
     def markdown(self, path: str | os.PathLike[str] | None = None) -> str:

@@ -64,6 +64,7 @@ class ReportSource:
     def finding(self) -> FitFinding:
         """The finding in sentences; what the curves describe is computed for it."""
         fitted = self.fitted
+        # Sentences leave out what has not been computed. Both are computed when they are first read.
         _ = fitted.additive.value
         if fitted.estimate is not None and not fitted.estimate.below_noise_floor:
             _ = fitted.estimate.fidelity

@@ -70,6 +70,7 @@ def tell(
         cards = regions(source)
         curves = effects(source, features, cards)
         described = describes(source)
+        done(1)
     return {
         "version": VERSION,
         **_finding(source, title),

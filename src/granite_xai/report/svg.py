@@ -1,6 +1,19 @@
 """Elements of SVG figures, as text.
 
-Shapes carry classes, which the style of the page colours. All text is escaped here.
+All text is escaped here. Shapes carry classes, which ``templates/style.css`` colours and
+``templates/script.js`` shows or hides:
+
+- colour: ``r0``, ``r1``, … a region; ``rall`` all rows; ``rx`` regions beyond the palette; ``rink`` ink;
+- curves: ``ln`` of a region, ``gl`` of all rows, ``ci`` their band of intervals, ``pt`` points, ``err`` bars
+  of intervals, ``conn`` a thin line between points, ``ice`` the band of the rows' own curves, ``side0`` and
+  ``side1`` other explanations, ``rug`` bars that show where rows lie;
+- axes: ``ax`` an axis, ``grid`` a line across, ``base`` a limit, ``cross`` the line under the pointer;
+- dots: ``out`` hollow, ``in`` filled, ``solid`` and ``dots`` many as one path (``d0`` to ``d2`` by size),
+  ``arr`` arrows and rings, ``badge`` the disc of a region's number;
+- text: ``t`` a title, ``h`` with a halo, ``b`` bold, ``m`` a name as code, ``quad`` in a corner;
+- choice of a node of the tree: ``k`` is dimmed unless it belongs to the node (``data-r``: its region),
+  ``nodec`` is hidden unless it is the node's own (``data-node``);
+- size of the screen: ``wide``, ``narrow``.
 """
 
 from __future__ import annotations

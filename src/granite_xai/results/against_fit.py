@@ -49,7 +49,9 @@ class AgainstFit:
     level rows stand as the user gave them, and all of them count.
 
     Values of a term, as the methods below return them, are arrays of shape (n_rows, 1 + n_signs): the
-    value itself, then how it moves under each line of random signs of the references.
+    value itself, then its slope along each vector of random signs of the references, which is what it gains
+    when the weight of reference m is multiplied by 1 + a s(m), divided by the small number a. The mean square
+    of the slopes is the variance of the value over other references (docs/method.rst, "Sampling bias").
 
     Parameters
     ----------
@@ -71,7 +73,7 @@ class AgainstFit:
 
     @property
     def signs(self) -> FloatArray:
-        """Random signs of the references, (n_signs, n_references); none without a confidence level."""
+        """Vectors of random signs, (n_signs, n_references); none without a confidence level."""
         confidence = self.rows.fitted.confidence
         n_references = len(self.references)
         if confidence is None:
@@ -89,16 +91,19 @@ class AgainstFit:
             Of the rows in the table of all rows.
         effect : ResolvedExplainer
         """
-        reads_other_rows = effect.masking.redraws or effect.changes()
-        if not reads_other_rows:  # a baseline is that of the fit already
+        averages_over_references = effect.masking.redraws or effect.changes()  # changes: ALE
+        if (
+            not averages_over_references
+        ):  # hidden values are those of a baseline, which the fit chose
             observed = self.rows.observe([effect], self.region)
             (part,) = observed.parts(self.region, [name], positions, None)
             return part
         self._require_evaluations(effect)
         term_values: dict[Term, FloatArray] = {}
         effects = self._effects(effect, effect.terms, term_values)  # (rows, sets, 1 + signs)
-        n_signs = max(1, effects.shape[-1] - 1)
-        sampling_variance = np.square(effects[..., 1:]).sum(axis=-1) / n_signs
+        slopes = effects[..., 1:]
+        n_signs = max(1, slopes.shape[-1])
+        sampling_variance = np.square(slopes).sum(axis=-1) / n_signs
         errors = np.sqrt(sampling_variance)
         if effect.draws:  # orders of arrival: their error adds to that of the references
             draws = [self._effects(effect, draw, term_values)[..., 0] for draw in effect.draws]
@@ -163,13 +168,22 @@ class AgainstFit:
             row_values = self.rows.fitted.predictor.on_rows(table)
         else:
             row_values = self._change(effect, term)
-        # Predictions do not move with the references; of changes that is not measured.
+        # Slopes are 0: predictions do not depend on the references; of changes they are not computed.
         values = np.zeros((len(row_values), 1 + len(self.signs)))
         values[:, 0] = row_values
         return values
 
     def _masked(self, effect: ResolvedExplainer, visible: Coalition) -> FloatArray:
-        """``F_T``: the mean over the references with the columns T replaced by those of each row."""
+        """``F_T``: the mean over the references with the columns T replaced by those of each row.
+
+        With p(m) the share of reference m and f(m) the prediction of the hybrid row ::
+
+            F_T = sum of p(m) f(m),   slope along signs s = sum of s(m) p(m) (f(m) - F_T)
+
+        Returns
+        -------
+        array of shape (n_rows, 1 + n_signs)
+        """
         codes, carriers = self.rows.route.table.distinct(visible)
         shares = self._shares_of_references(effect.masking, visible, carriers)
         means = np.empty((len(carriers), 1 + len(self.signs)))
@@ -177,12 +191,11 @@ class AgainstFit:
         for start in range(0, len(carriers), step):
             block = slice(start, start + step)
             hybrids = self._hybrids(effect.masking, visible, carriers[block])
-            EvaluationRange().note_values(
-                hybrids
-            )  # refuses predictions too large to be squared (N06)
+            # Refuses predictions too large to be squared (N06).
+            EvaluationRange().note_values(hybrids)
             mean = (hybrids * shares[block]).sum(axis=1, keepdims=True)
-            moves = ((hybrids - mean) * shares[block]) @ self.signs.T
-            means[block] = np.hstack([mean, moves])
+            slopes = ((hybrids - mean) * shares[block]) @ self.signs.T
+            means[block] = np.hstack([mean, slopes])
         return means[codes]
 
     def _shares_of_references(
@@ -255,7 +268,7 @@ class AgainstFit:
         reference_rows = self.rows.with_table(fitted.table.take(references))
         of_references = reference_rows.observe([effect]).evaluations.ale[term.column]
         of_rows = self.rows.observe([effect]).evaluations.ale[term.column]
-        # The references, then the rows, which have no weight in the means: one split with all on its left.
+        # One table: the references, then the rows, which have no weight in the means over intervals.
         predictions = replace(
             of_references,
             starts=np.append(of_references.starts, of_rows.starts + len(of_references.values)),
@@ -263,12 +276,13 @@ class AgainstFit:
             values=np.append(of_references.values, of_rows.values),
         )
         weights = np.append(fitted.weights[references], np.zeros(len(of_rows.places)))[:, None]
+        # `combined_changes` is made for both sides of splits: here is one, with all on its left side.
         is_left = np.ones(weights.shape, dtype=np.bool_)
         changes = predictions.combined_changes(
             is_left,
             weights,
-            row_factor=float(not term.averaged),
-            mean_factor=float(term.averaged),
+            row_factor=0.0 if term.averaged else 1.0,
+            mean_factor=1.0 if term.averaged else 0.0,
         )  # (n_references + n_rows, 1)
         return changes[len(references) :, 0]
 
@@ -279,9 +293,10 @@ def rows_of_region(fitted: FitResult, region: int) -> IntArray:
 
 
 def explain_against_fit(new: NewRows, regions: IntArray, seed: int) -> Explanation:
-    """Both sides of every question against the region's fitting rows; sensitivity and risk among themselves (C17).
+    """Both sides of every question, with the fitting rows of a row's region as its reference.
 
-    A region's reference is as in `AgainstFit`: its first 1,000 fitting rows.
+    Sensitivity and risk have no value for a single row. Where a question is about one of them, all questions
+    are explained with the new rows as their own reference, as by ``reference="rows"`` (C17).
 
     Parameters
     ----------
@@ -296,7 +311,7 @@ def explain_against_fit(new: NewRows, regions: IntArray, seed: int) -> Explanati
     if not all(comparison.first.behavior.is_linear for comparison in fitted.comparisons):
         return explain_rows(new, regions)
     if isinstance(fitted.table.container, Outline):
-        # Where there is no model either, it is asked for first.
+        # A file without rows may lack the model, too. Then the error about the model comes first.
         fitted.predictor.on_rows(table.take(np.arange(1)))
     require_rows(fitted.table, 'explain(reference="fitting")')
     effects = []  # with the names of the explanations

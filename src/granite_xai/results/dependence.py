@@ -60,6 +60,7 @@ def dependence(figures: NodeFigures) -> Dependence:
     moderators = [column for column in other_columns if removed_by[column][main_set] >= needed]
     if not moderators:
         moderators = other_columns[:1]
+    # A feature that says where effects differ is not named once more as one that differs.
     moderated = tuple(name for name in features if name not in moderators)
     return Dependence(
         features=moderated,
@@ -85,8 +86,14 @@ def _removed_by_splits(figures: NodeFigures) -> Mapping[str, FloatArray]:
 def _falls(figures: NodeFigures, split_columns: list[str]) -> dict[str, float]:
     """How far the heterogeneity of each set falls in the regions.
 
-    Without the first moderator, as long as that of another set falls: its heterogeneity is that of the
-    features that depend on it, seen from the other side.
+    An interaction makes both of its features heterogeneous. The feature whose splits remove most is said to
+    be the moderator, so it is left out here; it stays where no other set's heterogeneity falls.
+
+    Parameters
+    ----------
+    figures : NodeFigures
+    split_columns : list of str
+        The features that are split, that whose splits remove most first.
     """
     falls = dict(zip(_set_names(figures), figures.removed.tolist(), strict=True))
     without_moderator = {

@@ -89,7 +89,7 @@ class CurveInRegion(NamedTuple):
         fitted : FitResult
         region : int
         curve : Curve
-            Of the surrogate of this region.
+            Of the surrogate of this region; its first effect is that of missing values.
         """
         column = fitted.table.columns[curve.column.position]
         inside = fitted.regions == region
@@ -118,19 +118,20 @@ class CurveInRegion(NamedTuple):
         words = f"highest at {highest}, lowest at {lowest}"
         if not self.column.is_ordered or len(self.levels) < FEWEST_VALUES:
             return words
-        steps = np.diff(self.effects)
+        steps = np.diff(self.effects)  # step k leads from level k to level k + 1
         path = np.cumsum(np.abs(steps))  # length of all ups and downs to the end of each step
         change = steps.sum()
         if change > MONOTONE * path[-1]:
             words = RISES
         elif -change > MONOTONE * path[-1]:
             words = FALLS
-        first_steep = int(np.searchsorted(path, FLAT * path[-1]))
-        last_steep = int(np.searchsorted(path, (1 - FLAT) * path[-1])) + 1
-        if first_steep > len(steps) // 3:
-            return f"{words}, hardly below {self.levels[first_steep]}"
-        if last_steep < len(steps) * 2 // 3:
-            return f"{words}, hardly above {self.levels[last_steep]}"
+        # Nine tenths of the ups and downs lie above the first of these levels, and below the second.
+        flat_below = int(np.searchsorted(path, FLAT * path[-1]))
+        flat_above = int(np.searchsorted(path, (1 - FLAT) * path[-1])) + 1
+        if flat_below > len(steps) // 3:
+            return f"{words}, hardly below {self.levels[flat_below]}"
+        if flat_above < len(steps) * 2 // 3:
+            return f"{words}, hardly above {self.levels[flat_above]}"
         return words
 
 
@@ -163,6 +164,7 @@ def effects_in_words(
     elsewhere = np.full_like(here, np.nan)
     if is_other.any():
         elsewhere = np.average(sizes[is_other], axis=0, weights=masses[is_other])
+    # About 1 where there is no effect elsewhere to compare with.
     ratios = here / np.where(elsewhere > 0, elsewhere, here + TINY)
     logarithms = np.abs(np.log(ratios + TINY)).clip(0, LARGEST_LOGARITHM)
     unlikeness = here * (1 + logarithms)

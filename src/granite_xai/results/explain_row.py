@@ -199,8 +199,9 @@ def _additive_effect(
 ) -> NamedEffect:
     """The explanation whose values are added to the region's mean.
 
-    The second one of the question, where it has a value for every player that is counted from the region's mean, and
-    the fitting rows are there; otherwise PDP.
+    The second one of the question, where the fitting rows are there and ``mean + sum of its values`` says something
+    about the prediction of a row: it is local, starts from the mean of the region (hidden values are drawn from
+    there), and has one value for every player, which is its own effect or its Shapley value. Otherwise PDP.
     """
     comparison = fitted.comparisons[0]
     side = comparison.question.second

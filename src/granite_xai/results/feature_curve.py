@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from granite_xai.base.formats import amount
-from granite_xai.base.typing import BoolArray, FloatArray
+from granite_xai.base.typing import BoolArray, FloatArray, IntArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,7 +29,8 @@ class FeatureCurve:
     ordered : bool
         Whether the values have an order.
     whole : bool
-        Whether values are written exactly: whole numbers, dates, labels. Others are ``about`` there.
+        Whether sentences give values exactly: whole numbers, dates, labels. Other numbers are rounded:
+        ``about 0.2``.
     errors : array of shape (n_values,), optional
         Standard errors of the predictions around their mean.
     """
@@ -81,19 +82,28 @@ class FeatureCurve:
         ----------
         is_included : array of bool, of shape (n_values,)
         """
-        weights = self.weights[is_included]
+        return self.take(np.flatnonzero(is_included))
+
+    def take(self, indices: IntArray) -> FeatureCurve:
+        """The curve at some of its values in a given order, whose weights are shares again.
+
+        Parameters
+        ----------
+        indices : array of int
+        """
+        weights = self.weights[indices]
         if weights.sum() > 0:
             weights = weights / weights.sum()
         positions = self.positions
         if positions is not None:
-            positions = positions[is_included]
+            positions = positions[indices]
         errors = self.errors
         if errors is not None:
-            errors = errors[is_included]
+            errors = errors[indices]
         return FeatureCurve(
             feature=self.feature,
-            labels=[self.labels[index] for index in np.flatnonzero(is_included).tolist()],
-            predictions=self.predictions[is_included],
+            labels=[self.labels[index] for index in indices.tolist()],
+            predictions=self.predictions[indices],
             weights=weights,
             positions=positions,
             ordered=self.ordered,

@@ -143,7 +143,7 @@ def _sentences_by_question(fitted: FitResult) -> tuple[str, ...]:
 
 
 def _removed_share(figures: NodeFigures) -> float:
-    """Share of the heterogeneity (of squares) over all rows that regions remove; NaN where there is none."""
+    """Share of the mean squared gaps over all rows that regions remove; NaN where there are none."""
     whole = math.fsum(figures.root.by_set)
     if not whole > 0:
         return math.nan

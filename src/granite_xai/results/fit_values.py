@@ -128,8 +128,9 @@ class FitValues(Routed):
     def question(self, question: ResolvedQuestion, scope: Scope) -> QuestionValues:
         """Both sides of a question in one scope.
 
-        The gaps are those that the search sees, at the values that stand for the cells of a column (C22); the sides
-        are those at the rows' own values.
+        Where the model was asked at a few values of a column, each of which stands for a cell of them (C22), the gaps
+        are those at these values, which the search has seen. The sides are shown to people, and are corrected to
+        what they are at the rows' own values.
 
         Parameters
         ----------
@@ -149,7 +150,10 @@ class FitValues(Routed):
         )
 
     def _left_out_by_cells(self, effect: ResolvedExplainer, scope: Scope) -> FloatArray:
-        """What local effects lack where one value stands for a cell of a column (C22), (n_rows, n_sets)."""
+        """Local effects at the rows' own values less those at the values that stand for them (C22), (n_rows, n_sets).
+
+        0 for maskings other than marginal.
+        """
         left_out = np.zeros((len(scope.rows), len(effect.layout.sets)))
         if not isinstance(effect.masking, Marginal):
             return left_out
@@ -179,8 +183,8 @@ class FitValues(Routed):
                 inside = evaluations.restrict(scope.rows)
                 mass = evaluations.weights[scope.rows].sum()
                 in_regions += mass * _question_values(question, inside).gaps
-        except GraniteError:  # for example bins of a column that has no order; the map is an extra
-            return None
+        except GraniteError:  # for example bins of a column that has no order
+            return None  # other questions are an extra of the report, and are left out then
         if float(on_all_rows.sum()) <= self._floor_of(question):
             on_all_rows = np.zeros_like(on_all_rows)
         return GapsOfSets(on_all_rows, in_regions / evaluations.weights.sum())
@@ -198,7 +202,11 @@ class FitValues(Routed):
         )
 
     def _floor_of(self, question: ResolvedQuestion) -> float:
-        """What rounding alone may produce of a disagreement; the fit knows it of its own questions."""
+        """What rounding alone may produce of a disagreement; the fit knows it of its own questions.
+
+        Of others it is a share of what a disagreement is measured in: local effects are in units of the prediction,
+        so that their squared gaps are in those of its variance; sensitivity and risk are in squared units themselves.
+        """
         for number, comparison in enumerate(self.fitted.comparisons):
             if comparison is question:
                 return float(self.fitted.floors[number])
@@ -233,7 +241,8 @@ class FitValues(Routed):
     def _is_evaluated(self, question: ResolvedQuestion) -> bool:
         """Whether all that a question reads is among the evaluations."""
         everything = self.evaluations.everything
-        # A column on a grid is read in place of all others hidden, and of itself hidden.
+        # The predictions that were asked for with a column on a grid hold both: F with this column alone visible
+        # (they are among `stored_as`), and F with all columns but this one visible.
         without_one = {everything - columns for columns in self.evaluations.snapped}
         evaluated = {*self.evaluations.stored_as, *without_one, frozenset(), everything}
         for effect in (question.first, question.second):

@@ -93,11 +93,12 @@ def _dependence_sentence(dependence: Dependence, output: OutputWords) -> str:
     moderators = [feature_text(feature) for feature in dependence.moderators]
     if len(names) == 1:
         subject = f"The effect of {names[0]}{on_output}"
-        verbs = ("depends", "differs")
+        depends = "depends"
+        differs = "differs"
     else:
         subject = f"The effects of {word_list(names)}{on_output}"
-        verbs = ("depend", "differ")
-    depends, differs = verbs
+        depends = "depend"
+        differs = "differ"
     if not moderators:
         return f"{subject} {differs} between regions."
     return f"{subject} {depends} on {word_list(moderators)}."
@@ -143,7 +144,7 @@ def _largest_difference(
     root = figures.root
     number = max(range(len(figures.sets)), key=lambda index: root.by_set[index])
     feature = " × ".join(feature_text(member) for member in figures.sets[number])
-    if root.first:
+    if root.first:  # sensitivity and risk: one value of each explanation for all rows
         values = f"{amount(root.first[number])} and {amount(root.second[number])}"
         return f"{sides} differ most for {feature}: {values}."
     gap = max(root.by_set[number], 0.0)

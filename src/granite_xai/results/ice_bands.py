@@ -38,12 +38,17 @@ class Band(NamedTuple):
 
 
 class IceCurves(NamedTuple):
-    """Predictions of all rows at some values of a column."""
+    """Predictions of all rows at some values of a column.
 
-    predictions: FloatArray  # (n_values, n_rows)
-    line_of_level: (
-        IntArray  # (1 + n_levels,) line of `predictions`: of a missing value, then of each level
-    )
+    Attributes
+    ----------
+    predictions : array of shape (n_values, n_rows)
+    line_of_level : array of shape (1 + n_levels,)
+        Which line of the predictions is that of a missing value, and of each level.
+    """
+
+    predictions: FloatArray
+    line_of_level: IntArray
 
 
 ReadCurves = Callable[[FloatArray, IntArray], FloatArray]
@@ -86,7 +91,7 @@ def ice_bands(values: FitValues, position: int, read_curves: ReadCurves) -> list
 
 
 def _ice_curves(values: FitValues, position: int) -> IceCurves:
-    """The curves at the values that were evaluated, and at those of a pilot where there was one."""
+    """The curves at the values that were evaluated, and at those between that pilot rows were asked at (C22)."""
     columns = frozenset({position})
     column = values.table.columns[position]
     matrix = values.evaluations.matrix(columns)
@@ -102,21 +107,23 @@ def _ice_curves(values: FitValues, position: int) -> IceCurves:
 def _with_pilot_values(
     column: Column, curves: IceCurves, levels_of_lines: IntArray, fine: FineCurve
 ) -> IceCurves:
-    """Curves of single rows at the values of the pilot, too.
+    """Curves of single rows at the values that pilot rows were asked at, too.
 
-    A level lies at the nearest value of the pilot; a label that the pilot has not seen stays where it was.
+    All rows were asked at a few values, each of which stands for a cell of others; pilot rows at many. Between the
+    few, a row's curve runs as those of the pilot rows let expect (`FineCurve`). A level lies at the nearest value of
+    the pilot; a label that the pilot has not seen stays with the value that stands for it.
 
     Parameters
     ----------
     column : Column
     curves : IceCurves
-        At the values that stand for the column.
+        At the values that stand for cells.
     levels_of_lines : array of shape (n_lines,)
         Level of each of them.
     fine : FineCurve
     """
-    typical_lines = np.searchsorted(levels_of_lines, fine.standing)
-    at_pilot = fine.at_levels(curves.predictions[typical_lines])  # (n_pilot_values, n_rows)
+    standing_lines = np.searchsorted(levels_of_lines, fine.standing)
+    at_pilot = fine.at_levels(curves.predictions[standing_lines])  # (n_pilot_values, n_rows)
     levels = np.arange(len(column.levels))
     above = np.clip(np.searchsorted(fine.levels, levels), 0, len(fine.levels) - 1)
     below = np.maximum(above - 1, 0)
@@ -168,7 +175,11 @@ def _weighted_quantile(values: FloatArray, weights: FloatArray, share: float) ->
 
 
 def _error_of_mean(lines: FloatArray, weights: FloatArray, clusters: IntArray) -> FloatArray:
-    """Standard error of the weighted mean of each line, over clusters: what random signs of the clusters tend to."""
+    """Standard error of the weighted mean of each line, over clusters of rows.
+
+    ``sqrt of sum over clusters of (sum over its rows of p (y - mean))²``, with p the share of a row in the weight.
+    Random signs of the clusters (`engine.signed_weights`) estimate the same.
+    """
     shares = weights / weights.sum()
     deviations = (lines - lines @ shares[:, None]) * shares
     numbers = np.unique(clusters, return_inverse=True)[1].reshape(-1)

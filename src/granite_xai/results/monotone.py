@@ -62,7 +62,10 @@ def fit_weights(curve: FeatureCurve) -> FloatArray:
 
 
 def direction_of(curve: FeatureCurve) -> int | None:
-    """1: rises; -1: falls; None: no isotonic fit describes the curve."""
+    """1: rises; -1: falls; None: no isotonic fit describes the curve.
+
+    A fit describes it where its error is at most a share ``1 - MONOTONE`` of the variance; the better one counts.
+    """
     weights = fit_weights(curve)
     mean = weights @ curve.predictions
     variance = float(weights @ np.square(curve.predictions - mean))

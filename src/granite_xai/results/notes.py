@@ -132,7 +132,10 @@ def _numeric_bounds(conditions: Sequence[str]) -> Iterator[float]:
 
 
 def _cut_text(column: str, condition: Any, vocabulary: Vocabulary) -> str:
-    """Where a condition cuts: its upper bound, or the last value below it."""
+    """Where a condition cuts: its upper bound, or the last value below it.
+
+    That is the end of its words: 6 of ``0–6`` and of ``≤ 6``, 0 of ``= 0``; of labels all of them.
+    """
     predicate = condition_words(column, condition, vocabulary.get(column)).predicate
     predicate = predicate.removesuffix(" or missing")
     if "–" in predicate:

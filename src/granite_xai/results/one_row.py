@@ -29,10 +29,18 @@ def one_row(fitted: Table, x: Any) -> Any:
     cells = x
     if type(x).__name__ == "Series" and hasattr(x, "to_dict"):
         cells = x.to_dict()
-    is_row_of_cells = isinstance(cells, list | tuple | np.ndarray) and np.ndim(cells[0]) == 0
-    if isinstance(cells, Mapping) or is_row_of_cells:
+    if isinstance(cells, Mapping) or _is_row_of_cells(cells):
         return row_like(fitted, cells, "x").native
     return x
+
+
+def _is_row_of_cells(x: Any) -> bool:
+    """Whether something is a sequence of cells, and not of rows."""
+    if isinstance(x, np.ndarray):
+        return x.ndim == 1
+    if not isinstance(x, list | tuple):
+        return False
+    return len(x) == 0 or np.ndim(x[0]) == 0
 
 
 @contextmanager

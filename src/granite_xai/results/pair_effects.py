@@ -116,6 +116,8 @@ def _squared_error(
 
     ``G = mean + sum of curves + sum over pairs of (joint effect - curve of first - curve of second)``.
 
+    F and G are counted from the offset of the evaluations, which are centred; the mean of the surrogate is not.
+
     Parameters
     ----------
     values : FitValues

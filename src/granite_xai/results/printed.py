@@ -76,7 +76,7 @@ class PrintedResult:
         names : mapping of region to name
             Those that the user gave.
         with_finding : bool
-            Whether the finding comes first, as for a fit; its partition begins with how much better.
+            Whether the finding comes first. So it does for a fit; its partition begins with the benefit.
         next_step : str
             What to do next.
         """

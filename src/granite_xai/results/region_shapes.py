@@ -24,10 +24,11 @@ class CurvePart(NamedTuple):
     Attributes
     ----------
     shared_rule : Rule
-        What the regions have in common, without conditions on the feature. The rule of a single region,
-        with these conditions, where without them it would also fit a region that belongs to no part.
+        What the rules of the regions say of all other features, which is the same in all of them. Where
+        that would also be true of a region that belongs to no part, the part is a single region, and
+        this is its whole rule.
     exact_rule : Rule
-        The rule of the region where the part is a single one; otherwise the shared rule.
+        The whole rule of a part that is a single region; otherwise the shared rule.
     regions : tuple of int
     share : float
         Of the rows.
@@ -66,7 +67,7 @@ def curve_parts(
     """
     rules = fitted.partition.rules
     curves: dict[int, FeatureCurve] = {}
-    skipped: set[Rule] = set()  # shared rules of regions that belong to no part
+    skipped: set[Rule] = set()  # what regions that belong to no part say of all other features
     for region, rule in enumerate(rules):
         pair = region_curves(fitted, region).get(feature)
         if region in quiet or pair is None:
@@ -76,12 +77,13 @@ def curve_parts(
     regions_of_part: dict[Rule, list[int]] = {}  # by shared rule
     for region in curves:
         shared_rule = _without_feature(rules[region], feature)
-        if shared_rule in skipped:
+        if shared_rule in skipped:  # it would be true of a skipped region, too
             shared_rule = rules[region]
         regions_of_part.setdefault(shared_rule, []).append(region)
     joined = {}
     for shared_rule, regions in regions_of_part.items():
-        joined[shared_rule] = _joined_curve([curves[region] for region in regions])
+        fractions = [fitted.partition[region].fraction for region in regions]
+        joined[shared_rule] = _joined_curve([curves[region] for region in regions], fractions)
     all_curves = [*overall_curves(fitted).values(), *joined.values()]
     largest_range = max((curve.range for curve in all_curves), default=0.0)
     share_of_region = {leaf.region: leaf.share for leaf in figures.leaves}
@@ -110,8 +112,16 @@ def _without_feature(rule: Rule, feature: str) -> Rule:
     return Rule(tuple(condition for condition in rule.conditions if condition[0] != feature))
 
 
-def _joined_curve(pieces: Sequence[FeatureCurve]) -> FeatureCurve:
-    """Curves along different values of one feature as one."""
+def _joined_curve(pieces: Sequence[FeatureCurve], fractions: Sequence[float]) -> FeatureCurve:
+    """Curves along different values of one feature as one.
+
+    Parameters
+    ----------
+    pieces : sequence of FeatureCurve
+        The curve of each region.
+    fractions : sequence of float
+        Share of each region in all rows.
+    """
     if len(pieces) == 1:
         return pieces[0]
     labels: list[str] = []
@@ -121,7 +131,8 @@ def _joined_curve(pieces: Sequence[FeatureCurve]) -> FeatureCurve:
         if piece.positions is not None:
             positions += piece.positions.tolist()
     predictions = np.concatenate([piece.predictions for piece in pieces])
-    weights = np.concatenate([piece.weights for piece in pieces]) / len(pieces)
+    masses = [fraction * piece.weights for piece, fraction in zip(pieces, fractions, strict=True)]
+    weights = np.concatenate(masses) / sum(fractions)
     if len(positions) < len(labels):  # not numbers: in the order of the pieces
         return replace(
             pieces[0], labels=labels, predictions=predictions, weights=weights, positions=None
@@ -191,8 +202,10 @@ def _on_shared_values(
     """Both curves at the same values: numbers where their ranges overlap, otherwise shared labels."""
     if first.positions is None or second.positions is None:
         first_shared = first.restrict(np.isin(first.labels, second.labels))
-        second_shared = second.restrict(np.isin(second.labels, first.labels))
-        return first_shared, second_shared
+        # A joined curve has its labels in the order of its pieces: both get that of the first curve.
+        index_in_second = {label: index for index, label in enumerate(second.labels)}
+        indices = [index_in_second[label] for label in first_shared.labels]
+        return first_shared, second.take(np.array(indices, dtype=np.intp))
     lowest = max(first.positions[0], second.positions[0])
     highest = min(first.positions[-1], second.positions[-1])
     is_shared = (first.positions >= lowest) & (first.positions <= highest)

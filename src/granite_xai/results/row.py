@@ -25,6 +25,9 @@ from granite_xai.tables import Table, frame
 NEAR = 0.1
 """Share of the pairs of a region's rows that are near, by definition."""
 
+FEW_NEIGHBOURS = NEAR / 2
+"""Share of the region's rows, by how many rows are near them, that are said to have few like them."""
+
 MOST_SETS = 12
 """Sets in a text; what the others add is summed up."""
 
@@ -70,8 +73,8 @@ class RowExplanation(Printable):
     shares : array of shape (n_sets,)
         Share of the region's rows that have an equal value; NaN for groups.
     contributions, errors : arrays of shape (n_sets,)
-        What each set adds to the mean, and its standard error, against the first 1,000 fitting rows of the region, a
-        random sample.
+        What each set adds to the mean, and its standard error, against the fitting rows of the region; of more than
+        1,000, against a random sample of 1,000 (against all of them without a confidence level).
     changes : tuple of (region, condition, distance, words)
         What would bring the row into another region, the nearest first.
     near : int
@@ -171,7 +174,7 @@ class RowExplanation(Printable):
             nearest = self.changes[0]
             condition = nearest.words or nearest.condition
             sentences.append(f"With {condition} it would be in region {nearest.region}.")
-        if self.typical <= NEAR / 2:
+        if self.typical <= FEW_NEIGHBOURS:
             sentences.append("Few rows there are like it.")
         return [sentence for sentence in sentences if sentence]
 

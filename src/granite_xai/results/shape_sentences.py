@@ -167,15 +167,15 @@ def _quiet_sentence(
 def _where_part(
     part: CurvePart, compared: CurvePart, rules_outside: Sequence[Rule], vocabulary: Vocabulary
 ) -> str:
-    """What the rule of a part says and that of another does not.
+    """The conditions of a part that another one does not have, in words.
 
-    All that it says, where less would fit a rule outside.
+    Its whole rule, where these alone would also be true of rows outside the part.
 
     Parameters
     ----------
     part, compared : CurvePart
     rules_outside : sequence of Rule
-        Of regions, or parts, that the words must not fit.
+        Of regions, or parts, whose rows the words must not include.
     vocabulary : mapping
         What the words of rules need to know.
     """
@@ -200,7 +200,10 @@ def _do_overlap(first: Rule, second: Rule) -> bool:
 
 
 def _where_group(number: int, groups: Sequence[Sequence[CurvePart]], vocabulary: Vocabulary) -> str:
-    """What holds in all parts of a group and in no part outside; or else in its largest part.
+    """The conditions that tell a group from all parts outside, in words.
+
+    Those that all its parts share, without those that all parts outside have as well. Where a part outside
+    satisfies them all, the conditions of the largest part of the group are taken instead.
 
     Parameters
     ----------

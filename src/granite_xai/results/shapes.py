@@ -229,8 +229,10 @@ def _prominent_peaks(values: FloatArray, needed: FloatArray) -> list[int]:
     """Indices of the peaks, from which a curve falls far enough on both sides.
 
     It walks along the curve and remembers the highest value since the last valley, and the lowest
-    one since the last peak. At an end of the axis one side is enough: a maximum near an end that
-    stands out on the other side only counts as a peak at that end.
+    one since the last peak. A peak is known once the curve has fallen far enough below it, a valley
+    once the curve has risen far enough above it. At an end of the axis one side is enough: a maximum
+    near an end that stands out on the other side only counts as a peak at that end (index 0 or the
+    last), wherever near it the maximum is.
 
     Parameters
     ----------

@@ -163,7 +163,8 @@ class RowsToShow:
         view = fitted_view(g)
         table = view.read(X)
         by_pairs = by_pairs or any(side.interaction.key == "partial" for side in sides)
-        if max_samples is None and by_pairs and view.result.values is not None:
+        asked_at_few_values = view.result.values is not None  # so that a fit can afford many rows
+        if max_samples is None and by_pairs and asked_at_few_values:
             max_samples = PAIRED_ROWS
         target = None
         if sides:
@@ -298,7 +299,8 @@ class RowsToShow:
         """
         fitted = self.fitted
         roots = fitted.root_disagreements
-        # Without the fit's centres: every node's baseline, if there is one, is a row of its own.
+        # Where values are hidden by a baseline that is a row of the region, the fit knows those of its regions
+        # (centres). They are left out: every node has one among its own rows, as in the search.
         without_centres = replace(self.rows, fitted=replace(fitted, centres={}))
         everywhere = without_centres.observe(both_sides(fitted.comparisons)).evaluations
         weights = np.where(roots > fitted.floors, fitted.question_weights, 0.0)

@@ -5,24 +5,24 @@
   document.documentElement.classList.add("js");
 
   const tabs = all("[role=tab]");  // one output at a time; arrows move between their tabs
-  const turn = (at) => tabs.forEach((tab, k) => {
-    tab.setAttribute("aria-selected", String(k === at));
-    tab.tabIndex = k === at ? 0 : -1;
-    document.getElementById(tab.hash.slice(1)).classList.toggle("on", k === at);
+  const showTab = (shown) => tabs.forEach((tab, number) => {
+    tab.setAttribute("aria-selected", String(number === shown));
+    tab.tabIndex = number === shown ? 0 : -1;
+    document.getElementById(tab.hash.slice(1)).classList.toggle("on", number === shown);
   });
-  const named = () => turn(Math.max(0, tabs.findIndex((tab) => tab.hash === location.hash)));
-  for (const when of ["hashchange", "load"]) addEventListener(when, named);
-  tabs.forEach((tab, at) => {
+  const showTabOfAddress = () => showTab(Math.max(0, tabs.findIndex((tab) => tab.hash === location.hash)));
+  for (const when of ["hashchange", "load"]) addEventListener(when, showTabOfAddress);
+  tabs.forEach((tab, number) => {
     tab.addEventListener("click", (event) => {
       event.preventDefault();
       history.replaceState(null, "", tab.hash);
-      turn(at);
+      showTab(number);
     });
     tab.addEventListener("keydown", ({ key }) => {
       const step = { ArrowRight: 1, ArrowLeft: -1 }[key];
       if (!step) return;
-      const next = (at + step + tabs.length) % tabs.length;
-      turn(next);
+      const next = (number + step + tabs.length) % tabs.length;
+      showTab(next);
       tabs[next].focus();
     });
   });
@@ -30,21 +30,22 @@
   // The tree: a first press on a node makes every figure follow, a second one goes to it.
   const nodes = all(".node");
   const choose = (id) => {
-    const node = nodes.find((each) => each.hash === "#" + id);
-    if (!node) return false;
-    const whole = id === "all";
-    const set = node.dataset.set.split(" ");
-    for (const each of nodes) {
-      if (each === node) each.setAttribute("aria-current", "true");
-      else each.removeAttribute("aria-current");
+    const chosen = nodes.find((node) => node.hash === "#" + id);
+    if (!chosen) return false;
+    const isRoot = id === "all";
+    const regions = chosen.dataset.set.split(" ");
+    for (const node of nodes) {
+      if (node === chosen) node.setAttribute("aria-current", "true");
+      else node.removeAttribute("aria-current");
     }
     for (const part of all("[data-r]")) {
-      part.classList.toggle("dim", !whole && part.dataset.r !== "all" && !set.includes(part.dataset.r));
+      const region = part.dataset.r;
+      part.classList.toggle("dim", !isRoot && region !== "all" && !regions.includes(region));
     }
     for (const part of all("[data-node]")) {
-      const own = part.dataset.node === id;
-      if (part.classList.contains("nodec")) part.classList.toggle("on", own);
-      else part.classList.toggle("dim", !own);
+      const isOfChosen = part.dataset.node === id;
+      if (part.classList.contains("nodec")) part.classList.toggle("on", isOfChosen);
+      else part.classList.toggle("dim", !isOfChosen);
     }
     for (const card of all(".card")) card.classList.toggle("on", card.id === id);
     return true;
@@ -59,7 +60,7 @@
   addEventListener("hashchange", follow);
   addEventListener("popstate", follow);
   follow();
-  nodes.forEach((node, at) => {
+  nodes.forEach((node, number) => {
     node.addEventListener("click", (event) => {
       if (node.hasAttribute("aria-current")) return;
       event.preventDefault();
@@ -70,7 +71,7 @@
       const step = { ArrowDown: 1, ArrowRight: 1, ArrowUp: -1, ArrowLeft: -1 }[event.key];
       if (!step) return;
       event.preventDefault();
-      let next = at + step;
+      let next = number + step;
       while (nodes[next] && nodes[next].offsetParent === null) next += step;
       if (nodes[next]) nodes[next].focus();
     });
@@ -82,17 +83,17 @@
   });
 
   // Values under the pointer or by arrow keys: they are read from the figure's table and replace its caption.
-  const grid = (table) => all("tr", table).map((row) => [...row.cells].map((cell) => cell.textContent.trim()));
+  const cellTexts = (table) => all("tr", table).map((row) => [...row.cells].map((cell) => cell.textContent.trim()));
   for (const plot of all(".plot")) {
     const figure = plot.closest(".ch");
     const out = figure.querySelector(".read");
     const caption = [...out.childNodes];
-    const [heads, ...lines] = grid(figure.querySelector("table"));
-    let at = -1;
-    const drawn = () => all("svg[data-x]", plot).find(isShown);
-    const show = (place) => {
-      at = Math.max(0, Math.min(lines.length - 1, place));
-      const parts = lines[at].map((cell, i) => {
+    const [heads, ...lines] = cellTexts(figure.querySelector("table"));
+    let place = -1;  // along the axis, that is shown
+    const shownChart = () => all("svg[data-x]", plot).find(isShown);
+    const show = (wanted) => {
+      place = Math.max(0, Math.min(lines.length - 1, wanted));
+      const parts = lines[place].map((cell, i) => {
         const part = document.createElement("span");
         const value = document.createElement("b");
         part.className = "v";
@@ -103,7 +104,7 @@
       out.replaceChildren(...parts);
       for (const chart of all("svg[data-x]", plot)) {
         const cross = chart.querySelector(".cross");
-        cross.setAttribute("transform", "translate(" + chart.dataset.x.split(" ")[at] + ")");
+        cross.setAttribute("transform", "translate(" + chart.dataset.x.split(" ")[place] + ")");
         cross.classList.add("on");
       }
     };
@@ -112,18 +113,18 @@
       for (const cross of all(".cross", plot)) cross.classList.remove("on");
     };
     plot.addEventListener("pointermove", (event) => {
-      const chart = drawn();
+      const chart = shownChart();
       if (!chart) return;
       const box = chart.getBoundingClientRect();
       const x = ((event.clientX - box.left) / box.width) * chart.viewBox.baseVal.width;
-      const places = chart.dataset.x.split(" ").map((each) => Math.abs(each - x));
-      show(places.indexOf(Math.min(...places)));
+      const distances = chart.dataset.x.split(" ").map((placeX) => Math.abs(placeX - x));
+      show(distances.indexOf(Math.min(...distances)));
     });
     plot.addEventListener("keydown", (event) => {
       const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
       if (!step) return;
       event.preventDefault();
-      show(at + step);
+      show(place + step);
     });
     plot.addEventListener("pointerleave", leave);
     plot.addEventListener("blur", leave);
@@ -141,9 +142,10 @@
     "fill", "stroke", "stroke-width", "stroke-dasharray", "stroke-linecap", "opacity", "font-size", "font-weight",
     "font-style", "font-family", "paint-order", "display", "visibility",
   ];
-  const flat = (chart) => {
+  const standaloneSvg = (chart) => {
     const copy = chart.cloneNode(true);
-    const pairs = all("*", chart).map((each, i) => [each, all("*", copy)[i]]);
+    const copies = all("*", copy);
+    const pairs = all("*", chart).map((shape, i) => [shape, copies[i]]);
     for (const [from, to] of pairs) {
       const look = getComputedStyle(from);
       for (const key of LOOKS) to.setAttribute(key, look.getPropertyValue(key));
@@ -178,12 +180,12 @@
       button.setAttribute("aria-label", kind + " of " + name);
       button.addEventListener("click", () => {
         if (kind === "CSV") {
-          const lines = all("table", figure).flatMap((table, i) => grid(table).slice(i ? 1 : 0));
+          const lines = all("table", figure).flatMap((table, i) => cellTexts(table).slice(i ? 1 : 0));
           const text = lines.map((line) => line.map(quoted).join(",")).join("\n");
           return save(name + ".csv", new Blob([text + "\n"], { type: "text/csv" }));
         }
         const chart = all("svg.chart", figure).find(isShown);
-        const text = flat(chart);
+        const text = standaloneSvg(chart);
         if (kind === "SVG") save(name + ".svg", new Blob([text], { type: "image/svg+xml" }));
         else png(name + ".png", chart, text);
       });
@@ -191,11 +193,11 @@
   }
 
   // Sorting: the head of each column of a sortable table is a button.
-  const worth = (cell) => {
+  const sortKey = (cell) => {
     const value = cell.dataset.value;
     return value === undefined ? cell.textContent.trim() : Number(value);
   };
-  const sort = (head, at) => {
+  const sort = (head, column) => {
     const body = head.closest("table").tBodies[0];
     const down = head.getAttribute("aria-sort") !== "descending";
     for (const other of head.parentNode.cells) other.removeAttribute("aria-sort");
@@ -205,7 +207,7 @@
       return String(a).localeCompare(String(b), "en", { numeric: true });
     };
     const sign = down ? -1 : 1;
-    const rows = [...body.rows].sort((a, b) => sign * order(worth(a.cells[at]), worth(b.cells[at])));
+    const rows = [...body.rows].sort((a, b) => sign * order(sortKey(a.cells[column]), sortKey(b.cells[column])));
     body.append(...rows);
   };
   for (const head of all("table.sortable thead th")) {
