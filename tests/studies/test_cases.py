@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import polars as pl
+import pyarrow as pa
 import pytest
 
 import granite_xai as gx
@@ -60,3 +61,12 @@ def test_halves_do_not_part_a_cluster(container):
     assert sorted(first.clusters) == ["u", "u", "w", "w"]
     assert first.X.ravel().tolist() == [0, 3, 4, 5]
     assert second.X.ravel().tolist() == [1, 2]
+
+
+def test_halves_of_a_pyarrow_table_do_not_part_a_cluster():
+    table = pa.table({"a": np.arange(6)})
+    names = pa.array(["u", "v", "v", "w", "u", "w"])
+    case = CaseInput(name="a", model=champion, X=table, y=table["a"], clusters=names)
+    first = case.half(SEARCH_HALF)
+    assert first.X["a"].to_pylist() == first.y.to_pylist() == [0, 3, 4, 5]
+    assert first.clusters.to_pylist() == ["u", "w", "u", "w"]

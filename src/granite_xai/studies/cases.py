@@ -143,4 +143,6 @@ def _take_rows(values: Any, rows: slice | IntArray) -> Any:
         return values.iloc[rows]
     if isinstance(values, list | tuple):
         return np.asarray(values)[rows]
+    if type(values).__module__.startswith("pyarrow") and not isinstance(rows, slice):
+        return values.take(rows)  # brackets take slices there, but no positions
     return values[rows]
