@@ -55,6 +55,8 @@ class Predictor:
     Attributes
     ----------
     usage : Usage
+    user_sets_batch : bool
+        Whether the rows of a call are the user's choice, which holds for tables of any width.
     native_float32 : bool
         Whether the model has answered in single precision.
     outputs : mapping of name to Predictor
@@ -72,6 +74,7 @@ class Predictor:
         self.label = model_output.label
         self.classes = model_output.choice.classes
         self.is_probability = model_output.choice.scale == "probability"
+        self.user_sets_batch = batch_size is not None
         self.batch_size = DEFAULT_BATCH if batch_size is None else batch_size
         self.workers = Workers() if workers is None else workers
         self.block = block
@@ -251,7 +254,7 @@ class Predictor:
 
     def batch_rows(self, n_columns: int) -> int:
         """Rows of one call: as the user says, or as many of the default as fit a block of bytes."""
-        if self.batch_size != DEFAULT_BATCH:
+        if self.user_sets_batch:
             return self.batch_size
         affordable = self.block // (CELL_BYTES * max(n_columns, 1))
         return max(1, min(DEFAULT_BATCH, affordable))
@@ -260,7 +263,7 @@ class Predictor:
         """Where the rows of a request are cut: counts decide, never the number of workers."""
         count = rows.count
         size = self.batch_rows(rows.n_columns)
-        if self.batch_size == DEFAULT_BATCH and self.workers.active:
+        if self.workers.active and not self.user_sets_batch:
             worth_sending = max(SMALLEST_BATCH, math.ceil(count / WORKER_BATCHES))
             size = min(size, worth_sending)
         return [slice(start, min(start + size, count)) for start in range(0, count, size)]
