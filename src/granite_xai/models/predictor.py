@@ -89,8 +89,9 @@ class Predictor:
 
     @contextmanager
     def watched(self, watch: Callable[[int], None]) -> Iterator[None]:
-        """Call ``watch`` with the number of rows that were answered, batch by batch.
+        """Call ``watch`` with the number of rows that were answered, batch by batch, for one request.
 
+        A request is what one evaluation of a table asks; a fit makes several, see `metered`.
         Meanwhile the answers of the first output also hold those of the further ones: each of these
         is asked about the same rows afterwards, in the same order, and takes them from there.
         """
@@ -104,7 +105,7 @@ class Predictor:
 
     @contextmanager
     def metered(self, meter: Callable[[int], None]) -> Iterator[None]:
-        """Call ``meter`` in the same way for a whole fit: pilot, rows that search, rows that judge."""
+        """Call ``meter`` in the same way for all requests of a fit: pilot, search rows, held-out rows."""
         self._meter = meter
         try:
             yield
@@ -288,13 +289,16 @@ class Predictor:
         batch: slice,
         rows: SentRows,
     ) -> list[FloatArray]:
-        """The checked answer of a worker; one that failed is asked for here, where it is explained."""
+        """The checked answer of a worker.
+
+        Where it failed, the model is asked here: it raises again, at fewer rows, or only workers fail.
+        """
         with self._lock:
             self._count_call(batch.stop - batch.start, answer.seconds)
             self._note_precision(answer.float32)
         if answer.raised is None:
             return [self._checked(numbers, rows, batch.start) for numbers in answer.outputs]
-        self._answer_batch(build, batch, rows)
+        self._answer_batch(build, batch, rows)  # raises what the model raises here, if it does
         failing = rows.part(batch)
         message = f"the model raised on a worker ({answer.raised}) at {failing.text()}; "
         raise ModelError(
