@@ -1,8 +1,8 @@
 """What one model shows in each region of a table, and how it varies with the sample.
 
 Every figure is computed with the weights of the rows and again with weights that random signs move
-up and down (`granite_xai.engine.signed_weights`): 1 + 2 P lines of weights, where P is the number of
-sign vectors. The model is asked once.
+up and down (`granite_xai.engine.signed_weights`; docs/method.rst, "Sampling bias"): 1 + 2 P
+lines of weights, where P is the number of sign vectors. The model is asked once.
 """
 
 from __future__ import annotations
@@ -197,6 +197,7 @@ class _WeightedRegion:
             columns = union(members)
             on_grid = self.evaluations.on_grid(columns)
             game = Game.of(explainer.behavior, explainer.masking, on_grid, splits)
+            # (1 + 2 P, m) of a local effect, otherwise (1 + 2 P, 2 sides).
             values = game.values(terms)
             if not explainer.behavior.per_row:
                 only_region = 0  # the other side of every split is empty
@@ -209,7 +210,10 @@ class _WeightedRegion:
         return importances
 
     def _left_out_by_cells(self, columns: Coalition, terms: Terms) -> FloatArray:
-        """What a local effect at a row's own values has beyond that at the evaluated ones, (1 + 2 P, m)."""
+        """What a local effect at a row's own values has beyond that at the evaluated ones, (1 + 2 P, m).
+
+        Where a pilot chose values of a column, each stands for a cell of them (C22); elsewhere 0.
+        """
         everywhere = cell_residuals(
             self.values.table,
             self.values.evaluations,

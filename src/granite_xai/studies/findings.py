@@ -92,6 +92,7 @@ def find_differences(
         if same_rows:
             moves = case.moves - reference.moves
         else:
+            # Only their root mean square is read: that of independent samples, sqrt(se^2 + se_reference^2).
             moves = np.sqrt(case.moves**2 + reference.moves**2)
         half_widths = NORMAL * _root_mean_square(case.moves)  # (regions, figures)
         difference_half_widths = NORMAL * _root_mean_square(moves)
