@@ -52,6 +52,15 @@ def test_halves_hold_every_other_row(container):
     assert second.clusters is None
 
 
+@pytest.mark.parametrize("container", [list, tuple])
+@pytest.mark.parametrize("clusters", [None, [0, 1, 0, 1]])
+def test_halves_of_a_list_of_rows_keep_numbers_beside_text(container, clusters):
+    rows = container([[1.0, "a"], [2.0, "b"], [3.0, "c"], [4.0, "d"]])
+    case = CaseInput(name="a", model=champion, X=rows, clusters=clusters)
+    assert list(case.half(SEARCH_HALF).X) == [[1.0, "a"], [3.0, "c"]]
+    assert list(case.half(MEASURED_HALF).X) == [[2.0, "b"], [4.0, "d"]]
+
+
 @pytest.mark.parametrize("container", [np.asarray, list])
 def test_halves_do_not_part_a_cluster(container):
     names = container(["u", "v", "v", "w", "u", "w"])

@@ -141,8 +141,10 @@ def _take_rows(values: Any, rows: slice | IntArray) -> Any:
         return None
     if hasattr(values, "iloc"):  # pandas takes rows by position only there
         return values.iloc[rows]
-    if isinstance(values, list | tuple):
-        return np.asarray(values)[rows]
+    if isinstance(values, list | tuple):  # no array: that would turn numbers beside text into text
+        if isinstance(rows, slice):
+            return values[rows]
+        return [values[row] for row in rows]
     if type(values).__module__.startswith("pyarrow") and not isinstance(rows, slice):
         return values.take(rows)  # brackets take slices there, but no positions
     return values[rows]
