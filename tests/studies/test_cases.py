@@ -35,6 +35,8 @@ def test_what_cannot_be_compared_is_refused():
         read_cases(champion, X, y, None)
     with pytest.raises(gx.InputError, match="one case"):
         read_cases(champion, {"then": X}, None, None)
+    with pytest.raises(gx.InputError, match="compare needs two"):
+        read_cases([], {"a": X, "b": X}, None, None)
     with pytest.raises(gx.InputError, match="several models on several tables"):
         read_cases([champion, challenger], {"a": X, "b": X}, None, None)
     with pytest.raises(gx.InputError, match="clusters have no table"):

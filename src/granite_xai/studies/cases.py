@@ -85,8 +85,9 @@ def read_cases(models: Any, X: Any, y: Any, clusters: Any) -> list[CaseInput]:
                 argument="X",
                 hint="Pass one table with several models, or one model with several tables.",
             )
-        (model,) = named_models.values()
-        cases = _cases_of_tables(model, X, clusters)
+        cases = []
+        for model in named_models.values():
+            cases += _cases_of_tables(model, X, clusters)
     else:
         cases = [
             CaseInput(name=name, model=model, X=X, y=y, clusters=clusters)
