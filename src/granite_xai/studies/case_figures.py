@@ -169,7 +169,7 @@ class _WeightedRegion:
         level it is not known, and stays.
         """
         clusters = self.values.clusters
-        n_clusters = None  # every row stands for itself
+        n_clusters = None  # unclustered rows
         if len(np.unique(clusters)) < len(clusters):
             n_clusters = len(np.unique(clusters[self.rows]))
         disagreement = perturbed(self.question, self.evaluations, self.sign_vectors, n_clusters)
