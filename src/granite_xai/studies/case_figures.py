@@ -47,7 +47,8 @@ class Case(NamedTuple):
     figures : array of shape (regions, figures)
         `REGION_MEASURES`, then the importance of each set; nan where a region has no rows, or no target.
     moves : array of shape (P, regions, figures)
-        How far each figure moves with each sign vector; the root mean square is its standard error.
+        How far each figure moves with each sign vector (its slope); the root mean square is its standard
+        error. nan where a region has one row, or one cluster, which do not tell its error.
     """
 
     name: str
@@ -85,8 +86,35 @@ def measure_case(case: CaseInput, partition: Partition, options: Mapping[str, An
         values=values,
         scopes=tuple(scopes),
         figures=figures[0],
-        moves=slopes(figures, len(np.unique(values.clusters))),
+        moves=_moves(figures, values.clusters, scopes),
     )
+
+
+def _moves(figures: FloatArray, clusters: IntArray, scopes: Sequence[Scope]) -> FloatArray:
+    """How far each figure moves with each sign vector, (P, regions, figures).
+
+    The share of a region varies with the clusters of the whole table, its other figures with its own;
+    a single cluster says nothing about them: nan.
+
+    Parameters
+    ----------
+    figures : array of shape (1 + 2 P, regions, figures)
+        Under every line of weights.
+    clusters : array of shape (n,)
+        Of all rows; unclustered rows have one each.
+    scopes : sequence of Scope
+        The rows of each region.
+    """
+    moves = slopes(figures, len(np.unique(clusters)))
+    fraction = REGION_MEASURES.index("fraction")
+    of_regions = np.arange(figures.shape[2]) != fraction
+    for number, scope in enumerate(scopes):
+        n_clusters = len(np.unique(clusters[scope.rows]))
+        if n_clusters > 1:
+            moves[:, number, of_regions] = slopes(figures[:, number, of_regions], n_clusters)
+        else:
+            moves[:, number, of_regions] = np.nan
+    return moves
 
 
 def _figures_by_region(values: FitValues, scopes: Sequence[Scope]) -> FloatArray:

@@ -36,7 +36,7 @@ class Finding(NamedTuple):
     n_samples : int
         Rows of the case in the region.
     value, low, high : float
-        The figure and its 95% interval.
+        The figure and its 95% interval; a region with one row has none.
     difference, difference_low, difference_high : float
         The figure minus that of the first case, with its 95% interval.
     changed : bool
