@@ -60,6 +60,12 @@ def test_a_batch_has_as_many_rows_as_the_user_says():
     assert sizes == [30, 20]
 
 
+def test_the_user_may_ask_for_as_many_rows_as_the_default_has():
+    predictor = as_predictor(first_column, batch_size=DEFAULT_BATCH, block=2**10)
+    assert predictor.batch_rows(n_columns=10**6) == DEFAULT_BATCH
+    assert as_predictor(first_column, block=2**10).batch_rows(n_columns=10**6) == 1
+
+
 @pytest.mark.parametrize("n_columns", [0, 1, 10, 341])
 def test_narrow_tables_have_batches_of_the_default_size(n_columns):
     assert as_predictor(first_column, block=2**26).batch_rows(n_columns) == DEFAULT_BATCH

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -10,7 +12,8 @@ from granite_xai.base.errors import InputError
 from granite_xai.regions.condition_pairs import cut, grouping
 from granite_xai.regions.conditions import Interval, Levels
 from granite_xai.regions.nodes import find_leaves, leaves, stop_reason_words
-from granite_xai.regions.partition import Leaf, Partition, Split
+from granite_xai.regions.partition import Leaf, Partition, Region, Split
+from granite_xai.regions.rule import Rule
 from granite_xai.tables import read_table
 from regions.random_partitions import bike
 from regions.random_rules import (
@@ -95,3 +98,16 @@ def test_D15_labels_outside_the_order_are_named():
 def test_reasons_to_stop_are_said_in_words():
     assert stop_reason_words("split undone") == "a further split did not hold up"
     assert stop_reason_words("my own reason") == "my own reason"
+
+
+def test_regions_of_equal_rules_and_figures_are_equal():
+    with_order = Region(
+        0, Rule().and_("size", Interval(high="small", order=ORDER)), 1, 0.5, 0.1, ""
+    )
+    without_order = Region(0, Rule.parse("size ≤ small"), 1, 0.5, 0.1, "")
+    assert with_order.rule == without_order.rule
+    assert with_order == without_order
+    assert hash(with_order) == hash(without_order)
+    unknown = [Region(0, Rule(), 0, float("nan"), nan, "given") for nan in (math.nan, np.nan * 2)]
+    assert unknown[0] == unknown[1]
+    assert with_order != Region(0, with_order.rule, 1, 0.5, math.nan, "")

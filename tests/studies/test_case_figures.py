@@ -91,6 +91,32 @@ def test_moves_are_those_of_the_mean_with_every_sign():
     assert order.n_rows == 400
 
 
+@pytest.mark.parametrize("n_inside", [2, 3, 5])
+def test_errors_of_a_small_region_are_those_of_its_own_rows(n_inside):
+    """The mean of m rows has the variance s²/m, where s² has the divisor m - 1."""
+    few = X[(X["b"] > 0) | (np.cumsum(X["b"] <= 0) <= n_inside)]
+    case = measure_case(CaseInput("a", champion, few), RULES, {"max_samples": 1000})
+    predictions, _, _ = case.values.by_row()
+    inside = predictions[case.scopes[0].rows]
+    assert len(inside) == n_inside
+    moves = case.moves[:, 0, REGION_MEASURES.index("mean prediction")]
+    expected = inside.std(ddof=1) / np.sqrt(n_inside)
+    assert np.sqrt(np.mean(moves**2)) == pytest.approx(expected, rel=0.3)
+
+
+def test_one_row_of_a_region_says_nothing_about_its_errors():
+    one = X[(X["b"] > 0) | (np.cumsum(X["b"] <= 0) <= 1)]
+    comparison = gx.compare(champion, {"all": X, "one": one}, partition=RULES)
+    mean = finding(comparison, 0, "mean prediction", "one")
+    assert mean.n_samples == 1
+    assert np.isfinite(mean.value)
+    assert np.isnan([mean.low, mean.high, mean.difference_low, mean.difference_high]).all()
+    assert not mean.changed
+    share = finding(comparison, 0, "fraction", "one")
+    assert share.low < share.value < share.high
+    assert share.changed
+
+
 def test_a_region_without_rows_has_a_share_of_0_and_nothing_else():
     inside = X[X["b"] > 0]
     case = measure_case(CaseInput("a", champion, inside), RULES, {"max_samples": 1000})

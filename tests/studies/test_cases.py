@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import polars as pl
+import pyarrow as pa
 import pytest
 
 import granite_xai as gx
@@ -34,6 +35,8 @@ def test_what_cannot_be_compared_is_refused():
         read_cases(champion, X, y, None)
     with pytest.raises(gx.InputError, match="one case"):
         read_cases(champion, {"then": X}, None, None)
+    with pytest.raises(gx.InputError, match="compare needs two"):
+        read_cases([], {"a": X, "b": X}, None, None)
     with pytest.raises(gx.InputError, match="several models on several tables"):
         read_cases([champion, challenger], {"a": X, "b": X}, None, None)
     with pytest.raises(gx.InputError, match="clusters have no table"):
@@ -51,6 +54,15 @@ def test_halves_hold_every_other_row(container):
     assert second.clusters is None
 
 
+@pytest.mark.parametrize("container", [list, tuple])
+@pytest.mark.parametrize("clusters", [None, [0, 1, 0, 1]])
+def test_halves_of_a_list_of_rows_keep_numbers_beside_text(container, clusters):
+    rows = container([[1.0, "a"], [2.0, "b"], [3.0, "c"], [4.0, "d"]])
+    case = CaseInput(name="a", model=champion, X=rows, clusters=clusters)
+    assert list(case.half(SEARCH_HALF).X) == [[1.0, "a"], [3.0, "c"]]
+    assert list(case.half(MEASURED_HALF).X) == [[2.0, "b"], [4.0, "d"]]
+
+
 @pytest.mark.parametrize("container", [np.asarray, list])
 def test_halves_do_not_part_a_cluster(container):
     names = container(["u", "v", "v", "w", "u", "w"])
@@ -60,3 +72,12 @@ def test_halves_do_not_part_a_cluster(container):
     assert sorted(first.clusters) == ["u", "u", "w", "w"]
     assert first.X.ravel().tolist() == [0, 3, 4, 5]
     assert second.X.ravel().tolist() == [1, 2]
+
+
+def test_halves_of_a_pyarrow_table_do_not_part_a_cluster():
+    table = pa.table({"a": np.arange(6)})
+    names = pa.array(["u", "v", "v", "w", "u", "w"])
+    case = CaseInput(name="a", model=champion, X=table, y=table["a"], clusters=names)
+    first = case.half(SEARCH_HALF)
+    assert first.X["a"].to_pylist() == first.y.to_pylist() == [0, 3, 4, 5]
+    assert first.clusters.to_pylist() == ["u", "w", "u", "w"]

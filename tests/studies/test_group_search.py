@@ -8,7 +8,7 @@ import pytest
 import granite_xai as gx
 from granite_xai.disagreement.catalog import questions
 from granite_xai.studies.group_search import Heterogeneity, group_name, merge_groups
-from granite_xai.studies.groups import read_rows
+from granite_xai.studies.groups import fit_and_part_rows
 
 
 def integers(n=200, seed=0):
@@ -20,7 +20,7 @@ def two_groups(X):
 
 
 def rows_of(model, n=200):
-    return read_rows(model, integers(n), None, questions()["ice-pdp"]).search
+    return fit_and_part_rows(model, integers(n), None, questions()["ice-pdp"]).search
 
 
 def test_a_group_is_named_by_its_features():

@@ -7,7 +7,7 @@ import pytest
 
 import granite_xai as gx
 from granite_xai.disagreement.catalog import questions
-from granite_xai.studies.groups import Merge, read_rows
+from granite_xai.studies.groups import Merge, fit_and_part_rows
 
 
 def integers(n=700, seed=0):
@@ -117,7 +117,7 @@ def test_an_interval_of_what_is_removed_turns_that_of_what_is_left():
 
 def test_rows_that_measure_groups_did_not_choose_them():
     """Both are rows of the user's table, identified by their place in it."""
-    rows = read_rows(two_groups, integers(), None, questions()["ice-pdp"])
+    rows = fit_and_part_rows(two_groups, integers(), None, questions()["ice-pdp"])
     search = set(rows.search.inputs.positions.tolist())
     held_out = set(rows.held_out.inputs.positions.tolist())
     assert len(held_out) >= 30
@@ -125,4 +125,5 @@ def test_rows_that_measure_groups_did_not_choose_them():
 
 
 def test_few_rows_hold_none_out():
-    assert read_rows(two_groups, integers(n=200), None, questions()["ice-pdp"]).held_out is None
+    rows = fit_and_part_rows(two_groups, integers(n=200), None, questions()["ice-pdp"])
+    assert rows.held_out is None

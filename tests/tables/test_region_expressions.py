@@ -41,6 +41,26 @@ def test_ordered_labels_are_compared_by_their_order():
         assert numbers(g.partition_.assign(frame)) == g.apply(table).tolist()
 
 
+@pytest.mark.parametrize("convert", [*LAZY.values(), *EAGER.values()])
+def test_labels_without_an_order_are_not_compared_by_their_letters(convert):
+    partition = gx.Partition.from_rules(["c ≤ q", "c > q"])
+    for assign in (partition.apply, lambda table: partition.assign(convert(table))):
+        with pytest.raises(gx.InputError, match="order of the labels is not known") as caught:
+            assign(X)
+        assert caught.value.code == "P03"
+
+
+def test_ends_of_a_rule_without_its_order_are_labels_of_an_ordered_column():
+    partition = gx.Partition.from_rules(["size ≤ mid", "size > mid"])
+    sizes = pd.Categorical(["low", "high", "mid"], categories=["low", "mid", "high"], ordered=True)
+    table = pd.DataFrame({"size": sizes})
+    enum = pl.DataFrame({"size": pl.Series(list(sizes), dtype=pl.Enum(["low", "mid", "high"]))})
+    for frame in (table, enum, enum.lazy(), duckdb.from_df(table)):
+        assert numbers(partition.assign(frame)) == partition.apply(table).tolist() == [0, 1, 0]
+    with pytest.raises(gx.InputError, match="'huge' is not one of the ordered labels"):
+        gx.Partition.from_rules(["size ≤ huge", "size > huge"]).assign(table)
+
+
 def test_values_without_a_place_get_no_region():
     partition = gx.Partition.from_rules(["a ≤ 0", "a > 0"])
     for convert in (*LAZY.values(), *EAGER.values()):

@@ -9,7 +9,9 @@ T = TypeVar("T")
 
 
 class Deferred(Generic[T]):
-    """A value that is computed now, or when it is first read; a pickle or a file reads it.
+    """A value that is computed now, or when it is first read.
+
+    To pickle it, or to save it in a file, reads it, too: the function that computes it does not travel.
 
     Parameters
     ----------

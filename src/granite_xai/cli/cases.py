@@ -65,11 +65,17 @@ def _train_case(columns: Columns, test: tuple[Any, Any] | None, seed: int) -> Ca
 def hold_out_every_fourth_row(case: Case) -> Case:
     """The case with every fourth of its rows as the other rows."""
     is_held_out = np.arange(len(case.X)) % 4 == 3
-    y = case.y
-    if y is None:
-        return case._replace(X=case.X[~is_held_out], test=(case.X[is_held_out], None))
+    y = None
+    y_held_out = None
+    if case.y is not None:
+        y = case.y[~is_held_out]
+        y_held_out = case.y[is_held_out]
+    weights = None
+    if case.weights is not None:
+        weights = case.weights[~is_held_out]
     return case._replace(
         X=case.X[~is_held_out],
-        y=y[~is_held_out],
-        test=(case.X[is_held_out], y[is_held_out]),
+        y=y,
+        test=(case.X[is_held_out], y_held_out),
+        weights=weights,
     )

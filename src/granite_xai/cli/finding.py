@@ -132,8 +132,9 @@ def compare_frameworks(options: argparse.Namespace) -> None:
     if case.test is None:
         case = hold_out_every_fourth_row(case)
     settings = settings_of(options)
-    for name in ("features", "split_features", "random_state"):
+    for name in ("features", "split_features"):  # of the options; frameworks have their own
         del settings[name]
+    del settings["random_state"]  # passed below, beside the frameworks
     with remarks_instead_of_warnings(options), hint_at_categories(case.X):
         table = gx.frameworks.compare(
             case.model,

@@ -14,7 +14,7 @@ from granite_xai.base.typing import Coalition, IntArray
 from granite_xai.compute.primitives import Array, ArrayNamespace
 from granite_xai.compute.selection import device_faults
 from granite_xai.evaluations.distinct_values import DistinctValues
-from granite_xai.models import DEFAULT_BATCH, Predictor
+from granite_xai.models import Predictor
 from granite_xai.models.failures import Raised
 from granite_xai.models.number_cells import number_matrix
 from granite_xai.tables import Table
@@ -67,9 +67,9 @@ class DeviceModel:
     @property
     def batch_size(self) -> int:
         """Rows asked about at a time: more than on the host, unless the user sets a size."""
-        if self.predictor.batch_size == DEFAULT_BATCH:
-            return DEVICE_BATCH
-        return self.predictor.batch_size
+        if self.predictor.user_sets_batch:
+            return self.predictor.batch_size
+        return DEVICE_BATCH
 
     def ask(self, rows: Array) -> Array | None:
         """F of rows on the device, in double precision there; None where an answer is no number."""

@@ -135,7 +135,7 @@ def _selected_names(columns: Any, fitted: Sequence[str]) -> set[str]:
 
 
 def allows_missing(choice: str, model: Any, predictor: Predictor, table: Table) -> bool:
-    """Whether cells of the table may be missing.
+    """Whether cells of the table may be missing; False also where none is.
 
     Parameters
     ----------
@@ -153,7 +153,7 @@ def allows_missing(choice: str, model: Any, predictor: Predictor, table: Table) 
     """
     if choice == "allow" or (choice == "auto" and accepts_missing(model)):
         return True
-    first_rows = []
+    first_rows = []  # of each feature with missing values, the first that has one
     for position in table.explained:
         missing = table.columns[position].missing
         if missing.any():
@@ -169,5 +169,5 @@ def allows_missing(choice: str, model: Any, predictor: Predictor, table: Table) 
             return True
         except ModelError as error:
             trial = f" It was tried: {error.message}"
-    require_present(table, trial)
+    require_present(table, trial)  # always raises: some cell of an explained column is missing
     return False

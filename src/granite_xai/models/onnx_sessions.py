@@ -90,7 +90,8 @@ def _value_output(
         return number_output(send, output, f"output {names[0]!r}", scale)._replace(unpack=_stacked)
     if output is None or output is EVERY:  # they need not have one number a row
         ask_which(names)
-    name = names[class_position(names, output) or 0]
+    position = class_position(names, output)
+    name = names[position or 0]  # for the type alone: an output is named, so it has a position
     return ModelOutput(
         send=partial(model.run, [name]),
         choice=OutputChoice(scale),

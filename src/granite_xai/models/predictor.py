@@ -55,6 +55,8 @@ class Predictor:
     Attributes
     ----------
     usage : Usage
+    user_sets_batch : bool
+        Whether the rows of a call are the user's choice, which holds for tables of any width.
     native_float32 : bool
         Whether the model has answered in single precision.
     outputs : mapping of name to Predictor
@@ -72,6 +74,7 @@ class Predictor:
         self.label = model_output.label
         self.classes = model_output.choice.classes
         self.is_probability = model_output.choice.scale == "probability"
+        self.user_sets_batch = batch_size is not None
         self.batch_size = DEFAULT_BATCH if batch_size is None else batch_size
         self.workers = Workers() if workers is None else workers
         self.block = block
@@ -86,8 +89,9 @@ class Predictor:
 
     @contextmanager
     def watched(self, watch: Callable[[int], None]) -> Iterator[None]:
-        """Call ``watch`` with the number of rows that were answered, batch by batch.
+        """Call ``watch`` with the number of rows that were answered, batch by batch, for one request.
 
+        A request is what one evaluation of a table asks; a fit makes several, see `metered`.
         Meanwhile the answers of the first output also hold those of the further ones: each of these
         is asked about the same rows afterwards, in the same order, and takes them from there.
         """
@@ -101,7 +105,7 @@ class Predictor:
 
     @contextmanager
     def metered(self, meter: Callable[[int], None]) -> Iterator[None]:
-        """Call ``meter`` in the same way for a whole fit: pilot, rows that search, rows that judge."""
+        """Call ``meter`` in the same way for all requests of a fit: pilot, search rows, held-out rows."""
         self._meter = meter
         try:
             yield
@@ -251,7 +255,7 @@ class Predictor:
 
     def batch_rows(self, n_columns: int) -> int:
         """Rows of one call: as the user says, or as many of the default as fit a block of bytes."""
-        if self.batch_size != DEFAULT_BATCH:
+        if self.user_sets_batch:
             return self.batch_size
         affordable = self.block // (CELL_BYTES * max(n_columns, 1))
         return max(1, min(DEFAULT_BATCH, affordable))
@@ -260,7 +264,7 @@ class Predictor:
         """Where the rows of a request are cut: counts decide, never the number of workers."""
         count = rows.count
         size = self.batch_rows(rows.n_columns)
-        if self.batch_size == DEFAULT_BATCH and self.workers.active:
+        if self.workers.active and not self.user_sets_batch:
             worth_sending = max(SMALLEST_BATCH, math.ceil(count / WORKER_BATCHES))
             size = min(size, worth_sending)
         return [slice(start, min(start + size, count)) for start in range(0, count, size)]
@@ -285,13 +289,16 @@ class Predictor:
         batch: slice,
         rows: SentRows,
     ) -> list[FloatArray]:
-        """The checked answer of a worker; one that failed is asked for here, where it is explained."""
+        """The checked answer of a worker.
+
+        Where it failed, the model is asked here: it raises again, at fewer rows, or only workers fail.
+        """
         with self._lock:
             self._count_call(batch.stop - batch.start, answer.seconds)
             self._note_precision(answer.float32)
         if answer.raised is None:
             return [self._checked(numbers, rows, batch.start) for numbers in answer.outputs]
-        self._answer_batch(build, batch, rows)
+        self._answer_batch(build, batch, rows)  # raises what the model raises here, if it does
         failing = rows.part(batch)
         message = f"the model raised on a worker ({answer.raised}) at {failing.text()}; "
         raise ModelError(

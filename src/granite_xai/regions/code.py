@@ -14,7 +14,7 @@ import numpy as np
 
 from granite_xai.regions.code_limits import unwritable
 from granite_xai.regions.conditions import Condition, Interval, Levels
-from granite_xai.regions.values import Bound, Label, between, label_order
+from granite_xai.regions.values import Bound, Label, between, label_sort_key
 
 
 class Language(Protocol):
@@ -107,7 +107,7 @@ def _is_instant(interval: Interval) -> bool:
 
 def _write_levels(name: str, levels: Levels, language: Language) -> Any:
     """Write which labels a column has, or has not."""
-    labels = sorted(levels.levels, key=label_order)
+    labels = sorted(levels.levels, key=label_sort_key)
     n_texts = sum(isinstance(label, str) for label in labels)
     if 0 < n_texts < len(labels):
         raise unwritable(name, "its labels are texts and numbers")

@@ -12,7 +12,7 @@ from granite_xai.base.errors import InputError
 from granite_xai.regions.instants import SIZES, attoseconds
 from granite_xai.regions.values import value_text
 
-FIRST_YEAR = -62_135_596_800 * 10**9
+YEAR_1 = -62_135_596_800 * 10**9
 """Nanoseconds from 1970 to the year 1, the first that SQL and Python know."""
 
 YEAR_10000 = 253_402_300_800 * 10**9
@@ -71,7 +71,7 @@ def nanoseconds(name: str, end: np.datetime64 | np.timedelta64) -> int:
         Of dates outside the years 1 to 9999, and of durations beyond 64 bits.
     """
     count = attoseconds(end) // SIZES["ns"]
-    if isinstance(end, np.datetime64) and not FIRST_YEAR <= count < YEAR_10000:
+    if isinstance(end, np.datetime64) and not YEAR_1 <= count < YEAR_10000:
         raise unwritable(name, f"{value_text(end)} is not in the years 1 to 9999")
     if isinstance(end, np.timedelta64) and abs(count) >= LONGEST:
         raise unwritable(name, f"{value_text(end)} is too long")

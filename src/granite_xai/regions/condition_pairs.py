@@ -97,7 +97,9 @@ def missing_or_present() -> tuple[Interval, Interval]:
 
 
 def complementary(left: Condition, right: Condition) -> bool:
-    """Whether every present value satisfies exactly one condition, and a missing one at most one.
+    """Whether every present value satisfies exactly one condition.
+
+    A missing value, and a label outside the order of the column, satisfies at most one.
 
     Parameters
     ----------

@@ -27,7 +27,7 @@ from granite_xai.regions.values import (
     higher_end,
     is_at_least,
     is_missing,
-    label_order,
+    label_sort_key,
     lower_end,
     name_text,
     places_among,
@@ -80,8 +80,9 @@ class Interval:
         low = as_end(self.low, order)
         high = as_end(self.high, order)
         is_without_values = low is not None and high is not None and is_at_least(low, high, order)
+        # Equal ends mean that no value lies between them: see `has_values`.
         if is_without_values and self.others and order:
-            # No label of the order, but all that are not in it.
+            # No label of the order, but all that are not in it: the order is still needed.
             low = order[0]
             high = order[0]
         elif is_without_values:
@@ -104,8 +105,9 @@ class Interval:
 
     @property
     def has_values(self) -> bool:
-        """Whether any present value can belong."""
-        # By their texts: NumPy cannot compare all units.
+        """Whether some value between the ends can belong; new labels are `takes_new_labels`."""
+        # An interval without values has equal ends since it was made. By their texts: NumPy cannot
+        # compare all units.
         return self.low is None or repr(self.low) != repr(self.high)
 
     @property
@@ -161,6 +163,7 @@ class Interval:
         if isinstance(other, Levels):
             return other.intersect(self)
         missing = _missing_in_both(self, other)
+        # An interval without ends holds every present value, new labels included: it excludes none.
         bounded = [condition for condition in (self, other) if condition.has_ends]
         others = bool(bounded) and all(condition.others for condition in bounded)
         order = self.order
@@ -299,7 +302,7 @@ class Levels:
         name : str
             Of the column.
         """
-        labels = ", ".join(value_text(level) for level in sorted(self.levels, key=label_order))
+        labels = ", ".join(value_text(level) for level in sorted(self.levels, key=label_sort_key))
         negation = "not " if self.others else ""
         if len(self.levels) == 1:
             text = f"{name_text(name)} is {negation}{labels}"

@@ -108,7 +108,10 @@ def instant_text(value: np.datetime64 | np.timedelta64) -> str:
 
 
 def last_tick(value: np.datetime64 | np.timedelta64, dtype: Any) -> int:
-    """The last tick of a dtype at or before a value: every tick compares with it as with the value.
+    """The last tick of a dtype at or before a value.
+
+    A tick t of the column is above the value just where it is above this one: t > value is
+    t > last_tick(value), and t <= value is t <= last_tick(value), in whole numbers.
 
     Parameters
     ----------

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from granite_xai.base.text import plain, shortened
 from granite_xai.regions.conditions import Levels
-from granite_xai.regions.values import label_order
+from granite_xai.regions.values import label_sort_key
 
 MOST_LABELS = 4
 """Labels that a condition lists."""
@@ -49,7 +49,7 @@ def shorter_listing(condition: Levels, all_labels: Sequence[Any]) -> LabelListin
         excluded = unlisted
     is_complete = len(listed) == len(condition.levels)
     if not (is_complete and belonging and excluded):
-        labels = sorted(condition.levels, key=label_order)
+        labels = sorted(condition.levels, key=label_sort_key)
         negated = condition.others
     elif len(belonging) <= len(excluded):
         labels = belonging

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import astuple, dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -116,7 +116,6 @@ class Region(Printable):
     name: str = ""
 
     def __eq__(self, other: object) -> bool:
-        # Figures that are not known (NaN) are alike, from Python 3.13 on too.
         return isinstance(other, Region) and self._compared == other._compared
 
     def __hash__(self) -> int:
@@ -124,7 +123,15 @@ class Region(Printable):
 
     @property
     def _compared(self) -> tuple[object, ...]:
-        return astuple(replace(self, name=""))
+        """All but the name; figures that are not known are alike."""
+        return (
+            self.index,
+            self.rule,
+            self.n_samples,
+            _none_if_unknown(self.fraction),
+            _none_if_unknown(self.disagreement),
+            self.stop_reason,
+        )
 
     def __repr__(self) -> str:
         text = f"Region {self.index}"
@@ -147,6 +154,11 @@ class Region(Printable):
             stop_reason_words(self.stop_reason),
         )
         return TextSummary(sentences=(), table=[headings, figures], left=(1, 4, 5))
+
+
+def _none_if_unknown(figure: float) -> float | None:
+    """NaN, which equals nothing, as None."""
+    return None if math.isnan(figure) else figure
 
 
 def number_regions(leaves: Iterable[tuple[Rule, Leaf]]) -> tuple[Region, ...]:

@@ -91,6 +91,7 @@ class Partition(Printable):
     names: Sequence[str] = ()
     given: Sequence[Region] = ()
     region_names: Mapping[int, str] = field(default_factory=dict, compare=False)
+    # What a fit knows of its regions; `described` attaches it.
     vocabulary: Vocabulary = field(default_factory=dict, compare=False, repr=False)
     result_text: PartitionText | None = field(default=None, compare=False, repr=False)
     regions: tuple[Region, ...] = field(init=False, compare=False)
@@ -358,7 +359,7 @@ class Partition(Printable):
         >>> partition.rename({0: "low", 1: "high"}).to_sql()
         'CASE WHEN "x0" <= 1 THEN \'low\' WHEN "x0" > 1 THEN \'high\' END AS "region"'
         """
-        language = DIALECTS["ansi"]
+        language = DIALECTS["ansi"]  # names and texts are quoted alike in all dialects
         labels = [str(region.index) for region in self.regions]
         if self.region_names:
             labels = [language.text(name, title) for title in self.titles]

@@ -23,7 +23,10 @@ MAX_WORK = 2**23
 """Nodes times labels of the longest list in one of them: what reading all rules costs at most."""
 
 _FIGURES = Structure(forms={float: NAN_AS_NULL})
-"""How figures of nodes are written; the share of a region that was given as a rule may be unknown."""
+"""How figures are written, and those of regions without a tree are read, where some are not known.
+
+Figures of a tree are always known: its nodes are read by `CONDITIONS`, which refuses a null.
+"""
 
 _CONDITION_PAIR = tuple[Condition, Condition]
 

@@ -30,14 +30,15 @@ _CLAUSE = re.compile(
     (?:≤|<=)\s* (?P<high>{_VALUE})
   | > \s* (?P<above>{_VALUE})
   | is\b \s* (?P<state>missing|impossible|present)\b
-  | is\b \s* (?P<isnt>not\b\s*)? (?P<label>{_VALUE})
-  | (?P<others>not\b\s*)? in\b \s* \{{\s* (?P<labels>(?:{_VALUE}\s*(?:,\s*{_VALUE}\s*)*)?) \}}
+  | is\b \s* (?P<is_not>not\b\s*)? (?P<label>{_VALUE})
+  | (?P<not_in>not\b\s*)? in\b \s* \{{\s* (?P<labels>(?:{_VALUE}\s*(?:,\s*{_VALUE}\s*)*)?) \}}
 ) \s* (?P<or_missing>or\b\s*missing\b\s*)? (?P<close>(?:\)\s*)*) (?:(?P<and>and\b)|\Z)""",
     re.VERBOSE | re.DOTALL,
 )
 """One condition on one column, up to the next "and" or the end of the text.
 
 Of the groups high, above, state, label and labels exactly one is there; low may stand before any of them.
+is_not stands before a label ("w is not mist"), not_in before labels ("w not in {a, b}").
 """
 
 
@@ -100,7 +101,7 @@ def _condition(clause: re.Match[str], order: Sequence[Label] | None) -> Conditio
         labels = {_label(clause["label"], text)}
     else:
         labels = {_label(match[0], text) for match in _VALUES.finditer(clause["labels"])}
-    is_negated = bool(clause["isnt"] or clause["others"])
+    is_negated = bool(clause["is_not"] or clause["not_in"])
     return Levels(labels, others=is_negated, missing=or_missing)
 
 

@@ -84,7 +84,7 @@ def as_end(value: End, order: tuple[Label, ...] | None) -> End:
     return as_number(value)
 
 
-def label_order(label: Label) -> tuple[bool, float, str]:
+def label_sort_key(label: Label) -> tuple[bool, float, str]:
     """A key that sorts numbers by size, then text by letters."""
     if isinstance(label, str):
         return (True, 0.0, label)

@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.results.scopes import Scope
 from granite_xai.studies.case_figures import Case
-
-MISSING_CODE = -1
+from granite_xai.tables.columns import MISSING_CODE
 
 
 class CaseCurve(NamedTuple):
@@ -61,24 +60,28 @@ def average_effect(
     evaluations = case.values.evaluations
     column = case.values.table.columns[position]
     matrix = evaluations.matrix(frozenset({position}))
-    # The matrix has one line a value of the feature; where a pilot chose values, several levels share one.
-    line_of_row = matrix.codes[rows]  # the line at the row's own value, (m,)
+    # Two numberings of the feature's values: a level is a value that occurs in the table, a line one at
+    # which the model was asked. They are the same unless a pilot chose values (C22), where several levels
+    # share the line of the level that stands for them.
+    line_of_row = matrix.codes[rows]  # (m,)
     level_of_row = column.codes[rows]  # (m,)
     if matrix.levels is not None:
         level_of_row = matrix.levels[line_of_row]
-    levels, first_row = np.unique(level_of_row, return_index=True)
+    levels, first_row = np.unique(level_of_row, return_index=True)  # that occur in the region
     n_points = len(levels)
     if column.is_ordered:
         n_points = min(n_points, max_points)
-    places = _shown_levels(levels, n_points)
+    places = _shown_levels(levels, n_points)  # of the shown ones among these levels, (points,)
     lines = line_of_row[first_row[places]]  # of the shown levels, (points,)
 
     weights = evaluations.weights[rows]
     shares = weights / weights.sum()  # (m,)
     curves = matrix.values[:, rows]  # (lines, m), one ICE curve a row
     line_shares = np.bincount(line_of_row, weights=shares, minlength=len(curves))  # (lines,)
-    centred = curves[lines] - line_shares @ curves  # (points, m)
-    mean = centred @ shares
+    mean_of_row = line_shares @ curves  # of each ICE curve over the values of the region, (m,)
+    centred = curves[lines] - mean_of_row  # (points, m)
+    mean = centred @ shares  # (points,)
+    # The squared standard error is the sum over clusters of (sum over rows of share * deviation)^2.
     deviations = (centred - mean[:, None]) * shares
     clusters = case.values.clusters[rows]
     by_cluster = [np.bincount(clusters, weights=deviation) for deviation in deviations]
@@ -94,6 +97,6 @@ def average_effect(
 
 
 def _shown_levels(levels: IntArray, n_points: int) -> IntArray:
-    """Places of so many levels, spread over all of them; a missing value is not shown."""
+    """Places of so many levels among all of them, evenly spread; a missing value is not shown."""
     places = np.unique(np.linspace(0, len(levels) - 1, n_points).astype(np.intp))
     return places[levels[places] > MISSING_CODE]

@@ -1,8 +1,8 @@
 """What one model shows in each region of a table, and how it varies with the sample.
 
 Every figure is computed with the weights of the rows and again with weights that random signs move
-up and down (`granite_xai.engine.signed_weights`): 1 + 2 P lines of weights, where P is the number of
-sign vectors. The model is asked once.
+up and down (`granite_xai.engine.signed_weights`; docs/method.rst, "Sampling bias"): 1 + 2 P
+lines of weights, where P is the number of sign vectors. The model is asked once.
 """
 
 from __future__ import annotations
@@ -47,7 +47,8 @@ class Case(NamedTuple):
     figures : array of shape (regions, figures)
         `REGION_MEASURES`, then the importance of each set; nan where a region has no rows, or no target.
     moves : array of shape (P, regions, figures)
-        How far each figure moves with each sign vector; the root mean square is its standard error.
+        How far each figure moves with each sign vector (its slope); the root mean square is its standard
+        error. nan where a region has one row, or one cluster, which do not tell its error.
     """
 
     name: str
@@ -85,8 +86,35 @@ def measure_case(case: CaseInput, partition: Partition, options: Mapping[str, An
         values=values,
         scopes=tuple(scopes),
         figures=figures[0],
-        moves=slopes(figures, len(np.unique(values.clusters))),
+        moves=_moves(figures, values.clusters, scopes),
     )
+
+
+def _moves(figures: FloatArray, clusters: IntArray, scopes: Sequence[Scope]) -> FloatArray:
+    """How far each figure moves with each sign vector, (P, regions, figures).
+
+    The share of a region varies with the clusters of the whole table, its other figures with its own;
+    a single cluster says nothing about them: nan.
+
+    Parameters
+    ----------
+    figures : array of shape (1 + 2 P, regions, figures)
+        Under every line of weights.
+    clusters : array of shape (n,)
+        Of all rows; unclustered rows have one each.
+    scopes : sequence of Scope
+        The rows of each region.
+    """
+    moves = slopes(figures, len(np.unique(clusters)))
+    fraction = REGION_MEASURES.index("fraction")
+    of_regions = np.arange(figures.shape[2]) != fraction
+    for number, scope in enumerate(scopes):
+        n_clusters = len(np.unique(clusters[scope.rows]))
+        if n_clusters > 1:
+            moves[:, number, of_regions] = slopes(figures[:, number, of_regions], n_clusters)
+        else:
+            moves[:, number, of_regions] = np.nan
+    return moves
 
 
 def _figures_by_region(values: FitValues, scopes: Sequence[Scope]) -> FloatArray:
@@ -169,7 +197,7 @@ class _WeightedRegion:
         level it is not known, and stays.
         """
         clusters = self.values.clusters
-        n_clusters = None  # every row stands for itself
+        n_clusters = None  # unclustered rows
         if len(np.unique(clusters)) < len(clusters):
             n_clusters = len(np.unique(clusters[self.rows]))
         disagreement = perturbed(self.question, self.evaluations, self.sign_vectors, n_clusters)
@@ -197,6 +225,7 @@ class _WeightedRegion:
             columns = union(members)
             on_grid = self.evaluations.on_grid(columns)
             game = Game.of(explainer.behavior, explainer.masking, on_grid, splits)
+            # (1 + 2 P, m) of a local effect, otherwise (1 + 2 P, 2 sides).
             values = game.values(terms)
             if not explainer.behavior.per_row:
                 only_region = 0  # the other side of every split is empty
@@ -209,7 +238,10 @@ class _WeightedRegion:
         return importances
 
     def _left_out_by_cells(self, columns: Coalition, terms: Terms) -> FloatArray:
-        """What a local effect at a row's own values has beyond that at the evaluated ones, (1 + 2 P, m)."""
+        """What a local effect at a row's own values has beyond that at the evaluated ones, (1 + 2 P, m).
+
+        Where a pilot chose values of a column, each stands for a cell of them (C22); elsewhere 0.
+        """
         everywhere = cell_residuals(
             self.values.table,
             self.values.evaluations,

@@ -85,8 +85,9 @@ def read_cases(models: Any, X: Any, y: Any, clusters: Any) -> list[CaseInput]:
                 argument="X",
                 hint="Pass one table with several models, or one model with several tables.",
             )
-        (model,) = named_models.values()
-        cases = _cases_of_tables(model, X, clusters)
+        cases = []
+        for model in named_models.values():
+            cases += _cases_of_tables(model, X, clusters)
     else:
         cases = [
             CaseInput(name=name, model=model, X=X, y=y, clusters=clusters)
@@ -141,6 +142,10 @@ def _take_rows(values: Any, rows: slice | IntArray) -> Any:
         return None
     if hasattr(values, "iloc"):  # pandas takes rows by position only there
         return values.iloc[rows]
-    if isinstance(values, list | tuple):
-        return np.asarray(values)[rows]
+    if isinstance(values, list | tuple):  # no array: that would turn numbers beside text into text
+        if isinstance(rows, slice):
+            return values[rows]
+        return [values[row] for row in rows]
+    if type(values).__module__.startswith("pyarrow") and not isinstance(rows, slice):
+        return values.take(rows)  # brackets take slices there, but no positions
     return values[rows]

@@ -36,7 +36,7 @@ class Finding(NamedTuple):
     n_samples : int
         Rows of the case in the region.
     value, low, high : float
-        The figure and its 95% interval.
+        The figure and its 95% interval; a region with one row has none.
     difference, difference_low, difference_high : float
         The figure minus that of the first case, with its 95% interval.
     changed : bool
@@ -92,6 +92,7 @@ def find_differences(
         if same_rows:
             moves = case.moves - reference.moves
         else:
+            # Only their root mean square is read: that of independent samples, sqrt(se^2 + se_reference^2).
             moves = np.sqrt(case.moves**2 + reference.moves**2)
         half_widths = NORMAL * _root_mean_square(case.moves)  # (regions, figures)
         difference_half_widths = NORMAL * _root_mean_square(moves)

@@ -168,7 +168,7 @@ def propose_groups(
     max_size = whole_number("max_size", max_size, at_least=2)
     chosen_question = choose("question", question, questions())
     _require_independent_groups(chosen_question)
-    rows = read_rows(model, X, y, chosen_question)
+    rows = fit_and_part_rows(model, X, y, chosen_question)
     fitted = rows.search.fitted
     if fitted.confidence is None or fitted.below_noise_floor or fitted.by_chance:
         reason = "These rows show no heterogeneity beyond sampling noise."
@@ -219,7 +219,7 @@ class RowsOfProposal(NamedTuple):
     held_out: MeasuredGroups | None  # None: there are too few rows to hold some out
 
 
-def read_rows(model: Any, X: Any, y: Any, question: Disagreement) -> RowsOfProposal:
+def fit_and_part_rows(model: Any, X: Any, y: Any, question: Disagreement) -> RowsOfProposal:
     """Fit a question without regions, and part the rows as that fit does.
 
     Parameters
@@ -233,7 +233,7 @@ def read_rows(model: Any, X: Any, y: Any, question: Disagreement) -> RowsOfPropo
     opened = open_inputs(granite, *collected_for(granite, X, y, None), record)
     run = fit_and_judge(opened, record)
     search = MeasuredGroups(run.result, run.inputs)
-    positions = record.as_dict()["rows"]["held_out"]
+    positions = record.as_dict()["rows"]["held_out"]  # in the table that the user passed
     if not positions:
         return RowsOfProposal(search=search, held_out=None)
     held_out_inputs = opened.resolve(opened.rows.places(positions), Diagnostics())

@@ -19,7 +19,7 @@ from granite_xai.tables.columns import MISSING_CODE, Kind
 LARGEST_EXACT = 2**53  # beyond it float64 does not hold every whole number
 SMALLEST_INT64 = -(2**63)
 LARGEST_UINT64 = 2**64 - 1
-NOT_A_CELL = "each argument must be a string or a number"  # scikit-learn's words
+CELLS_MUST_BE = "each argument must be a string or a number"  # scikit-learn's words
 TO_FLOATS = "Convert the column: astype(float)."
 
 # What pandas' infer_dtype says about objects that are read as numbers, and as dates or durations.
@@ -50,7 +50,7 @@ REFUSALS = {
         hint="Pass real and imaginary parts as two columns.",
     ),
     "bytes": Refusal(
-        code="D12", reason=f"holds bytes; {NOT_A_CELL}", hint="Decode it: astype(str)."
+        code="D12", reason=f"holds bytes; {CELLS_MUST_BE}", hint="Decode it: astype(str)."
     ),
     "decimal": Refusal(code="D20", reason="holds Decimal numbers", hint=TO_FLOATS),
     "period": Refusal(
@@ -72,7 +72,7 @@ REFUSALS = {
     ),
 }
 REFUSAL_OF_DTYPE = Refusal(
-    code="D12", reason=f"has dtype {{}}; {NOT_A_CELL}", hint="Convert the column."
+    code="D12", reason=f"has dtype {{}}; {CELLS_MUST_BE}", hint="Convert the column."
 )
 
 
@@ -268,17 +268,23 @@ def _mixture_error(values: NDArray[Any], missing: BoolArray) -> UnreadableError:
     texts = [f"{shortened(repr(cell), 40)} ({type(cell).__name__})" for cell in values[shown]]
     return UnreadableError(
         code="D12",
-        reason=f"mixes cells: it holds {' and '.join(texts)}; {NOT_A_CELL}",
+        reason=f"mixes cells: it holds {' and '.join(texts)}; {CELLS_MUST_BE}",
         hint="Make all cells numbers or all cells text.",
         rows=shown,
     )
 
 
 def _rows_that_differ(values: NDArray[Any], rows: list[int]) -> list[int]:
-    """The first row whose cell is neither number nor text, and one of another type.
+    """Two rows whose cells do not belong together, for a message; one row where all cells are alike.
 
-    Where all are numbers or text: the first row, and the first with the other of the two. One row
-    where all cells are alike.
+    Where some cells are neither number nor text: the first of these, and the first of another type.
+    Otherwise the first row, and the first that has text where that one has a number, or the reverse.
+
+    Parameters
+    ----------
+    values : array of objects
+    rows : list of int
+        Those that have a value.
     """
     unusable = [row for row in rows if not isinstance(values[row], (Real, str, np.bool_))]
     if unusable:  # a list, say

@@ -12,7 +12,8 @@ import re
 from contextlib import redirect_stdout, suppress
 from typing import Any
 
-# polars: a step of a plan that loses the order, with what the plan says of its order.
+# polars: how a line of a plan begins whose step loses the order; the end of such a step; and a join
+# that was not asked to keep an order, in the bytes of a serialized plan.
 _POLARS_LOSES = re.compile(r"(?:AGGREGATE|UNIQUE|UNION)\[maintain_order: false|[A-Z ]*JOIN\b")
 _POLARS_ENDS = re.compile(r"END\b")
 _POLARS_LOOSE_JOIN = re.compile(rb"maintain_order.None", re.DOTALL)
@@ -24,7 +25,8 @@ _SQL_LOSES = re.compile(
 )
 _SQL_WINDOW = re.compile(r"\bover\s*\([^()]*\)", re.IGNORECASE)
 _SQL_ORDER = re.compile(r"\border\s+by\b", re.IGNORECASE)
-# Spark: steps of a physical plan above which nothing changes the order.
+# Spark: how a line of a physical plan begins whose step leaves the order as it is, and whose step
+# sorts all rows. Plans are printed with the last step first.
 _SPARK_KEEPS = re.compile(r"(?:AdaptiveSparkPlan|Project|Filter|ColumnarToRow|== )")
 _SPARK_SORTS = re.compile(r"Sort \[.*\], true,")
 _NOWHERE = -1
@@ -109,7 +111,7 @@ def _last_end(pattern: re.Pattern[str], text: str) -> int:
 
 
 def _spark_keeps_order(X: Any) -> bool:
-    """Whether the plan ends with a sort of all rows."""
+    """Whether the last step that touches the order is a sort of all rows."""
     plan = io.StringIO()
     with redirect_stdout(plan):
         X.explain()

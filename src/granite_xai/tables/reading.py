@@ -189,6 +189,7 @@ def _wanted_kinds(
             argument="kinds",
             hint="Pass kinds={column: kind}.",
         )
+    # A table of names alone, for the rules by which `Table.resolve` reads a label.
     no_cells = np.empty(0)
     unread_columns = [
         Column(name, position, "numeric", no_cells) for position, name in enumerate(names)

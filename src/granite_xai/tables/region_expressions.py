@@ -78,10 +78,13 @@ def _condition_holds(name: str, condition: Any, schema: Any) -> Any:
         holds = _never(missing)
     elif not condition.has_ends:
         holds = ~missing
-    elif condition.order is None:
-        holds = _inside_interval(column, dtype, condition) & ~missing
+    elif condition.order is not None:
+        holds = _inside_order(column, dtype, condition, condition.order) & ~missing
+    elif _ends_are_labels(condition):
+        order = _order_of_column(name, dtype, condition)
+        holds = _inside_order(column, dtype, condition, order) & ~missing
     else:
-        holds = _inside_order(column, dtype, condition) & ~missing
+        holds = _inside_interval(column, dtype, condition) & ~missing
     if condition.takes_missing:
         return holds | missing
     return holds
@@ -114,9 +117,35 @@ def _inside_interval(column: Any, dtype: Any, condition: Any) -> Any:
     return reduce(and_, comparisons)
 
 
-def _inside_order(column: Any, dtype: Any, condition: Any) -> Any:
-    """Which labels lie in low < label ≤ high of a declared order."""
-    order: Sequence[Any] = list(condition.order)
+def _ends_are_labels(interval: Any) -> bool:
+    return isinstance(interval.low, str) or isinstance(interval.high, str)
+
+
+def _order_of_column(name: str, dtype: Any, interval: Any) -> Sequence[Any]:
+    """The labels of an ordered column, for an interval that has no order of its own.
+
+    Without an order it is refused (P03): engines would compare texts by their letters.
+    """
+    ends = [end for end in (interval.low, interval.high) if end is not None]
+    if dtype != nw.Enum:
+        raise InputError(
+            f"the order of the labels is not known for an interval that ends at {ends[0]!r}.",
+            code="P03",
+            argument="frame",
+            columns=[name],
+            hint="Give the column an ordered categorical type.",
+        )
+    order = list(dtype.categories)
+    for end in ends:
+        if end not in order:
+            text = f"{end!r} is not one of the ordered labels of column {name!r}."
+            raise InputError(text, code="P03", argument="frame", columns=[name])
+    return order
+
+
+def _inside_order(column: Any, dtype: Any, condition: Any, labels: Sequence[Any]) -> Any:
+    """Which labels lie in low < label ≤ high of an order, given by all its labels."""
+    order = list(labels)
     first = 0
     end = len(order)
     if condition.low is not None:

@@ -194,5 +194,10 @@ def _backend(library: str) -> Any:
 
 
 def _read_ticks(column: ColumnCells, unit: str, place: str) -> Any:
-    """Dates or durations as whole numbers of their unit, with None for missing ones."""
-    return write_cells(read_cells(column.cells, np.dtype(f"M8[{unit}]"), place))
+    """Dates or durations as whole numbers of their unit, with None for missing ones.
+
+    The cells are checked by reading them as an array; `write_cells` gives its ticks. Those of durations
+    are whole numbers like those of dates.
+    """
+    checked = read_cells(column.cells, np.dtype(f"M8[{unit}]"), place)
+    return write_cells(checked)

@@ -38,23 +38,15 @@ def rows_to_dict(table: Table) -> Any:
         F08: a column would not come back equal.
     """
     written = []
-    try:
-        for column in table.columns:
+    for column in table.columns:
+        try:
             cells = write_column(_series(table, column))
-            written.append(_STRUCTURE.write(cells, ColumnCells, "rows"))
-        copy = rows_from_dict(written, table, "rows")
-        for column, copied in zip(table.columns, copy.columns, strict=True):
-            _require_equal(table, column, copy, copied)
-    except UnwritableError as error:
-        place = column_text(column.name, column.position)
-        raise InputError(
-            f"X {place} {error}, which a file cannot hold exactly.",
-            code="F08",
-            argument="obj",
-            columns=[column.name],
-            hint="Convert the column before the fit, or pickle the object: "
-            "that keeps everything, the model included.",
-        ) from None
+        except UnwritableError as error:
+            raise _unwritable_column(column, str(error)) from None
+        written.append(_STRUCTURE.write(cells, ColumnCells, "rows"))
+    copy = rows_from_dict(written, table, "rows")
+    for column, copied in zip(table.columns, copy.columns, strict=True):
+        _require_equal(table, column, copy, copied)
     return written
 
 
@@ -63,7 +55,20 @@ def _require_equal(table: Table, column: Column, copy: Table, copied: Column) ->
     same_codes = np.array_equal(column.codes, copied.codes)
     same_levels = np.array_equal(column.levels, copied.levels)
     if not same_codes or not same_levels or dtype != _dtype(copy, copied):
-        raise UnwritableError(f"has dtype {dtype}")
+        raise _unwritable_column(column, f"has dtype {dtype}")
+
+
+def _unwritable_column(column: Column, reason: str) -> InputError:
+    """The error for a column that would not come back equal (F08)."""
+    place = column_text(column.name, column.position)
+    return InputError(
+        f"X {place} {reason}, which a file cannot hold exactly.",
+        code="F08",
+        argument="obj",
+        columns=[column.name],
+        hint="Convert the column before the fit, or pickle the object: "
+        "that keeps everything, the model included.",
+    )
 
 
 def rows_from_dict(data: object, like: Table, place: str) -> Table:

@@ -112,7 +112,7 @@ def parse_json(
     """
     _require_object(raw, name)
     _check_counts(raw, name)
-    without_lists, arrays = _move_numbers_to_arrays(raw, name)
+    without_lists, arrays = _move_numbers_to_arrays(raw, name)  # checks the depth on its way
     if check is not None:
         check(raw)
     del raw  # so that the bytes and the text are not held at once
@@ -152,6 +152,10 @@ def _require_object(raw: bytes, name: str) -> None:
 
 
 def _check_counts(raw: bytes, name: str) -> None:
+    """Refuse more than we read (F05), by bounds on what the text can become.
+
+    All values but the first of a container follow a comma, and every text has two quotation marks.
+    """
     containers = raw.count(b"[") + raw.count(b"{")
     values = max(raw.count(b","), (raw.count(b'"') + 1) // 2)
     limits = (
@@ -165,8 +169,9 @@ def _check_counts(raw: bytes, name: str) -> None:
 
 
 def _check_depth(raw: bytes, name: str) -> None:
+    """Refuse text that is nested too deep, or has constants that are not JSON (F05)."""
     for _ in _long_lists(raw, name):
-        pass
+        pass  # the walk itself raises
 
 
 class _Span(NamedTuple):

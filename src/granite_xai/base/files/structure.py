@@ -375,7 +375,7 @@ def _dtype_and_cells(values: NDArray[Any], place: str) -> list[Any]:
 
 
 def _construct(kind: Any, arguments: dict[str, Any]) -> Any:
-    """Make an object; a class with one starred parameter gets its items."""
+    """Make an object; a class with one starred parameter, as ``AllExcept(*columns)``, gets its items."""
     for parameter in signature(kind).parameters.values():
         if parameter.kind is Parameter.VAR_POSITIONAL:
             return kind(*arguments[parameter.name])
