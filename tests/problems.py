@@ -81,7 +81,7 @@ def options_of(
 
 def goes_left(problem: Problem, cut: Candidate, rows: Any) -> np.ndarray:
     """Which of some rows a cut sends left."""
-    return cut.inside(problem.table.columns[cut.column].codes[rows])
+    return cut.goes_left(problem.table, rows)
 
 
 def looped_sums(statistics: Statistics, rows: Sequence[int]) -> np.ndarray:

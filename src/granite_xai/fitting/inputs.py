@@ -24,7 +24,7 @@ from granite_xai.explanation.resolved import ResolvedExplainer
 from granite_xai.fitting.fit_inputs import FitInputs
 from granite_xai.fitting.options import FitOptions, chosen_seed, fit_options, named_columns
 from granite_xai.fitting.table_rows import TableRows, lacking_clusters
-from granite_xai.inference.estimate import LEAST_HELD_OUT
+from granite_xai.inference.sample_size import LEAST_HELD_OUT
 from granite_xai.models import Predictor, for_table
 from granite_xai.models.model_table import allows_missing, read_input
 from granite_xai.models.row_arguments import read_clusters, read_weights

@@ -21,7 +21,7 @@ from granite_xai.fitting.rows import (
     draw_rows,
     held_out_share,
 )
-from granite_xai.inference.estimate import drawn
+from granite_xai.inference.sample_size import random_rows
 
 FEWEST_IN_EXPLICIT_BUDGET = 100
 """Rows that search, at least, where the user set the budget of model rows."""
@@ -97,7 +97,7 @@ def _rows_without_confidence(opened: OpenInputs) -> RowChoice:
     n_search = len(rows)
     if opened.options.max_samples is not None:
         n_search = int(opened.options.max_samples)
-    search = drawn(rows, opened.rows.clusters, n_search, opened.options.seed)
+    search = random_rows(rows, opened.rows.clusters, n_search, opened.options.seed)
     nobody = rows[:0]
     return RowChoice(search=search, held_out=nobody)
 

@@ -16,8 +16,9 @@ from granite_xai.engine.signed_weights import signs
 from granite_xai.engine.splits import Splits
 from granite_xai.evaluations.evaluations import Evaluations
 from granite_xai.fitting.fit_inputs import FitInputs
+from granite_xai.inference.chance_rule import ChanceRule
 from granite_xai.inference.path import Path, path_of
-from granite_xai.inference.replicates import Chance, ChanceRule
+from granite_xai.inference.replicates import Chance
 from granite_xai.moments.questions import question_statistics
 from granite_xai.moments.statistics import Statistics
 from granite_xai.regions.nodes import Leaf, Node
@@ -67,7 +68,7 @@ def search_regions(
         n_passes *= PASSES_OF_REFINED_SEARCH
     n_rows_to_pass = n_passes * inputs.table.n_rows
     with closing(Meter(inputs.resources, n_rows_to_pass, desc="search")) as meter:
-        problem = replace(problem, told=meter, is_repetition=is_repetition)
+        problem = replace(problem, report_progress=meter, is_repetition=is_repetition)
         return inputs.partitioner.partition(problem)
 
 
@@ -154,7 +155,7 @@ def chance_of_all_rows(
     for number, comparison in enumerate(inputs.comparisons):
         by_label[comparison.question.label] = {
             "disagreement": float(disagreements[number]),
-            "chance": float(chance.level[number]),
+            "chance": float(chance.chance_level[number]),
             "bar": float(chance.bar[number]),
             "corrected": float(chance.corrected[number]),
         }

@@ -15,7 +15,7 @@ from granite_xai.tables import Table, frame
 
 KEPT = 0.9  # share of what the largest tree removes that the smallest readable one keeps
 FOLDS = 5  # parts of the rows, each left out of a search once
-TOLERANCE = 1e-10  # shares that differ by less are a tie: the smaller tree is taken
+TIE = 1e-10  # shares of the disagreement this close are the same: the smaller tree is taken (C3)
 
 Share = Callable[[IntArray], float]  # from rows to their share of the disagreement, as one region
 Search = Callable[[IntArray, float], Node]  # from rows and the price of a region to a tree
@@ -42,7 +42,7 @@ class Path:
         """The smallest tree that keeps nine tenths of what the largest removes, on rows that were left out."""
         chosen = self.steps[0]
         for step in self.steps[1:]:
-            if step.left_out <= self.line + TOLERANCE:
+            if step.left_out <= self.line + TIE:
                 chosen = step
         return chosen
 
@@ -129,7 +129,7 @@ def pruned(node: MeasuredNode, alpha: float) -> Pruned:
     first, second = (pruned(child, alpha) for child in node.children)
     left = first.left + second.left
     regions = first.regions + second.regions
-    if node.left + alpha <= left + alpha * regions + TOLERANCE:
+    if node.left + alpha <= left + alpha * regions + TIE:
         return as_one_region
     price_of_this_split = (node.left - left) / (regions - 1)
     return Pruned(

@@ -21,13 +21,13 @@ from granite_xai.disagreement.disagreement import ResolvedQuestion
 from granite_xai.engine.signed_weights import STEP
 from granite_xai.engine.splits import Cut, Splits
 from granite_xai.evaluations.evaluations import Evaluations
-from granite_xai.inference.estimate import perturbed
+from granite_xai.inference.perturbed_figures import perturbed_figures
 from granite_xai.moments.statistics import FullAgainstPure
 from granite_xai.regions.nodes import Node, Split
 from granite_xai.regions.rule import find_column, satisfied
 from granite_xai.search.candidates import Candidate, candidates, cuts_of
 from granite_xai.search.problem import Problem
-from granite_xai.search.scoring import scored
+from granite_xai.search.scoring import score_candidates
 from granite_xai.search.split_conditions import conditions
 from granite_xai.search.tables import RegionTables, region_tables
 from granite_xai.tables import Column
@@ -193,16 +193,18 @@ class _SplitNode:
 
     def _exact_scores(self, options: list[Candidate]) -> FloatArray:
         """What both sides of some cuts leave together, from the predictions."""
-        disagreements, mass = scored(
+        scores = score_candidates(
             self.problem, self.rows, options, self.evaluations, self.problem.tree.max_candidates
         )
-        return np.asarray(self.problem.shares.of(disagreements, mass).sum(axis=1))
+        return scores.remaining(self.problem.shares)
 
     def _plateau(self, scores: FloatArray, same_column: BoolArray) -> dict[str, Any]:
         """Between which cuts of the same column the threshold could lie at little cost."""
         is_near = same_column & (scores <= self.left_by_split + NEARLY * self.gain)
         near = [self.options[number] for number in np.flatnonzero(is_near)]
-        shares_left = [float(np.mean(option.inside(self.codes))) for option in near]
+        shares_left = [
+            float(np.mean(option.goes_left(self.problem.table, self.rows))) for option in near
+        ]
         between = []
         if near:
             first = near[int(np.argmin(shares_left))]
@@ -217,8 +219,8 @@ class _SplitNode:
         behind = float(self._exact_scores([second])[0]) - self.left_by_split
         record: dict[str, Any] = {"second": self._text(second), "behind": behind}
         if behind < CLOSE * self.gain:
-            codes = self.problem.table.columns[second.column].codes[self.rows]
-            moves = self._moves(second.inside(codes), drawn) - self._moves(self.goes_left, drawn)
+            second_left = second.goes_left(self.problem.table, self.rows)
+            moves = self._moves(second_left, drawn) - self._moves(self.goes_left, drawn)
             standard_error = float(np.sqrt(np.mean(np.square(moves))))
             record |= {"standard_error": standard_error, "tie": behind <= standard_error}
         return record
@@ -242,7 +244,7 @@ class _SplitNode:
         for mask in (goes_left, ~goes_left):
             side = self.evaluations.restrict(np.flatnonzero(mask))
             for factor, question in self._questions():
-                shown = perturbed(question, side, drawn[:, self.rows[mask]])
+                shown = perturbed_figures(question, side, drawn[:, self.rows[mask]])
                 mass = shown.mass / shares.total if shares.by_mass else 1.0
                 with_signs, against_signs = factor * shown.moved * mass
                 total += (with_signs - against_signs) / (2 * STEP)

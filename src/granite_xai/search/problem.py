@@ -19,12 +19,17 @@ from granite_xai.engine.splits import Splits
 from granite_xai.evaluations.evaluations import Evaluations
 from granite_xai.explanation.behavior.behavior import Game
 from granite_xai.explanation.resolved import ResolvedExplainer
-from granite_xai.inference.replicates import Chance, ChanceRule
+from granite_xai.inference.chance_rule import ChanceRule
+from granite_xai.inference.replicates import Chance
 from granite_xai.moments.statistics import Statistics
 from granite_xai.regions.nodes import Leaf, Node
 from granite_xai.regions.partition import Partition
 from granite_xai.regions.rule import Rule, find_column, satisfied
 from granite_xai.trees.routes import Route, Routed
+
+
+def no_progress(n_rows: float) -> None:
+    """Nobody watches."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -52,6 +57,8 @@ class Problem(Routed):
     is_repetition : bool
         Whether it is the search of a fit repeated on some of its rows, to judge its tree: only the
         regions are wanted, and tables read fewer directions.
+    report_progress : callable
+        Takes how many more rows have gone through a level of the tree.
     """
 
     route: Route
@@ -70,9 +77,7 @@ class Problem(Routed):
     clusters: IntArray = field(default_factory=lambda: np.zeros(0, dtype=np.intp))
     gain_error: float = 0.0
     is_repetition: bool = False
-    told: Callable[[float], None] = lambda _: (
-        None
-    )  # how many rows have gone through a level of the tree
+    report_progress: Callable[[float], None] = no_progress
 
     @property
     def below_noise_floor(self) -> bool:
@@ -98,7 +103,7 @@ class Problem(Routed):
         whole = Splits.whole(inside.weights)
         if self.chance is None:
             return float(shares.of(shares.disagreements(inside, whole), whole.mass)[0, 0])
-        found = self.chance.of(inside, rows, self.n_jobs).corrected
+        found = self.chance.chance_in(inside, rows, self.n_jobs).corrected
         return float(replace(shares, factors=self.chance.factors).of(found, whole.mass[0, 0]))
 
 
