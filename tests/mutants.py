@@ -84,6 +84,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "search/followed_cuts": TREES,
     "search/tree": (*TREES, "whole/test_numerics.py"),  # where ties are told
     "search/problem": (*TREES, "inference/test_path.py"),  # shares, which the path reads
+    "search/given_rules": ("partitioners/test_partitioners.py",),
     "search/candidates": TREES,
     "search/thresholds": TREES,
     "search/gains": ("inference/test_replicates.py", *TREES),

@@ -16,7 +16,7 @@ from granite_xai.evaluations.value_grid import Values
 from granite_xai.explanation.resolved import ResolvedExplainer
 from granite_xai.inference.confidence import Confidence
 from granite_xai.inference.replicates import Replicates
-from granite_xai.search.problem import Partitioner
+from granite_xai.search.partitioner import Partitioner
 from granite_xai.search.tree import Tree
 from granite_xai.trees.routes import Route, Routed
 

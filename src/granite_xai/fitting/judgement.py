@@ -35,7 +35,7 @@ from granite_xai.inference.measured_regions import Sample
 from granite_xai.inference.node_figures import NodeFigures
 from granite_xai.inference.node_measures import node_figures
 from granite_xai.inference.path import folds
-from granite_xai.search.problem import GivenRules
+from granite_xai.search.given_rules import GivenRules
 from granite_xai.surrogate.additive import fit_surrogate, in_unit_interval
 
 

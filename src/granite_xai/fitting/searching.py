@@ -25,7 +25,8 @@ from granite_xai.regions.nodes import Leaf, Node
 from granite_xai.regions.partition import Partition
 from granite_xai.search.clarity import split_clarity
 from granite_xai.search.gains import gains_of_questions
-from granite_xai.search.problem import PartitionResult, Problem
+from granite_xai.search.partitioner import PartitionResult
+from granite_xai.search.problem import Problem
 from granite_xai.search.tree import Tree
 from granite_xai.trees.routes import Route
 

@@ -10,7 +10,7 @@ from granite_xai.base.typing import FloatArray
 from granite_xai.engine.splits import Splits
 from granite_xai.evaluations.evaluations import Evaluations
 from granite_xai.explanation.resolved import ResolvedExplainer
-from granite_xai.search.problem import local_values
+from granite_xai.search.local_effects import local_values
 from granite_xai.tables import Column
 
 KNOTS = 10

@@ -13,7 +13,8 @@ from granite_xai.compute.selection import device_faults, primitives_on
 from granite_xai.regions.nodes import Node
 from granite_xai.regions.partition import Partition
 from granite_xai.search.candidates import CUTS
-from granite_xai.search.problem import Partitioner, PartitionResult, Problem
+from granite_xai.search.partitioner import Partitioner, PartitionResult
+from granite_xai.search.problem import Problem
 from granite_xai.search.searches import TreeSearch
 from granite_xai.tables import Table
 
