@@ -69,6 +69,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "inference/estimate": ("inference/test_estimation.py",),
     "inference/measured_regions": ("inference/test_estimation.py",),
     "inference/chance_rule": ("inference/test_replicates.py",),
+    "inference/tree_agreement": ("inference/test_stability.py",),
     "fitting/judgement": (
         "inference/test_cross_validation.py",
         "inference/test_described_share.py",
@@ -89,6 +90,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "search/thresholds": TREES,
     "search/gains": ("inference/test_replicates.py", *TREES),
     "moments": ("search/test_tables.py", "search/test_finer.py", *BY_SUMS),
+    "moments/conditional_statistics": ("moments/test_statistics.py", *BY_SUMS),
     "search/tables": ("search/test_optimal.py",),
     "search/product_blocks": ("search/test_tables.py", "search/test_optimal.py"),
 }

@@ -17,13 +17,9 @@ from scipy.special import ndtri, stdtrit
 
 from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.moments.chance import NO_NOISE, disagreement_by_chance
+from granite_xai.moments.conditional_statistics import ConditionalAgainstMarginalMean
 from granite_xai.moments.stacked import MOST_NUMBERS, StackedGaps
-from granite_xai.moments.statistics import (
-    ConditionalAgainstMarginalMean,
-    FullAgainstPure,
-    RegionalStatistics,
-    Statistics,
-)
+from granite_xai.moments.statistics import FullAgainstPure, RegionalStatistics, Statistics
 from granite_xai.moments.triangles import quadratic_form
 
 
@@ -182,7 +178,7 @@ def replicated_means(
         counts = np.bincount(statistics.bins, minlength=statistics.n_bins)
         kappa = small_sample_factor(independent_observations(counts, n_clusters))  # (bins,)
         moves = (differences[..., 1:] - differences[..., :1]) * np.sqrt(kappa)[:, None]
-        _, by_value = statistics.parts(sums[..., :1])
+        _, by_value = statistics.sums_by_row_and_value(sums[..., :1])
         squares = quadratic_form(by_value, moves)  # (bins, replicates)
         by_chance += squares[counts > 0].sum(axis=0) / sums[-1, :, 0].sum()
     return plug_in, by_chance

@@ -36,13 +36,9 @@ from granite_xai.inference.by_sums import (
     small_sample_factor,
 )
 from granite_xai.inference.sampling_bias import mean_excess, moved_losses
+from granite_xai.moments.conditional_statistics import ConditionalAgainstMarginalMean
 from granite_xai.moments.questions import question_statistics
-from granite_xai.moments.statistics import (
-    ConditionalAgainstMarginalMean,
-    FullAgainstPure,
-    RegionalStatistics,
-    Statistics,
-)
+from granite_xai.moments.statistics import FullAgainstPure, RegionalStatistics, Statistics
 
 LINES = 50  # replicates that are computed together, whatever the number of jobs
 

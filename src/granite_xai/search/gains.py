@@ -24,11 +24,8 @@ from granite_xai.inference.by_sums import (
     replicated_means,
     small_sample_factor,
 )
-from granite_xai.moments.statistics import (
-    ConditionalAgainstMarginalMean,
-    FullAgainstPure,
-    RegionalStatistics,
-)
+from granite_xai.moments.conditional_statistics import ConditionalAgainstMarginalMean
+from granite_xai.moments.statistics import FullAgainstPure, RegionalStatistics
 from granite_xai.moments.triangles import quadratic_form
 from granite_xai.search.candidates import Candidate, candidates, cuts_of
 from granite_xai.search.problem import Problem
