@@ -63,6 +63,6 @@ def test_only_searches_that_grow_several_trees_keep_scores(search, n_computed, m
 
     monkeypatch.setattr(node_scores, "score_best_columns", counted)
     scores, root, options = opened(search)
-    first, again = (scores.of_all_cuts(root, options, 1) for _ in range(2))
+    first, again = (scores.of_all_cuts(root, options) for _ in range(2))
     np.testing.assert_array_equal(first.disagreements, again.disagreements)
     assert len(calls) == n_computed

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import settings
 
 import granite_xai as gx
-from granite_xai.search import searches
+from granite_xai.search import followed_cuts, scoring, searches
 from problems import (
     MixedModel,
     mixed_table,
@@ -171,3 +171,29 @@ def leaves_of(node):
     """The leaves of a tree, from the left."""
     children = getattr(node, "children", ())
     return [leaf for child in children for leaf in leaves_of(child)] or [node]
+
+
+def test_of_a_wide_table_without_sums_the_three_best_columns_are_followed(monkeypatch):
+    """Wide tables drop columns early: none of those that the refined search follows may be dropped."""
+    columns = []
+    choice_of = followed_cuts.choice_of
+
+    def noted(node, option, *scores):
+        columns[-1].append(option.column)
+        return choice_of(node, option, *scores)
+
+    monkeypatch.setattr(followed_cuts, "choice_of", noted)
+    X = np.random.default_rng(3).normal(size=(50, 30))
+    size = 0.5 ** np.arange(29)  # one column stands out by far
+    question = gx.question("ice-pdp", loss=lambda gap: gap**2)  # nobody knows that it is a square
+
+    def model(X):
+        X = X[:, ::-1]  # the first columns are the weakest
+        return (X[:, :29] * size * np.sign(X[:, 1:])).sum(axis=1)
+
+    for wide in (30, 1000):
+        monkeypatch.setattr(scoring, "WIDE", wide)
+        columns.append([])
+        fitted(model, X, question, max_depth=1, max_candidates=4)
+    assert columns[0] == columns[1]
+    assert len(set(columns[0])) == 3

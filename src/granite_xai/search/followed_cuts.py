@@ -62,7 +62,7 @@ class CutsByPredictions:
 
     def choices(self, node: OpenNode, options: list[Candidate], levels_left: int) -> list[Choice]:
         """The cuts that are followed; parameters as in `FollowedCuts`."""
-        scores = self.scores.of_all_cuts(node, options, self.n_columns)
+        scores = self.scores.of_all_cuts(node, options)
         remaining = self.scores.remaining(scores)
         if self.finer is None:
             if np.count_nonzero(remaining <= remaining.min() + TIE) > 1:

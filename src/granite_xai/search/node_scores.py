@@ -24,10 +24,13 @@ class NodeScores:
     ----------
     settings : SearchSettings
     problem : Problem
+    n_columns : int
+        Columns whose best cut the growths of the search want, at most; others may be dropped early.
     """
 
     settings: SearchSettings
     problem: Problem
+    n_columns: int = 1
     _of_all_cuts: dict[bytes, Scores] = field(default_factory=dict, init=False, repr=False)
     _by_tables: dict[bytes, FloatArray] = field(default_factory=dict, init=False, repr=False)
     _disagreements: dict[bytes, FloatArray] = field(default_factory=dict, init=False, repr=False)
@@ -42,7 +45,7 @@ class NodeScores:
             self.settings.max_candidates,
         )
 
-    def of_all_cuts(self, node: OpenNode, options: list[Candidate], n_columns: int) -> Scores:
+    def of_all_cuts(self, node: OpenNode, options: list[Candidate]) -> Scores:
         """Both sides of all candidates of a node, as far as its best columns need.
 
         Parameters
@@ -50,8 +53,6 @@ class NodeScores:
         node : OpenNode
         options : list of Candidate
             All candidates of the node.
-        n_columns : int
-            Columns whose best cut is wanted.
         """
         if node.key in self._of_all_cuts:
             return self._of_all_cuts[node.key]
@@ -61,7 +62,7 @@ class NodeScores:
             options,
             node.evaluations.value,
             self.settings.max_candidates,
-            n_columns,
+            self.n_columns,
         )
         if self.settings.search != "greedy":  # a greedy search grows one tree
             self._of_all_cuts[node.key] = scores

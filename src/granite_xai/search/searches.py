@@ -56,7 +56,10 @@ class TreeSearch:
         """The search that the settings name."""
         columns = settings.columns(problem.table)
         nodes = NodeOpening(settings, problem, columns)
-        return cls(settings, problem, nodes, NodeScores(settings, problem))
+        n_columns = COLUMNS_WITHOUT_TABLES
+        if settings.search == "greedy":
+            n_columns = settings.beam
+        return cls(settings, problem, nodes, NodeScores(settings, problem, n_columns))
 
     def search(self, rows: IntArray, evaluations: Evaluations) -> Grown:
         """The tree of all rows.
