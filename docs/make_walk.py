@@ -32,7 +32,7 @@ STEPS = [
     "fitting.searching.search_regions",
     "surrogate.additive.fit_surrogate",
     "fitting.judgement.judge_by_held_out_rows",
-    "inference.estimate.estimate",
+    "inference.estimation.estimate",
 ]
 """Module and function, in the order in which a fit comes to them."""
 

@@ -52,37 +52,47 @@ FRAMEWORKS = (
     "frameworks/test_importance.py",
 )
 MASKED = ("engine", "test_fuzz.py", "paper")
-TREES = ("search/test_tree.py", "search/test_candidates.py", "search/test_growth.py")
+TREES = ("search/test_tree.py", "search/test_candidates.py", "search/test_searches.py")
 BY_SUMS = ("inference/test_by_sums.py", "search/test_tables.py")
 
 # Tests of a file or of a room beside its own folder, decisive ones first; before them come the file's own examples and
 # the test file of its name, after them the folder of the room.
 ROOMS: dict[str, tuple[str, ...]] = {
     "engine": MASKED,
-    "engine/splits": (*MASKED, "inference/test_estimate.py"),
-    "engine/signed_weights": ("inference/test_estimate.py",),
+    "engine/splits": (*MASKED, "inference/test_estimation.py"),
+    "engine/signed_weights": ("inference/test_estimation.py",),
     "explanation/masking": ("explanation/masking", *MASKED, "inference/test_replicates.py"),
     "explanation/behavior": (*MASKED, "disagreement/test_disagreement.py"),
     "explanation/interaction": ("engine/test_games.py", *MASKED),
     "disagreement/disagreement": ("whole/test_numerics.py", "test_fuzz.py"),
     "inference": ("fitting/test_new_rows.py",),
+    "inference/estimate": ("inference/test_estimation.py",),
+    "inference/measured_regions": ("inference/test_estimation.py",),
+    "inference/chance_rule": ("inference/test_replicates.py",),
+    "inference/tree_agreement": ("inference/test_stability.py",),
     "fitting/judgement": (
         "inference/test_cross_validation.py",
         "inference/test_described_share.py",
-        "inference/test_estimate.py",
-        "inference/test_node_figures.py",
+        "inference/test_estimation.py",
+        "inference/test_node_measures.py",
     ),
     "partitioners": FRAMEWORKS,
     "regions": ("search/test_thresholds.py", FRAMEWORKS[0]),
     "search": (),
     "search/scoring": TREES,
+    "search/growth": TREES,
+    "search/node_scores": TREES,
+    "search/followed_cuts": TREES,
     "search/tree": (*TREES, "whole/test_numerics.py"),  # where ties are told
     "search/problem": (*TREES, "inference/test_path.py"),  # shares, which the path reads
+    "search/given_rules": ("partitioners/test_partitioners.py",),
     "search/candidates": TREES,
     "search/thresholds": TREES,
     "search/gains": ("inference/test_replicates.py", *TREES),
     "moments": ("search/test_tables.py", "search/test_finer.py", *BY_SUMS),
+    "moments/conditional_statistics": ("moments/test_statistics.py", *BY_SUMS),
     "search/tables": ("search/test_optimal.py",),
+    "search/product_blocks": ("search/test_tables.py", "search/test_optimal.py"),
 }
 
 # Constants and functions that only bound how much is done at once, or say from where another way to the same numbers is
@@ -91,7 +101,8 @@ BOUNDS: dict[str, set[str]] = {
     "inference/replicates": {"LINES"},
     "engine/splits": {"CUT_BYTES", "CELLS_ALIVE", "FEWEST_ROWS", "_worthwhile_primitives"},
     "partitioners/cohorts": {"BLOCK"},
-    "search/tables": {"CACHED", "NODES_KEPT"},
+    "search/tables": {"PARTS_AT_ONCE", "NODES_KEPT", "BYTES_KEPT"},
+    "search/product_blocks": {"NUMBERS_AT_ONCE"},
     "search/scoring": {"BLOCK", "ON_DEVICE", "WIDE", "FIRST", "SHARE"},
 }
 

@@ -22,7 +22,9 @@ from granite_xai.models import as_predictor
 from granite_xai.moments.statistics import Statistics
 from granite_xai.search.candidates import Candidate, candidates
 from granite_xai.search.finer import by_column
-from granite_xai.search.problem import GivenRules, OwnPartitioner, Problem
+from granite_xai.search.given_rules import GivenRules
+from granite_xai.search.partitioner import OwnPartitioner
+from granite_xai.search.problem import Problem
 from granite_xai.trees.routes import Route
 from strategies import quiet
 
@@ -81,7 +83,7 @@ def options_of(
 
 def goes_left(problem: Problem, cut: Candidate, rows: Any) -> np.ndarray:
     """Which of some rows a cut sends left."""
-    return cut.inside(problem.table.columns[cut.column].codes[rows])
+    return cut.goes_left(problem.table, rows)
 
 
 def looped_sums(statistics: Statistics, rows: Sequence[int]) -> np.ndarray:

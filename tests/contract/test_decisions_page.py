@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-GROWTH = ROOT / "src" / "granite_xai" / "search" / "growth.py"
+SEARCH = ROOT / "src" / "granite_xai" / "search"
 
 
 def strings_in(node: ast.AST) -> set[str]:
@@ -18,18 +18,22 @@ def strings_in(node: ast.AST) -> set[str]:
 
 def reasons_of_the_search() -> set[str]:
     """The reasons to stop, constants among them, and those that a leaf is made with."""
-    tree = ast.parse(GROWTH.read_text(encoding="utf-8"))
+    opening = ast.parse((SEARCH / "node_opening.py").read_text(encoding="utf-8"))
+    growth = ast.parse((SEARCH / "growth.py").read_text(encoding="utf-8"))
     constants = {
         node.targets[0].id: node.value.value
-        for node in tree.body
+        for node in opening.body
         if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant)
     }
     found: set[str] = set()
-    for node in ast.walk(tree):
-        if isinstance(node, ast.FunctionDef) and node.name == "_reason_to_stop":
-            (reasons,) = (each for each in ast.walk(node) if isinstance(each, ast.Dict))
-            for key in reasons.keys:
-                found |= {constants[key.id]} if isinstance(key, ast.Name) else strings_in(key)
+    for node in ast.walk(opening):
+        if isinstance(node, ast.FunctionDef) and node.name == "reason_to_stop":
+            for answer in ast.walk(node):
+                if isinstance(answer, ast.Return) and isinstance(answer.value, ast.Name):
+                    found.add(constants[answer.value.id])
+                elif isinstance(answer, ast.Return):
+                    found |= strings_in(answer)
+    for node in ast.walk(growth):
         if isinstance(node, ast.Call) and getattr(node.func, "attr", "") == "_leaf":
             found |= strings_in(node.args[1])
     return found

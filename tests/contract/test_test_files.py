@@ -7,14 +7,6 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "src" / "granite_xai"
 
-# Modules that other files test so far. The list may only become shorter: take a module out when its
-# file is written.
-STILL_WITHOUT = [
-    "search/open_nodes",
-    "search/problem",
-    "search/settings",
-]
-
 
 def modules():
     """Modules by place in the package, such as ``search/tree``."""
@@ -28,10 +20,8 @@ def has_test_file(module):
 
 
 def test_every_module_has_a_test_file_of_its_name():
-    lacking = {module.as_posix() for module in modules() if not has_test_file(module)}
-    assert sorted(lacking - set(STILL_WITHOUT)) == []
+    assert sorted(module.as_posix() for module in modules() if not has_test_file(module)) == []
 
 
-def test_the_list_names_each_module_once():
-    assert len(STILL_WITHOUT) == len(set(STILL_WITHOUT))
-    assert len(STILL_WITHOUT) <= 10
+def test_modules_are_found():
+    assert len(list(modules())) > 300

@@ -16,10 +16,10 @@ from granite_xai.inference.by_sums import (
     closed_form,
     regional_gaps,
     replicated_means,
-    small_cells,
+    small_sample_factor,
     weighted_sums,
 )
-from granite_xai.inference.replicates import Confidence
+from granite_xai.inference.confidence import Confidence
 from granite_xai.moments.chance import disagreement_by_chance
 from granite_xai.moments.stacked import StackedGaps
 from problems import MixedModel, looped_sums, mixed_table, problem_of, random_model, random_table
@@ -55,8 +55,8 @@ def test_replicates_of_m_plots_are_those_of_the_predictions(grid, bins, clustere
     replicates = Confidence(0.8, 70, 1).replicates(clusters)  # two blocks of replicates
     for rows in (np.arange(50), np.arange(3, 40, 2)):
         question, evaluations, statistics = of_rows(problem, rows)
-        wanted = replicates._of_rows(question, evaluations, rows, None)
-        found = replicates._by_sums(question, statistics, rows)
+        wanted = replicates._figures_of_row_gaps(question, evaluations, rows, None)
+        found = replicates._figures_by_sums(question, statistics, rows)
         np.testing.assert_allclose(found, wanted, rtol=1e-8, atol=1e-12)
         assert wanted[1] > 0.0
 
@@ -71,13 +71,13 @@ def test_replicates_of_regional_gaps_are_those_of_the_predictions(name, grid):
     replicates = Confidence(0.8, 70, 1).replicates(np.arange(50))
     for rows in (np.arange(50), np.arange(3, 40, 2)):
         question, evaluations, statistics = of_rows(problem, rows)
-        wanted = replicates._engine_gaps(question, evaluations, rows, None)
+        wanted = replicates._predicted_regional_gaps(question, evaluations, rows, None)
         found = regional_gaps(statistics, replicates.multipliers[:, rows])
         assert found.shape == wanted.shape == (71, 4)
         np.testing.assert_allclose(found, wanted, rtol=1e-8, atol=1e-10 * np.abs(wanted).max())
         np.testing.assert_allclose(
-            replicates._by_sums(question, statistics, rows),
-            replicates._of_gaps(question, wanted, rows),
+            replicates._figures_by_sums(question, statistics, rows),
+            replicates._figures_of_regional_gaps(question, wanted, rows),
             rtol=1e-7,
             atol=1e-9 * np.abs(wanted).max(),
         )
@@ -129,8 +129,8 @@ def test_sets_that_are_too_many_to_stand_side_by_side_tell_the_same(monkeypatch)
     side_by_side = ClosedForm.of(statistics)
     monkeypatch.setattr(by_sums, "MOST_NUMBERS", 0)
     one_by_one = ClosedForm.of(statistics)
-    assert side_by_side.shown is not None
-    assert one_by_one.shown is None
+    assert side_by_side.stacked is not None
+    assert one_by_one.stacked is None
     for rows in (np.arange(50), some_rows):
         wanted = side_by_side.take(rows).figures(None, 0.95)
         assert one_by_one.take(rows).figures(None, 0.95) == pytest.approx(wanted, rel=1e-12)
@@ -170,8 +170,10 @@ def test_sums_under_weights_are_those_of_a_loop(name):
             np.testing.assert_allclose(sums, looped_sums(again, range(len(rows))), atol=1e-12)
 
 
-def test_small_cells_are_those_of_exponential_weights():
-    np.testing.assert_allclose(small_cells(np.array([0, 1, 2, 3, 99])), [3, 3, 3, 2, 100 / 98])
+def test_small_sample_factor_are_those_of_exponential_weights():
+    np.testing.assert_allclose(
+        small_sample_factor(np.array([0, 1, 2, 3, 99])), [3, 3, 3, 2, 100 / 98]
+    )
 
 
 def test_no_predictions_are_read_where_sums_are_known(monkeypatch):

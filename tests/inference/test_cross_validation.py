@@ -13,8 +13,8 @@ from granite_xai.inference.cross_validation import (
     expected_optimism,
     optimism_of_tree,
 )
-from granite_xai.inference.estimate import perturbed
 from granite_xai.inference.path import folds
+from granite_xai.inference.perturbed_figures import corrected_figures
 from problems import problem_of
 from strategies import quiet
 
@@ -57,7 +57,7 @@ def test_regions_that_nobody_chose_have_no_optimism(question):
         parts = 0.0
         for region in (0, 1):
             rows = np.flatnonzero(labels == region)
-            part = perturbed(asked, known.restrict(rows), drawn[:, rows])
+            part = corrected_figures(asked, known.restrict(rows), drawn[:, rows])
             parts += len(rows) / 150 * part.corrected
         left.append(parts)
     error = np.std(optimism, ddof=1) / np.sqrt(12)
@@ -90,7 +90,7 @@ def test_the_rows_of_a_fold_judge_and_not_those_that_searched():
         tree = FoldTree(np.zeros(200, dtype=np.intp), is_left_out)
         optimism[name] = optimism_of_tree(asked, problem.evaluations, tree, drawn)
         rows = np.flatnonzero(~is_left_out)
-        part = perturbed(asked, problem.evaluations.restrict(rows), drawn[:, rows])
+        part = corrected_figures(asked, problem.evaluations.restrict(rows), drawn[:, rows])
         shown[name] = part.corrected
     assert optimism["wild"] > 1.5 * shown["wild"]
     assert optimism["tame"] < -0.8 * shown["tame"]

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import granite_xai as gx
+from granite_xai.inference.confidence import Confidence
 from granite_xai.inference.described_share import Predicted, described_share
-from granite_xai.inference.replicates import Confidence
 from strategies import quiet
 
 CONFIDENCE = Confidence(level=0.95, n_resamples=50, seed=0)

@@ -11,7 +11,9 @@ from scipy.stats import binom
 
 import granite_xai as gx
 import oracle as o
-from granite_xai.inference.replicates import Chance, Confidence, bar_position, small_cells
+from granite_xai.inference.by_sums import small_sample_factor
+from granite_xai.inference.confidence import Confidence
+from granite_xai.inference.replicates import Chance
 
 NAMES = [*o.NAMED, "coe", "ale"]
 
@@ -72,7 +74,7 @@ def test_chance_is_what_explicit_loops_over_reweighted_rows_give(name, weighted)
         found = replicated(drawn, run, rows)
     wanted = o.chance(asked, problem, drawn.multipliers.tolist(), rows.tolist())
     scale = max(abs(found.plug_in[0]), 1e-9)
-    assert found.level[0] == pytest.approx(
+    assert found.chance_level[0] == pytest.approx(
         np.mean(wanted["replicates"]), rel=1e-9, abs=1e-9 * scale
     )
     assert found.bar[0] == pytest.approx(
@@ -87,7 +89,10 @@ def replicated(drawn, run, rows):
     evaluations = run.evaluations.restrict(rows)
     if question.question.label == "ice-pdp":
         return Chance(
-            *(np.array([each]) for each in drawn._of_rows(question, evaluations, rows, 1))
+            *(
+                np.array([each])
+                for each in drawn._figures_of_row_gaps(question, evaluations, rows, 1)
+            )
         )
     return drawn.chance([question], evaluations, rows)
 
@@ -106,9 +111,9 @@ def test_the_closed_form_is_where_many_replicates_tend_to(weighted, clustered):
     found = drawn.chance(run.inputs.comparisons, run.evaluations, rows)
     again = replicated(drawn, run, rows)
     assert found.plug_in[0] == pytest.approx(again.plug_in[0], rel=1e-9)
-    assert found.level[0] == pytest.approx(again.level[0], rel=0.05)
+    assert found.chance_level[0] == pytest.approx(again.chance_level[0], rel=0.05)
     assert found.bar[0] == pytest.approx(again.bar[0], rel=0.1)
-    assert found.corrected[0] == pytest.approx(found.plug_in[0] - found.level[0], rel=1e-9)
+    assert found.corrected[0] == pytest.approx(found.plug_in[0] - found.chance_level[0], rel=1e-9)
 
 
 @pytest.mark.parametrize(
@@ -128,7 +133,7 @@ def test_other_losses_are_corrected_by_how_much_moving_the_gaps_raises_them(name
         list(range(20)),
     )
     assert found.corrected[0] == pytest.approx(wanted["corrected"], rel=1e-8)
-    assert found.level[0] == pytest.approx(np.mean(wanted["replicates"]), rel=1e-8)
+    assert found.chance_level[0] == pytest.approx(np.mean(wanted["replicates"]), rel=1e-8)
 
 
 def test_replicates_are_the_same_for_any_number_of_jobs():
@@ -162,29 +167,15 @@ def test_replicates_ask_the_model_nothing(name):
     assert asked[0] == asked[1]
 
 
-def test_small_cells_show_too_little_of_their_variance():
+def test_means_of_few_rows_show_too_little_of_their_variance():
     """The variance of a weighted mean of m rows under exponential weights is (m - 1)/(m + 1) of what it should be."""
     rng = np.random.default_rng(0)
     for m in (2, 3, 8):
         values, weights = rng.normal(size=(4000, m)), rng.exponential(size=(4000, m))
         shown = np.var(
             (values * weights).sum(axis=1) / weights.sum(axis=1) - values.mean(axis=1)
-        ) * small_cells(m)
+        ) * small_sample_factor(m)
         assert shown == pytest.approx(1 / m, rel=0.1)
-
-
-def test_the_chance_bar_is_an_order_statistic():
-    assert bar_position(50, 0.95) == 48
-    assert bar_position(19, 0.95) == 18
-    drawn = Confidence(0.95, 50, 0).replicates(np.arange(4))
-    assert drawn.level == pytest.approx(
-        0.975
-    )  # the other half of the error is for the test of gains
-    assert drawn.position == bar_position(50, 0.975) == 49
-    assert small_cells(np.array([1, 2, 9])).tolist() == [3.0, 3.0, 1.25]
-    with pytest.raises(gx.InputError, match="P02.*n_resamples=10") as caught:
-        bar_position(10, 0.95)
-    assert "19 or more" in str(caught.value)
 
 
 def additive(X):

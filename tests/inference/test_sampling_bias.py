@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from granite_xai.engine.signed_weights import signed_lines
-from granite_xai.inference.sampling_bias import bias_of_regions, bias_of_rows
+from granite_xai.engine.signed_weights import signed_lines, slopes
+from granite_xai.inference.sampling_bias import bias_of_regions, bias_of_rows, signed_losses
 
 N_SAMPLES = 4000
 
@@ -31,7 +31,7 @@ def test_rows_against_their_own_mean_show_too_little(n_rows):
         means = weighted_means(values, signed_lines(drawn, np.ones(n_rows)))
         gaps = values - means[:, None]  # (1 + 2 P, n)
         cells = np.full(n_rows, n_rows)
-        bias = bias_of_rows(np.square, gaps, drawn, cells)
+        bias = bias_of_rows(signed_losses(np.square, gaps, cells), drawn, cells)
         corrected.append(np.mean(np.square(gaps[0]) - bias))
     error = np.std(corrected) / np.sqrt(N_SAMPLES)
     assert np.mean(corrected) == pytest.approx(1.0, abs=4 * error)
@@ -48,7 +48,7 @@ def test_a_mean_against_a_constant_shows_too_much(n_rows):
         means = weighted_means(values, signed_lines(drawn, np.ones(n_rows)))
         gaps = np.repeat(means[:, None], n_rows, axis=1)
         cells = np.full(n_rows, n_rows)
-        bias = bias_of_rows(np.square, gaps, drawn, cells)
+        bias = bias_of_rows(signed_losses(np.square, gaps, cells), drawn, cells)
         corrected.append(np.mean(np.square(gaps[0]) - bias))
     error = np.std(corrected) / np.sqrt(N_SAMPLES)
     assert np.mean(corrected) == pytest.approx(0.25, abs=4 * error)
@@ -68,7 +68,12 @@ def test_rows_alone_in_their_cell_borrow_the_bias_of_the_others():
         means = ((lines * values) @ member.T) / (lines @ member.T)  # (1 + 2 P, 4)
         gaps = values - means[:, cell]
         corrected.append(
-            np.mean((np.square(gaps[0]) - bias_of_rows(np.square, gaps, drawn, cells))[:2])
+            np.mean(
+                (
+                    np.square(gaps[0])
+                    - bias_of_rows(signed_losses(np.square, gaps, cells), drawn, cells)
+                )[:2]
+            )
         )
     error = np.std(corrected) / np.sqrt(N_SAMPLES)
     assert np.mean(corrected) == pytest.approx(1.0, abs=4 * error)
@@ -83,7 +88,9 @@ def test_absolute_losses_are_corrected_to_the_same_side():
         means = weighted_means(values, signed_lines(drawn, np.ones(6)))
         gaps = values - means[:, None]
         shown.append(np.abs(gaps[0]).mean())
-        bias.append(bias_of_rows(np.abs, gaps, drawn, np.full(6, 6)).mean())
+        bias.append(
+            bias_of_rows(signed_losses(np.abs, gaps, np.full(6, 6)), drawn, np.full(6, 6)).mean()
+        )
     truth = np.sqrt(2 / np.pi)
     assert np.mean(shown) < truth
     assert abs(np.mean(shown) - np.mean(bias) - truth) < 0.3 * (truth - np.mean(shown))
@@ -99,7 +106,7 @@ def test_one_gap_of_a_region_loses_its_variance_and_its_curvature():
         lines = signed_lines(random_signs(rng, n_rows, 30), np.ones(n_rows))
         means = weighted_means(values, lines)
         gaps = (weighted_means(np.square(values), lines) - np.square(means))[:, None]
-        bias = bias_of_regions(np.square, gaps, n_rows)
+        bias = bias_of_regions(np.square, gaps, slopes(gaps, n_rows))
         shown.append(gaps[0, 0] ** 2)
         corrected.append(shown[-1] - bias[0])
     error = np.std(corrected) / np.sqrt(1500)

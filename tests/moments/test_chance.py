@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, strategies as st
 from scipy.stats import chi2
 
-from granite_xai.inference.replicates import Confidence
+from granite_xai.inference.confidence import Confidence
 from granite_xai.moments.chance import (
     SumOfSquares,
     chance_by_region,
@@ -135,7 +135,7 @@ def test_the_chance_level_is_what_replicates_add_on_average(kind):
     problem = problem_of(random_model(generator), X, sample_weight=weights)
     ((question,), (statistics,)) = problem.shares.comparisons, problem.statistics
     replicates = Confidence(0.95, 4000, 0).replicates(clusters)
-    shown, level, bar, corrected = replicates._of_rows(
+    shown, level, bar, corrected = replicates._figures_of_row_gaps(
         question, problem.evaluations, np.arange(n), None
     )
     given_clusters = clusters if kind == "clustered" else None
@@ -144,7 +144,7 @@ def test_the_chance_level_is_what_replicates_add_on_average(kind):
     if kind == "clustered":
         level *= (41 / 39) / (121 / 119)
     assert found == pytest.approx(level, rel=0.05)
-    (found_bar,) = chance_bar(statistics, given_clusters, [replicates.level])
+    (found_bar,) = chance_bar(statistics, given_clusters, [replicates.bar_level])
     assert found_bar == pytest.approx(bar, rel=0.12)
     assert corrected < shown
 

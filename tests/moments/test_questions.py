@@ -9,7 +9,7 @@ import granite_xai as gx
 import oracle as o
 from granite_xai.explanation.influence import Interactions, Joint
 from granite_xai.explanation.masking import Conditional
-from granite_xai.moments import statistics
+from granite_xai.moments import conditional_statistics, statistics
 from granite_xai.moments.questions import statistics_kind
 from problems import problem_of
 from strategies import quiet
@@ -19,9 +19,9 @@ CLASSES = {
     "variance": statistics.VarianceDifference,
     "sobol": statistics.TotalAgainstFirstOrder,
     "pfi-risk": statistics.SquaredRisk,
-    "mplot-pdp": statistics.ConditionalAgainstMarginalMean,
-    "cfi-pfi": statistics.ConditionalAgainstMarginalRisk,
-    "csobol-sobol": statistics.ConditionalAgainstMarginalTotal,
+    "mplot-pdp": conditional_statistics.ConditionalAgainstMarginalMean,
+    "cfi-pfi": conditional_statistics.ConditionalAgainstMarginalRisk,
+    "csobol-sobol": conditional_statistics.ConditionalAgainstMarginalTotal,
 }
 
 

@@ -105,28 +105,6 @@ def test_the_sums_of_any_rows_say_what_the_definition_says(name, data):
                 assert gap_or_mean_square(again, sums) == pytest.approx(found, abs=1e-12 + allowed)
 
 
-@pytest.mark.parametrize("name", CONDITIONAL)
-def test_bins_that_part_the_rows_count(name):
-    """Enough rows that trees and quantiles make bins: the gap is not zero, in a part of the rows either."""
-    generator = np.random.default_rng(3)
-    X = np.round(generator.normal(size=(45, 3)), 1)
-    X[:, 2] = X[:, 0] + np.round(generator.normal(size=45), 1)
-    weights = generator.choice([0.5, 1.0, 3.0], size=45)
-    y = generator.normal(size=45)
-    problem = problem_of(lambda X: X[:, 0] + X[:, 1] * X[:, 2], X, name, y=y, sample_weight=weights)
-    oracle_problem = o.Problem(lambda rows: [r[0] + r[1] * r[2] for r in rows], X, y, weights)
-    (statistics,) = problem.statistics
-    assert max(own.n_bins for own in statistics) > 1
-    largest = 0.0
-    for rows in (list(range(45)), list(range(5, 40, 2))):
-        for column, own in enumerate(statistics):
-            found = float(gap_or_mean_square(own, looped_sums(own, rows)))
-            wanted = wanted_of(o.question(name), oracle_problem, frozenset({column}), rows)
-            assert found == pytest.approx(wanted, rel=1e-8, abs=1e-12)
-            largest = max(largest, abs(wanted))
-    assert largest > 0.01
-
-
 @pytest.mark.parametrize("name", SERVED)
 def test_each_output_has_sums_of_its_own(name):
     """Two outputs of very different size: each against the oracle of its own model, also on a grid."""

@@ -51,35 +51,6 @@ def test_splits_come_parents_first_and_gain_what_the_tree_says():
     assert len(splits) == len(g.partition_) - 1
 
 
-def test_a_surface_leaves_what_a_regression_of_the_gaps_leaves():
-    """By hand: each row's differences to all others, fitted by a cubic in the ranks and read at its own rank."""
-    rng = np.random.default_rng(1)
-    X, weight = rng.normal(size=(150, 3)), rng.integers(1, 4, 150).astype(float)
-    model = lambda X: X[:, 0] * X[:, 1] + 0.3 * X[:, 0] * X[:, 2]  # noqa: E731
-    exact = gx.Resources(max_grid=None)
-    options = {**FAST, "max_samples": None, "resources": exact}
-    g = gx.Granite(model, features=["x0"], split_features=["x1"], **options)
-    first = g.fit(X, sample_weight=weight).diagnostics_["splits"][0]
-    ranks = np.argsort(np.argsort(X[:, 1])) / 150
-    smooth, mean, sides = np.zeros(150), np.zeros(150), np.zeros(150)
-    for n in range(150):
-        given, taken = np.tile(X[n], (150, 1)), X.copy()
-        taken[:, 0], given[:, 0] = X[n, 0], X[:, 0]
-        gaps = model(taken) - model(X) + model(given) - model(X)[n]
-        smooth[n] = np.polyval(np.polyfit(ranks, gaps, 3, w=np.sqrt(weight)), ranks[n])
-        mean[n] = np.average(gaps, weights=weight)
-        same = (X[:, 1] <= cut_of(first)) == (X[n, 1] <= cut_of(first))
-        sides[n] = np.average(gaps[same], weights=weight[same])
-    assert first["with"] == "x0"
-    assert first["left"] == pytest.approx(weight @ sides**2 / (weight @ mean**2), rel=1e-9)
-    assert first["surface"] == pytest.approx(weight @ smooth**2 / (weight @ mean**2), rel=1e-6)
-    assert first["smooth"]
-
-
-def cut_of(split):
-    return float(split["split"].split("≤")[1])
-
-
 def test_ties_are_within_a_standard_error_that_shrinks_with_the_rows():
     """x0 · x1 may be cut along either column; its standard error falls with the root of the rows."""
     errors = {}

@@ -71,7 +71,7 @@ def test_no_cut_no_gain():
     everyone = np.arange(60)
     (column, *_) = options_of(problem, everyone, most=6, least=10)
     # A cut that sends every row to one side leaves nobody to compare.
-    one_side = everyone[column[0].inside(problem.table.columns[0].codes)]
+    one_side = everyone[column[0].goes_left(problem.table, everyone)]
     assert not split_beyond_chance(replace(problem, seed=1), tables, one_side, column[:1], ERROR)
 
 

@@ -10,7 +10,7 @@ from granite_xai.engine.splits import Splits
 from granite_xai.moments import factors
 from granite_xai.search import lookahead, tables as tables_module
 from granite_xai.search.candidates import cuts_of
-from granite_xai.search.lookahead import CutTree, SideCosts, TwoLevels, one_side
+from granite_xai.search.lookahead import CutTree, SideCosts, TwoLevels, side_of_upper_cut
 from granite_xai.search.tables import region_tables
 from problems import (
     MixedModel,
@@ -153,15 +153,17 @@ def test_sides_of_quarters_are_read_in_both_orders():
     """Quarters of two columns: left left, left right, right left, right right."""
     quarters = np.arange(4 * 2 * 3, dtype=float).reshape(4, 2, 3)
     left_left, left_right, right_left, right_right = quarters
-    np.testing.assert_array_equal(one_side(quarters, 0, first_on_top=True), left_left + left_right)
     np.testing.assert_array_equal(
-        one_side(quarters, 1, first_on_top=True), right_left + right_right
+        side_of_upper_cut(quarters, 0, first_on_top=True), left_left + left_right
     )
     np.testing.assert_array_equal(
-        one_side(quarters, 0, first_on_top=False), (left_left + right_left).T
+        side_of_upper_cut(quarters, 1, first_on_top=True), right_left + right_right
     )
     np.testing.assert_array_equal(
-        one_side(quarters, 1, first_on_top=False), (left_right + right_right).T
+        side_of_upper_cut(quarters, 0, first_on_top=False), (left_left + right_left).T
+    )
+    np.testing.assert_array_equal(
+        side_of_upper_cut(quarters, 1, first_on_top=False), (left_right + right_right).T
     )
 
 

@@ -186,7 +186,7 @@ class ChanceOfSmallParts:
     def __init__(self, least):
         self.least = least
 
-    def of(self, evaluations, rows, n_jobs):
+    def chance_in(self, evaluations, rows, n_jobs):
         assert evaluations.n_rows == len(rows)
         bar = np.inf if len(rows) < self.least else 0.0
         return Chance(np.ones(1), np.zeros(1), np.array([bar]), np.ones(1))

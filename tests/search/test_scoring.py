@@ -6,7 +6,7 @@ import numpy as np
 
 import granite_xai as gx
 from granite_xai.search import scoring
-from granite_xai.search.scoring import leading, scored
+from granite_xai.search.scoring import score_best_columns, score_candidates
 from problems import options_of, problem_of
 from strategies import quiet
 
@@ -25,8 +25,8 @@ def test_scoring_in_stages_finds_the_best_columns_of_a_wide_table():
     rows = np.flatnonzero(X[:, 0] > -1)
     options = [option for group in options_of(problem, rows, 8, 5) for option in group]
     inside = problem.evaluations.restrict(rows)
-    full, mass = scored(problem, rows, options, inside, 8)
-    some, its_mass = leading(problem, rows, options, inside, 8, 3)
+    full, mass = score_candidates(problem, rows, options, inside, 8)
+    some, its_mass = score_best_columns(problem, rows, options, inside, 8, 3)
     kept = np.isfinite(some).all(axis=(1, 2))
     columns = np.array([option.column for option in options])
     totals = problem.shares.of(full, mass).sum(axis=1)

@@ -30,7 +30,7 @@ def test_the_words_of_a_cut_send_the_rows_of_any_node_where_the_cut_sends_them(d
     known = Deferred(lambda: single_effects(case.model, table, case.weights))
     for each in candidates(table, everyone, known, columns, 8, 1, "quantiles"):
         column = table.columns[each.column]
-        inside = each.inside(column.codes[rows])
+        inside = each.goes_left(table, rows)
         if inside.any() and not inside.all():
             left, right = conditions(column, each, rows, missing=True)
             assert complementary(left, right)

@@ -228,22 +228,6 @@ def test_a_divided_side_is_both_of_its_quarters():
     np.testing.assert_allclose(right, quarters[2] + quarters[3], rtol=1e-12)
 
 
-@pytest.mark.parametrize("width", [1, 40, 10_000])
-def test_sets_are_divided_into_blocks_without_a_difference(monkeypatch, width):
-    """Few sets in a block or all: the same tables, also where some sets are left out."""
-    generator = np.random.default_rng(2)
-    X = random_table(generator)
-    problem = problem_of(random_model(generator), X, ["ice-pdp", "mplot-pdp"])
-    rows = np.flatnonzero(X[:, 0] > -1)
-    cuts = [cuts_of(group, problem.table, rows)[0] for group in options_of(problem, rows)]
-    wanted = region_tables(problem, 3).of_node(rows).sides(cuts)
-    monkeypatch.setattr(module, "NUMBERS_AT_ONCE", width)
-    monkeypatch.setattr(module, "PARTS_AT_ONCE", width)
-    found = region_tables(problem, 3).of_node(rows).sides(cuts)
-    for one, two in zip(found, wanted, strict=True):
-        np.testing.assert_allclose(one, two, rtol=1e-12)
-
-
 def test_a_question_without_sums_has_no_tables_unless_it_does_not_count():
     X = np.random.default_rng(0).normal(size=(40, 3))
     model = lambda X: X[:, 0] * X[:, 1] + X[:, 2]  # noqa: E731

@@ -125,14 +125,14 @@ def test_N04_there_are_several_blocks_and_the_smallest_limit_changes_them(monkey
 
     def sizes(limit):
         seen = []
-        score = tree._score
+        score = tree._score_block
 
         def spy(*arguments):
             seen.append(len(arguments[-1]))
             return score(*arguments)
 
         with monkeypatch.context() as patch:
-            patch.setattr(tree, "_score", spy)
+            patch.setattr(tree, "_score_block", spy)
             fitted("ice-pdp", resources=gx.Resources(memory_limit=limit))
         return seen
 

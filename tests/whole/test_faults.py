@@ -54,7 +54,7 @@ SETTING = """
             time.sleep(30)
         return X[:, 0] * np.sign(X[:, 1])
 
-    score = tree._score
+    score = tree._score_block
     def patient(*arguments):
         print("ready", flush=True)
         time.sleep(0.3)
@@ -66,7 +66,7 @@ SETTING = """
     g = gx.Granite(model, n_jobs=1 if where == "search" else 2, resources=limits)
     before = g.fit(X).partition_ if previous else None
     slow.append(True)
-    tree._score = score if where == "model" else patient
+    tree._score_block = score if where == "model" else patient
     try:
         if where == "workers":
             with joblib.parallel_config("loky"):

@@ -14,8 +14,9 @@ from granite_xai.disagreement.disagreement import ResolvedQuestion
 from granite_xai.disagreement.objective import Objective
 from granite_xai.evaluations.value_grid import Values
 from granite_xai.explanation.resolved import ResolvedExplainer
-from granite_xai.inference.replicates import Confidence, Replicates
-from granite_xai.search.problem import Partitioner
+from granite_xai.inference.confidence import Confidence
+from granite_xai.inference.replicates import Replicates
+from granite_xai.search.partitioner import Partitioner
 from granite_xai.search.tree import Tree
 from granite_xai.trees.routes import Route, Routed
 

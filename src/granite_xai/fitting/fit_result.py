@@ -17,10 +17,11 @@ from granite_xai.evaluations.value_cells import LearnedValues
 from granite_xai.explanation.influence import PlayersAndSets
 from granite_xai.explanation.masking.fitted import FittedMaskings
 from granite_xai.fitting.fit_inputs import FitInputs
+from granite_xai.inference.confidence import Confidence
 from granite_xai.inference.estimate import Estimate
 from granite_xai.inference.node_figures import NodeFigures
 from granite_xai.inference.path import Path
-from granite_xai.inference.replicates import Chance, Confidence
+from granite_xai.inference.replicates import Chance
 from granite_xai.inference.stability import Stability
 from granite_xai.models import Predictor
 from granite_xai.regions.partition import Partition

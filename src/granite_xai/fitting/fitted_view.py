@@ -20,7 +20,7 @@ from granite_xai.explanation.behavior import Behavior
 from granite_xai.explanation.behavior.target import target_for
 from granite_xai.fitting.fit_result import FitResult, FitRun
 from granite_xai.fitting.new_rows import NewRows
-from granite_xai.inference.estimate import drawn, rows_needed
+from granite_xai.inference.sample_size import random_rows, rows_needed
 from granite_xai.models.row_arguments import read_clusters, read_weights
 from granite_xai.surrogate.additive import in_unit_interval
 from granite_xai.tables import Table, read_table
@@ -137,7 +137,7 @@ class FittedGranite:
         if max_samples is None:
             return rows
         every_row_is_a_cluster = np.arange(len(weights))
-        return drawn(rows, every_row_is_a_cluster, int(max_samples), self.seed)
+        return random_rows(rows, every_row_is_a_cluster, int(max_samples), self.seed)
 
     def other_rows(
         self,
@@ -180,7 +180,7 @@ class FittedGranite:
         rows = np.flatnonzero(weights > 0)
         if max_samples is not None:
             n_rows = whole_number("max_samples", max_samples, at_least=1)
-            rows = drawn(rows, cluster_numbers, n_rows, self.seed)
+            rows = random_rows(rows, cluster_numbers, n_rows, self.seed)
         if target is not None:
             target = target[rows]
         if len(rows) < table.n_rows:

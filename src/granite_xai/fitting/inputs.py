@@ -24,13 +24,14 @@ from granite_xai.explanation.resolved import ResolvedExplainer
 from granite_xai.fitting.fit_inputs import FitInputs
 from granite_xai.fitting.options import FitOptions, chosen_seed, fit_options, named_columns
 from granite_xai.fitting.table_rows import TableRows, lacking_clusters_warning
-from granite_xai.inference.estimate import LEAST_HELD_OUT
+from granite_xai.inference.sample_size import LEAST_HELD_OUT
 from granite_xai.models import Predictor, for_table
 from granite_xai.models.model_table import allows_missing, read_input
 from granite_xai.models.row_arguments import read_clusters, read_weights
 from granite_xai.moments.questions import statistics_kind
+from granite_xai.search.given_rules import GivenRules
 from granite_xai.search.optimal import refused
-from granite_xai.search.problem import GivenRules, OwnPartitioner
+from granite_xai.search.partitioner import OwnPartitioner
 from granite_xai.search.tree import Tree
 from granite_xai.tables import Table, read_table
 from granite_xai.tables.fixed_order import same_rows_in_any_order

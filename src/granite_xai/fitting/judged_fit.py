@@ -39,7 +39,7 @@ from granite_xai.fitting.row_choice import (
 )
 from granite_xai.fitting.rows import RowChoice
 from granite_xai.fitting.table_rows import TableRows
-from granite_xai.inference.node_figures import with_levels_of
+from granite_xai.inference.node_measures import with_levels_of
 from granite_xai.trees.routes import Route
 
 # Under max_seconds a fit climbs a ladder: each rung is a whole fit, on twice as many rows as the one before.

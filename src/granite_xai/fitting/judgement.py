@@ -29,10 +29,12 @@ from granite_xai.inference.described_share import (
     Predicted,
     described_share,
 )
-from granite_xai.inference.estimate import Estimate, Sample
-from granite_xai.inference.node_figures import NodeFigures, node_figures
+from granite_xai.inference.estimate import Estimate
+from granite_xai.inference.measured_regions import Sample
+from granite_xai.inference.node_figures import NodeFigures
+from granite_xai.inference.node_measures import node_figures
 from granite_xai.inference.path import folds
-from granite_xai.search.problem import GivenRules
+from granite_xai.search.given_rules import GivenRules
 from granite_xai.surrogate.additive import fit_surrogate, in_unit_interval
 
 
@@ -186,7 +188,7 @@ def _judgement(
             judging.everywhere,
             judging.by_region,
             rows="held-out" if are_held_out else "search",
-            drawn=signs(judging.clusters, fitted.confidence.seed),
+            signs=signs(judging.clusters, fitted.confidence.seed),
             measured=measured,
             # The baseline of a region is one of its search rows: nodes above regions have none.
             measures_inner=not (are_held_out and fitted.centres),

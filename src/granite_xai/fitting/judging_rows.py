@@ -14,13 +14,9 @@ from granite_xai.engine.signed_weights import signs
 from granite_xai.fitting.fit_result import FitResult
 from granite_xai.fitting.new_rows import NewRows, Observation, rows_by_region
 from granite_xai.inference.described_share import DescribedShares
-from granite_xai.inference.estimate import (
-    Estimate,
-    MeasuredQuestion,
-    Sample,
-    estimate,
-    measure_regions,
-)
+from granite_xai.inference.estimate import Estimate
+from granite_xai.inference.estimation import estimate
+from granite_xai.inference.measured_regions import MeasuredQuestion, Sample, measure_regions
 from granite_xai.inference.replicates import Chance
 
 

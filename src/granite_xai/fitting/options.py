@@ -15,8 +15,8 @@ from granite_xai.compute import Resources, require_supported, resolve_jobs
 from granite_xai.disagreement.disagreement import Disagreement
 from granite_xai.disagreement.objective import Objective
 from granite_xai.explanation.influence import Individual, Influence, Interactions, Joint
-from granite_xai.inference.replicates import Confidence, bar_position
-from granite_xai.search.problem import OwnPartitioner, Partitioner
+from granite_xai.inference.confidence import Confidence, bar_position
+from granite_xai.search.partitioner import OwnPartitioner, Partitioner
 from granite_xai.search.tree import Tree
 
 

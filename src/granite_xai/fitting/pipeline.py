@@ -44,7 +44,8 @@ from granite_xai.fitting.searching import (
 )
 from granite_xai.fitting.thin_bins import note_bins
 from granite_xai.inference.path import Path
-from granite_xai.search.problem import GivenRules, PartitionResult
+from granite_xai.search.given_rules import GivenRules
+from granite_xai.search.partitioner import PartitionResult
 from granite_xai.surrogate.additive import SurrogateFit, fit_with_fidelity
 from granite_xai.trees.routes import Route
 

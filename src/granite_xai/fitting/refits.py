@@ -22,14 +22,9 @@ from granite_xai.fitting.inputs import open_inputs
 from granite_xai.fitting.judged_fit import fit_and_judge
 from granite_xai.fitting.new_rows import NewRows, rows_by_region
 from granite_xai.fitting.options import chosen_limits
-from granite_xai.inference.replicates import Confidence
-from granite_xai.inference.stability import (
-    REFITS,
-    RefitCurve,
-    Stability,
-    refit_interval,
-    stability_of,
-)
+from granite_xai.inference.confidence import Confidence
+from granite_xai.inference.stability import REFITS, RefitCurve, Stability
+from granite_xai.inference.tree_agreement import refit_interval, stability_of
 from granite_xai.surrogate.additive import fit_surrogate
 from granite_xai.surrogate.curves import Curve
 from granite_xai.surrogate.grids import grid_codes

@@ -21,7 +21,7 @@ from granite_xai.fitting.rows import (
     held_out_share,
     rows_within_budget,
 )
-from granite_xai.inference.estimate import drawn
+from granite_xai.inference.sample_size import random_rows
 
 FEWEST_IN_EXPLICIT_BUDGET = 100
 """Rows that search, at least, where the user set the budget of model rows."""
@@ -97,7 +97,7 @@ def _rows_without_confidence(opened: OpenInputs) -> RowChoice:
     n_search = len(rows)
     if opened.options.max_samples is not None:
         n_search = int(opened.options.max_samples)
-    search_rows = drawn(rows, opened.rows.clusters, n_search, opened.options.seed)
+    search_rows = random_rows(rows, opened.rows.clusters, n_search, opened.options.seed)
     no_rows = rows[:0]
     return RowChoice(search_rows=search_rows, held_out_rows=no_rows)
 

@@ -16,15 +16,17 @@ from granite_xai.engine.signed_weights import signs
 from granite_xai.engine.splits import Splits
 from granite_xai.evaluations.evaluations import Evaluations
 from granite_xai.fitting.fit_inputs import FitInputs
+from granite_xai.inference.chance_rule import ChanceRule
 from granite_xai.inference.path import Path, path_of
-from granite_xai.inference.replicates import Chance, ChanceRule
+from granite_xai.inference.replicates import Chance
 from granite_xai.moments.questions import question_statistics
 from granite_xai.moments.statistics import Statistics
 from granite_xai.regions.nodes import Leaf, Node
 from granite_xai.regions.partition import Partition
 from granite_xai.search.clarity import split_clarity
 from granite_xai.search.gains import gains_of_questions
-from granite_xai.search.problem import PartitionResult, Problem
+from granite_xai.search.partitioner import PartitionResult
+from granite_xai.search.problem import Problem
 from granite_xai.search.tree import Tree
 from granite_xai.trees.routes import Route
 
@@ -76,7 +78,7 @@ def search_regions(
         n_passes *= PASSES_OF_REFINED_SEARCH
     n_rows_to_pass = n_passes * inputs.table.n_rows
     with closing(Meter(inputs.resources, n_rows_to_pass, desc="search")) as meter:
-        problem = replace(problem, told=meter, is_repetition=is_repetition)
+        problem = replace(problem, report_progress=meter, is_repetition=is_repetition)
         return inputs.partitioner.partition(problem)
 
 
@@ -163,7 +165,7 @@ def chance_of_all_rows(
     for number, comparison in enumerate(inputs.comparisons):
         by_label[comparison.question.label] = {
             "disagreement": float(disagreements[number]),
-            "chance": float(chance.level[number]),
+            "chance": float(chance.chance_level[number]),
             "bar": float(chance.bar[number]),
             "corrected": float(chance.corrected[number]),
         }

@@ -17,13 +17,9 @@ from scipy.special import ndtri, stdtrit
 
 from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.moments.chance import NO_NOISE, disagreement_by_chance
+from granite_xai.moments.conditional_statistics import ConditionalAgainstMarginalMean
 from granite_xai.moments.stacked import MOST_NUMBERS, StackedGaps
-from granite_xai.moments.statistics import (
-    ConditionalAgainstMarginalMean,
-    FullAgainstPure,
-    RegionalStatistics,
-    Statistics,
-)
+from granite_xai.moments.statistics import FullAgainstPure, RegionalStatistics, Statistics
 from granite_xai.moments.triangles import quadratic_form
 
 
@@ -31,7 +27,7 @@ class ChanceFigures(NamedTuple):
     """What chance says of one question on the rows of a region."""
 
     plug_in: float  # disagreement as measured
-    level: float  # what it would be on average if every true gap were 0
+    chance_level: float  # what it would be on average if every true gap were 0
     bar: float  # what it would hardly exceed if every true gap were 0
     corrected: float  # the disagreement without what chance adds; may be negative
 
@@ -67,59 +63,66 @@ class ClosedForm:
     ----------
     sets : sequence of FullAgainstPure
         All sets with all their directions, on the same rows.
-    shown : StackedGaps, optional
+    stacked : StackedGaps, optional
         The same sets side by side. None: they have too many numbers for that.
-    searched : StackedGaps, optional
+    stacked_for_noise : StackedGaps, optional
         The sets that interact side by side, with the directions that a search reads: sampling noise is
         a small part of what is shown, and these tell it. None: nothing interacts.
     """
 
     sets: Sequence[FullAgainstPure]
-    shown: StackedGaps | None
-    searched: StackedGaps | None
+    stacked: StackedGaps | None
+    stacked_for_noise: StackedGaps | None
 
     @classmethod
     def of(cls, sets: Sequence[FullAgainstPure]) -> ClosedForm:
         """Of all sets of the question, on the same rows."""
-        interacting = [own.shortened() for own in sets if own.rank > 0]
-        return cls(
-            sets=sets,
-            shown=StackedGaps.of(sets) if _may_be_stacked(sets) else None,
-            searched=StackedGaps.of(interacting) if interacting else None,
-        )
+        stacked = None
+        if _may_be_stacked(sets):
+            stacked = StackedGaps.of(sets)
+        stacked_for_noise = None
+        interacting = [statistics.shortened() for statistics in sets if statistics.rank > 0]
+        if interacting:
+            stacked_for_noise = StackedGaps.of(interacting)
+        return cls(sets=sets, stacked=stacked, stacked_for_noise=stacked_for_noise)
 
     @staticmethod
     def fits(sets: Sequence[Statistics]) -> bool:
         """Whether sets have a closed form, and few enough numbers of a search to be kept for all rows."""
-        if not all(isinstance(own, FullAgainstPure) for own in sets):
-            return False
-        n_numbers = sum(own.n_rows * (2 * own.factors.search_rank + 2) for own in sets)
+        n_numbers = 0
+        for statistics in sets:
+            if not isinstance(statistics, FullAgainstPure):
+                return False
+            n_numbers += statistics.n_rows * (2 * statistics.factors.search_rank + 2)
         return n_numbers <= MOST_NUMBERS
 
     def take(self, rows: IntArray) -> ClosedForm:
         """Only some of the rows."""
-        searched = None if self.searched is None else self.searched.take(rows)
-        if self.shown is None:
-            sets = [own.take(rows) for own in self.sets]
-            return ClosedForm(sets=sets, shown=None, searched=searched)
-        return ClosedForm(sets=(), shown=self.shown.take(rows), searched=searched)
+        for_noise = None
+        if self.stacked_for_noise is not None:
+            for_noise = self.stacked_for_noise.take(rows)
+        if self.stacked is None:
+            sets = [statistics.take(rows) for statistics in self.sets]
+            return ClosedForm(sets=sets, stacked=None, stacked_for_noise=for_noise)
+        stacked = self.stacked.take(rows)
+        return ClosedForm(sets=(), stacked=stacked, stacked_for_noise=for_noise)
 
     def mean_squared_gap(self) -> float:
         """The disagreement of the rows as one region, summed over the sets."""
-        if self.shown is not None:
-            return self.shown.mean_squared_gap()
-        return sum(own.mean_squared_gap_of_rows() for own in self.sets)
+        if self.stacked is not None:
+            return self.stacked.mean_squared_gap()
+        return sum(statistics.mean_squared_gap_of_rows() for statistics in self.sets)
 
     def figures(self, clusters: IntArray | None, level: float) -> ChanceFigures:
         """What chance says of the rows as one region; parameters as in `closed_form`."""
         plug_in = self.mean_squared_gap()
         by_chance = NO_NOISE
-        if self.searched is not None:
-            by_chance = disagreement_by_chance(self.searched, clusters)
+        if self.stacked_for_noise is not None:
+            by_chance = disagreement_by_chance(self.stacked_for_noise, clusters)
         n_clusters = None if clusters is None else len(np.unique(clusters))
         return ChanceFigures(
             plug_in=plug_in,
-            level=by_chance.mean,
+            chance_level=by_chance.mean,
             bar=bar_of_clusters(by_chance.quantile(level), level, n_clusters),
             corrected=plug_in - by_chance.mean,
         )
@@ -127,7 +130,8 @@ class ClosedForm:
 
 def _may_be_stacked(sets: Sequence[FullAgainstPure]) -> bool:
     """Whether sets with all their directions have few enough numbers to stand side by side."""
-    return sum(own.n_rows * (2 * own.rank + 2) for own in sets) <= MOST_NUMBERS
+    n_numbers = sum(statistics.n_rows * (2 * statistics.rank + 2) for statistics in sets)
+    return n_numbers <= MOST_NUMBERS
 
 
 def closed_form(
@@ -165,16 +169,16 @@ def replicated_means(
     plug_in = 0.0
     by_chance = np.zeros(len(multipliers))
     lines = np.vstack([np.ones(multipliers.shape[1]), multipliers])
-    for own in sets:
-        if own.bins is None:  # conditional on nothing: equal to marginal
+    for statistics in sets:
+        if statistics.bins is None:  # conditional on nothing: equal to marginal
             continue
-        sums = weighted_sums(own, lines)
-        plug_in += float(own.mean_squared_gap(sums[..., 0]))
-        differences = own.differences(sums)  # (rank + 1, bins, 1 + replicates)
-        counts = np.bincount(own.bins, minlength=own.n_bins)
-        stretch = np.sqrt(small_cells(observations(counts, n_clusters)))[:, None]
-        moves = (differences[..., 1:] - differences[..., :1]) * stretch
-        _, by_value = own.parts(sums[..., :1])
+        sums = weighted_sums(statistics, lines)
+        plug_in += float(statistics.mean_squared_gap(sums[..., 0]))
+        differences = statistics.differences(sums)  # (rank + 1, bins, 1 + replicates)
+        counts = np.bincount(statistics.bins, minlength=statistics.n_bins)
+        kappa = small_sample_factor(independent_observations(counts, n_clusters))  # (bins,)
+        moves = (differences[..., 1:] - differences[..., :1]) * np.sqrt(kappa)[:, None]
+        _, by_value = statistics.sums_by_row_and_value(sums[..., :1])
         squares = quadratic_form(by_value, moves)  # (bins, replicates)
         by_chance += squares[counts > 0].sum(axis=0) / sums[-1, :, 0].sum()
     return plug_in, by_chance
@@ -183,24 +187,28 @@ def replicated_means(
 def regional_gaps(sets: Sequence[RegionalStatistics], multipliers: FloatArray) -> FloatArray:
     """The gap of each set as it is, then under each replicate: (1 + n_replicates, n_sets)."""
     lines = np.vstack([np.ones(multipliers.shape[1]), multipliers])
-    return np.stack([own.gap(weighted_sums(own, lines)) for own in sets], axis=1)
+    return np.stack(
+        [statistics.gap(weighted_sums(statistics, lines)) for statistics in sets], axis=1
+    )
 
 
-def small_cells(count: IntArray) -> FloatArray:
+def small_sample_factor(n_averaged: IntArray) -> FloatArray:
     """``kappa``: one over the share of a mean's variance that exponential weights show.
 
-    Of a cell of m independent observations they show (m - 1) / (m + 1).
+    Of a mean of m independent observations they show (m - 1) / (m + 1). One observation shows
+    nothing; it counts like two.
     """
-    return np.where(count > 1, (count + 1) / np.maximum(count - 1, 1), 3.0)
+    kappa = (n_averaged + 1) / np.maximum(n_averaged - 1, 1)
+    return np.where(n_averaged > 1, kappa, 3.0)
 
 
-def observations(n_rows: IntArray, n_clusters: int | None) -> IntArray:
-    """Independent observations among so many rows of a cell: no more than there are clusters.
+def independent_observations(n_rows: IntArray, n_clusters: int | None) -> IntArray:
+    """Independent observations among the rows of each mean: no more than there are clusters.
 
     Parameters
     ----------
     n_rows : array of int
-        Rows of each cell.
+        Rows that each mean averages over.
     n_clusters : int, optional
         Clusters of the rows of the region; None: every row stands for itself.
     """

@@ -19,7 +19,7 @@ from granite_xai.base.typing import BoolArray, FloatArray, IntArray
 from granite_xai.disagreement.disagreement import ResolvedQuestion
 from granite_xai.engine.splits import Splits
 from granite_xai.evaluations.evaluations import Evaluations
-from granite_xai.inference.estimate import perturbed
+from granite_xai.inference.perturbed_figures import corrected_figures
 
 FOLD_SHARE = 1e-3
 """Weight of the fold that is mixed in to read the slope towards it, as a share of the search rows' weight."""
@@ -90,26 +90,28 @@ def optimism_of_tree(
     """
     signs = row_signs[:SIGNED_PAIRS]
     weights = evaluations.weights
-    searched = ~tree.is_left_out
+    is_searched = ~tree.is_left_out
     optimism = 0.0
-    for region in np.unique(tree.regions[searched]):
-        inside = tree.regions == region
-        search_rows = np.flatnonzero(inside & searched)
-        fold_rows = np.flatnonzero(inside & tree.is_left_out)
-        share_of_search = weights[search_rows].sum() / weights[searched].sum()
+    for region in np.unique(tree.regions[is_searched]):
+        is_inside = tree.regions == region
+        search_rows = np.flatnonzero(is_inside & is_searched)
+        fold_rows = np.flatnonzero(is_inside & tree.is_left_out)
+        share_of_search = weights[search_rows].sum() / weights[is_searched].sum()
         share_of_fold = weights[fold_rows].sum() / weights[tree.is_left_out].sum()
-        n_clusters = None if clusters is None else len(np.unique(clusters[search_rows]))
-        shown = perturbed(
+        n_clusters = None
+        if clusters is not None:
+            n_clusters = len(np.unique(clusters[search_rows]))
+        figures = corrected_figures(
             question, evaluations.restrict(search_rows), signs[:, search_rows], n_clusters
         )
-        bias = shown.plug_in - shown.corrected
-        optimism -= share_of_search * (shown.plug_in - 2 * bias)
+        bias = figures.plug_in - figures.corrected
+        optimism -= share_of_search * (figures.plug_in - 2 * bias)
         if len(fold_rows):
-            region_rows = np.flatnonzero(inside)
+            region_rows = np.flatnonzero(is_inside)
             slope = _slope_towards_fold(
                 question, evaluations.restrict(region_rows), tree.is_left_out[region_rows]
             )
-            optimism += share_of_fold * (shown.plug_in + slope)
+            optimism += share_of_fold * (figures.plug_in + slope)
     return float(optimism)
 
 
@@ -118,19 +120,19 @@ def _slope_towards_fold(
 ) -> float:
     """dR(O)[F - O] of one region, summed over the sets of the question.
 
-    Rows of the fold in a cell that no other row is in say nothing about the mean of that cell: they
-    are not used.
+    Where a gap averages over rows of the fold alone, these say nothing about the mean of the search
+    rows: they are not used.
     """
     slope = 0.0
-    cells_of_sets = _search_rows_of_cells(question, evaluations, is_left_out)
-    for number, search_rows_of_cells in enumerate(cells_of_sets):
-        search_weights = np.where(is_left_out, 0.0, evaluations.weights)
-        is_judged = is_left_out & (search_rows_of_cells > 0)
+    search_weights = np.where(is_left_out, 0.0, evaluations.weights)
+    searched_by_set = _search_rows_averaged(question, evaluations, is_left_out)
+    for number, n_search_rows in enumerate(searched_by_set):
+        is_judged = is_left_out & (n_search_rows > 0)
         if not is_judged.any():
             continue
         fold_weights = np.where(is_judged, evaluations.weights, 0.0)
-        little = FOLD_SHARE * fold_weights * search_weights.sum() / fold_weights.sum()
-        lines = np.stack([search_weights + little, search_weights - little])  # (2, n)
+        mixed_in = FOLD_SHARE * fold_weights * search_weights.sum() / fold_weights.sum()
+        lines = np.stack([search_weights + mixed_in, search_weights - mixed_in])  # (2, n)
         with_fold, against_fold = _disagreement_under(question, number, evaluations, lines)
         slope += float(with_fold - against_fold) / (2 * FOLD_SHARE)
     return slope
@@ -141,22 +143,25 @@ def _disagreement_under(
 ) -> FloatArray:
     """Disagreement of one set of the question under each line of weights, (n_lines,)."""
     splits = Splits.weighted(lines, evaluations.weights, evaluations.primitives)
-    gap = next(replace(question, chosen=[number]).gap_values(evaluations, splits))
+    gaps = next(replace(question, chosen=[number]).gap_values(evaluations, splits))
     if question.first.behavior.per_row:
-        return np.asarray(np.einsum("kn,kn->k", question.loss(gap), lines) / lines.sum(axis=1))
-    return np.asarray(question.loss(gap[:, 0]))
+        return np.asarray(np.einsum("kn,kn->k", question.loss(gaps), lines) / lines.sum(axis=1))
+    return np.asarray(question.loss(gaps[:, 0]))
 
 
-def _search_rows_of_cells(
+def _search_rows_averaged(
     question: ResolvedQuestion, evaluations: Evaluations, is_left_out: BoolArray
 ) -> list[IntArray]:
-    """For each set, the search rows in the smallest cell that its gap averages over, at every row of the fold."""
-    left_out = np.flatnonzero(is_left_out)
+    """For each set how many search rows its gap averages over at each row of the fold, (n_rows,).
+
+    Of several means that with the fewest rows. Entries of the search rows count all rows.
+    """
+    fold_rows = np.flatnonzero(is_left_out)
     sizes_of_all = question.cell_sizes(evaluations)
-    sizes_of_fold = question.cell_sizes(evaluations.restrict(left_out))
-    counts = []
-    for size_of_all, size_of_fold in zip(sizes_of_all, sizes_of_fold, strict=True):
-        search_rows = np.array(size_of_all)
-        search_rows[left_out] -= size_of_fold
-        counts.append(search_rows)
-    return counts
+    sizes_of_fold = question.cell_sizes(evaluations.restrict(fold_rows))
+    by_set = []
+    for n_all, n_of_fold in zip(sizes_of_all, sizes_of_fold, strict=True):
+        n_search_rows = np.array(n_all)
+        n_search_rows[fold_rows] -= n_of_fold
+        by_set.append(n_search_rows)
+    return by_set

@@ -18,8 +18,8 @@ from typing import NamedTuple
 import numpy as np
 
 from granite_xai.base.typing import FloatArray, IntArray
+from granite_xai.inference.confidence import Confidence
 from granite_xai.inference.intervals import interval_around, upper_limit
-from granite_xai.inference.replicates import Confidence
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,33 +1,23 @@
 """NodeFigures: what every node of a tree says about its rows, feature by feature.
 
 These stand beside the printed tree ("rows stray"), and its first sentence comes from them: whose
-heterogeneity a split removes. The rows are held out where any are; the model is not asked.
+heterogeneity a split removes. The rows are held out where any are. `node_measures` computes them.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from granite_xai.base.typing import FloatArray, IntArray
-from granite_xai.compute.primitives import SQUARE
-from granite_xai.disagreement.disagreement import ResolvedQuestion
-from granite_xai.engine.splits import Splits
-from granite_xai.evaluations.evaluations import Evaluations
-from granite_xai.explanation.regional_part import regional_part
-from granite_xai.inference.estimate import MeasuredQuestion, Perturbed, Sample, perturbed
+from granite_xai.base.typing import FloatArray
 from granite_xai.regions.nodes import Leaf, Node, leaves
 from granite_xai.regions.partition import Partition
 from granite_xai.tables import frame
 
 NO_NODE = -1  # parent of the root, and region of a node that is split
-INNER_PAIRS = (
-    10  # signed pairs that tell what chance adds at a node that is split; it has no interval
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,16 +101,16 @@ class NodeFigures:
     @property
     def leaves(self) -> tuple[NodeFigure, ...]:
         """The regions, by number."""
-        found = [node for node in self.nodes if node.region != NO_NODE]
-        return tuple(sorted(found, key=lambda node: node.region))
+        regions = [node for node in self.nodes if node.region != NO_NODE]
+        return tuple(sorted(regions, key=lambda node: node.region))
 
-    def children(self, node: int) -> tuple[NodeFigure, ...]:
-        """The nodes right below one, left before right."""
-        return tuple(each for each in self.nodes if each.parent == node)
+    def children(self, number: int) -> tuple[NodeFigure, ...]:
+        """The nodes right below that of this number, left before right."""
+        return tuple(node for node in self.nodes if node.parent == number)
 
     def by_set_inside_regions(self) -> FloatArray:
         """Mean squared gap of every feature inside the regions, these weighed by share of the rows."""
-        return _mass_of(self.leaves, len(self.sets))
+        return _weighted_squared_gaps(self.leaves, len(self.sets))
 
     def removed_by_split(self, node: int) -> FloatArray:
         """How much a split removes of every feature's mean squared gap over all rows.
@@ -136,8 +126,8 @@ class NodeFigures:
             ``share * by_set`` of the node, less those of both children. The splits of a tree add up
             to `removed`. Negative where a split adds to a feature's heterogeneity.
         """
-        whole = _mass_of([self.nodes[node]], len(self.sets))
-        return whole - _mass_of(self.children(node), len(self.sets))
+        whole = _weighted_squared_gaps([self.nodes[node]], len(self.sets))
+        return whole - _weighted_squared_gaps(self.children(node), len(self.sets))
 
     @property
     def removed(self) -> FloatArray:
@@ -175,8 +165,8 @@ class NodeFigures:
         return frame({key: [line[key] for line in lines] for key in lines[0]})
 
 
-def _mass_of(nodes: Sequence[NodeFigure], n_sets: int) -> FloatArray:
-    """Squared gaps of some nodes, each by its share of the rows; nodes without rows have none."""
+def _weighted_squared_gaps(nodes: Sequence[NodeFigure], n_sets: int) -> FloatArray:
+    """Squared gaps of some nodes by set, each by its share of the rows; nodes without rows have none."""
     total = np.zeros(n_sets)
     for node in nodes:
         if node.n_samples:
@@ -185,7 +175,7 @@ def _mass_of(nodes: Sequence[NodeFigure], n_sets: int) -> FloatArray:
 
 
 class NodePlace(NamedTuple):
-    """Where a node stands in its tree."""
+    """Where a node stands in its tree; numbers as in `NodeFigure`."""
 
     parent: int
     region: int
@@ -195,14 +185,14 @@ class NodePlace(NamedTuple):
 
 def tree_places(partition: Partition) -> list[NodePlace]:
     """The nodes of a tree, parents first; of regions without a tree, the root and these."""
-    count = len(partition)
-    if partition.root is None:
-        root = NodePlace(parent=NO_NODE, region=NO_NODE, column="", regions=range(count))
-        regions = [
-            NodePlace(parent=0, region=k, column="", regions=range(k, k + 1)) for k in range(count)
-        ]
-        return [root, *regions]
     places = list[NodePlace]()
+    if partition.root is None:
+        all_regions = range(len(partition))
+        places.append(NodePlace(parent=NO_NODE, region=NO_NODE, column="", regions=all_regions))
+        for region in all_regions:
+            alone = range(region, region + 1)
+            places.append(NodePlace(parent=0, region=region, column="", regions=alone))
+        return places
     _append_places(partition.root, NO_NODE, 0, places)
     return places
 
@@ -219,213 +209,3 @@ def _append_places(node: Node, parent: int, first_region: int, places: list[Node
     left, right = node.children
     _append_places(left, number, first_region, places)
     _append_places(right, number, first_region + sum(1 for _ in leaves(left)), places)
-
-
-def node_figures(
-    partition: Partition,
-    regions: IntArray,
-    everywhere: Sample,
-    by_region: Sequence[Sample | None],
-    *,
-    rows: str,
-    drawn: FloatArray | None = None,
-    measured: Sequence[MeasuredQuestion] = (),
-    measures_inner: bool = True,
-) -> tuple[NodeFigures, ...]:
-    """What every question says at every node.
-
-    Parameters
-    ----------
-    partition : Partition
-    regions : array of shape (n_rows,)
-        Region of each row.
-    everywhere : Sample
-        All rows.
-    by_region : sequence of Sample
-        The rows of each region; None where it has none.
-    rows : "held-out" or "search"
-    drawn : array of shape (n_pairs, n_rows), optional
-        Signs of the rows; without any, what chance adds is not taken off.
-    measured : sequence of MeasuredQuestion, optional
-        What is known of all rows and of each region; without it this is measured here.
-    measures_inner : bool
-        Whether rows of several regions can be looked at as one; not where a masking depends on the
-        region.
-    """
-    places = tree_places(partition)
-    members = [np.flatnonzero(np.isin(regions, place.regions)) for place in places]
-    samples = list[Sample | None]([everywhere])
-    for place, inside in zip(places[1:], members[1:], strict=True):
-        samples.append(_sample(place, inside, everywhere, by_region, measures_inner))
-    found = []
-    for number, question in enumerate(everywhere.questions):
-        nodes = []
-        for k, (place, inside) in enumerate(zip(places, members, strict=True)):
-            known = None
-            if measured and k == 0:
-                known = measured[number].whole
-            elif measured and place.region != NO_NODE:
-                known = measured[number].regions[place.region]
-            by_set = _squared_gaps(number, samples[k], known, drawn)
-            nodes.append(
-                _node_figure(k, place, question, everywhere, inside, samples[k], by_set, number)
-            )
-        found.append(
-            NodeFigures(
-                question=question.question.label,
-                rows=rows,
-                n_rows=len(everywhere.rows),
-                sets=tuple(tuple(map(str, names)) for names in question.first.layout.labels),
-                is_rooted=question.gap_loss.mode == SQUARE,
-                nodes=tuple(nodes),
-            )
-        )
-    return tuple(found)
-
-
-def with_levels_of(
-    figures: Sequence[NodeFigures],
-    partition: Partition,
-    regions: IntArray,
-    questions: Sequence[ResolvedQuestion],
-    evaluations: Evaluations,
-) -> tuple[NodeFigures, ...]:
-    """The same figures with mean and spread of the predictions of other rows.
-
-    Heterogeneity is measured on held-out rows, but curves, and what is said of single rows, start
-    from the mean of the search rows: one region has one mean.
-
-    Parameters
-    ----------
-    figures : sequence of NodeFigures
-        One for each question.
-    partition : Partition
-    regions : array of shape (n_rows,)
-        Region of each of the other rows.
-    questions : sequence of ResolvedQuestion
-    evaluations : Evaluations
-        Of the other rows.
-    """
-    members = [np.flatnonzero(np.isin(regions, place.regions)) for place in tree_places(partition)]
-    changed = []
-    for of_question, question in zip(figures, questions, strict=True):
-        nodes = []
-        for node, inside in zip(of_question.nodes, members, strict=True):
-            mean, spread = _level(evaluations, question, inside)
-            nodes.append(replace(node, mean=mean, spread=spread))
-        changed.append(replace(of_question, nodes=tuple(nodes)))
-    return tuple(changed)
-
-
-def _level(
-    evaluations: Evaluations, question: ResolvedQuestion, inside: IntArray
-) -> tuple[float, float]:
-    """Mean and standard deviation of the predictions of some rows; nan where there are none."""
-    if len(inside) == 0:
-        return math.nan, math.nan
-    output = evaluations.outputs[question.output]
-    weights = output.weights[inside]
-    predictions = output.predictions[inside]
-    centre = float(np.average(predictions, weights=weights))
-    variance = float(np.average(np.square(predictions - centre), weights=weights))
-    return centre + output.offset, math.sqrt(variance)
-
-
-def _sample(
-    place: NodePlace,
-    inside: IntArray,
-    everywhere: Sample,
-    by_region: Sequence[Sample | None],
-    measures_inner: bool,
-) -> Sample | None:
-    """The rows of a node as one region; None where there are none, or where they cannot be one."""
-    if place.region != NO_NODE:
-        return by_region[place.region]
-    if len(inside) == 0 or not measures_inner:
-        return None
-    return Sample(
-        questions=everywhere.questions,
-        evaluations=everywhere.evaluations.restrict(inside),
-        rows=everywhere.rows[inside],
-    )
-
-
-def _squared_gaps(
-    number: int, sample: Sample | None, known: Perturbed | None, drawn: FloatArray | None
-) -> FloatArray | None:
-    """Mean loss of the gap of every set at a node, without chance where signs tell it, (S,)."""
-    if known is not None:
-        return known.corrected_by_set
-    if sample is None:
-        return None
-    question = sample.questions[number]
-    if drawn is None:
-        return _plug_in(question, sample.evaluations)
-    few = drawn[:INNER_PAIRS, sample.rows]
-    return perturbed(question, sample.evaluations, few).corrected_by_set
-
-
-def _plug_in(question: ResolvedQuestion, evaluations: Evaluations) -> FloatArray:
-    """Mean loss of the gap of every set as it is, (S,)."""
-    whole = Splits.whole(evaluations.weights, evaluations.primitives)
-    shares = evaluations.weights / evaluations.weights.sum()
-    by_set = []
-    for gap in question.gap_values(evaluations, whole):
-        if question.first.behavior.per_row:
-            by_set.append(float(question.loss(gap[0]) @ shares))
-        else:
-            by_set.append(float(question.loss(gap[:1, 0])[0]))
-    return np.array(by_set)
-
-
-def _node_figure(
-    node: int,
-    place: NodePlace,
-    question: ResolvedQuestion,
-    everywhere: Sample,
-    inside: IntArray,
-    sample: Sample | None,
-    by_set: FloatArray | None,
-    number: int,
-) -> NodeFigure:
-    """One node, from its rows and the squared gaps there."""
-    output = everywhere.evaluations.outputs[question.output]
-    weights = output.weights[inside]
-    mean, spread = _level(everywhere.evaluations, question, inside)
-    heterogeneity = math.nan
-    if by_set is None:
-        by_set = np.full(len(question.first.layout.sets), math.nan)
-    else:
-        heterogeneity = max(float(by_set.sum()), 0.0)
-        if question.gap_loss.mode == SQUARE:
-            heterogeneity = math.sqrt(heterogeneity)
-    first, second = _importances(sample, number)
-    return NodeFigure(
-        node=node,
-        parent=place.parent,
-        region=place.region,
-        column=place.column,
-        n_samples=len(inside),
-        share=float(weights.sum() / output.weights.sum()),
-        mean=mean,
-        spread=spread,
-        heterogeneity=heterogeneity,
-        by_set=tuple(by_set.tolist()),
-        first=first,
-        second=second,
-    )
-
-
-def _importances(sample: Sample | None, number: int) -> tuple[tuple[float, ...], tuple[float, ...]]:
-    """Importance of every set by both explanations; nothing where a gap is one of every row."""
-    if sample is None:
-        return (), ()
-    question = sample.questions[number]
-    if question.first.behavior.per_row:
-        return (), ()
-    known = sample.evaluations.outputs[question.output]
-    first, second = (
-        regional_part(0, "", side, known, sample.rows).values
-        for side in (question.first, question.second)
-    )
-    return tuple(first.tolist()), tuple(second.tolist())

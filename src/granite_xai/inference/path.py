@@ -1,4 +1,4 @@
-"""How many regions: the trees between the largest one and no split, and what each leaves on rows that were left out."""
+"""How many regions: the trees between the largest one and no split (method page, "How many regions")."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ from granite_xai.tables import Table, frame
 
 KEPT = 0.9  # share of what the largest tree removes that the smallest readable one keeps
 FOLDS = 5  # parts of the rows, each left out of a search once
-TOLERANCE = 1e-10  # shares that differ by less are a tie: the smaller tree is taken
+FOLDS_STREAM = 17  # of random numbers
+TIE = 1e-10  # shares of the disagreement this close are the same: the smaller tree is taken (C3)
 
 Share = Callable[[IntArray], float]  # from rows to their share of the disagreement, as one region
 Search = Callable[[IntArray, float], Node]  # from rows and the price of a region to a tree
@@ -42,7 +43,7 @@ class Path:
         """The smallest tree that keeps nine tenths of what the largest removes, on rows that were left out."""
         chosen = self.steps[0]
         for step in self.steps[1:]:
-            if step.left_out <= self.line + TOLERANCE:
+            if step.left_out <= self.line + TIE:
                 chosen = step
         return chosen
 
@@ -106,17 +107,17 @@ def measure_tree(
     rows, left_out : arrays of positions
         Rows that search, and others.
     """
-    own = share(rows) if len(rows) else 0.0
-    other = share(left_out) if len(left_out) else 0.0
+    share_of_search = share(rows) if len(rows) else 0.0
+    share_of_left_out = share(left_out) if len(left_out) else 0.0
     if isinstance(node, Leaf):
-        return MeasuredNode(left=own, left_out=other)
+        return MeasuredNode(left=share_of_search, left_out=share_of_left_out)
     goes_left = satisfied(node.left, find_column(table, node.column))
     children = []
     for child, side in zip(node.children, (goes_left, ~goes_left), strict=True):
-        inside = rows[side[rows]]
-        left_out_inside = left_out[side[left_out]]
-        children.append(measure_tree(child, table, share, inside, left_out_inside))
-    return MeasuredNode(left=own, left_out=other, children=tuple(children))
+        rows_below = rows[side[rows]]
+        left_out_below = left_out[side[left_out]]
+        children.append(measure_tree(child, table, share, rows_below, left_out_below))
+    return MeasuredNode(left=share_of_search, left_out=share_of_left_out, children=tuple(children))
 
 
 def pruned(node: MeasuredNode, alpha: float) -> Pruned:
@@ -129,7 +130,7 @@ def pruned(node: MeasuredNode, alpha: float) -> Pruned:
     first, second = (pruned(child, alpha) for child in node.children)
     left = first.left + second.left
     regions = first.regions + second.regions
-    if node.left + alpha <= left + alpha * regions + TOLERANCE:
+    if node.left + alpha <= left + alpha * regions + TIE:
         return as_one_region
     price_of_this_split = (node.left - left) / (regions - 1)
     return Pruned(
@@ -145,9 +146,9 @@ def pruned_trees(tree: MeasuredNode) -> Iterator[Pruned]:
     """The trees from the largest to none, each at the least price of a region at which it is found."""
     alpha = 0.0
     while alpha < np.inf:
-        found = pruned(tree, alpha)
-        yield found
-        alpha = found.price
+        smaller_tree = pruned(tree, alpha)
+        yield smaller_tree
+        alpha = smaller_tree.price
 
 
 def folds(clusters: IntArray, seed: int) -> Iterator[tuple[IntArray, IntArray]]:
@@ -164,7 +165,8 @@ def folds(clusters: IntArray, seed: int) -> Iterator[tuple[IntArray, IntArray]]:
     n_clusters = int(clusters.max()) + 1
     if n_clusters < FOLDS:
         return
-    fold_of_cluster = np.random.default_rng([seed, 17]).permutation(n_clusters) % FOLDS
+    generator = np.random.default_rng([seed, FOLDS_STREAM])
+    fold_of_cluster = generator.permutation(n_clusters) % FOLDS
     fold_of_row = fold_of_cluster[clusters]
     for fold in range(FOLDS):
         yield np.flatnonzero(fold_of_row != fold), np.flatnonzero(fold_of_row == fold)
@@ -193,8 +195,9 @@ def path_of(table: Table, clusters: IntArray, seed: int, share: Share, search: S
         steps[1] = ((1.0 - steps[fewest][1]) / (fewest - 1), 1.0)
     left_out = _left_out_of_sizes(list(steps), table, clusters, seed, share, search)
     path = []
-    for (regions, (alpha, left)), other in zip(steps.items(), left_out.tolist(), strict=True):
-        path.append(PathStep(alpha=alpha, regions=regions, left=left, left_out=other))
+    for regions, share_left_out in zip(steps, left_out.tolist(), strict=True):
+        alpha, left = steps[regions]
+        path.append(PathStep(alpha=alpha, regions=regions, left=left, left_out=share_left_out))
     return Path(tuple(path))
 
 
@@ -202,18 +205,20 @@ def _steps_on_all_rows(
     table: Table, share: Share, search: Search
 ) -> dict[int, tuple[float, float]]:
     """By number of regions: the price at which a tree of so many is found, and what it leaves."""
-    everyone = np.arange(table.n_rows)
-    nobody = everyone[:0]
-    largest = search(everyone, 0.0)
-    whole = share(everyone)
+    every_row = np.arange(table.n_rows)
+    no_row = every_row[:0]
+    largest_tree = search(every_row, 0.0)
+    whole = share(every_row)
     steps = dict[int, tuple[float, float]]()
-    for tree in _trees_below(largest, table, share, everyone, nobody):
-        found = search(everyone, tree.alpha) if tree.alpha else largest
-        regions = find_leaves(found, table)
-        count = int(regions.max()) + 1
-        if count < min(steps, default=count + 1):
-            left = sum(share(np.flatnonzero(regions == k)) for k in range(count)) / whole
-            steps[count] = (tree.alpha, left)
+    for pruned_tree in _trees_below(largest_tree, table, share, every_row, no_row):
+        tree = largest_tree
+        if pruned_tree.alpha:
+            tree = search(every_row, pruned_tree.alpha)
+        region_of_row = find_leaves(tree, table)
+        n_regions = int(region_of_row.max()) + 1
+        if n_regions < min(steps, default=n_regions + 1):
+            shares = [share(np.flatnonzero(region_of_row == k)) for k in range(n_regions)]
+            steps[n_regions] = (pruned_tree.alpha, sum(shares) / whole)
     return steps
 
 
@@ -224,7 +229,7 @@ def _trees_below(
     whole = share(rows)
     if whole <= 0.0:
         return []
-    tree = measure_tree(node, table, lambda some: share(some) / whole, rows, left_out)
+    tree = measure_tree(node, table, lambda part: share(part) / whole, rows, left_out)
     return list(pruned_trees(tree))
 
 
@@ -243,8 +248,9 @@ def _left_out_of_sizes(
     left = np.zeros(len(sizes))
     whole = 0.0
     for rows, left_out in folds(clusters, seed):
-        trees = _trees_below(search(rows, 0.0), table, share, rows, left_out)[::-1]
+        trees = _trees_below(search(rows, 0.0), table, share, rows, left_out)
         if trees:
+            trees.reverse()  # from one region to the largest tree
             regions = [tree.regions for tree in trees]
             left += np.interp(np.array(sizes), regions, [tree.left_out for tree in trees])
             whole += trees[0].left_out

@@ -8,14 +8,26 @@ them.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from granite_xai.base.typing import Elementwise, FloatArray, IntArray
 from granite_xai.engine.signed_weights import STEP, slopes
 
 
-def excess(loss: Elementwise, gaps: FloatArray, moves: FloatArray) -> FloatArray:
-    """How much moving the gaps to both sides raises their loss, for each of several moves.
+class MovedLosses(NamedTuple):
+    """Losses of gaps that sampling errors move to both sides; P moves."""
+
+    moves: FloatArray  # (P, ...) sampling errors of the gaps
+    unmoved: FloatArray  # (...) loss of the gaps as they are
+    moved_up: FloatArray  # (P, ...) loss of gap + move
+    moved_down: FloatArray  # (P, ...) loss of gap - move
+    excess: FloatArray  # (P, ...) how much each move raises the loss, on average of both sides
+
+
+def moved_losses(loss: Elementwise, gaps: FloatArray, moves: FloatArray) -> MovedLosses:
+    """Losses of gaps, moved to both sides by each of several moves.
 
     Parameters
     ----------
@@ -24,73 +36,90 @@ def excess(loss: Elementwise, gaps: FloatArray, moves: FloatArray) -> FloatArray
     moves : array of shape (n_moves, ...)
         ... that of the gaps.
     """
-    return np.asarray((loss(gaps + moves) + loss(gaps - moves)) / 2 - loss(gaps))
+    unmoved = loss(gaps)
+    moved_up = loss(gaps + moves)
+    moved_down = loss(gaps - moves)
+    return MovedLosses(
+        moves=moves,
+        unmoved=unmoved,
+        moved_up=moved_up,
+        moved_down=moved_down,
+        excess=(moved_up + moved_down) / 2 - unmoved,
+    )
 
 
 def mean_excess(loss: Elementwise, gaps: FloatArray, moves: FloatArray) -> FloatArray:
-    """The mean of `excess` over the moves."""
-    return np.asarray(excess(loss, gaps, moves).mean(axis=0))
+    """How much moving the gaps to both sides raises their loss, on average over the moves."""
+    return np.asarray(moved_losses(loss, gaps, moves).excess.mean(axis=0))
 
 
-def bias_of_rows(
-    loss: Elementwise, gaps: FloatArray, signs: FloatArray, cells: IntArray
-) -> FloatArray:
-    """Sampling bias of the loss at every row, for a question with a gap at every row.
-
-    The bias has two parts. The means that a gap compares vary from sample to sample, which raises
-    the loss. And a row is itself one of the rows that its gap averages over, which lowers the loss
-    where a row is compared with their mean: in the extreme, a row alone in its cell is its own mean.
-    The second part is what the gap moves by when the weight of its own row moves.
+def signed_losses(loss: Elementwise, gaps: FloatArray, n_averaged: IntArray | int) -> MovedLosses:
+    """Losses of gaps that random signs of the rows move.
 
     Parameters
     ----------
     loss : callable
-    gaps : array of shape (1 + 2 P, n)
+    gaps : array of shape (1 + 2 P, ...)
         Under `signed_lines`.
+    n_averaged : int or array of shape (...)
+        Rows (at most, clusters) that each gap averages over: of several means that with the fewest.
+    """
+    return moved_losses(loss, gaps[0], slopes(gaps, n_averaged))
+
+
+def bias_of_rows(losses: MovedLosses, signs: FloatArray, n_averaged: IntArray) -> FloatArray:
+    """Sampling bias Q(n) of the loss at every row, for a question with a gap at every row.
+
+    The bias has two parts. The means that a gap compares vary from sample to sample, which raises
+    the loss. And a row is itself one of the rows that its gap averages over, which lowers the loss
+    where a row is compared with their mean: in the extreme, a row is alone, and is its own mean.
+    The second part is what the gap moves by when the weight of its own row moves.
+
+    Parameters
+    ----------
+    losses : MovedLosses
+        Of the gaps (n,) under P `signed_losses`.
     signs : array of shape (P, n)
-    cells : array of shape (n,)
-        Rows (at most, clusters) of the smallest cell that the gap averages over, at every row.
+    n_averaged : array of shape (n,)
+        Rows (at most, clusters) that the gap of each row averages over.
 
     Returns
     -------
     array of shape (n,)
     """
-    shown = gaps[0]
-    moves = slopes(gaps, cells)  # (P, n)
-    small_cell = np.sqrt(cells / np.maximum(cells - 1, 1))
-    raised = loss(shown + moves)
-    lowered = loss(shown - moves)
-    by_spread = (raised + lowered) / 2 - loss(shown)
-    by_own_weight = small_cell * signs * (raised - lowered) / 2
-    bias: FloatArray = (by_spread + by_own_weight).mean(axis=0)
-    alone = cells == 1
-    if alone.any() and not alone.all():  # such a gap does not move: it borrows from the others
-        bias[alone] = np.mean((cells * bias)[~alone])
+    small_sample = np.sqrt(n_averaged / np.maximum(n_averaged - 1, 1))  # root of kappa
+    by_own_weight = small_sample * signs * (losses.moved_up - losses.moved_down) / 2
+    bias: FloatArray = (losses.excess + by_own_weight).mean(axis=0)
+    is_alone = n_averaged == 1
+    if is_alone.any() and not is_alone.all():
+        # The gap of a row alone does not move: it borrows from the others.
+        bias[is_alone] = np.mean((n_averaged * bias)[~is_alone])
     return bias
 
 
-def bias_of_regions(
-    loss: Elementwise, gaps: FloatArray, n_observations: IntArray | int
-) -> FloatArray:
+def bias_of_regions(loss: Elementwise, gaps: FloatArray, moves: FloatArray) -> FloatArray:
     """Sampling bias of the loss of every set, for a question with one gap for a region and set.
+
+    With the bias ``beta`` of the gap, this is ``loss(g)`` less ``loss(g - beta)`` without what the
+    moves add to it.
 
     Parameters
     ----------
     loss : callable
     gaps : array of shape (1 + 2 P, S)
         Under `signed_lines`.
-    n_observations : int
-        Rows of the region, or clusters of them.
+    moves : array of shape (P, S)
+        Their sampling errors, one for each vector of signs.
 
     Returns
     -------
     array of shape (S,)
     """
     shown = gaps[0]
-    n_pairs = (len(gaps) - 1) // 2
+    n_pairs = len(moves)
     with_signs = gaps[1 : 1 + n_pairs]
     against_signs = gaps[1 + n_pairs :]
     bias_of_gaps = (with_signs + against_signs - 2 * shown).mean(axis=0) / (2 * STEP**2)
     unbiased = shown - bias_of_gaps
-    without_bias = loss(unbiased) - mean_excess(loss, unbiased, slopes(gaps, n_observations))
+    without_bias = loss(unbiased) - mean_excess(loss, unbiased, moves)
     return np.asarray(loss(shown) - without_bias)

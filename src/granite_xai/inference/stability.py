@@ -1,9 +1,11 @@
-"""Which splits and regions come back when the search sees other rows, or other fits of the same learner."""
+"""Stability: which splits and regions come back when the search sees other rows, or other models.
+
+This is the record that users meet, in words and as frames; `tree_agreement` computes it.
+"""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import nan, sqrt
 from typing import Any
@@ -15,27 +17,14 @@ from granite_xai.base.formats import share as share_text, share_interval, with_m
 from granite_xai.base.notebook import Bar
 from granite_xai.base.printable import Printable, TextSummary
 from granite_xai.base.text import plain, shortened
-from granite_xai.base.typing import BoolArray, FloatArray, IntArray
+from granite_xai.base.typing import FloatArray
 from granite_xai.base.wording import ALL_ROWS, value
-from granite_xai.regions.conditions import Interval
-from granite_xai.regions.nodes import Leaf, Node, Split
 from granite_xai.regions.partition import Partition
-from granite_xai.regions.rule import Rule
-from granite_xai.regions.words import (
-    Vocabulary,
-    condition_words,
-    rule_in_sentence,
-    rule_words,
-    vocabulary,
-)
-from granite_xai.tables import Table, frame
+from granite_xai.tables import frame
 
-RELIABLE = (
-    0.6  # share of searches, or overlap of regions, that counts as coming back (Hennig's rule)
-)
-SPREAD = (0.05, 0.95)  # quantiles of the thresholds that are told
+# Share of searches, or overlap of regions, that counts as coming back (Hennig's rule).
+RELIABLE = 0.6
 NORMAL_95 = 1.959963984540054  # standard errors on both sides of a 95% interval
-MOST_PAIRS, FEWEST_PAIRS = 25, 4  # halves with their complements: 50 searches, and 8
 HALF_SAMPLES = "searches on half the rows"
 REFITS = "refits of the learner"
 UNCLEAR = "unclear"  # a count whose interval lies on both sides of 60%
@@ -50,17 +39,8 @@ def wilson_interval(count: int, trials: int) -> tuple[float, float]:
     squared = NORMAL_95**2
     centre = (share + squared / (2 * trials)) / (1 + squared / trials)
     spread = sqrt(share * (1 - share) / trials + squared / (4 * trials**2))
-    half = NORMAL_95 * spread / (1 + squared / trials)
-    return max(centre - half, 0.0), min(centre + half, 1.0)
-
-
-def affordable_pairs(search_price: float, fit_price: float) -> int:
-    """Halves with their complements that are searched: 50 searches where they cost no more than the fit.
-
-    Otherwise as many as that buys, at least eight searches. Prices are counts, never seconds.
-    """
-    affordable = int(fit_price / (2.0 * search_price))
-    return min(max(affordable, FEWEST_PAIRS), MOST_PAIRS)
+    half_width = NORMAL_95 * spread / (1 + squared / trials)
+    return max(centre - half_width, 0.0), min(centre + half_width, 1.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +74,9 @@ class SplitStability:
         low, high = self.interval
         if low > RELIABLE:
             return "stable"
-        return "unstable" if high < RELIABLE else ""
+        if high < RELIABLE:
+            return "unstable"
+        return ""
 
     @property
     def cuts(self) -> str:
@@ -213,13 +195,19 @@ class Stability(Printable):
         """
         lines: list[dict[str, Any]] = []
         for split in self.splits:
-            line = {key: getattr(split, key) for key in SPLIT_COLUMNS}
-            lines.append({"kind": "split", **line, "count": split.count})
+            figures = {key: getattr(split, key) for key in SPLIT_COLUMNS}
+            lines.append({"kind": "split", **figures, "count": split.count})
         for rule, overlap, matches in zip(self.rules, self.overlaps, self._matches, strict=True):
-            lines.append(
-                {"kind": "region", "rule": rule, "share": overlap, "low": nan, "high": nan}
-                | {"count": matches, "searches": self.searches}
-            )
+            line = {
+                "kind": "region",
+                "rule": rule,
+                "share": overlap,
+                "low": nan,
+                "high": nan,
+                "count": matches,
+                "searches": self.searches,
+            }
+            lines.append(line)
         keys = ("kind", *SPLIT_COLUMNS, "count")
         return frame({key: [line.get(key) for line in lines] for key in keys})
 
@@ -235,26 +223,26 @@ class Stability(Printable):
         """How often splits and regions come back, in words."""
         if self.searches == 0:
             return ["Stability was not measured: halves of so few rows cannot be split."]
-        found = [self._opening()]
+        sentences = [self._opening()]
         if len(self.rules) > 1:
-            found.append(
+            sentences.append(
                 "Regions of two searches that share no rows: adjusted Rand index "
                 f"{self.score:.2f} ({self.low:.2f} to {self.high:.2f} in nine of ten pairs). "
                 "1 means the same regions, 0 no more agreement than by chance."
             )
         if not np.isnan(self.remaining):
-            gone = share_text(1.0 - self.remaining)
+            removed = share_text(1.0 - self.remaining)
             interval = share_interval(1.0 - self.remaining_high, 1.0 - self.remaining_low)
-            found.append(
-                f"Over refits of the learner, these regions remove {gone} of the heterogeneity "
+            sentences.append(
+                f"Over refits of the learner, these regions remove {removed} of the heterogeneity "
                 f"({interval})."
             )
         if any(not split.verdict for split in self.splits):
-            found.append(
+            sentences.append(
                 f"{UNCLEAR.capitalize()}: {self.searches} searches do not tell whether it comes "
                 "back in 60% of them or more."
             )
-        return found
+        return sentences
 
     def _summary(self) -> TextSummary:
         """Sentences; each split and each region with the searches in which it comes back."""
@@ -291,7 +279,7 @@ class Stability(Printable):
     def _opening(self) -> str:
         """How often splits come back; of splits none of which does, only the first is counted."""
         if not self.splits or any(split.verdict != "unstable" for split in self.splits):
-            return f"Of {self.searches} {self.source}, {self._again()}."
+            return f"Of {self.searches} {self.source}, {self._searches_that_split_again()}."
         first = self.splits[0]
         instead = ""
         if first.instead:
@@ -301,10 +289,13 @@ class Stability(Printable):
             return f"The split on {shortened(plain(first.column))} is not stable: it {came_back}"
         return f"None of the {len(self.splits)} splits is stable: the first {came_back}"
 
-    def _again(self) -> str:
+    def _searches_that_split_again(self) -> str:
         """How many searches split on the same features again, the most first."""
+        if not self.splits and len(self.rules) > 1:
+            return "all are compared with one region"
         if not self.splits:
-            return "all are compared with one region" if len(self.rules) > 1 else self._unsplit()
+            (matches,) = self._matches
+            return f"{matches} found no regions either"
         columns = [split.column for split in self.splits]
         phrases: dict[int, list[str]] = {}
         for split in self.splits:
@@ -317,155 +308,14 @@ class Stability(Printable):
         parts: list[str] = []
         for count in sorted(phrases, reverse=True):
             names = " and ".join(phrases[count])
-            parts.append(f"{count} on {names}" if parts else f"{count} split on {names} again")
+            if parts:
+                parts.append(f"{count} on {names}")
+            else:
+                parts.append(f"{count} split on {names} again")
         return ", ".join(parts)
-
-    def _unsplit(self) -> str:
-        """How many searches found one region, too."""
-        (matches,) = self._matches
-        return f"{matches} found no regions either"
-
-
-def halves(clusters: IntArray, count: int, seed: int) -> Iterator[tuple[IntArray, IntArray]]:
-    """Random halves of the clusters, each with its complement: positions of their rows."""
-    generator = np.random.default_rng([seed, 13])
-    n_clusters = int(clusters.max()) + 1
-    for _ in range(count):
-        is_chosen = np.zeros(n_clusters, dtype=np.bool_)
-        is_chosen[generator.permutation(n_clusters)[: n_clusters // 2]] = True
-        yield np.flatnonzero(is_chosen[clusters]), np.flatnonzero(~is_chosen[clusters])
-
-
-def stability_of(
-    partition: Partition,
-    table: Table,
-    pairs: Sequence[tuple[Partition, Partition]],
-    trees: Sequence[Partition] | None = None,
-    source: str = HALF_SAMPLES,
-) -> Stability:
-    """Compare a partition with those of searches that saw other rows.
-
-    Parameters
-    ----------
-    partition : Partition
-    table : Table
-        Rows on which regions are compared.
-    pairs : sequence of pairs of Partition
-        Searches whose rows do not overlap.
-    trees : sequence of Partition, optional
-        The searches, each once; None: those of the pairs.
-    source : str
-        What the searches are.
-    """
-    from sklearn.metrics import adjusted_rand_score
-
-    if trees is None:
-        trees = [tree for pair in pairs for tree in pair]
-    scores = np.array(
-        [adjusted_rand_score(one.apply(table), two.apply(table)) for one, two in pairs]
-    )
-    low, high = np.quantile(scores, SPREAD).tolist()
-    labels = partition.apply(table)
-    tree_labels = [tree.apply(table) for tree in trees]
-    # (regions, searches)
-    overlaps = np.array(
-        [[_overlap(labels == k, other) for other in tree_labels] for k in range(len(partition))]
-    )
-    known = vocabulary(partition.rules, table)
-    splits: tuple[SplitStability, ...] = ()
-    if partition.root is not None:
-        roots = [tree.root for tree in trees]
-        splits = tuple(_splits(partition.root, roots, Rule(), len(roots), known))
-    return Stability(
-        score=float(scores.mean()),
-        low=low,
-        high=high,
-        splits=splits,
-        rules=tuple(map(str, partition.rules)),
-        overlaps=tuple(overlaps.mean(axis=1).tolist()),
-        searches=len(trees),
-        matches=tuple(np.count_nonzero(overlaps >= RELIABLE, axis=1).tolist()),
-        source=source,
-        titles=tuple(rule_words(rule, known) for rule in partition.rules),
-    )
-
-
-def _overlap(members: BoolArray, labels: IntArray) -> float:
-    """Largest share of common rows among all rows of a region and one of some regions."""
-    common = np.bincount(labels[members], minlength=labels.max() + 1)
-    sizes = np.bincount(labels)
-    return float(np.max(common / (sizes + members.sum() - common)))
-
-
-def _splits(
-    node: Node,
-    others: Sequence[Node | None],
-    rule: Rule,
-    searches: int,
-    known: Vocabulary,
-) -> Iterator[SplitStability]:
-    """Every split below a node; ``others`` are what stands there in the searches that came the same way."""
-    if isinstance(node, Leaf):
-        return
-    splits = [other for other in others if isinstance(other, Split)]
-    same = [other for other in splits if other.column == node.column]
-    different = Counter(other.column for other in splits if other.column != node.column)
-    most_frequent = different.most_common(1)
-    thresholds = [value for other in same if (value := threshold(other)) is not None]
-    low = high = nan
-    if thresholds and threshold(node) is not None:
-        low, high = np.quantile(thresholds, SPREAD).tolist()
-    yield SplitStability(
-        rule=str(rule) or ALL_ROWS,
-        column=node.column,
-        cut=node.left.text(node.column),
-        share=len(same) / searches,
-        instead=most_frequent[0][0] if most_frequent else None,
-        low=low,
-        high=high,
-        searches=searches,
-        where=rule_in_sentence(rule, known) if rule.conditions else "",
-        words=split_words(node, known),
-    )
-    for k, condition in enumerate((node.left, node.right)):
-        below = [other.children[k] for other in same]
-        inner = rule.and_(node.column, condition)
-        yield from _splits(node.children[k], below, inner, searches, known)
 
 
 def _threshold_text(threshold: float) -> str:
     """A threshold with four digits, or as many as stand before its decimal point."""
     is_large = abs(threshold) >= 1e4
     return with_minus(value(threshold) if is_large else f"{threshold:.4g}")
-
-
-def split_words(split: Split, known: Vocabulary) -> str:
-    """Both sides of a split: ``hr 0–6 or 7–23``, ``marital = Married or ≠ Married``.
-
-    Parameters
-    ----------
-    split : Split
-    known : mapping
-        What the words of conditions need to know.
-    """
-    words = known.get(split.column)
-    left = condition_words(split.column, split.left, words)
-    right = condition_words(split.column, split.right, words)
-    if right.bounds_before or right.predicate.startswith(":"):
-        return f"{left.text}, or not"
-    return f"{left.text} or {right.predicate}"
-
-
-def threshold(split: Split) -> float | None:
-    """Where a split cuts, if it cuts a numeric column."""
-    high = split.left.high if isinstance(split.left, Interval) else None
-    return float(high) if isinstance(high, int | float) and not isinstance(high, bool) else None
-
-
-def refit_interval(
-    values: Sequence[Any], tested: int, trained: int, normal: float
-) -> tuple[Any, Any, Any]:
-    """Mean over refits and its interval: the variance counts the overlap of the training rows (Nadeau and Bengio)."""
-    mean, spread = np.mean(values, axis=0), np.var(values, axis=0, ddof=1)
-    half = normal * np.sqrt((1.0 / len(values) + tested / trained) * spread)
-    return mean, mean - half, mean + half

@@ -74,14 +74,14 @@ def mean_moves(vectors: FloatArray, weights: FloatArray, clusters: IntArray | No
     """
     shares = weights / weights.sum()
     moves = (vectors - shares @ vectors) * shares[:, None]
-    count = len(vectors)
+    n_observations = len(vectors)
     if clusters is not None:
-        numbers = np.unique(clusters, return_inverse=True)[1].reshape(-1)
-        count = int(numbers.max()) + 1
-        by_cluster = np.zeros((count, vectors.shape[1]))
-        np.add.at(by_cluster, numbers, moves)
+        cluster_numbers = np.unique(clusters, return_inverse=True)[1].reshape(-1)
+        n_observations = int(cluster_numbers.max()) + 1
+        by_cluster = np.zeros((n_observations, vectors.shape[1]))
+        np.add.at(by_cluster, cluster_numbers, moves)
         moves = by_cluster
-    return np.asarray(moves * np.sqrt(count / max(count - 1, 1)))
+    return np.asarray(moves * np.sqrt(n_observations / max(n_observations - 1, 1)))
 
 
 def disagreement_by_chance(gaps: StackedGaps, clusters: IntArray | None) -> SumOfSquares:

@@ -26,14 +26,12 @@ from granite_xai.compute.primitives import NUMPY, Array, ArrayNamespace
 from granite_xai.evaluations.matrix import Matrix
 
 LOSSLESS = 1e-15  # share of the interaction's squares that factors called exact may lose
-ROUNDING = {
-    False: 2.0**-48,
-    True: 2.0**-19,
-}  # by single precision: 16 steps of the largest prediction
+ROUNDING = 2.0**-48  # of the largest prediction: 16 steps of double precision
+ROUNDING_OF_SINGLE = 2.0**-19  # 16 steps of single precision
 KEPT_BY_SEARCH = 0.99  # share of the interaction's squares that a search must see
 MOST_SEARCHED = 6  # directions that a search reads, at most, but for nearly equal ones
 KEPT_BY_REPETITION = 0.95  # the same of a search that is repeated on some of the rows
-MOST_REPEATED = 3
+MOST_REPEATED = 3  # directions that such a search reads, at most
 NEARLY_EQUAL = 0.9  # a rank never parts two directions whose strengths are closer than this ratio
 LINES_READ = 8  # values that tell the precision of a model
 MOST_DIRECTIONS = 512  # values up to which all directions are computed
@@ -71,7 +69,9 @@ class Factors:
 
     def shortened(self, few_directions: bool = False) -> Factors:
         """Only the directions that a search reads; few: one that is repeated on some of the rows."""
-        rank = self.repetition_rank if few_directions else self.search_rank
+        rank = self.search_rank
+        if few_directions:
+            rank = self.repetition_rank
         return replace(
             self,
             row_factors=np.ascontiguousarray(self.row_factors[:, :rank]),
@@ -125,15 +125,17 @@ def factor(
     weighted = interaction * P.array(metric)[:, None] * P.array(np.sqrt(row_shares))[None, :]
     strengths, directions = _principal(weighted, P)
     largest = abs(offset) + float(P.host(P.xp.max(P.xp.abs(predictions))))
-    some_lines = P.host(predictions[: min(LINES_READ, n_values), :])
-    is_single = _is_single(some_lines + offset, largest)
-    rank = _exact_rank(strengths, ROUNDING[is_single] * largest)
+    first_lines = P.host(predictions[: min(LINES_READ, n_values), :])
+    rounding = ROUNDING * largest
+    if _is_single_precision(first_lines + offset, largest):
+        rounding = ROUNDING_OF_SINGLE * largest
+    rank = _exact_rank(strengths, rounding)
     directions = directions[:, :rank]
 
     row_factors = P.host(interaction.T @ P.array(directions * metric[:, None]))
     scale = np.divide(1.0, metric, out=np.zeros_like(metric), where=metric > 0)
     value_factors = (directions * scale[:, None])[matrix.codes]
-    own_interaction = _own_cells(interaction, matrix.codes, P)
+    own_interaction = _at_own_values(interaction, matrix.codes, P)
     return Factors(
         row_part=row_part,
         value_part=value_part[matrix.codes],
@@ -145,8 +147,8 @@ def factor(
     )
 
 
-def _own_cells(interaction: Array, codes: IntArray, P: ArrayNamespace) -> FloatArray:
-    """The cell of each row at its own value."""
+def _at_own_values(interaction: Array, codes: IntArray, P: ArrayNamespace) -> FloatArray:
+    """The interaction (values, rows) of each row at its own value, (rows,)."""
     rows = np.arange(len(codes))
     if P is NUMPY:
         return np.asarray(interaction[codes, rows])
@@ -171,7 +173,7 @@ def _principal(weighted: Array, P: ArrayNamespace) -> tuple[FloatArray, FloatArr
     return np.maximum(strengths[::-1], 0.0), basis @ turn[:, ::-1]
 
 
-def _is_single(predictions: FloatArray, largest: float) -> bool:
+def _is_single_precision(predictions: FloatArray, largest: float) -> bool:
     """Whether a model answers in single precision: not whole numbers, and rounded to such."""
     with np.errstate(over="ignore", under="ignore"):
         rounded = predictions.astype(np.float32).astype(np.float64)

@@ -9,11 +9,13 @@ from granite_xai.disagreement.disagreement import ResolvedQuestion
 from granite_xai.evaluations.evaluations import Evaluations
 from granite_xai.evaluations.matrix import Matrix
 from granite_xai.explanation.behavior import Risk, Sensitivity
-from granite_xai.moments.factors import factor
-from granite_xai.moments.statistics import (
+from granite_xai.moments.conditional_statistics import (
     ConditionalAgainstMarginalMean,
     ConditionalAgainstMarginalRisk,
     ConditionalAgainstMarginalTotal,
+)
+from granite_xai.moments.factors import factor
+from granite_xai.moments.statistics import (
     FullAgainstPure,
     SquaredRisk,
     Statistics,
@@ -21,22 +23,23 @@ from granite_xai.moments.statistics import (
     VarianceDifference,
 )
 
-FULL_PURE = (("marginal", "full"), ("marginal", "pure"))
-PURE_CONDITIONAL = (("conditional", "pure"), ("marginal", "pure"))
-FULL_CONDITIONAL = (("conditional", "full"), ("marginal", "full"))
+# Masking and interaction of the first explanation of a question, and of the second.
+FULL_AGAINST_PURE = (("marginal", "full"), ("marginal", "pure"))
+CONDITIONAL_AGAINST_MARGINAL_PURE = (("conditional", "pure"), ("marginal", "pure"))
+CONDITIONAL_AGAINST_MARGINAL_FULL = (("conditional", "full"), ("marginal", "full"))
 BY_BEHAVIOR: dict[str, dict[object, type[Statistics]]] = {
     "local": {
-        FULL_PURE: FullAgainstPure,
-        PURE_CONDITIONAL: ConditionalAgainstMarginalMean,
+        FULL_AGAINST_PURE: FullAgainstPure,
+        CONDITIONAL_AGAINST_MARGINAL_PURE: ConditionalAgainstMarginalMean,
     },
-    "sensitivity by difference": {FULL_PURE: VarianceDifference},
+    "sensitivity by difference": {FULL_AGAINST_PURE: VarianceDifference},
     "sensitivity by Jansen": {
-        FULL_PURE: TotalAgainstFirstOrder,
-        FULL_CONDITIONAL: ConditionalAgainstMarginalTotal,
+        FULL_AGAINST_PURE: TotalAgainstFirstOrder,
+        CONDITIONAL_AGAINST_MARGINAL_FULL: ConditionalAgainstMarginalTotal,
     },
     "squared risk": {
-        FULL_PURE: SquaredRisk,
-        FULL_CONDITIONAL: ConditionalAgainstMarginalRisk,
+        FULL_AGAINST_PURE: SquaredRisk,
+        CONDITIONAL_AGAINST_MARGINAL_FULL: ConditionalAgainstMarginalRisk,
     },
 }
 
@@ -62,11 +65,13 @@ def _behavior_name(question: ResolvedQuestion) -> str:
     if behavior.key == "local" and question.gap_loss.mode == SQUARE:
         return "local"
     if isinstance(behavior, Sensitivity):
-        return (
-            "sensitivity by Jansen" if behavior.total == "jansen" else "sensitivity by difference"
-        )
-    if isinstance(behavior, Risk) and not behavior.pointwise and behavior.average == "prediction":
-        return "squared risk" if behavior.loss in ("squared", "brier") else ""
+        if behavior.total == "jansen":
+            return "sensitivity by Jansen"
+        return "sensitivity by difference"
+    if isinstance(behavior, Risk):
+        is_of_prediction = not behavior.pointwise and behavior.average == "prediction"
+        if is_of_prediction and behavior.loss in ("squared", "brier"):
+            return "squared risk"
     return ""
 
 
@@ -87,20 +92,22 @@ def question_statistics(
     evaluations = evaluations.outputs[question.output]
     if any(masking == question.first.masking for masking, _ in evaluations.densities):
         return None  # weights of rows differ from row to row
-    target = None if evaluations.y is None else evaluations.y - evaluations.offset
-    found = []
+    target = None
+    if evaluations.y is not None:
+        target = evaluations.y - evaluations.offset
+    by_set = []
     for members in question.first.layout.sets:
         columns = union(members)
-        own = evaluations.on_grid(columns)
-        found.append(
-            kind(
-                factors=factor(_matrix(own, columns), own.weights, own.primitives, own.offset),
-                weights=own.weights,
-                target=target,
-                bins=_bins(question, own, columns),
-            )
+        of_set = evaluations.on_grid(columns)
+        factors = factor(_matrix(of_set, columns), of_set.weights, of_set.primitives, of_set.offset)
+        statistics = kind(
+            factors=factors,
+            weights=of_set.weights,
+            target=target,
+            bins=_bins(question, of_set, columns),
         )
-    return found
+        by_set.append(statistics)
+    return by_set
 
 
 def _matrix(evaluations: Evaluations, columns: Coalition) -> Matrix:
@@ -119,6 +126,10 @@ def _bins(
     if side.masking.key != "conditional":
         return None
     shows_set = question.question.first.interaction.key == "pure"
-    visible = columns if shows_set else evaluations.everything - columns
+    visible = columns
+    if not shows_set:
+        visible = evaluations.everything - columns
     bins = evaluations.bins.get((side.masking, visible))
-    return None if bins is None or bins.single else bins.numbers
+    if bins is None or bins.single:
+        return None
+    return bins.numbers

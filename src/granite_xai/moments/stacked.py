@@ -47,14 +47,14 @@ class StackedGaps:
     @classmethod
     def of(cls, sets: Sequence[FullAgainstPure]) -> StackedGaps:
         """Put some sets side by side."""
-        vectors = np.hstack([own.vectors() for own in sets])
-        sizes = [2 * own.rank + 2 for own in sets]
+        vectors = np.hstack([statistics.vectors() for statistics in sets])
+        sizes = [2 * statistics.rank + 2 for statistics in sets]
         starts = np.cumsum([0, *sizes[:-1]])
         partners = []
         signs = []
         is_interaction = []
-        for own, start in zip(sets, starts, strict=True):
-            rank = own.rank
+        for statistics, start in zip(sets, starts, strict=True):
+            rank = statistics.rank
             # K exchanges e with 1, and U with w under a minus sign.
             row_factors = np.arange(1, 1 + rank)
             value_factors = np.arange(1 + rank, 1 + 2 * rank)
@@ -100,9 +100,8 @@ class StackedGaps:
         """The disagreement of the rows as one region, summed over the sets."""
         shares = self.weights / self.weights.sum()
         turned_means = self.times_k(shares @ self.vectors)
-        by_set = np.zeros(
-            (len(turned_means), len(self.starts))
-        )  # K mean(z) of each set in its column
+        # K mean(z) of each set in a column of its own.
+        by_set = np.zeros((len(turned_means), len(self.starts)))
         for number, places in enumerate(self.slices):
             by_set[places, number] = turned_means[places]
         gaps = self.vectors @ by_set  # (n_rows, n_sets)

@@ -1,4 +1,4 @@
-"""For each kind of question the sums over a region's rows from which its disagreement follows.
+"""For each kind of marginal question the sums over a region's rows from which its disagreement follows.
 
 Each class describes one set of one question. It says which *products* of a row's numbers are summed
 up, and how the disagreement, or the gap between both explanations, is read off their sums. Sums add
@@ -64,12 +64,16 @@ class Statistics(ABC):
     @property
     def n_bins(self) -> int:
         """Bins; one where rows have none."""
-        return 1 if self.bins is None else int(self.bins.max()) + 1
+        if self.bins is None:
+            return 1
+        return int(self.bins.max()) + 1
 
     @property
     def bin_numbers(self) -> IntArray:
         """Bin of each row; 0 where rows have none."""
-        return np.zeros(self.n_rows, dtype=np.intp) if self.bins is None else self.bins
+        if self.bins is None:
+            return np.zeros(self.n_rows, dtype=np.intp)
+        return self.bins
 
     def shortened(self, few_directions: bool = False) -> Self:
         """The same with only the directions that a search reads; few: a repeated one."""
@@ -151,7 +155,7 @@ def split_products(sums: FloatArray, *sizes: int) -> list[FloatArray]:
     return np.split(sums, np.cumsum(sizes)[:-1], axis=0)
 
 
-def required(target: FloatArray | None) -> FloatArray:
+def required_target(target: FloatArray | None) -> FloatArray:
     """The target, which questions about risk have."""
     if target is None:
         raise ValueError("a question about risk has no target")
@@ -296,7 +300,7 @@ class SquaredRisk(RegionalStatistics):
     def unweighted_products(self) -> FloatArray:
         """Errors of F, F, y², y; pairs of (a - y, U, 1) and of (b - y, w, 1)."""
         factors = self.factors
-        target = required(self.target)
+        target = required_target(self.target)
         ones = np.ones(self.n_rows)
         prediction = factors.row_part + factors.value_part + factors.interaction
         hidden = np.column_stack([factors.row_part - target, factors.row_factors, ones])
@@ -319,100 +323,3 @@ class SquaredRisk(RegionalStatistics):
         shown_error = quadratic_form(shown, with_ends(hidden_means[1:-1], row_part))
         constant_error = prediction**2 - 2.0 * prediction * target + target_square
         return np.asarray((hidden_error - error) - (constant_error - shown_error))
-
-
-class ConditionalAgainstMarginalMean(LocalStatistics):
-    """M-plot against PDP: ``gap[n] = d[bin of n] · (w[n], 1)``.
-
-    ``d`` is how far the mean of ``(U, a)`` over the rows of a bin is from that over the region. The
-    mean square is the sum over bins of ``d' (sum of (w, 1)(w, 1)') d`` over the mass.
-    """
-
-    def unweighted_products(self) -> FloatArray:
-        """U, a; pairs of (w, 1)."""
-        factors = self.factors
-        ones = np.ones(self.n_rows)
-        by_value = np.column_stack([factors.value_factors, ones])
-        return np.column_stack([factors.row_factors, factors.row_part, packed_products(by_value)])
-
-    def parts(self, sums: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Sums of (U, a), (rank + 1, n_bins, ...), and of the pairs of (w, 1)."""
-        by_row, by_value = split_products(sums, self.rank + 1, triangle_size(self.rank + 1))
-        return by_row, by_value
-
-    def mean_squared_gap(self, sums: FloatArray) -> FloatArray:
-        """What the sums of a region tell."""
-        _, by_value = self.parts(sums)
-        squares = quadratic_form(by_value, self.differences(sums)).sum(axis=0)
-        return means(squares, sums[-1].sum(axis=0))
-
-    def differences(self, sums: FloatArray) -> FloatArray:
-        """``d`` of each bin, (rank + 1, n_bins, ...)."""
-        by_row, _ = self.parts(sums)
-        mass = sums[-1]  # (n_bins, ...)
-        in_bin = means(by_row, mass)
-        in_region = means(by_row.sum(axis=1), mass.sum(axis=0))
-        return in_bin - in_region[:, None]
-
-
-class ConditionalAgainstMarginalRisk(RegionalStatistics):
-    """Conditional against marginal permutation importance, squared error.
-
-    ``mean (F_{S hidden, in bins} - y)² - mean (F_{S hidden} - y)²``; the bins are those of all other
-    columns, and within one ``F_{S hidden}`` is ``(a, U, 1) · (1, mean(w), mean(b))`` of the bin.
-    """
-
-    def unweighted_products(self) -> FloatArray:
-        """w, b; pairs of (a - y, U, 1)."""
-        factors = self.factors
-        target = required(self.target)
-        ones = np.ones(self.n_rows)
-        hidden = np.column_stack([factors.row_part - target, factors.row_factors, ones])
-        return np.column_stack([factors.value_factors, factors.value_part, packed_products(hidden)])
-
-    def gap(self, sums: FloatArray) -> FloatArray:
-        """What the sums of a region tell."""
-        size = self.rank + 2
-        by_value, hidden = split_products(sums, self.rank + 1, triangle_size(size))
-        mass = sums[-1]  # (n_bins, ...)
-        total = mass.sum(axis=0)
-        in_bin = means(by_value, mass)
-        in_region = means(by_value.sum(axis=1), total)
-        conditional = quadratic_form(hidden, with_ends(in_bin[:-1], in_bin[-1])).sum(axis=0)
-        marginal = quadratic_form(hidden.sum(axis=1), with_ends(in_region[:-1], in_region[-1]))
-        return means(conditional - marginal, total)
-
-
-class ConditionalAgainstMarginalTotal(RegionalStatistics):
-    """Jansen's total variance within bins of the other columns against that in the whole region.
-
-    Of rows that share a bin it is ``Var b + 2 mean(U) · Cov(b, w) + trace(Cov w · mean(U U'))``.
-    """
-
-    def unweighted_products(self) -> FloatArray:
-        """Pairs of (b, w, 1) and of (U, 1)."""
-        factors = self.factors
-        ones = np.ones(self.n_rows)
-        by_value = np.column_stack([factors.value_part, factors.value_factors, ones])
-        by_row = np.column_stack([factors.row_factors, ones])
-        return np.column_stack([packed_products(by_value), packed_products(by_row)])
-
-    def gap(self, sums: FloatArray) -> FloatArray:
-        """What the sums of a region tell."""
-        mass = sums[-1]  # (n_bins, ...)
-        in_bins = (self._total_variance(sums) * mass).sum(axis=0)
-        marginal = self._total_variance(sums.sum(axis=1))
-        return np.asarray(means(in_bins, mass.sum(axis=0)) - marginal)
-
-    def _total_variance(self, sums: FloatArray) -> FloatArray:
-        """Of rows that share a bin, from sums (n_products, ...)."""
-        by_value, by_row = split_products(
-            means(sums, sums[-1]), triangle_size(self.rank + 2), triangle_size(self.rank + 1)
-        )
-        of_values = covariance(by_value, self.rank + 1)
-        of_rows = unpacked(by_row, self.rank + 1)
-        row_means = of_rows[:-1, -1]
-        value_variance = of_values[0, 0]
-        mixed = np.sum(row_means * of_values[0, 1:], axis=0)
-        interaction = trace_of_product(of_values[1:, 1:], of_rows[:-1, :-1])
-        return np.asarray(value_variance + 2.0 * mixed + interaction)

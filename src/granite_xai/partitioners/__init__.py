@@ -23,7 +23,9 @@ from granite_xai.partitioners.clusters import Clusters
 from granite_xai.partitioners.cohorts import Cohorts
 from granite_xai.partitioners.original import RepidTree
 from granite_xai.partitioners.subgroups import Subgroups
-from granite_xai.search.problem import GivenRules, Partitioner, PartitionResult, Problem
+from granite_xai.search.given_rules import GivenRules
+from granite_xai.search.partitioner import Partitioner, PartitionResult
+from granite_xai.search.problem import Problem
 from granite_xai.search.tree import AllExcept, Tree
 from granite_xai.surrogate.ice import Ice
 

@@ -15,7 +15,9 @@ from granite_xai.explanation.explainer import Explainer
 from granite_xai.explanation.resolved import ResolvedExplainer
 from granite_xai.partitioners.description import describe_groups, local_explainer, one_group
 from granite_xai.partitioners.vine import best_cut, join_like_cuts, judge_cluster
-from granite_xai.search.problem import Partitioner, PartitionResult, Problem, local_values
+from granite_xai.search.local_effects import local_values
+from granite_xai.search.partitioner import Partitioner, PartitionResult
+from granite_xai.search.problem import Problem
 from granite_xai.surrogate.grids import require_numeric
 from granite_xai.surrogate.ice import Ice
 from granite_xai.trees.routes import Route

@@ -17,7 +17,7 @@ from granite_xai.disagreement.disagreement import ResolvedQuestion
 from granite_xai.engine.splits import Splits
 from granite_xai.evaluations.evaluations import Evaluations
 from granite_xai.explanation.resolved import ResolvedExplainer
-from granite_xai.search.problem import local_values
+from granite_xai.search.local_effects import local_values
 
 BLOCK = 128
 """Cohorts that are scored together."""

@@ -24,7 +24,8 @@ from granite_xai.partitioners.cohort_losses import (
     Score,
 )
 from granite_xai.partitioners.description import describe_groups, local_explainer, one_group
-from granite_xai.search.problem import Partitioner, PartitionResult, Problem
+from granite_xai.search.partitioner import Partitioner, PartitionResult
+from granite_xai.search.problem import Problem
 from granite_xai.tables import Column, Table
 from granite_xai.trees.routes import Route
 

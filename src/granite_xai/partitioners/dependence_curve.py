@@ -11,7 +11,7 @@ from granite_xai.engine.splits import Splits
 from granite_xai.evaluations.evaluations import Evaluations
 from granite_xai.evaluations.vectors import Vectors
 from granite_xai.explanation.resolved import ResolvedExplainer
-from granite_xai.search.problem import local_values
+from granite_xai.search.local_effects import local_values
 from granite_xai.tables import Column
 
 KNOTS = 10

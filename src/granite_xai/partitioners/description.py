@@ -14,7 +14,9 @@ from granite_xai.explanation.catalog import explanations
 from granite_xai.explanation.explainer import Explainer
 from granite_xai.partitioners.scatter import ZERO_SCATTER, pose_scatter
 from granite_xai.regions.nodes import find_leaves
-from granite_xai.search.problem import PartitionResult, Problem, measured
+from granite_xai.search.given_rules import measured
+from granite_xai.search.partitioner import PartitionResult
+from granite_xai.search.problem import Problem
 
 
 def describe_groups(problem: Problem, labels: IntArray) -> PartitionResult:

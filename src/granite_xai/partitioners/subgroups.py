@@ -15,7 +15,9 @@ from granite_xai.evaluations.vectors import Vectors
 from granite_xai.explanation.masking.intervals import interval_edges
 from granite_xai.explanation.resolved import ResolvedExplainer
 from granite_xai.partitioners.scatter import ZERO_SCATTER, pose_scatter
-from granite_xai.search.problem import Partitioner, PartitionResult, Problem, measured
+from granite_xai.search.given_rules import measured
+from granite_xai.search.partitioner import Partitioner, PartitionResult
+from granite_xai.search.problem import Problem
 from granite_xai.tables import Column
 from granite_xai.trees.routes import Route
 

@@ -19,7 +19,7 @@ from granite_xai.inference.node_figures import NodeFigures
 from granite_xai.report.measure import Measure
 from granite_xai.results.finding import FitFinding, finding_of
 from granite_xai.results.fit_values import FitValues, known_values
-from granite_xai.search.problem import GivenRules
+from granite_xai.search.given_rules import GivenRules
 
 HALVES = 3  # that the search is repeated on, with their complements: found in 6 of 6 is stable
 

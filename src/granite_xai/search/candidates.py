@@ -15,14 +15,11 @@ from operator import attrgetter
 import numpy as np
 
 from granite_xai.base.deferred import Deferred
-from granite_xai.base.typing import BoolArray, FloatArray, IntArray
+from granite_xai.base.typing import BoolArray, IntArray
 from granite_xai.engine.splits import Cut
 from granite_xai.evaluations.evaluations import Evaluations
 from granite_xai.search.level_groups import frequent_levels, level_groups
 from granite_xai.tables import Column, Table
-
-TIE = 1e-10  # shares and costs this close are the same: the first of them is taken (C15)
-ROUNDING = 1e-12  # costs this close differ by the order of sums only: two columns in either order
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,7 +32,7 @@ class Family:
         Position of the column.
     classes : array of shape (n_levels + 1,)
         Class of missing values (entry 0) and of each level (entries 1, 2, …).
-    inner : array of shape (n_candidates, n_classes)
+    left_classes : array of shape (n_candidates, n_classes)
         Which classes go left.
     is_nested : bool
         Whether each candidate sends the first so many classes left.
@@ -43,28 +40,36 @@ class Family:
 
     column: int
     classes: IntArray
-    inner: BoolArray
+    left_classes: BoolArray
     is_nested: bool = False
 
     @cached_property
-    def last(self) -> IntArray:
+    def last_left_levels(self) -> IntArray:
         """Of an ordered column the last level that each candidate sends left; -1 where only missing values go."""
-        ends = np.zeros(self.inner.shape[1], dtype=np.intp)
-        np.maximum.at(ends, self.classes, np.arange(len(self.classes)))
-        return np.asarray(np.max(np.where(self.inner, ends, 0), axis=1) - 1)
+        last_entry = np.zeros(self.left_classes.shape[1], dtype=np.intp)  # of each class
+        np.maximum.at(last_entry, self.classes, np.arange(len(self.classes)))
+        return np.asarray(np.max(np.where(self.left_classes, last_entry, 0), axis=1) - 1)
 
-    def left_at(self, entries: IntArray) -> BoolArray:
+    def left_entries(self, entries: IntArray) -> BoolArray:
         """Which candidates send some entries left, (n_candidates, n): missing values (0) and levels (1, 2, …)."""
-        return np.asarray(self.inner[:, self.classes[entries]])
+        return np.asarray(self.left_classes[:, self.classes[entries]])
 
-    def enough(self, counts: IntArray, min_samples: int) -> list[Candidate]:
-        """The candidates that leave so many rows on both sides, given the rows at each entry."""
-        by_class = np.bincount(self.classes, weights=counts, minlength=self.inner.shape[1])
-        n_left = self.inner @ by_class
+    def with_enough_rows(self, counts: IntArray, min_samples: int) -> list[Candidate]:
+        """The candidates that leave so many rows on both sides.
+
+        Parameters
+        ----------
+        counts : array of shape (n_levels + 1,)
+            Rows of the node with a missing value (entry 0) and at each level.
+        min_samples : int
+        """
+        n_classes = self.left_classes.shape[1]
+        by_class = np.bincount(self.classes, weights=counts, minlength=n_classes)
+        n_left = self.left_classes @ by_class
         n_right = by_class.sum() - n_left
         is_enough = np.minimum(n_left, n_right) >= max(min_samples, 1)
-        family = Family(self.column, self.classes, self.inner[is_enough], self.is_nested)
-        return [Candidate(family, number) for number in range(len(family.inner))]
+        family = Family(self.column, self.classes, self.left_classes[is_enough], self.is_nested)
+        return [Candidate(family, number) for number in range(len(family.left_classes))]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -90,16 +95,25 @@ class Candidate:
     @property
     def left(self) -> BoolArray:
         """Whether missing values (entry 0) and each level of the table (entries 1, 2, …) go left."""
-        return np.asarray(self.family.inner[self.number][self.family.classes])
+        return np.asarray(self.family.left_classes[self.number][self.family.classes])
 
     @property
     def code(self) -> int:
         """Of an ordered column the last level that goes left; -1 where only missing values do."""
-        return int(self.family.last[self.number])
+        return int(self.family.last_left_levels[self.number])
 
-    def inside(self, codes: IntArray) -> BoolArray:
-        """Which rows go left, from their codes."""
-        return np.asarray(self.family.inner[self.number][self.family.classes[codes + 1]])
+    def goes_left(self, table: Table, rows: IntArray) -> BoolArray:
+        """Which of some rows go left, (n_rows,).
+
+        Parameters
+        ----------
+        table : Table
+            All fitting rows.
+        rows : array
+            Positions of some of them.
+        """
+        classes = self.family.classes[table.columns[self.column].codes[rows] + 1]
+        return np.asarray(self.family.left_classes[self.number][classes])
 
 
 def candidates(
@@ -135,14 +149,14 @@ def candidates(
         column = table.columns[position]
         counts = np.bincount(column.codes[rows] + 1, minlength=len(column.levels) + 1)
         if column.kind in ("nominal", "boolean"):
-            family = _nominal(column, rows, counts, evaluations, max_candidates)
+            family = _nominal_family(column, rows, counts, evaluations, max_candidates)
         else:
-            family = ordered(column, counts, CUTS[cuts](counts[1:], max_candidates))
-        options += family.enough(counts, min_samples)
+            family = ordered_family(column, counts, CUTS[cuts](counts[1:], max_candidates))
+        options += family.with_enough_rows(counts, min_samples)
     return options
 
 
-def _nominal(
+def _nominal_family(
     column: Column,
     rows: IntArray,
     counts: IntArray,
@@ -156,13 +170,13 @@ def _nominal(
     groups: list[tuple[int, ...]] = []
     if len(present) > 1:
         groups = level_groups(merged, rows, present, evaluations, max_candidates)
-    inner = np.zeros((len(groups), len(merged.levels)), dtype=np.bool_)
-    for line, group in zip(inner, groups, strict=True):
-        line[list(group)] = True
-    return _with_missing(column, counts, inner, classes)
+    left_classes = np.zeros((len(groups), len(merged.levels)), dtype=np.bool_)
+    for number, group in enumerate(groups):
+        left_classes[number, list(group)] = True
+    return _with_missing(column, counts, left_classes, classes)
 
 
-def ordered(column: Column, counts: IntArray, codes: IntArray) -> Family:
+def ordered_family(column: Column, counts: IntArray, codes: IntArray) -> Family:
     """The cuts ``x <= v`` of an ordered column at some of its levels.
 
     Parameters
@@ -173,28 +187,31 @@ def ordered(column: Column, counts: IntArray, codes: IntArray) -> Family:
     codes : array
         The levels ``v``, ascending.
     """
-    inner = np.tri(len(codes), len(codes) + 1, dtype=np.bool_)
+    left_classes = np.tri(len(codes), len(codes) + 1, dtype=np.bool_)
     classes = np.searchsorted(codes, np.arange(len(counts) - 1))
     if counts[0]:
-        return _with_missing(column, counts, inner, classes)
+        return _with_missing(column, counts, left_classes, classes)
     # No missing values: their class is the last one, which never goes left.
     classes = np.concatenate([[len(codes)], classes])
-    return Family(column.position, classes, inner, is_nested=True)
+    return Family(column.position, classes, left_classes, is_nested=True)
 
 
-def _with_missing(column: Column, counts: IntArray, inner: BoolArray, classes: IntArray) -> Family:
+def _with_missing(
+    column: Column, counts: IntArray, left_classes: BoolArray, classes: IntArray
+) -> Family:
     """The candidates of a column, its missing values on the left first, then on the right (C14).
 
     Missing values are one more class, the last one; where there are some, they may also go left alone.
     """
-    n_cuts, n_classes = inner.shape
-    missing_right = np.concatenate([inner, np.zeros((n_cuts, 1), dtype=np.bool_)], axis=1)
-    lines = [missing_right]
-    if counts[0]:
-        missing_left = np.concatenate([inner, np.ones((n_cuts, 1), dtype=np.bool_)], axis=1)
-        missing_alone = np.arange(n_classes + 1)[None] == n_classes
-        lines = [missing_alone, missing_left, missing_right]
-    return Family(column.position, np.append(n_classes, classes), np.concatenate(lines))
+    n_cuts, n_classes = left_classes.shape
+    with_missing = np.append(n_classes, classes)
+    missing_right = np.hstack([left_classes, np.zeros((n_cuts, 1), dtype=np.bool_)])
+    if not counts[0]:
+        return Family(column.position, with_missing, missing_right)
+    missing_left = np.hstack([left_classes, np.ones((n_cuts, 1), dtype=np.bool_)])
+    missing_alone = np.arange(n_classes + 1)[None] == n_classes
+    all_lines = np.concatenate([missing_alone, missing_left, missing_right])
+    return Family(column.position, with_missing, all_lines)
 
 
 def cut_codes(counts: IntArray, max_candidates: int) -> IntArray:
@@ -226,24 +243,22 @@ def cuts_of(options: Sequence[Candidate], table: Table, rows: IntArray) -> list[
     """The candidates of a node as cuts of its rows, one for each column; candidates of a column are neighbours."""
     cuts = []
     for family, group in groupby(options, key=attrgetter("family")):
-        left = family.inner[[option.number for option in group]]
-        places = family.classes[table.columns[family.column].codes[rows] + 1]
+        left = family.left_classes[[option.number for option in group]]
+        classes = family.classes[table.columns[family.column].codes[rows] + 1]
         is_growing = bool(np.all(np.diff(np.count_nonzero(left, axis=1)) > 0))
         if family.is_nested and is_growing:
-            cuts.append(_nested_cut(family.column, left, places))
+            cuts.append(_nested_cut(family.column, left, classes))
         else:
-            cuts.append(Cut.of(family.column, left, places))
+            cuts.append(Cut.of(family.column, left, classes))
     return cuts
 
 
-def _nested_cut(column: int, left: BoolArray, places: IntArray) -> Cut:
-    """The same as `Cut.of` where each split sends the first so many places left, more and more."""
+def _nested_cut(column: int, left: BoolArray, classes: IntArray) -> Cut:
+    """The same as `Cut.of` where each split sends the first so many classes left, more and more.
+
+    Classes between two neighbouring splits are merged into one.
+    """
     n_left = np.count_nonzero(left, axis=1)
-    first_of_class = np.concatenate([[0], n_left])
-    classes = np.searchsorted(n_left, np.arange(left.shape[1]), side="right")
-    return Cut(column=column, classes=classes[places], left=left[:, first_of_class])
-
-
-def best_of(scores: FloatArray, tolerance: float = TIE) -> int:
-    """The first candidate within the tolerance of the smallest score (C15)."""
-    return int(np.flatnonzero(scores <= scores.min() + tolerance)[0])
+    first_of_merged = np.concatenate([[0], n_left])
+    merged = np.searchsorted(n_left, np.arange(left.shape[1]), side="right")
+    return Cut(column=column, classes=merged[classes], left=left[:, first_of_merged])

@@ -1,8 +1,8 @@
-"""How clearly the splits of a tree won.
+"""How clearly the splits of a tree won (method page, "Smooth or sharp").
 
 For each split: how far its threshold could move at little cost, whether the best cut of another
-column does nearly as well, and whether effects change so smoothly along its column that a surface of
-two columns would describe them better than two regions. The model is not asked.
+column does nearly as well, and whether a surface describes effects better than two regions
+(`surfaces`). The model is not asked.
 """
 
 from __future__ import annotations
@@ -10,45 +10,36 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple, cast
+from typing import Any
 
 import numpy as np
 
-from granite_xai.base.coalitions import union
 from granite_xai.base.deferred import Deferred
 from granite_xai.base.typing import BoolArray, FloatArray, IntArray
-from granite_xai.disagreement.disagreement import ResolvedQuestion
 from granite_xai.engine.signed_weights import STEP
-from granite_xai.engine.splits import Cut, Splits
+from granite_xai.engine.splits import Cut
 from granite_xai.evaluations.evaluations import Evaluations
-from granite_xai.inference.estimate import perturbed
-from granite_xai.moments.statistics import FullAgainstPure
+from granite_xai.inference.perturbed_figures import perturbed_figures
 from granite_xai.regions.nodes import Node, Split
 from granite_xai.regions.rule import find_column, satisfied
 from granite_xai.search.candidates import Candidate, candidates, cuts_of
 from granite_xai.search.problem import Problem
-from granite_xai.search.scoring import scored
+from granite_xai.search.scoring import score_candidates
 from granite_xai.search.split_conditions import conditions
+from granite_xai.search.surfaces import counted_questions, strongest_surface
 from granite_xai.search.tables import RegionTables, region_tables
 from granite_xai.tables import Column
 
-NEARLY = 0.05  # share of what a split takes away that a nearly equal cut leaves more, at most
-WIDE = 0.1  # share of a node's rows between nearly equal cuts from which a cut is one of many
+LOSS_ON_PLATEAU = 0.05  # share of a split's gain that a cut on its plateau loses, at most
+WIDE_PLATEAU = 0.1  # share of a node's rows on the plateau from which a cut is one of many
+SMOOTHER_BY = 0.05  # share that a surface must leave less than both regions
 FEWEST_VALUES = 8  # values of a column, at least, along which effects may change smoothly
-DEGREE = 3  # of the polynomial of a column's ranks along which they do
-CLOSE = 0.5  # share of its gain that another column may be behind a split to be looked at
+CLOSE_BEHIND = 0.5  # share of a split's gain that another column may be behind to be tested
 SIGNED_PAIRS = 16  # of weights, that tell the standard error of being behind
-PAIRS_AT_ONCE = 2**16  # pairs of rows looked at together: few enough for the cache
-
-
-def in_pairs(question: ResolvedQuestion) -> bool:
-    """Whether gaps are means over pairs of rows."""
-    is_linear = question.first.behavior.is_linear and question.gap_loss.mode is not None
-    return is_linear and all(masking.in_pairs for masking in question.gap_terms[0])
 
 
 def split_clarity(
-    problem: Problem, node: Node, drawn: FloatArray, rows: IntArray
+    problem: Problem, node: Node, signs: FloatArray, rows: IntArray
 ) -> Iterator[dict[str, Any]]:
     """A record for each split of a tree, parents first.
 
@@ -57,17 +48,17 @@ def split_clarity(
     problem : Problem
     node : Node
         Root of the tree.
-    drawn : array of shape (n_pairs, n_rows)
+    signs : array of shape (n_pairs, n_rows)
         Random signs of all rows.
     rows : array
         Rows of the node.
     """
     tables = region_tables(problem, problem.tree.min_samples_leaf)
-    yield from _records(problem, tables, node, drawn[:SIGNED_PAIRS], rows)
+    yield from _records(problem, tables, node, signs[:SIGNED_PAIRS], rows)
 
 
 def _records(
-    problem: Problem, tables: RegionTables | None, node: Node, drawn: FloatArray, rows: IntArray
+    problem: Problem, tables: RegionTables | None, node: Node, signs: FloatArray, rows: IntArray
 ) -> Iterator[dict[str, Any]]:
     """The records of the splits below a node; scores of cuts come from tables, where there are some."""
     if not isinstance(node, Split):
@@ -80,20 +71,10 @@ def _records(
         tables=tables,
         split=node,
         goes_left=goes_left,
-    ).record(drawn)
+    ).record(signs)
     left, right = node.children
-    yield from _records(problem, tables, left, drawn, rows[goes_left])
-    yield from _records(problem, tables, right, drawn, rows[~goes_left])
-
-
-class _Interacting(NamedTuple):
-    """A set whose gaps a split makes smaller."""
-
-    gain: float  # what the split takes away of it, in shares of the objective
-    before: float  # summed losses of its gaps in the node
-    after: float  # the same in both regions
-    question: ResolvedQuestion
-    number: int  # of the set
+    yield from _records(problem, tables, left, signs, rows[goes_left])
+    yield from _records(problem, tables, right, signs, rows[~goes_left])
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,71 +119,75 @@ class _SplitNode:
             self.rows,
             Deferred(lambda: self.evaluations),
             tree.columns(self.problem.table),
-            tree.max_candidates,
-            tree.min_samples_leaf,
-            tree.cuts,
+            max_candidates=tree.max_candidates,
+            min_samples=tree.min_samples_leaf,
+            cuts=tree.cuts,
         )
 
     @cached_property
-    def left_by_split(self) -> float:
+    def remaining(self) -> float:
         """What both sides of the split leave together."""
-        return sum(self.problem.shares.on(side) for side in self._sides)
+        return sum(self.problem.shares.on(side) for side in self.sides)
 
     @cached_property
     def gain(self) -> float:
         """What the split takes away."""
-        return self.problem.shares.on(self.evaluations) - self.left_by_split
+        return self.problem.shares.on(self.evaluations) - self.remaining
 
     @cached_property
-    def _sides(self) -> list[Evaluations]:
+    def sides(self) -> list[Evaluations]:
+        """What is known of the rows on the left, and on the right."""
         masks = (self.goes_left, ~self.goes_left)
         return [self.evaluations.restrict(np.flatnonzero(mask)) for mask in masks]
 
-    def record(self, drawn: FloatArray) -> dict[str, Any]:
-        """What is known of the split beside others."""
-        scores = self._scores()
+    def record(self, signs: FloatArray) -> dict[str, Any]:
+        """What is known of the split beside others; its keys are those of ``diagnostics_["splits"]``."""
+        remaining = self._remaining_of_options()
         same_column = np.array([option.column == self.column.position for option in self.options])
         record: dict[str, Any] = {
             "column": self.column.name,
             "split": self.split.left.text(self.column.name),
             "gain": self.gain,
         }
-        record |= self._plateau(scores, same_column)
+        record |= self._plateau(remaining, same_column)
         record |= dict.fromkeys(("second", "behind", "standard_error", "with", "left", "surface"))
         record |= {"tie": False, "smooth": False}
         if not same_column.all():
-            record |= self._runner_up(np.where(same_column, np.inf, scores), drawn)
+            record |= self._runner_up(np.where(same_column, np.inf, remaining), signs)
         is_ordered = self.column.kind not in ("nominal", "boolean")
         is_fine = len(np.unique(self.codes)) >= FEWEST_VALUES
-        if record["plateau"] >= WIDE and is_ordered and is_fine:
-            record |= self._surface()
+        if record["plateau"] >= WIDE_PLATEAU and is_ordered and is_fine:
+            record |= self._surface_record()
         return record
 
-    def _scores(self) -> FloatArray:
+    def _remaining_of_options(self) -> FloatArray:
         """What both sides of each cut leave; from tables as far from the split's own as these say."""
         if self.tables is None:
-            return self._exact_scores(self.options)
+            return self._exact_remaining(self.options)
         node_tables = self.tables.of_node(self.rows)
         cuts = cuts_of(self.options, self.problem.table, self.rows)
-        scores = np.concatenate([sides.sum(axis=0) for sides in node_tables.sides(cuts)])
+        by_tables = np.concatenate([sides.sum(axis=0) for sides in node_tables.sides(cuts)])
         split_as_cut = Cut(-1, self.goes_left.astype(np.intp), np.array([[False, True]]))
-        score_of_split = float(node_tables.sides([split_as_cut])[0].sum())
-        if not np.isfinite(score_of_split):
-            return scores
-        return scores - score_of_split + self.left_by_split
+        split_by_tables = float(node_tables.sides([split_as_cut])[0].sum())
+        if not np.isfinite(split_by_tables):
+            return by_tables
+        return by_tables - split_by_tables + self.remaining
 
-    def _exact_scores(self, options: list[Candidate]) -> FloatArray:
+    def _exact_remaining(self, options: list[Candidate]) -> FloatArray:
         """What both sides of some cuts leave together, from the predictions."""
-        disagreements, mass = scored(
+        scores = score_candidates(
             self.problem, self.rows, options, self.evaluations, self.problem.tree.max_candidates
         )
-        return np.asarray(self.problem.shares.of(disagreements, mass).sum(axis=1))
+        return scores.remaining(self.problem.shares)
 
-    def _plateau(self, scores: FloatArray, same_column: BoolArray) -> dict[str, Any]:
+    def _plateau(self, remaining: FloatArray, same_column: BoolArray) -> dict[str, Any]:
         """Between which cuts of the same column the threshold could lie at little cost."""
-        is_near = same_column & (scores <= self.left_by_split + NEARLY * self.gain)
+        limit = self.remaining + LOSS_ON_PLATEAU * self.gain
+        is_near = same_column & (remaining <= limit)
         near = [self.options[number] for number in np.flatnonzero(is_near)]
-        shares_left = [float(np.mean(option.inside(self.codes))) for option in near]
+        shares_left = [
+            float(np.mean(option.goes_left(self.problem.table, self.rows))) for option in near
+        ]
         between = []
         if near:
             first = near[int(np.argmin(shares_left))]
@@ -211,14 +196,15 @@ class _SplitNode:
         shares_left.append(float(np.mean(self.goes_left)))
         return {"plateau": max(shares_left) - min(shares_left), "between": between}
 
-    def _runner_up(self, scores_of_others: FloatArray, drawn: FloatArray) -> dict[str, Any]:
+    def _runner_up(self, remaining_of_others: FloatArray, signs: FloatArray) -> dict[str, Any]:
         """The best cut of another column, and whether it is within one standard error."""
-        second = self.options[int(np.argmin(scores_of_others))]
-        behind = float(self._exact_scores([second])[0]) - self.left_by_split
+        second = self.options[int(np.argmin(remaining_of_others))]
+        behind = float(self._exact_remaining([second])[0]) - self.remaining
         record: dict[str, Any] = {"second": self._text(second), "behind": behind}
-        if behind < CLOSE * self.gain:
-            codes = self.problem.table.columns[second.column].codes[self.rows]
-            moves = self._moves(second.inside(codes), drawn) - self._moves(self.goes_left, drawn)
+        if behind < CLOSE_BEHIND * self.gain:
+            second_left = second.goes_left(self.problem.table, self.rows)
+            moves_of_second = self._moves_with_sample(second_left, signs)
+            moves = moves_of_second - self._moves_with_sample(self.goes_left, signs)
             standard_error = float(np.sqrt(np.mean(np.square(moves))))
             record |= {"standard_error": standard_error, "tie": behind <= standard_error}
         return record
@@ -228,115 +214,31 @@ class _SplitNode:
         left, _ = conditions(column, option, self.rows, self.problem.missing)
         return left.text(column.name)
 
-    def _questions(self) -> Iterator[tuple[float, ResolvedQuestion]]:
-        """The questions that count, with their factors."""
-        shares = self.problem.shares
-        for factor, question in zip(shares.factors.tolist(), shares.comparisons, strict=True):
-            if factor and isinstance(question, ResolvedQuestion):
-                yield factor, question
-
-    def _moves(self, goes_left: BoolArray, drawn: FloatArray) -> FloatArray:
+    def _moves_with_sample(self, goes_left: BoolArray, signs: FloatArray) -> FloatArray:
         """How what both sides of a cut leave moves with the sample, for each vector of signs."""
         shares = self.problem.shares
-        total = np.zeros(len(drawn))
-        for mask in (goes_left, ~goes_left):
-            side = self.evaluations.restrict(np.flatnonzero(mask))
-            for factor, question in self._questions():
-                shown = perturbed(question, side, drawn[:, self.rows[mask]])
-                mass = shown.mass / shares.total if shares.by_mass else 1.0
-                with_signs, against_signs = factor * shown.moved * mass
+        total = np.zeros(len(signs))
+        for is_inside in (goes_left, ~goes_left):
+            side = self.evaluations.restrict(np.flatnonzero(is_inside))
+            for factor, question in counted_questions(shares):
+                figures = perturbed_figures(question, side, signs[:, self.rows[is_inside]])
+                moved = factor * figures.moved  # (2, n_pairs)
+                if shares.by_mass:
+                    moved = moved * (figures.mass / shares.total)
+                with_signs, against_signs = moved
                 total += (with_signs - against_signs) / (2 * STEP)
         return total
 
-    def _surface(self) -> dict[str, Any]:
+    def _surface_record(self) -> dict[str, Any]:
         """The set that the split makes agree most: what both regions leave of it, and what a surface would."""
-        interacting = list(self._interacting_sets())
-        if not interacting:
+        surface = strongest_surface(
+            self.problem, self.rows, self.evaluations, self.sides, self.column
+        )
+        if surface is None:
             return {}
-        strongest = max(interacting, key=lambda one: one.gain)
-        layout = strongest.question.first.layout
-        left = strongest.after / strongest.before
-        surface = self._left_along_column(strongest) / strongest.before
-        name = ":".join(layout.labels[strongest.number])
-        if self.column.position in union(layout.sets[strongest.number]):
-            name = "others"
-        return {"with": name, "left": left, "surface": surface, "smooth": surface < left - NEARLY}
-
-    def _interacting_sets(self) -> Iterator[_Interacting]:
-        """The sets without the column of the split whose gaps it makes smaller."""
-        for factor, question in self._questions():
-            if not in_pairs(question):
-                continue
-            in_node = self._losses(question, self.evaluations)
-            in_left, in_right = (self._losses(question, side) for side in self._sides)
-            sets = question.first.layout.sets
-            for number, members in enumerate(sets):
-                before = in_node[number]
-                after = in_left[number] + in_right[number]
-                has_column = len(sets) > 1 and self.column.position in union(members)
-                if before > after and not has_column:
-                    yield _Interacting(
-                        gain=factor * (before - after),
-                        before=before,
-                        after=after,
-                        question=question,
-                        number=number,
-                    )
-
-    @staticmethod
-    def _losses(question: ResolvedQuestion, evaluations: Evaluations) -> list[float]:
-        """Summed losses of the gaps of each set, the rows as one region."""
-        whole = Splits.whole(evaluations.weights, evaluations.primitives)
-        gaps_of_sets = question.gap_values(evaluations, whole)
-        return [float(evaluations.weights @ question.loss(gaps[0])) for gaps in gaps_of_sets]
-
-    def _left_along_column(self, interacting: _Interacting) -> float:
-        """What a set leaves if its pure effect may change with the column.
-
-        Its gaps are means over rows of the region. Here these means are polynomials of the ranks of
-        the column: the numbers of the rows that gaps are linear in are regressed, not averaged.
-        """
-        weights = self.evaluations.weights
-        counts = np.bincount(self.codes - self.codes.min())
-        mid_ranks = (np.cumsum(counts) - 0.5 * counts) / counts.sum()  # of each value
-        ranks = mid_ranks[self.codes - self.codes.min()]
-        basis = np.polynomial.legendre.legvander(2.0 * ranks - 1.0, DEGREE)
-        weighted = basis * weights[:, None]
-        regression = weighted @ np.linalg.pinv(basis.T @ weighted)  # (rows, degree + 1)
-        sets = self._sets_by_sums(interacting.question)
-        if sets is None:
-            gaps = self._gaps_in_pairs(interacting, basis, regression)
-        else:
-            statistics = sets[interacting.number].take(self.rows)
-            vectors = statistics.vectors()
-            along = statistics.times_k((regression.T @ vectors).T)  # (size, degree + 1)
-            gaps = np.einsum("rz,rz->r", vectors, basis @ along.T)
-        return float(weights @ interacting.question.loss(gaps))
-
-    def _sets_by_sums(self, question: ResolvedQuestion) -> list[FullAgainstPure] | None:
-        """The sets of a question whose gaps are linear in a few numbers of the rows."""
-        pairs = zip(self.problem.shares.comparisons, self.problem.statistics, strict=True)
-        sets = next((sets for comparison, sets in pairs if comparison is question), None)
-        if sets is None or not isinstance(sets[0], FullAgainstPure):
-            return None
-        return cast("list[FullAgainstPure]", sets)
-
-    def _gaps_in_pairs(
-        self, interacting: _Interacting, basis: FloatArray, regression: FloatArray
-    ) -> FloatArray:
-        """The same gaps from all pairs of rows."""
-        question = interacting.question
-        members = union(question.first.layout.sets[interacting.number])
-        evaluations = self.evaluations.on_grid(members)
-        every_row = np.arange(evaluations.n_rows)
-        whole = Splits.whole(evaluations.weights, evaluations.primitives)
-        step = max(1, PAIRS_AT_ONCE // evaluations.n_rows)
-        gaps = np.empty(evaluations.n_rows)
-        for tile in np.split(every_row, range(step, evaluations.n_rows, step)):
-            blocks = [
-                masking.masked(evaluations, whole).pair_block(terms, every_row, tile)
-                for masking, terms in question.gap_terms[interacting.number].items()
-            ]
-            block = whole.primitives.host(sum(blocks[1:], blocks[0]))
-            gaps[tile] = np.einsum("mc,mc->c", block, regression @ basis[tile].T)
-        return gaps
+        return {
+            "with": surface.partner,
+            "left": surface.left_by_regions,
+            "surface": surface.left_by_surface,
+            "smooth": surface.left_by_surface < surface.left_by_regions - SMOOTHER_BY,
+        }

@@ -6,11 +6,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from operator import attrgetter
+from typing import NamedTuple
 
 import numpy as np
 
 from granite_xai.base.typing import FloatArray, IntArray
-from granite_xai.search.candidates import TIE, Candidate, best_of, cut_codes, ordered
+from granite_xai.search.candidates import Candidate, cut_codes, ordered_family
+from granite_xai.search.ties import TIE, first_of_best
 from granite_xai.tables import Table
 
 SHARPENED_COLUMNS = 3  # columns whose best cut is sharpened
@@ -30,9 +32,28 @@ def thinned(options: Sequence[Candidate], most: int) -> list[Candidate]:
     return [options[(2 * k + 1) * len(options) // (2 * most)] for k in range(most)]
 
 
+class _ScoredColumn(NamedTuple):
+    """The candidates of one column, and what each leaves."""
+
+    options: list[Candidate]
+    scores: FloatArray
+
+
+def _scored_by_column(options: Sequence[Candidate], scores: FloatArray) -> list[_ScoredColumn]:
+    """Candidates of each column with their scores; those of a column are neighbours."""
+    columns = []
+    start = 0
+    for _, group in groupby(options, key=attrgetter("column")):
+        of_column = list(group)
+        end = start + len(of_column)
+        columns.append(_ScoredColumn(of_column, scores[start:end]))
+        start = end
+    return columns
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class FinerCuts:
-    """Cuts of one column in the rows of a node.
+    """Further cuts of one column in the rows of a node.
 
     Parameters
     ----------
@@ -62,31 +83,44 @@ class FinerCuts:
         family = cut.family
         if column.kind not in ("nominal", "boolean"):
             codes = np.append(cut_codes(counts[1:], most + 1), cut.code)
-            family = ordered(column, counts, np.unique(np.maximum(codes, 0)))
-        options = family.enough(counts, self.min_samples)
-        kept = {option.number for option in thinned(options, 2 * most)}
+            family = ordered_family(column, counts, np.unique(np.maximum(codes, 0)))
+        options = family.with_enough_rows(counts, self.min_samples)
+        chosen = {option.number for option in thinned(options, 2 * most)}
         if options:
             present = np.flatnonzero(counts)
-            present_left = options[0].family.left_at(present)  # (options, present)
+            present_left = options[0].family.left_entries(present)  # (options, present)
             is_that_cut = np.all(present_left == cut.left[present], axis=1)
-            kept.update(np.flatnonzero(is_that_cut).tolist())
-        return [options[number] for number in sorted(kept)]
+            chosen.update(np.flatnonzero(is_that_cut).tolist())
+        return [options[number] for number in sorted(chosen)]
 
     def between(
-        self, rows: IntArray, known: Sequence[Candidate], best: Candidate, most: int
+        self, rows: IntArray, tried: Sequence[Candidate], best: Candidate, most: int
     ) -> list[Candidate]:
-        """At most so many cuts strictly between the neighbours of the best of some known cuts."""
+        """Cuts strictly between the neighbours of the best of some cuts.
+
+        Parameters
+        ----------
+        rows : array
+            Rows of the node.
+        tried : sequence of Candidate
+            Cuts of one column that were tried already.
+        best : Candidate
+            The best of them.
+        most : int
+            New cuts, at most.
+        """
         column = self.table.columns[best.column]
         if column.kind in ("nominal", "boolean") or best.code < 0:
             return []
         counts = self._counts(rows, best)
-        known_codes = {option.code for option in known}
+        tried_codes = {option.code for option in tried}
         present = np.flatnonzero(counts[1:])
-        low = max((code for code in known_codes if code < best.code), default=-1)
-        high = min((code for code in known_codes if code > best.code), default=present[-1])
+        low = max((code for code in tried_codes if code < best.code), default=-1)
+        high = min((code for code in tried_codes if code > best.code), default=present[-1])
         inside = present[(present > low) & (present < high)]
-        options = ordered(column, counts, inside).enough(counts, self.min_samples)
-        return thinned([option for option in options if option.code not in known_codes], most)
+        family = ordered_family(column, counts, inside)
+        options = family.with_enough_rows(counts, self.min_samples)
+        return thinned([option for option in options if option.code not in tried_codes], most)
 
     def sharpened(
         self, rows: IntArray, options: list[Candidate], scores: FloatArray, score: Score
@@ -102,27 +136,26 @@ class FinerCuts:
         score : callable
             What other cuts leave.
         """
-        positions = range(len(options))
-        groups = [list(group) for _, group in groupby(positions, key=lambda k: options[k].column)]
-        groups = sorted(groups, key=lambda group: float(np.min(scores[group])))
-        found = []
-        for group in groups[:SHARPENED_COLUMNS]:
-            known = [options[k] for k in group]
-            place = best_of(scores[group])
-            quantile_cut = best = known[place]
-            least = float(scores[group][place])
-            finer = self.between(rows, known, best, TRIED_BETWEEN)
+        columns = _scored_by_column(options, scores)
+        columns.sort(key=lambda of_column: float(np.min(of_column.scores)))
+        sharper = []
+        for of_column in columns[:SHARPENED_COLUMNS]:
+            tried = list(of_column.options)
+            number = first_of_best(of_column.scores)
+            quantile_cut = best = tried[number]
+            least = float(of_column.scores[number])
+            finer = self.between(rows, tried, best, TRIED_BETWEEN)
             while finer:
                 finer_scores = score(finer)
-                place = best_of(finer_scores)
-                if finer_scores[place] < least - TIE:
-                    best = finer[place]
-                    least = float(finer_scores[place])
-                known += finer
-                finer = self.between(rows, known, best, TRIED_BETWEEN)
+                number = first_of_best(finer_scores)
+                if finer_scores[number] < least - TIE:
+                    best = finer[number]
+                    least = float(finer_scores[number])
+                tried += finer
+                finer = self.between(rows, tried, best, TRIED_BETWEEN)
             if best is not quantile_cut:
-                found.append(best)
-        return found
+                sharper.append(best)
+        return sharper
 
     def _counts(self, rows: IntArray, cut: Candidate) -> IntArray:
         """Rows of the node with a missing value (entry 0) and at each level of the column."""

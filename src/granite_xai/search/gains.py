@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import ceil
+from typing import NamedTuple
 
 import numpy as np
 
@@ -18,27 +19,25 @@ from granite_xai.base.typing import BoolArray, FloatArray, IntArray
 from granite_xai.disagreement.disagreement import ResolvedQuestion
 from granite_xai.inference.by_sums import (
     bar_of_clusters,
-    observations,
+    independent_observations,
     regional_gaps,
     replicated_means,
-    small_cells,
+    small_sample_factor,
 )
-from granite_xai.moments.statistics import (
-    ConditionalAgainstMarginalMean,
-    FullAgainstPure,
-    RegionalStatistics,
-)
+from granite_xai.moments.conditional_statistics import ConditionalAgainstMarginalMean
+from granite_xai.moments.statistics import FullAgainstPure, RegionalStatistics
 from granite_xai.moments.triangles import quadratic_form
 from granite_xai.search.candidates import Candidate, candidates, cuts_of
 from granite_xai.search.problem import Problem
+from granite_xai.search.product_blocks import SetShare
 from granite_xai.search.settings import RootSettings
-from granite_xai.search.tables import RegionTables, SetShare
+from granite_xai.search.tables import RegionTables
 
 REPLICATES = 400  # random weights under which a gain is computed again
-FEWEST_OBSERVATIONS = (
-    10  # rows or clusters of a node: a half of fewer hardly tells how far gains vary
-)
-HALVES_STREAM, REPLICATES_STREAM = 31, 37  # of random numbers
+# Rows or clusters of a node, at least: a half of fewer hardly tells how far gains vary.
+FEWEST_OBSERVATIONS = 10
+HALVES_STREAM = 31  # of random numbers
+REPLICATES_STREAM = 37
 
 
 def split_beyond_chance(
@@ -62,20 +61,20 @@ def split_beyond_chance(
         Probability to find such a split where there is none.
     """
     clusters = problem.clusters[rows]
-    numbers = np.unique(clusters, return_inverse=True)[1].reshape(-1)
-    n_clusters = int(numbers.max()) + 1
+    cluster_numbers = np.unique(clusters, return_inverse=True)[1].reshape(-1)
+    n_clusters = int(cluster_numbers.max()) + 1
     if n_clusters < FEWEST_OBSERVATIONS:
         return False
     generator = np.random.default_rng([problem.seed, HALVES_STREAM])
-    in_first = (generator.permutation(n_clusters) < n_clusters // 2)[numbers]
-    halves = (rows[in_first], rows[~in_first])
-    return any(
-        _gains(problem, tables, search_rows, test_rows, options, error / 2)
-        for search_rows, test_rows in (halves, halves[::-1])
-    )
+    is_in_first = (generator.permutation(n_clusters) < n_clusters // 2)[cluster_numbers]
+    first = rows[is_in_first]
+    second = rows[~is_in_first]
+    if _gains_on_other_half(problem, tables, first, second, options, error / 2):
+        return True
+    return _gains_on_other_half(problem, tables, second, first, options, error / 2)
 
 
-def _gains(
+def _gains_on_other_half(
     problem: Problem,
     tables: RegionTables,
     search_rows: IntArray,
@@ -84,55 +83,73 @@ def _gains(
     error: float,
 ) -> bool:
     """Whether the best cut of some rows gains more on others than chance would."""
-    sides = tables.of_node(search_rows).sides(cuts_of(options, problem.table, search_rows))
-    scores = np.concatenate([own.sum(axis=0) for own in sides])
-    if not np.isfinite(scores.min()):
+    by_column = tables.of_node(search_rows).sides(cuts_of(options, problem.table, search_rows))
+    remaining = np.concatenate([sides.sum(axis=0) for sides in by_column])
+    if not np.isfinite(remaining.min()):
         return False
-    cut = options[int(np.argmin(scores))]
-    goes_left = cut.inside(problem.table.columns[cut.column].codes[test_rows])
-    parts = (test_rows, test_rows[goes_left], test_rows[~goes_left])
-    if min(map(len, parts)) < 2:
+    cut = options[int(np.argmin(remaining))]
+    goes_left = cut.goes_left(problem.table, test_rows)
+    if min(np.count_nonzero(goes_left), np.count_nonzero(~goes_left)) < 2:
         return False
-    numbers = np.unique(problem.clusters[test_rows], return_inverse=True)[1].reshape(-1)
-    n_observations = int(numbers.max()) + 1
-    n_clusters = n_observations if n_observations < len(test_rows) else None
+    cluster_numbers = np.unique(problem.clusters[test_rows], return_inverse=True)[1].reshape(-1)
+    n_observations = int(cluster_numbers.max()) + 1
+    n_clusters = None  # every row stands for itself
+    if n_observations < len(test_rows):
+        n_clusters = n_observations
     generator = np.random.default_rng([problem.seed, REPLICATES_STREAM])
     by_cluster = generator.exponential(size=(REPLICATES, n_observations))
-    multipliers = by_cluster[:, numbers]
-    selections = (np.ones_like(goes_left), goes_left, ~goes_left)
-    gain = 0.0
-    by_chance = np.zeros(REPLICATES)
-    for sign, part, selection in zip((1.0, -1.0, -1.0), parts, selections, strict=True):
-        shown, moved = _replicated_share(tables, part, multipliers[:, selection], n_clusters)
-        gain += sign * shown
-        by_chance += sign * moved
-    place = min(ceil((1.0 - error) * (REPLICATES + 1)), REPLICATES) - 1
-    bar = float(np.partition(by_chance, place)[place])
+    replicates = _TestReplicates(tables, test_rows, by_cluster[:, cluster_numbers], n_clusters)
+    whole = replicates.share_of(np.ones_like(goes_left))
+    left = replicates.share_of(goes_left)
+    right = replicates.share_of(~goes_left)
+    gain = whole.shown - left.shown - right.shown
+    gain_by_chance = whole.by_chance - left.by_chance - right.by_chance
+    position = min(ceil((1.0 - error) * (REPLICATES + 1)), REPLICATES) - 1
+    bar = float(np.partition(gain_by_chance, position)[position])
     return gain > bar_of_clusters(bar, 1.0 - error, n_clusters)
 
 
-def _replicated_share(
-    tables: RegionTables, rows: IntArray, multipliers: FloatArray, n_clusters: int | None
-) -> tuple[float, FloatArray]:
-    """Share that some rows show as one region, and what replicates show if every true gap is 0."""
-    shown = 0.0
-    by_chance = np.zeros(len(multipliers))
-    for set_share in tables.sets:
-        in_part = set_share.take(rows)
-        mass = 1.0
-        if tables.by_mass:
-            mass = in_part.statistics.weights.sum() / tables.total_mass
-        disagreement, moves = _replicated(in_part, multipliers, n_clusters)
-        shown += set_share.factor * mass * disagreement
-        by_chance += set_share.factor * mass * moves
-    return shown, by_chance
+class _ReplicatedShare(NamedTuple):
+    """What some rows show as one region."""
+
+    shown: float
+    by_chance: FloatArray  # (n_replicates,) what they would show if every true gap were 0
 
 
-def _replicated(
+class _TestReplicates(NamedTuple):
+    """Random weights of the rows on which a gain is tested."""
+
+    tables: RegionTables
+    rows: IntArray
+    multipliers: FloatArray  # (n_replicates, n_rows)
+    n_clusters: int | None  # None: every row stands for itself
+
+    def share_of(self, is_inside: BoolArray) -> _ReplicatedShare:
+        """Share of the disagreement that some of these rows show as one region."""
+        rows = self.rows[is_inside]
+        multipliers = self.multipliers[:, is_inside]
+        shown = 0.0
+        by_chance = np.zeros(len(multipliers))
+        for set_share in self.tables.sets:
+            in_part = set_share.take(rows)
+            mass = 1.0
+            if self.tables.by_mass:
+                mass = in_part.statistics.weights.sum() / self.tables.total_mass
+            of_set = _replicated_disagreement(in_part, multipliers, self.n_clusters)
+            shown += set_share.factor * mass * of_set.shown
+            by_chance += set_share.factor * mass * of_set.by_chance
+        return _ReplicatedShare(shown, by_chance)
+
+
+def _replicated_disagreement(
     set_share: SetShare, multipliers: FloatArray, n_clusters: int | None
-) -> tuple[float, FloatArray]:
-    """Disagreement of one set, and that of the moves of its gaps under each replicate."""
+) -> _ReplicatedShare:
+    """The same of one set, in units of its question."""
     statistics = set_share.statistics
+    if isinstance(statistics, ConditionalAgainstMarginalMean):
+        return _ReplicatedShare(*replicated_means([statistics], multipliers, n_clusters))
+    n_observations = independent_observations(np.array(statistics.n_rows), n_clusters)
+    kappa = small_sample_factor(n_observations)
     if isinstance(statistics, FullAgainstPure):
         vectors = statistics.vectors()
         weights = statistics.weights
@@ -140,17 +157,14 @@ def _replicated(
         means = (lines @ vectors) / lines.sum(axis=1, keepdims=True)
         moves = statistics.times_k((means - weights @ vectors / weights.sum()).T)
         moments = (statistics.products().sum(axis=0) / weights.sum())[:, None]
-        stretch = float(small_cells(observations(np.array(len(vectors)), n_clusters)))
         squares = quadratic_form(moments, moves)  # (replicates,)
-        return statistics.mean_squared_gap_of_rows(), stretch * squares
-    if isinstance(statistics, ConditionalAgainstMarginalMean):
-        return replicated_means([statistics], multipliers, n_clusters)
+        return _ReplicatedShare(statistics.mean_squared_gap_of_rows(), float(kappa) * squares)
     if not isinstance(statistics, RegionalStatistics):
         raise TypeError(f"{type(statistics).__name__} has neither gaps of rows nor of regions")
     gaps = regional_gaps([statistics], multipliers)[:, 0]
-    n_observations = observations(np.array(statistics.n_rows), n_clusters)
-    moves = np.sqrt(small_cells(n_observations)) * (gaps[1:] - gaps[0])
-    return float(set_share.loss(gaps[:1])[0]), set_share.loss(moves)
+    moves = np.sqrt(kappa) * (gaps[1:] - gaps[0])
+    shown = float(set_share.loss(gaps[:1])[0])
+    return _ReplicatedShare(shown, set_share.loss(moves))
 
 
 def gains_of_questions(
@@ -173,9 +187,9 @@ def gains_of_questions(
         rows,
         Deferred(lambda: problem.evaluations),
         settings.columns(problem.table),
-        settings.max_candidates,
-        settings.min_samples_leaf,
-        settings.cuts,
+        max_candidates=settings.max_candidates,
+        min_samples=settings.min_samples_leaf,
+        cuts=settings.cuts,
     )
     error = problem.gain_error / int(np.count_nonzero(open_questions))
     for number in np.flatnonzero(open_questions).tolist():
@@ -184,7 +198,9 @@ def gains_of_questions(
         if statistics is None or not isinstance(question, ResolvedQuestion) or not options:
             continue
         tables = RegionTables(
-            sets=tuple(SetShare(own.shortened(), question.loss, 1.0, number) for own in statistics),
+            sets=tuple(
+                SetShare(of_set.shortened(), question.loss, 1.0, number) for of_set in statistics
+            ),
             total_mass=problem.shares.total,
             by_mass=problem.shares.by_mass,
             min_samples=settings.min_samples_leaf // 2,

@@ -16,9 +16,10 @@ import numpy as np
 
 from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.engine.splits import Cut
-from granite_xai.search.candidates import ROUNDING, Candidate, best_of
+from granite_xai.search.candidates import Candidate
 from granite_xai.search.cells import LEFT, RIGHT
 from granite_xai.search.tables import NodeTables
+from granite_xai.search.ties import ROUNDING, first_of_best, rounded
 
 NO_CUT = -1
 PAIRS_AT_ONCE = 64  # pairs of columns whose tables are in memory together
@@ -34,8 +35,11 @@ class CutTree(NamedTuple):
     @property
     def height(self) -> int:
         """Cuts on the longest way down."""
-        below = [0 if side is None else side.height for side in (self.left, self.right)]
-        return 1 + max(below)
+        height_below = 0
+        for side in (self.left, self.right):
+            if side is not None:
+                height_below = max(height_below, side.height)
+        return 1 + height_below
 
 
 @dataclass(eq=False)
@@ -54,10 +58,10 @@ class SideCosts:
     cut: IntArray
 
     @classmethod
-    def of_regions(cls, leaves: FloatArray, alpha: float) -> SideCosts:
-        """Both sides are regions."""
-        nothing = np.full(leaves.shape, NO_CUT)
-        return cls(leaves + alpha, nothing, nothing.copy())
+    def of_regions(cls, remaining: FloatArray, alpha: float) -> SideCosts:
+        """Both sides are regions, which leave so much, (2, n_cuts)."""
+        nothing = np.full(remaining.shape, NO_CUT)
+        return cls(remaining + alpha, nothing, nothing.copy())
 
     def improve(self, side: int, column: int, costs: FloatArray) -> None:
         """Follow the best second cut of a column wherever that costs less: costs (n_cuts, n_second)."""
@@ -70,13 +74,23 @@ class SideCosts:
 
     def best(self) -> int:
         """Number of the first cut with the least cost of both sides."""
-        return best_of(self.cost.sum(axis=0), ROUNDING)
+        return first_of_best(self.cost.sum(axis=0), ROUNDING)
+
+    def least_total(self) -> float:
+        """The cost of both sides of that cut."""
+        return float(self.cost[:, self.best()].sum())
 
 
-def one_side(quarters: FloatArray, side: int, *, first_on_top: bool) -> FloatArray:
-    """What both parts of one side of the upper cut leave, (upper cuts, lower cuts).
+def side_of_upper_cut(quarters: FloatArray, side: int, *, first_on_top: bool) -> FloatArray:
+    """What both parts of one side of the upper cut leave, (n_upper, n_lower).
 
-    ``quarters`` (4, k, l) are those of a first and a second column, either of which may be on top.
+    Parameters
+    ----------
+    quarters : array of shape (4, n_first, n_second)
+        What the quarters of a first and a second column leave; either may be on top.
+    side : int
+        ``LEFT`` or ``RIGHT`` of the upper cut.
+    first_on_top : bool
     """
     if first_on_top:
         return np.asarray(quarters[2 * side : 2 * side + 2].sum(axis=0))
@@ -106,14 +120,14 @@ class TwoLevels:
 
     def side_costs(self) -> list[SideCosts]:
         """The least cost of both sides of every cut, column by column."""
-        leaves = self.tables.sides(self.cuts)
-        costs = [SideCosts.of_regions(own, self.alpha) for own in leaves]
+        undivided = self.tables.sides(self.cuts)
+        costs = [SideCosts.of_regions(remaining, self.alpha) for remaining in undivided]
         for first, second, quarters in self._quarters():
             for side in (LEFT, RIGHT):
-                below = one_side(quarters, side, first_on_top=True) + 2 * self.alpha
+                below = side_of_upper_cut(quarters, side, first_on_top=True) + 2 * self.alpha
                 costs[first].improve(side, second, below)
                 if first != second:
-                    below = one_side(quarters, side, first_on_top=False) + 2 * self.alpha
+                    below = side_of_upper_cut(quarters, side, first_on_top=False) + 2 * self.alpha
                     costs[second].improve(side, first, below)
         return costs
 
@@ -121,15 +135,17 @@ class TwoLevels:
         """Every pair of columns with its table."""
         numbers = list(combinations_with_replacement(range(len(self.cuts)), 2))
         for start in range(0, len(numbers), PAIRS_AT_ONCE):
-            some = numbers[start : start + PAIRS_AT_ONCE]
-            pairs = [(self.cuts[first], self.cuts[second]) for first, second in some]
-            for (first, second), quarters in zip(some, self.tables.quarters(pairs), strict=True):
+            batch = numbers[start : start + PAIRS_AT_ONCE]
+            tables = self.tables.quarters(
+                [(self.cuts[first], self.cuts[second]) for first, second in batch]
+            )
+            for (first, second), quarters in zip(batch, tables, strict=True):
                 yield first, second, quarters
 
     def trees(self, costs: Sequence[SideCosts]) -> list[tuple[float, CutTree]]:
         """For each column the best tree that cuts it first, with its cost; the least cost first."""
-        found = [self._tree(number, own) for number, own in enumerate(costs)]
-        return sorted(found, key=lambda entry: round(entry[0], 12))
+        trees = [self._tree(column, of_column) for column, of_column in enumerate(costs)]
+        return sorted(trees, key=lambda entry: rounded(entry[0]))
 
     def _tree(self, column: int, costs: SideCosts) -> tuple[float, CutTree]:
         number = costs.best()
@@ -141,4 +157,4 @@ class TwoLevels:
                 options = self.options[costs.column[side, number]]
                 below.append(CutTree(options[costs.cut[side, number]]))
         tree = CutTree(self.options[column][number], *below)
-        return float(costs.cost[:, number].sum()), tree
+        return costs.least_total(), tree

@@ -1,4 +1,4 @@
-"""A node while its tree grows: before its fate is known, the cut that it gets, and its finished subtree."""
+"""Nodes of a tree while it grows."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from granite_xai.search.lookahead import CutTree
 
 @dataclass(frozen=True, slots=True, eq=False)
 class OpenNode:
-    """A node before its fate is known.
+    """A node before it is known whether it is divided.
 
     Parameters
     ----------
@@ -26,9 +26,9 @@ class OpenNode:
     evaluations : Deferred
         What is known of the model on these rows; cut out of the parent's when first read.
     depth : int
-    shown : float
+    shown_share : float
         Share of the disagreement on all rows that these rows show.
-    share : float
+    counted_share : float
         The same as the objective counts it, without what sampling noise adds; decides.
     is_silent : bool
         Whether every question is at its noise floor here.
@@ -42,30 +42,35 @@ class OpenNode:
     mass: float
     evaluations: Deferred[Evaluations]
     depth: int
-    shown: float
-    share: float
+    shown_share: float
+    counted_share: float
     is_silent: bool
     required_gain: float = 0.0
     only_chance: bool = False
 
+    @property
+    def key(self) -> bytes:
+        """The same for nodes of the same rows, however they were reached."""
+        return self.rows.tobytes()
+
 
 class Choice(NamedTuple):
-    """A cut that is followed: how much it lowers the share, and what it leaves on both sides."""
+    """A cut of a node that is followed."""
 
     candidate: Candidate
-    gain: float
-    disagreements: FloatArray  # (2, questions)
-    mass: FloatArray  # (2,)
+    gain: float  # how much it lowers the share that the node shows
+    disagreements: FloatArray  # (2, n_questions) on both sides
+    mass: FloatArray  # (2,) of both sides
 
 
 class Grown(NamedTuple):
-    """A finished subtree: its node, what remains in its leaves, how many there are, its cuts."""
+    """A finished subtree."""
 
     node: Node
-    remaining: float
-    leaves: int
-    cuts: CutTree | None = None
+    remaining: float  # share that its leaves leave, as the objective counts it
+    n_leaves: int
+    cuts: CutTree | None = None  # None: it is a leaf
 
     def cost(self, alpha: float) -> float:
         """What remains, and the price of the regions (C3)."""
-        return self.remaining + alpha * self.leaves
+        return self.remaining + alpha * self.n_leaves

@@ -12,14 +12,16 @@ import numpy as np
 from granite_xai.base.errors import InputError
 from granite_xai.base.typing import IntArray
 from granite_xai.base.wording import percent
-from granite_xai.search.candidates import TIE, Candidate, cuts_of
+from granite_xai.search.candidates import Candidate, cuts_of
 from granite_xai.search.cells import LEFT, RIGHT
 from granite_xai.search.finer import by_column, thinned
 from granite_xai.search.lookahead import NO_CUT, CutTree, SideCosts, TwoLevels
 from granite_xai.search.problem import Problem
 from granite_xai.search.tables import RegionTables
+from granite_xai.search.ties import TIE, rounded
 
 PAIR_BYTES = 64  # that each pair of cuts of two columns takes
+MEMORY_PART = 8  # tables of pairs take at most one part in so many of the memory limit
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,13 +85,25 @@ def best_two_levels(
     options: Sequence[Candidate],
     alpha: float,
 ) -> Optimum:
-    """The best over all cuts of a node; over fewer, which it says, where memory is short."""
+    """The best tree over all cuts of a node; over fewer, which it says, where memory is short.
+
+    Parameters
+    ----------
+    problem : Problem
+    tables : RegionTables
+    rows : array
+        Rows of the node.
+    options : sequence of Candidate
+        All cuts of the node.
+    alpha : float
+        Price of a region.
+    """
     groups = by_column(options)
     longest = max(map(len, groups))
     n_pairs = len(groups) * (len(groups) + 1) // 2
-    affordable = isqrt(problem.resources.memory_limit // 8 // (PAIR_BYTES * n_pairs))
-    most = max(2, min(longest, affordable))
-    groups = [thinned(group, most) for group in groups]
+    affordable = isqrt(problem.resources.memory_limit // MEMORY_PART // (PAIR_BYTES * n_pairs))
+    n_cuts = max(2, min(longest, affordable))
+    groups = [thinned(group, n_cuts) for group in groups]
     levels = TwoLevels(
         tables=tables.of_node(rows),
         cuts=[cuts_of(group, problem.table, rows)[0] for group in groups],
@@ -104,8 +118,8 @@ def best_two_levels(
     return Optimum(
         cost=cost,
         tree=tree,
-        n_cuts=most,
-        all_cuts=most >= longest,
+        n_cuts=n_cuts,
+        all_cuts=n_cuts >= longest,
         all_directions=tables.all_directions,
     )
 
@@ -124,31 +138,27 @@ def _turn_chance_splits_into_leaves(
     """
     if problem.chance is None or not tables.corrected:
         return False
-    numbers = [own.best() for own in costs]
-    totals = [
-        round(float(own.cost[:, number].sum()), 12)
-        for own, number in zip(costs, numbers, strict=True)
-    ]
+    totals = [rounded(of_column.least_total()) for of_column in costs]
     column = int(np.argmin(totals))
-    number = numbers[column]
     chosen = costs[column]
+    number = chosen.best()
     cut = levels.options[column][number]
-    goes_left = cut.inside(problem.table.columns[cut.column].codes[rows])
+    goes_left = cut.goes_left(problem.table, rows)
     node = tables.of_node(rows)
-    leaves = node.sides([levels.cuts[column]])[0][:, number]
-    turned = False
+    remaining = node.sides([levels.cuts[column]])[0][:, number]  # (2,) of both sides as regions
+    has_turned = False
     for side in (LEFT, RIGHT):
         if chosen.column[side, number] == NO_CUT:
             continue
         side_rows = rows[goes_left == (side == LEFT)]
-        shown = problem.chance.of(
+        chance = problem.chance.chance_in(
             problem.evaluations.restrict(side_rows), side_rows, problem.n_jobs
         )
-        if leaves[side] < levels.alpha or problem.only_chance(shown):
-            chosen.cost[side, number] = leaves[side] + levels.alpha
+        if remaining[side] < levels.alpha or problem.only_chance(chance):
+            chosen.cost[side, number] = remaining[side] + levels.alpha
             chosen.column[side, number] = NO_CUT
-            turned = True
-    return turned
+            has_turned = True
+    return has_turned
 
 
 def refused() -> InputError:

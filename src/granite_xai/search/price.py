@@ -6,7 +6,7 @@ of every part (`lookahead`). These numbers are counted for the root and the two 
 
 from __future__ import annotations
 
-from granite_xai.search.growth import AHEAD_COLUMNS, AHEAD_CUTS, AHEAD_ROWS
+from granite_xai.search.followed_cuts import AHEAD_COLUMNS, AHEAD_CUTS, AHEAD_ROWS
 
 PRODUCTS = 105  # of a set with six directions
 NODES_AHEAD = 3  # nodes of a tree of depth three that look ahead
@@ -25,8 +25,8 @@ def search_price(n_rows: int, n_sets: int, n_columns: int) -> float:
     n_columns : int
         Columns that may be cut.
     """
-    paired = min(n_columns, AHEAD_COLUMNS)
-    n_pairs = paired * (paired + 1) // 2
+    n_paired = min(n_columns, AHEAD_COLUMNS)
+    n_pairs = n_paired * (n_paired + 1) // 2
     parts_of_pair = 4 * AHEAD_CUTS**2
     numbers = n_sets * PRODUCTS * n_pairs * (min(n_rows, AHEAD_ROWS) + parts_of_pair)
     return NODES_AHEAD * numbers / NUMBERS_PER_MODEL_ROW

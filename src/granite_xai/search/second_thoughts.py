@@ -8,23 +8,49 @@ cutting again what is below.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from granite_xai.base.typing import FloatArray, IntArray
-from granite_xai.search.candidates import ROUNDING, TIE, Candidate, best_of, cuts_of
+from granite_xai.search.candidates import Candidate, cuts_of
 from granite_xai.search.cells import LEFT, RIGHT
 from granite_xai.search.finer import FinerCuts, thinned
-from granite_xai.search.lookahead import CutTree
+from granite_xai.search.lookahead import NO_CUT, CutTree
 from granite_xai.search.tables import RegionTables
+from granite_xai.search.ties import ROUNDING, TIE, first_of_best
 
-FINE_CUTS, COARSE_CUTS = 19, 9  # cuts of a column that are tried at a time
-Recut = tuple[float, CutTree | None]  # cost of a tree, and the tree; None: a region is better
+FINE_CUTS = 19  # cuts of a column that are tried at a time
+COARSE_CUTS = 9  # the same where a tree is only compared with others
+
+
+class Recut(NamedTuple):
+    """A tree that was cut again."""
+
+    cost: float  # infinite: no tree leaves enough rows
+    tree: CutTree | None  # None: a region is better
+
+
+class _GridBest(NamedTuple):
+    """The best two levels over a grid of cuts."""
+
+    cost: float
+    top: Candidate
+    below: list[Candidate | None]  # on both sides; None: this side is a region
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SecondThoughts:
-    """Costs are shares of the disagreement plus ``alpha`` for each region (C3)."""
+    """Chooses thresholds again; costs are shares of the disagreement plus ``alpha`` for each region (C3).
+
+    Parameters
+    ----------
+    tables : RegionTables
+    finer : FinerCuts
+        Other cuts of a column.
+    alpha : float
+        Price of a region.
+    """
 
     tables: RegionTables
     finer: FinerCuts
@@ -52,50 +78,57 @@ class SecondThoughts:
         thorough : bool
             Whether many cuts are tried, and then those between them, until nothing is better.
         """
-        options = self.finer.around(rows, tree.cut, FINE_CUTS if thorough else COARSE_CUTS)
+        n_cuts = FINE_CUTS if thorough else COARSE_CUTS
+        options = self.finer.around(rows, tree.cut, n_cuts)
         if not options:
-            return np.inf, None
+            return Recut(np.inf, None)
         if tree.height <= 2:
-            return self._two_levels(rows, tree, options, thorough)
-        if not thorough:
-            region_costs = self._region_costs(rows, [tree.cut])[:, 0]
-            return self._with_top(rows, tree, tree.cut, region_costs, thorough=False)
-        top = self._best_top(rows, tree, [tree.cut, *thinned(options, COARSE_CUTS)])
+            return self._recut_two_levels(rows, tree, options, n_cuts, thorough)
+        top = tree.cut
+        if thorough:
+            top = self._best_top(rows, tree, [tree.cut, *thinned(options, COARSE_CUTS)])
         region_costs = self._region_costs(rows, [top])[:, 0]
-        return self._with_top(rows, tree, top, region_costs, thorough=True)
+        return self._with_top(rows, tree, top, region_costs, thorough)
 
-    def _best_top(self, rows: IntArray, tree: CutTree, tried: list[Candidate]) -> Candidate:
+    def _best_top(self, rows: IntArray, tree: CutTree, options: list[Candidate]) -> Candidate:
         """The best cut at the top of a tree, among some cuts and then among those next to the best."""
         top = tree.cut
         least = np.inf
-        known = list(tried)
-        while tried:
-            region_costs = self._region_costs(rows, tried)
-            best_tried = top
-            least_tried = least - TIE
-            for number, cut in enumerate(tried):
+        tried = list(options)
+        while options:
+            region_costs = self._region_costs(rows, options)
+            best_option = top
+            least_of_options = least - TIE
+            for number, cut in enumerate(options):
                 cost, _ = self._with_top(
-                    rows, tree, cut, region_costs[:, number], thorough=False, most=least_tried
+                    rows,
+                    tree,
+                    cut,
+                    region_costs[:, number],
+                    thorough=False,
+                    give_up_at=least_of_options,
                 )
-                if cost < least_tried:
-                    least_tried = cost
-                    best_tried = cut
-            if least_tried < least - TIE:
-                least = least_tried
-                top = best_tried
-            tried = self.finer.between(rows, known, top, COARSE_CUTS)
-            known = known + tried
+                if cost < least_of_options:
+                    least_of_options = cost
+                    best_option = cut
+            if least_of_options < least - TIE:
+                least = least_of_options
+                top = best_option
+            options = self.finer.between(rows, tried, top, COARSE_CUTS)
+            tried = tried + options
         return top
 
     def _region_costs(self, rows: IntArray, cuts: list[Candidate]) -> FloatArray:
         """What both sides of some cuts of a column cost as regions, (2, n_cuts); infinite: too few rows."""
-        of_families = self.tables.of_node(rows).sides(cuts_of(cuts, self.finer.table, rows))
-        return np.hstack(of_families) + self.alpha
+        remaining = self.tables.of_node(rows).sides(cuts_of(cuts, self.finer.table, rows))
+        return np.hstack(remaining) + self.alpha
 
     def _rows_of_side(self, rows: IntArray, cut: Candidate, side: int) -> IntArray:
         """The rows of a node on one side of a cut."""
-        goes_left = cut.inside(self.finer.table.columns[cut.column].codes[rows])
-        return rows[goes_left if side == LEFT else ~goes_left]
+        goes_left = cut.goes_left(self.finer.table, rows)
+        if side == LEFT:
+            return rows[goes_left]
+        return rows[~goes_left]
 
     def _with_top(
         self,
@@ -104,85 +137,101 @@ class SecondThoughts:
         top: Candidate,
         region_costs: FloatArray,
         thorough: bool,
-        most: float = np.inf,
+        give_up_at: float = np.inf,
     ) -> Recut:
         """The tree with this cut at its top and everything below cut again.
 
-        ``region_costs`` (2,) are those of both sides as regions. A tree that costs ``most`` or more is
-        given up after its left side, where that alone says so; its cost is then infinite.
+        ``region_costs`` (2,) are those of both sides as regions. A tree that costs ``give_up_at`` or
+        more is given up after its left side, where that alone says so; its cost is then infinite.
         """
         total = 0.0
-        parts: list[CutTree | None] = []
+        sides: list[CutTree | None] = []
         for side, below in enumerate((tree.left, tree.right)):
             region_cost = float(region_costs[side])
-            cost, part = np.inf, None
+            recut = Recut(np.inf, None)
             if below is not None and np.isfinite(region_cost):
-                side_rows = self._rows_of_side(rows, top, side)
-                cost, part = self.recut(side_rows, below, thorough)
-            parts.append(part if cost < region_cost else None)
-            total += min(cost, region_cost)
-            if total >= most:
-                return np.inf, None
-        return total, CutTree(top, *parts)
+                recut = self.recut(self._rows_of_side(rows, top, side), below, thorough)
+            if recut.cost < region_cost:
+                sides.append(recut.tree)
+                total += recut.cost
+            else:
+                sides.append(None)
+                total += region_cost
+            if total >= give_up_at:
+                return Recut(np.inf, None)
+        return Recut(total, CutTree(top, *sides))
 
-    def _two_levels(
-        self, rows: IntArray, tree: CutTree, options: list[Candidate], thorough: bool
+    def _recut_two_levels(
+        self,
+        rows: IntArray,
+        tree: CutTree,
+        top_options: list[Candidate],
+        n_cuts: int,
+        thorough: bool,
     ) -> Recut:
         """The best thresholds of two levels: over a grid, then over finer ones around its best."""
-        most = FINE_CUTS if thorough else COARSE_CUTS
-        below = [
-            [] if side is None else self.finer.around(rows, side.cut, most)
-            for side in (tree.left, tree.right)
-        ]
-        axes = [options, *below]
-        known = [list(axis) for axis in axes]
+        # Cuts that are tried at the top, on the left and on the right.
+        axes: list[list[Candidate]] = [top_options, [], []]
+        if tree.left is not None:
+            axes[1] = self.finer.around(rows, tree.left.cut, n_cuts)
+        if tree.right is not None:
+            axes[2] = self.finer.around(rows, tree.right.cut, n_cuts)
+        tried = [list(axis) for axis in axes]
         least = np.inf
-        chosen: list[Candidate | None] = [options[0], None, None]
+        best: list[Candidate | None] = [top_options[0], None, None]
         while any(axes):
-            # What has no finer cuts stays where it is.
-            axes = [
-                axis or ([] if cut is None else [cut])
-                for axis, cut in zip(axes, chosen, strict=True)
-            ]
-            cost, cuts = self._best_on_grid(rows, axes)
-            if cost < least - TIE:
-                least = cost
-                chosen = cuts
+            grid = self._best_on_grid(rows, _or_best_alone(axes, best))
+            if grid.cost < least - TIE:
+                least = grid.cost
+                best = [grid.top, *grid.below]
             if not thorough:
                 break
-            axes = [
-                [] if cut is None else self.finer.between(rows, seen, cut, most)
-                for seen, cut in zip(known, chosen, strict=True)
-            ]
-            known = [seen + new for seen, new in zip(known, axes, strict=True)]
-        top, left, right = chosen
+            axes = []
+            for number, cut in enumerate(best):
+                new_options = []
+                if cut is not None:
+                    new_options = self.finer.between(rows, tried[number], cut, n_cuts)
+                axes.append(new_options)
+                tried[number] = tried[number] + new_options
+        top, left, right = best
         if top is None:
-            return least, None
+            return Recut(least, None)
         below_left = None if left is None else CutTree(left)
         below_right = None if right is None else CutTree(right)
-        return least, CutTree(top, below_left, below_right)
+        return Recut(least, CutTree(top, below_left, below_right))
 
-    def _best_on_grid(
-        self, rows: IntArray, axes: list[list[Candidate]]
-    ) -> tuple[float, list[Candidate | None]]:
-        """The best cut at the top and on both sides; None: this side is a region."""
+    def _best_on_grid(self, rows: IntArray, axes: list[list[Candidate]]) -> _GridBest:
+        """The best cut at the top and on both sides, each side of the top with cuts of its own."""
         table = self.finer.table
-        node = self.tables.of_node(rows)
         top_options, *side_options = axes
         top = cuts_of(top_options, table, rows)[0]
-        sides = [side for side in (LEFT, RIGHT) if side_options[side]]
-        divided = [(side, cuts_of(side_options[side], table, rows)[0]) for side in sides]
-        undivided, by_side = node.grid(top, divided)
-        costs = undivided + self.alpha
-        followed = np.full(costs.shape, -1)
-        for side, leaves in zip(sides, by_side, strict=True):
-            both = leaves + 2 * self.alpha
-            better = both.min(axis=1) < costs[side] - ROUNDING
-            followed[side] = np.where(better, both.argmin(axis=1), -1)
-            costs[side] = np.minimum(costs[side], both.min(axis=1))
-        place = best_of(costs.sum(axis=0))
+        divided_sides = [side for side in (LEFT, RIGHT) if side_options[side]]
+        lower_cuts = [(side, cuts_of(side_options[side], table, rows)[0]) for side in divided_sides]
+        undivided, divided = self.tables.of_node(rows).grid(top, lower_cuts)
+        costs = undivided + self.alpha  # (2, n_top) the least so far
+        second_cuts = np.full(costs.shape, NO_CUT)
+        for side, remaining in zip(divided_sides, divided, strict=True):
+            divided_costs = remaining + 2 * self.alpha  # (n_top, n_lower)
+            least = divided_costs.min(axis=1)
+            is_better = least < costs[side] - ROUNDING
+            second_cuts[side] = np.where(is_better, divided_costs.argmin(axis=1), NO_CUT)
+            costs[side] = np.minimum(costs[side], least)
+        best = first_of_best(costs.sum(axis=0))
         below: list[Candidate | None] = []
         for side in (LEFT, RIGHT):
-            number = int(followed[side, place])
-            below.append(side_options[side][number] if number >= 0 else None)
-        return float(costs[:, place].sum()), [top_options[place], *below]
+            number = int(second_cuts[side, best])
+            below.append(None if number == NO_CUT else side_options[side][number])
+        return _GridBest(float(costs[:, best].sum()), top_options[best], below)
+
+
+def _or_best_alone(
+    axes: list[list[Candidate]], best: list[Candidate | None]
+) -> list[list[Candidate]]:
+    """The cuts of each axis; what has no finer cuts stays at its best one."""
+    filled = []
+    for axis, cut in zip(axes, best, strict=True):
+        if axis or cut is None:
+            filled.append(axis)
+        else:
+            filled.append([cut])
+    return filled

@@ -41,25 +41,36 @@ def conditions(column: Column, candidate: Candidate, rows: IntArray, missing: bo
     """
     counts = np.bincount(column.codes[rows] + 1, minlength=len(column.levels) + 1)
     n_left = int(counts[candidate.left].sum())
-    larger: Side = "left" if n_left >= len(rows) - n_left else "right"
+    larger_side = _side(n_left >= len(rows) - n_left)
     present = np.flatnonzero(counts[1:])
     goes_left = candidate.left[1:][present]
-    has_missing = bool((column.codes < 0).any())
-    missing_side: Side | None = larger if missing and has_missing else None
-    if counts[0]:
-        missing_side = "left" if candidate.left[0] else "right"
+    node_has_missing = counts[0] > 0
+    column_has_missing = bool((column.codes < 0).any())
+    missing_side: Side | None = None
+    if node_has_missing:
+        missing_side = _side(bool(candidate.left[0]))
         if goes_left.all() or not goes_left.any():
             return _missing_alone(present_go_left=bool(goes_left.all()))
-    sides = _sides_of_levels(column, present, goes_left, missing_side, larger)
-    if missing and not has_missing:
-        return with_unseen_missing(sides, larger)
+    elif missing and column_has_missing:
+        missing_side = larger_side
+    sides = _sides_of_levels(column, present, goes_left, missing_side, larger_side)
+    if missing and not column_has_missing:
+        return with_unseen_missing(sides, larger_side)
     return sides
+
+
+def _side(is_left: bool) -> Side:
+    if is_left:
+        return "left"
+    return "right"
 
 
 def _missing_alone(present_go_left: bool) -> BothSides:
     """Missing values on one side; a cut of other rows may leave them alone on the right."""
     is_missing, is_present = missing_or_present()
-    return (is_present, is_missing) if present_go_left else (is_missing, is_present)
+    if present_go_left:
+        return is_present, is_missing
+    return is_missing, is_present
 
 
 def _sides_of_levels(
@@ -67,7 +78,7 @@ def _sides_of_levels(
     present: IntArray,
     goes_left: BoolArray,
     missing_side: Side | None,
-    larger: Side,
+    larger_side: Side,
 ) -> BothSides:
     """The conditions of both sides, from which of the levels that are present go left."""
     if column.kind in ("nominal", "boolean"):
@@ -75,13 +86,13 @@ def _sides_of_levels(
         return grouping(
             labels[goes_left].tolist(),
             labels[~goes_left].tolist(),
-            larger=larger,
+            larger=larger_side,
             missing=missing_side,
         )
     below = column.levels[present[goes_left][-1]]
     above = column.levels[present[~goes_left][0]]
     separating = _separating(column.kind, below, above)
-    return cut(separating, order=column.order, missing=missing_side, larger=larger)
+    return cut(separating, order=column.order, missing=missing_side, larger=larger_side)
 
 
 def _separating(kind: str, below: Any, above: Any) -> Any:

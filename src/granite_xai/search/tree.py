@@ -13,11 +13,14 @@ from granite_xai.compute.selection import device_faults, primitives_on
 from granite_xai.regions.nodes import Node
 from granite_xai.regions.partition import Partition
 from granite_xai.search.candidates import CUTS
-from granite_xai.search.growth import Growth
-from granite_xai.search.problem import Partitioner, PartitionResult, Problem
+from granite_xai.search.partitioner import Partitioner, PartitionResult
+from granite_xai.search.problem import Problem
+from granite_xai.search.searches import TreeSearch
 from granite_xai.tables import Table
 
 SEARCHES = ("refined", "greedy", "optimal")
+GREEDY_DEFAULTS = {"beam": 1, "min_improvement": None, "cuts": "quantiles"}
+"""Options that only the greedy search reads, and what they are for all others."""
 
 
 @dataclass(frozen=True, slots=True, init=False)
@@ -84,24 +87,26 @@ class Tree(Partitioner):
     search: str = "refined"
 
     def __post_init__(self) -> None:
-        for name, least in (
-            ("max_depth", 0),
-            ("min_samples_leaf", 1),
-            ("max_candidates", 2),
-            ("beam", 1),
-        ):
-            whole_number(name, getattr(self, name), at_least=least)
+        whole_number("max_depth", self.max_depth, at_least=0)
+        whole_number("min_samples_leaf", self.min_samples_leaf, at_least=1)
+        whole_number("max_candidates", self.max_candidates, at_least=2)
+        whole_number("beam", self.beam, at_least=1)
         real_number("alpha", self.alpha, at_least=0)
         if self.min_improvement is not None:
             real_number("min_improvement", self.min_improvement, at_least=0)
-        for name, known in (("cuts", CUTS), ("search", SEARCHES)):
-            if getattr(self, name) not in known:
-                raise unknown(name, getattr(self, name), known)
-        for name, usual in (("beam", 1), ("min_improvement", None), ("cuts", "quantiles")):
-            if self.search != "greedy" and (given := getattr(self, name)) != usual:
-                text = f"{name}={given!r} belongs to the greedy search."
+        if self.cuts not in CUTS:
+            raise unknown("cuts", self.cuts, CUTS)
+        if self.search not in SEARCHES:
+            raise unknown("search", self.search, SEARCHES)
+        if self.search != "greedy":
+            self._refuse_options_of_greedy_search()
+
+    def _refuse_options_of_greedy_search(self) -> None:
+        for name, default in GREEDY_DEFAULTS.items():
+            value = getattr(self, name)
+            if value != default:
                 raise InputError(
-                    text,
+                    f"{name}={value!r} belongs to the greedy search.",
                     code="P03",
                     argument=name,
                     hint='Pass search="greedy" with it, or leave it out.',
@@ -112,15 +117,12 @@ class Tree(Partitioner):
         if self.split_features is None:
             return list(table.explained)
         if isinstance(self.split_features, AllExcept):
-            left_out = {
-                table.resolve(label, "split_features") for label in self.split_features.columns
-            }
+            excluded = self.split_features.columns
+            left_out = {table.resolve(label, "split_features") for label in excluded}
             return [position for position in table.explained if position not in left_out]
-        labels = (
-            [self.split_features]
-            if isinstance(self.split_features, str | int)
-            else self.split_features
-        )
+        labels: Sequence[Hashable] = self.split_features
+        if isinstance(self.split_features, str | int):  # a single label
+            labels = [self.split_features]
         return sorted({table.resolve(label, "split_features") for label in labels})
 
     def partition(self, problem: Problem) -> PartitionResult:
@@ -129,9 +131,8 @@ class Tree(Partitioner):
 
     def grown(self, problem: Problem) -> Node:
         """Grow and prune the tree of a problem."""
-        growth = Growth(self, problem, self.columns(problem.table), width=self.beam)
-        rows = np.arange(problem.table.n_rows, dtype=np.intp)
+        every_row = np.arange(problem.table.n_rows, dtype=np.intp)
         primitives = primitives_on(problem.resources.device)
         with device_faults(primitives):
-            root = growth.root(rows, problem.evaluations.on(primitives))
-            return growth.search(root).node
+            search = TreeSearch.of(self, problem)
+            return search.search(every_row, problem.evaluations.on(primitives)).node

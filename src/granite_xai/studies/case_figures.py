@@ -23,7 +23,7 @@ from granite_xai.estimator import Granite, fit_with_evaluations
 from granite_xai.evaluations.evaluations import Evaluations
 from granite_xai.explanation.behavior.behavior import Game
 from granite_xai.explanation.masking import Marginal
-from granite_xai.inference.estimate import perturbed
+from granite_xai.inference.perturbed_figures import perturbed_figures
 from granite_xai.regions.partition import Partition
 from granite_xai.results.fit_values import FitValues, known_values
 from granite_xai.results.scopes import Scope
@@ -200,7 +200,9 @@ class _WeightedRegion:
         n_clusters = None  # unclustered rows
         if len(np.unique(clusters)) < len(clusters):
             n_clusters = len(np.unique(clusters[self.rows]))
-        disagreement = perturbed(self.question, self.evaluations, self.sign_vectors, n_clusters)
+        disagreement = perturbed_figures(
+            self.question, self.evaluations, self.sign_vectors, n_clusters
+        )
         # In the order of the lines of weights: as they are, with each sign vector, against each.
         by_line = np.append(disagreement.plug_in, disagreement.moved)
         rounding = self.values.fitted.floors[0]

@@ -23,7 +23,7 @@ from granite_xai.explanation.masking.fitted import fit_maskings
 from granite_xai.fitting.fit_inputs import FitInputs
 from granite_xai.fitting.fit_result import FitResult
 from granite_xai.fitting.new_rows import NewRows
-from granite_xai.inference.estimate import Perturbed, perturbed
+from granite_xai.inference.perturbed_figures import PerturbedFigures, perturbed_figures
 
 SMALLEST_GAIN = 0.05
 """Share of the heterogeneity that a merge must remove."""
@@ -58,13 +58,13 @@ class MeasuredGroups:
         A fit without regions; its predictor and its reference are used.
     inputs : FitInputs
         The rows, which may be others than those of the fit.
-    measured : dict of group to Perturbed
+    measured : dict of group to PerturbedFigures
         Filled by `measure`.
     """
 
     fitted: FitResult
     inputs: FitInputs
-    measured: dict[Group, Perturbed] = field(default_factory=dict)
+    measured: dict[Group, PerturbedFigures] = field(default_factory=dict)
 
     def measure(self, groups: Iterable[Group]) -> None:
         """Ask the model about those of some groups that were not measured yet."""
@@ -83,7 +83,7 @@ class MeasuredGroups:
         sign_vectors = signs(inputs.clusters, inputs.seed)  # (P, n)
         with one_blas_thread():
             for group, question in zip(new_groups, questions, strict=True):
-                self.measured[group] = perturbed(question, evaluations, sign_vectors)
+                self.measured[group] = perturbed_figures(question, evaluations, sign_vectors)
 
     def _question_about(self, group: Group) -> ResolvedQuestion:
         """The question of the fit about one group alone, explained jointly."""

@@ -21,8 +21,8 @@ from granite_xai.disagreement.disagreement import Disagreement
 from granite_xai.estimator import Granite
 from granite_xai.fitting.inputs import collected_for, open_inputs
 from granite_xai.fitting.judged_fit import fit_and_judge
+from granite_xai.inference.confidence import Confidence
 from granite_xai.inference.intervals import interval_around
-from granite_xai.inference.replicates import Confidence
 from granite_xai.studies.group_search import (
     Group,
     Heterogeneity,
