@@ -91,6 +91,15 @@ def test_shap_gets_values_bases_and_cells_in_the_order_of_the_rows():
         REGIONAL.to_shap()
 
 
+def test_shap_gets_the_cells_of_the_explained_rows_alone():
+    pytest.importorskip("shap")
+    some_rows = part(0, "pdp", [2, 0], [[3.0, 30.0], [1.0, 10.0]], [0.5, 0.25])
+    explanation = Explanation(sets=SETS, parts=(some_rows,), table=TABLE).to_shap()
+    assert explanation.values.tolist() == [[1.0, 10.0], [3.0, 30.0]]
+    assert explanation.base_values.tolist() == [0.25, 0.5]
+    assert explanation.data.tolist() == [[1.0, 4.0], [3.0, 6.0]]
+
+
 def test_shapiq_gets_one_row_or_one_region():
     pytest.importorskip("shapiq")
     values = LOCAL.to_shapiq(row=1)

@@ -183,12 +183,12 @@ class Explanation(Printable):
         return shap.Explanation(
             values=_by_row(chosen, [part.values for part in chosen]),
             base_values=_by_row(chosen, [part.base for part in chosen]),
-            data=self._numeric_cells(names),
+            data=self._numeric_cells(names, _explained_rows(chosen)),
             feature_names=names,
         )
 
-    def _numeric_cells(self, names: Sequence[str]) -> FloatArray | None:
-        """The rows' values of some sets, (n, sets); None unless every set is a numeric column.
+    def _numeric_cells(self, names: Sequence[str], rows: IntArray) -> FloatArray | None:
+        """The values of some rows, (n, sets); None unless every set is a numeric column.
 
         None, too, where the explanation was loaded without rows.
         """
@@ -197,7 +197,7 @@ class Explanation(Printable):
         }
         if not self.table.n_rows or not numeric.keys() >= set(names):
             return None
-        return np.column_stack([numeric[name] for name in names])
+        return np.column_stack([numeric[name][rows] for name in names])
 
     def to_shapiq(self, row: int | None = None, name: str | None = None) -> Any:
         """A ``shapiq.InteractionValues`` of one explanation (None: the first), for shapiq's own plots.
@@ -224,10 +224,19 @@ class Explanation(Printable):
         )
 
 
+def _rows_of_parts(parts: Sequence[Part]) -> IntArray:
+    """Positions of the rows of a local explanation, part by part."""
+    return np.concatenate([part.rows for part in parts if part.rows is not None])
+
+
+def _explained_rows(parts: Sequence[Part]) -> IntArray:
+    """Positions of the rows of a local explanation, ascending."""
+    return np.sort(_rows_of_parts(parts))
+
+
 def _by_row(parts: Sequence[Part], arrays: Sequence[FloatArray]) -> FloatArray:
     """What the parts of a local explanation hold for their rows, in the order of the rows."""
-    rows = np.concatenate([part.rows for part in parts if part.rows is not None])
-    return np.concatenate(arrays)[np.argsort(rows, kind="stable")]
+    return np.concatenate(arrays)[np.argsort(_rows_of_parts(parts), kind="stable")]
 
 
 def _values_of_row_or_region(parts: Sequence[Part], number: int | None) -> tuple[FloatArray, float]:
