@@ -340,10 +340,9 @@ class ResolvedQuestion:
             return np.where(splits.mass > 0, self.losses(evaluations, splits, jobs), 0.0)
         P = splits.primitives
         mode = self.gap_loss.mode
-        loss_of_values: HybridFunction | None = None  # the engine knows the loss by its mode
-        if (
-            mode is None
-        ):  # a function of the user's: it is applied first, and its values are added up
+        # The engine knows a named loss by its mode; of a function of the user's it adds up what that gives.
+        loss_of_values: HybridFunction | None = None
+        if mode is None:
             loss_of_values = self._loss_of_values
             mode = MOMENTS
 
