@@ -173,13 +173,14 @@ class Explanation(Printable):
                 code="P03",
                 hint="Use frame() for sensitivity and risk.",
             )
-        if any(len(labels) != 1 for labels in self.sets):
+        sets = chosen[0].sets or self.sets
+        if any(len(labels) != 1 for labels in sets):
             raise InputError(
                 "to_shap needs effects of features or groups; these are interactions.",
                 code="P03",
                 hint="Use to_shapiq for interactions.",
             )
-        names = [label for (label,) in self.sets]
+        names = [label for (label,) in sets]
         return shap.Explanation(
             values=_by_row(chosen, [part.values for part in chosen]),
             base_values=_by_row(chosen, [part.base for part in chosen]),
@@ -207,11 +208,12 @@ class Explanation(Printable):
         shapiq = _package("shapiq")
         chosen = self._parts(name)
         values, base = _values_of_row_or_region(chosen, row)
-        players = list(dict.fromkeys(chain.from_iterable(self.sets)))
+        sets = chosen[0].sets or self.sets
+        players = list(dict.fromkeys(chain.from_iterable(sets)))
         lookup: dict[tuple[int, ...], int] = {(): len(values)}  # the base stands behind the values
-        for place, labels in enumerate(self.sets):
+        for place, labels in enumerate(sets):
             lookup[tuple(players.index(label) for label in labels)] = place
-        order = max(len(labels) for labels in self.sets)
+        order = max(len(labels) for labels in sets)
         return shapiq.InteractionValues(
             values=np.append(values, base),
             interaction_lookup=lookup,
