@@ -30,7 +30,7 @@ from granite_xai.evaluations.vectors import Vectors
 # A working block is one part in so many of a device's free memory, as it is of the host's limit.
 BLOCKS_OF_DEVICE = 8
 
-# One masked model that is read: a masking operator and the visible columns.
+# One masked model that is read: a masking operator (of a room above this one) and the visible columns.
 Reading = tuple[Any, Coalition]
 
 

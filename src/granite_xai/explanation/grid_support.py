@@ -18,8 +18,8 @@ from granite_xai.tables import Table
 def supports_grid(effect: ResolvedExplainer, table: Table) -> bool:
     """Whether a pilot may choose a few values for every column, whichever these columns are.
 
-    This is stricter than `require_grid_support`: a pilot chooses values of single columns, so that the effects of
-    groups, which a grid of quantiles serves, are left to the exact evaluation.
+    This is stricter than `require_grid_support`: a pilot chooses values for effects of single columns. Those of groups
+    are exact, or on a grid of quantiles where the user asks for one.
 
     Parameters
     ----------
