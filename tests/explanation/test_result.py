@@ -91,6 +91,42 @@ def test_shap_gets_values_bases_and_cells_in_the_order_of_the_rows():
         REGIONAL.to_shap()
 
 
+def test_shap_gets_the_cells_of_the_explained_rows_alone():
+    pytest.importorskip("shap")
+    some_rows = part(0, "pdp", [2, 0], [[3.0, 30.0], [1.0, 10.0]], [0.5, 0.25])
+    explanation = Explanation(sets=SETS, parts=(some_rows,), table=TABLE).to_shap()
+    assert explanation.values.tolist() == [[1.0, 10.0], [3.0, 30.0]]
+    assert explanation.base_values.tolist() == [0.25, 0.5]
+    assert explanation.data.tolist() == [[1.0, 4.0], [3.0, 6.0]]
+
+
+# Beside a question about single columns, one whose explanations have one set of all columns, as "coe" has.
+OF_ALL_COLUMNS = Part(
+    region=0,
+    name="additive",
+    rows=np.array([0, 1, 2]),
+    values=np.array([[7.0], [8.0], [9.0]]),
+    errors=np.zeros((3, 1)),
+    base=np.zeros(3),
+    sets=(("a", "b"),),
+)
+WITH_OTHER_SETS = Explanation(sets=SETS, parts=(*LOCAL.parts, OF_ALL_COLUMNS), table=TABLE)
+
+
+def test_shap_looks_at_the_sets_of_the_chosen_explanation():
+    pytest.importorskip("shap")
+    assert WITH_OTHER_SETS.to_shap().values.tolist() == LOCAL.values.tolist()
+    with pytest.raises(InputError, match="these are interactions"):
+        WITH_OTHER_SETS.to_shap("additive")
+
+
+def test_shapiq_looks_at_the_sets_of_the_chosen_explanation():
+    pytest.importorskip("shapiq")
+    values = WITH_OTHER_SETS.to_shapiq(row=1, name="additive")
+    assert values[(0, 1)] == 8.0
+    assert values[(0,)] == 0.0
+
+
 def test_shapiq_gets_one_row_or_one_region():
     pytest.importorskip("shapiq")
     values = LOCAL.to_shapiq(row=1)

@@ -35,6 +35,15 @@ def test_the_same_terms_and_draws_come_back(question):
         assert one.question == two.question
 
 
+@pytest.mark.parametrize("by_paths", [True, False])
+def test_the_file_decides_whether_attributions_come_from_paths_of_trees(by_paths):
+    rows = np.random.default_rng(0).normal(size=(30, 5))
+    g = gx.Granite(product, "shap-pdp", max_depth=0).fit(rows)
+    (question,) = again(g, fitted_view(g).result, [Resolution(by_paths, (0, 0))])
+    assert question.first.by_paths is by_paths
+    assert not question.second.by_paths
+
+
 def test_F04_a_file_has_as_many_resolutions_as_questions():
     g, result = fitted()
     with pytest.raises(gx.FormatError, match="F04.*2 entries for 1 questions"):

@@ -47,6 +47,10 @@ class _BlasPin:
         return self._blas
 
     def _release(self, thread: int) -> None:
+        """End one hold of a thread of ours; after the last of all, BLAS has its threads back.
+
+        A thread that holds nothing any more also lets go of OpenBLAS, so that another one may change it.
+        """
         self._holders[thread] -= 1
         if self._holders[thread]:
             return

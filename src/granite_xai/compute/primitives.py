@@ -151,9 +151,16 @@ class ArrayNamespace:
     # Sums over segments and over the left side
 
     def order(self, segments: IntArray, families: Families) -> Any:
-        """What `segment_sum` wants to know of the segments (J, n), made once for many blocks.
+        """The rows in order of their segments, in the form that `segment_sum` of this class reads.
 
-        Here: their one-hot matrix, (G, n).
+        It is made once for many blocks. Here it is the one-hot matrix of the segments, (G, n); compiled loops read
+        sorted rows.
+
+        Parameters
+        ----------
+        segments : (J, n)
+            Segment of each row in each column, numbered through all columns.
+        families : Families
         """
         column = np.repeat(np.arange(len(families.sizes)), families.sizes)
         of_each_row = self.take(self.numbers(segments), column, 0)

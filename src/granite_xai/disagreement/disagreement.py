@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
@@ -16,7 +15,7 @@ from granite_xai.base.validation import choose
 from granite_xai.compute import Resources, in_threads
 from granite_xai.compute.compiled import available
 from granite_xai.compute.primitives import MOMENTS, Array
-from granite_xai.engine.row_values import sum_row_values
+from granite_xai.engine.row_values import HybridFunction, RowIndex, sum_row_values
 from granite_xai.engine.splits import Splits
 from granite_xai.evaluations.evaluations import Evaluations
 from granite_xai.explanation.behavior import Behavior
@@ -341,33 +340,47 @@ class ResolvedQuestion:
             return np.where(splits.mass > 0, self.losses(evaluations, splits, jobs), 0.0)
         P = splits.primitives
         mode = self.gap_loss.mode
-        function = None
-        if mode is None:  # a loss that the engine does not know
+        # The engine knows a named loss by its mode; of a function of the user's it adds up what that gives.
+        loss_of_values: HybridFunction | None = None
+        if mode is None:
+            loss_of_values = self._loss_of_values
             mode = MOMENTS
-
-            def function(values: FloatArray, rows: Any) -> FloatArray:
-                return np.asarray(self.loss(values))
 
         def sums_of_set(games: Games) -> Array:
             rows = sum_row_values([game.rows(terms) for game, terms in games], splits)
-            return rows.sums(mode, splits, function)[0, :, :]
+            return rows.sums(mode, splits, loss_of_values)[0, :, :]
 
         by_set = in_threads(sums_of_set, self._games(evaluations, splits), jobs)
         total = sum(by_set, P.array(np.zeros((2, splits.count))))
         return np.where(splits.mass > 0, P.host(total * splits.scale[0, :, :]).T, 0.0)
 
+    def _loss_of_values(self, values: FloatArray, rows: RowIndex) -> FloatArray:
+        """The loss of the gaps of some rows, cell by cell; it does not depend on the rows."""
+        return np.asarray(self.loss(values))
+
     def split_bytes(self, n_rows: int, n_values: int) -> int:
-        """Bytes that scoring takes for each split of so many rows, where sets have at most so many values."""
-        n_kept = 0  # values of rows that are written out: those that several sets read ...
+        """Bytes that scoring takes for each split.
+
+        Parameters
+        ----------
+        n_rows : int
+            Rows that are split.
+        n_values : int
+            Values of a set of columns, at most.
+        """
+        n_written = 0  # numbers of each row that are written out
         if self.first.behavior.per_row:
-            n_kept = sum(len(terms) for terms in self._shared_terms.values())
-        if self.first.masking.averages_rows:  # ... and those that are not added up in one pass
-            n_kept += len(self._maskings) - 1
+            # Values that several sets read are kept (`Game.keep_values`).
+            n_written = sum(len(terms) for terms in self._shared_terms.values())
+        # Of the sums of masked models one stays in tiles, and each further one is written out (`sum_row_values`): one
+        # a masking, or up to two more where rows are in bins or weighted.
+        if self.first.masking.averages_rows:
+            n_written += len(self._maskings) - 1
         else:
-            n_kept += 2
+            n_written += 2
         membership = MEMBER_BYTES if available() else MEMBER_BYTES + FLOAT_BYTES
         sums_over_sides = 2 * FLOAT_BYTES * n_values
-        return membership * n_rows + sums_over_sides + FLOAT_BYTES * n_rows * n_kept
+        return membership * n_rows + sums_over_sides + FLOAT_BYTES * n_rows * n_written
 
 
 def both_sides(questions: Sequence[ResolvedQuestion]) -> list[ResolvedExplainer]:

@@ -141,7 +141,9 @@ class ScaledObjective:
         return np.stack(by_question, axis=-1)
 
     def of(self, disagreements: FloatArray, mass: FloatArray) -> FloatArray:
-        """What the objective counts of regions, (...).
+        """The objective of regions, which a partition makes small in sum, (...).
+
+        It is ``sum over q of factor_q * R_q``, times the region's share of the mass where regions count by mass.
 
         Parameters
         ----------
@@ -156,12 +158,14 @@ class ScaledObjective:
         return shares * mass / self.total
 
     def on(self, evaluations: Evaluations) -> float:
-        """What the objective counts of all rows of some evaluations as one region."""
+        """The objective of one region, which is all rows of some evaluations."""
         whole = Splits.whole(evaluations.weights, evaluations.primitives)
         return float(self.of(self.disagreements(evaluations, whole), whole.mass)[0, 0])
 
     def remaining(self, disagreements: FloatArray, mass: FloatArray) -> FloatArray:
-        """Share of the disagreement on all rows that regions hold, whatever the objective counts.
+        """Share of the disagreement on all rows that regions hold, (...).
+
+        It is by root factors and by mass, also where the objective is scaled or weighted otherwise.
 
         The parameters are those of `of`.
         """

@@ -113,7 +113,10 @@ class Averages(Masked):
         return RowValues(self.splits.zeros, tiled=means)
 
     def total_variance(self, hidden: Coalition) -> Array:
-        """Mean over the rows of each side of the variance when the hidden columns are redrawn, (2, K)."""
+        """Mean over the rows of each side of the variance when the hidden columns are redrawn, (2, K).
+
+        For each row it is the mean square minus the squared mean of its hybrid predictions (mode `SPREAD`).
+        """
         P = self.splits.primitives
         splits = self.splits
         total = P.array(np.zeros((2, 2, splits.count)))

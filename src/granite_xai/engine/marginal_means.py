@@ -57,6 +57,8 @@ def marginal_means(
     tables = [table_maker.of_values(term.matrix) for term in ways.by_table]
     if not ways.by_pairs and not ways.by_share:
         return _scaled(tables, ways.by_table), None
+    # A pass over the rows reads two parts without writing more: what is made in tiles, and one table. Several tables
+    # are therefore added up within the tiles.
     if len(tables) == 1:
         without_table = replace(ways, by_table=[])
         tiles = _sums_in_tiles(without_table, [], splits, block)
@@ -65,13 +67,16 @@ def marginal_means(
 
 
 def _ways(terms: list[MatrixTerms], splits: Splits) -> _Ways:
-    """The cheapest way for each matrix."""
-    # Sums of whole lines and columns are products already; only cuts of columns gain from pairs.
+    """The cheapest way for each matrix.
+
+    With about as many values as rows it is by pairs, with one exception: where the matrix holds the rows of the node
+    alone, and splits are no cuts of columns, tables and shares are products of whole matrices.
+    """
     are_cuts = splits.families is not None
     ways = _Ways()
     for term in terms:
-        is_cut_out = term.matrix.column_of_row is None
-        if term.matrix.has_many_values and (are_cuts or not is_cut_out):
+        holds_node_alone = term.matrix.column_of_row is None
+        if term.matrix.has_many_values and (are_cuts or not holds_node_alone):
             ways.by_pairs.append(term)
             continue
         if term.shown:

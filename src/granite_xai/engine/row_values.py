@@ -65,11 +65,15 @@ class RowValues(NamedTuple):
                 yield rows_of_tile, values._replace(parts=(part, *values.parts))
 
     def _of_rows(self, rows: RowIndex, splits: Splits) -> RowValues:
-        """The values of some rows, without what is tiled."""
+        """The values of some rows, without what is tiled.
+
+        Of a part with an index, entries stay and the rows keep where they read them; otherwise each row has an entry of
+        its own (`primitives.Part`).
+        """
         P = splits.primitives
         parts = []
         for part in self.parts:
-            if part.index is None:  # each row has an entry of its own
+            if part.index is None:
                 left = P.take(part.left, rows, 0)
                 total = P.take(part.total, rows, 0)
                 part = part._replace(left=left, total=total)

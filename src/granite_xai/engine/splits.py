@@ -207,7 +207,10 @@ class Splits:
 
     @cached_property
     def one_sided(self) -> bool:
-        """Whether no row of any split is on the right: totals, which tell what is there, are then never read."""
+        """Whether no row of any split is on the right.
+
+        Sums over the right are totals less sums over the left: without a right side, totals are never read.
+        """
         return bool(self.members.all())
 
     @cached_property

@@ -27,7 +27,7 @@ class _RowChanges(NamedTuple):
     """The change across the interval of each row, in each of K splits."""
 
     changes: FloatArray  # (n, K)
-    intervals: IntArray  # (n, K): the interval that each row is counted to
+    intervals: IntArray  # (n, K): the interval that each row is counted to, from 1
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -56,7 +56,7 @@ class AlePredictions:
 
     @property
     def intervals(self) -> IntArray:
-        """Interval of each row, (n,); 0 for missing values, and where there is no interval."""
+        """Interval of each row, (n,), counted from 1; 0 for missing values, and where there is no interval."""
         if not self._has_intervals:
             return np.zeros_like(self.places)
         return np.where(self.places < 0, 0, intervals_of(self.places, self.edges))
@@ -107,6 +107,9 @@ class AlePredictions:
     def _row_changes(self, rows: IntArray, is_left: BoolArray) -> _RowChanges:
         """The change of each row across its interval, which ends where the row's side ends.
 
+        First every row is read across its whole interval, which is the same in all splits. Then those
+        rows and splits are read again whose side begins or ends inside the interval.
+
         Parameters
         ----------
         rows : array of shape (n,)
@@ -122,11 +125,11 @@ class AlePredictions:
         intervals = np.repeat(whole_intervals[:, None], n_splits, axis=1)
         changes = np.repeat(whole_changes[:, None], n_splits, axis=1)
 
-        low, high = _range_of_own_side(places, is_left)  # (n, K)
-        ends_inside = (lower[:, None] < low) | (upper[:, None] > high)
-        cut_rows, cut_splits = np.nonzero(ends_inside)
-        low = low[cut_rows, cut_splits]
-        high = high[cut_rows, cut_splits]
+        side_low, side_high = _range_of_own_side(places, is_left)  # (n, K)
+        is_cut = (lower[:, None] < side_low) | (upper[:, None] > side_high)
+        cut_rows, cut_splits = np.nonzero(is_cut)  # (c,) each
+        low = side_low[cut_rows, cut_splits]
+        high = side_high[cut_rows, cut_splits]
         counted_to = self._intervals_within(whole_intervals[cut_rows], low, high)
         low = np.maximum(low, self.edges[counted_to - 1])
         high = np.minimum(high, self.edges[counted_to])
@@ -145,7 +148,14 @@ class AlePredictions:
         return np.asarray(self.values[starts + upper] - self.values[starts + lower])
 
     def _intervals_within(self, intervals: IntArray, low: IntArray, high: IntArray) -> IntArray:
-        """Intervals, or the nearest ones that lie in a range of points."""
+        """The interval of each row, or the nearest one that shares a part with the range of its side.
+
+        Parameters
+        ----------
+        intervals : array of shape (c,)
+        low, high : arrays of shape (c,)
+            First and last point of the range.
+        """
         first = np.searchsorted(self.edges, low, side="right")
         last = np.searchsorted(self.edges, high, side="left")
         last = np.clip(last, 1, len(self.edges) - 1)
@@ -153,7 +163,17 @@ class AlePredictions:
 
 
 def intervals_of(places: IntArray, edges: IntArray) -> IntArray:
-    """Number of the interval ``(edge, edge]`` that holds each place; the first holds its lower edge too."""
+    """Number of the interval that holds each place, (n,), counted from 1.
+
+    The interval k is ``(edges[k - 1], edges[k]]``; the first holds its lower edge too. Places outside
+    all intervals are counted to the nearest.
+
+    Parameters
+    ----------
+    places : array of shape (n,)
+    edges : array of shape (n_intervals + 1,)
+        Numbers of the points that are edges.
+    """
     return np.clip(np.searchsorted(2 * edges, places, side="left"), 1, len(edges) - 1)
 
 

@@ -119,7 +119,8 @@ class DeviceModel:
     def _answers(self, hybrid_rows: Array, donors: IntArray, columns: Coalition) -> Array:
         """The answers for recombined rows.
 
-        Where some are no numbers, the host is asked about the same rows, and says which are at fault.
+        Where the model fails there, or some answers are no numbers, the host is asked about the same
+        rows, and says which are at fault.
         """
         cause = None
         answers = None
@@ -129,6 +130,7 @@ class DeviceModel:
             cause = raised.cause
         if answers is not None:
             return answers
+        # The host's answers are not used: it raises the error that names the rows at fault.
         base = np.tile(np.arange(self.table.n_rows), len(donors))
         self.predictor.recombined(
             self.table, base, self.table, np.repeat(donors, self.table.n_rows), sorted(columns)

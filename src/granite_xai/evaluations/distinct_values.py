@@ -33,7 +33,10 @@ class DistinctValues:
 
 
 def lowest_and_highest(table: Table, position: int) -> DistinctValues:
-    """The smallest and the largest value of an ordered column; they stand for no row."""
+    """The smallest and the largest value of an ordered column, to be evaluated at every row.
+
+    No row is read at them: the codes are empty.
+    """
     column = table.columns[position]
     lowest = int(np.argmax(column.codes == 0))
     highest = int(np.argmax(column.codes == len(column.levels) - 1))

@@ -30,7 +30,7 @@ from granite_xai.evaluations.vectors import Vectors
 # A working block is one part in so many of a device's free memory, as it is of the host's limit.
 BLOCKS_OF_DEVICE = 8
 
-# One masked model that is read: a masking operator and the visible columns.
+# One masked model that is read: a masking operator (of a room above this one) and the visible columns.
 Reading = tuple[Any, Coalition]
 
 
@@ -182,7 +182,11 @@ class Evaluations:
         return Matrix(values=values, codes=np.arange(self.n_rows))
 
     def on_grid(self, columns: Coalition) -> Evaluations:
-        """The evaluations as the gap of S reads them: S is snapped in every term where it has a grid (C22)."""
+        """The evaluations as the gap of S reads them: S is snapped in every term where it has a grid (C22).
+
+        They are these same ones where no column has a grid, or ``E_S`` itself is not evaluated: S is then
+        read from its complement, at all its values.
+        """
         if not self.snapped or columns not in self.matrices:
             return self
         # The complement may be one column, which elsewhere is read on its own grid.

@@ -65,8 +65,9 @@ def fit_fine_curve(
 ) -> FineCurve:
     """Learn from the curves of the pilot rows how curves run between standing values.
 
-    Let m be the mean curve of the pilot rows, K the covariance of their curves between values, s the
-    standing values. A curve b that is known at s is expected at a value v to be
+    Let m be the mean curve of the pilot rows and s the standing values. K is the covariance between values
+    of the pilot rows' curves less m, each of them less its mean over s. A curve b that is known at s is
+    expected at a value v to be
 
         m(v) + mean(b(s) - m(s)) + K(v, s) K(s, s)^-1 d,   d = b(s) - m(s) - mean(b(s) - m(s)).
 

@@ -108,7 +108,11 @@ class Matrix:
         return Matrix(values=values, codes=self.present.number_of_row, levels=levels)
 
     def join_equal_lines(self) -> Matrix:
-        """The same with equal neighbouring lines as one: values that the model does not tell apart."""
+        """The same with equal neighbouring lines as one: values that the model does not tell apart.
+
+        For a matrix of all rows as it was evaluated, on the host and not on a grid: the result has neither
+        ``levels`` nor ``column_of_row``.
+        """
         values = self.values
         begins_equal = values[1:, :COMPARED_CELLS] == values[:-1, :COMPARED_CELLS]
         is_new = np.ones(len(values), dtype=np.bool_)

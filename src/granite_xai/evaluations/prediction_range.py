@@ -102,8 +102,8 @@ class EvaluationRange:
 
 
 def _in_single_precision(values: Any, xp: Any) -> Any:
-    """Values rounded to float32, as float64; what is beyond its range becomes infinite."""
-    if xp is not np:
+    """Values rounded to float32, to be compared with themselves; what is beyond its range becomes infinite."""
+    if xp is not np:  # other libraries may not compare two types
         return xp.astype(xp.astype(values, xp.float32), xp.float64)
     with np.errstate(over="ignore"):
         return values.astype(np.float32)

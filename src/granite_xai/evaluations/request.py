@@ -113,7 +113,8 @@ class _MatrixChooser:
         self._everything = everything
         self._cells = cells
         self._binned = binned
-        # At least so many values has each column: levels, or cells, which are numbered from 0 or 1.
+        # Each column has at least so many values: its levels, or (where the model tells no more apart) its
+        # cells, whose numbers begin with 0 or 1, so that the largest number is no more than their count.
         self._level_counts = [len(column.levels) for column in table.columns]
         self._cell_counts: list[int] = []
         if cells is not None:
@@ -127,9 +128,9 @@ class _MatrixChooser:
     def store_cheaper_side(self, coalition: Coalition) -> None:
         """Evaluate a coalition or its complement, whichever has fewer values, and read both from it."""
         complement = self._everything - coalition
-        complement_is_stored = complement in self.stores
-        may_store_complement = not complement_is_stored
+        may_store_complement = complement not in self.stores  # it may be there, on its own grid
         cells = self._cells
+        # Where bins tell values apart that are one to the model, both sides are counted at all values.
         if coalition in self._binned or (complement in self._binned and may_store_complement):
             cells = None
         side = coalition

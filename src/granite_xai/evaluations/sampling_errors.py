@@ -1,4 +1,8 @@
-"""Standard errors of effects that are sampled over coalitions."""
+"""Standard errors of effects that are sampled over coalitions (docs/method.rst, C19).
+
+A draw is a pair of opposite orders in which players arrive. Each draw gives an estimate of the effect, and the
+effect is their mean: its standard error is the standard deviation of the draws over the root of their number.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +15,9 @@ from granite_xai.evaluations.matrix import Matrix
 
 
 class SamplingErrors:
-    """The marginal masked model of every coalition at all rows, combined draw by draw (C19).
+    """Keeps the marginal masked model of every coalition at all rows, from which each draw is computed again.
+
+    No matrix is kept: `add` is called while they are evaluated, `errors` when all are there.
 
     Parameters
     ----------

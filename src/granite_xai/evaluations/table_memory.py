@@ -52,8 +52,10 @@ def require_room(table: Table, resources: Resources) -> None:
     n_members = n_columns * (n_columns - 1)
     if MEMBER_BYTES * n_members < FREE_SET_BYTES:
         return
-    # It evaluates every column at each of its values, or the others at theirs, of which there are at
-    # least as many as the richest of them has.
+    # For every column it evaluates the column at each of its values, or all others at theirs. These are at
+    # least as many as the richest of the others has: more than the column's own, unless it is the richest
+    # itself. So it takes the values of every column but the richest, and for that one at least those of the
+    # second richest.
     most_values = _most_values_of_column(resources, n_rows)
     values = sorted(min(len(column.levels), most_values) for column in table.columns)
     second_richest = values[-2]

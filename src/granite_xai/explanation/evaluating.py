@@ -68,7 +68,7 @@ def evaluate(
     """
     requested = replace(requested, outputs=1 + len(route.others))
     require_room_for(requested, route, resources)
-    route = requested.route(route)
+    route = requested.cheaper_route(route)
     by_trees = route.trees is not None
     n_stores = len(requested.kept.stores) + len(requested.streamed.stores)
     if diagnostics is not None:

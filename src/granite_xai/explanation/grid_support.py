@@ -16,7 +16,10 @@ from granite_xai.tables import Table
 
 
 def supports_grid(effect: ResolvedExplainer, table: Table) -> bool:
-    """Whether every column may be replaced by a few of its values.
+    """Whether a pilot may choose a few values for every column, whichever these columns are.
+
+    This is stricter than `require_grid_support`: a pilot chooses values for effects of single columns. Those of groups
+    are exact, or on a grid of quantiles where the user asks for one.
 
     Parameters
     ----------

@@ -85,7 +85,19 @@ def memory_stages(
 
 
 def _needs(requested: EvaluationRequest, n_rows: int, table: Table, candidate: int) -> MemoryNeeds:
-    """The memory of a request for all rows of the table; for fewer, what it takes at most."""
+    """The memory of a request if it were made of ``n_rows`` rows of the table.
+
+    For all rows it is known; for fewer, a column may have fewer values, and this is what it takes at most.
+
+    Parameters
+    ----------
+    requested : EvaluationRequest
+        Of all rows.
+    n_rows : int
+    table : Table
+    candidate : int
+        Bytes that the search takes for one candidate split of all rows.
+    """
     n_lines = _matrix_lines(requested, n_rows, is_whole_table=n_rows == table.n_rows)
     n_ratio_lines = _ratio_lines(requested, table)
     # Nodes of the tree cut their rows out of density ratios, too.

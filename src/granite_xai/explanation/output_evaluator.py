@@ -117,7 +117,8 @@ class OutputEvaluator:
         distinct = matrices.stores[store]
         values = self.extent.note_values(self.matrix_of(store, distinct), self.primitives)
         values -= self.offset
-        # A row with its own values is the row itself: the diagonal is compared with the predictions.
+        # A row with its own values is the row itself: its cell is compared with its prediction. On a grid only the
+        # rows that carry a grid value have a line of their own.
         on_grid = distinct.levels is not None
         carriers = distinct.representatives if on_grid else np.arange(matrices.n_rows)
         diagonal = read_cells(values, distinct.codes[carriers], carriers, self.primitives)
@@ -204,7 +205,8 @@ class OutputEvaluator:
                 bins=_moved_bins(bins, columns, carrier),
                 against=moved_against,
             )
-        # Values that a pilot chose stand for what the model does there, not for who is alike: rows stay in their bins.
+        # A pilot chose the values by what the model does. They do not say which rows are alike, so that rows stay in
+        # their bins; and it asked about the ends of the column, so that `fine` reaches to them.
         fine = None
         if cells.curves and self.route.table.columns[min(columns)] is cells.column:
             fine = cells.curves[self.requested.output]

@@ -38,7 +38,7 @@ def regional_part(
         Of the n rows of the region.
     rows : array of shape (n,)
         Positions of these rows.
-    random_signs : array of shape (replicates, n), optional
+    random_signs : array of shape (vectors, n), optional
         With them, errors tell how values vary with the sample, too.
     """
     splits = Splits.whole(evaluations.weights, evaluations.primitives)
@@ -72,7 +72,20 @@ def _sampling_errors(
 ) -> tuple[FloatArray, FloatArray | None]:
     """Standard errors of the values of an effect over the sample, and (where they are local) of their mean sizes.
 
-    The first are (n, sets) or (sets,), the second (sets,).
+    The effect is computed again under weights that random signs move (`engine.signed_weights`).
+
+    Parameters
+    ----------
+    effect : ResolvedExplainer
+    evaluations : Evaluations
+        Of the n rows of the region.
+    random_signs : array of shape (vectors, n)
+
+    Returns
+    -------
+    errors : array of shape (n, sets) or (sets,)
+    size_errors : array of shape (sets,) or None
+        None where there is one value for the region.
     """
     lines = signed_lines(random_signs, evaluations.weights)  # (replicates, n) weights of the rows
     shares = lines / lines.sum(axis=1, keepdims=True)

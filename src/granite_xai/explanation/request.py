@@ -116,8 +116,11 @@ class EvaluationRequest:
         n_values = sum(len(distinct) for distinct in self.sampled.values())
         return self.kept.n_rows * n_values
 
-    def route(self, route: Route) -> Route:
-        """The cheaper way for these matrices; what comes from the paths of trees leaves no choice."""
+    def cheaper_route(self, route: Route) -> Route:
+        """The route that costs less for these matrices: by trees, as given, or by the model itself.
+
+        What comes from the paths of trees leaves no choice.
+        """
         if any(attribution.kind == "paths" for attribution in self.attributions):
             return route
         return route.for_requests(self.kept, self.streamed)
@@ -207,7 +210,8 @@ def request(
     compared: set[Coalition] = set()
     for effect in effects:
         compared |= {union(members) for members in effect.layout.sets}
-    # What is on a grid is on it wherever the rows are asked about, also where a baseline needs no matrix.
+    # A compared column on a grid has its matrix also under a baseline, which reads none: the gap reads the
+    # predictions of the snapped rows from it.
     compared_on_grid = {frozenset({position}) for position in grid.columns} & compared
     kept = request_matrices(
         table,

@@ -104,7 +104,11 @@ class ResolvedExplainer:
         return columns
 
     def readings(self) -> set[Reading]:
-        """The masked models the engine reads, with the one that effects are counted from."""
+        """The masked models the engine reads, with the one that effects are counted from.
+
+        That is the model without visible columns. Against reference rows it has to be evaluated; otherwise it is the
+        mean prediction, for which the predictions (everything visible) are enough.
+        """
         if self.pairwise or self.changes():
             return set()
         everything = union(self.layout.players)
@@ -248,10 +252,11 @@ class _PartialEffects:
     ) -> ResolvedExplainer:
         """Their terms; the parameters are those of `resolve`."""
         n_players = len(self.layout.players)
-        # Other rows of a region see another masking than its fitting rows: its baseline is one fixed row.
-        is_anchored = self.masking.anchored(None) != self.masking
-        by_paths = by_paths and self._has_paths(is_anchored)
-        if by_paths and not is_anchored:
+        # Where each region has a baseline of its own, that may be any of its fitting rows while regions are searched;
+        # other rows are explained against one fixed row, by another masking.
+        differs_for_other_rows = self.masking.anchored(None) != self.masking
+        by_paths = by_paths and self._has_paths(differs_for_other_rows)
+        if by_paths and not differs_for_other_rows:
             no_terms: tuple[Terms, ...] = ({},) * len(self.layout.sets)
             return self._resolved(no_terms, by_paths=True)
         if by_paths or order_pairs == 0:
@@ -278,17 +283,18 @@ class _PartialEffects:
             index=_index(self.interaction, self.layout),
         )
 
-    def _has_paths(self, is_anchored: bool) -> bool:
+    def _has_paths(self, differs_for_other_rows: bool) -> bool:
         """Whether paths of trees give these effects, and cost less than coalitions.
 
-        They give Shapley values of single players against single rows.
+        They give Shapley values of single players against single rows. Where other rows need the coalitions as well,
+        all of these must be few enough to be named.
         """
         if self.layout.order > 1 or not self.interaction.is_shapley:
             return False
         if not self.masking.averages_rows or not self.behavior.is_linear:
             return False
         n_players = len(self.layout.players)
-        if is_anchored and n_players > MAX_EXACT_PLAYERS:
+        if differs_for_other_rows and n_players > MAX_EXACT_PLAYERS:
             return False
         return n_players >= MIN_PATH_PLAYERS
 

@@ -173,22 +173,23 @@ class Explanation(Printable):
                 code="P03",
                 hint="Use frame() for sensitivity and risk.",
             )
-        if any(len(labels) != 1 for labels in self.sets):
+        sets = chosen[0].sets or self.sets
+        if any(len(labels) != 1 for labels in sets):
             raise InputError(
                 "to_shap needs effects of features or groups; these are interactions.",
                 code="P03",
                 hint="Use to_shapiq for interactions.",
             )
-        names = [label for (label,) in self.sets]
+        names = [label for (label,) in sets]
         return shap.Explanation(
             values=_by_row(chosen, [part.values for part in chosen]),
             base_values=_by_row(chosen, [part.base for part in chosen]),
-            data=self._numeric_cells(names),
+            data=self._numeric_cells(names, _explained_rows(chosen)),
             feature_names=names,
         )
 
-    def _numeric_cells(self, names: Sequence[str]) -> FloatArray | None:
-        """The rows' values of some sets, (n, sets); None unless every set is a numeric column.
+    def _numeric_cells(self, names: Sequence[str], rows: IntArray) -> FloatArray | None:
+        """The values of some rows, (n, sets); None unless every set is a numeric column.
 
         None, too, where the explanation was loaded without rows.
         """
@@ -197,7 +198,7 @@ class Explanation(Printable):
         }
         if not self.table.n_rows or not numeric.keys() >= set(names):
             return None
-        return np.column_stack([numeric[name] for name in names])
+        return np.column_stack([numeric[name][rows] for name in names])
 
     def to_shapiq(self, row: int | None = None, name: str | None = None) -> Any:
         """A ``shapiq.InteractionValues`` of one explanation (None: the first), for shapiq's own plots.
@@ -207,11 +208,12 @@ class Explanation(Printable):
         shapiq = _package("shapiq")
         chosen = self._parts(name)
         values, base = _values_of_row_or_region(chosen, row)
-        players = list(dict.fromkeys(chain.from_iterable(self.sets)))
+        sets = chosen[0].sets or self.sets
+        players = list(dict.fromkeys(chain.from_iterable(sets)))
         lookup: dict[tuple[int, ...], int] = {(): len(values)}  # the base stands behind the values
-        for place, labels in enumerate(self.sets):
+        for place, labels in enumerate(sets):
             lookup[tuple(players.index(label) for label in labels)] = place
-        order = max(len(labels) for labels in self.sets)
+        order = max(len(labels) for labels in sets)
         return shapiq.InteractionValues(
             values=np.append(values, base),
             interaction_lookup=lookup,
@@ -224,10 +226,19 @@ class Explanation(Printable):
         )
 
 
+def _rows_of_parts(parts: Sequence[Part]) -> IntArray:
+    """Positions of the rows of a local explanation, part by part."""
+    return np.concatenate([part.rows for part in parts if part.rows is not None])
+
+
+def _explained_rows(parts: Sequence[Part]) -> IntArray:
+    """Positions of the rows of a local explanation, ascending."""
+    return np.sort(_rows_of_parts(parts))
+
+
 def _by_row(parts: Sequence[Part], arrays: Sequence[FloatArray]) -> FloatArray:
     """What the parts of a local explanation hold for their rows, in the order of the rows."""
-    rows = np.concatenate([part.rows for part in parts if part.rows is not None])
-    return np.concatenate(arrays)[np.argsort(rows, kind="stable")]
+    return np.concatenate(arrays)[np.argsort(_rows_of_parts(parts), kind="stable")]
 
 
 def _values_of_row_or_region(parts: Sequence[Part], number: int | None) -> tuple[FloatArray, float]:

@@ -93,6 +93,7 @@ def checksum(raw: bytes) -> str:
 
     Times, and line ends at the end of the file, do not count.
     """
+    # Three pieces are hashed: up to the checksum, with zeros in its place; what follows it; the last bracket.
     match = _CHECKSUM.search(raw, 0, _HEAD)
     head_part = b""
     end_of_checksum = 0

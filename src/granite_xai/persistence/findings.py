@@ -18,6 +18,7 @@ _SPLIT = {
     "second": str | None,
     "between": [str],
 }
+# The entries that are read later. A dict names the keys that must be there, a list what each item is.
 SHAPES: dict[str, Any] = {
     "rows": {"search": [int], "held_out": [int], "steps": [_STEP], "reason": str},
     "model": {"calls": int, "rows": int},
@@ -31,13 +32,13 @@ SHAPES: dict[str, Any] = {
     "seed": int,
     "seconds": {},
 }
+# Those with one entry for each question, by its label: the shape of such an entry.
 BY_QUESTION: dict[str, Any] = {
     "noise_floor": _NUMBER,
     "measured_disagreement": _NUMBER,
     "chance": {"disagreement": _NUMBER, "chance": _NUMBER, "bar": _NUMBER, "corrected": _NUMBER},
     "cause": {"cause": str, "without_interactions": _NUMBER | None},
 }
-"""The entries that are read later. A dict names the keys that must be there, a list what each item is."""
 
 
 def check_findings(findings: Mapping[str, Any], place: str) -> None:

@@ -115,7 +115,7 @@ def granite_from_dict(data: dict[str, Any], model: Any, table: Table, place: str
     )
     predictor = cast(Predictor, Detached(fingerprint))
     questions = resolve_again(granite, resolutions, seed, predictor, table, place)
-    outputs = _read_outputs(data, model, table, findings, f"{place}.outputs")
+    outputs = _read_outputs(data, model, table, findings, place)
     if outputs:
         predictor = joint_predictor({name: result.predictor for name, result in outputs.items()})
         questions = _about_each_output(questions, outputs)
@@ -160,16 +160,21 @@ def _unfitted(form: Structure, data: dict[str, Any], model: Any, place: str) -> 
 def _read_outputs(
     data: dict[str, Any], model: Any, table: Table, findings: dict[str, Any], place: str
 ) -> dict[Any, FitResult]:
-    """The fits of single outputs, where all were explained; what loading finds goes to ``findings``."""
+    """The fits of single outputs by their names, where all outputs were explained; otherwise none.
+
+    Where a model was compared with the file, ``findings`` is told how many answers that were.
+    """
     outputs: dict[Any, FitResult] = {}
     if "outputs" not in data:
         return outputs
-    for part in entry(data, "outputs", list, place.removesuffix(".outputs")):
-        of_output = granite_from_dict(part, model, table, place)
+    place_of_outputs = f"{place}.outputs"
+    for part in entry(data, "outputs", list, place):
+        of_output = granite_from_dict(part, model, table, place_of_outputs)
         name = of_output.output
         is_new_name = isinstance(name, str | int | float) and name not in outputs
         is_one_output = is_new_name and not of_output.outputs_
-        require(is_one_output, place, f"have {name!r:.60}, which is no name of one output")
+        what = f"have {name!r:.60}, which is no name of one output"
+        require(is_one_output, place_of_outputs, what)
         outputs[name] = fitted_view(of_output).result
         if LOADED in of_output.diagnostics_:
             findings[LOADED] = of_output.diagnostics_[LOADED]
@@ -220,8 +225,8 @@ def _read_result(
 def _without_rows(learned: Any, table: Table) -> Any:
     """What maskings learned, without rows of the data; dicts and dataclasses are searched to the ground.
 
-    Where an object has a column beside rows, such as the intervals of ALE, only that column of the rows is read, so
-    that the others can be made up.
+    An object that holds a column and a table, such as the intervals of ALE, reads only that column of the table: its
+    other columns are made up. Tables elsewhere are kept, such as a baseline, which the masking made or was given.
     """
     if isinstance(learned, dict):
         return {key: _without_rows(value, table) for key, value in learned.items()}

@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from types import SimpleNamespace
-from typing import Any
+from typing import Any, NamedTuple
 
 from granite_xai.base.errors import FormatError, GraniteError
 from granite_xai.base.files import broken, require
@@ -60,6 +59,14 @@ class Resolution:
         )
 
 
+class _SavedRoute(NamedTuple):
+    """Stands for the route of the fit (`trees.routes`): all that is read of it when a question is resolved."""
+
+    table: Table
+    predictor: Predictor
+    gives_attributions: bool  # as was decided when the file was written
+
+
 def resolve_again(
     granite: Granite,
     resolutions: Sequence[Resolution],
@@ -99,8 +106,7 @@ def resolve_again(
         limits = Resources() if granite.resources is None else granite.resources
         resolved = []
         for question, resolution in zip(questions, resolutions, strict=True):
-            # All that is read of a route: whether trees give attributions was decided when the file was written.
-            route: Any = SimpleNamespace(
+            route: Any = _SavedRoute(
                 table=table, predictor=predictor, gives_attributions=resolution.by_paths
             )
             resolved_question = question.compare(route, limits, seed, resolution.pairs)

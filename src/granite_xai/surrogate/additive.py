@@ -281,6 +281,7 @@ def additive_predictions(
     list of arrays
         For each region, G at its rows.
     """
+    # Regions may overlap: each is the left side of a split of its own, whose right side is not read.
     inside = np.zeros((len(regions), evaluations.n_rows), dtype=np.bool_)
     for members, rows in zip(inside, regions, strict=True):
         members[rows] = True

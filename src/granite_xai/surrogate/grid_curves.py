@@ -55,6 +55,7 @@ def grid_curve(column: Column, evaluations: Evaluations, shares: FloatArray) -> 
     P = evaluations.primitives or NUMPY
     by_line = P.host(P.product(matrix.values, P.array(shares)))  # (lines,)
     has_missing = not np.all(matrix.levels >= 0)  # then their line comes first
+    # Without missing values it is the mean prediction, so that their effect is 0.
     at_missing = by_line[0] if has_missing else evaluations.predictions @ shares
     points = _known_points(column, matrix, evaluations.snapped[columns], by_line, shares)
     if column.is_ordered:
@@ -122,8 +123,9 @@ def cell_residuals(
 ) -> FloatArray:
     """What cells that a pilot chose leave out of the local effect of a column, row by row.
 
-    A gap reads a column at the values that stand for its cells; an effect that is shown is that of
-    the row itself. Pure effects have the curve there, full effects the prediction.
+    The search reads a column at the values that stand for its cells. An effect that a user sees is that
+    of the row at its own value: a pure effect reads the curve there instead of at the standing value, a
+    full effect the prediction of the row.
 
     Parameters
     ----------

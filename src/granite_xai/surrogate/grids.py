@@ -119,7 +119,10 @@ def grid_codes(column: Column, points: int) -> IntArray:
 
 
 def dependence_bins(column: Column) -> IntArray:
-    """Bin of each row along a column: tenths of ordered columns, levels of others; missing values have bin 0."""
+    """Bin of each row along a column, (n,), within which effects are averaged to see how they depend on it.
+
+    Tenths of the rows of an ordered column, levels of others; missing values have bin 0.
+    """
     if not column.is_ordered:
         return column.codes + 1
     edges = interval_edges(column)

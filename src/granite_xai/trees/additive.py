@@ -163,7 +163,7 @@ class TermsOnTable:
         block : int
             Bytes of what is made on the way.
         **trees
-            What only trees take.
+            ``fast`` and ``n_jobs``, which trees take in the same place; a sum of terms needs neither.
         """
         terms_of_value = []  # of S alone: one number a value
         terms_of_row = []  # without S: one number a row
@@ -205,7 +205,7 @@ class TermsOnTable:
         block : int
             Bytes of what is made on the way.
         **trees
-            What only trees take.
+            ``fast`` and ``n_jobs``, which trees take in the same place; a sum of terms needs neither.
         """
         if not self.ensemble.is_sum:
             raise ValueError("attributions of single terms add up only without a link")

@@ -147,7 +147,8 @@ class TreesOnTable:
         if self.ensemble.link is identity:
             add_up(self.cells[0], in_set, donors, result, block)
             return result
-        # The sums of several classes are linked some lines at a time, from an anchor on, where sums start afresh.
+        # Sums are linked some lines at a time. These begin at an anchor, a line at which running sums start afresh
+        # (`kernels.ANCHOR`): so the sums do not depend on how many lines there are at a time.
         line_bytes = LINE_BYTES * len(self.cells) * len(self.matrix)
         lines_at_once = max(1, block // line_bytes // ANCHOR) * ANCHOR
         for start in range(0, len(donors), lines_at_once):

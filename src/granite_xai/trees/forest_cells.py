@@ -71,7 +71,8 @@ class ForestCells:
                 cells, turns = _threshold_cells(forest, nodes, matrix[:, column])
                 self.rows[:, column] = cells
                 self.cut[nodes] = turns
-                self.first[nodes] = ~forest.default_left[nodes]
+                # The first cell that goes left: 0, which is missing, or 1.
+                self.first[nodes] = np.where(forest.default_left[nodes], 0, 1)
             elif len(category_nodes) < len(nodes):
                 raise RefusalError(f"column {column} is split by thresholds and by categories")
             else:
@@ -255,9 +256,23 @@ class ForestCells:
 def _threshold_cells(
     forest: Forest, nodes: IntArray, values: FloatArray
 ) -> tuple[IntArray, IntArray]:
-    """Cell of each value, and the cell at which each node turns right.
+    """Cell of each value, and the cell from which on each node sends right.
 
-    A cell is 1 + the number of thresholds passed, where ``x < t`` is passed before ``x <= t``.
+    A cell is 1 + the number of thresholds passed. The strict ones, ``x < t``, are passed at t; the others,
+    ``x <= t``, behind it: of two with the same t the strict one is passed first.
+
+    Parameters
+    ----------
+    forest : Forest
+    nodes : array of shape (nodes,)
+        Those that ask about the column.
+    values : array of shape (n,)
+        The column in the model's own numbers; NaN is missing.
+
+    Returns
+    -------
+    cells : array of shape (n,)
+    cuts : array of shape (nodes,)
     """
     strict = forest.strict[nodes]
     thresholds = forest.threshold[nodes]
@@ -266,10 +281,12 @@ def _threshold_cells(
     passed_open = np.searchsorted(open_ends, values, side="right")
     passed_closed = np.searchsorted(closed_ends, values, side="left")
     cells = np.where(np.isnan(values), 0, passed_open + passed_closed + 1)
+    # A node sends right what has passed its threshold: all that are passed before, and this one.
     before_open = np.searchsorted(open_ends, thresholds, side="left")
     before_closed = np.searchsorted(closed_ends, thresholds, side="left")
-    same_open_end = ~strict & np.isin(thresholds, open_ends)
-    return cells, before_open + before_closed + same_open_end + 2
+    strict_at_same_number = ~strict & np.isin(thresholds, open_ends)
+    n_passed_before = before_open + before_closed + strict_at_same_number
+    return cells, 1 + n_passed_before + 1
 
 
 def _category_cells(values: FloatArray) -> tuple[IntArray, IntArray]:

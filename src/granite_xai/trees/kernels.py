@@ -20,8 +20,9 @@ LEADING_SIX = 58  # bits behind the first six of a word
 def add_trees(nodes: Any, cells: Any, donors: Any, replaced: Any, result: Any) -> None:
     """Add how ``E_S`` of every tree changes from value to value, afresh at every anchor.
 
-    The splits of a tree on S put the U values into few classes. A row's walk finds the leaf of each class; the
-    sums change only between neighbouring values of different class.
+    For every tree, in four steps: (1) the splits on S put the U values into few classes; (2) each node gets the
+    list of classes that may reach it; (3) a row's walk finds the leaf of each class; (4) the sums change only
+    between neighbouring values of different class.
 
     Parameters
     ----------
@@ -48,6 +49,7 @@ def add_trees(nodes: Any, cells: Any, donors: Any, replaced: Any, result: Any) -
     class_of_value = np.empty(n_values, np.int64)
     value_of_class = np.empty(n_values, np.int64)  # the first value of each class
     new_number = np.empty(2 * n_values, np.int64)  # of each half of a class
+    # The classes of all nodes stand in one array, the pool: those of a node from its begin to its stop.
     begin = np.empty(most_nodes, np.int64)
     stop = np.empty(most_nodes, np.int64)
     waiting = np.empty(most_nodes + 1, np.int64)  # nodes where the walk goes on later
@@ -82,8 +84,8 @@ def add_trees(nodes: Any, cells: Any, donors: Any, replaced: Any, result: Any) -
         for u in range(n_values - 1, -1, -1):
             value_of_class[class_of_value[u]] = u
 
-        # 2. The classes that may reach each node, whatever the row: those of a node are
-        #    pool[begin[node] : stop[node]]; a split on S divides them, any other passes them on.
+        # 2. The classes that may reach each node, whatever the row: a split on S divides those of its
+        #    node between the children, any other passes them on to both.
         for number in range(n_classes):
             pool[number] = number
         used = n_classes
@@ -296,8 +298,9 @@ def add_pairs(
 ) -> None:
     """Add ``Phi_i[n, m]`` of all trees for rows n from ``low_row`` to ``high_row`` and all m > n, and its mirror.
 
-    A leaf that the hybrid with the players A from n and B from m reaches, and no smaller change of it, gives
-    ``(a - 1)! b! / (a + b)!`` of its value to each of A and takes ``a! (b - 1)! / (a + b)!`` from each of B.
+    A leaf needs the a players A from n and the b players B from m, if a hybrid reaches it exactly when A come from n
+    and B from m, wherever the others come from. It gives ``(a - 1)! b! / (a + b)!`` of its value to each of A and
+    takes ``a! (b - 1)! / (a + b)!`` from each of B.
     The walk goes down the tree with n and m together; where they part by a player that is not decided yet, it
     first takes the way of n, and later that of m.
 

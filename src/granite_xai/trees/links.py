@@ -97,18 +97,18 @@ def link_of(
     two_classes = choice.classes is not None and len(choice.classes) == 2
     one_sum_for_two = n_outputs == 1 and two_classes  # it is the score of the second class
     first_of_two = one_sum_for_two and output == 0
-    read = 0  # the output whose sum is read
+    chosen = 0  # number of the explained output, where there is a choice
     if output is not None and (n_outputs > 1 or one_sum_for_two):
-        read = int(output)
+        chosen = int(output)
     if raw or name.startswith("identity"):
         link = opposite if first_of_two else identity
-        return LinkedOutputs(link, (0 if n_outputs == 1 else read,))
+        return LinkedOutputs(link, (0 if n_outputs == 1 else chosen,))
     if name == "softmax" and n_outputs > 1:
-        return LinkedOutputs(partial(_softmax, output=read), tuple(range(n_outputs)))
+        return LinkedOutputs(partial(_softmax, output=chosen), tuple(range(n_outputs)))
     if name == "multiclass_ova" and n_outputs > 1:
-        return LinkedOutputs(partial(_logistic, slope=slope), (read,))
+        return LinkedOutputs(partial(_logistic, slope=slope), (chosen,))
     if name in ("sigmoid", "multiclass_ova") and n_outputs == 1:
         return LinkedOutputs(partial(_logistic, slope=slope, complement=first_of_two), (0,))
     if name in _ELEMENTWISE:
-        return LinkedOutputs(_ELEMENTWISE[name], (read,))
+        return LinkedOutputs(_ELEMENTWISE[name], (chosen,))
     raise RefusalError(f"the link {name!r} of {n_outputs} outputs is not applied by us", "M23")

@@ -71,6 +71,7 @@ class Behavior(ABC):
         interaction : str
             Key of the interaction operator.
         sets : PlayersAndSets
+            The players of the game, and the sets whose effects are compared.
         masking : Masking
 
         Returns

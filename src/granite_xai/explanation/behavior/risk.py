@@ -104,7 +104,11 @@ class Risk(Behavior):
         return -_side_means(losses.sums(MOMENTS, game.splits), game.splits)
 
     def _loss_of_mean(self, game: Game, coalition: Coalition) -> Array:
-        """The loss of ``F_T``, which is a mean of predictions."""
+        """The loss of ``F_T``, which is a mean of predictions.
+
+        The engine has one line a row, (rows, K); a loss function takes one column a row: arrays are turned on the way
+        to it, and back.
+        """
         splits = game.splits
         loss_function = self._loss_function(game)
         predictions = game.masked.combined({coalition: 1.0})

@@ -81,9 +81,13 @@ class Sensitivity(Behavior):
         return mean_square - mean**2
 
     def _centred(self, game: Game, term: Term) -> RowValues:
-        """``F_T`` minus a number near its mean on each side: its variance then loses no digits to a large mean."""
+        """``F_T`` minus a number near its mean on each side: its variance then loses no digits to a large mean.
+
+        The number is the mean itself, where values can be read twice. What is made in tiles can be read only once: then
+        it is the mean prediction of the side, which is near.
+        """
         values = game.masked.combined({term: 1.0})
-        if values.tiled is not None:  # can be read only once; the mean prediction is near
+        if values.tiled is not None:
             return game.masked.combined({term: 1.0, frozenset(): -1.0})
         means = (values.sums(MOMENTS, game.splits) * game.splits.scale)[0, :, :]
         level = -means if values.of_side is None else values.of_side - means

@@ -157,8 +157,10 @@ class AleIntervals:
         places = self._places(column)
         edges = self.edge_points
         interval = intervals_of(places, edges)
-        # In a region that begins inside this interval, a row before its first point is counted to the next interval;
-        # in one that ends inside, a row behind its last point is counted to the one before.
+        # A row is predicted at all points of its interval, and of the one beside it where a region may count it there.
+        # If a region begins with this row, the first point of the region is the next one behind the row: is that the
+        # upper edge, nothing of the interval is left, and the row is counted to the next interval. If a region ends
+        # with this row, the same holds for the lower edge and the interval before.
         just_behind_lower_edge = places == 2 * edges[interval - 1] + 1
         just_before_upper_edge = places >= 2 * edges[interval] - 1
         lower = np.where(just_behind_lower_edge, np.maximum(interval - 2, 0), interval - 1)
@@ -168,7 +170,10 @@ class AleIntervals:
         return np.where(missing, -1, places), edges[lower], counts
 
     def _places(self, column: Column) -> IntArray:
-        """The place of each row among the points; that of a missing value means nothing."""
+        """The place of each row among the points (`evaluations.ale_predictions`), (n,).
+
+        That of a missing value means nothing.
+        """
         if self.fitted.kind == "boolean":
             level_at_or_above = level_codes(column, self.fitted)
             level_at_or_below = level_at_or_above
@@ -177,8 +182,9 @@ class AleIntervals:
             level_at_or_below = ranks_among(column, self.fitted, side="right")
         next_point = np.searchsorted(self.parts, level_at_or_above, side="left")
         is_a_level = level_at_or_above == level_at_or_below
-        is_a_point = is_a_level & (np.append(self.parts, -1)[next_point] == level_at_or_above)
-        places = 2 * next_point - ~is_a_point
+        level_of_next_point = np.append(self.parts, -1)[next_point]  # -1: behind the last point
+        is_a_point = is_a_level & (level_of_next_point == level_at_or_above)
+        places = np.where(is_a_point, 2 * next_point, 2 * next_point - 1)
         return np.asarray(np.clip(places, 0, 2 * len(self.parts) - 2), dtype=np.intp)
 
     def within(self, column: Column) -> tuple[IntArray, IntArray]:

@@ -170,11 +170,12 @@ def _targets_of_column(column: Column, weights: FloatArray | None) -> FloatArray
 
 
 def _gain_by_chance(targets: FloatArray, n_columns: int) -> float:
-    """How much impurity, times the rows, the best split of a tree hardly takes away by chance.
+    """The gain of the best split that chance exceeds with the probability `FALSE_SPLITS` alone.
 
-    A fixed split takes away a sum of ``chi²`` variables: one for each direction of the targets, times the variance
-    ``v`` along it. One scaled ``chi²`` with the same mean and variance stands for the sum (Satterthwaite): its scale
-    is ``sum v² / sum v`` and its degrees of freedom are ``sum v / scale``. scikit-learn divides by the number of
+    A gain is the impurity that a split takes away, times the rows. Where hidden columns do not depend on the visible
+    ones, a fixed split takes away a sum of ``chi²`` variables: one for each direction of the targets, times the
+    variance ``v`` along it. One scaled ``chi²`` with the same mean and variance stands for the sum (Satterthwaite): its
+    scale is ``sum v² / sum v`` and its degrees of freedom are ``sum v / scale``. scikit-learn divides by the number of
     targets. The best of all splits counts as `SPLITS_OF_PAIR` tests for each ordered pair of columns.
 
     Parameters

@@ -75,6 +75,7 @@ class Margin:
         """
         if len(self.shares) <= INTERVALS:
             return np.arange(len(self.shares), dtype=np.intp)
+        # From the first level to the last but one: the last has the share 1, which has no finite normal score.
         lowest, highest = np.clip(ndtri(self.shares[[0, -2]]), -OUTERMOST, OUTERMOST)
         inner_ends = np.linspace(lowest, highest, INTERVALS)[:-1]  # normal scores
         shares_at_ends = np.append(ndtr(inner_ends), 1.0)

@@ -83,7 +83,8 @@ class Masking(ABC):
     averages_rows : bool
         Whether ``F_T`` is a mean over single rows of the region, so that local effects are means over pairs of rows.
     in_pairs : bool
-        Whether ``F_T`` is a mean over all rows, or fixed, so that tables over pairs of cuts hold it.
+        Whether ``F_T`` at a row is a mean over all rows of the region, or the same in every region, so that gaps can
+        be read pair by pair (`Masked.pair_block`).
     n_references : int
         Reference rows that are learned and the same in every region.
     """
@@ -166,6 +167,7 @@ class Masking(ABC):
         keys : tuple of str
             Of behavior, interaction and influence.
         sets : PlayersAndSets
+            The players of the game, and the sets whose effects are compared.
 
         Returns
         -------
