@@ -35,7 +35,8 @@ QUESTIONS = (
     *("shap-pdp", "ice-shap", "cice-mplot", "sage-risk", "cshap-shap", "ale"),
 )
 MANY_SUBSETS = ("shap-pdp", "ice-shap", "cshap-shap", "sage-risk")
-NOT_A_NUMBER = re.compile(r"(?<![\w.=])(nan|NaN|inf|Infinity|None)(?![\w])")
+# "None of the 3 splits" is English.
+NOT_A_NUMBER = re.compile(r"(?<![\w.=])(nan|NaN|inf|Infinity|None(?! of the ))(?![\w])")
 MOST_REMAINING = 1.1
 SAME = 1e-9  # relative difference of the figures of two fits that must say the same
 

@@ -25,9 +25,8 @@ from granite_xai.evaluations.pilot import (
     CELLS,
     FEW_INTERACTIONS,
     PILOTS,
-    SCREEN,
-    SCREENED,
     first_carriers,
+    is_screened,
     n_values,
     pilot_cost,
     pilot_size,
@@ -196,7 +195,7 @@ def test_a_pilot_sends_no_more_rows_than_its_budget(budget):
     found, table, asked = learned(frame, lambda f: f["x0"] * f["x1"], budget=budget)
     assert set(found.columns) == {0, 1, 2}
     size = pilot_size(table.columns, CELLS, budget)
-    assert found.pilot_rows == (PILOTS[0].n_rows if size in SCREENED else size.n_rows)
+    assert found.pilot_rows == size.n_rows
     assert asked.rows <= planned_cost(table.columns, CELLS, budget, n_rows=1500)
     coarsest = pilot_cost(table.columns, CELLS, PILOTS[-1])
     assert asked.rows <= max(budget, coarsest)
@@ -207,8 +206,6 @@ def test_the_finest_pilot_that_can_be_paid_is_taken():
     table = read_table(numbers(n=600))
     for finer, coarser in pairwise(PILOTS):
         price = 3 * finer[0] * (finer[1] + 2)
-        if finer in SCREENED:
-            price += 3 * SCREEN.n_rows * (SCREEN.n_values + 2)
         assert pilot_size(table.columns, CELLS, price) == finer
         assert pilot_size(table.columns, CELLS, price - 1) == coarser
     assert pilot_size(table.columns, CELLS, 0) == PILOTS[-1]
@@ -222,7 +219,8 @@ def test_after_a_screen_the_columns_that_interact_are_asked_at_more_values():
         return step(table) + table[[f"x{k}" for k in range(2, 20)]].sum(axis=1)
 
     budget = 180_000
-    assert pilot_size(read_table(frame).columns, CELLS, budget) in SCREENED
+    columns = read_table(frame).columns
+    assert is_screened(columns, CELLS, pilot_size(columns, CELLS, budget))
     found, table, asked = learned(frame, model, budget=budget)
     n_levels = [len(found.columns[k].curves[0].levels) for k in range(20)]
     assert min(n_levels[:2]) >= PILOTS[0].n_values
@@ -234,8 +232,10 @@ def test_after_a_screen_the_columns_that_interact_are_asked_at_more_values():
 def test_where_all_columns_interact_alike_a_screen_changes_nothing():
     frame = numbers(n=600, d=20)
     budget = 170_000
-    size = pilot_size(read_table(frame).columns, CELLS, budget)
-    assert size in SCREENED
+    columns = read_table(frame).columns
+    size = pilot_size(columns, CELLS, budget)
+    assert is_screened(columns, CELLS, size)
+    assert not is_screened(columns[:15], CELLS, size)
     found, _, asked = learned(
         frame, lambda table: np.prod(1 + table.to_numpy() / 9, axis=1), budget=budget
     )

@@ -48,8 +48,9 @@ PILOTS = (
     PilotSize(16, 32),
     PilotSize(8, 32),
 )
-# Pilots of all columns that are coarse, and dear enough for a screen before them.
+# Pilots of many columns that are coarse, and dear enough for a screen before them.
 SCREENED = (PilotSize(64, 128), PilotSize(48, 128), PilotSize(32, 128))
+MANY_COLUMNS = 16
 SCREEN = PilotSize(16, 32)
 FEW_INTERACTIONS = PilotSize(16, 64)  # after a screen, the pilot of a column that hardly interacts
 INTERACTIONS_KEPT = 0.999  # share of the squared interactions of a screen that get a finer pilot
@@ -82,7 +83,7 @@ def pilot_size(columns: Sequence[Column], n_cells: int, budget: float) -> PilotS
     """
     for size in PILOTS:
         cost = pilot_cost(columns, n_cells, size)
-        if size in SCREENED:
+        if is_screened(columns, n_cells, size):
             cost += pilot_cost(columns, n_cells, SCREEN)
         if cost <= budget:
             return size
@@ -115,6 +116,12 @@ def pilot_cost(columns: Sequence[Column], n_cells: int, size: PilotSize) -> int:
     return cost
 
 
+def is_screened(columns: Sequence[Column], n_cells: int, size: PilotSize) -> bool:
+    """Whether a screen comes before a pilot of this size."""
+    n_with_cells = sum(len(column.levels) > n_cells for column in columns)
+    return size in SCREENED and n_with_cells >= MANY_COLUMNS
+
+
 def planned_cost(columns: Sequence[Column], n_cells: int, budget: float, n_rows: int) -> int:
     """Rows that `learn_values` sends to the model, at most.
 
@@ -130,7 +137,9 @@ def planned_cost(columns: Sequence[Column], n_cells: int, budget: float, n_rows:
         Rows of the table.
     """
     size = pilot_size(columns, n_cells, budget)
-    if size in SCREENED:  # what the screen leaves of the budget goes to the columns that interact
+    if is_screened(
+        columns, n_cells, size
+    ):  # what the screen leaves of the budget goes to the columns that interact
         return int(budget)
     return pilot_cost(columns, n_cells, size.within(n_rows))
 
@@ -194,13 +203,13 @@ def learn_values(
     if not columns_with_cells:
         return LearnedValues()
     size = pilot_size(columns_with_cells, n_cells, budget)
-    is_screened = size in SCREENED
-    n_drawn = PILOTS[0].n_rows if is_screened else size.n_rows
+    has_screen = is_screened(columns_with_cells, n_cells, size)
+    n_drawn = PILOTS[0].n_rows if has_screen else size.n_rows
     n_pilot = min(n_drawn, table.n_rows)
     generator = np.random.default_rng([seed, PILOT_DRAW])
     pilot_rows = np.sort(generator.choice(table.n_rows, size=n_pilot, replace=False))
     sizes = [size] * len(columns_with_cells)
-    if is_screened:
+    if has_screen:
         squares = []
         for column in columns_with_cells:
             screen_rows = pilot_rows[: SCREEN.n_rows]

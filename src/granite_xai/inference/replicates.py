@@ -13,12 +13,13 @@ those scatter around the true ones:
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import NamedTuple, cast
 
 import numpy as np
 
+from granite_xai.base.files import saved_as
 from granite_xai.base.typing import BoolArray, FloatArray, IntArray
 from granite_xai.compute import map_blocks
 from granite_xai.compute.primitives import SQUARE
@@ -48,7 +49,8 @@ class Chance:
     """What chance says of the disagreement on the rows of a region, one number a question."""
 
     plug_in: FloatArray  # R as measured
-    chance_level: FloatArray  # what R would be on average if every true gap were 0
+    # What R would be on average if every true gap were 0.
+    chance_level: FloatArray = field(metadata=saved_as("level"))
     bar: FloatArray  # what R would hardly exceed if every true gap were 0
     corrected: FloatArray  # R without what chance adds; may be negative
     proven: BoolArray | None = None  # which questions have a split that gains more than chance
