@@ -14,8 +14,13 @@ from granite_xai.compute import one_blas_thread
 from granite_xai.engine.signed_weights import signs
 from granite_xai.fitting.described import described_later
 from granite_xai.fitting.fit_result import FitResult, FitRun
-from granite_xai.fitting.judging_rows import JudgingRows, estimate_of, observe_regions
-from granite_xai.fitting.new_rows import NewRows, Observation, rows_by_region
+from granite_xai.fitting.judging_rows import (
+    JudgingRows,
+    RegionsOfSample,
+    estimate_of,
+    observe_regions,
+)
+from granite_xai.fitting.new_rows import NewRows, Observation
 from granite_xai.fitting.rows import SMALL_TABLE
 from granite_xai.fitting.searching import search_again
 from granite_xai.inference.cross_validation import (
@@ -132,18 +137,14 @@ def _search_rows(run: FitRun) -> JudgingRows:
     """The rows that searched, and those of each region."""
     fitted = run.result
     evaluations = run.evaluations
-    by_region: list[Sample | None] = [None] * len(fitted.partition)
-    for region, rows in rows_by_region(fitted.regions):
-        by_region[region] = Sample(
-            questions=fitted.comparisons, evaluations=evaluations.restrict(rows), rows=rows
-        )
+    everywhere = Sample(
+        questions=fitted.comparisons,
+        evaluations=evaluations,
+        rows=np.arange(evaluations.n_rows),
+    )
     return JudgingRows(
-        everywhere=Sample(
-            questions=fitted.comparisons,
-            evaluations=evaluations,
-            rows=np.arange(evaluations.n_rows),
-        ),
-        by_region=by_region,
+        everywhere=everywhere,
+        by_region=RegionsOfSample(everywhere, fitted.regions, len(fitted.partition)),
         regions=fitted.regions,
         clusters=run.inputs.clusters,
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -20,11 +20,45 @@ from granite_xai.inference.measured_regions import MeasuredQuestion, Sample, mea
 from granite_xai.inference.replicates import Chance
 
 
+class RegionsOfSample(Sequence[Sample | None]):
+    """The rows of each region, copied out of all rows each time they are asked for: never all regions at once.
+
+    Parameters
+    ----------
+    everywhere : Sample
+        All rows.
+    regions : array of shape (n_rows,)
+        Region of each row.
+    n_regions : int
+    """
+
+    def __init__(self, everywhere: Sample, regions: IntArray, n_regions: int) -> None:
+        self._everywhere = everywhere
+        self._regions = regions
+        self._n_regions = n_regions
+
+    def __len__(self) -> int:
+        return self._n_regions
+
+    def __getitem__(self, region: Any) -> Any:
+        """The rows of a region; None where there are none."""
+        if not 0 <= region < self._n_regions:
+            raise IndexError(region)
+        inside = np.flatnonzero(self._regions == region)
+        if len(inside) == 0:
+            return None
+        return Sample(
+            questions=self._everywhere.questions,
+            evaluations=self._everywhere.evaluations.restrict(inside),
+            rows=self._everywhere.rows[inside],
+        )
+
+
 class JudgingRows(NamedTuple):
     """Rows that judge a partition: all of them, and those of each region."""
 
     everywhere: Sample
-    by_region: list[Sample | None]  # None: no row is there
+    by_region: Sequence[Sample | None]  # None: no row is there
     regions: IntArray  # (n_rows,) region of each row
     clusters: IntArray  # (n_rows,) number of the cluster of each row
 

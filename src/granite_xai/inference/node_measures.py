@@ -73,23 +73,18 @@ def node_figures(
         Whether rows of several regions can be looked at as one; not where a masking depends on the
         region.
     """
-    nodes = []
+    by_node = []  # of each node the figures of all questions
     for number, place in enumerate(tree_places(partition)):
         inside = np.flatnonzero(np.isin(regions, place.regions))
         sample: Sample | None = everywhere
         if number > 0:
             sample = _sample(place, inside, everywhere, by_region, measures_inner)
-        nodes.append(_NodeRows(number, place, inside, sample))
+        node = _NodeRows(number, place, inside, sample)
+        by_node.append(_figures_of_node(node, everywhere, signs, measured))
+        # The rows of an inner node are copied out of all: they are dropped before the next one's.
+        del sample, node
     figures = []
-    for number, question in enumerate(everywhere.questions):
-        of_nodes = []
-        for node in nodes:
-            known = None
-            if measured:
-                known = _known_squared_gaps(measured[number], node)
-            if known is None:
-                known = _squared_gaps(number, node.sample, signs)
-            of_nodes.append(_node_figure(node, number, everywhere, known))
+    for question, nodes in zip(everywhere.questions, zip(*by_node, strict=True), strict=True):
         figures.append(
             NodeFigures(
                 question=question.question.label,
@@ -97,10 +92,28 @@ def node_figures(
                 n_rows=len(everywhere.rows),
                 sets=tuple(tuple(map(str, names)) for names in question.first.layout.labels),
                 is_rooted=question.gap_loss.mode == SQUARE,
-                nodes=tuple(of_nodes),
+                nodes=nodes,
             )
         )
     return tuple(figures)
+
+
+def _figures_of_node(
+    node: _NodeRows,
+    everywhere: Sample,
+    signs: FloatArray | None,
+    measured: Sequence[MeasuredQuestion],
+) -> list[NodeFigure]:
+    """One node, question by question; parameters as of `node_figures`."""
+    figures = []
+    for number in range(len(everywhere.questions)):
+        squared_gaps = None
+        if measured:
+            squared_gaps = _known_squared_gaps(measured[number], node)
+        if squared_gaps is None:
+            squared_gaps = _squared_gaps(number, node.sample, signs)
+        figures.append(_node_figure(node, number, everywhere, squared_gaps))
+    return figures
 
 
 def with_levels_of(
