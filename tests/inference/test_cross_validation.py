@@ -130,26 +130,39 @@ def test_each_row_is_left_out_once_and_whole_clusters_are():
         assert not set(own[tree.is_left_out]) & set(own[~tree.is_left_out])
 
 
-@pytest.mark.parametrize("height", [0.0, 1.0, 100.0])
-def test_a_cell_that_only_a_fold_fills_says_nothing(height):
-    """M-plot against PDP of x0: whatever the model does in a bin of the fold's own, nothing is judged there."""
+def optimism_with_a_bin_apart(height, n_searched_there):
+    """M-plot against PDP of x0, where the model has a height of its own in a bin of eight rows.
+
+    All of these are of the fold but so many.
+    """
     rng = np.random.default_rng(3)
     X = rng.normal(size=(80, 2)).round(1)
     X[:8, 0] = 50.0  # a bin of their own
-    is_left_out = np.arange(80) < 8
+    is_left_out = np.arange(80) < 8 - n_searched_there
+
+    def model(X):
+        X = np.asarray(X, dtype=float)
+        return np.where(X[:, 0] > 40, height, X[:, 0]) * X[:, 1]
+
+    problem = problem_of(model, X, "mplot-pdp", features=["x0"])
     tree = FoldTree(np.zeros(80, dtype=np.intp), is_left_out)
+    question = problem.shares.comparisons[0]
+    return optimism_of_tree(question, problem.evaluations, tree, signs(np.arange(80), 0))
 
-    def left(height):
-        def model(X):
-            X = np.asarray(X, dtype=float)
-            return np.where(X[:, 0] > 40, height, X[:, 0]) * X[:, 1]
 
-        problem = problem_of(model, X, "mplot-pdp", features=["x0"])
-        asked = problem.shares.comparisons[0]
-        drawn = signs(np.arange(80), 0)
-        return optimism_of_tree(asked, problem.evaluations, tree, drawn)
+@pytest.mark.parametrize("height", [0.0, 1.0, 100.0])
+def test_a_cell_that_only_a_fold_fills_says_nothing(height):
+    """Whatever the model does in a bin of the fold's own, nothing is judged there."""
+    wanted = optimism_with_a_bin_apart(-3.0, n_searched_there=0)
+    assert optimism_with_a_bin_apart(height, n_searched_there=0) == pytest.approx(wanted, rel=1e-6)
 
-    assert left(height) == pytest.approx(left(-3.0), rel=1e-6)
+
+def test_a_cell_with_one_search_row_is_judged():
+    slopes = []
+    for searched in (0, 1):
+        low = optimism_with_a_bin_apart(1.0, n_searched_there=searched)
+        slopes.append(optimism_with_a_bin_apart(100.0, n_searched_there=searched) - low)
+    assert abs(slopes[1]) > 10 * abs(slopes[0]) + 1.0
 
 
 @pytest.mark.parametrize("question", ["ice-pdp", "variance", "pfi-risk"])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -32,6 +34,12 @@ def test_an_estimate_says_in_one_sentence_what_is_known():
     found = gx.Granite(lambda X: X[:, 0] * np.sign(X[:, 1]), **options).fit(X).estimate_
     assert str(found).startswith("2 regions remove ")
     assert "95% interval" in str(found)
+    narrow = replace(found, remaining=0.3, low=0.2, high=0.4)
+    assert str(narrow).startswith(
+        "2 regions remove 70% of the heterogeneity (95% interval 60–80%, "
+    )
+    hardly_any = replace(found, remaining=0.9, low=0.7, high=1.2)
+    assert "interval 0–30%" in str(hardly_any)
     additive = gx.Granite(lambda X: X[:, 0] + X[:, 1], **options).fit(X).estimate_
     assert str(additive) == "There is no heterogeneity to explain."
     noise = gx.Granite(lambda X: X[:, 0], "mplot-pdp", **options).fit(X).estimate_

@@ -8,6 +8,9 @@ from scipy.stats import binom
 
 import granite_xai as gx
 from granite_xai.engine.signed_weights import signed_lines, signs, standard_errors
+from granite_xai.inference.estimation import _remaining_of_question
+from granite_xai.inference.measured_regions import MeasuredQuestion
+from granite_xai.inference.perturbed_figures import CorrectedFigures, PerturbedFigures
 from strategies import quiet
 
 
@@ -366,3 +369,27 @@ def test_shares_mean_the_same_whatever_the_objective(option):
     )
     assert g.remaining_ == pytest.approx(g.evaluate(X).remaining, rel=1e-9)
     assert g.remaining_ == pytest.approx(sum(region.disagreement for region in g.partition_))
+
+
+def test_errors_that_raise_a_figure_in_all_regions_and_on_all_rows_alike_do_not_move_its_share():
+    """Of a share, what sampling errors add to both parts cancels; what they add to one part does not."""
+
+    def figures(corrected, centred_excess, mass):
+        of_set = np.array([corrected])
+        return PerturbedFigures(
+            figures=CorrectedFigures(plug_in_by_set=of_set, corrected_by_set=of_set),
+            chance_level=0.0,
+            moved=np.full((2, 2), corrected),
+            centred_excess=np.array(centred_excess),
+            mass=np.full((2, 2), mass),
+            n_observations=20,
+        )
+
+    whole = figures(4.0, [1.0, -1.0], mass=20.0)
+    alike = [figures(2.0, [0.5, -0.5], mass=5.0), figures(2.0, [0.5, -0.5], mass=15.0)]
+    found = _remaining_of_question(MeasuredQuestion(whole=whole, regions=alike))
+    assert found.share == pytest.approx(0.5)
+    np.testing.assert_allclose(found.centred_excess, 0.0, atol=1e-15)
+    apart = [figures(2.0, [0.0, 0.0], mass=5.0), figures(2.0, [1.0, -1.0], mass=15.0)]
+    found = _remaining_of_question(MeasuredQuestion(whole=whole, regions=apart))
+    np.testing.assert_allclose(found.centred_excess, [0.0625, -0.0625])

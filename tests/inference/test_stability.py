@@ -270,3 +270,23 @@ def test_splits_of_which_none_is_stable_are_told_by_the_first():
         "None of the 2 splits is stable: the first came back in 1 of 8 searches on half the rows "
         "(otherwise most often temp)."
     )
+
+
+def test_what_regions_remove_over_refits_is_told_with_its_interval():
+    split = SplitStability("all rows", "hr", "hr ≤ 6", 1.0, None, 5.0, 7.0, 8)
+    rules = ("hr ≤ 6", "hr > 6")
+    found = Stability(
+        score=0.9,
+        low=0.8,
+        high=1.0,
+        splits=(split,),
+        rules=rules,
+        overlaps=(1.0, 1.0),
+        searches=8,
+        matches=(8, 8),
+        remaining=0.25,
+        remaining_low=0.2,
+        remaining_high=0.3,
+    )
+    wanted = "Over refits of the learner, these regions remove 75% of the heterogeneity (70–80%)."
+    assert wanted in found.sentences()

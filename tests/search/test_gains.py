@@ -8,7 +8,12 @@ import numpy as np
 import pytest
 
 import granite_xai as gx
-from granite_xai.search.gains import FEWEST_OBSERVATIONS, split_beyond_chance
+from granite_xai.search.gains import (
+    FEWEST_OBSERVATIONS,
+    REPLICATES,
+    _bar_position,
+    split_beyond_chance,
+)
 from granite_xai.search.tables import region_tables
 from problems import options_of, problem_of
 from strategies import quiet
@@ -91,3 +96,11 @@ def test_rows_that_show_only_chance_in_all_are_divided_where_a_cut_gains(seed):
     shown = g.diagnostics_["chance"]["mplot-pdp"]
     assert shown["disagreement"] < shown["bar"]
     assert {region.rule.conditions[0][0] for region in g.partition_} == {"x2"}
+
+
+def test_the_bar_is_the_order_statistic_that_leaves_the_error_above_it():
+    """Of B replicates and the gain itself, all alike, the gain is among the highest with the error at most."""
+    for error in (0.5, 0.1, 0.0125):
+        n_above = REPLICATES - 1 - _bar_position(error)  # replicates above the bar
+        assert (n_above + 1) / (REPLICATES + 1) <= error < (n_above + 2) / (REPLICATES + 1)
+    assert _bar_position(1e-9) == REPLICATES - 1

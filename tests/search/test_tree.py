@@ -15,6 +15,7 @@ import oracle as o
 from granite_xai.explanation.masking import Baseline
 from granite_xai.regions.conditions import Interval
 from granite_xai.regions.nodes import Leaf
+from granite_xai.search.tree import Tree
 from strategies import (
     DAY,
     EPOCH,
@@ -432,3 +433,9 @@ def test_options_of_the_greedy_search_are_refused_elsewhere(option):
     with pytest.raises(gx.InputError, match="P03.*greedy"):
         gx.partitioners.Tree(**option)
     gx.partitioners.Tree(search="greedy", **option)
+
+
+def test_the_defaults_are_those_of_the_manual():
+    tree = Tree()
+    assert (tree.max_depth, tree.min_samples_leaf, tree.alpha) == (3, 20, 0.05)
+    assert (tree.max_candidates, tree.beam, tree.split_features) == (40, 1, None)

@@ -104,9 +104,14 @@ def _gains_on_other_half(
     right = replicates.share_of(~goes_left)
     gain = whole.shown - left.shown - right.shown
     gain_by_chance = whole.by_chance - left.by_chance - right.by_chance
-    position = min(ceil((1.0 - error) * (REPLICATES + 1)), REPLICATES) - 1
+    position = _bar_position(error)
     bar = float(np.partition(gain_by_chance, position)[position])
     return gain > bar_of_clusters(bar, 1.0 - error, n_clusters)
+
+
+def _bar_position(error: float) -> int:
+    """Which of the sorted replicates, counted from 0, a gain exceeds by chance with this probability at most."""
+    return min(ceil((1.0 - error) * (REPLICATES + 1)), REPLICATES) - 1
 
 
 class _ReplicatedShare(NamedTuple):
