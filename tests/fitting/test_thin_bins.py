@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from types import SimpleNamespace
 
 import numpy as np
@@ -12,7 +13,7 @@ from granite_xai.base.diagnostics import Diagnostics
 from granite_xai.base.errors import BinWarning
 from granite_xai.evaluations.densities import DensityRatios
 from granite_xai.evaluations.row_bins import Bins
-from granite_xai.fitting.thin_bins import note_bins
+from granite_xai.fitting.thin_bins import _listed_features, note_bins
 
 ALL = np.arange(12)
 MASKING = gx.Conditional()
@@ -83,3 +84,9 @@ def test_a_fit_that_weighs_rows_by_a_copula_says_so():
         granite.fit(X)
     assert granite.diagnostics_["conditional"]["sampler"] == "copula"
     assert granite.diagnostics_["thin_bins"]["weighted_rows"] > 0
+
+
+def test_features_that_are_affected_alike_are_named_in_the_same_order_always():
+    for names in (["b", "a", "c"], ["c", "a", "b"]):
+        counts = Counter(dict.fromkeys(names, 2)) + Counter({"z": 5})
+        assert _listed_features(counts) == "features 'z', 'a', 'b', 'c'"

@@ -94,8 +94,9 @@ def _times(number: int) -> str:
 
 
 def _listed_features(counts: Counter[str]) -> str:
-    """The features that are affected, most of all first."""
-    affected = [name for name, number in counts.most_common() if number]
+    """The features that are affected, most of all first; of those alike, by name."""
+    most_first = sorted(counts.items(), key=lambda entry: (-entry[1], entry[0]))
+    affected = [name for name, number in most_first if number]
     word = "feature" if len(affected) == 1 else "features"
     return f"{word} {listing(affected, NAMED_FEATURES)}"
 
