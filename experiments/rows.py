@@ -319,8 +319,8 @@ WORDS = {
         "Objective (share left plus 0.05 a region) of the tree on 3,000 fresh rows, judged at 128 values of each "
         "column; agreement (adjusted Rand index) of trees from two disjoint samples; ten seeds, two samples each. The "
         "default has 7,000 rows, of which a third is held out. Processor seconds of one fit on a machine with "
-        "16 cores, all of them busy; the first fit of each process compiles loops. "
-        "Measured a few changes of the search before the other tables."
+        "16 cores, all of them busy, without the extra for speed. The line of thirty columns and the default is from a "
+        "run of its own on two cores."
     ),
     "power": "Percent of 100 samples in which the right column is split, with one split allowed.",
     "false regions": (
@@ -356,6 +356,6 @@ LEARNED = (
     "often on other samples (not on bike sharing). Where columns are continuous they cost a seventh of "
     "the model's rows; bike sharing has few values, and all of them cost less there. With thirty columns "
     "a budget of a million model rows buys about a thousand rows: all values of as many rows, for thirty "
-    "times the price, are slightly better. Weak effects need rows: what 1,000 rows miss, 10,000 find. In "
+    "times the price, are as good within the error. Weak effects need rows: what 1,000 rows miss, 10,000 find. In "
     "noise the default finds regions in about one of twenty samples at most."
 )
