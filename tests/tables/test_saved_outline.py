@@ -63,3 +63,12 @@ def test_F04_an_outline_that_is_wrong_is_named_by_its_place(change, words):
     change(data)
     with pytest.raises(FormatError, match=words):
         outline_from_dict(data, "table")
+
+
+def test_F05_an_order_without_a_place_for_some_level_is_refused_whatever_the_kind():
+    """Only ordinal columns have one, but a file may have been edited."""
+    outline = written()
+    number = next(column for column in outline["columns"] if column["name"] == "number")
+    number["order"] = [1.0]
+    with pytest.raises(FormatError, match="order has no place for some of the levels"):
+        outline_from_dict(outline, "table")

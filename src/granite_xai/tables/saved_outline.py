@@ -124,10 +124,10 @@ def _column(facts: ColumnFacts, position: int, place: str) -> Column:
     levels = facts.levels
     what = f"has the dtype {levels.dtype}, which no {facts.kind} column has"
     require(_is_dtype_of(facts.kind, levels), f"{place}.levels", what)
-    if facts.kind == "ordinal":
-        require(facts.order is not None, f"{place}.order", "is not a list of labels")
-        has_places = set(levels.tolist()) <= set(facts.order or ())
-        require(has_places, f"{place}.order", "has no place for some of the levels")
+    has_order = facts.order is not None
+    require(has_order or facts.kind != "ordinal", f"{place}.order", "is not a list of labels")
+    has_places = facts.order is None or set(levels.tolist()) <= set(facts.order)
+    require(has_places, f"{place}.order", "has no place for some of the levels")
     values = levels
     if facts.missing:
         missing_value = {"O": None, "f": np.nan}.get(levels.dtype.kind, "NaT")
