@@ -99,10 +99,6 @@ class StackedGaps:
     def mean_squared_gap(self) -> float:
         """The disagreement of the rows as one region, summed over the sets."""
         shares = self.weights / self.weights.sum()
-        turned_means = self.times_k(shares @ self.vectors)
-        # K mean(z) of each set in a column of its own.
-        by_set = np.zeros((len(turned_means), len(self.starts)))
-        for number, places in enumerate(self.slices):
-            by_set[places, number] = turned_means[places]
-        gaps = self.vectors @ by_set  # (n_rows, n_sets)
+        weighted = self.vectors * self.times_k(shares @ self.vectors)
+        gaps = np.add.reduceat(weighted, self.starts, axis=1)  # (n_rows, n_sets)
         return float(self.unit**2 * (shares @ np.square(gaps)).sum())
