@@ -125,28 +125,44 @@ def _slope_towards_fold(
     """
     slope = 0.0
     search_weights = np.where(is_left_out, 0.0, evaluations.weights)
-    searched_by_set = _search_rows_averaged(question, evaluations, is_left_out)
-    for number, n_search_rows in enumerate(searched_by_set):
-        is_judged = is_left_out & (n_search_rows > 0)
+    for is_judged, sets in _sets_by_judged_rows(question, evaluations, is_left_out):
         if not is_judged.any():
             continue
         fold_weights = np.where(is_judged, evaluations.weights, 0.0)
         mixed_in = FOLD_SHARE * fold_weights * search_weights.sum() / fold_weights.sum()
         lines = np.stack([search_weights + mixed_in, search_weights - mixed_in])  # (2, n)
-        with_fold, against_fold = _disagreement_under(question, number, evaluations, lines)
+        with_fold, against_fold = _disagreement_under(question, sets, evaluations, lines)
         slope += float(with_fold - against_fold) / (2 * FOLD_SHARE)
     return slope
 
 
+def _sets_by_judged_rows(
+    question: ResolvedQuestion, evaluations: Evaluations, is_left_out: BoolArray
+) -> list[tuple[BoolArray, list[int]]]:
+    """Rows of the fold whose gap averages over a search row, with the sets of which these are the ones.
+
+    Sets without bins have them all in common, so that they are looked at together.
+    """
+    groups: dict[bytes, tuple[BoolArray, list[int]]] = {}
+    searched_by_set = _search_rows_averaged(question, evaluations, is_left_out)
+    for number, n_search_rows in enumerate(searched_by_set):
+        is_judged = is_left_out & (n_search_rows > 0)
+        groups.setdefault(is_judged.tobytes(), (is_judged, []))[1].append(number)
+    return list(groups.values())
+
+
 def _disagreement_under(
-    question: ResolvedQuestion, number: int, evaluations: Evaluations, lines: FloatArray
+    question: ResolvedQuestion, sets: list[int], evaluations: Evaluations, lines: FloatArray
 ) -> FloatArray:
-    """Disagreement of one set of the question under each line of weights, (n_lines,)."""
+    """Disagreement of some sets of the question together under each line of weights, (n_lines,)."""
     splits = Splits.weighted(lines, evaluations.weights, evaluations.primitives)
-    gaps = next(replace(question, chosen=[number]).gap_values(evaluations, splits))
-    if question.first.behavior.per_row:
-        return np.asarray(np.einsum("kn,kn->k", question.loss(gaps), lines) / lines.sum(axis=1))
-    return np.asarray(question.loss(gaps[:, 0]))
+    total = np.zeros(len(lines))
+    for gaps in replace(question, chosen=sets).gap_values(evaluations, splits):
+        if question.first.behavior.per_row:
+            total += np.einsum("kn,kn->k", question.loss(gaps), lines) / lines.sum(axis=1)
+        else:
+            total += question.loss(gaps[:, 0])
+    return total
 
 
 def _search_rows_averaged(
