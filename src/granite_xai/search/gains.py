@@ -9,7 +9,6 @@ sample: it is computed again under random weights of the rows.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import ceil
 from typing import NamedTuple
 
 import numpy as np
@@ -24,6 +23,7 @@ from granite_xai.inference.by_sums import (
     replicated_means,
     small_sample_factor,
 )
+from granite_xai.inference.confidence import rank_of_bar
 from granite_xai.moments.conditional_statistics import ConditionalAgainstMarginalMean
 from granite_xai.moments.statistics import FullAgainstPure, RegionalStatistics
 from granite_xai.moments.triangles import quadratic_form
@@ -111,7 +111,7 @@ def _gains_on_other_half(
 
 def _bar_position(error: float) -> int:
     """Which of the sorted replicates, counted from 0, a gain exceeds by chance with this probability at most."""
-    return min(ceil((1.0 - error) * (REPLICATES + 1)), REPLICATES) - 1
+    return min(rank_of_bar(REPLICATES, 1.0 - error), REPLICATES) - 1
 
 
 class _ReplicatedShare(NamedTuple):
