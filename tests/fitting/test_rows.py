@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given, strategies as st
 
 from granite_xai.fitting.rows import (
-    FEWEST_HELD_OUT,
     MOST_HELD_OUT,
     SMALL_TABLE,
     draw_rows,
@@ -17,6 +16,7 @@ from granite_xai.fitting.rows import (
     numbered_by_first_row,
     rows_within_budget,
 )
+from granite_xai.inference.sample_size import LEAST_HELD_OUT
 
 
 def drawn(n_rows, seed=0, cluster_size=1, weights=None):
@@ -46,7 +46,7 @@ def test_a_third_of_all_rows_is_held_out_none_of_few_and_no_more_than_enough(
 
 @pytest.mark.parametrize(
     ("n_search", "n_held_out"),
-    [(59, 0), (60, FEWEST_HELD_OUT), (61, 30), (1000, 500), (15_000, MOST_HELD_OUT)],
+    [(59, 0), (60, LEAST_HELD_OUT), (61, 30), (1000, 500), (15_000, MOST_HELD_OUT)],
 )
 def test_half_as_many_as_search_are_held_out(n_search, n_held_out):
     choice = drawn(30_000).beginning(n_search)

@@ -13,9 +13,9 @@ from typing import NamedTuple
 import numpy as np
 
 from granite_xai.base.typing import FloatArray, IntArray
+from granite_xai.inference.sample_size import LEAST_HELD_OUT
 
 SMALL_TABLE = 600  # rows below which none are held out by default
-FEWEST_HELD_OUT = 30  # held-out rows below which nothing is judged by them
 MOST_HELD_OUT = 4000  # held-out rows by default, at most
 FEWEST_SEARCHING = 1000  # rows that search whatever the budget, if the table has so many
 HELD_OUT_TO_SEARCHING = 0.5  # rows that are held out for each one that searches
@@ -73,7 +73,7 @@ class Draw:
         """
         n_search = min(n_search, self.most_searching())
         n_held_out = min(n_search // 2, self._held_out_of_all())
-        if n_held_out < FEWEST_HELD_OUT or self.n_rows < SMALL_TABLE:
+        if n_held_out < LEAST_HELD_OUT or self.n_rows < SMALL_TABLE:
             n_held_out = 0
         held_out_rows = self.whole_clusters(self.held_out_rows, n_held_out)
         is_held_out = np.isin(self.clusters[self.held_out_rows], self.clusters[held_out_rows])

@@ -38,7 +38,7 @@ def random_rows(rows: IntArray, clusters: IntArray, n_drawn: int, seed: int) -> 
 
 
 def rows_needed(history: Sequence[tuple[int, float]], half_width: float, normal: float) -> int:
-    """Rows (held out, and as many that search) for an interval of this half width.
+    """Rows that search, for an interval of this half width; half as many more are held out.
 
     Parameters
     ----------

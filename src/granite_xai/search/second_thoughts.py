@@ -28,7 +28,7 @@ class Recut(NamedTuple):
     """A tree that was cut again."""
 
     cost: float  # infinite: no tree leaves enough rows
-    tree: CutTree | None  # None: a region is better
+    tree: CutTree | None  # None: no cut leaves enough rows, or the tree was given up as too dear
 
 
 class _GridBest(NamedTuple):
