@@ -249,3 +249,42 @@ def test_threads_change_nothing():
         found.append(region_tables(problem, 3).of_node(rows).sides(cuts))
     for one, two in zip(*found, strict=True):
         np.testing.assert_array_equal(one, two)
+
+
+@pytest.mark.usefixtures("exact")
+@pytest.mark.parametrize("weighting", ["mass", "uniform"])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_influences_say_what_more_weight_at_one_row_adds(weighting, weighted):
+    """Against the objective of the engine, with the weight of one row after the other moved up and down."""
+    generator = np.random.default_rng(1)
+    weights = generator.uniform(0.5, 2.0, size=60) if weighted else np.ones(60)
+    problem = problem_of(
+        random_model(generator),
+        random_table(generator),
+        gx.Objective("ice-pdp", weighting=weighting),
+        sample_weight=weights,
+    )
+    rows = np.arange(0, 60, 2)
+    tables = region_tables(problem, 1)
+    assert tables.have_influences
+    side = problem.evaluations.restrict(rows)
+    (question,) = problem.shares.comparisons
+    step = 1e-4
+
+    def objective(moved):
+        whole = Splits.weighted(moved[None], side.weights, side.primitives)
+        share = problem.shares.factors[0] * question.losses(side, whole)[0] @ moved / moved.sum()
+        return share * moved.sum() / problem.shares.total if problem.shares.by_mass else share
+
+    wanted = []
+    for row in range(len(rows)):
+        move = step * (np.arange(len(rows)) == row)
+        wanted.append((objective(side.weights + move) - objective(side.weights - move)) / (2 * step))
+    assert np.ptp(wanted) > 1e-3
+    np.testing.assert_allclose(tables.influences(rows), wanted, rtol=1e-6, atol=1e-9)
+
+
+def test_questions_about_regions_have_no_influences():
+    generator = np.random.default_rng(1)
+    problem = problem_of(random_model(generator), random_table(generator), "sobol")
+    assert not region_tables(problem, 1).have_influences

@@ -216,17 +216,37 @@ class _SplitNode:
 
     def _moves_with_sample(self, goes_left: BoolArray, signs: FloatArray) -> FloatArray:
         """How what both sides of a cut leave moves with the sample, for each vector of signs."""
-        shares = self.problem.shares
         total = np.zeros(len(signs))
         for is_inside in (goes_left, ~goes_left):
-            side = self.evaluations.restrict(np.flatnonzero(is_inside))
-            for factor, question in counted_questions(shares):
-                figures = perturbed_figures(question, side, signs[:, self.rows[is_inside]])
-                moved = factor * figures.moved  # (2, n_pairs)
-                if shares.by_mass:
-                    moved = moved * (figures.mass / shares.total)
-                with_signs, against_signs = moved
-                total += (with_signs - against_signs) / (2 * STEP)
+            inside = np.flatnonzero(is_inside)
+            if self.tables is not None and self.tables.have_influences:
+                rows = self.rows[inside]
+                influences = self.tables.influences(rows)
+                total += signs[:, rows] @ (self.tables.weights[rows] * influences)
+            else:
+                total += self._moves_by_weights(inside, signs)
+        return total
+
+    def _moves_by_weights(self, inside: IntArray, signs: FloatArray) -> FloatArray:
+        """How what one side leaves moves, from its figures under moved weights.
+
+        Parameters
+        ----------
+        inside : array
+            Rows of the side, as positions within the node.
+        signs : array of shape (n_pairs, n_rows)
+            Of all rows.
+        """
+        shares = self.problem.shares
+        side = self.evaluations.restrict(inside)
+        total = np.zeros(len(signs))
+        for factor, question in counted_questions(shares):
+            figures = perturbed_figures(question, side, signs[:, self.rows[inside]])
+            moved = factor * figures.moved  # (2, n_pairs)
+            if shares.by_mass:
+                moved = moved * (figures.mass / shares.total)
+            with_signs, against_signs = moved
+            total += (with_signs - against_signs) / (2 * STEP)
         return total
 
     def _surface_record(self) -> dict[str, Any]:
