@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import ChainMap
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, TypeVar
@@ -136,6 +137,7 @@ class Evaluations:
     densities: Mapping[Reading, DensityRatios] = field(default_factory=dict)
     primitives: ArrayNamespace | None = None
     others: tuple[Evaluations, ...] = ()
+    _on_grid: dict[Coalition, Evaluations] = field(default_factory=dict, init=False, repr=False)
 
     @property
     def outputs(self) -> tuple[Evaluations, ...]:
@@ -189,9 +191,16 @@ class Evaluations:
         """
         if not self.snapped or columns not in self.matrices:
             return self
+        if columns not in self._on_grid:
+            self._on_grid[columns] = self._with_snapped(columns)
+        return self._on_grid[columns]
+
+    def _with_snapped(self, columns: Coalition) -> Evaluations:
+        """The evaluations in which some columns are read from their own matrix, on its grid where it has one."""
         # The complement may be one column, which elsewhere is read on its own grid.
         complement = self.everything - columns
-        stored_as = {**self.stored_as, columns: (columns, True), complement: (columns, False)}
+        of_grid = {columns: (columns, True), complement: (columns, False)}
+        stored_as = ChainMap(of_grid, self.stored_as)
         grid_column = self.snapped.get(columns)
         if grid_column is None:
             return replace(self, stored_as=stored_as)

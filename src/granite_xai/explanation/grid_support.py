@@ -55,11 +55,12 @@ def require_grid_support(effect: ResolvedExplainer, table: Table, on_grid: Colle
     """
     everything = frozenset(range(table.n_columns))
     replaced = frozenset(on_grid)
+    is_pairwise = effect.pairwise
     for members, terms in zip(effect.layout.sets, effect.terms, strict=True):
         columns = union(members)
         others = _other_coalitions(columns, terms, everything)
         singled_out = _shown_or_hidden_alone(others, everything)
-        reads_more = bool(others) or effect.pairwise
+        reads_more = bool(others) or is_pairwise
         if (replaced & columns and reads_more) or replaced & singled_out:
             raise _no_grid(table, columns, (columns | singled_out) & replaced)
 

@@ -20,6 +20,8 @@ from granite_xai.base.typing import BoolArray, FloatArray, IntArray
 from granite_xai.engine.splits import Cut
 
 LEFT, RIGHT = 0, 1  # sides of a cut
+INT32_END = 2**31  # numbers of 32 bits end before this one
+NARROW = 48  # numbers of a class up to which NumPy's cumulative sum is faster than a loop of sums
 
 
 class PartBatch(ABC):
@@ -153,7 +155,7 @@ class Quarters(PartBatch):
         # Left of every first cut, and of none (the last entry: everything); then of every second one.
         sums = _sums_of_left(first, by_cell.reshape(first.shape[1], -1))
         sums = sums.reshape(len(sums), second.shape[1], n_pairs * width)
-        sums = np.moveaxis(_sums_of_left(second, np.moveaxis(sums, 1, 0)), 0, 1)
+        sums = _sums_of_left(second, sums.swapaxes(0, 1)).swapaxes(0, 1)
         left_left = sums[:-1, :-1]
         left_any = sums[:-1, -1:]
         any_left = sums[-1:, :-1]
@@ -188,7 +190,9 @@ def _sums_of_left(left: BoolArray, by_class: FloatArray) -> FloatArray:
     array of shape (n_cuts + 1, ...)
     """
     n_cuts, n_classes = left.shape
-    if n_classes == n_cuts + 1 and np.array_equal(left, _one_class_more_each(n_cuts)):
+    if n_classes == n_cuts + 1 and left.tobytes() == _one_class_more_each(n_cuts):
+        if by_class[0].size <= NARROW:
+            return np.cumsum(by_class, axis=0, out=by_class)
         for number in range(1, n_classes):
             by_class[number] += by_class[number - 1]
         return by_class
@@ -199,9 +203,9 @@ def _sums_of_left(left: BoolArray, by_class: FloatArray) -> FloatArray:
 
 
 @cache
-def _one_class_more_each(n_cuts: int) -> BoolArray:
+def _one_class_more_each(n_cuts: int) -> bytes:
     """The table of cuts of which each sends one class more to the left than the one before."""
-    return np.tri(n_cuts, n_cuts + 1, dtype=np.bool_)
+    return np.tri(n_cuts, n_cuts + 1, dtype=np.bool_).tobytes()
 
 
 def side_batches(cuts: Sequence[Cut], most_parts: int) -> list[tuple[PartBatch, list[int]]]:
@@ -311,7 +315,7 @@ class CellMembership:
 def _membership_matrix(cells: IntArray, n_cells: int) -> sparse.csc_matrix:
     """A column of zeros and ones for each row, from the cells (n_rows, n) it lies in."""
     n_rows, n_each = cells.shape
-    return sparse.csc_matrix(
-        (np.ones(cells.size), cells.reshape(-1), np.arange(n_rows + 1) * n_each),
-        shape=(n_cells, n_rows),
-    )
+    index_type = np.int32 if max(cells.size, n_cells) < INT32_END else np.int64  # SciPy would convert others
+    starts = np.arange(0, cells.size + 1, n_each, dtype=index_type)
+    places = cells.reshape(-1).astype(index_type)
+    return sparse.csc_matrix((np.ones(cells.size), places, starts), shape=(n_cells, n_rows))

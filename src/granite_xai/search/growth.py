@@ -5,6 +5,7 @@ The paper's Algorithm 1 (C2, C3). Which cuts are followed is the business of `fo
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 
 import numpy as np
@@ -135,9 +136,9 @@ class Growth:
 
     def _note_candidates(self, options: list[Candidate]) -> None:
         """How many cuts of each column are tried at the root."""
-        columns = [option.column for option in options]
+        n_cuts = Counter(option.column for option in options)
         names = self.problem.table.names
-        counts = {names[column]: columns.count(column) for column in self.nodes.columns}
+        counts = {names[column]: n_cuts[column] for column in self.nodes.columns}
         self.problem.diagnostics.note("candidates", counts)
 
     def _joined(self, node: OpenNode, choice: Choice, left: Grown, right: Grown) -> Grown:

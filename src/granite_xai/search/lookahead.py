@@ -65,8 +65,8 @@ class SideCosts:
 
     def improve(self, side: int, column: int, costs: FloatArray) -> None:
         """Follow the best second cut of a column wherever that costs less: costs (n_cuts, n_second)."""
-        best = np.argmin(costs, axis=1)
-        least = np.min(costs, axis=1)
+        best = costs.argmin(axis=1)
+        least = costs[np.arange(len(costs)), best]
         better = least < self.cost[side] - ROUNDING
         self.cost[side, better] = least[better]
         self.column[side, better] = column

@@ -83,7 +83,7 @@ class SetStack:
         """
         statistics = self.representative.statistics
         by_product = sums.reshape(self.n_sets * self.n_bins, self.n_products, len(counts))
-        by_product = np.moveaxis(by_product, 1, 0)
+        by_product = by_product.swapaxes(0, 1)
         if statistics.bins is None:
             by_product = by_product[:, None]  # (n_products, 1, n_sets, n_parts)
         disagreement = statistics.disagreement(by_product, self.representative.loss)
