@@ -144,6 +144,36 @@ def test_sums_of_both_sides_equal_their_twin(P, mode, count, lines):
         close(P.own_side(other, flags), NUMPY.own_side(one, inside), P)
 
 
+@pytest.mark.parametrize("P", [NUMPY, *OTHERS])
+@pytest.mark.parametrize("mode", [SQUARE, ABSOLUTE, MOMENTS])
+@pytest.mark.parametrize("count", [0, 1, 2])
+@pytest.mark.parametrize("has_sides", [False, True])
+def test_one_region_is_a_split_with_no_row_on_the_right(P, mode, count, has_sides):
+    """With bins and without, entries by index and each row's own."""
+    chance = np.random.default_rng(count)
+    c, K, U, B = 13, 7, 4, 3
+    all_left = np.ones((c, K), dtype=bool)
+    parts = [
+        Part(
+            P.array(chance.normal(size=(U, K))),
+            P.array(chance.normal(size=U)),
+            P.array(chance.random((B, 2, K))),
+            P.numbers(chance.integers(0, U, c)),
+            P.numbers(chance.integers(0, B, c)),
+        ),
+        as_part(P, P.array(chance.normal(size=(c, K)))),
+    ][:count]
+    of_row = P.array(chance.normal(size=c))
+    of_side = P.array(chance.normal(size=(2, K))) if has_sides else None
+    weights = P.array(chance.random((c, K)))
+    flags = P.flags(all_left)
+    values = P.region_values(of_row, of_side, parts, K)
+    close(values, P.host(P.row_values(of_row, of_side, parts, flags)), P)
+    zero = P.array(np.zeros((2, 2, K)))
+    wanted = P.side_sums(mode, of_row, of_side, parts, flags, weights, zero)
+    close(P.region_sums(mode, values, weights), P.host(wanted), P)
+
+
 QUESTIONS = (
     "ice-pdp",
     "shap-pdp",

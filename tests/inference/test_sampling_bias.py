@@ -6,7 +6,13 @@ import numpy as np
 import pytest
 
 from granite_xai.engine.signed_weights import signed_lines, slopes
-from granite_xai.inference.sampling_bias import bias_of_regions, bias_of_rows, signed_losses
+from granite_xai.explanation.behavior.losses import gap_loss
+from granite_xai.inference.sampling_bias import (
+    bias_of_regions,
+    bias_of_rows,
+    moved_losses,
+    signed_losses,
+)
 
 N_SAMPLES = 4000
 
@@ -31,7 +37,7 @@ def test_rows_against_their_own_mean_show_too_little(n_rows):
         means = weighted_means(values, signed_lines(drawn, np.ones(n_rows)))
         gaps = values - means[:, None]  # (1 + 2 P, n)
         cells = np.full(n_rows, n_rows)
-        bias = bias_of_rows(signed_losses(np.square, gaps, cells), drawn, cells)
+        bias = bias_of_rows(signed_losses(gap_loss("squared"), gaps, cells), drawn, cells)
         corrected.append(np.mean(np.square(gaps[0]) - bias))
     error = np.std(corrected) / np.sqrt(N_SAMPLES)
     assert np.mean(corrected) == pytest.approx(1.0, abs=4 * error)
@@ -48,7 +54,7 @@ def test_a_mean_against_a_constant_shows_too_much(n_rows):
         means = weighted_means(values, signed_lines(drawn, np.ones(n_rows)))
         gaps = np.repeat(means[:, None], n_rows, axis=1)
         cells = np.full(n_rows, n_rows)
-        bias = bias_of_rows(signed_losses(np.square, gaps, cells), drawn, cells)
+        bias = bias_of_rows(signed_losses(gap_loss("squared"), gaps, cells), drawn, cells)
         corrected.append(np.mean(np.square(gaps[0]) - bias))
     error = np.std(corrected) / np.sqrt(N_SAMPLES)
     assert np.mean(corrected) == pytest.approx(0.25, abs=4 * error)
@@ -71,7 +77,7 @@ def test_rows_alone_in_their_cell_borrow_the_bias_of_the_others():
             np.mean(
                 (
                     np.square(gaps[0])
-                    - bias_of_rows(signed_losses(np.square, gaps, cells), drawn, cells)
+                    - bias_of_rows(signed_losses(gap_loss("squared"), gaps, cells), drawn, cells)
                 )[:2]
             )
         )
@@ -89,7 +95,9 @@ def test_absolute_losses_are_corrected_to_the_same_side():
         gaps = values - means[:, None]
         shown.append(np.abs(gaps[0]).mean())
         bias.append(
-            bias_of_rows(signed_losses(np.abs, gaps, np.full(6, 6)), drawn, np.full(6, 6)).mean()
+            bias_of_rows(
+                signed_losses(gap_loss("absolute"), gaps, np.full(6, 6)), drawn, np.full(6, 6)
+            ).mean()
         )
     truth = np.sqrt(2 / np.pi)
     assert np.mean(shown) < truth
@@ -106,8 +114,19 @@ def test_one_gap_of_a_region_loses_its_variance_and_its_curvature():
         lines = signed_lines(random_signs(rng, n_rows, 30), np.ones(n_rows))
         means = weighted_means(values, lines)
         gaps = (weighted_means(np.square(values), lines) - np.square(means))[:, None]
-        bias = bias_of_regions(np.square, gaps, slopes(gaps, n_rows))
+        bias = bias_of_regions(gap_loss("squared"), gaps, slopes(gaps, n_rows))
         shown.append(gaps[0, 0] ** 2)
         corrected.append(shown[-1] - bias[0])
     error = np.std(corrected) / np.sqrt(1500)
     assert np.mean(corrected) == pytest.approx(1.0, abs=3 * error + 0.005)
+
+
+def test_squares_are_moved_by_a_formula_that_any_loss_agrees_with():
+    """The named loss has a closed form; the same function of a user's has not."""
+    rng = np.random.default_rng(7)
+    gaps = rng.normal(size=5)
+    moves = rng.normal(size=(3, 5))
+    by_formula = moved_losses(gap_loss("squared"), gaps, moves)
+    by_function = moved_losses(gap_loss(lambda gap: gap**2), gaps, moves)
+    for one, other in zip(by_formula, by_function, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-12, atol=1e-12)

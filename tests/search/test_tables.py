@@ -279,7 +279,9 @@ def test_influences_say_what_more_weight_at_one_row_adds(weighting, weighted):
     wanted = []
     for row in range(len(rows)):
         move = step * (np.arange(len(rows)) == row)
-        wanted.append((objective(side.weights + move) - objective(side.weights - move)) / (2 * step))
+        wanted.append(
+            (objective(side.weights + move) - objective(side.weights - move)) / (2 * step)
+        )
     assert np.ptp(wanted) > 1e-3
     np.testing.assert_allclose(tables.influences(rows), wanted, rtol=1e-6, atol=1e-9)
 

@@ -254,6 +254,39 @@ class ArrayNamespace:
             values = values + self.own_side(part, inside)
         return values
 
+    def region_values(
+        self, of_row: Array, of_side: Array | None, parts: Sequence[Part], count: int
+    ) -> Array:
+        """The same as `row_values` where no row is on the right of any of ``count`` splits, (c, K)."""
+        values = self.xp.broadcast_to(of_row[:, None], (of_row.shape[0], count))
+        if of_side is not None:
+            values = values + of_side[0, :][None, :]
+        for part in parts:
+            left = part.left
+            scale = part.scale
+            if part.index is not None:
+                left = self.take(left, part.index, 0)
+            if part.bins is not None:
+                scale = self.take(scale, part.bins, 0)
+            values = values + left * scale[:, 0, :]
+        return values
+
+    def region_sums(self, mode: int, values: Array, weights: Array) -> Array:
+        """The same as `side_sums` of given values (c, K) where no row is on the right, (2, 2, K)."""
+        xp = self.xp
+        if mode == SQUARE:
+            summands = values**2
+        elif mode == ABSOLUTE:
+            summands = xp.abs(values)
+        else:
+            summands = values
+        sums = xp.sum(summands * weights, axis=0)
+        squares = xp.zeros_like(sums)
+        if mode == MOMENTS:
+            squares = xp.sum(values**2 * weights, axis=0)
+        on_left = xp.stack([sums, squares])
+        return xp.stack([on_left, xp.zeros_like(on_left)], axis=1)
+
     def side_sums(
         self,
         mode: int,

@@ -92,12 +92,19 @@ class RowValues(NamedTuple):
         blocks = []
         order = []
         for rows, values in self.tiles(splits):
-            inside = P.take(splits.flags, rows, 0)
-            blocks.append(P.row_values(values.of_row, values.of_side, values.parts, inside))
+            blocks.append(values.written(rows, splits))
             order.append(np.arange(splits.n_rows)[rows])
         if len(blocks) == 1 and isinstance(rows, slice):
             return blocks[0]
         return P.take(P.concat(blocks, axis=0), np.argsort(np.concatenate(order)), 0)
+
+    def written(self, rows: RowIndex, splits: Splits) -> Array:
+        """The values of some rows, which these are alone, (c, K)."""
+        P = splits.primitives
+        if splits.one_sided:
+            return P.region_values(self.of_row, self.of_side, self.parts, splits.count)
+        inside = P.take(splits.flags, rows, 0)
+        return P.row_values(self.of_row, self.of_side, self.parts, inside)
 
     def sums(self, mode: int, splits: Splits, function: HybridFunction | None = None) -> Array:
         """Weighted sums over both sides, (2, 2, K): first of losses or values, then of squares.
@@ -115,13 +122,16 @@ class RowValues(NamedTuple):
             return self._sums_by_class(mode, splits)
         total = P.array(np.zeros((2, 2, splits.count)))
         for rows, values in self.tiles(splits):
-            inside = P.take(splits.flags, rows, 0)
             weights = P.take(splits.row_weights, rows, 0)
             if function is not None:
-                written = P.host(P.row_values(values.of_row, values.of_side, values.parts, inside))
+                written = P.host(values.written(rows, splits))
                 results = P.array(function(written, rows))
                 zeros = P.array(np.zeros(results.shape[0]))
                 values = RowValues(of_row=zeros, parts=(as_part(P, results),))
+            if splits.one_sided:
+                total = total + P.region_sums(mode, values.written(rows, splits), weights)
+                continue
+            inside = P.take(splits.flags, rows, 0)
             total = P.side_sums(
                 mode, values.of_row, values.of_side, values.parts, inside, weights, total
             )

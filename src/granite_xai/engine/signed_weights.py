@@ -69,7 +69,7 @@ def slopes(figures: FloatArray, cell_sizes: IntArray | int) -> FloatArray:
     with_signs = figures[1 : 1 + n_vectors]
     against_signs = figures[1 + n_vectors :]
     small_cell_factor = np.sqrt(sizes / np.maximum(sizes - 1, 1))
-    moves: FloatArray = (with_signs - against_signs) / (2 * STEP) * small_cell_factor
+    moves: FloatArray = (with_signs - against_signs) * (small_cell_factor / (2 * STEP))
     of_one_row = sizes == 1
     if of_one_row.any() and not of_one_row.all():
         of_several = ~of_one_row

@@ -131,7 +131,7 @@ def _gaps_of_rows(
     cell_sizes = question.cell_sizes(evaluations)
     for gaps, rows_averaged in zip(signed.by_set, cell_sizes, strict=True):
         n_averaged = independent_observations(rows_averaged, n_clusters)
-        losses = signed_losses(question.loss, gaps, n_averaged)
+        losses = signed_losses(question.gap_loss, gaps, n_averaged)
         yield _GapsOfRows(gaps, n_averaged, losses)
 
 
@@ -157,7 +157,7 @@ def corrected_figures(
     if not question.first.behavior.per_row:
         gaps = signed.of_regions()
         n_observations = _n_observations(evaluations, n_clusters)
-        losses = signed_losses(question.loss, gaps, n_observations)
+        losses = signed_losses(question.gap_loss, gaps, n_observations)
         return _corrected_regions(question, gaps, losses)
     shares = signed.lines[0] / signed.lines.sum(axis=1)[0]
     plug_in_by_set = []
@@ -240,7 +240,7 @@ def _perturbed_regions(signed: _SignedGaps, n_observations: int) -> PerturbedFig
     """Of a question with one gap for a region and set."""
     loss = signed.question.loss
     gaps = signed.of_regions()  # (1 + 2 P, S)
-    losses = signed_losses(loss, gaps, n_observations)
+    losses = signed_losses(signed.question.gap_loss, gaps, n_observations)
     excess = losses.excess.sum(axis=1)  # (P,)
     return PerturbedFigures(
         figures=_corrected_regions(signed.question, gaps, losses),
@@ -255,7 +255,7 @@ def _perturbed_regions(signed: _SignedGaps, n_observations: int) -> PerturbedFig
 def _corrected_regions(
     question: ResolvedQuestion, gaps: FloatArray, losses: MovedLosses
 ) -> CorrectedFigures:
-    bias = bias_of_regions(question.loss, gaps, losses.moves)
+    bias = bias_of_regions(question.gap_loss, gaps, losses.moves)
     return CorrectedFigures(plug_in_by_set=losses.unmoved, corrected_by_set=losses.unmoved - bias)
 
 

@@ -220,7 +220,9 @@ class Replicates:
         by_chance = loss(np.sqrt(small_sample_factor(n_observations)) * moves).sum(axis=1)
         unbiased = shown - moves.mean(axis=0)
         spread = replicated - replicated.mean(axis=0)
-        corrected = float(loss(unbiased).sum() - mean_excess(loss, unbiased, spread).sum())
+        corrected = float(
+            loss(unbiased).sum() - mean_excess(question.gap_loss, unbiased, spread).sum()
+        )
         return ChanceFigures(
             plug_in=float(loss(shown).sum()),
             chance_level=float(by_chance.mean()),
@@ -289,6 +291,6 @@ def _replicated_row_losses(
         if question.gap_loss.mode == SQUARE:  # then moves raise R by their own loss
             excess += loss_of_moves
         else:
-            excess += moved_losses(loss, shown, moves).excess @ shares
+            excess += moved_losses(question.gap_loss, shown, moves).excess @ shares
         plug_in += float(loss(shown) @ shares)
     return _ReplicatedLosses(by_chance, excess, plug_in)

@@ -12,8 +12,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from granite_xai.base.typing import Elementwise, FloatArray, IntArray
+from granite_xai.base.typing import FloatArray, IntArray
+from granite_xai.compute.primitives import SQUARE
 from granite_xai.engine.signed_weights import STEP, slopes
+from granite_xai.explanation.behavior.losses import Loss
 
 
 class MovedLosses(NamedTuple):
@@ -21,44 +23,44 @@ class MovedLosses(NamedTuple):
 
     moves: FloatArray  # (P, ...) sampling errors of the gaps
     unmoved: FloatArray  # (...) loss of the gaps as they are
-    moved_up: FloatArray  # (P, ...) loss of gap + move
-    moved_down: FloatArray  # (P, ...) loss of gap - move
     excess: FloatArray  # (P, ...) how much each move raises the loss, on average of both sides
+    tilt: FloatArray  # (P, ...) half of what a move up raises the loss more than a move down
 
 
-def moved_losses(loss: Elementwise, gaps: FloatArray, moves: FloatArray) -> MovedLosses:
+def moved_losses(loss: Loss, gaps: FloatArray, moves: FloatArray) -> MovedLosses:
     """Losses of gaps, moved to both sides by each of several moves.
 
     Parameters
     ----------
-    loss : callable
+    loss : Loss
     gaps : array
     moves : array of shape (n_moves, ...)
         ... that of the gaps.
     """
-    unmoved = loss(gaps)
-    moved_up = loss(gaps + moves)
-    moved_down = loss(gaps - moves)
+    unmoved = loss.of_gaps(gaps)
+    if loss.mode == SQUARE:  # (g ± m)² = g² ± 2 g m + m²
+        return MovedLosses(moves, unmoved, excess=np.square(moves), tilt=2.0 * gaps * moves)
+    moved_up = loss.of_gaps(gaps + moves)
+    moved_down = loss.of_gaps(gaps - moves)
     return MovedLosses(
         moves=moves,
         unmoved=unmoved,
-        moved_up=moved_up,
-        moved_down=moved_down,
         excess=(moved_up + moved_down) / 2 - unmoved,
+        tilt=(moved_up - moved_down) / 2,
     )
 
 
-def mean_excess(loss: Elementwise, gaps: FloatArray, moves: FloatArray) -> FloatArray:
+def mean_excess(loss: Loss, gaps: FloatArray, moves: FloatArray) -> FloatArray:
     """How much moving the gaps to both sides raises their loss, on average over the moves."""
     return np.asarray(moved_losses(loss, gaps, moves).excess.mean(axis=0))
 
 
-def signed_losses(loss: Elementwise, gaps: FloatArray, n_averaged: IntArray | int) -> MovedLosses:
+def signed_losses(loss: Loss, gaps: FloatArray, n_averaged: IntArray | int) -> MovedLosses:
     """Losses of gaps that random signs of the rows move.
 
     Parameters
     ----------
-    loss : callable
+    loss : Loss
     gaps : array of shape (1 + 2 P, ...)
         Under `signed_lines`.
     n_averaged : int or array of shape (...)
@@ -88,8 +90,8 @@ def bias_of_rows(losses: MovedLosses, signs: FloatArray, n_averaged: IntArray) -
     array of shape (n,)
     """
     small_sample = np.sqrt(n_averaged / np.maximum(n_averaged - 1, 1))  # root of kappa
-    by_own_weight = small_sample * signs * (losses.moved_up - losses.moved_down) / 2
-    bias: FloatArray = (losses.excess + by_own_weight).mean(axis=0)
+    by_own_weight = small_sample * np.einsum("pn,pn->n", signs, losses.tilt) / len(signs)
+    bias: FloatArray = losses.excess.mean(axis=0) + by_own_weight
     is_alone = n_averaged == 1
     if is_alone.any() and not is_alone.all():
         # The gap of a row alone does not move: it borrows from the others.
@@ -97,7 +99,7 @@ def bias_of_rows(losses: MovedLosses, signs: FloatArray, n_averaged: IntArray) -
     return bias
 
 
-def bias_of_regions(loss: Elementwise, gaps: FloatArray, moves: FloatArray) -> FloatArray:
+def bias_of_regions(loss: Loss, gaps: FloatArray, moves: FloatArray) -> FloatArray:
     """Sampling bias of the loss of every set, for a question with one gap for a region and set.
 
     With the bias ``beta`` of the gap, this is ``loss(g)`` less ``loss(g - beta)`` without what the
@@ -105,7 +107,7 @@ def bias_of_regions(loss: Elementwise, gaps: FloatArray, moves: FloatArray) -> F
 
     Parameters
     ----------
-    loss : callable
+    loss : Loss
     gaps : array of shape (1 + 2 P, S)
         Under `signed_lines`.
     moves : array of shape (P, S)
@@ -121,5 +123,5 @@ def bias_of_regions(loss: Elementwise, gaps: FloatArray, moves: FloatArray) -> F
     against_signs = gaps[1 + n_pairs :]
     bias_of_gaps = (with_signs + against_signs - 2 * shown).mean(axis=0) / (2 * STEP**2)
     unbiased = shown - bias_of_gaps
-    without_bias = loss(unbiased) - mean_excess(loss, unbiased, moves)
-    return np.asarray(loss(shown) - without_bias)
+    without_bias = loss.of_gaps(unbiased) - mean_excess(loss, unbiased, moves)
+    return np.asarray(loss.of_gaps(shown) - without_bias)

@@ -315,7 +315,9 @@ class CellMembership:
 def _membership_matrix(cells: IntArray, n_cells: int) -> sparse.csc_matrix:
     """A column of zeros and ones for each row, from the cells (n_rows, n) it lies in."""
     n_rows, n_each = cells.shape
-    index_type = np.int32 if max(cells.size, n_cells) < INT32_END else np.int64  # SciPy would convert others
+    index_type = (
+        np.int32 if max(cells.size, n_cells) < INT32_END else np.int64
+    )  # SciPy would convert others
     starts = np.arange(0, cells.size + 1, n_each, dtype=index_type)
     places = cells.reshape(-1).astype(index_type)
     return sparse.csc_matrix((np.ones(cells.size), places, starts), shape=(n_cells, n_rows))
