@@ -16,6 +16,7 @@ import numpy as np
 
 from granite_xai.base.typing import Coalition, FloatArray, IntArray
 from granite_xai.engine.weighted import weights_of_rows
+from granite_xai.evaluations.densities import DensityRatios
 from granite_xai.explanation.masking.bin_fitting import fit_bins
 from granite_xai.explanation.masking.bins import common_bins
 from granite_xai.explanation.masking.copula import Copula, fit_copula, why_no_copula
@@ -188,6 +189,7 @@ class _Fold:
         targets = centred / np.sqrt(np.where(variance > 0.0, variance, 1.0))
         self.train_targets = targets[train]
         self.test_targets = targets[test]
+        self._ratios: dict[int, tuple[DensityRatios, DensityRatios]] = {}
 
     def errors(self, visible: Coalition) -> FloatArray:
         """Squared error of the hidden columns and of their squares, (ways,)."""
@@ -220,8 +222,9 @@ class _Fold:
         hidden = frozenset(range(self.test.n_columns)) - visible
         is_visible = len(visible) == 1
         column = min(visible if is_visible else hidden)
-        return weights_of_rows(
-            is_visible,
-            self.copula.density_ratios(self.test, column),
-            self.copula.density_ratios(self.train, column),
-        )
+        if column not in self._ratios:  # a column is visible in one coalition and hidden in another
+            self._ratios[column] = (
+                self.copula.density_ratios(self.test, column),
+                self.copula.density_ratios(self.train, column),
+            )
+        return weights_of_rows(is_visible, *self._ratios[column])
