@@ -53,13 +53,14 @@ class NodeOpening:
             What is known of the model on these rows.
         """
         mass = float(Splits.whole(evaluations.weights).mass[0, 0])
+        objective = float(self.problem.shares.of(self.problem.roots, np.array(mass)))
         return self._open(
             rows,
             Deferred(lambda: evaluations),
             depth=0,
             mass=mass,
             disagreements=self.problem.roots,
-            gain_above=1.0,
+            gain_above=objective,  # no split can gain more
         )
 
     def below(self, node: OpenNode, choice: Choice, side: int) -> OpenNode:
@@ -92,13 +93,15 @@ class NodeOpening:
     ) -> OpenNode:
         """A node of some rows, from the disagreement of each question there."""
         shares = self.problem.shares
+        objective = float(shares.of(disagreements, np.array(mass)))
         node = OpenNode(
             rows=rows,
             mass=mass,
             evaluations=evaluations,
             depth=depth,
             shown_share=float(shares.remaining(disagreements, np.array(mass))),
-            counted_share=float(shares.of(disagreements, np.array(mass))),
+            shown_objective=objective,
+            counted_share=objective,
             is_silent=shares.is_at_floor(disagreements),
             required_gain=(self.settings.min_improvement or 0.0) * gain_above,
         )
