@@ -180,6 +180,29 @@ def test_a_search_that_is_repeated_tests_gains_as_a_fit_does(run_by_gains):
     assert len(search_again(*known, rows)) == len(result.partition)
 
 
+def three_way(X):
+    return X[:, 0] * np.sign(X[:, 1]) * np.sign(X[:, 2])
+
+
+@pytest.mark.parametrize(
+    ("of_tree", "others"),
+    [
+        ({"min_samples_leaf": 60, "max_candidates": 5, "split_features": ["x1", "x2"]}, {}),
+        ({"search": "refined"}, {"search": "greedy", "confidence_level": None}),
+        ({"search": "optimal"}, {}),
+    ],
+)
+def test_a_tree_that_is_given_as_partitioner_is_read_everywhere(of_tree, others):
+    """Regions and what is noted of their splits are those of the same options of the estimator."""
+    given = gx.Granite(three_way, partitioner=gx.partitioners.Tree(**of_tree), **others).fit(X)
+    as_options = gx.Granite(three_way, **{**others, **of_tree}).fit(X)
+    assert [str(rule) for rule in given.partition_.rules] == [
+        str(rule) for rule in as_options.partition_.rules
+    ]
+    for key in ("splits", "certificate", "candidates"):
+        assert given.diagnostics_.get(key) == as_options.diagnostics_.get(key)
+
+
 def test_shares_of_the_problem_start_at_one(run):
     problem = problem_of(run.inputs, run.evaluations, root_of(run))
     assert problem.measure(np.ones((1, 240)))[0] == pytest.approx(1.0)

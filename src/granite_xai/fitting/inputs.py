@@ -124,9 +124,7 @@ class OpenInputs:
 
     def _require_split_features(self, table: Table) -> None:
         """Refuse columns to split on that the table does not have."""
-        for grower in (self.options.tree, self.options.partitioner):
-            if isinstance(grower, Tree):
-                grower.columns(table)
+        self.options.tree.columns(table)
 
     def _resolve_questions(self, route: Route) -> tuple[ResolvedQuestion, ...]:
         """The questions on some rows; where all outputs are explained, those of the first one, then of the next."""
@@ -343,7 +341,11 @@ def read_rows_of(g: Any, X: Any) -> Table:
     X : table in memory
     """
     features_of_influence = getattr(g.influence, "features", None)
-    named = named_columns(g.features, g.split_features, g.groups, features_of_influence)
+    # A Tree that is given as partitioner has features to split of its own.
+    of_partitioner = getattr(g.partitioner, "split_features", None)
+    named = named_columns(
+        g.features, g.split_features, g.groups, features_of_influence, of_partitioner
+    )
     return read_input(X, g.model, g.kinds, named)
 
 

@@ -54,7 +54,8 @@ class FitOptions:
     Parameters
     ----------
     tree : Tree
-        The tree that the options describe.
+        The tree that is searched: a `Tree` that the user passed as partitioner, else that of the other options. It
+        tells other partitioners how deep rules may be, how small regions.
     partitioner : Partitioner
         What finds the regions; the tree, unless the user passed another.
     chooses_alpha : bool
@@ -121,6 +122,8 @@ def fit_options(g: Any) -> FitOptions:
         search=g.search,
     )
     partitioner = chosen_partitioner(g.partitioner, tree)
+    if isinstance(partitioner, Tree):  # it has options of its own
+        tree = partitioner
     resources = chosen_limits(g.resources)
     resolve_jobs(g.n_jobs)  # raises where it is no number of jobs
     influence = chosen_influence(g.influence, g.groups, g.features)
