@@ -15,7 +15,7 @@ from granite_xai.inference.chance_rule import ChanceRule
 from granite_xai.inference.replicates import Chance
 from granite_xai.search.candidates import Candidate, candidates
 from granite_xai.search.cells import LEFT
-from granite_xai.search.gains import split_beyond_chance
+from granite_xai.search.gains import has_room_for_test, split_beyond_chance
 from granite_xai.search.open_nodes import Choice, OpenNode
 from granite_xai.search.problem import Problem
 from granite_xai.search.settings import SearchSettings
@@ -165,7 +165,7 @@ class NodeOpening:
         """
         if not node.only_chance or tables is None or self.problem.gain_error == 0.0:
             return node
-        is_large = len(node.rows) >= 4 * self.settings.min_samples_leaf
+        is_large = has_room_for_test(len(node.rows), self.settings.min_samples_leaf)
         without_chance = replace(node, only_chance=False)
         if not is_large or self.reason_to_stop(without_chance) is not None:
             return node
