@@ -96,8 +96,14 @@ PAIRS = 2  # the order of interactions where none is given
 SEEDS = 2**31  # seeds that are drawn lie below
 
 
-def fit_options(g: Any) -> FitOptions:
+def fit_options(g: Any, seed: int | None = None) -> FitOptions:
     """Check the options of a `Granite` and say what they stand for.
+
+    Parameters
+    ----------
+    g : Granite
+    seed : int, optional
+        Where the rows were drawn already: what they were drawn by. None: as ``random_state`` says.
 
     Raises
     ------
@@ -131,7 +137,8 @@ def fit_options(g: Any) -> FitOptions:
     if not isinstance(objective, Objective):
         objective = Objective(g.question)
     questions = objective.weighted(influence)
-    seed = chosen_seed(g.random_state)
+    if seed is None:
+        seed = chosen_seed(g.random_state)
     return FitOptions(
         tree=tree,
         partitioner=partitioner,
