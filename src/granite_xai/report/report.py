@@ -26,8 +26,7 @@ from granite_xai.display.figures import framed
 from granite_xai.estimator import Granite, fit_with_evaluations
 from granite_xai.fitting.fitted_view import fitted_view
 from granite_xai.fitting.inputs import collected_for
-from granite_xai.fitting.options import chosen_seed
-from granite_xai.fitting.options import GraniteOptions
+from granite_xai.fitting.options import GraniteOptions, chosen_seed
 from granite_xai.report.figure_files import write_figures
 from granite_xai.report.markdown import markdown
 from granite_xai.report.page import render

@@ -78,7 +78,7 @@ def measure_case(case: CaseInput, partition: Partition, options: Mapping[str, An
         model = model.model
     one_region = {"max_depth": 0, "partitioner": None, "holdout": False}
     granite = Granite(model, **{**options, **one_region})
-    run = fit_with_evaluations(granite, case.X, case.y, clusters=case.clusters)
+    run = fit_with_evaluations(granite, case.X, case.y, case.weights, case.clusters)
     values, _ = known_values(granite, run, case.X, case.y)
     regions = partition.apply(values.table)
     scopes = []
