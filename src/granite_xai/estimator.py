@@ -23,7 +23,7 @@ from granite_xai.fitting.fitted_view import GraniteBase, fitted_view
 from granite_xai.fitting.half_samples import stability_on_halves
 from granite_xai.fitting.inputs import collected_for, open_inputs
 from granite_xai.fitting.judged_fit import fit_and_judge, plan_fit
-from granite_xai.fitting.options import chosen_limits
+from granite_xai.fitting.options import chosen_limits, chosen_seed
 from granite_xai.fitting.refits import stability_over_refits
 from granite_xai.fitting.table_rows import lacking_clusters_warning
 from granite_xai.fitting.tree_path import path_of_fit
@@ -271,7 +271,9 @@ class Granite(GraniteBase):
             seconds: a remark, from the time of a few rows, which decides nothing.
         """
         record = Diagnostics()
-        opened = open_inputs(self, *collected_for(self, X, y, sample_weight), record)
+        seed = chosen_seed(self.random_state)
+        collected = collected_for(self, X, y, sample_weight, seed=seed)
+        opened = open_inputs(self, *collected, record, seed)
         return plan_fit(opened, record)
 
     def predict(self, X: Any, exact: bool = False) -> FloatArray:
@@ -455,7 +457,12 @@ def result_text(g: Granite, next_step: str) -> str:
 
 
 def fit_with_evaluations(
-    g: Granite, X: Any, y: Any = None, sample_weight: Any = None, clusters: Any = None
+    g: Granite,
+    X: Any,
+    y: Any = None,
+    sample_weight: Any = None,
+    clusters: Any = None,
+    seed: int | None = None,
 ) -> FitRun:
     """Fit, and return what was found together with the evaluations.
 
@@ -465,11 +472,15 @@ def fit_with_evaluations(
         Is fitted.
     X, y, sample_weight, clusters
         As in `Granite.fit`.
+    seed : int, optional
+        Of all draws, where some were made already; None: as ``random_state`` says.
     """
     record = Diagnostics()
+    if seed is None:
+        seed = chosen_seed(g.random_state)
     with record.stage("total"):
-        collected = collected_for(g, X, y, sample_weight, clusters, record)
-        opened = open_inputs(g, *collected, record)
+        collected = collected_for(g, X, y, sample_weight, clusters, record, seed)
+        opened = open_inputs(g, *collected, record, seed)
         run = fit_and_judge(opened, record)
     record.note("target", target_name(y))
     record.note("stop_reasons", [region.stop_reason for region in run.result.partition])

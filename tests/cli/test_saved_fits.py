@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import pickle
 
+import numpy as np
 import pandas as pd
+import pytest
 
 import granite_xai as gx
 from cli.running import EXPLAIN, golden, run
@@ -117,3 +119,33 @@ def test_rules_alone_are_no_fit_that_could_be_evaluated(folder, capsys):
     )
     assert code == 3
     assert err == "granite: F04: rules.json holds no fit. Save with granite explain --save.\n"
+
+
+def mean_predictions(lines):
+    """The mean prediction over all regions, by case."""
+    means = dict.fromkeys((line["case"] for line in lines), 0.0)
+    fractions = {}
+    for line in lines:
+        key = (line["case"], line["region"])
+        if line["measure"] == "fraction":
+            fractions[key] = line["value"]
+        elif line["measure"] == "mean prediction":
+            means[line["case"]] += fractions[key] * line["value"]
+    return means
+
+
+def test_a_comparison_counts_rows_by_their_weights(folder, capsys):
+    run(capsys, *EXPLAIN, "--save", "regions.json")
+    table = pd.read_csv("table.csv")
+    table["w"] = np.where(table["a"] > 0, 3.0, 1.0)
+    table.to_csv("table.csv", index=False)
+    table.assign(w=1.0).to_csv("alike.csv", index=False)
+    weighted = ("--target", "y", "--weights", "w", "--json")
+    truth = np.average(table["y"], weights=table["w"])
+    lines = json.loads(
+        run(capsys, *COMPARE, *weighted, "--other-predictor", "own_model:doubled")[1]
+    )
+    assert mean_predictions(lines) == pytest.approx({"first": truth, "second": 2 * truth})
+    lines = json.loads(run(capsys, *COMPARE, *weighted, "--other-data", "alike.csv")[1])
+    unweighted = table["y"].mean()
+    assert mean_predictions(lines) == pytest.approx({"table.csv": truth, "alike.csv": unweighted})

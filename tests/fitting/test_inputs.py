@@ -132,6 +132,26 @@ def test_a_lazy_table_is_drawn_twice_as_large_as_the_search():
     assert len(frame) == 80
 
 
+@pytest.mark.parametrize("random_state", [None, np.random.RandomState(3)])
+@pytest.mark.parametrize("explains", [False, True])
+def test_the_seed_on_record_repeats_the_draw_of_a_lazy_table(random_state, explains):
+    pl = pytest.importorskip("polars")
+    lazy = pl.DataFrame(X.to_numpy(), schema=list(X.columns)).lazy()
+
+    def fitted(seed):
+        options = {"max_samples": 40, "random_state": seed}
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            if explains:
+                return gx.explain(product, lazy, **options).granite
+            return gx.Granite(product, **options).fit(lazy)
+
+    g = fitted(random_state)
+    again = fitted(g.diagnostics_["seed"])
+    assert again.diagnostics_["seed"] == g.diagnostics_["seed"]
+    assert again.disagreement_ == g.disagreement_
+
+
 def test_columns_that_options_name_are_read():
     texts = X.assign(t=[f"row {i}" for i in range(200)])
     named = read_rows_of(gx.Granite(product, split_features=["t"]), texts)

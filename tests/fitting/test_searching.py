@@ -18,6 +18,7 @@ from granite_xai.fitting.searching import (
     search_again,
     search_regions,
 )
+from strategies import quiet
 
 X = np.random.default_rng(4).normal(size=(240, 3))
 
@@ -140,6 +141,66 @@ def test_the_path_goes_from_the_largest_tree_to_one_region(run):
 def test_where_there_is_nothing_to_explain_the_path_is_one_region():
     run = run_of(additive)
     assert len(find_path(run.inputs, run.evaluations, root_of(run)).steps) == 1
+
+
+def weakly_dependent(seed, n=300):
+    """Two of eight columns depend on each other, through the sign of a third."""
+    rows = np.random.default_rng(seed).normal(size=(n, 8))
+    rows[:, :2] += 0.5 * np.sign(rows[:, [2]])
+    return rows
+
+
+def total(X):
+    return X.sum(axis=1)
+
+
+@pytest.fixture(scope="module")
+def run_by_gains():
+    """A fit whose rows show no more than chance in all, while the best cut of them gains more."""
+    options = {"holdout": False, "max_depth": 1, "random_state": 0}
+    with quiet():
+        return run_of(total, weakly_dependent(1), question="mplot-pdp", alpha="auto", **options)
+
+
+def test_the_path_has_the_tree_of_rows_that_only_a_test_of_gains_lets_pass(run_by_gains):
+    chance = run_by_gains.result.chance
+    assert chance.plug_in[0] < chance.bar[0]
+    assert chance.proven.all()
+    path = find_path(run_by_gains.inputs, run_by_gains.evaluations, root_of(run_by_gains))
+    assert [step.regions for step in path.steps] == [2, 1]
+    assert path.steps[0].left_out < 1.0
+    assert path.chosen.regions == len(run_by_gains.result.partition) == 2
+
+
+def test_a_search_that_is_repeated_tests_gains_as_a_fit_does(run_by_gains):
+    result = run_by_gains.result
+    known = (run_by_gains.inputs, run_by_gains.evaluations, result.floors, run_by_gains.error)
+    rows = np.arange(result.table.n_rows)
+    assert len(search_again(*known, rows, proven=np.array([False]))) == 1
+    assert len(search_again(*known, rows)) == len(result.partition)
+
+
+def three_way(X):
+    return X[:, 0] * np.sign(X[:, 1]) * np.sign(X[:, 2])
+
+
+@pytest.mark.parametrize(
+    ("of_tree", "others"),
+    [
+        ({"min_samples_leaf": 60, "max_candidates": 5, "split_features": ["x1", "x2"]}, {}),
+        ({"search": "refined"}, {"search": "greedy", "confidence_level": None}),
+        ({"search": "optimal"}, {}),
+    ],
+)
+def test_a_tree_that_is_given_as_partitioner_is_read_everywhere(of_tree, others):
+    """Regions and what is noted of their splits are those of the same options of the estimator."""
+    given = gx.Granite(three_way, partitioner=gx.partitioners.Tree(**of_tree), **others).fit(X)
+    as_options = gx.Granite(three_way, **{**others, **of_tree}).fit(X)
+    assert [str(rule) for rule in given.partition_.rules] == [
+        str(rule) for rule in as_options.partition_.rules
+    ]
+    for key in ("splits", "certificate", "candidates"):
+        assert given.diagnostics_.get(key) == as_options.diagnostics_.get(key)
 
 
 def test_shares_of_the_problem_start_at_one(run):

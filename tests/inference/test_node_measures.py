@@ -7,29 +7,13 @@ import pytest
 
 import granite_xai as gx
 import oracle
-from granite_xai.fitting.fitted_view import fitted_view
-from granite_xai.inference.node_figures import NodeFigures, tree_places
+from granite_xai.engine.signed_weights import signs
+from granite_xai.fitting.kept_run import kept_run
+from granite_xai.inference.node_figures import NO_NODE, tree_places
+from granite_xai.inference.node_measures import PAIRS_OF_SPLIT_NODES
+from granite_xai.inference.perturbed_figures import corrected_figures
+from inference.node_fits import figures, fitted, model, rows
 from strategies import quiet
-
-
-def model(X):
-    """The effect of x0 turns with the sign of x1, and grows with x2 where x1 is positive."""
-    X = np.asarray(X, dtype=float)
-    return X[:, 0] * np.sign(X[:, 1]) * np.where(X[:, 1] > 0, 1 + (X[:, 2] > 0), 1)
-
-
-def rows(n=60, seed=0):
-    return np.random.default_rng(seed).normal(size=(n, 3)).round(1)
-
-
-def figures(g) -> tuple[NodeFigures, ...]:
-    return fitted_view(g, several=True).result.nodes
-
-
-def fitted(X, question="ice-pdp", y=None, sample_weight=None, **options):
-    options = {"max_depth": 2, "min_samples_leaf": 5, "alpha": 0.0, **options}
-    with quiet():
-        return gx.Granite(model, question, **options).fit(X, y, sample_weight=sample_weight)
 
 
 @pytest.mark.parametrize("question", ["ice-pdp", "pfi-risk", "mplot-pdp", "variance"])
@@ -135,3 +119,27 @@ def test_absolute_losses_are_not_rooted():
     (found,) = figures(fitted(rows(60), question, confidence_level=None))
     assert not found.is_rooted
     assert found.root.heterogeneity == pytest.approx(sum(found.root.by_set))
+
+
+@pytest.mark.parametrize("question", ["ice-pdp", "variance"])
+def test_nodes_that_are_split_count_clusters_as_regions_do(question):
+    """What chance adds to a figure of few clusters is more than their rows would say."""
+    g = fitted(rows(400), question, clusters=np.arange(400) // 20)
+    run = kept_run(g, "figures", "", "")
+    clusters = run.inputs.clusters
+    drawn = signs(clusters, run.result.confidence.seed)[:PAIRS_OF_SPLIT_NODES]
+    (found,) = figures(g)
+    split_nodes = 0
+    for place, node in zip(tree_places(g.partition_), found.nodes, strict=True):
+        if node.node == 0 or place.region != NO_NODE:
+            continue
+        split_nodes += 1
+        inside = np.flatnonzero(np.isin(run.result.regions, place.regions))
+        truth = corrected_figures(
+            run.result.comparisons[0],
+            run.evaluations.restrict(inside),
+            drawn[:, inside],
+            n_clusters=len(np.unique(clusters[inside])),
+        )
+        assert node.by_set == pytest.approx(truth.corrected_by_set)
+    assert split_nodes > 0

@@ -16,23 +16,8 @@ from granite_xai.inference.tree_agreement import (
     stability_of,
 )
 from granite_xai.tables import read_table
+from inference.known_trees import step, tree
 from strategies import quiet
-
-
-def step(X):
-    return X[:, 0] * np.where(X[:, 1] > 0, 1.0, -1.0)
-
-
-def tree(*cuts):
-    """The partition by one column at some thresholds, as a fit finds it."""
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(300, 2))
-    model = lambda X: X[:, 0] * np.searchsorted(cuts, X[:, 1])  # noqa: E731
-    return (
-        gx.Granite(model, confidence_level=None, split_features=["x1"], max_depth=1)
-        .fit(X)
-        .partition_
-    )
 
 
 def test_a_clear_split_comes_back_and_asks_the_model_nothing():

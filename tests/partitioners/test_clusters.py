@@ -97,3 +97,14 @@ def test_vine_lists_its_clusters_and_describes_those_that_are_kept(X):
     assert sum(rule["n_samples"] for rule in g.cluster_rules_) == len(X)
     assert len(set(g.clusters_.tolist())) == len(g.cluster_rules_)
     assert {rule["rule"].split()[0] for rule in kept} == {"x1"}
+
+
+@pytest.mark.parametrize("method", ["ward", "k-means", "birch"])
+@pytest.mark.parametrize("factor", [1e-4, 1e4])
+def test_the_clusters_of_vine_have_no_unit(X, method, factor):
+    """Its second stage begins with clusters in units of the spread of the curves, as the first does."""
+    partitioner = Clusters(Ice("x0", differences=True), method, 4, merge=True)
+    g = paper(model, partitioner=partitioner).fit(X)
+    in_other_unit = paper(lambda X: factor * model(X), partitioner=partitioner).fit(X)
+    assert in_other_unit.clusters_.tolist() == g.clusters_.tolist()
+    assert len(set(g.clusters_.tolist())) > 1

@@ -8,10 +8,12 @@ import numpy as np
 import pytest
 
 import granite_xai as gx
+from granite_xai.search import gains as gains_room
 from granite_xai.search.gains import (
     FEWEST_OBSERVATIONS,
     REPLICATES,
     _bar_position,
+    gains_of_questions,
     split_beyond_chance,
 )
 from granite_xai.search.tables import region_tables
@@ -96,6 +98,27 @@ def test_rows_that_show_only_chance_in_all_are_divided_where_a_cut_gains(seed):
     shown = g.diagnostics_["chance"]["mplot-pdp"]
     assert shown["disagreement"] < shown["bar"]
     assert {region.rule.conditions[0][0] for region in g.partition_} == {"x2"}
+
+
+@pytest.mark.parametrize(("min_samples_leaf", "n_regions"), [(60, 2), (76, 1)])
+def test_all_rows_are_tested_as_other_nodes_are_in_halves_that_hold_two_regions(
+    min_samples_leaf, n_regions
+):
+    """Four times the smallest region, at least: 300 rows are enough for regions of 75."""
+    options = {"holdout": False, "max_depth": 1, "min_samples_leaf": min_samples_leaf}
+    with quiet():
+        g = gx.Granite(lambda X: X.sum(axis=1), "mplot-pdp", **options).fit(weakly_dependent(1))
+    assert len(g.partition_) == n_regions
+
+
+@pytest.mark.parametrize("min_samples_leaf", [20, 21])
+def test_a_cut_of_a_half_leaves_the_smallest_region_on_both_sides(min_samples_leaf, monkeypatch):
+    tested = []
+    monkeypatch.setattr(gains_room, "split_beyond_chance", lambda *known: tested.append(known[1]))
+    problem = problem_of(sharp, normal_rows(0, 4 * 21)[0], confidence_level=0.95)
+    tree = gx.partitioners.Tree(min_samples_leaf=min_samples_leaf)
+    gains_of_questions(problem, tree, np.array([True]))
+    assert [tables.min_samples for tables in tested] == [min_samples_leaf]
 
 
 def test_the_bar_is_the_order_statistic_that_leaves_the_error_above_it():

@@ -59,3 +59,27 @@ def test_a_node_that_shows_only_chance_is_not_split(search):
     assert reasons.count("no more than chance") == 2
     assert len(reasons) <= 3
     assert len(world.partition_) > 4
+
+
+@pytest.mark.parametrize("weighting", ["mass", "uniform"])
+@pytest.mark.parametrize("min_improvement", [0.0, 0.1, 0.9])
+def test_C2_what_a_split_must_gain_does_not_depend_on_what_the_objective_is_divided_by(
+    min_improvement, weighting
+):
+    """Of one question the objective is the same up to a factor, and so is every gain."""
+    X = np.random.default_rng(0).normal(size=(300, 3))
+    tree = gx.partitioners.Tree(
+        search="greedy", alpha=0.0, min_improvement=min_improvement, min_samples_leaf=10
+    )
+
+    def model(X):
+        return X[:, 0] * np.sign(X[:, 1]) + 0.5 * X[:, 0] * X[:, 2] + 3 * X[:, 2]
+
+    rules = {}
+    for normalize in ("root", "variance"):
+        objective = gx.Objective("ice-pdp", normalize=normalize, weighting=weighting)
+        g = gx.Granite(model, objective, partitioner=tree, **PLAIN).fit(X)
+        rules[normalize] = [str(rule) for rule in g.partition_.rules]
+    assert rules["root"] == rules["variance"]
+    if min_improvement == 0.0:
+        assert len(rules["root"]) > 2

@@ -17,6 +17,7 @@ def node(rows):
         evaluations=Deferred(lambda: pytest.fail("nobody asked for the evaluations")),
         depth=0,
         shown_share=1.0,
+        shown_objective=1.0,
         counted_share=1.0,
         is_silent=False,
     )

@@ -41,6 +41,17 @@ def test_what_cannot_be_compared_is_refused():
         read_cases([champion, challenger], {"a": X, "b": X}, None, None)
     with pytest.raises(gx.InputError, match="clusters have no table"):
         read_cases(champion, {"a": X, "b": X}, None, np.arange(400))
+    with pytest.raises(gx.InputError, match="weights have no table"):
+        read_cases(champion, {"a": X, "b": X}, None, sample_weight=np.ones(400))
+
+
+def test_weights_go_with_their_rows():
+    weights = np.arange(400.0)
+    then, now = read_cases(champion, {"then": X, "now": X}, None, sample_weight={"now": weights})
+    assert then.weights is None
+    assert now.half(MEASURED_HALF).weights.tolist() == weights[1::2].tolist()
+    for case in read_cases([champion, challenger], X, y, sample_weight=weights):
+        assert case.weights is weights
 
 
 @pytest.mark.parametrize("container", [np.asarray, list, pl.Series])

@@ -7,6 +7,9 @@ import pandas as pd
 import pytest
 
 import granite_xai as gx
+from granite_xai.studies.case_figures import REGION_MEASURES, measure_case
+from granite_xai.studies.cases import CaseInput
+from granite_xai.studies.findings import find_differences
 from studies.two_models import RULES, X, challenger, champion, finding, rows_of_regions, y
 
 
@@ -114,3 +117,55 @@ def test_clusters_of_one_of_two_tables_widen_its_intervals_only():
     then = finding(compared, 1, "mean prediction", "then")
     now = finding(compared, 1, "mean prediction", "now")
     assert now.high - now.low > 1.5 * (then.high - then.low)
+
+
+def table_with_small_region(rng, n_inside, n_rows=80, shift=0.0):
+    """So many rows with b > 0, and all others below; c is shifted everywhere."""
+    rows = pd.DataFrame(rng.normal(size=(n_rows, 3)), columns=["a", "b", "c"])
+    rows["b"] = -rows["b"].abs()
+    rows.loc[: n_inside - 1, "b"] = 1.0 + rng.random(n_inside)
+    rows["c"] += shift
+    return rows
+
+
+def changes_in_small_region(n_inside, n_tables, shift=0.0):
+    """In how many pairs of tables a figure of the small region is called changed."""
+    n_changed = 0
+    for seed in range(n_tables):
+        rng = np.random.default_rng(seed)
+        tables = {}
+        for name in ("one", "two"):
+            rows = table_with_small_region(rng, n_inside, shift=shift * (name == "two"))
+            tables[name] = (rows, champion(rows) + rng.normal(size=len(rows)))
+        compared = gx.compare(champion, tables, partition=RULES)
+        n_changed += any(line.region == 1 for line in compared.changed)
+    return n_changed
+
+
+@pytest.mark.parametrize(("n_inside", "most"), [(2, 0), (3, 0), (6, 3)])
+def test_small_regions_of_one_population_seldom_differ(n_inside, most):
+    """Five rows hardly tell how far a figure varies: fewer make no claim, few more make it by Student's t."""
+    assert changes_in_small_region(n_inside, 40) <= most
+
+
+def test_differences_of_larger_regions_are_found():
+    assert changes_in_small_region(40, 10, shift=2.5) >= 9
+
+
+@pytest.mark.parametrize("n_inside", [4, 5, 8])
+def test_intervals_of_small_regions_are_those_of_student(n_inside):
+    rows = table_with_small_region(np.random.default_rng(0), n_inside)
+    case = measure_case(CaseInput("a", champion, rows), RULES, {"max_samples": 1000})
+    mean = REGION_MEASURES.index("mean prediction")
+    errors = np.sqrt(np.mean(case.moves[:, 1, mean] ** 2))
+    (line,) = [
+        line
+        for line in find_differences(RULES, [case], same_rows=True)
+        if (line.region, line.measure) == (1, "mean prediction")
+    ]
+    half_width = line.high - line.value
+    if n_inside < 5:
+        assert np.isnan(half_width)
+    else:
+        quantile = {5: 2.776445, 8: 2.364624}[n_inside]  # of Student's t at 97.5 %
+        assert half_width == pytest.approx(quantile * errors, rel=1e-6)

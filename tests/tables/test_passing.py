@@ -50,7 +50,12 @@ def test_D11_a_column_of_different_texts_passes_through_and_is_said_once(convert
 
 @pytest.mark.parametrize(
     "named",
-    [{"features": ["text"]}, {"split_features": ["text", "a"]}, {"kinds": {"text": "nominal"}}],
+    [
+        {"features": ["text"]},
+        {"split_features": ["text", "a"]},
+        {"partitioner": gx.partitioners.Tree(split_features=["text", "a"])},
+        {"kinds": {"text": "nominal"}},
+    ],
 )
 def test_D11_a_column_that_is_asked_for_by_name_is_nominal(named):
     g = gx.Granite(product, **named).fit(rows())

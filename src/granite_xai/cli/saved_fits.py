@@ -157,6 +157,7 @@ def compare(options: argparse.Namespace) -> None:
     )
     fit = _fit_and_rows(options)
     models: dict[str, Any] = {"first": fit.granite}
+    sample_weight = fit.weights
     if options.other_data:
         other = features_and_target(read_table(options.other_data), options)
         X: Any = {
@@ -164,12 +165,20 @@ def compare(options: argparse.Namespace) -> None:
             options.other_data: (_features_of_fit(fit.granite, other.X), other.y),
         }
         y = None
+        if options.weights:
+            sample_weight = {options.data: fit.weights, options.other_data: other.weights}
     else:
         models["second"] = _load_other_model(options)
         X = fit.features
         y = fit.y
     with remarks_instead_of_warnings(options):
-        comparison = gx.compare(models, X, y, max_samples=options.max_samples or None)
+        comparison = gx.compare(
+            models,
+            X,
+            y,
+            sample_weight=sample_weight,
+            max_samples=options.max_samples or None,
+        )
     if options.report:
         comparison.html(options.report)
         remark(f"Written: {options.report}")

@@ -44,7 +44,7 @@ class FitInputs(Routed):
     question_weights : tuple of float
         Weight of each of them.
     partitioner, tree : Partitioner, Tree
-        What finds the regions, and the tree that the options describe.
+        What finds the regions, and the tree that it is, or that of the options where it is none.
     extra_effects : tuple of ResolvedExplainer
         Effects that the partitioner reads besides those of the questions.
     missing : bool

@@ -124,9 +124,7 @@ class OpenInputs:
 
     def _require_split_features(self, table: Table) -> None:
         """Refuse columns to split on that the table does not have."""
-        for grower in (self.options.tree, self.options.partitioner):
-            if isinstance(grower, Tree):
-                grower.columns(table)
+        self.options.tree.columns(table)
 
     def _resolve_questions(self, route: Route) -> tuple[ResolvedQuestion, ...]:
         """The questions on some rows; where all outputs are explained, those of the first one, then of the next."""
@@ -205,7 +203,13 @@ def _note_table(table: Table, record: Diagnostics) -> None:
 
 
 def open_inputs(
-    g: Any, X: Any, y: Any, sample_weight: Any, clusters: Any, record: Diagnostics
+    g: Any,
+    X: Any,
+    y: Any,
+    sample_weight: Any,
+    clusters: Any,
+    record: Diagnostics,
+    seed: int | None = None,
 ) -> OpenInputs:
     """Check the options, read the table, and find out how the model is asked.
 
@@ -216,8 +220,10 @@ def open_inputs(
         As in `Granite.fit`, in memory.
     record : Diagnostics
         Gets the seed and the number of clusters.
+    seed : int, optional
+        What `collected_for` drew the rows by; None: as ``random_state`` says.
     """
-    options = fit_options(g)
+    options = fit_options(g, seed)
     record.note("seed", options.seed)
     table = read_rows_of(g, X)
     weights = read_weights(sample_weight, table)
@@ -343,7 +349,11 @@ def read_rows_of(g: Any, X: Any) -> Table:
     X : table in memory
     """
     features_of_influence = getattr(g.influence, "features", None)
-    named = named_columns(g.features, g.split_features, g.groups, features_of_influence)
+    # A Tree that is given as partitioner has features to split of its own.
+    of_partitioner = getattr(g.partitioner, "split_features", None)
+    named = named_columns(
+        g.features, g.split_features, g.groups, features_of_influence, of_partitioner
+    )
     return read_input(X, g.model, g.kinds, named)
 
 
@@ -354,6 +364,7 @@ def collected_for(
     sample_weight: Any,
     clusters: Any = None,
     record: Diagnostics | None = None,
+    seed: int | None = None,
 ) -> tuple[Any, Any, Any, Any]:
     """The rows of a fit in memory; of a lazy table as many as the fit may use, drawn by its engine.
 
@@ -364,6 +375,8 @@ def collected_for(
         As in `Granite.fit`.
     record : Diagnostics, optional
         Gets the warning that the rows of a lazy table have no order of their own.
+    seed : int, optional
+        Draws the rows, and is that of the fit; None: as ``random_state`` says.
 
     Returns
     -------
@@ -377,4 +390,6 @@ def collected_for(
     n_rows = None
     if isinstance(g.max_samples, int):
         n_rows = 2 * g.max_samples  # some may be held out
-    return collect_rows(X, y, sample_weight, n_rows, chosen_seed(g.random_state), clusters)
+    if seed is None:
+        seed = chosen_seed(g.random_state)
+    return collect_rows(X, y, sample_weight, n_rows, seed, clusters)

@@ -35,7 +35,7 @@ from granite_xai.inference.described_share import (
     described_share,
 )
 from granite_xai.inference.estimate import Estimate
-from granite_xai.inference.measured_regions import Sample
+from granite_xai.inference.measured_regions import Sample, joining_clusters
 from granite_xai.inference.node_figures import NodeFigures
 from granite_xai.inference.node_measures import node_figures
 from granite_xai.inference.path import folds
@@ -92,7 +92,7 @@ def _optimism_of_questions(
     """For each question how much less the printed tree leaves on its own rows than on others."""
     evaluations = run.evaluations
     row_signs = signs(clusters, run.inputs.seed)
-    every_row_alone = len(np.unique(clusters)) == len(clusters)
+    clusters_of_several = joining_clusters(clusters)
     optimism = []
     with one_blas_thread():
         for question in run.result.comparisons:
@@ -103,7 +103,7 @@ def _optimism_of_questions(
                     evaluations,
                     tree,
                     row_signs,
-                    clusters=None if every_row_alone else clusters,
+                    clusters=clusters_of_several,
                 )
                 by_fold.append(of_tree)
             optimism.append(expected_optimism(by_fold, trees, evaluations.weights))
@@ -190,6 +190,7 @@ def _judgement(
             judging.by_region,
             rows="held-out" if are_held_out else "search",
             signs=signs(judging.clusters, fitted.confidence.seed),
+            clusters=judging.clusters,
             measured=measured,
             # The baseline of a region is one of its search rows: nodes above regions have none.
             measures_inner=not (are_held_out and fitted.centres),

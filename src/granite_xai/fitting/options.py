@@ -54,7 +54,8 @@ class FitOptions:
     Parameters
     ----------
     tree : Tree
-        The tree that the options describe.
+        The tree that is searched: a `Tree` that the user passed as partitioner, else that of the other options. It
+        tells other partitioners how deep rules may be, how small regions.
     partitioner : Partitioner
         What finds the regions; the tree, unless the user passed another.
     chooses_alpha : bool
@@ -95,8 +96,14 @@ PAIRS = 2  # the order of interactions where none is given
 SEEDS = 2**31  # seeds that are drawn lie below
 
 
-def fit_options(g: Any) -> FitOptions:
+def fit_options(g: Any, seed: int | None = None) -> FitOptions:
     """Check the options of a `Granite` and say what they stand for.
+
+    Parameters
+    ----------
+    g : Granite
+    seed : int, optional
+        Where the rows were drawn already: what they were drawn by. None: as ``random_state`` says.
 
     Raises
     ------
@@ -121,6 +128,8 @@ def fit_options(g: Any) -> FitOptions:
         search=g.search,
     )
     partitioner = chosen_partitioner(g.partitioner, tree)
+    if isinstance(partitioner, Tree):  # it has options of its own
+        tree = partitioner
     resources = chosen_limits(g.resources)
     resolve_jobs(g.n_jobs)  # raises where it is no number of jobs
     influence = chosen_influence(g.influence, g.groups, g.features)
@@ -128,7 +137,8 @@ def fit_options(g: Any) -> FitOptions:
     if not isinstance(objective, Objective):
         objective = Objective(g.question)
     questions = objective.weighted(influence)
-    seed = chosen_seed(g.random_state)
+    if seed is None:
+        seed = chosen_seed(g.random_state)
     return FitOptions(
         tree=tree,
         partitioner=partitioner,

@@ -125,7 +125,8 @@ def search_again(
     rows : array
         Positions of the rows that search.
     proven : array of shape (n_questions,), optional
-        Questions that show more than chance whatever these rows say by themselves.
+        Questions that show more than chance whatever these rows say by themselves. None: these rows
+        decide it, as those of a fit do, also by a test of gains.
     is_repetition : bool
         Whether it only judges the tree of the fit, and may take less work; see `Problem`.
     """
@@ -146,9 +147,11 @@ def search_again(
             [question.regional(evaluations, all_rows)[0, 0] for question in inputs.comparisons]
         )
         chance = chance_of_all_rows(inputs, evaluations, disagreements)
-        if chance is not None and proven is not None:
-            chance = replace(chance, proven=proven)
         root = RootFigures(disagreements=disagreements, floors=floors, error=error, chance=chance)
+        if proven is None:
+            root = with_proven_gains(inputs, evaluations, root)
+        elif chance is not None:
+            root = replace(root, chance=replace(chance, proven=proven))
         return search_regions(inputs, evaluations, root, is_repetition).partition
 
 
@@ -196,6 +199,10 @@ def find_path(inputs: FitInputs, evaluations: Evaluations, root: RootFigures) ->
     problem = problem_of(inputs, evaluations, root)
     if problem.below_noise_floor:
         return Path()
+    # Whether there is anything to divide is decided by all rows, not by each fold's again.
+    proven = None
+    if root.chance is not None:
+        proven = root.chance.exceeded(root.floors)
     with closing(Meter(inputs.resources, 0, desc="path", unit="searches")) as meter:
 
         def search_at_price(rows: IntArray, alpha: float) -> Node:
@@ -203,7 +210,13 @@ def find_path(inputs: FitInputs, evaluations: Evaluations, root: RootFigures) ->
             priced = inputs.with_alpha(alpha)
             # The price that these trees choose is that of the fit itself.
             partition = search_again(
-                priced, evaluations, root.floors, root.error, rows, is_repetition=False
+                priced,
+                evaluations,
+                root.floors,
+                root.error,
+                rows,
+                proven=proven,
+                is_repetition=False,
             )
             return cast(Node, partition.root)
 

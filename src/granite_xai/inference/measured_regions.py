@@ -28,6 +28,20 @@ class MeasuredQuestion(NamedTuple):
     regions: list[PerturbedFigures | None]
 
 
+def joining_clusters(clusters: IntArray | None) -> IntArray | None:
+    """The clusters of all rows; None where every row stands for itself."""
+    if clusters is None or len(np.unique(clusters)) == len(clusters):
+        return None
+    return clusters
+
+
+def n_clusters_of(sample: Sample, clusters: IntArray | None) -> int | None:
+    """Clusters of the rows of a sample, from those of all rows; None: every row stands for itself."""
+    if clusters is None:
+        return None
+    return len(np.unique(clusters[sample.rows]))
+
+
 def measure_regions(
     everywhere: Sample,
     regions: Sequence[Sample | None],
@@ -45,8 +59,7 @@ def measure_regions(
     clusters : array of shape (n_rows,), optional
         Number of the cluster of each row; None: every row stands for itself.
     """
-    if clusters is not None and len(np.unique(clusters)) == len(clusters):
-        clusters = None
+    clusters = joining_clusters(clusters)
     measured = []
     for number in range(len(everywhere.questions)):
         whole = _measure_sample(number, everywhere, signs, clusters)
@@ -64,9 +77,9 @@ def _measure_sample(
     number: int, sample: Sample, signs: FloatArray, clusters: IntArray | None
 ) -> PerturbedFigures:
     """The question of this number on the rows of a sample."""
-    n_clusters = None
-    if clusters is not None:
-        n_clusters = len(np.unique(clusters[sample.rows]))
     return perturbed_figures(
-        sample.questions[number], sample.evaluations, signs[:, sample.rows], n_clusters
+        sample.questions[number],
+        sample.evaluations,
+        signs[:, sample.rows],
+        n_clusters_of(sample, clusters),
     )

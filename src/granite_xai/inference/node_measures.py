@@ -18,7 +18,12 @@ from granite_xai.disagreement.disagreement import ResolvedQuestion
 from granite_xai.engine.splits import Splits
 from granite_xai.evaluations.evaluations import Evaluations
 from granite_xai.explanation.regional_part import regional_part
-from granite_xai.inference.measured_regions import MeasuredQuestion, Sample
+from granite_xai.inference.measured_regions import (
+    MeasuredQuestion,
+    Sample,
+    joining_clusters,
+    n_clusters_of,
+)
 from granite_xai.inference.node_figures import (
     NO_NODE,
     NodeFigure,
@@ -50,6 +55,7 @@ def node_figures(
     *,
     rows: str,
     signs: FloatArray | None = None,
+    clusters: IntArray | None = None,
     measured: Sequence[MeasuredQuestion] = (),
     measures_inner: bool = True,
 ) -> tuple[NodeFigures, ...]:
@@ -67,12 +73,15 @@ def node_figures(
     rows : "held-out" or "search"
     signs : array of shape (n_pairs, n_rows), optional
         Random signs of the rows; without any, what chance adds is not taken off.
+    clusters : array of shape (n_rows,), optional
+        Number of the cluster of each row; None: every row stands for itself.
     measured : sequence of MeasuredQuestion, optional
         What is known of all rows and of each region; without it this is measured here.
     measures_inner : bool
         Whether rows of several regions can be looked at as one; not where a masking depends on the
         region.
     """
+    clusters = joining_clusters(clusters)
     by_node = []  # of each node the figures of all questions
     for number, place in enumerate(tree_places(partition)):
         inside = np.flatnonzero(np.isin(regions, place.regions))
@@ -80,7 +89,7 @@ def node_figures(
         if number > 0:
             sample = _sample(place, inside, everywhere, by_region, measures_inner)
         node = _NodeRows(number, place, inside, sample)
-        by_node.append(_figures_of_node(node, everywhere, signs, measured))
+        by_node.append(_figures_of_node(node, everywhere, signs, clusters, measured))
         # The rows of an inner node are copied out of all: they are dropped before the next one's.
         del sample, node
     figures = []
@@ -102,6 +111,7 @@ def _figures_of_node(
     node: _NodeRows,
     everywhere: Sample,
     signs: FloatArray | None,
+    clusters: IntArray | None,
     measured: Sequence[MeasuredQuestion],
 ) -> list[NodeFigure]:
     """One node, question by question; parameters as of `node_figures`."""
@@ -111,7 +121,7 @@ def _figures_of_node(
         if measured:
             squared_gaps = _known_squared_gaps(measured[number], node)
         if squared_gaps is None:
-            squared_gaps = _squared_gaps(number, node.sample, signs)
+            squared_gaps = _squared_gaps(number, node.sample, signs, clusters)
         figures.append(_node_figure(node, number, everywhere, squared_gaps))
     return figures
 
@@ -197,7 +207,7 @@ def _known_squared_gaps(measured: MeasuredQuestion, node: _NodeRows) -> FloatArr
 
 
 def _squared_gaps(
-    number: int, sample: Sample | None, signs: FloatArray | None
+    number: int, sample: Sample | None, signs: FloatArray | None, clusters: IntArray | None
 ) -> FloatArray | None:
     """Mean loss of the gap of every set at a node, without chance where signs tell it, (S,)."""
     if sample is None:
@@ -206,7 +216,10 @@ def _squared_gaps(
     if signs is None:
         return _plug_in(question, sample.evaluations)
     few_signs = signs[:PAIRS_OF_SPLIT_NODES, sample.rows]
-    return corrected_figures(question, sample.evaluations, few_signs).corrected_by_set
+    corrected = corrected_figures(
+        question, sample.evaluations, few_signs, n_clusters_of(sample, clusters)
+    )
+    return corrected.corrected_by_set
 
 
 def _plug_in(question: ResolvedQuestion, evaluations: Evaluations) -> FloatArray:

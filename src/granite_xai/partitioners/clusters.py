@@ -88,9 +88,9 @@ class Clusters(Partitioner):
     def _merged_partition(self, problem: Problem, ice: Ice) -> PartitionResult:
         """VINE: clusters with like cuts are joined, and regions describe those that are kept."""
         table = problem.table
-        vectors = self.vectors(problem)
-        n_clusters = min(self.n_clusters, len(np.unique(vectors, axis=0)))
-        first_labels = self._cluster(vectors, n_clusters, problem.seed)
+        scaled = _in_units_of_spread(self.vectors(problem))
+        n_clusters = min(self.n_clusters, len(np.unique(scaled, axis=0)))
+        first_labels = self._cluster(scaled, n_clusters, problem.seed)
         cuts = [best_cut(table, first_labels == label) for label in range(first_labels.max() + 1)]
         ranges = [float(np.ptp(column.values)) for column in table.columns]
         joined_labels = np.array(join_like_cuts(cuts, ranges))[first_labels]
@@ -126,10 +126,7 @@ class Clusters(Partitioner):
         vectors : array of shape (n, n_entries)
         seed : int
         """
-        total_deviation = float(np.sqrt(vectors.var(axis=0).sum()))
-        if total_deviation == 0.0:
-            total_deviation = np.inf  # all vectors are one
-        scaled = np.round((vectors - vectors.mean(axis=0)) / total_deviation, KEPT_DIGITS)
+        scaled = _in_units_of_spread(vectors)
         n_clusters = min(self.n_clusters, len(np.unique(scaled, axis=0)))
         if n_clusters < 2:
             return np.zeros(len(vectors), dtype=np.intp)
@@ -139,7 +136,7 @@ class Clusters(Partitioner):
         return np.asarray(places[numbers.reshape(-1)], dtype=np.intp)
 
     def _cluster(self, vectors: FloatArray, n_clusters: int, seed: int) -> IntArray:
-        """Cluster of each vector, in the numbers of scikit-learn."""
+        """Cluster of each vector, in units of their spread, by the numbers of scikit-learn."""
         from sklearn.cluster import AgglomerativeClustering, Birch, KMeans
 
         if self.method == "k-means":
@@ -155,6 +152,14 @@ class Clusters(Partitioner):
         if len(centres) <= n_clusters:
             return np.asarray(subclusters)
         return np.asarray(ward.fit_predict(centres)[subclusters])
+
+
+def _in_units_of_spread(vectors: FloatArray) -> FloatArray:
+    """Vectors around their mean, in units of their total standard deviation, (n, n_entries)."""
+    total_deviation = float(np.sqrt(vectors.var(axis=0).sum()))
+    if total_deviation == 0.0:
+        total_deviation = np.inf  # all vectors are one
+    return np.asarray(np.round((vectors - vectors.mean(axis=0)) / total_deviation, KEPT_DIGITS))
 
 
 def _numbers_of_kept(is_kept: Sequence[bool], labels: IntArray) -> IntArray:

@@ -26,7 +26,7 @@ from granite_xai.display.figures import framed
 from granite_xai.estimator import Granite, fit_with_evaluations
 from granite_xai.fitting.fitted_view import fitted_view
 from granite_xai.fitting.inputs import collected_for
-from granite_xai.fitting.options import GraniteOptions
+from granite_xai.fitting.options import GraniteOptions, chosen_seed
 from granite_xai.report.figure_files import write_figures
 from granite_xai.report.markdown import markdown
 from granite_xai.report.page import render
@@ -272,8 +272,9 @@ def explain(
         return Report(model, X, y, unit=unit, **contents)
     began = time.perf_counter()
     granite = Granite(model, question, **options)
-    X, y, sample_weight, _ = collected_for(granite, X, y, sample_weight)
-    run = fit_with_evaluations(granite, X, y, sample_weight)
+    seed = chosen_seed(granite.random_state)
+    X, y, sample_weight, _ = collected_for(granite, X, y, sample_weight, seed=seed)
+    run = fit_with_evaluations(granite, X, y, sample_weight, seed=seed)
     story = None
     if not granite.outputs_:
         story = tell(source_of(granite, run, X, y, unit), began=began, **contents)

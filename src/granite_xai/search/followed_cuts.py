@@ -147,7 +147,7 @@ class CutsByTables:
             if sharper:
                 options = options + sharper
                 remaining = np.concatenate([remaining, score(sharper)])
-        tolerance = FACTORING_ERROR * node.shown_share
+        tolerance = FACTORING_ERROR * node.shown_objective
         near = np.flatnonzero(remaining <= remaining.min() + tolerance)
         best_first = near[np.argsort(remaining[near], kind="stable")]
         return [options[number] for number in np.sort(best_first[:SHORTLISTED])]
@@ -211,7 +211,7 @@ def _best_columns(options: Sequence[Candidate], remaining: FloatArray) -> list[l
 
 def _best_choice(node: OpenNode, choices: Sequence[Choice]) -> Choice:
     """The first of the choices that leave least."""
-    remaining = np.array([node.shown_share - choice.gain for choice in choices])
+    remaining = np.array([node.shown_objective - choice.gain for choice in choices])
     return choices[first_of_best(remaining)]
 
 

@@ -36,8 +36,16 @@ from granite_xai.search.tables import RegionTables
 REPLICATES = 400  # random weights under which a gain is computed again
 # Rows or clusters of a node, at least: a half of fewer hardly tells how far gains vary.
 FEWEST_OBSERVATIONS = 10
+REGIONS_OF_NODE = (
+    4  # regions of the smallest size that a node has room for, at least: two in each half
+)
 HALVES_STREAM = 31  # of random numbers
 REPLICATES_STREAM = 37
+
+
+def has_room_for_test(n_rows: int, min_samples_leaf: int) -> bool:
+    """Whether each half of a node of so many rows can be cut into two regions."""
+    return n_rows >= REGIONS_OF_NODE * min_samples_leaf
 
 
 def split_beyond_chance(
@@ -53,6 +61,7 @@ def split_beyond_chance(
     ----------
     problem : Problem
     tables : RegionTables
+        With the rows that a cut of one half leaves on each side, at least.
     rows : array
         Rows of the node.
     options : sequence of Candidate
@@ -186,6 +195,8 @@ def gains_of_questions(
         The questions that are asked; they share the error.
     """
     has_gain = np.zeros(len(open_questions), dtype=np.bool_)
+    if not has_room_for_test(problem.table.n_rows, settings.min_samples_leaf):
+        return has_gain
     rows = np.arange(problem.table.n_rows, dtype=np.intp)
     options = candidates(
         problem.table,
@@ -208,7 +219,7 @@ def gains_of_questions(
             ),
             total_mass=problem.shares.total,
             by_mass=problem.shares.by_mass,
-            min_samples=settings.min_samples_leaf // 2,
+            min_samples=settings.min_samples_leaf,
         )
         has_gain[number] = split_beyond_chance(problem, tables, rows, options, error)
     return has_gain

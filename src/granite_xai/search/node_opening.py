@@ -15,7 +15,7 @@ from granite_xai.inference.chance_rule import ChanceRule
 from granite_xai.inference.replicates import Chance
 from granite_xai.search.candidates import Candidate, candidates
 from granite_xai.search.cells import LEFT
-from granite_xai.search.gains import split_beyond_chance
+from granite_xai.search.gains import has_room_for_test, split_beyond_chance
 from granite_xai.search.open_nodes import Choice, OpenNode
 from granite_xai.search.problem import Problem
 from granite_xai.search.settings import SearchSettings
@@ -53,13 +53,14 @@ class NodeOpening:
             What is known of the model on these rows.
         """
         mass = float(Splits.whole(evaluations.weights).mass[0, 0])
+        objective = float(self.problem.shares.of(self.problem.roots, np.array(mass)))
         return self._open(
             rows,
             Deferred(lambda: evaluations),
             depth=0,
             mass=mass,
             disagreements=self.problem.roots,
-            gain_above=1.0,
+            gain_above=objective,  # no split can gain more
         )
 
     def below(self, node: OpenNode, choice: Choice, side: int) -> OpenNode:
@@ -92,13 +93,15 @@ class NodeOpening:
     ) -> OpenNode:
         """A node of some rows, from the disagreement of each question there."""
         shares = self.problem.shares
+        objective = float(shares.of(disagreements, np.array(mass)))
         node = OpenNode(
             rows=rows,
             mass=mass,
             evaluations=evaluations,
             depth=depth,
             shown_share=float(shares.remaining(disagreements, np.array(mass))),
-            counted_share=float(shares.of(disagreements, np.array(mass))),
+            shown_objective=objective,
+            counted_share=objective,
             is_silent=shares.is_at_floor(disagreements),
             required_gain=(self.settings.min_improvement or 0.0) * gain_above,
         )
@@ -162,7 +165,7 @@ class NodeOpening:
         """
         if not node.only_chance or tables is None or self.problem.gain_error == 0.0:
             return node
-        is_large = len(node.rows) >= 4 * self.settings.min_samples_leaf
+        is_large = has_room_for_test(len(node.rows), self.settings.min_samples_leaf)
         without_chance = replace(node, only_chance=False)
         if not is_large or self.reason_to_stop(without_chance) is not None:
             return node

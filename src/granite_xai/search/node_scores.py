@@ -136,7 +136,7 @@ def choice_of(
     """
     return Choice(
         candidate=option,
-        gain=node.shown_share - remaining,
+        gain=node.shown_objective - remaining,
         disagreements=scores.disagreements[number],
         mass=scores.mass[number],
     )

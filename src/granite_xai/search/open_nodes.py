@@ -28,8 +28,11 @@ class OpenNode:
     depth : int
     shown_share : float
         Share of the disagreement on all rows that these rows show.
+    shown_objective : float
+        What the objective makes of these rows as they are; cuts lower it. It is the share, unless regions
+        count alike or disagreements are measured by the variance (C1).
     counted_share : float
-        The same as the objective counts it, without what sampling noise adds; decides.
+        The objective without what sampling noise adds; decides.
     is_silent : bool
         Whether every question is at its noise floor here.
     required_gain : float
@@ -43,6 +46,7 @@ class OpenNode:
     evaluations: Deferred[Evaluations]
     depth: int
     shown_share: float
+    shown_objective: float
     counted_share: float
     is_silent: bool
     required_gain: float = 0.0
@@ -58,7 +62,7 @@ class Choice(NamedTuple):
     """A cut of a node that is followed."""
 
     candidate: Candidate
-    gain: float  # how much it lowers the share that the node shows
+    gain: float  # how much it lowers the objective that the node shows
     disagreements: FloatArray  # (2, n_questions) on both sides
     mass: FloatArray  # (2,) of both sides
 

@@ -46,7 +46,7 @@ class Problem(Routed):
     diagnostics : Diagnostics
         Where notes for the user go.
     tree : Tree
-        The tree of the options: how deep rules may be, how small regions.
+        The tree that is searched, or that of the options: how deep rules may be, how small regions.
     error : float
         Noise of one prediction.
     seed : int

@@ -65,8 +65,9 @@ class Tree(Partitioner):
     split_features : sequence of labels or AllExcept, optional
         Columns that may be split; None: all.
     min_improvement : float, optional
-        A node is split only if this lowers the share by at least so much; below the first split, by at least so much
-        times what the split before gained (REPID, GADGET). None: the price of a region alone decides.
+        A node is split only if this lowers the objective by at least this share of what it is on all rows; below
+        the first split, by at least this share of what the split before gained (REPID, GADGET). None: the price of a
+        region alone decides.
     cuts : "quantiles" or "values"
         Thresholds of ordered columns: quantiles of the node's rows, or all of its values (REPID, GADGET).
 

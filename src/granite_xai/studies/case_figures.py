@@ -49,6 +49,9 @@ class Case(NamedTuple):
     moves : array of shape (P, regions, figures)
         How far each figure moves with each sign vector (its slope); the root mean square is its standard
         error. nan where a region has one row, or one cluster, which do not tell its error.
+    n_observations : array of shape (regions, figures)
+        Rows, or clusters, that tell the error of each figure: of the share of a region those of the table, of its
+        other figures its own.
     """
 
     name: str
@@ -56,6 +59,7 @@ class Case(NamedTuple):
     scopes: tuple[Scope, ...]
     figures: FloatArray
     moves: FloatArray
+    n_observations: IntArray
 
 
 def measure_case(case: CaseInput, partition: Partition, options: Mapping[str, Any]) -> Case:
@@ -74,46 +78,60 @@ def measure_case(case: CaseInput, partition: Partition, options: Mapping[str, An
         model = model.model
     one_region = {"max_depth": 0, "partitioner": None, "holdout": False}
     granite = Granite(model, **{**options, **one_region})
-    run = fit_with_evaluations(granite, case.X, case.y, clusters=case.clusters)
+    run = fit_with_evaluations(granite, case.X, case.y, case.weights, case.clusters)
     values, _ = known_values(granite, run, case.X, case.y)
     regions = partition.apply(values.table)
     scopes = []
     for number, rule in enumerate(partition.rules):
         scopes.append(Scope(region=number, rows=np.flatnonzero(regions == number), rule=str(rule)))
     figures = _figures_by_region(values, scopes)  # (1 + 2 P, regions, figures)
+    n_observations = _observations(values.clusters, scopes, figures.shape[2])
     return Case(
         name=case.name,
         values=values,
         scopes=tuple(scopes),
         figures=figures[0],
-        moves=_moves(figures, values.clusters, scopes),
+        moves=_moves(figures, n_observations),
+        n_observations=n_observations,
     )
 
 
-def _moves(figures: FloatArray, clusters: IntArray, scopes: Sequence[Scope]) -> FloatArray:
+def _observations(clusters: IntArray, scopes: Sequence[Scope], n_figures: int) -> IntArray:
+    """Clusters that tell the error of each figure, (regions, figures).
+
+    Parameters
+    ----------
+    clusters : array of shape (n,)
+        Of all rows; unclustered rows have one each.
+    scopes : sequence of Scope
+        The rows of each region.
+    n_figures : int
+    """
+    n_observations = np.empty((len(scopes), n_figures), dtype=np.intp)
+    for number, scope in enumerate(scopes):
+        n_observations[number] = len(np.unique(clusters[scope.rows]))
+    n_observations[:, REGION_MEASURES.index("fraction")] = len(np.unique(clusters))
+    return n_observations
+
+
+def _moves(figures: FloatArray, n_observations: IntArray) -> FloatArray:
     """How far each figure moves with each sign vector, (P, regions, figures).
 
-    The share of a region varies with the clusters of the whole table, its other figures with its own;
-    a single cluster says nothing about them: nan.
+    A single observation says nothing about it: nan.
 
     Parameters
     ----------
     figures : array of shape (1 + 2 P, regions, figures)
         Under every line of weights.
-    clusters : array of shape (n,)
-        Of all rows; unclustered rows have one each.
-    scopes : sequence of Scope
-        The rows of each region.
+    n_observations : array of shape (regions, figures)
+        Clusters that tell the error of each figure.
     """
-    moves = slopes(figures, len(np.unique(clusters)))
-    fraction = REGION_MEASURES.index("fraction")
-    of_regions = np.arange(figures.shape[2]) != fraction
-    for number, scope in enumerate(scopes):
-        n_clusters = len(np.unique(clusters[scope.rows]))
+    n_pairs = (len(figures) - 1) // 2
+    moves = np.full((n_pairs, *n_observations.shape), np.nan)
+    for n_clusters in np.unique(n_observations):
+        told_by_so_many = n_observations == n_clusters
         if n_clusters > 1:
-            moves[:, number, of_regions] = slopes(figures[:, number, of_regions], n_clusters)
-        else:
-            moves[:, number, of_regions] = np.nan
+            moves[:, told_by_so_many] = slopes(figures[:, told_by_so_many], int(n_clusters))
     return moves
 
 

@@ -28,6 +28,8 @@ class CaseInput:
     y : array, optional
     clusters : array, optional
         Which rows belong together.
+    weights : array, optional
+        How much each row counts.
     """
 
     name: str
@@ -35,6 +37,7 @@ class CaseInput:
     X: Any
     y: Any = None
     clusters: Any = None
+    weights: Any = None
 
     def half(self, number: int) -> CaseInput:
         """The same model on every other row, or on the rows of every other cluster.
@@ -54,15 +57,18 @@ class CaseInput:
             X=_take_rows(self.X, rows),
             y=_take_rows(self.y, rows),
             clusters=_take_rows(self.clusters, rows),
+            weights=_take_rows(self.weights, rows),
         )
 
 
-def read_cases(models: Any, X: Any, y: Any, clusters: Any) -> list[CaseInput]:
+def read_cases(
+    models: Any, X: Any, y: Any, clusters: Any = None, sample_weight: Any = None
+) -> list[CaseInput]:
     """Read what `compare` is asked to compare: several models on one table, or the reverse.
 
     Parameters
     ----------
-    models, X, y, clusters
+    models, X, y, clusters, sample_weight
         As in `compare`.
 
     Returns
@@ -73,8 +79,8 @@ def read_cases(models: Any, X: Any, y: Any, clusters: Any) -> list[CaseInput]:
     Raises
     ------
     InputError
-        Of several models on several tables, of a single case, and of clusters that do not say
-        which of the tables they belong to.
+        Of several models on several tables, of a single case, and of clusters or weights that do not
+        say which of the tables they belong to.
     """
     named_models = _named_models(models)
     if isinstance(X, Mapping):
@@ -87,10 +93,10 @@ def read_cases(models: Any, X: Any, y: Any, clusters: Any) -> list[CaseInput]:
             )
         cases = []
         for model in named_models.values():
-            cases += _cases_of_tables(model, X, clusters)
+            cases += _cases_of_tables(model, X, clusters, sample_weight)
     else:
         cases = [
-            CaseInput(name=name, model=model, X=X, y=y, clusters=clusters)
+            CaseInput(name=name, model=model, X=X, y=y, clusters=clusters, weights=sample_weight)
             for name, model in named_models.items()
         ]
     if len(cases) < 2:
@@ -114,30 +120,53 @@ def _named_models(models: Any) -> dict[str, Any]:
     return dict(zip(names, models, strict=False))
 
 
-def _cases_of_tables(model: Any, tables: Mapping[str, Any], clusters: Any) -> list[CaseInput]:
+def _cases_of_tables(
+    model: Any, tables: Mapping[str, Any], clusters: Any, sample_weight: Any
+) -> list[CaseInput]:
     """One case a table; its entry is the table, or the table with its target."""
-    if clusters is None:
-        clusters = {}
-    elif not isinstance(clusters, Mapping):
-        raise InputError(
-            "clusters have no table.",
-            code="P03",
-            argument="clusters",
-            hint="Pass a mapping from the name of a table to its clusters.",
-        )
+    clusters = _by_table(clusters, "clusters", "clusters")
+    weights = _by_table(sample_weight, "sample_weight", "weights")
     cases = []
     for name, entry in tables.items():
         table = entry
         target = None
         if isinstance(entry, tuple):
             table, target = entry
-        case = CaseInput(name=name, model=model, X=table, y=target, clusters=clusters.get(name))
+        case = CaseInput(
+            name=name,
+            model=model,
+            X=table,
+            y=target,
+            clusters=clusters.get(name),
+            weights=weights.get(name),
+        )
         cases.append(case)
     return cases
 
 
+def _by_table(values: Any, argument: str, what: str) -> Mapping[str, Any]:
+    """Clusters or weights by the name of their table; there may be none.
+
+    Parameters
+    ----------
+    values : mapping, optional
+    argument, what : str
+        Their argument of `compare`, and what they are in words.
+    """
+    if values is None:
+        return {}
+    if isinstance(values, Mapping):
+        return values
+    raise InputError(
+        f"{what} have no table.",
+        code="P03",
+        argument=argument,
+        hint=f"Pass a mapping from the name of a table to its {what}.",
+    )
+
+
 def _take_rows(values: Any, rows: slice | IntArray) -> Any:
-    """Some rows of a table, a target or clusters; None stays None."""
+    """Some rows of a table, a target, clusters or weights; None stays None."""
     if values is None:
         return None
     if hasattr(values, "iloc"):  # pandas takes rows by position only there

@@ -275,6 +275,7 @@ def compare(
     *,
     partition: Any = None,
     clusters: Any = None,
+    sample_weight: Any = None,
     **options: Any,
 ) -> Comparison:
     """Put the same regions under several models, or under one model on several tables.
@@ -293,6 +294,8 @@ def compare(
         the other half.
     clusters : array, or mapping of the name of a table to an array, optional
         Which rows belong together, as in `Granite.fit`: intervals are then those of clusters.
+    sample_weight : array, or mapping of the name of a table to an array, optional
+        How much each row counts, as in `Granite.fit`.
     **options
         Of `Granite`; ``max_samples`` (1000) rows of each table are used, at most. Heterogeneity is
         stated without what sampling noise adds (it may be negative), unless
@@ -312,7 +315,7 @@ def compare(
     >>> gx.compare(g, {"then": toy.X, "now": toy.X + 0.0})
     <Comparison of then, now: 0 differences beyond sampling noise>
     """
-    inputs = read_cases(models, X, y, clusters)
+    inputs = read_cases(models, X, y, clusters, sample_weight)
     settings = {"max_samples": MAX_SAMPLES, **options}
     source = partition
     if source is None and isinstance(inputs[0].model, Granite):
@@ -354,5 +357,5 @@ def _options_of(granite: Granite) -> dict[str, Any]:
 def _search_regions(case: CaseInput, settings: dict[str, Any]) -> Partition:
     """The regions of a fit of one case."""
     granite = Granite(case.model, **settings)
-    granite.fit(case.X, case.y, clusters=case.clusters)
+    granite.fit(case.X, case.y, case.weights, case.clusters)
     return fitted_view(granite).result.partition

@@ -7,8 +7,10 @@ from statistics import NormalDist
 from typing import NamedTuple
 
 import numpy as np
+from scipy.special import stdtrit
 
-from granite_xai.base.typing import FloatArray
+from granite_xai.base.typing import FloatArray, IntArray
+from granite_xai.inference.confidence import FEWEST_CLUSTERS
 from granite_xai.regions.partition import Partition
 from granite_xai.studies.case_figures import REGION_MEASURES, Case
 
@@ -16,7 +18,7 @@ LEVEL = 0.95
 """Confidence level of all intervals of a comparison."""
 
 NORMAL = NormalDist().inv_cdf(0.5 + LEVEL / 2)
-"""Standard errors on both sides of a figure."""
+"""Standard errors on both sides of a figure of many rows."""
 
 ROUNDING = 1e-9
 """Differences below this part of a figure are rounding."""
@@ -36,7 +38,8 @@ class Finding(NamedTuple):
     n_samples : int
         Rows of the case in the region.
     value, low, high : float
-        The figure and its 95% interval; a region with one row has none.
+        The figure and its 95% interval, by Student's quantile for the rows or clusters of the region. Regions of
+        fewer than five have none: their spread is hardly known. The share of a region is told by all rows.
     difference, difference_low, difference_high : float
         The figure minus that of the first case, with its 95% interval.
     changed : bool
@@ -88,22 +91,20 @@ def find_differences(
     """
     columns = _columns_of_figures(cases[0], len(partition))
     reference = cases[0]
+    n_tests = np.array([column.n_tests for column in columns])
     for case in cases:
-        if same_rows:
-            moves = case.moves - reference.moves
-        else:
-            # Only their root mean square is read: that of independent samples, sqrt(se^2 + se_reference^2).
-            moves = np.sqrt(case.moves**2 + reference.moves**2)
-        half_widths = NORMAL * _root_mean_square(case.moves)  # (regions, figures)
-        difference_half_widths = NORMAL * _root_mean_square(moves)
+        half_widths = _half_widths(case)  # (regions, figures)
+        difference_half_widths = _difference_half_widths(case, reference, same_rows)
+        strict_half_widths = _difference_half_widths(case, reference, same_rows, n_tests)
         differences = case.figures - reference.figures
         for region, scope in enumerate(case.scopes):
-            for column, (measure, set_name, n_tests) in enumerate(columns):
+            for column, (measure, set_name, _) in enumerate(columns):
                 value = float(case.figures[region, column])
                 half_width = float(half_widths[region, column])
                 difference = float(differences[region, column])
                 difference_half_width = float(difference_half_widths[region, column])
-                strict_half_width = _bonferroni_factor(n_tests) * difference_half_width
+                strict_half_width = float(strict_half_widths[region, column])
+                is_beyond_rounding = abs(difference) > ROUNDING * abs(value)
                 yield Finding(
                     region=region,
                     rule=scope.rule,
@@ -117,7 +118,8 @@ def find_differences(
                     difference=difference,
                     difference_low=difference - difference_half_width,
                     difference_high=difference + difference_half_width,
-                    changed=abs(difference) > max(strict_half_width, ROUNDING * abs(value)),
+                    # A half-width that is not known (nan) is never exceeded.
+                    changed=is_beyond_rounding and abs(difference) > strict_half_width,
                 )
 
 
@@ -131,12 +133,45 @@ def _columns_of_figures(case: Case, n_regions: int) -> list[_FigureColumn]:
     return columns
 
 
+def _half_widths(case: Case, n_tests: IntArray | int = 1) -> FloatArray:
+    """Half the interval of every figure of a case, (regions, figures); nan where there is none.
+
+    Parameters
+    ----------
+    case : Case
+    n_tests : int or array of shape (figures,)
+        Intervals that shall hold together.
+    """
+    return _quantiles(case.n_observations, n_tests) * _root_mean_square(case.moves)
+
+
+def _difference_half_widths(
+    case: Case, reference: Case, same_rows: bool, n_tests: IntArray | int = 1
+) -> FloatArray:
+    """The same of the difference from another case; parameters as of `find_differences`."""
+    if same_rows:
+        quantiles = _quantiles(case.n_observations, n_tests)
+        return quantiles * _root_mean_square(case.moves - reference.moves)
+    # Variances of independent samples add up, each in units of its own quantile.
+    return np.hypot(_half_widths(case, n_tests), _half_widths(reference, n_tests))
+
+
+def _quantiles(n_observations: IntArray, n_tests: IntArray | int) -> FloatArray:
+    """Standard errors on both sides of figures from so many rows or clusters; nan for too few.
+
+    Student's t: few rows hardly tell how far a figure varies.
+
+    Parameters
+    ----------
+    n_observations : array of shape (regions, figures)
+    n_tests : int or array of shape (figures,)
+        Intervals that shall hold together (Bonferroni).
+    """
+    tail = (1 - LEVEL) / 2 / n_tests
+    degrees = np.maximum(n_observations - 1, 1)
+    return np.where(n_observations < FEWEST_CLUSTERS, np.nan, stdtrit(degrees, 1 - tail))
+
+
 def _root_mean_square(moves: FloatArray) -> FloatArray:
     """Standard errors from the moves with each sign vector, over the first axis."""
     return np.asarray(np.sqrt(np.square(moves).mean(axis=0)))
-
-
-def _bonferroni_factor(n_tests: int) -> float:
-    """How much wider intervals are if all of so many shall hold together."""
-    tail = (1 - LEVEL) / 2
-    return NormalDist().inv_cdf(1 - tail / n_tests) / NORMAL
