@@ -10,7 +10,7 @@ from granite_xai.engine.splits import Splits
 from granite_xai.moments import factors
 from granite_xai.search import lookahead, tables as tables_module
 from granite_xai.search.candidates import cuts_of
-from granite_xai.search.lookahead import CutTree, SideCosts, TwoLevels, side_of_upper_cut
+from granite_xai.search.lookahead import CutTree, SideCosts, TwoLevels, sides_of_upper_cut
 from granite_xai.search.tables import region_tables
 from problems import (
     MixedModel,
@@ -153,26 +153,21 @@ def test_sides_of_quarters_are_read_in_both_orders():
     """Quarters of two columns: left left, left right, right left, right right."""
     quarters = np.arange(4 * 2 * 3, dtype=float).reshape(4, 2, 3)
     left_left, left_right, right_left, right_right = quarters
+    below_first = sides_of_upper_cut(quarters, first_on_top=True)
+    np.testing.assert_array_equal(below_first, [left_left + left_right, right_left + right_right])
+    below_second = sides_of_upper_cut(quarters, first_on_top=False)
     np.testing.assert_array_equal(
-        side_of_upper_cut(quarters, 0, first_on_top=True), left_left + left_right
-    )
-    np.testing.assert_array_equal(
-        side_of_upper_cut(quarters, 1, first_on_top=True), right_left + right_right
-    )
-    np.testing.assert_array_equal(
-        side_of_upper_cut(quarters, 0, first_on_top=False), (left_left + right_left).T
-    )
-    np.testing.assert_array_equal(
-        side_of_upper_cut(quarters, 1, first_on_top=False), (left_right + right_right).T
+        below_second, [(left_left + right_left).T, (left_right + right_right).T]
     )
 
 
 def test_equal_costs_keep_the_first():
     """A second cut must cost less by more than rounding; of equal first cuts the first one is best."""
     costs = SideCosts.of_regions(np.array([[1.0, 1.0], [1.0, 1.0]]), alpha=0.5)
-    costs.improve(0, 3, np.array([[1.5 - 1e-14], [1.5]]))
+    no_better = [[9.0, 9.0], [9.0, 9.0]]
+    costs.improve(3, np.array([[[1.5 - 1e-14], [1.5]], [[9.0], [9.0]]]))
     assert np.all(costs.column == -1)
-    costs.improve(0, 3, np.array([[9.0, 1.5], [1.25, 1.0]]))
+    costs.improve(3, np.array([[[9.0, 1.5], [1.25, 1.0]], no_better]))
     np.testing.assert_array_equal(costs.column, [[-1, 3], [-1, -1]])
     np.testing.assert_array_equal(costs.cut[0], [-1, 1])
     np.testing.assert_array_equal(costs.cost, [[1.5, 1.0], [1.5, 1.5]])

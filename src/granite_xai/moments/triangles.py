@@ -65,14 +65,17 @@ def quadratic_form(triangles: FloatArray, vectors: FloatArray) -> FloatArray:
     """
     size = len(vectors)
     total = np.zeros(np.broadcast_shapes(triangles.shape[1:], vectors.shape[1:]))
+    factors = vectors.copy()
     start = 0
     for place in range(size):
         # Row `place` of the triangle: its diagonal entry counts once, the others twice.
-        diagonal = triangles[start]
-        others = triangles[start + 1 : start + size - place]
-        along_row = np.einsum("k...,k...->...", others, vectors[place + 1 :])
-        total += vectors[place] * (diagonal * vectors[place] + 2.0 * along_row)
-        start += size - place
+        end = start + size - place
+        factors[place] *= 0.5
+        along_row = np.einsum("k...,k...->...", triangles[start:end], factors[place:])
+        along_row *= vectors[place]
+        total += along_row
+        start = end
+    total *= 2.0
     return total
 
 

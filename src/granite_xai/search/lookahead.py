@@ -63,14 +63,14 @@ class SideCosts:
         nothing = np.full(remaining.shape, NO_CUT)
         return cls(remaining + alpha, nothing, nothing.copy())
 
-    def improve(self, side: int, column: int, costs: FloatArray) -> None:
-        """Follow the best second cut of a column wherever that costs less: costs (n_cuts, n_second)."""
-        best = costs.argmin(axis=1)
-        least = costs[np.arange(len(costs)), best]
-        better = least < self.cost[side] - ROUNDING
-        self.cost[side, better] = least[better]
-        self.column[side, better] = column
-        self.cut[side, better] = best[better]
+    def improve(self, column: int, costs: FloatArray) -> None:
+        """Follow the best second cut of a column wherever that costs less: costs (2, n_cuts, n_second)."""
+        least = costs.min(axis=2)
+        better = least < self.cost - ROUNDING
+        if better.any():
+            self.cost[better] = least[better]
+            self.column[better] = column
+            self.cut[better] = costs.argmin(axis=2)[better]
 
     def best(self) -> int:
         """Number of the first cut with the least cost of both sides."""
@@ -81,20 +81,20 @@ class SideCosts:
         return float(self.cost[:, self.best()].sum())
 
 
-def side_of_upper_cut(quarters: FloatArray, side: int, *, first_on_top: bool) -> FloatArray:
-    """What both parts of one side of the upper cut leave, (n_upper, n_lower).
+def sides_of_upper_cut(quarters: FloatArray, *, first_on_top: bool) -> FloatArray:
+    """What both parts of each side of the upper cut leave, (2, n_upper, n_lower).
 
     Parameters
     ----------
     quarters : array of shape (4, n_first, n_second)
         What the quarters of a first and a second column leave; either may be on top.
-    side : int
-        ``LEFT`` or ``RIGHT`` of the upper cut.
     first_on_top : bool
     """
+    _, n_first, n_second = quarters.shape
+    by_sides = quarters.reshape(2, 2, n_first, n_second)  # of the first cut, and of the second
     if first_on_top:
-        return np.asarray(quarters[2 * side : 2 * side + 2].sum(axis=0))
-    return np.asarray(quarters[side::2].sum(axis=0).T)
+        return np.asarray(by_sides.sum(axis=1))
+    return np.asarray(by_sides.sum(axis=0).swapaxes(1, 2))
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,12 +123,11 @@ class TwoLevels:
         undivided = self.tables.sides(self.cuts)
         costs = [SideCosts.of_regions(remaining, self.alpha) for remaining in undivided]
         for first, second, quarters in self._quarters():
-            for side in (LEFT, RIGHT):
-                below = side_of_upper_cut(quarters, side, first_on_top=True) + 2 * self.alpha
-                costs[first].improve(side, second, below)
-                if first != second:
-                    below = side_of_upper_cut(quarters, side, first_on_top=False) + 2 * self.alpha
-                    costs[second].improve(side, first, below)
+            below_first = sides_of_upper_cut(quarters, first_on_top=True)
+            costs[first].improve(second, below_first + 2 * self.alpha)
+            if first != second:
+                below_second = sides_of_upper_cut(quarters, first_on_top=False)
+                costs[second].improve(first, below_second + 2 * self.alpha)
         return costs
 
     def _quarters(self) -> Iterator[tuple[int, int, FloatArray]]:

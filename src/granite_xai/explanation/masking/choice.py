@@ -196,18 +196,18 @@ class _Fold:
         hidden = [j for j in range(self.test.n_columns) if j not in visible]
         train_targets = self.train_targets[:, hidden].reshape(len(self.train_targets), -1)
         test_targets = self.test_targets[:, hidden].reshape(len(self.test_targets), -1)
-        errors = []
-        by_way = (self._unconditional(), self._same_bin(visible), self._by_density(visible))
-        for weights in by_way:  # (test rows, train rows)
-            weighted = weights * self.weights
-            total = weighted.sum(axis=1, keepdims=True)
-            predicted = weighted @ train_targets / total
-            squares = np.square(predicted - test_targets).mean(axis=1)
-            errors.append(float(np.average(squares, weights=self.test_weights)))
+        mean = self.weights @ train_targets / self.weights.sum()
+        errors = [self._mean_squared_error(mean, test_targets)]  # unconditional
+        for row_weights in (self._same_bin(visible), self._by_density(visible)):
+            weighted = row_weights * self.weights  # (test rows, train rows)
+            predicted = weighted @ train_targets / weighted.sum(axis=1, keepdims=True)
+            errors.append(self._mean_squared_error(predicted, test_targets))
         return np.array(errors)
 
-    def _unconditional(self) -> FloatArray:
-        return np.ones((self.test.n_rows, self.train.n_rows))
+    def _mean_squared_error(self, predicted: FloatArray, targets: FloatArray) -> float:
+        """Mean over the rows that are predicted, and over their targets, (test rows, targets)."""
+        squares = np.square(predicted - targets).mean(axis=1)
+        return float(np.average(squares, weights=self.test_weights))
 
     def _same_bin(self, visible: Coalition) -> FloatArray:
         """1 for rows of the same bin, as conditional masking makes it; all rows where a bin is empty."""

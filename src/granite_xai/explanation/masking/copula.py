@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -37,7 +37,7 @@ LEAST_SPREAD = 0.01  # standard deviation of a score that others determine: rati
 MARGINAL_SHARE = 1e-4  # of the marginal density in the conditional one: no ratio is 0
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Margin:
     """The distribution of one column on the fitting rows.
 
@@ -52,13 +52,13 @@ class Margin:
     fitted: Column
     shares: FloatArray
 
-    @property
+    @cached_property
     def middles(self) -> FloatArray:
         """Normal score of the middle of each level's ranks, (levels,)."""
         below = np.append(0.0, self.shares[:-1])
         return np.asarray(ndtri((below + self.shares) / 2))
 
-    @property
+    @cached_property
     def spread(self) -> float:
         """Standard deviation of the scores of the fitting rows; 1 for a constant."""
         share_of_level = np.diff(self.shares, prepend=0.0)
@@ -66,7 +66,7 @@ class Margin:
         variance = float(share_of_level @ np.square(self.middles - mean))
         return variance**0.5 if variance > 0.0 else 1.0
 
-    @property
+    @cached_property
     def interval_ends(self) -> IntArray:
         """The last level of each interval; at most `INTERVALS`, at equal steps of the normal score.
 
