@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import groupby
+from itertools import groupby, pairwise
 from operator import attrgetter
+from typing import NamedTuple
 
 import numpy as np
 
@@ -35,7 +36,7 @@ class Family:
     left_classes : array of shape (n_candidates, n_classes)
         Which classes go left.
     is_nested : bool
-        Whether each candidate sends the first so many classes left.
+        Whether each candidate sends the first so many classes left, and more than the one before.
     """
 
     column: int
@@ -72,20 +73,11 @@ class Family:
         return [Candidate(family, number) for number in range(len(family.left_classes))]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Candidate:
-    """One way to cut a node.
+class Candidate(NamedTuple):
+    """One way to cut a node."""
 
-    Parameters
-    ----------
-    family : Family
-        The candidates of the same column.
-    number : int
-        Which of them.
-    """
-
-    family: Family
-    number: int
+    family: Family  # the candidates of the same column
+    number: int  # which of them
 
     @property
     def column(self) -> int:
@@ -243,10 +235,11 @@ def cuts_of(options: Sequence[Candidate], table: Table, rows: IntArray) -> list[
     """The candidates of a node as cuts of its rows, one for each column; candidates of a column are neighbours."""
     cuts = []
     for family, group in groupby(options, key=attrgetter("family")):
-        left = family.left_classes[[option.number for option in group]]
+        numbers = [option.number for option in group]
+        left = family.left_classes[numbers]
         classes = family.classes[table.columns[family.column].codes[rows] + 1]
-        is_growing = bool(np.all(np.diff(np.count_nonzero(left, axis=1)) > 0))
-        if family.is_nested and is_growing:
+        is_ascending = all(number < following for number, following in pairwise(numbers))
+        if family.is_nested and is_ascending:
             cuts.append(_nested_cut(family.column, left, classes))
         else:
             cuts.append(Cut.of(family.column, left, classes))

@@ -106,9 +106,14 @@ class TreeSearch:
         return self.better(greedy_tree, sharper.grow(root))
 
     def _refined(self, root: OpenNode, tables: RegionTables) -> Grown:
-        greedy_tree = self._by_tables(tables).grow(root)
         looking_ahead = self._looking_ahead(tables)
-        first_tree = self.better(greedy_tree, looking_ahead.grow(root))
+        if self.problem.is_repetition:
+            # Of 341 trees of folds and halves (diabetes, bike sharing, breast cancer; four questions) the greedy
+            # one was better in 9, by .0001 to .05 of the disagreement.
+            first_tree = looking_ahead.grow(root)
+        else:
+            greedy_tree = self._by_tables(tables).grow(root)
+            first_tree = self.better(greedy_tree, looking_ahead.grow(root))
         thoughts = SecondThoughts(tables, self._finer(), self.settings.alpha)
         return self._thought_again(root, first_tree, thoughts, looking_ahead)
 
