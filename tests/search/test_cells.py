@@ -47,7 +47,8 @@ def test_sums_over_parts_are_those_of_a_loop(binned):
         Quarters([(second, first), (second, first)], RIGHT),
         Quarters([(first, first)], LEFT),
     ]
-    found = CellMembership(batches).sums(products, bins, n_bins)
+    membership = CellMembership(batches)
+    found = membership.by_part(membership.by_cell(products, bins, n_bins))
     assert found.shape == (sum(batch.n_parts for batch in batches), n_bins * 3)
     ends = np.cumsum([batch.n_parts for batch in batches])
     for batch, sums in zip(batches, np.split(found, ends[:-1]), strict=True):

@@ -280,10 +280,10 @@ class CellMembership:
         """Parts of all batches."""
         return sum(batch.n_parts for batch in self.batches)
 
-    def sums(
+    def by_cell(
         self, products: FloatArray, bins: IntArray | None = None, n_bins: int = 1
     ) -> FloatArray:
-        """Sums of rows over all parts of all batches, within bins where there are some.
+        """Sums of rows over all cells of all batches, within bins where there are some.
 
         Parameters
         ----------
@@ -293,13 +293,19 @@ class CellMembership:
 
         Returns
         -------
-        array of shape (n_parts, n_bins * n_products)
+        array of shape (n_cells, n_bins * n_products)
         """
         matrix = self._matrix
         if bins is not None:
             binned = self._cells * n_bins + bins[:, None]
             matrix = _membership_matrix(binned, self._n_cells * n_bins)
-        by_cell = np.asarray(matrix @ products).reshape(self._n_cells, -1)
+        return np.asarray(matrix @ products).reshape(self._n_cells, -1)
+
+    def by_part(self, by_cell: FloatArray) -> FloatArray:
+        """Sums over all parts of all batches, (n_parts, width), from sums over cells (n_cells, width).
+
+        The sums over cells may be overwritten.
+        """
         sums = np.empty((self.n_parts, by_cell.shape[1]))
         first_part = 0
         first_cell = 0

@@ -148,32 +148,30 @@ class ProductBlock:
         products = self.products[:, np.concatenate(columns)]
         return replace(self, stacks=tuple(stacks), products=products)
 
-    def in_pieces(self, most_products: int) -> Iterator[ProductBlock]:
-        """Blocks of neighbouring sets with at most so many products, unless one set has more."""
-        if self.products.shape[1] <= most_products:
-            yield self
-            return
+    def pieces(self, most_products: int) -> Iterator[tuple[list[SetStack], int]]:
+        """Neighbouring sets with at most so many products, unless one set has more.
+
+        Yields their stacks, and the number of their first product.
+        """
         stacks: list[SetStack] = []  # of the piece that is being filled
-        start = 0  # its first product
-        end = 0  # the first product behind it
+        n_products = 0
+        start = 0
         for stack in self.stacks:
             n_waiting = stack.n_sets
             while n_waiting > 0:
-                room = most_products - (end - start)
+                room = most_products - n_products
                 n_sets = min(n_waiting, room // stack.n_products)
                 if n_sets <= 0 and stacks:
-                    yield self._piece(stacks, start, end)
+                    yield stacks, start
+                    start += n_products
                     stacks = []
-                    start = end
+                    n_products = 0
                     continue
                 n_sets = max(n_sets, 1)
                 stacks.append(replace(stack, n_sets=n_sets))
-                end += n_sets * stack.n_products
+                n_products += n_sets * stack.n_products
                 n_waiting -= n_sets
-        yield self._piece(stacks, start, end)
-
-    def _piece(self, stacks: Sequence[SetStack], start: int, end: int) -> ProductBlock:
-        return replace(self, stacks=tuple(stacks), products=self.products[:, start:end])
+        yield stacks, start
 
     def remaining(
         self, membership: CellMembership, is_enough: BoolArray, counts: FloatArray, corrected: bool
@@ -190,15 +188,17 @@ class ProductBlock:
         corrected : bool
             Whether what sampling noise adds is taken off.
         """
-        n_bins = self.stacks[0].n_bins
+        n_bins = self.stacks[0].n_bins  # with bins there is one set, and one piece
+        by_cell = membership.by_cell(self.products, self.bins, n_bins)
         most_products = NUMBERS_AT_ONCE // (n_bins * membership.n_parts)
-        for piece in self.in_pieces(most_products):
-            sums = membership.sums(piece.products, piece.bins, n_bins)
+        for stacks, first in self.pieces(most_products):
+            width = n_bins * sum(stack.width for stack in stacks)
+            sums = membership.by_part(by_cell[:, first : first + width])
             if len(counts) < len(is_enough):
                 sums = sums[is_enough]
             sums = np.ascontiguousarray(sums.T)  # parts last: numbers of a kind lie side by side
             start = 0
-            for stack in piece.stacks:
+            for stack in stacks:
                 end = start + n_bins * stack.width
                 remaining = stack.remaining(sums[start:end], counts, corrected)
                 yield stack.representative.question, remaining

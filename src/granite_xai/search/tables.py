@@ -208,7 +208,7 @@ class NodeTables:
         settings = self.settings
         membership = CellMembership(batches)
         ones_and_weights = np.column_stack([np.ones(len(self.weights)), self.weights])
-        counts, mass = membership.sums(ones_and_weights).T
+        counts, mass = membership.by_part(membership.by_cell(ones_and_weights)).T
         is_enough = counts >= settings.min_samples
         by_question: dict[int, FloatArray] = {}
         enough_counts = counts[is_enough]
