@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import ChainMap
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar, cast
 
 import numpy as np
 
@@ -200,7 +200,10 @@ class Evaluations:
         # The complement may be one column, which elsewhere is read on its own grid.
         complement = self.everything - columns
         of_grid = {columns: (columns, True), complement: (columns, False)}
-        stored_as = ChainMap(of_grid, self.stored_as)
+        # Nothing is written to it: a copy would cost the square of the number of columns.
+        stored_as = ChainMap(
+            of_grid, cast("dict[Coalition, tuple[Coalition, bool]]", self.stored_as)
+        )
         grid_column = self.snapped.get(columns)
         if grid_column is None:
             return replace(self, stored_as=stored_as)

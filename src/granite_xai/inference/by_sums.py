@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import NamedTuple
+from dataclasses import dataclass, replace
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from scipy.special import ndtri, stdtrit
@@ -68,11 +68,14 @@ class ClosedForm:
     stacked_for_noise : StackedGaps, optional
         The sets that interact side by side, with the directions that a search reads: sampling noise is
         a small part of what is shown, and these tell it. None: nothing interacts.
+    rows : array, optional
+        The rows that figures are about, as positions among those of the sets; None: all of them.
     """
 
     sets: Sequence[FullAgainstPure]
     stacked: StackedGaps | None
     stacked_for_noise: StackedGaps | None
+    rows: IntArray | None = None
 
     @classmethod
     def of(cls, sets: Sequence[FullAgainstPure]) -> ClosedForm:
@@ -97,28 +100,34 @@ class ClosedForm:
         return n_numbers <= MOST_NUMBERS
 
     def take(self, rows: IntArray) -> ClosedForm:
-        """Only some of the rows."""
-        for_noise = None
-        if self.stacked_for_noise is not None:
-            for_noise = self.stacked_for_noise.take(rows)
-        if self.stacked is None:
-            sets = [statistics.take(rows) for statistics in self.sets]
-            return ClosedForm(sets=sets, stacked=None, stacked_for_noise=for_noise)
-        stacked = self.stacked.take(rows)
-        return ClosedForm(sets=(), stacked=stacked, stacked_for_noise=for_noise)
+        """The same about some of all rows; what they have is read when it is needed."""
+        return replace(self, rows=rows)
 
     def mean_squared_gap(self) -> float:
         """The disagreement of the rows as one region, summed over the sets."""
         if self.stacked is not None:
-            return self.stacked.mean_squared_gap()
-        return sum(statistics.mean_squared_gap_of_rows() for statistics in self.sets)
+            return _of_rows(self.stacked, self.rows).mean_squared_gap()
+        return sum(_of_rows(one_set, self.rows).mean_squared_gap_of_rows() for one_set in self.sets)
 
-    def figures(self, clusters: IntArray | None, level: float) -> ChanceFigures:
-        """What chance says of the rows as one region; parameters as in `closed_form`."""
-        plug_in = self.mean_squared_gap()
+    def figures(
+        self, clusters: IntArray | None, level: float, plug_in: float | None = None
+    ) -> ChanceFigures:
+        """What chance says of the rows as one region.
+
+        Parameters
+        ----------
+        clusters, level
+            As in `closed_form`.
+        plug_in : float, optional
+            Their disagreement, where it is known.
+        """
+        if plug_in is None:
+            plug_in = self.mean_squared_gap()
         by_chance = NO_NOISE
         if self.stacked_for_noise is not None:
-            by_chance = disagreement_by_chance(self.stacked_for_noise, clusters)
+            by_chance = disagreement_by_chance(
+                _of_rows(self.stacked_for_noise, self.rows), clusters
+            )
         n_clusters = None if clusters is None else len(np.unique(clusters))
         return ChanceFigures(
             plug_in=plug_in,
@@ -126,6 +135,15 @@ class ClosedForm:
             bar=bar_of_clusters(by_chance.quantile(level), level, n_clusters),
             corrected=plug_in - by_chance.mean,
         )
+
+
+OfRows = TypeVar("OfRows", FullAgainstPure, StackedGaps)
+
+
+def _of_rows(of_all_rows: OfRows, rows: IntArray | None) -> OfRows:
+    if rows is None:
+        return of_all_rows
+    return of_all_rows.take(rows)
 
 
 def _may_be_stacked(sets: Sequence[FullAgainstPure]) -> bool:

@@ -60,7 +60,13 @@ class ChanceRule:
         forms = [self._closed_form(number) for number in range(len(self.statistics))]
         return np.array([form.take(rows).mean_squared_gap() for form in forms])
 
-    def chance_in(self, evaluations: Evaluations, rows: IntArray, n_jobs: int | None) -> Chance:
+    def chance_in(
+        self,
+        evaluations: Evaluations,
+        rows: IntArray,
+        n_jobs: int | None,
+        disagreements: FloatArray | None = None,
+    ) -> Chance:
         """What chance says of a region.
 
         Parameters
@@ -70,11 +76,15 @@ class ChanceRule:
         rows : array
             Positions of its rows.
         n_jobs : int, optional
+        disagreements : array of shape (n_questions,), optional
+            What the questions show there, where that is known.
         """
         if len(rows) == self.replicates.n_rows:
             return self.root
         statistics = [self._statistics_of(number, rows) for number in range(len(self.statistics))]
-        return self.replicates.chance(self.questions, evaluations, rows, n_jobs, statistics)
+        return self.replicates.chance(
+            self.questions, evaluations, rows, n_jobs, statistics, disagreements
+        )
 
     def _statistics_of(self, number: int, rows: IntArray) -> list[Statistics] | ClosedForm | None:
         """The statistics of a question on some of the rows."""

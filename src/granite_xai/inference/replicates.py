@@ -111,6 +111,7 @@ class Replicates:
         rows: IntArray,
         n_jobs: int | None = None,
         statistics: Sequence[list[Statistics] | ClosedForm | None] | None = None,
+        disagreements: FloatArray | None = None,
     ) -> Chance:
         """What chance says of a region.
 
@@ -125,13 +126,16 @@ class Replicates:
         statistics : sequence, optional
             For each question its statistics on these rows, None where it has none; without any they
             are made here.
+        disagreements : array of shape (n_questions,), optional
+            What the questions show there, where that is known: closed forms need not compute it.
         """
         if statistics is None:
             statistics = [question_statistics(question, evaluations) for question in questions]
         figures = []
-        for question, sets in zip(questions, statistics, strict=True):
+        for number, (question, sets) in enumerate(zip(questions, statistics, strict=True)):
             if isinstance(sets, ClosedForm):
-                figures.append(sets.figures(self._clusters_of(rows), self.bar_level))
+                plug_in = None if disagreements is None else float(disagreements[number])
+                figures.append(sets.figures(self._clusters_of(rows), self.bar_level, plug_in))
             elif sets is not None:
                 figures.append(self._figures_by_sums(question, sets, rows))
             elif question.first.behavior.per_row:

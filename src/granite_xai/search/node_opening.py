@@ -107,15 +107,17 @@ class NodeOpening:
         )
         if node.is_silent or self.problem.chance is None:
             return node
-        return self._corrected(node, self.problem.chance)
+        return self._corrected(node, self.problem.chance, disagreements)
 
-    def _corrected(self, node: OpenNode, rule: ChanceRule) -> OpenNode:
+    def _corrected(self, node: OpenNode, rule: ChanceRule, disagreements: FloatArray) -> OpenNode:
         """The node with its share corrected for chance."""
         if node.key not in self._chance:
             evaluations = self.problem.evaluations
             if rule.reads_predictions:
                 evaluations = node.evaluations.value
-            self._chance[node.key] = rule.chance_in(evaluations, node.rows, self.problem.n_jobs)
+            self._chance[node.key] = rule.chance_in(
+                evaluations, node.rows, self.problem.n_jobs, disagreements
+            )
         chance = self._chance[node.key]
         corrected_shares = replace(self.problem.shares, factors=rule.factors)
         return replace(
