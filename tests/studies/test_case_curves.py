@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import stats
 
 import granite_xai as gx
 from studies.two_models import RULES, X, challenger, champion, rows_of_regions
@@ -22,7 +23,8 @@ def centred_pdp(model, rows, feature, levels):
     curves = np.array([model(rows.assign(**{feature: level})) for level in rows[feature]])
     at_levels = np.array([model(rows.assign(**{feature: level})) for level in levels])
     centred = at_levels - curves.mean(axis=0)  # (levels, rows)
-    half_width = 1.959964 * centred.std(axis=1) / np.sqrt(len(rows))
+    quantile = stats.t.ppf(0.975, len(rows) - 1)
+    half_width = quantile * centred.std(axis=1) / np.sqrt(len(rows))
     return centred.mean(axis=1), half_width
 
 

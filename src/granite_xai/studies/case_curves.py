@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import stdtrit
 
 from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.results.scopes import Scope
@@ -37,12 +38,13 @@ class CaseCurve(NamedTuple):
 
 
 def average_effect(
-    case: Case, scope: Scope, position: int, max_points: int, normal: float
+    case: Case, scope: Scope, position: int, max_points: int, level: float
 ) -> CaseCurve:
     """Read the average effect of a feature in one region off what a case knows.
 
     Every row's ICE curve is centred at its own mean over the values that occur in the region; the
-    curve is the mean of the centred ones, and its interval takes the rows of a cluster together.
+    curve is the mean of the centred ones. Its interval takes the rows of a cluster together, and is as
+    wide as Student's quantile for their number says.
 
     Parameters
     ----------
@@ -53,8 +55,8 @@ def average_effect(
         Position of the feature.
     max_points : int
         Values at which an ordered feature is shown, at most; categories are shown in full.
-    normal : float
-        Standard errors on both sides of the mean.
+    level : float
+        Confidence level of the interval.
     """
     rows = scope.rows
     evaluations = case.values.evaluations
@@ -85,7 +87,9 @@ def average_effect(
     deviations = (centred - mean[:, None]) * shares
     clusters = case.values.clusters[rows]
     by_cluster = [np.bincount(clusters, weights=deviation) for deviation in deviations]
-    half_width = normal * np.sqrt(np.square(by_cluster).sum(axis=1))
+    degrees = max(len(np.unique(clusters)) - 1, 1)
+    quantile = float(stdtrit(degrees, 0.5 + level / 2))
+    half_width = quantile * np.sqrt(np.square(by_cluster).sum(axis=1))
     return CaseCurve(
         case=case.name,
         scope=scope,

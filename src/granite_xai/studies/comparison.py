@@ -22,7 +22,7 @@ from granite_xai.regions.partition import Partition
 from granite_xai.studies.case_curves import CaseCurve, average_effect
 from granite_xai.studies.case_figures import REGION_MEASURES, Case, measure_case
 from granite_xai.studies.cases import MEASURED_HALF, SEARCH_HALF, CaseInput, read_cases
-from granite_xai.studies.findings import LEVEL, NORMAL, Finding, find_differences
+from granite_xai.studies.findings import LEVEL, Finding, find_differences
 from granite_xai.tables import frame
 
 MAX_SAMPLES = 1000
@@ -137,7 +137,7 @@ class Comparison(Printable):
         for case in self.cases:
             for scope in case.scopes:
                 if len(scope.rows):
-                    yield average_effect(case, scope, position, points, NORMAL)
+                    yield average_effect(case, scope, position, points, LEVEL)
 
     def frame(self) -> Any:
         """One line a finding, in the library of the first table.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from statistics import NormalDist
 from typing import NamedTuple
 
 import numpy as np
@@ -16,9 +15,6 @@ from granite_xai.studies.case_figures import REGION_MEASURES, Case
 
 LEVEL = 0.95
 """Confidence level of all intervals of a comparison."""
-
-NORMAL = NormalDist().inv_cdf(0.5 + LEVEL / 2)
-"""Standard errors on both sides of a figure of many rows."""
 
 ROUNDING = 1e-9
 """Differences below this part of a figure are rounding."""
