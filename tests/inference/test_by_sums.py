@@ -136,6 +136,22 @@ def test_sets_that_are_too_many_to_stand_side_by_side_tell_the_same(monkeypatch)
         assert one_by_one.take(rows).figures(None, 0.95) == pytest.approx(wanted, rel=1e-12)
 
 
+def test_a_disagreement_that_is_known_is_not_computed_again(monkeypatch):
+    """The figures of some rows: those of their own statistics, whoever computed their disagreement."""
+    generator = np.random.default_rng(5)
+    problem = problem_of(random_model(generator), random_table(generator), confidence_level=0.95)
+    (statistics,) = problem.statistics
+    rows = np.arange(0, 60, 3)
+    wanted = closed_form([one_set.take(rows) for one_set in statistics], None, 0.95)
+    of_rows = ClosedForm.of(statistics).take(rows)
+    assert of_rows.figures(None, 0.95) == pytest.approx(wanted, rel=1e-9)
+    monkeypatch.delattr(ClosedForm, "mean_squared_gap")
+    known = of_rows.figures(None, 0.95, plug_in=2.0)
+    assert known.plug_in == 2.0
+    assert known.corrected == pytest.approx(2.0 - wanted.chance_level)
+    assert known.bar == pytest.approx(wanted.bar)
+
+
 def test_an_additive_model_has_no_bar():
     problem = problem_of(lambda X: X[:, 0] + X[:, 1], np.random.default_rng(0).normal(size=(30, 2)))
     assert closed_form(problem.statistics[0], None, 0.95) == pytest.approx((0, 0, 0, 0), abs=1e-20)

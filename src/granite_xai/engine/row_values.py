@@ -99,7 +99,7 @@ class RowValues(NamedTuple):
         return P.take(P.concat(blocks, axis=0), np.argsort(np.concatenate(order)), 0)
 
     def written(self, rows: RowIndex, splits: Splits) -> Array:
-        """The values of some rows, which these are alone, (c, K)."""
+        """The values as an array, (c, K), where they are those of these c rows alone."""
         P = splits.primitives
         if splits.one_sided:
             return P.region_values(self.of_row, self.of_side, self.parts, splits.count)
