@@ -274,13 +274,7 @@ class ArrayNamespace:
     def region_sums(self, mode: int, values: Array, weights: Array) -> Array:
         """The same as `side_sums` of given values (c, K) where no row is on the right, (2, 2, K)."""
         xp = self.xp
-        if mode == SQUARE:
-            summands = values**2
-        elif mode == ABSOLUTE:
-            summands = xp.abs(values)
-        else:
-            summands = values
-        sums = xp.sum(summands * weights, axis=0)
+        sums = xp.sum(self._summands(mode, values) * weights, axis=0)
         squares = xp.zeros_like(sums)
         if mode == MOMENTS:
             squares = xp.sum(values**2 * weights, axis=0)
@@ -331,18 +325,21 @@ class ArrayNamespace:
             summands = xp.where(mean_square > mean**2, spread, xp.zeros_like(mean_square))
         else:
             values = self.row_values(of_row, of_side, parts, inside)
-            if mode == SQUARE:
-                summands = values**2
-            elif mode == ABSOLUTE:
-                summands = xp.abs(values)
-            else:
-                summands = values
+            summands = self._summands(mode, values)
         sums = self._by_side(summands * weights, inside)
         if mode == MOMENTS:
             squares = self._by_side(values**2 * weights, inside)
         else:
             squares = xp.zeros_like(sums)
         return out + xp.stack([sums, squares])
+
+    def _summands(self, mode: int, values: Array) -> Array:
+        """What is added up of the numbers that rows have: their losses, or themselves for MOMENTS."""
+        if mode == SQUARE:
+            return values**2
+        if mode == ABSOLUTE:
+            return self.xp.abs(values)
+        return values
 
     def _by_side(self, values: Array, inside: Array) -> Array:
         """Sums of values (c, K) over the rows on the left and on the right, (2, K)."""
