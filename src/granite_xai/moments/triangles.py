@@ -65,13 +65,14 @@ def quadratic_form(triangles: FloatArray, vectors: FloatArray) -> FloatArray:
     """
     size = len(vectors)
     total = np.zeros(np.broadcast_shapes(triangles.shape[1:], vectors.shape[1:]))
-    factors = vectors.copy()
+    halved = vectors.copy()  # at the places that have been a diagonal
     start = 0
     for place in range(size):
-        # Row `place` of the triangle: its diagonal entry counts once, the others twice.
+        # Row `place` of the triangle: its diagonal entry counts once, the others twice. So it counts
+        # half here, and all of them twice at the end.
         end = start + size - place
-        factors[place] *= 0.5
-        along_row = np.einsum("k...,k...->...", triangles[start:end], factors[place:])
+        halved[place] *= 0.5
+        along_row = np.einsum("k...,k...->...", triangles[start:end], halved[place:])
         along_row *= vectors[place]
         total += along_row
         start = end

@@ -36,9 +36,8 @@ from granite_xai.search.tables import RegionTables
 REPLICATES = 400  # random weights under which a gain is computed again
 # Rows or clusters of a node, at least: a half of fewer hardly tells how far gains vary.
 FEWEST_OBSERVATIONS = 10
-REGIONS_OF_NODE = (
-    4  # regions of the smallest size that a node has room for, at least: two in each half
-)
+# Regions of the smallest size that a node has room for, at least: two in each half.
+REGIONS_OF_NODE = 4
 HALVES_STREAM = 31  # of random numbers
 REPLICATES_STREAM = 37
 
