@@ -100,7 +100,9 @@ def test_curves_on_chosen_values_are_those_of_all_values(name, request):
     assert len(regions) > 1
     players = chosen.result.layout.explained
     found, wanted = (
-        fit_with_fidelity(table, each.evaluations, players, 1, regions, probability=False)
+        fit_with_fidelity(
+            table, each.evaluations, players, 1, regions, probability=False, centred=True
+        )
         for each in (chosen, exact)
     )
     assert found.fidelity == pytest.approx(wanted.fidelity, abs=0.005)

@@ -37,9 +37,11 @@ def fitted():
 
 def test_a_row_of_weight_two_is_two_rows_for_evaluate_explain_and_score(fitted):
     one, two = fitted.evaluate(X, sample_weight=WEIGHTS), fitted.evaluate(REPEATED)
-    assert one.remaining == pytest.approx(two.remaining, rel=1e-12)
+    assert one.plug_in == pytest.approx(two.plug_in, rel=1e-12)
     assert one.disagreement == pytest.approx(two.disagreement, rel=1e-12)
-    assert fitted.score(X, sample_weight=WEIGHTS) == pytest.approx(1 - two.remaining)
+    # A weighted row is one observation: what chance adds is larger than for as many rows.
+    assert fitted.score(X, sample_weight=WEIGHTS) == 1.0 - one.remaining
+    assert one.remaining > two.remaining > two.plug_in - 0.01
     kept = np.flatnonzero(WEIGHTS)
     weighted, repeated = fitted.explain(X, sample_weight=WEIGHTS), fitted.explain(REPEATED)
     first = np.cumsum([0, *WEIGHTS[kept][:-1]])

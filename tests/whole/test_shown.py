@@ -66,8 +66,8 @@ def test_an_evaluation_leads_with_what_regions_remove(g):
         "region",
         "rows",
         "share",
-        "heterogeneity",
-        "removed",
+        "rows",
+        "stray",
     ]
 
 

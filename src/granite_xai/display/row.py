@@ -141,7 +141,7 @@ def _draw_curve(ax: Axes, row: RowExplanation, i: int, curve: Curve) -> None:
     ax.axhline(0.0, color=GREY, linewidth=0.4)
     ax.plot(
         axis.numbers(levels[occurs]),
-        curve.effects[1:][occurs],
+        (curve.effects[1:] - curve.centre)[occurs],
         "-" if axis.ordered else "o",
         color=GREY,
         markersize=4,

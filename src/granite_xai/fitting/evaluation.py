@@ -2,28 +2,33 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
-from granite_xai.base.formats import share
+from granite_xai.base.formats import OutputUnit, amount, share
 from granite_xai.base.notebook import Bar, RegionLabel
 from granite_xai.base.printable import Printable, TextSummary
 from granite_xai.base.text import shortened
 from granite_xai.base.typing import FloatArray, IntArray
-from granite_xai.base.wording import count
+from granite_xai.base.wording import ALL_ROWS, count
 from granite_xai.compute import one_blas_thread
 from granite_xai.disagreement.disagreement import ResolvedQuestion, both_sides
 from granite_xai.disagreement.objective import ScaledObjective
 from granite_xai.engine.splits import Splits
 from granite_xai.evaluations.evaluations import Evaluations
+from granite_xai.fitting.causes import INTERACT, cause
 from granite_xai.fitting.described import described_later
 from granite_xai.fitting.fit_result import FitResult
 from granite_xai.fitting.judging_rows import estimate_of, observe_regions
 from granite_xai.fitting.new_rows import NewRows
 from granite_xai.inference.estimate import Estimate
+from granite_xai.inference.measured_regions import MeasuredQuestion
+from granite_xai.inference.node_figures import NodeFigure, NodeFigures
+from granite_xai.inference.node_measures import node_figures
 from granite_xai.tables import Table, frame
 
 
@@ -31,9 +36,10 @@ from granite_xai.tables import Table, frame
 class Evaluation(Printable):
     """Disagreement on other rows, which serve both as explained rows and as reference, inside each region.
 
-    What the regions leave (``disagreement``: the sum of each region's times its share of the rows) and what there is
-    without them (``global_disagreement``; in shares, 1.0, for several questions). ``estimate`` is the same corrected
-    for chance, with its interval; None without a confidence level.
+    With a confidence level, what is printed and quoted is corrected for chance (``estimate``, ``remaining``). What the
+    rows show without that correction stands beside it: what the regions leave (``disagreement``: the sum of each
+    region's times its share of the rows), what there is without them (``global_disagreement``; in shares, 1.0, for
+    several questions), their ratio (``plug_in``) and the frame.
 
     Parameters
     ----------
@@ -50,9 +56,16 @@ class Evaluation(Printable):
         Sum of ``regional``, and disagreement on all rows.
     table : Table
         The rows.
+    figures : NodeFigures, optional
+        What the first question says on all these rows and in each region; older files do not hold it.
+    is_effect : bool
+        Whether the first question is about effects, so that its heterogeneity is how far rows stray.
+    unit : OutputUnit
+        How effects are written.
     below_noise_floor : bool
         Whether every question is at its noise floor on these rows.
     estimate : Estimate, optional
+        The same corrected for chance, with its interval; None without a confidence level.
     """
 
     rules: tuple[str, ...]
@@ -62,43 +75,71 @@ class Evaluation(Printable):
     disagreement: float
     global_disagreement: float
     table: Table = field(repr=False)
+    figures: NodeFigures | None = None
+    is_effect: bool = True
+    unit: OutputUnit = field(default_factory=OutputUnit)
     below_noise_floor: bool = False
     estimate: Estimate | None = None
     titles: tuple[str, ...] = ()
 
     @property
     def remaining(self) -> float:
-        """Share that the regions leave; 0.0 where there is nothing to explain, nan where there is only chance."""
+        """Share of the disagreement that the regions leave: the figure to quote.
+
+        Corrected for chance with a confidence level, otherwise `plug_in`; 0.0 where there is nothing to explain, nan
+        where there is only chance.
+        """
+        if self.estimate is not None and not self.below_noise_floor:
+            return self.estimate.remaining
+        return self.plug_in
+
+    @property
+    def plug_in(self) -> float:
+        """The same as these rows show it, with what chance adds to both; 0.0 where there is nothing to explain."""
         if self.below_noise_floor or not self.global_disagreement > 0:
             return 0.0
-        if self.estimate is not None and np.isnan(self.estimate.remaining):
-            return float("nan")
         return self.disagreement / self.global_disagreement
 
     def _summary(self) -> TextSummary:
-        """What the regions remove, and a line a region."""
+        """What the regions remove, and how far rows stray on all rows and in each region."""
         sentences = [repr(self)[1:-1]]
         if self.estimate is not None:
             sentences = [str(self.estimate)]
-        n_rows = sum(self.counts)
-        lines: list[tuple[object, ...]] = [("region", "rows", "share", "heterogeneity removed")]
+        if self.figures is None:
+            return TextSummary(sentences=sentences, table=[])
+        heading = "difference"
+        if self.is_effect:
+            heading = f"rows stray ({self.unit.noun})" if self.unit.noun else "rows stray"
+        lines: list[tuple[object, ...]] = [("region", "rows", "share", heading)]
+        all_rows = self.figures.root
+        largest = np.nanmax([node.heterogeneity for node in self.figures.nodes])
+        lines.append((ALL_ROWS, f"{all_rows.n_samples:,}", "", self._bar(all_rows, largest)))
         titles = self.titles or self.rules
-        for region, left in enumerate(self._shares_left().tolist()):
-            n_inside = self.counts[region]
-            fraction = n_inside / n_rows if n_rows else 0.0
-            removed = max(1.0 - left, 0.0)
+        leaves = self.figures.leaves if len(self.rules) > 1 else ()
+        for node in leaves:
             line = (
-                RegionLabel(region, shortened(titles[region])),
-                f"{n_inside:,}",
-                Bar(share(fraction), fraction),
-                Bar(share(removed), removed),
+                RegionLabel(node.region, shortened(titles[node.region])),
+                f"{node.n_samples:,}",
+                Bar(share(node.share), node.share),
+                self._bar(node, largest),
             )
             lines.append(line)
         return TextSummary(sentences=sentences, table=lines, left=(0,))
 
+    def _bar(self, node: NodeFigure, largest: float) -> Bar:
+        """The heterogeneity of a node beside the largest."""
+        text = amount(node.heterogeneity)
+        if self.is_effect:
+            text = self.unit.spread(node.heterogeneity, bare=True)
+        if math.isnan(node.heterogeneity) or not largest > 0:
+            return Bar(text, 0.0)
+        return Bar(text, float(node.heterogeneity / largest))
+
     def __repr__(self) -> str:
         rows = count(sum(self.counts), "row")
         regions = count(len(self.rules), "region")
+        if math.isnan(self.remaining):
+            return f"<Evaluation of {rows} in {regions}: only sampling noise>"
         removed = share(max(1.0 - self.remaining, 0.0))
         return f"<Evaluation of {rows} in {regions}: {removed} of the heterogeneity removed>"
 
@@ -110,7 +151,11 @@ class Evaluation(Printable):
         return shares
 
     def frame(self) -> Any:
-        """One line for each region: region, rule, n_samples, fraction, global_disagreement, disagreement, remaining."""
+        """One line for each region, as these rows show it, not corrected for chance.
+
+        Columns: region, rule, n_samples, fraction, global_disagreement, disagreement, remaining. Corrected figures
+        with their intervals: ``estimate.frame()``.
+        """
         counts = np.array(self.counts)
         columns = {
             "region": np.arange(len(counts)),
@@ -158,11 +203,23 @@ def evaluate_rows(
                 inside = replace(objective, comparisons=sample.questions)
                 regional[region] = inside.on(sample.evaluations)
     estimate = None
+    measured: Sequence[MeasuredQuestion] = ()
     if fitted.confidence is not None:
         described = described_later(new_rows, judging)
         with one_blas_thread():
             measured = judging.measured(fitted.confidence.seed)
             estimate = estimate_of(fitted, judging, measured, kind, described)
+    with one_blas_thread():
+        figures = node_figures(
+            fitted.partition,
+            regions,
+            judging.everywhere,
+            judging.by_region,
+            rows="held-out",
+            measured=measured,
+            measures_inner=False,
+        )
+    question = questions[0].question
     counts = np.bincount(regions, minlength=n_regions)
     return Evaluation(
         rules=tuple(str(rule) for rule in fitted.partition.rules),
@@ -172,6 +229,9 @@ def evaluate_rows(
         disagreement=float(regional.sum()),
         global_disagreement=global_disagreement,
         table=new_rows.route.table,
+        figures=figures[0],
+        is_effect=question.behavior.key == "local" and cause(question) == INTERACT,
+        unit=OutputUnit(probability=fitted.predictor.is_probability),
         below_noise_floor=not objective.factors.any(),
         estimate=estimate,
         titles=tuple(fitted.partition.titles),

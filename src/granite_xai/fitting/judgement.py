@@ -299,7 +299,9 @@ def _predict_by_curves(run: FitRun, regions: IntArray, makes_curves: BoolArray) 
             inside = np.flatnonzero(makes_curves)
         rows_of_regions.append(inside)
     players = run.result.layout.explained
-    surrogate = fit_surrogate(table, run.surrogate_evaluations.value, players, 1, rows_of_regions)
+    surrogate = fit_surrogate(
+        table, run.surrogate_evaluations.value, players, 1, rows_of_regions, centred=True
+    )
     curves = surrogate.predict(table, regions)
     if run.inputs.predictor.is_probability:
         curves = in_unit_interval(curves)

@@ -250,6 +250,7 @@ def _fit_surrogate(
         inputs.comparisons[0].effect_order,
         rows_of_regions,
         probability=inputs.predictor.is_probability,
+        centred=inputs.confidence is not None,
     )
 
 

@@ -164,7 +164,9 @@ def _effects_at(fit: FitRun, result: FitResult, places: Sequence[PlaceOfCurve]) 
     regions = result.partition.apply(table)
     rows_of_regions = [np.flatnonzero(regions == k) for k in range(len(result.partition))]
     players = tuple(frozenset({position}) for position in table.explained)
-    surrogate = fit_surrogate(table, fit.surrogate_evaluations.value, players, 1, rows_of_regions)
+    surrogate = fit_surrogate(
+        table, fit.surrogate_evaluations.value, players, 1, rows_of_regions, centred=False
+    )
     curves = list[Curve]()
     for region_surrogate in surrogate.regions:
         curves += region_surrogate.curves

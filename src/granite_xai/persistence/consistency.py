@@ -100,6 +100,12 @@ def _check_surrogate(additive: SurrogateFit, n_regions: int, place: str) -> None
     for scope, region in scopes.items():
         place_of_scope = f"{place}.{scope}"
         require(math.isfinite(region.mean), f"{place_of_scope}.mean", "is not a number")
+        has_centres = len(region.joint_centres) in (
+            0,
+            len(surrogate.joint_effects),
+        )  # 0: an older file
+        of_each = "are not one for each effect of several columns"
+        require(has_centres, f"{place_of_scope}.joint_centres", of_each)
         has_curves = [curve.column.position for curve in region.curves] == single_columns
         require(has_curves, f"{place_of_scope}.curves", "are not one for each single column")
         for i, curve in enumerate(region.curves):

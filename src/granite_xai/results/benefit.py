@@ -55,7 +55,10 @@ def _curves_describe(influence: Influence) -> str:
 def _described_sentence(facts: FitFacts, described: Described) -> str:
     influence = _influence(facts)
     overall = share(max(described.overall, 0.0))
-    opening = f"{_curves_describe(influence)} {overall} of the model"
+    describes = _curves_describe(influence)
+    if facts.fitted.confidence is None:
+        describes = "The paper's surrogate describes"
+    opening = f"{describes} {overall} of the model"
     basis = _basis(described)
     if facts.outcome != "regions":
         return f"{opening}{basis}."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -27,6 +28,7 @@ from granite_xai.results.against_fit import AgainstFit, rows_of_region, without_
 from granite_xai.results.level_text import level_text
 from granite_xai.results.output_words import output_words
 from granite_xai.results.row import NEAR, RowExplanation, RuleChange
+from granite_xai.surrogate.additive import RegionSurrogate, Surrogate
 from granite_xai.surrogate.curves import Curve
 from granite_xai.tables import Column, Outline, Table
 from granite_xai.trees.routes import Route
@@ -106,11 +108,15 @@ def explain_one(
             hint="Pass X.iloc[[i]], X[[i]] or a mapping; explain(X) has the effects of many rows in one table.",
         )
     region = fitted.partition[int(regions[0])]
-    surrogate = fitted.additive.value.surrogate.regions[region.index]
+    of_all_regions = fitted.additive.value.surrogate
+    surrogate = of_all_regions.regions[region.index]
     name, effect = _additive_effect(fitted, table, resources, seed)
     curve_of_player = {frozenset({curve.column.position}): curve for curve in surrogate.curves}
     curves = tuple(curve_of_player.get(player) for player in _players(effect))
     row = _row_in_region(fitted, table, region.index, effect, curves, resources, seed)
+    contributions = row.contributions.values
+    if _has_rows(fitted) and _is_described(effect):
+        contributions = contributions - _centres(of_all_regions, surrogate, _players(effect))
     output = output_words(fitted.predictor, target)
     return RowExplanation(
         row=table.row_labels([0])[0],
@@ -124,7 +130,7 @@ def explain_one(
         values=tuple(standing.text for standing in row.standings),
         percentiles=np.array([standing.percentile for standing in row.standings]),
         shares=np.array([standing.share for standing in row.standings]),
-        contributions=_without_rounding(row.contributions.values, surrogate.mean),
+        contributions=_without_rounding(contributions, surrogate.mean),
         errors=row.contributions.errors,
         changes=tuple(_changes(fitted, table, region.index)),
         near=row.neighbours.near,
@@ -236,6 +242,24 @@ def _contributions_against_rows(
     first_row = np.zeros(1, dtype=np.intp)
     part = AgainstFit(rows, region).part("", first_row, effect)
     return Contributions(values=part.values[0], errors=part.errors[0])
+
+
+def _is_described(effect: ResolvedExplainer) -> bool:
+    """Whether the values are those that the description of the fit adds up: average effects, not Shapley values."""
+    first_set = effect.layout.sets[0]
+    is_pure = effect.terms[0] == Pure().terms(effect.layout.players, first_set)
+    return is_pure and isinstance(effect.masking, Marginal)
+
+
+def _centres(
+    surrogate: Surrogate, of_region: RegionSurrogate, players: Sequence[Coalition]
+) -> FloatArray:
+    """The mean of each player's effect over the search rows of a region, from which it is counted, (n_players,)."""
+    centre_of = {frozenset({curve.column.position}): curve.centre for curve in of_region.curves}
+    for members, centre in zip(surrogate.joint_effects, of_region.joint_centres, strict=False):
+        if len(members) == 1:  # a group
+            centre_of[members[0]] = centre
+    return np.array([centre_of.get(player, 0.0) for player in players])
 
 
 def _contributions_of_curves(curves: tuple[Curve | None, ...], table: Table) -> Contributions:

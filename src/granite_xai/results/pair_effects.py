@@ -21,6 +21,7 @@ from granite_xai.explanation.resolved import MAX_ROWS
 from granite_xai.results.fit_values import FitValues
 from granite_xai.surrogate.additive import (
     additive_predictions,
+    centred_predictions,
     fit_surrogate,
     in_unit_interval,
 )
@@ -114,7 +115,8 @@ def _squared_error(
 ) -> float:
     """``sum of (F - G)²`` in one region, where G adds pairs to the curves.
 
-    ``G = mean + sum of curves + sum over pairs of (joint effect - curve of first - curve of second)``.
+    ``G = mean + sum of curves + sum over pairs of (joint effect - curve of first - curve of second)``, in a fit with a
+    confidence level every summand less its own mean.
 
     F and G are counted from the offset of the evaluations, which are centred; the mean of the surrogate is not.
 
@@ -130,7 +132,9 @@ def _squared_error(
     inside = joint.restrict(rows)
     shares = inside.weights / inside.weights.sum()
     players = tuple(dict.fromkeys(chain.from_iterable(pairs)))
-    (surrogate,) = fit_surrogate(values.table, values.evaluations, players, 1, [rows]).regions
+    (surrogate,) = fit_surrogate(
+        values.table, values.evaluations, players, 1, [rows], centred=False
+    ).regions
     effects: dict[Coalition, FloatArray] = {}  # of the rows, by player
     for curve in surrogate.curves:
         codes = curve.column.codes[rows]
@@ -144,6 +148,8 @@ def _squared_error(
         mean_of_values = shares @ matrix.values.T
         joint_effect = mean_of_values[matrix.codes] + inside.offset - surrogate.mean
         described = described + joint_effect - effects[first] - effects[second]
+    if values.fitted.confidence is not None:
+        (described,) = centred_predictions(values.evaluations, [rows], [described])
     if values.fitted.predictor.is_probability:
         described = in_unit_interval(described, values.evaluations.offset)
     errors = values.evaluations.predictions[rows] - described

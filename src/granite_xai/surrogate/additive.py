@@ -1,4 +1,12 @@
-"""The additive surrogate: in every region the sum of one curve per column (docs/method.rst, "The surrogate")."""
+"""What describes a model: in every region the sum of one curve per column (docs/method.rst, "The surrogate").
+
+A description starts from the mean prediction of the region and adds every effect less its own mean there:
+
+    G(x) = mean F + sum over L of (effect_L(x) - mean effect_L)
+
+so that curves and model agree in the mean, also where columns depend on each other. The paper's surrogate adds the
+effects as they are: its centres are 0.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +24,7 @@ from granite_xai.engine.splits import Splits
 from granite_xai.evaluations.evaluations import Evaluations
 from granite_xai.explanation.behavior import Local
 from granite_xai.explanation.behavior.behavior import Game
-from granite_xai.explanation.interaction import Additive
+from granite_xai.explanation.interaction import Additive, Pure
 from granite_xai.explanation.masking import Marginal
 from granite_xai.models import Predictor
 from granite_xai.surrogate.curves import Curve, effects_by_region
@@ -36,11 +44,15 @@ class RegionSurrogate:
         For each column that is a player of its own.
     rows : array of int
         The region's fitting rows, the reference of effects of several columns.
+    joint_centres : tuple of float
+        Mean over these rows of each effect of several columns, in the order of the surrogate's effects; 0 in the
+        paper's surrogate.
     """
 
     mean: float
     curves: tuple[Curve, ...]
     rows: IntArray = field(metadata=BY_ROW)
+    joint_centres: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -64,9 +76,14 @@ class Surrogate:
     weights: FloatArray = field(metadata=BY_ROW)
 
     @property
+    def joint_effects(self) -> tuple[tuple[Coalition, ...], ...]:
+        """The effects of several columns, which no curve tells."""
+        return tuple(members for members in self.effects if len(union(members)) > 1)
+
+    @property
     def needs_model(self) -> bool:
-        """Whether some effects are of several columns, which no curve tells."""
-        return any(len(union(members)) > 1 for members in self.effects)
+        """Whether some effects are of several columns."""
+        return len(self.joint_effects) > 0
 
     @property
     def lacks_rows(self) -> bool:
@@ -106,16 +123,17 @@ class Surrogate:
     def _predict_in_region(
         self, region: RegionSurrogate, table: Table, predictor: Predictor | None, exact: bool
     ) -> FloatArray:
-        curve_of: dict[Coalition, Curve] = {}
-        if not exact:
-            curve_of = {frozenset({curve.column.position}): curve for curve in region.curves}
+        curve_of = {frozenset({curve.column.position}): curve for curve in region.curves}
         total = np.full(table.n_rows, region.mean)
         masked: dict[Coalition, FloatArray] = {frozenset(): total.copy()}
+        total -= sum(region.joint_centres)
         for members in self.effects:
             columns = union(members)
-            if columns in curve_of:
+            if columns in curve_of and not exact:
                 total += curve_of[columns].at(table.columns[min(columns)])
                 continue
+            if columns in curve_of:
+                total -= curve_of[columns].centre
             # Delta(L, nothing) = sum over T in L of (-1)^(|L| - |T|) F_T
             for part in subsets(members):
                 coalition = union(part)
@@ -176,20 +194,23 @@ def fit_with_fidelity(
     regions: Sequence[IntArray],
     *,
     probability: bool,
+    centred: bool,
 ) -> SurrogateFit:
     """G of some regions and of all rows, and how much of the model it explains.
 
     Parameters
     ----------
-    table, evaluations, players, order, regions
+    table, evaluations, players, order, regions, centred
         As in `fit_surrogate`.
     probability : bool
         Whether the explained output is a probability: G is then judged as it predicts, inside [0, 1].
     """
     scopes = [*regions, np.arange(table.n_rows)]
     with one_blas_thread():
-        surrogate = fit_surrogate(table, evaluations, players, order, scopes)
+        surrogate = fit_surrogate(table, evaluations, players, order, scopes, centred=centred)
         predictions = additive_predictions(table, evaluations, players, order, scopes)
+        if centred:
+            predictions = centred_predictions(evaluations, scopes, predictions)
         if probability:
             predictions = [in_unit_interval(values, evaluations.offset) for values in predictions]
         return SurrogateFit(
@@ -206,6 +227,8 @@ def fit_surrogate(
     players: Players,
     order: int,
     regions: Sequence[IntArray],
+    *,
+    centred: bool,
 ) -> Surrogate:
     """Learn G from the evaluations of the fitting rows.
 
@@ -219,6 +242,9 @@ def fit_surrogate(
         Effects of all sets of up to so many players are added up.
     regions : sequence of arrays of int
         Rows of each region.
+    centred : bool
+        Whether each effect is counted from its own mean over the rows of the region; otherwise G is the paper's
+        surrogate.
     """
     effects: list[tuple[Coalition, ...]] = []
     for size in range(1, order + 1):
@@ -233,18 +259,66 @@ def fit_surrogate(
     for position in single_columns:
         column = table.columns[position]
         by_region = effects_by_region(column, evaluations, shares, means)  # (K, 1 + levels)
-        for curves, column_effects in zip(curves_of_region, by_region, strict=True):
-            curves.append(Curve(column=column, effects=column_effects))
-    surrogates = []
-    for k, rows in enumerate(regions):
-        mean = float(means[k] + evaluations.offset)
-        surrogates.append(RegionSurrogate(mean=mean, curves=tuple(curves_of_region[k]), rows=rows))
-    return Surrogate(
-        effects=tuple(effects),
-        regions=tuple(surrogates),
-        table=table,
-        weights=evaluations.weights,
+        for curves, column_effects, share in zip(curves_of_region, by_region, shares, strict=True):
+            curve = Curve(column=column, effects=column_effects)
+            if centred:
+                curve = curve.centred(share)
+            curves.append(curve)
+    surrogate = Surrogate(
+        effects=tuple(effects), regions=(), table=table, weights=evaluations.weights
     )
+    joint_centres = np.zeros((len(regions), len(surrogate.joint_effects)))
+    if centred and surrogate.joint_effects:
+        joint_centres = _means_of_joint_effects(evaluations, surrogate.joint_effects, shares)
+    surrogates = [
+        RegionSurrogate(
+            mean=float(means[k] + evaluations.offset),
+            curves=tuple(curves_of_region[k]),
+            rows=rows,
+            joint_centres=tuple(joint_centres[k].tolist()),
+        )
+        for k, rows in enumerate(regions)
+    ]
+    return replace(surrogate, regions=tuple(surrogates))
+
+
+def _means_of_joint_effects(
+    evaluations: Evaluations, effects: Sequence[tuple[Coalition, ...]], shares: FloatArray
+) -> FloatArray:
+    """Mean of effects of several columns over the rows of each region, (K, n_effects).
+
+    Parameters
+    ----------
+    evaluations : Evaluations
+    effects : sequence of tuples of coalitions
+        The sets L.
+    shares : array of shape (K, n)
+        Of the rows in each region; 0 for rows of other regions.
+    """
+    splits = Splits.of(shares > 0, evaluations.weights, evaluations.primitives)
+    game = Game.of(Local(), Marginal(), evaluations, splits)
+    means = [np.sum(shares * game.values(Pure().terms((), members)), axis=1) for members in effects]
+    return np.stack(means, axis=1)
+
+
+def centred_predictions(
+    evaluations: Evaluations, regions: Sequence[IntArray], predictions: Sequence[FloatArray]
+) -> list[FloatArray]:
+    """G with every effect counted from its own mean: in each region it has the mean of the model.
+
+    Parameters
+    ----------
+    evaluations : Evaluations
+    regions : sequence of arrays of int
+        Rows of each region.
+    predictions : sequence of arrays
+        The paper's G at the rows of each region.
+    """
+    centred = []
+    for rows, values in zip(regions, predictions, strict=True):
+        shares = evaluations.weights[rows] / evaluations.weights[rows].sum()
+        centred.append(values + shares @ (evaluations.predictions[rows] - values))
+    return centred
 
 
 def _fidelity(

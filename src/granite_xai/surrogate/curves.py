@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -24,21 +24,42 @@ class Curve:
         Of the fitting rows.
     effects : array of shape (1 + levels,)
         For missing values (0 where there were none), then for each level.
+    centre : float
+        Mean of the effects over the rows of the region, from which a description counts them; 0 in the paper's
+        surrogate.
     """
 
     column: Column
     effects: FloatArray
+    centre: float = 0.0
+
+    def centred(self, shares: FloatArray) -> Curve:
+        """The curve counted from its mean over rows; a missing value adds 0 where none was seen.
+
+        Parameters
+        ----------
+        shares : array of shape (n,)
+            Of the fitting rows in the region; 0 for rows of other regions.
+        """
+        centre = float(shares @ self.effects[self.column.codes + 1])
+        effects = self.effects
+        if not np.any(self.column.codes < 0):
+            effects = np.append(centre, effects[1:])
+        return replace(self, effects=effects, centre=centre)
 
     def at(self, column: Column) -> FloatArray:
-        """Effect of each row of another table: interpolated, constant beyond the ends, 0 for levels never seen.
+        """What the curve adds at each row of another table, counted from its centre.
+
+        Interpolated, constant beyond the ends; levels never seen add 0.
 
         Parameters
         ----------
         column : Column
             The same column in the other table.
         """
-        of_missing = self.effects[0]
-        of_levels = self.effects[1:]
+        centred_effects = self.effects - self.centre
+        of_missing = centred_effects[0]
+        of_levels = centred_effects[1:]
         if not self.column.is_ordered or len(self.column.levels) == 0:
             effect_of = dict(zip(self.column.levels.tolist(), of_levels.tolist(), strict=True))
             by_level = np.array([effect_of.get(level, 0.0) for level in column.levels.tolist()])
