@@ -189,7 +189,7 @@ class Whole:
 class Additive:
     """The additive surrogate G: ``nu(nothing)`` plus all pure effects up to an order.
 
-    See docs/method.rst, "The surrogate".
+    See docs/method.rst, "What a description is".
     """
 
     order: int = 1

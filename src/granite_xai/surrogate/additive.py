@@ -1,4 +1,4 @@
-"""What describes a model: in every region the sum of one curve per column (docs/method.rst, "The surrogate").
+"""What describes a model: in every region the sum of one curve per column (docs/method.rst, "What a description is").
 
 A description starts from the mean prediction of the region and adds every effect less its own mean there:
 
