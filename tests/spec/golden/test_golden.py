@@ -1,6 +1,6 @@
 """The paper's algorithm gives the recorded figures: regions, shares, effects, and other rows.
 
-The records in ``golden.json`` were written by ``python tests/golden/record.py``, which also says
+The records in ``golden.json`` were written by ``python tests/spec/golden/record.py``, which also says
 when they may be written anew.
 """
 

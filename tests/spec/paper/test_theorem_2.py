@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from granite_xai import Explainer
-from granite_xai.explanation.masking import Conditional, Marginal
+from granite_xai import Conditional, Explainer, Marginal
 from paper.games import Array, Lookup, factorial
 from strategies import paper
 

@@ -12,7 +12,7 @@ from paper.games import Array
 from strategies import paper
 
 # Thin bins are reported (C10) and do not matter here; a model in float32 moves by more than rounding (M09).
-pytestmark = pytest.mark.filterwarnings("ignore::granite_xai.base.errors.BinWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::granite_xai.BinWarning")
 
 ADDITIVE = [
     name

@@ -14,8 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from granite_xai import Explainer
-from granite_xai.explanation.influence import Individual, Influence, Joint
+from granite_xai import Explainer, Individual, Joint
 
 Array = npt.NDArray[np.float64]
 Coalition = frozenset[int]
@@ -49,7 +48,7 @@ def effects(
     masking: Any, behavior: Any, interaction: Any, model: Any, X: Any, y: Any = None, **options: Any
 ) -> Array:
     """The package's own effects, one column (or number) for each set."""
-    influence: Influence = options.pop("influence", Individual())
+    influence: Individual | Joint = options.pop("influence", Individual())
     return (
         Explainer(masking, behavior, interaction, influence).explain(model, X, y, **options).values
     )

@@ -14,7 +14,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 import granite_xai as gx
 from counted import CountedModel
-from granite_xai.base.errors import InputError, ModelError, ModelWarning
+from granite_xai import InputError, ModelError, ModelWarning
 
 N = 60
 rng = np.random.default_rng(0)
@@ -378,7 +378,7 @@ def test_D05_constant_columns_are_listed_and_never_split():
 
 
 @pytest.mark.parametrize("question", gx.questions())
-@pytest.mark.filterwarnings("ignore::granite_xai.base.errors.BinWarning")
+@pytest.mark.filterwarnings("ignore::granite_xai.BinWarning")
 def test_D29_one_row_has_nothing_to_disagree_about(question):
     g = gx.Granite(product, question).fit(X[:1], Y[:1])
     assert (g.disagreement_, g.remaining_) == (0.0, 0.0)

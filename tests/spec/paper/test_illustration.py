@@ -16,12 +16,12 @@ import pandas as pd
 import pytest
 
 import granite_xai as gx
-from granite_xai.explanation.masking import Conditional
+from granite_xai import Conditional
 from paper.games import Array, close, effects
 from strategies import paper
 
 # Small regions have thin bins, which the package says (C10); here they are exact.
-pytestmark = pytest.mark.filterwarnings("ignore::granite_xai.base.errors.BinWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::granite_xai.BinWarning")
 
 EXACT = Conditional("exact")
 NAMES = ["x1", "x2", "x3", "x4"]

@@ -9,9 +9,16 @@ import numpy as np
 import pytest
 
 import granite_xai as gx
-from granite_xai.explanation.behavior import Local, Risk, Sensitivity
-from granite_xai.explanation.influence import Interactions, Joint
-from granite_xai.explanation.masking import Baseline, Conditional, Marginal
+from granite_xai import (
+    Baseline,
+    Conditional,
+    Interactions,
+    Joint,
+    Local,
+    Marginal,
+    Risk,
+    Sensitivity,
+)
 from paper.games import Array, close, effects, shapley, value_game
 
 MASKINGS = [Marginal(), Conditional("exact"), Conditional(), Baseline("median"), Baseline("region")]

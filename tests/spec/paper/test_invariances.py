@@ -12,11 +12,11 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 import granite_xai as gx
-from granite_xai.explanation.masking import Conditional
+from granite_xai import Conditional
 from paper.games import Array
 from strategies import paper
 
-pytestmark = pytest.mark.filterwarnings("ignore::granite_xai.base.errors.BinWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::granite_xai.BinWarning")
 
 EXAMPLES = max(4, settings().max_examples // 8)
 QUESTIONS = (

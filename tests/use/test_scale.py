@@ -9,7 +9,7 @@ import pytest
 from sklearn.ensemble import RandomForestRegressor
 
 import granite_xai as gx
-from granite_xai.base.errors import InputError
+from granite_xai import InputError
 from strategies import paper
 
 RNG = np.random.default_rng(3)

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from granite_xai.explanation.behavior import Local, Risk, Sensitivity
-from granite_xai.explanation.masking import Baseline, Conditional, Marginal
+from granite_xai import Baseline, Conditional, Local, Marginal, Risk, Sensitivity
 from paper.games import Array, close, effects, mobius, size_of, subsets, value_game
 
 WEIGHTS = {"pure": lambda s: 0.0, "partial": lambda s: 1 / s, "full": lambda s: 1.0}

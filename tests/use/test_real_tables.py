@@ -16,8 +16,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder
 
 import oracle
-from granite_xai import Partition
-from granite_xai.base.errors import DataWarning, InputError
+from granite_xai import DataWarning, InputError, Partition
 from strategies import paper
 
 SIZES = ["small", "medium", "large", "huge"]

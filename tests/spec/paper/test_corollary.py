@@ -14,10 +14,18 @@ from typing import Any
 import numpy as np
 import pytest
 
-from granite_xai.explanation.behavior import Local, Risk, Sensitivity
-from granite_xai.explanation.influence import Individual, Interactions, Joint
-from granite_xai.explanation.interaction import Partial
-from granite_xai.explanation.masking import Baseline, Conditional, Marginal
+from granite_xai import (
+    Baseline,
+    Conditional,
+    Individual,
+    Interactions,
+    Joint,
+    Local,
+    Marginal,
+    Partial,
+    Risk,
+    Sensitivity,
+)
 from paper.games import (
     Array,
     Coalition,

@@ -1,8 +1,8 @@
 """Random fits against the definitions, default fits against what they must keep, trees against the plain function.
 
-    .venv/bin/python tests/fuzz.py --seconds 3600            an hour, from a first seed by the clock
-    .venv/bin/python tests/fuzz.py --seconds 60 --first 0    the same seeds every time
-    .venv/bin/python tests/fuzz.py --seed 12345              one of them again, with its traceback
+    .venv/bin/python tests/spec/fuzz.py --seconds 3600            an hour, from a first seed by the clock
+    .venv/bin/python tests/spec/fuzz.py --seconds 60 --first 0    the same seeds every time
+    .venv/bin/python tests/spec/fuzz.py --seed 12345              one of them again, with its traceback
 
 A seed fixes everything: the table, its container and dtypes, the model, the question, weights and options. What failed
 is printed as soon as it fails, with its seed, and the last lines count. Only public names and the oracle are used, and

@@ -1,4 +1,4 @@
-"""Record the golden fits anew: ``python tests/golden/record.py [name of a case ...]``.
+"""Record the golden fits anew: ``python tests/spec/golden/record.py [name of a case ...]``.
 
 Recording is a deliberate act. The records say what the paper's algorithm computes, and a change of
 the engine has to leave them as they are; write them anew only where a figure was wrong, or where

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import granite_xai as gx
-from frameworks.dependent_rows import columns_of, dependent, sum_and_product
+from use.dependent_rows import columns_of, dependent, sum_and_product
 
 
 def slopes(X):

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 import granite_xai as gx
-from report.browser import Browser
+from page.browser import Browser
 from report.cases import HOSTILE, hostile_report
 
 pytestmark = pytest.mark.browser

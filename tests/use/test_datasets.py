@@ -10,10 +10,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from granite_xai import datasets
-from granite_xai.base.errors import InputError
+from granite_xai import InputError, datasets
 
-FIVE_ROWS = Path(__file__).parent / "data"
+FIVE_ROWS = Path(__file__).parents[1] / "data"
 
 
 @pytest.fixture

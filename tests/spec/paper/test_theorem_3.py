@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from granite_xai.explanation.behavior import Local, Risk, Sensitivity
-from granite_xai.explanation.masking import Conditional
+from granite_xai import Conditional, Local, Risk, Sensitivity
 from paper.games import (
     OPERATORS,
     Array,

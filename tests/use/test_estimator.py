@@ -19,8 +19,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from sklearn.utils.fixes import parse_version
 
 import granite_xai as gx
-from granite_xai.base.errors import InputError, ModelError, ModelWarning
-from granite_xai.explanation.masking import Conditional
+from granite_xai import Conditional, InputError, ModelError, ModelWarning
 from strategies import paper
 
 COLUMNS = ["hr", "work", "temp"]
@@ -200,7 +199,7 @@ def test_what_needs_a_fit_says_so(call):
 @pytest.mark.parametrize(
     "copied", [lambda g: pickle.loads(pickle.dumps(g)), copy.deepcopy], ids=["pickle", "deepcopy"]
 )
-@pytest.mark.filterwarnings("ignore::granite_xai.base.errors.BinWarning")
+@pytest.mark.filterwarnings("ignore::granite_xai.BinWarning")
 def test_F08_copies_of_a_fit_answer_alike(question, copied):
     X = rows(60)
     y = target(X)
@@ -491,7 +490,7 @@ def test_P07_a_seed_may_be_a_whole_number_nothing_or_a_stream():
 
 
 @pytest.mark.parametrize("state", [0, None])
-@pytest.mark.filterwarnings("ignore::granite_xai.base.errors.BinWarning")
+@pytest.mark.filterwarnings("ignore::granite_xai.BinWarning")
 def test_P07_numpys_global_stream_is_not_touched(state):
     X = rows()
     np.random.seed(1)  # noqa: NPY002 - this is the stream that must stay as it is

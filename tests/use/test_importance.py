@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import granite_xai as gx
-from frameworks.dependent_rows import MEANS, columns_of, dependent, spread, sum_and_product
+from use.dependent_rows import MEANS, columns_of, dependent, spread, sum_and_product
 
 
 def stated_importance(kind, partition):

@@ -10,10 +10,7 @@ import pytest
 from sklearn.ensemble import GradientBoostingRegressor, RandomForestClassifier
 
 import granite_xai as gx
-from granite_xai.explanation.behavior import Risk
-from granite_xai.explanation.influence import Individual, Interactions
-from granite_xai.explanation.interaction import Partial
-from granite_xai.explanation.masking import Baseline, Conditional, Marginal
+from granite_xai import Baseline, Conditional, Individual, Interactions, Marginal, Partial, Risk
 from paper.games import Array, Values, effects, value_game
 
 

@@ -13,7 +13,7 @@ from sklearn.linear_model import LinearRegression
 from sklearn.neural_network import MLPClassifier
 
 import granite_xai as gx
-from granite_xai.base.errors import FormatError, InputError, ModelError
+from granite_xai import FormatError, InputError, ModelError
 from granite_xai.partitioners import Clusters, GivenRules
 
 NAMES = ("setosa", "versicolor", "virginica")

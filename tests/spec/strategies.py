@@ -21,10 +21,20 @@ from hypothesis import settings, strategies as st
 
 import granite_xai as gx
 import oracle as o
-from granite_xai.explanation.behavior import Local, Risk, Sensitivity
-from granite_xai.explanation.influence import Individual, Interactions, Joint
-from granite_xai.explanation.interaction import Full, Partial, Pure
-from granite_xai.explanation.masking import Baseline, Conditional, Marginal
+from granite_xai import (
+    Baseline,
+    Conditional,
+    Full,
+    Individual,
+    Interactions,
+    Joint,
+    Local,
+    Marginal,
+    Partial,
+    Pure,
+    Risk,
+    Sensitivity,
+)
 
 LABELS = ("low", "mid", "high", "top", "peak")  # of ordered columns; the oracle sees their places
 LEVELS = ("a", "b", "c", "d", "e", "f", "g", "h")  # of nominal columns
