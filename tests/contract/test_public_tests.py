@@ -15,6 +15,8 @@ PATHS = (TESTS, TESTS / "spec")
 """Where tests look for helpers, as in `pyproject.toml`."""
 OPEN = {"granite_xai", "granite_xai.datasets", "granite_xai.frameworks", "granite_xai.partitioners"}
 PUBLIC = {f"granite_xai.{name}" for name in granite_xai.__all__} | OPEN
+ENTRY = "granite_xai.cli.main"
+"""The program `granite`."""
 INSIDE = re.compile(r"granite_xai(?:\.[a-zA-Z_]+)+")
 
 
@@ -38,7 +40,11 @@ def private_names(text: str) -> Iterator[str]:
             yield from (a.name for a in node.names if in_package(a.name) and a.name not in OPEN)
         elif isinstance(node, ast.ImportFrom) and in_package(node.module or ""):
             full = (f"{node.module}.{alias.name}" for alias in node.names)
-            yield from (name for name in full if node.module not in OPEN or is_hidden(name))
+            yield from (
+                name
+                for name in full
+                if name != ENTRY and (node.module not in OPEN or is_hidden(name))
+            )
         elif isinstance(node, ast.Attribute) and getattr(node.value, "id", "") in called_gx:
             if is_hidden(f"granite_xai.{node.attr}"):
                 yield f"granite_xai.{node.attr}"
