@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import granite_xai as gx
-from granite_xai.base.errors import InputError
+from granite_xai import InputError
 
 X = np.array([[0.0, 1.0], [1.0, 3.0], [2.0, 0.0], [5.0, 2.0], [4.0, 3.0]])
 Y = np.array([1.0, 2.0, 0.0, 9.0, 14.0])

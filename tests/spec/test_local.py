@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 import granite_xai as gx
-from granite_xai.explanation.behavior import Local
+from granite_xai import Local
 
 X = np.array([[0.0, 1.0], [1.0, 3.0], [2.0, 0.0], [5.0, 2.0]])
 

@@ -140,7 +140,7 @@ def test_several_rows_are_refused_with_the_way_to_explain_them(g, table):
         g.explain_row(table.iloc[:2])
 
 
-@pytest.mark.filterwarnings("ignore::granite_xai.base.errors.BinWarning")
+@pytest.mark.filterwarnings("ignore::granite_xai.BinWarning")
 @pytest.mark.parametrize("question", ["ice-shap", "mplot-pdp", "coe", "pfi-risk", "ale"])
 def test_every_question_has_its_row(question, table):
     """The contributions are those of the second explanation, where they count from the mean; otherwise PDP's."""

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import granite_xai as gx
-from granite_xai.explanation.influence import Individual
+from granite_xai import Individual
 from granite_xai.partitioners import Clusters, Ice
 from strategies import paper
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import granite_xai as gx
-from granite_xai.base.errors import InputError
+from granite_xai import InputError
 
 X = np.array([[0.0, 1.0], [1.0, 3.0], [2.0, 0.0], [5.0, 2.0], [5.0, 3.0]])
 

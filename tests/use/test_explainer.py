@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import granite_xai as gx
-from granite_xai.base.errors import InputError
+from granite_xai import InputError
 
 X = np.random.default_rng(0).normal(size=(60, 3))
 
