@@ -28,7 +28,8 @@ node_modules/axe-core/axe.min.js:
 
 # Tables, models, fits and files: where other packages are met. Left out where the Python is not on the PATH.
 MET := tests/tables tests/models tests/trees tests/explanation tests/regions/test_rule.py tests/display \
-	tests/test_estimator.py tests/persistence tests/test_fuzz.py
+	tests/persistence tests/spec/test_fuzz.py \
+	tests/use/test_estimator.py tests/use/test_explainer.py tests/use/test_model_table.py
 HAS = "$(1)" -c 'import ensurepip, venv' >/dev/null 2>&1
 
 # The oldest Python with the oldest versions that pyproject.toml allows.
@@ -66,10 +67,9 @@ experiment: .venv/.test
 # Random fits against the definitions: a failure prints the seed that repeats it.
 SECONDS ?= 3600
 fuzz: .venv/.test
-	PYTHONPATH=tests $(VENV) tests/fuzz.py --seconds $(SECONDS)
+	$(VENV) tests/spec/fuzz.py --seconds $(SECONDS)
 
-# Small faults planted in the search and in inference, each against the tests of its own room. About an hour on two
-# cores.
+# Small faults planted in the search and in inference, each against the tests of promises and those of its room: hours.
 mutants: .venv/.test
 	$(VENV) tests/mutants.py --seed 4 --count 200 --workers 2 --out mutants.json
 

@@ -13,7 +13,7 @@ extensions = [
     "numpydoc",
     "sphinx_gallery.gen_gallery",
 ]
-exclude_patterns = ["_build", "large_figures.rst", "rooms.rst", "trust_figures.rst", "walk.rst"]
+exclude_patterns = ["_build", "large_figures.rst", "rooms.rst", "trust_figures.rst"]
 templates_path = ["_templates"]
 
 html_theme = "pydata_sphinx_theme"

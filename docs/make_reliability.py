@@ -1,17 +1,14 @@
-"""Write docs/reliability.rst: every case, what happens, and the tests that carry its number.
+"""Write docs/reliability.rst: every case, and what happens.
 
 python docs/make_reliability.py
 """
 
 from __future__ import annotations
 
-import ast
-import re
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "reliability.rst"
-NUMBER = re.compile(r"(?<![A-Za-z0-9])([A-Z]\d\d)(?![A-Za-z0-9])")
 
 CASES: dict[str, dict[str, str]] = {
     "The table": {
@@ -175,46 +172,21 @@ Reliability
 
 No silent wrong answer: each case below is handled as it says, or ends in an error that names the argument, the column,
 the rows and what to do. Its code starts the message and is the attribute ``code`` of the error. What the data alone
-decide is refused before the model is asked. The tests of a case carry its number.
+decide is refused before the model is asked.
 """
-
-
-def tests_of() -> dict[str, list[str]]:
-    """Test functions by the case numbers in their names."""
-    found: dict[str, list[str]] = {}
-    for path in sorted((ROOT / "tests").rglob("test_*.py")):
-        where = path.relative_to(ROOT / "tests").as_posix()
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.FunctionDef) and node.name.startswith("test_"):
-                for number in NUMBER.findall(node.name.replace("_", " ")):
-                    found.setdefault(number, []).append(f"{where}::{node.name}")
-    return found
 
 
 def page() -> str:
     """The whole page."""
-    tests, parts = tests_of(), [HEAD]
+    parts = [HEAD]
     for title, cases in CASES.items():
         parts.append(
-            f"{title}\n{'-' * len(title)}\n\n.. list-table::\n   :header-rows: 1\n   :widths: 8 46 46\n"
+            f"{title}\n{'-' * len(title)}\n\n.. list-table::\n   :header-rows: 1\n   :widths: 8 92\n"
         )
-        rows = ["   * - Case\n     - What happens\n     - Tests"]
-        rows += [
-            f"   * - {number}\n     - {text}\n     - {_cell(number, tests)}"
-            for number, text in cases.items()
-        ]
+        rows = ["   * - Case\n     - What happens"]
+        rows += [f"   * - {number}\n     - {text}" for number, text in cases.items()]
         parts.append("\n".join(rows) + "\n")
     return "\n".join(parts)
-
-
-def _cell(number: str, tests: dict[str, list[str]]) -> str:
-    if number not in tests:
-        raise KeyError(f"case {number} has no test")
-    files: dict[str, int] = {}
-    for name in tests[number]:
-        where = name.partition("::")[0]
-        files[where] = files.get(where, 0) + 1
-    return ", ".join(f"``{where}`` ({count})" for where, count in files.items())
 
 
 if __name__ == "__main__":

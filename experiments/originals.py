@@ -405,7 +405,7 @@ to us:
 {table(data["conditional"])}
 
 **Transformation trees.** `subgroup_importance` pairs no row with itself; beside its closed form in
-`tests/frameworks/test_importance.py`. The 1,000 published runs are not stored here.
+`tests/use/test_importance.py`. The 1,000 published runs are not stored here.
 
 **Banzhaf** values and pairs are {data["banzhaf"]["values"]:.0e} and {data["banzhaf"]["pairs"]:.0e} away from their
 definition. **PyALE** differs by 0.05 of 13 on 442 rows because its quantiles are those of n − 1 rows (the manual's

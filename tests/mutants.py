@@ -1,13 +1,13 @@
-"""Plant small faults in the search and in what chance allows, and count those that the tests of the room notice.
+"""Plant small faults in the search and in what chance allows, and count those that the tests notice.
 
     .venv/bin/python tests/mutants.py --seed 4 --count 200 --out mutants.json
     .venv/bin/python tests/mutants.py --only mutants.json --out survivors.json      the survivors of that run again
     .venv/bin/python tests/mutants.py --rooms engine regions --workers 16           other rooms, 16 at once
 
 A mutant is the package with one expression changed: ``<`` for ``<=``, ``+`` for ``-``, a condition negated, a constant
-moved by one. Each is written into a scratch copy of the package, and the tests of its own room run until the first
-failure. A mutant that passes them all survived: either no caller can see the change, or a test is missing. Constants
-that only bound memory, or say what is worth its time, are left alone (`BOUNDS`).
+moved by one. Each is written into a scratch copy of the package, and the tests of what the package promises, then those
+of the room, run until the first failure. A mutant that passes them all survived: either no caller can see the change,
+or a test is missing. Constants that only bound memory, or say what is worth its time, are left alone (`BOUNDS`).
 
 Not collected by pytest.
 """
@@ -46,54 +46,9 @@ ENDLESS = 3.0
 PATIENCE = 30.0
 """Seconds that a mutant may take in any case."""
 
-FRAMEWORKS = (
-    "partitioners/test_partitioners.py",
-    "frameworks/test_published.py",
-    "frameworks/test_importance.py",
-)
-MASKED = ("engine", "test_fuzz.py", "paper")
-TREES = ("search/test_tree.py", "search/test_candidates.py", "search/test_searches.py")
-BY_SUMS = ("inference/test_by_sums.py", "search/test_tables.py")
-
-# Tests of a file or of a room beside its own folder, decisive ones first; before them come the file's own examples and
-# the test file of its name, after them the folder of the room.
-ROOMS: dict[str, tuple[str, ...]] = {
-    "engine": MASKED,
-    "engine/splits": (*MASKED, "inference/test_estimation.py"),
-    "engine/signed_weights": ("inference/test_estimation.py",),
-    "explanation/masking": ("explanation/masking", *MASKED, "inference/test_replicates.py"),
-    "explanation/behavior": (*MASKED, "disagreement/test_disagreement.py"),
-    "explanation/interaction": ("engine/test_games.py", *MASKED),
-    "disagreement/disagreement": ("whole/test_numerics.py", "test_fuzz.py"),
-    "inference": ("fitting/test_new_rows.py",),
-    "inference/estimate": ("inference/test_estimation.py",),
-    "inference/measured_regions": ("inference/test_estimation.py",),
-    "inference/chance_rule": ("inference/test_replicates.py",),
-    "inference/tree_agreement": ("inference/test_stability.py",),
-    "fitting/judgement": (
-        "inference/test_cross_validation.py",
-        "inference/test_described_share.py",
-        "inference/test_estimation.py",
-        "inference/test_node_measures.py",
-    ),
-    "partitioners": FRAMEWORKS,
-    "regions": ("search/test_thresholds.py", FRAMEWORKS[0]),
-    "search": (),
-    "search/scoring": TREES,
-    "search/growth": TREES,
-    "search/node_scores": TREES,
-    "search/followed_cuts": TREES,
-    "search/tree": (*TREES, "whole/test_numerics.py"),  # where ties are told
-    "search/problem": (*TREES, "inference/test_path.py"),  # shares, which the path reads
-    "search/given_rules": ("partitioners/test_partitioners.py",),
-    "search/candidates": TREES,
-    "search/thresholds": TREES,
-    "search/gains": ("inference/test_replicates.py", *TREES),
-    "moments": ("search/test_tables.py", "search/test_finer.py", *BY_SUMS),
-    "moments/conditional_statistics": ("moments/test_statistics.py", *BY_SUMS),
-    "search/tables": ("search/test_optimal.py",),
-    "search/product_blocks": ("search/test_tables.py", "search/test_optimal.py"),
-}
+FIRST = ("spec", "use", "words", "parts")
+"""Folders of tests that judge every file, in this order, as far as they are there: they know no module by its name.
+Before them come the file's own examples, after them the folder of its room."""
 
 # Constants and functions that only bound how much is done at once, or say from where another way to the same numbers is
 # worth it: by file, and only those that no result depends on. Changed, they are no faults, and are left alone.
@@ -290,17 +245,10 @@ def place_of(file: str) -> str:
 
 
 def tests_of(file: str) -> list[str]:
-    """The file's own examples, the test file of its name, then the tests of its room."""
-    place = Path(place_of(file))
-    room = str(place.parent)
-    further = ROOMS.get(str(place), ROOMS.get(room, ROOMS.get(place.parts[0], ())))
-    names = [f"{room}/test_{place.name}.py", *further, room]
-    existing = [
-        f"tests/{name}" for name in dict.fromkeys(names) if (ROOT / "tests" / name).exists()
-    ]
-    if not existing:
-        raise SystemExit(f"there are no tests for {file}")
-    return [file, *existing]
+    """The file's own examples, the tests of what the package promises, then those of its room."""
+    room = place_of(file).partition("/")[0]
+    folders = [f"tests/{name}" for name in (*FIRST, room) if (ROOT / "tests" / name).is_dir()]
+    return [file, *folders]
 
 
 class Failures:
@@ -322,8 +270,9 @@ def session(folder: Path, arguments: list[str], failures: Path) -> int:
     with Path(os.devnull).open("w") as nowhere:
         os.dup2(nowhere.fileno(), 1)
         os.dup2(nowhere.fileno(), 2)
-    sys.path[:0] = [str(folder / "src"), str(folder / "tests")]
-    os.environ["PYTHONPATH"] = f"{folder / 'src'}{os.pathsep}{folder / 'tests'}"
+    places = [str(folder / name) for name in ("src", "tests", "tests/spec")]
+    sys.path[:0] = places
+    os.environ["PYTHONPATH"] = os.pathsep.join(places)
     if not str(find_spec("granite_xai").origin).startswith(str(folder)):
         return int(pytest.ExitCode.USAGE_ERROR)
     quiet = ["-q", "-p", "no:cacheprovider", "-m", "not slow and not browser"]
@@ -413,19 +362,18 @@ class Workers:
         self.pool = ProcessPoolExecutor(number, context, _take_folder, (folders,))
 
     def rooms(self, files: list[str], clean_seconds: float | None) -> dict[str, Room]:
-        """The tests of each file without a fault; files with the same tests share a run, in any order.
+        """The tests of each file without a fault; files of one room share a run.
 
         They are not run if they are known to pass in some seconds.
         """
         tests = {file: tuple(tests_of(file)) for file in files}
         if clean_seconds is not None:
             return {file: Room(chosen, clean_seconds, ()) for file, chosen in tests.items()}
-        distinct = {distinct_tests(chosen): chosen[1:] for chosen in tests.values()}
-        tried = self.pool.map(_try_without_fault, distinct.values())
-        by_tests = dict(zip(distinct, tried, strict=True))
+        distinct = list(dict.fromkeys(chosen[1:] for chosen in tests.values()))
+        by_tests = dict(zip(distinct, self.pool.map(_try_without_fault, distinct), strict=True))
         rooms = dict[str, Room]()
         for file, chosen in tests.items():
-            clean = by_tests[distinct_tests(chosen)]
+            clean = by_tests[chosen[1:]]
             rooms[file] = Room(tests=chosen, seconds=clean.seconds, failed=clean.failed)
         return rooms
 
@@ -434,12 +382,6 @@ class Workers:
         tasks = [self.pool.submit(_try_mutant, mutant, rooms[mutant.file]) for mutant in mutants]
         for task in as_completed(tasks):
             yield task.result()
-
-
-def distinct_tests(chosen: tuple[str, ...]) -> frozenset[str]:
-    """Which tests these are, in whatever order: without the examples, and without files of a named folder."""
-    folders = {name for name in chosen if not name.endswith(".py")}
-    return frozenset(name for name in chosen[1:] if str(Path(name).parent) not in folders)
 
 
 FOLDER: Path | None = None

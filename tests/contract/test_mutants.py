@@ -1,20 +1,31 @@
-"""The tests that judge mutants exist: a file that is not there fails, and every fault would count as found."""
+"""Which tests judge a mutant does not hang on the names of modules."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from mutants import ROOMS
-
-ROOT = Path(__file__).parents[2]
-
-
-def test_every_named_test_file_exists():
-    named = {file for files in ROOMS.values() for file in files}
-    assert sorted(file for file in named if not (ROOT / "tests" / file).exists()) == []
+import mutants
+from mutants import PACKAGE, ROOT, files_of
 
 
-def test_every_named_room_or_module_exists():
-    for room in ROOMS:
-        place = ROOT / "src" / "granite_xai" / room
-        assert place.is_dir() or place.with_suffix(".py").is_file(), room
+def test_promises_come_first_and_the_room_last():
+    assert mutants.tests_of(f"{PACKAGE}/search/any_name.py") == [
+        f"{PACKAGE}/search/any_name.py",
+        "tests/spec",
+        "tests/use",
+        "tests/words",
+        "tests/search",
+    ]
+
+
+def test_a_room_without_a_folder_of_tests_is_judged_by_promises():
+    assert mutants.tests_of(f"{PACKAGE}/new_room/fit.py")[1:] == [
+        "tests/spec",
+        "tests/use",
+        "tests/words",
+    ]
+
+
+def test_rooms_and_single_files_are_found():
+    assert len(files_of("search")) > 1
+    assert files_of("search/tree") == [Path(ROOT / PACKAGE / "search" / "tree.py")]

@@ -23,7 +23,7 @@ def warn(message: str, category: type[Warning]) -> None:
         One of the classes of `granite_xai.base.errors`.
     """
     # The argument `skip_file_prefixes` of `warnings.warn` does this, from Python 3.12 on.
-    frame = sys._getframe()  # noqa: SLF001
+    frame = sys._getframe()
     level = 1
     while frame.f_back is not None and _is_ours(frame.f_globals.get("__name__", "")):
         frame = frame.f_back

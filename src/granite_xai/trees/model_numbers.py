@@ -83,7 +83,7 @@ def _lightgbm_frame(model: Any, frame: Any) -> FloatArray:
 
 def histogram_matrix(model: Any, table: Table) -> FloatArray:
     """The matrix of scikit-learn's histogram boosting: ordinal codes for categories, in the table's own order."""
-    encoded = np.asarray(model._preprocess_X(table.native, reset=False), dtype=np.float64)  # noqa: SLF001
+    encoded = np.asarray(model._preprocess_X(table.native, reset=False), dtype=np.float64)
     if getattr(model, "_preprocessor", None) is None:
         return encoded
     is_categorical = np.asarray(model.is_categorical_, dtype=bool)
@@ -91,7 +91,7 @@ def histogram_matrix(model: Any, table: Table) -> FloatArray:
     matrix = np.empty_like(encoded)
     # The preprocessor puts categories first.
     matrix[:, np.concatenate([categorical, np.flatnonzero(~is_categorical)])] = encoded
-    bins = model._bin_mapper.bin_thresholds_  # noqa: SLF001
+    bins = model._bin_mapper.bin_thresholds_
     for position, binned in zip(categorical, bins, strict=False):
         # Categories that only the validation rows carried have no bin: they go the way of missing values.
         matrix[~np.isin(matrix[:, position], binned), position] = np.nan

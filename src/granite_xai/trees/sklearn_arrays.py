@@ -93,14 +93,14 @@ def _constant_start(model: Any) -> FloatArray:
     if not is_constant:
         raise RefusalError(f"boosting starts from another model ({type(start).__name__})", "M30")
     any_row = np.zeros((1, model.n_features_in_))
-    scores = model._raw_predict_init(any_row)  # noqa: SLF001
+    scores = model._raw_predict_init(any_row)
     return np.array(scores, dtype=np.float64).reshape(-1)
 
 
 def read_histogram_boosting(model: Any) -> TreeModel:
     """Histogram gradient boosting: a constant and the sum of the trees, one a stage and output."""
-    bases = np.array(model._baseline_prediction, dtype=np.float64).reshape(-1)  # noqa: SLF001
-    stages = model._predictors  # noqa: SLF001
+    bases = np.array(model._baseline_prediction, dtype=np.float64).reshape(-1)
+    stages = model._predictors
     position_of = _positions_in_table(model)
     link, slope = _link_and_slope(model, len(bases))
     return TreeModel(
