@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -83,6 +83,7 @@ def explain_one(
     resources: Resources,
     seed: int,
     target: str = "",
+    label: Any = None,
 ) -> RowExplanation:
     """Explain the one row of a table; without the fitting rows, by what the curves of the fit know of it.
 
@@ -97,6 +98,8 @@ def explain_one(
     seed : int
     target : str
         Name of the target, where it is known.
+    label : object
+        Of the row in the user's frame; None: it has none.
     """
     if table.n_rows != 1:
         raise InputError(
@@ -113,7 +116,7 @@ def explain_one(
     row = _row_in_region(fitted, table, region.index, effect, curves, resources, seed)
     output = output_words(fitted.predictor, target)
     return RowExplanation(
-        row=table.row_labels([0])[0],
+        row=label,
         region=region.index,
         rule=str(region.rule),
         n_samples=region.n_samples,
