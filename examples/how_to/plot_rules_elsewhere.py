@@ -39,3 +39,12 @@ scope = {}
 exec(rule.to_python("in_region_0"), scope)
 assert [scope["in_region_0"](row) for row in X.to_dict("records")] == inside.tolist()
 print(inside.sum(), "rows in region 0")
+
+# %%
+# All regions at once: an expression for each in pandas, one expression in polars, one function in Python.
+
+for number, expression in g.partition_.to_pandas().items():
+    print(number, len(X.query(expression, engine="python")))
+print(pl.from_pandas(X).with_columns(g.partition_.to_polars())["region"].value_counts(sort=True))
+exec(g.partition_.to_python("region_of"), scope)
+print(scope["region_of"](X.iloc[0].to_dict()))

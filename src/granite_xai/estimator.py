@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from sklearn.base import clone
+from sklearn.utils import estimator_html_repr
 from sklearn.utils.validation import check_is_fitted
 
 import granite_xai
@@ -32,7 +33,7 @@ from granite_xai.models import Predictor, Usage, accepts_missing
 from granite_xai.regions.words import vocabulary
 from granite_xai.results.against_fit import explain_against_fit, explain_among_themselves
 from granite_xai.results.explain_row import explain_one
-from granite_xai.results.one_row import naming_new_levels, one_row
+from granite_xai.results.one_row import label_of_row, naming_new_levels, one_row
 from granite_xai.results.output_words import target_name
 from granite_xai.results.printed import ResultText
 from granite_xai.results.row import RowExplanation
@@ -222,14 +223,26 @@ class Granite(GraniteBase):
 
     def _repr_mimebundle_(self, **options: Any) -> dict[str, str]:
         """What a notebook shows: the finding, or scikit-learn's diagram of what is not fitted."""
-        text: ResultText | None = vars(self).get("_text")
-        if text is None:
+        if "_text" not in vars(self):
             diagram: dict[str, str] = super()._repr_mimebundle_(**options)
             return diagram
-        html = text.printed.html(
-            self.partition_.region_names, with_finding=True, settings=repr(self)
-        )
-        return {"text/plain": str(self), "text/html": html}
+        return {"text/plain": str(self), "text/html": self._fitted_html()}
+
+    @property
+    def _repr_html_(self) -> Callable[[], str]:
+        """The same for what does not ask for a bundle; a property, as scikit-learn has it."""
+        if "_text" not in vars(self):
+            html_of_diagram: Callable[[], str] = super()._repr_html_
+            return html_of_diagram
+        return self._fitted_html
+
+    def _fitted_html(self) -> str:
+        """The finding and the tree, with scikit-learn's diagram folded below."""
+        text: ResultText = vars(self)["_text"]
+        finding = text.printed.html(self.partition_.region_names, with_finding=True)
+        # Of the options alone: scikit-learn reads every attribute of what is fitted, and some are computed when read.
+        diagram = estimator_html_repr(type(self)(**self.get_params(deep=False)))
+        return f"{finding}<details><summary>Options of this fit</summary>{diagram}</details>"
 
     def fit(
         self, X: Any, y: Any = None, sample_weight: Any = None, clusters: Any = None
@@ -375,6 +388,7 @@ class Granite(GraniteBase):
                 view.resources,
                 view.seed,
                 target=self.diagnostics_.get("target", ""),
+                label=label_of_row(x),
             )
 
     def report(

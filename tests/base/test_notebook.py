@@ -11,7 +11,6 @@ from granite_xai.base.notebook import Bar, RegionLabel
 def test_text_is_escaped():
     assert "&lt;b&gt;" in notebook.paragraph("<b>")
     assert "<b>" not in notebook.table([["<b>"], ["<b>"]])
-    assert "<b>" not in notebook.folded("<b>", "<b>")
 
 
 def test_an_empty_sentence_is_nothing():

@@ -6,6 +6,7 @@ import re
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 from hypothesis import given
 
@@ -133,6 +134,56 @@ def test_a_partition_in_sql_numbers_the_regions(partition, cells):
         (partition.to_sql("r", "sqlite"), in_sqlite),
     ):
         assert run(frame, statement) == expected
+
+
+@few
+@given(partitions, rows)
+def test_a_partition_in_other_languages_numbers_the_regions(partition, cells):
+    frame = frame_of(cells)
+    expected = partition.apply(frame).tolist()
+    assert regions_in_pandas(partition, frame) == expected
+    assert regions_in_polars(partition, frame) == expected
+    assert regions_in_python(partition, frame) == expected
+
+
+def regions_in_pandas(partition, frame):
+    """None for a row that no expression holds for; the test fails where two do."""
+    regions = pd.Series([None] * len(frame), dtype=object)
+    for label, expression in partition.to_pandas().items():
+        rows = frame.query(expression, engine="python").index
+        assert regions[rows].isna().all()
+        regions[rows] = label
+    return [None if pd.isna(label) else label for label in regions]
+
+
+def regions_in_polars(partition, frame):
+    there = pl.from_pandas(frame, nan_to_null=False)
+    return there.lazy().with_columns(partition.to_polars("r")).collect()["r"].to_list()
+
+
+def regions_in_python(partition, frame):
+    made = {}
+    exec(partition.to_python("region_of"), made)
+    return [made["region_of"](row) for row in frame.astype(object).to_dict("records")]
+
+
+@pytest.mark.parametrize("dtype", ["float64", "Int64", "Float64"])
+def test_a_row_that_no_region_holds_has_none_in_other_languages(dtype):
+    partition = Partition.from_rules(["number ≤ 1", "number > 1"], names=NAMES[:1])
+    frame = pd.DataFrame({"number": pd.Series([0.0, None, 3.0], dtype=dtype)})
+    assert regions_in_pandas(partition, frame) == [0, None, 1]
+    assert regions_in_polars(partition, frame) == [0, None, 1]
+    assert regions_in_python(partition, frame) == [0, None, 1]
+
+
+def test_names_of_regions_are_told_to_other_languages():
+    partition = Partition.from_rules(["x ≤ 1", "x > 1"]).rename({0: 'it\'s "night"'})
+    frame = pd.DataFrame({"x": [2.0, 1.0]})
+    assert regions_in_polars(partition, frame) == ["x > 1", 'it\'s "night"']
+    assert regions_in_python(partition, frame) == ["x > 1", 'it\'s "night"']
+    assert regions_in_pandas(partition, frame) == ["x > 1", 'it\'s "night"']
+    with pytest.raises(InputError, match="P02"):
+        partition.to_python("no name")
 
 
 def test_a_row_that_no_region_holds_is_null():

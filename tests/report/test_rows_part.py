@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from html import unescape
 
+import numpy as np
+import polars as pl
 import pytest
 
 import granite_xai as gx
@@ -23,3 +25,16 @@ def test_single_rows_add_up_in_the_report(X):
     assert "No row of the data" in gx.explain(told.granite, X).html()
     with pytest.raises(gx.InputError, match="20 rows at most"):
         told.granite.report(rows=X.iloc[:21])
+
+
+def test_single_rows_are_called_by_their_labels_or_places(X):
+    g = gx.Granite(interacting, max_depth=1, search="greedy").fit(X)
+    shown = g.report(rows=X.iloc[[3, 40]]).story["rows"]
+    assert [each["sentences"][0].split(":")[0] for each in shown] == ["Row 3", "Row 40"]
+    in_polars = gx.Granite(product_of_two, max_depth=1).fit(pl.from_pandas(X))
+    shown = in_polars.report(rows=pl.from_pandas(X.iloc[[3, 40]])).story["rows"]
+    assert [each["sentences"][0].split(":")[0] for each in shown] == ["Row 0", "Row 1"]
+
+
+def product_of_two(frame):
+    return np.asarray(frame[:, 0] * frame[:, 1])

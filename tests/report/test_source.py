@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import math
+import warnings
 
 import numpy as np
+import pandas as pd
+import pytest
 
 import granite_xai as gx
 from granite_xai.fitting.fitted_view import fitted_view
@@ -54,6 +57,45 @@ def test_the_score_is_that_of_the_rows_it_names(large):
     assert "300 held-out rows" in score["rows"]
     constant = source(told.granite, rows, np.ones(len(rows))).score
     assert constant["text"] == "not defined"
+
+
+RARE = "level of one row"
+
+
+def test_the_table_of_the_fit_is_not_new_to_its_report(tmp_path):
+    """A label, and a missing value, that only held-out rows have; also where the file of the fit holds no rows."""
+    rng = np.random.default_rng(0)
+    rows = pd.DataFrame(
+        {
+            "a": rng.normal(size=700),
+            "b": rng.integers(0, 2, size=700),
+            "c": rng.choice(["x", "y"], size=700),
+        }
+    )
+
+    def model(frame):
+        return np.asarray(frame["a"].fillna(0.0) * (2.0 * frame["b"] - 1) + (frame["c"] == RARE))
+
+    options = {"missing": "allow", "max_depth": 1}
+    for column, cell in (("c", RARE), ("a", np.nan)):
+        for row in range(700):  # until the row is held out; which one is, depends on what it holds
+            table = rows.copy()
+            table.loc[row, column] = cell
+            g = gx.Granite(model, **options).fit(table, model(table))
+            if row in g.diagnostics_["rows"]["held_out"]:
+                break
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            g.report(table, model(table))
+        if column == "c":
+            loaded = gx.load(gx.save(g, tmp_path / "g.json"), model=model)
+            with_rows = gx.load(gx.save(g, tmp_path / "g.json", include_data=True), model=model)
+            with warnings.catch_warnings():
+                warnings.simplefilter("error")
+                for fit in (g, loaded, with_rows):
+                    fit.apply(table)
+            with pytest.warns(gx.DataWarning, match="D15"):
+                loaded.apply(table.assign(c="z"))
 
 
 def test_pairs_are_named_by_both_features(X):

@@ -73,6 +73,11 @@ def test_a_class_and_its_probability_do_not_read_as_one_number():
     assert text.startswith("Row 0: probability of target = 1 is 2%;")
 
 
+def test_a_row_without_a_label_is_this_row():
+    assert prediction_sentence(None, "the prediction", 2.0, 1.0, "", PLAIN).startswith("This row: ")
+    assert prediction_sentence(0, "the prediction", 2.0, 1.0, "", PLAIN).startswith("Row 0: ")
+
+
 def test_a_row_that_single_features_do_not_explain_says_so():
     text = interactions_sentence(6.0, np.array([5.0, -1.0]), PLAIN)
     assert text.endswith("single features alone do not explain this row.")

@@ -397,9 +397,9 @@ def check_texts(granite: gx.Granite) -> None:
         str(granite),
         str(granite.partition_),
         str(granite.estimate_),
-        re.sub(r"<[^>]*>", " ", bundle["text/html"]).replace("confidence_level=None", ""),
+        re.sub(r"<[^>]*>", " ", bundle["text/html"].partition("<details>")[0]),
     ):
-        check_text(text.split("Granite(")[0])
+        check_text(text)
 
 
 def check_text(text: str) -> None:

@@ -123,6 +123,16 @@ def test_D15_new_levels_are_warned_about_by_label():
     assert table.columns[1].levels.tolist() == ["y", "z"]
 
 
+def test_D15_labels_of_rows_that_the_fit_did_not_draw_are_not_new():
+    table = read_table(FIT, missing="error")
+    drawn = table.take([0]).take([0])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        read_table(FIT, like=drawn, missing="error")
+    with pytest.warns(DataWarning, match="1 level that was not seen at fit: 'z'"):
+        read_table(FIT.assign(b=["z", "y"]), like=drawn, missing="error")
+
+
 def test_D15_codes_that_differ_between_frames_do_not_matter():
     fit = pd.DataFrame({"a": pd.Categorical(["x", "y"], ["x", "y"])})
     with warnings.catch_warnings():

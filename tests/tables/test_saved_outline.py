@@ -34,6 +34,14 @@ def test_levels_come_back_sorted_and_missing_cells_are_known():
     assert not outline.columns[1].missing.any()
 
 
+def test_labels_of_rows_that_were_not_drawn_come_back():
+    part = read_table(FRAME, missing="allow").take([1])
+    data = json.loads(json.dumps(outline_to_dict(part, with_values=False)))
+    assert data["columns"][1]["seen"] == ["a", "b"]
+    assert outline_from_dict(data, "table").columns[1].seen == ("a", "b")
+    assert [column["seen"] for column in written()["columns"]] == [None] * 3
+
+
 def test_S15_without_with_values_no_number_or_date_is_in_the_file():
     levels = [column["levels"]["array"][1] for column in written(with_values=False)["columns"]]
     assert levels == [[], ["a", "b"], []]
@@ -47,6 +55,10 @@ def test_S15_without_with_values_no_number_or_date_is_in_the_file():
         (
             lambda data: data["columns"][1].update(declared=["a", "a"]),
             r"columns\[1\]\.declared is not a list of different labels",
+        ),
+        (
+            lambda data: data["columns"][1].update(seen=["a", "a"]),
+            r"columns\[1\]\.seen is not a list of different labels",
         ),
         (
             lambda data: data["columns"][0].update(levels={"array": ["float64", [2.0, 1.0]]}),

@@ -31,7 +31,7 @@ def test_the_parts_come_in_order_finding_benefit_tree_rows_next():
             "One curve per feature",
             "all rows",
             "Rows: 900",
-            "Next:",
+            "Next: g.report(X, y)",
         )
     ]
     assert places == sorted(places)

@@ -181,7 +181,27 @@ def test_text_and_page_say_the_same_and_are_harmless(g):
     assert "its region (hr " in page
     assert page.count("<p ") == len(found.sentences())
     assert page.count("<tr>") == 5
-    assert repr(found).startswith("<RowExplanation of row 0: region 1")
+    assert repr(found).startswith("<RowExplanation of this row: region 1")
+
+
+def test_a_row_is_called_by_the_label_that_it_has(g, table):
+    """That of the user's frame, whichever rows the fit happened to draw; what is no row of a frame has none."""
+    row = table.iloc[7]
+    for labelled, name in [
+        (row, "Row 7"),
+        (table.iloc[[7]], "Row 7"),
+        (table.set_index(table.index + 1000).iloc[7], "Row 1007"),
+        (table.set_index("day " + table.index.astype(str)).iloc[[7]], "Row day 7"),
+    ]:
+        found = g.explain_row(labelled)
+        assert str(found).startswith(f"{name}: ")
+        assert f"Row {found.row}" == name
+        assert set(found.frame()["row"]) == {found.row}
+    for unlabelled in (row.to_dict(), row.tolist(), row.rename(None)):
+        found = g.explain_row(unlabelled)
+        assert str(found).startswith("This row: ")
+        assert found.row is None
+        assert found.frame()["row"].isna().all()
 
 
 def test_a_row_costs_two_rows_a_column_and_reference(table):

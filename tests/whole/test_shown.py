@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+import sklearn
 
 import granite_xai as gx
 from regions.random_rules import HOSTILE
@@ -40,9 +41,41 @@ def test_every_object_is_short_in_text_and_in_a_notebook(g):
         assert len(each._repr_html_()) < 8000
 
 
+def test_a_fit_shows_its_finding_first_with_the_diagram_folded_below(g):
+    """Converters of notebooks read one of both, so both say the same."""
+    fitted, _ = g
+    of_bundle = fitted._repr_mimebundle_()
+    shown_finding, _, folded = fitted._repr_html_().partition("<details>")
+    assert shown_finding == of_bundle["text/html"].partition("<details>")[0]
+    headline = "The effect of a depends on &lt;b&gt;."
+    assert 0 < shown_finding.index(headline) < shown_finding.index("all rows")
+    assert shown_finding.count('class="swatch"') == 2
+    assert "Next: g.report(X, y), " in shown_finding
+    assert "sk-top-container" not in shown_finding
+    assert "sk-top-container" in folded
+    assert folded.endswith("</details>")
+    assert of_bundle["text/plain"] == str(fitted)
+    assert len(shown_finding) < 8000
+
+
+def test_what_is_not_fitted_shows_the_diagram_of_scikit_learn(g):
+    fitted, _ = g
+    unfitted = gx.Granite(fitted.model)
+    for html in (unfitted._repr_html_(), unfitted._repr_mimebundle_()["text/html"]):
+        assert "sk-top-container" in html
+        assert "granite-xai" not in html
+    with sklearn.config_context(display="text"):
+        assert not hasattr(unfitted, "_repr_html_")
+        assert "depends on" in fitted._repr_html_()
+
+
 def test_names_cannot_act_on_a_page(g):
     for each in shown(*g):
         assert "<b>" not in each._repr_html_()
+    assert "<b>" not in g[0]._repr_html_().partition("<details>")[0]
+    options = gx.Granite(g[0].model, features=["<b>"]).fit(g[1])._repr_html_()
+    assert "['<b>']" not in options
+    assert "[&#x27;&lt;b&gt;&#x27;]" in options
     for name in HOSTILE:
         rule = gx.Rule.parse("x ≤ 1").and_(name, gx.Rule.parse("x > 0").conditions[0][1])
         words = rule._repr_html_().partition('<p class="">')[2].partition("</p>")[0]

@@ -107,14 +107,6 @@ def region_color(number: int) -> str:
     return REGION_COLORS[number] if 0 <= number < len(REGION_COLORS) else ""
 
 
-def folded(title: str, text: str) -> str:
-    """Text that is shown on demand."""
-    return (
-        f'<details class="aside"><summary>{escape(plain(title))}</summary>'
-        f"<code>{escape(plain(text))}</code></details>"
-    )
-
-
 def _cell(tag: str, cell: object, is_left: bool) -> str:
     side = ' class="left"' if is_left else ""
     if isinstance(cell, Bar):

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
-from granite_xai.base.validation import choose
-from granite_xai.compute import Resources, one_blas_thread, require_supported
+from granite_xai.base.diagnostics import warn
+from granite_xai.base.errors import DataWarning, ResourceError
+from granite_xai.base.typing import FloatArray, IntArray
+from granite_xai.base.validation import choose, whole_number
+from granite_xai.compute import Resources, one_blas_thread, require_evaluations, require_supported
 from granite_xai.engine.signed_weights import signs
 from granite_xai.evaluations.coordinates import Coordinates
 from granite_xai.explanation.behavior import BEHAVIORS, Behavior
@@ -18,6 +22,7 @@ from granite_xai.explanation.influence import Individual, Influence, Interaction
 from granite_xai.explanation.interaction import INTERACTIONS, Interaction, Partial
 from granite_xai.explanation.masking import MASKINGS, Masking
 from granite_xai.explanation.masking.fitted import fit_maskings
+from granite_xai.explanation.memory import require_room_for
 from granite_xai.explanation.regional_part import regional_part
 from granite_xai.explanation.request import request
 from granite_xai.explanation.resolved import ResolvedExplainer, resolve
@@ -25,7 +30,12 @@ from granite_xai.explanation.result import Explanation
 from granite_xai.models import as_predictor
 from granite_xai.models.model_table import allows_missing, read_input
 from granite_xai.models.row_arguments import read_rows, read_weights
+from granite_xai.tables.fixed_order import fixed_row_order
 from granite_xai.trees.routes import Route
+
+# Rows of a sample that is drawn because all rows are too many: partial effects cost as their square.
+FEWEST_DRAWN = 30
+MOST_DRAWN = 1000
 
 INFLUENCES: dict[str, Influence] = {"individual": Individual(), "interaction": Interactions()}
 
@@ -124,6 +134,7 @@ class Explainer:
         *,
         sample_weight: Any = None,
         rows: Any = None,
+        max_samples: int | str | None = "auto",
         output: Any = None,
         response: str = "auto",
         resources: Resources | None = None,
@@ -137,6 +148,10 @@ class Explainer:
             As in `Granite` and its ``fit``.
         rows : array of int, optional
             Positions that form the region, explained and reference alike; None: all.
+        max_samples : "auto", int or None
+            Of these rows use so many, drawn with ``random_state``. "auto": all; where that is too much for partial
+            effects, as many as ``Resources(max_evaluations=)``, 20 million model rows, pays for, at most 1,000, with a
+            warning that says how many. None: all.
 
         Returns
         -------
@@ -145,7 +160,7 @@ class Explainer:
         resources = Resources() if resources is None else resources
         require_supported(resources)
         named_features = getattr(self.influence, "features", None) or ()
-        full_table = read_input(X, model, requested=named_features)
+        table = read_input(X, model, requested=named_features)
         predictor = as_predictor(
             model,
             output=output,
@@ -154,32 +169,126 @@ class Explainer:
             device=resources.device,
             block=resources.block,
         )
-        allows_missing("auto", model, predictor, full_table)
+        allows_missing("auto", model, predictor, table)
         name = self.name or "this explanation"
-        full_target = target_for(y, full_table, predictor, self.behavior, labels=[name])
-        full_weights = read_weights(sample_weight, full_table)
-        region = read_rows(rows, full_weights)
-        route = Route(predictor, full_table.take(region))
+        target = target_for(y, table, predictor, self.behavior, labels=[name])
+        weights = read_weights(sample_weight, table)
+        region = read_rows(rows, weights)
+        route = Route(predictor, table.take(region))
+        target_of_region = None if target is None else target[region]
+        drawn = self._drawn_rows(
+            max_samples, route, target_of_region, weights[region], resources, random_state
+        )
+        if len(drawn) < len(region):
+            region = region[drawn]
+            route = Route(predictor, table.take(region))
+        # Bins and ranks are those among all rows that are used: of a region, those among all rows of the table.
+        full_table = table
+        full_weights = weights
+        places = region
+        if rows is None:
+            full_table = route.table
+            full_weights = weights[region]
+            places = np.arange(len(region))
         effect = self.effect(route, resources, random_state)
-        # Bins and ranks are those among all rows.
         fitted = fit_maskings(
             effect.readings(), effect.changes(), full_table, full_weights, random_state
         )
         requested = request(route.table, [effect], values=resources.grid, cells=route.cells)
         coordinates = None
         if requested.coordinates:
-            coordinates = Coordinates.of(full_table).restrict(region)
+            coordinates = Coordinates.of(full_table).restrict(places)
         evaluations, extent = evaluate(
             route,
             requested,
             fitted,
             resources=resources,
-            weights=full_weights[region],
-            y=None if full_target is None else full_target[region],
+            weights=weights[region],
+            y=None if target is None else target[region],
             coordinates=coordinates,
         )
         extent.require_sizeable()
         with one_blas_thread():
             random_signs = signs(np.arange(len(region)), random_state)
             part = regional_part(0, self.name or "first", effect, evaluations, region, random_signs)
-        return Explanation(sets=effect.layout.labels, parts=(part,), table=full_table)
+        return Explanation(
+            sets=effect.layout.labels, parts=(part,), table=table, n_explained=len(region)
+        )
+
+    def _drawn_rows(
+        self,
+        max_samples: int | str | None,
+        route: Route,
+        target: FloatArray | None,
+        weights: FloatArray,
+        resources: Resources,
+        seed: int,
+    ) -> IntArray:
+        """Which rows of a region are used, by their places in it.
+
+        Parameters
+        ----------
+        max_samples, resources, seed
+            As in `explain`.
+        route : Route
+            The model, and the rows of the region.
+        target, weights : arrays of shape (n_rows,)
+            Of these rows.
+        """
+        n_rows = route.table.n_rows
+        all_rows = np.arange(n_rows)
+        n_drawn = None  # as many as are paid for
+        if isinstance(max_samples, str):
+            choose("max_samples", max_samples, {"auto": "auto"})
+            is_cheap = not isinstance(self.interaction, Partial)
+            if is_cheap or self._is_paid_for(route, resources, seed):
+                return all_rows
+        elif max_samples is None:
+            return all_rows
+        else:
+            n_drawn = whole_number("max_samples", max_samples, at_least=1)
+            if n_drawn >= n_rows:
+                return all_rows
+        # An order that depends only on what the rows hold; each is a cluster of its own.
+        order = fixed_row_order(route.table, target, weights, all_rows)
+        order = order[np.random.default_rng(seed).permutation(n_rows)]
+        if n_drawn is None:
+            n_drawn = self._n_affordable(route, order, resources, seed)
+        return np.sort(order[:n_drawn])
+
+    def _n_affordable(self, route: Route, order: IntArray, resources: Resources, seed: int) -> int:
+        """How many of the first rows in an order are used where all are too many, with a warning that says so.
+
+        All of them where not even a few are paid for: that is refused, with the remedies.
+        """
+
+        def is_too_much(n_first: int) -> bool:
+            some = Route(route.predictor, route.table.take(order[:n_first]))
+            return not self._is_paid_for(some, resources, seed)
+
+        sizes = range(FEWEST_DRAWN, min(MOST_DRAWN, len(order)) + 1)
+        n_affordable = bisect_left(sizes, True, key=is_too_much)
+        if n_affordable == 0:
+            return len(order)
+        n_drawn = sizes[n_affordable - 1]
+        remedy = "a larger Resources(max_evaluations=) pays for more"
+        if n_drawn == MOST_DRAWN:
+            remedy = "max_samples= takes more"
+        warn(
+            f"M13: {n_drawn:,} of {len(order):,} rows were used, drawn at random. More rows give smaller standard "
+            f"errors; {remedy}.",
+            DataWarning,
+        )
+        return n_drawn
+
+    def _is_paid_for(self, route: Route, resources: Resources, seed: int) -> bool:
+        """Whether the limits allow what this explanation of some rows takes."""
+        try:
+            effect = self.effect(route, resources, seed)
+            requested = request(route.table, [effect], values=resources.grid, cells=route.cells)
+            require_room_for(requested, route, resources)
+            by_model = requested.cheaper_route(route).trees is None
+            require_evaluations(resources, requested.n_model_rows(route.table, recombined=by_model))
+        except ResourceError:
+            return False
+        return True

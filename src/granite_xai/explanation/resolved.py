@@ -369,7 +369,7 @@ class _PartialEffects:
 
     def _too_expensive(self, n_pairs: int, reason: str = "") -> ResourceError:
         hint = (
-            "fewer rows (max_samples=), groups of features (influence='joint'), or "
+            "fewer rows (max_samples=), groups of features (influence=gx.Joint({name: features})), or "
             "Resources(max_evaluations=...)"
         )
         return ResourceError(

@@ -64,6 +64,8 @@ class Explanation(Printable):
         The compared sets of the first question: columns, or one group.
     parts : tuple of Part
         One entry for each region and explanation.
+    n_explained : int, optional
+        Rows of the table that are explained; None: all.
 
     Examples
     --------
@@ -80,6 +82,7 @@ class Explanation(Printable):
     sets: tuple[tuple[str, ...], ...]
     parts: tuple[Part, ...]
     table: Table = field(repr=False)
+    n_explained: int | None = None
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -133,6 +136,8 @@ class Explanation(Printable):
         sets = count(len(self.sets), "feature" if self._has_single_features else "set")
         regions = count(len({part.region for part in self.parts}), "region")
         rows = count(self.table.n_rows, "row")
+        if self.n_explained is not None and self.n_explained < self.table.n_rows:
+            rows = f"{self.n_explained:,} of {rows}"
         return f"<Explanation: {names} of {sets}, {regions}, {rows}>"
 
     @property

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from granite_xai.base.errors import InputError
 from granite_xai.regions.code_limits import nanoseconds, pandas_name, storable, unwritable
 from granite_xai.regions.values import Bound, Label, value_text
 
@@ -271,11 +272,11 @@ PYTHON = TextLanguage(
     second_digits=NANOSECOND_DIGITS,
     duration="timedelta(microseconds={us})",
 )
-"""Expressions inside `PYTHON_FUNCTION`."""
+"""Conditions inside `PYTHON_FUNCTION`."""
 
 PYTHON_FUNCTION = '''\
 def {name}(row):
-    """Tell whether a row, a mapping of columns to values, satisfies {text}."""
+    """{says}"""
     from datetime import timedelta, timezone
 
     def present(value):
@@ -286,6 +287,23 @@ def {name}(row):
         value = value.astimezone(timezone.utc).replace(tzinfo=None) if aware else value
         return str(value).replace("T", " ")
 
-    return bool({code})
+{body}
 '''
-"""A rule as a function of a row that needs no package; ``format`` puts in name, text and code."""
+"""A function of a row, a mapping of columns to values, that needs no package; ``format`` puts in the rest."""
+
+
+def python_function(name: str, says: str, body: str) -> str:
+    """Write a function of a row.
+
+    Parameters
+    ----------
+    name : str
+        Of the function.
+    says : str
+        Its docstring, in ASCII.
+    body : str
+        Statements that return something, indented by four; their conditions are those of `PYTHON`.
+    """
+    if not name.isidentifier():
+        raise InputError(f"name={name!r} is no name of a function.", code="P02", argument="name")
+    return PYTHON_FUNCTION.format(name=name, says=says, body=body)

@@ -13,7 +13,8 @@ from granite_xai.base.formats import share
 from granite_xai.base.notebook import Bar, RegionLabel
 from granite_xai.base.printable import Printable, TextSummary
 from granite_xai.base.typing import IntArray
-from granite_xai.regions.code_languages import DIALECTS
+from granite_xai.regions.code import write_rule
+from granite_xai.regions.code_languages import DIALECTS, PYTHON, python_function
 from granite_xai.regions.nodes import (
     Leaf,
     Node,
@@ -30,6 +31,7 @@ from granite_xai.regions.rule_of_row import find_rules
 from granite_xai.regions.tree_text import list_text, tree_text
 from granite_xai.regions.words import Vocabulary, rule_words
 from granite_xai.tables import frame
+from granite_xai.tables.region_expressions import with_regions
 
 __all__ = ["Leaf", "Node", "Partition", "Region", "Split"]
 
@@ -335,8 +337,6 @@ class Partition(Printable):
         >>> partition.assign(pd.DataFrame({"x": [0.5, 2.0]}))["region"].tolist()
         [0, 1]
         """
-        from granite_xai.tables.region_expressions import with_regions
-
         return with_regions(frame, self.rules, name)
 
     def to_sql(self, name: str = "region", dialect: str | None = None) -> str:
@@ -360,13 +360,79 @@ class Partition(Printable):
         'CASE WHEN "x0" <= 1 THEN \'low\' WHEN "x0" > 1 THEN \'high\' END AS "region"'
         """
         language = DIALECTS["ansi"]  # names and texts are quoted alike in all dialects
-        labels = [str(region.index) for region in self.regions]
-        if self.region_names:
-            labels = [language.text(name, title) for title in self.titles]
         cases = []
-        for rule, label in zip(self.rules, labels, strict=True):
-            cases.append(f"WHEN {rule.to_sql(dialect)} THEN {label}")
+        for rule, label in zip(self.rules, self._labels, strict=True):
+            written = language.text(name, label) if isinstance(label, str) else str(label)
+            cases.append(f"WHEN {rule.to_sql(dialect)} THEN {written}")
         return f"CASE {' '.join(cases)} END AS {language.column(name)}"
+
+    def to_pandas(self) -> dict[int | str, str]:
+        """Write one expression a region for ``DataFrame.query``; none holds for a row that `apply` would refuse.
+
+        They stand under the values of `to_sql`.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> partition = Partition.from_rules(["x0 ≤ 1", "x0 > 1"])
+        >>> partition.to_pandas()
+        {0: 'x0 <= 1', 1: 'x0 > 1'}
+        >>> len(pd.DataFrame({"x0": [0.0, 3.0, 4.0]}).query(partition.to_pandas()[1]))
+        2
+        """
+        by_region: dict[int | str, str] = {}
+        for rule, label in zip(self.rules, self._labels, strict=True):
+            by_region[label] = rule.to_pandas()
+        return by_region
+
+    def to_polars(self, name: str = "region") -> Any:
+        """Return one expression of polars, for ``with_columns``; null for a row that `apply` would refuse.
+
+        Its values are those of `to_sql`.
+
+        Parameters
+        ----------
+        name : str
+            Alias of the expression.
+        """
+        import polars
+
+        region: Any = polars.lit(None)
+        for rule, label in zip(self.rules, self._labels, strict=True):
+            region = polars.when(rule.to_polars()).then(polars.lit(label)).otherwise(region)
+        return region.alias(name)
+
+    def to_python(self, name: str = "region") -> str:
+        """Write a Python function of a row (a mapping) that needs no package.
+
+        It returns the values of `to_sql`, and None for a row that `apply` would refuse.
+
+        Parameters
+        ----------
+        name : str
+            Of the function.
+
+        Examples
+        --------
+        >>> module = {}
+        >>> exec(Partition.from_rules(["x0 ≤ 1", "x0 > 1"]).to_python(), module)
+        >>> module["region"]({"x0": 3.0}), module["region"]({"x0": None})
+        (1, None)
+        """
+        lines = []
+        for rule, label in zip(self.rules, self._labels, strict=True):
+            lines.append(f"    if {write_rule(rule.conditions, PYTHON)}:")
+            lines.append(f"        return {label!a}")
+        lines.append("    return None")
+        says = "The region of a row, a mapping of columns to values; None if it has none."
+        return python_function(name, says, "\n".join(lines))
+
+    @property
+    def _labels(self) -> list[int | str]:
+        """What other programs call the regions: their numbers or, where some have a name, the titles of all."""
+        if self.region_names:
+            return [*self.titles]
+        return [region.index for region in self.regions]
 
     def to_dict(self) -> dict[str, Any]:
         """Return the partition in the types of JSON; the tree is a flat list of nodes.

@@ -18,7 +18,7 @@ from granite_xai.base.typing import BoolArray
 from granite_xai.base.validation import choose
 from granite_xai.base.wording import ALL_ROWS
 from granite_xai.regions.code import write_rule
-from granite_xai.regions.code_languages import DIALECTS, PANDAS, PYTHON, PYTHON_FUNCTION
+from granite_xai.regions.code_languages import DIALECTS, PANDAS, PYTHON, python_function
 from granite_xai.regions.code_polars import Polars
 from granite_xai.regions.conditions import OR_MISSING, Condition, Interval, Levels
 from granite_xai.regions.rule_parser import parse_conditions
@@ -173,12 +173,9 @@ class Rule(Printable):
         >>> module["rule"]({"hr": 5, "temp": 20.0}), module["rule"]({"hr": None})
         (True, False)
         """
-        if not name.isidentifier():
-            raise InputError(
-                f"name={name!r} is no name of a function.", code="P02", argument="name"
-            )
-        code = write_rule(self.conditions, PYTHON)
-        return PYTHON_FUNCTION.format(name=name, text=ascii(str(self)), code=code)
+        says = f"Tell whether a row, a mapping of columns to values, satisfies {str(self)!a}."
+        body = f"    return bool({write_rule(self.conditions, PYTHON)})"
+        return python_function(name, says, body)
 
     @classmethod
     def parse(cls, text: str, orders: Mapping[str, Sequence[Label]] | None = None) -> Rule:

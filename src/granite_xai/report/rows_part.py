@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -46,7 +47,9 @@ def single_rows(granite: Granite, rows: Any) -> list[dict[str, Any]]:
         )
     entries = []
     for number in range(table.n_rows):
-        row = granite.explain_row(table.take(np.array([number])).native)
+        position = np.array([number])
+        row = granite.explain_row(table.take(position).native)
+        row = replace(row, row=table.row_labels(position)[0])
         entries.append({"region": row.region, "sentences": row.sentences(), "lines": _lines(row)})
     return entries
 

@@ -14,7 +14,8 @@ from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.disagreement.disagreement import ResolvedQuestion
 from granite_xai.estimator import Granite
 from granite_xai.fitting.fit_result import FitResult, FitRun
-from granite_xai.fitting.fitted_view import FittedGranite, fitted_view
+from granite_xai.fitting.fitted_view import fitted_view
+from granite_xai.fitting.inputs import read_rows_of
 from granite_xai.inference.node_figures import NodeFigures
 from granite_xai.report.measure import Measure
 from granite_xai.results.finding import FitFinding, finding_of
@@ -146,7 +147,7 @@ def source_of(granite: Granite, run: FitRun | None, X: Any, y: Any, unit: str) -
     if target is not None:
         evaluations = values.evaluations
         predictions = evaluations.predictions + evaluations.offset
-        score = _score(fitted_view(granite), X, predictions, run.inputs.positions, target)
+        score = _score(granite, X, predictions, run.inputs.positions, target)
     return ReportSource(
         granite=granite,
         values=values,
@@ -173,7 +174,7 @@ def _shall_search_again(granite: Granite, run: FitRun) -> bool:
 
 
 def _score(
-    view: FittedGranite,
+    granite: Granite,
     X: Any,
     predictions: FloatArray,
     search_rows: IntArray,
@@ -183,8 +184,10 @@ def _score(
 
     Parameters
     ----------
-    view : FittedGranite
+    granite : Granite
+        Fitted.
     X : table
+        Of the fit.
     predictions : array
         Of the search rows.
     search_rows : array
@@ -199,13 +202,14 @@ def _score(
     """
     from sklearn.metrics import log_loss, r2_score, roc_auc_score
 
+    view = fitted_view(granite)
     rows = search_rows
     kind = "search"
     held_out = view.diagnostics["rows"]["held_out"]
     if held_out:
         rows = np.asarray(held_out, dtype=np.intp)
         kind = "held-out"
-        predictions = view.result.predictor.on_rows(view.read(X).take(rows))
+        predictions = view.result.predictor.on_rows(read_rows_of(granite, X).take(rows))
     truth = target[rows]
     where = f"on the {len(rows):,} {kind} rows; the model may have been trained on them"
     if len(rows) < 2 or np.ptp(truth) == 0:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -85,6 +85,7 @@ def explain_one(
     resources: Resources,
     seed: int,
     target: str = "",
+    label: Any = None,
 ) -> RowExplanation:
     """Explain the one row of a table; without the fitting rows, by what the curves of the fit know of it.
 
@@ -99,6 +100,8 @@ def explain_one(
     seed : int
     target : str
         Name of the target, where it is known.
+    label : object
+        Of the row in the user's frame; None: it has none.
     """
     if table.n_rows != 1:
         raise InputError(
@@ -119,7 +122,7 @@ def explain_one(
         contributions = contributions - _centres(of_all_regions, surrogate, _players(effect))
     output = output_words(fitted.predictor, target)
     return RowExplanation(
-        row=table.row_labels([0])[0],
+        row=label,
         region=region.index,
         rule=str(region.rule),
         n_samples=region.n_samples,

@@ -34,6 +34,24 @@ def one_row(fitted: Table, x: Any) -> Any:
     return x
 
 
+def label_of_row(x: Any) -> Any:
+    """The label of one row of a pandas frame; None: it has none.
+
+    Parameters
+    ----------
+    x : object
+        The row as `one_row` takes it.
+    """
+    label = None
+    if type(x).__name__ == "Series" and hasattr(x, "to_dict"):
+        label = x.name
+    elif type(x).__name__ == "DataFrame" and hasattr(x, "iloc") and len(x) == 1:
+        label = x.index[0]
+    if isinstance(label, np.generic):
+        return label.item()
+    return label
+
+
 def _is_row_of_cells(x: Any) -> bool:
     """Whether something is a sequence of cells, and not of rows."""
     if isinstance(x, np.ndarray):

@@ -21,12 +21,12 @@ from granite_xai.results.region_figures import region_columns
 
 LINES_SHOWN = 40  # nodes of a tree that are printed
 NOTES_SHOWN = 2
-NEXT_STEP = "gx.explain(g, X) makes the report"
+NEXT_STEP = "g.report(X, y)"
 STRAY_EXPLAINED = (
     "Rows stray: how far effects at single rows typically lie from the average curves, all features "
     "together; smaller is better."
 )
-NEXT_STEPS = "gx.explain(g, X), g.explain_row(x), g.stability()"
+NEXT_STEPS = f"{NEXT_STEP}, g.explain_row(x), g.stability()"
 LONGEST_LABEL = 100  # characters of a node with its branches
 
 FigureField = Literal["share", "mean", "stray"]
@@ -96,8 +96,8 @@ class PrintedResult:
         blocks.append("\n".join(closing))
         return _without_empty(blocks, "\n\n")
 
-    def html(self, names: Mapping[int, str], *, with_finding: bool, settings: str = "") -> str:
-        """The result for a notebook; parameters as in `text`, with the settings of the fit."""
+    def html(self, names: Mapping[int, str], *, with_finding: bool) -> str:
+        """The result for a notebook; parameters as in `text`."""
         parts = []
         if with_finding or not self.lines:
             parts.append(notebook.paragraph(self.headline, "finding"))
@@ -114,8 +114,6 @@ class PrintedResult:
         parts += [notebook.paragraph(f"Note: {note}") for note in self.notes[:NOTES_SHOWN]]
         if with_finding:
             parts.append(notebook.paragraph(f"Next: {NEXT_STEPS}", "aside"))
-        if settings:
-            parts.append(notebook.folded("Options of this fit", settings))
         return notebook.document(parts)
 
     def tree(self, names: Mapping[int, str]) -> str:

@@ -54,7 +54,7 @@ class RowExplanation(Printable):
     Attributes
     ----------
     row : object
-        Its label in the table.
+        Its label in the frame that it comes from; None: it has none.
     region : int
     rule : str
         Of the region.
@@ -222,7 +222,8 @@ class RowExplanation(Printable):
 
     def __repr__(self) -> str:
         numbers = f"prediction {number(self.prediction)}, mean of the region {number(self.mean)}"
-        return f"<RowExplanation of row {plain(self.row)}: region {self.region}, {numbers}>"
+        row = "this row" if self.row is None else f"row {plain(self.row)}"
+        return f"<RowExplanation of {row}: region {self.region}, {numbers}>"
 
 
 def _without_nan(numbers: FloatArray) -> list[float | None]:

@@ -24,7 +24,7 @@ def prediction_sentence(
     Parameters
     ----------
     row : object
-        Its label.
+        Its label; None: it has none.
     output : str
         What the output is called.
     prediction, mean : float
@@ -42,7 +42,8 @@ def prediction_sentence(
     name = output.removeprefix("the ")
     if name.startswith(NAMES_WITH_A_CLASS):
         name += " is"  # the name may end in a number
-    return f"Row {plain(row)}: {name} {unit.level(prediction)}; {average} {unit.level(mean)}."
+    subject = "This row" if row is None else f"Row {plain(row)}"
+    return f"{subject}: {name} {unit.level(prediction)}; {average} {unit.level(mean)}."
 
 
 def reasons_sentence(

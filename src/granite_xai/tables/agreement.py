@@ -89,8 +89,9 @@ def new_level_notices(table: Table, like: Table, argument: str) -> list[str]:
     for column, fitted in zip(table.columns, like.columns, strict=True):
         if fitted.passes or column.kind not in ("nominal", "ordinal"):
             continue
-        # A declared label has its place in the order even if no row of the fit carried it.
-        labels_of_fit = {*fitted.levels, *(fitted.order or ())}
+        # A declared label has its place in the order even if no row of the fit carried it; a label of rows that the fit
+        # was given and did not draw is not new either.
+        labels_of_fit = {*fitted.levels, *(fitted.order or ()), *(fitted.seen or ())}
         unseen = sorted_labels(set(column.levels) - labels_of_fit)
         if unseen:
             n_levels = "1 level that was"

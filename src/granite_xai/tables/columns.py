@@ -42,6 +42,8 @@ class Column:
         Of a nominal column: the labels of its dtype.
     passes : bool
         Whether it only passes through to the model, neither explained nor split.
+    seen : tuple, optional
+        Of rows that were taken from a table: the labels that it has in all of its rows. None: these are all rows.
     """
 
     name: str
@@ -52,6 +54,7 @@ class Column:
     integer: bool = False
     declared: tuple[Any, ...] | None = None
     passes: bool = False
+    seen: tuple[Any, ...] | None = None
 
     def __post_init__(self) -> None:
         """Lock the values: every reader shares them."""
@@ -112,7 +115,10 @@ class Column:
         rows : array of shape (n_part,)
             Positions of the rows, in any order; a row may recur.
         """
-        part = replace(self, values=self.values[rows])
+        seen = self.seen
+        if seen is None and self.kind in LABELLED:
+            seen = tuple(self.levels)
+        part = replace(self, values=self.values[rows], seen=seen)
         if "_levels_and_codes" in self.__dict__:  # codes of a part follow from those of the whole
             codes = self.codes[rows]
             is_present = np.zeros(len(self.levels) + 1, dtype=bool)

@@ -32,6 +32,7 @@ class ColumnFacts:
     integer: bool
     declared: tuple[Any, ...] | None
     passes: bool = False
+    seen: tuple[Any, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -78,6 +79,9 @@ def _facts(column: Column, with_values: bool) -> ColumnFacts:
     levels = column.levels
     if column.passes or not (with_values or column.kind in LABELLED):
         levels = levels[:0]
+    seen = None  # where all labels of the table are among the levels
+    if not column.passes and set(column.seen or ()) > set(column.levels):
+        seen = column.seen
     return ColumnFacts(
         name=column.name,
         kind=column.kind,
@@ -87,6 +91,7 @@ def _facts(column: Column, with_values: bool) -> ColumnFacts:
         integer=column.integer,
         declared=None if column.passes else column.declared,
         passes=column.passes,
+        seen=seen,
     )
 
 
@@ -121,6 +126,7 @@ def outline_from_dict(data: object, place: str) -> Table:
 def _column(facts: ColumnFacts, position: int, place: str) -> Column:
     _require_different_labels(facts.order, f"{place}.order")
     _require_different_labels(facts.declared, f"{place}.declared")
+    _require_different_labels(facts.seen, f"{place}.seen")
     levels = facts.levels
     what = f"has the dtype {levels.dtype}, which no {facts.kind} column has"
     require(_is_dtype_of(facts.kind, levels), f"{place}.levels", what)
@@ -141,6 +147,7 @@ def _column(facts: ColumnFacts, position: int, place: str) -> Column:
         integer=facts.integer,
         declared=facts.declared,
         passes=facts.passes,
+        seen=facts.seen,
     )
     with suppress(TypeError):  # levels that cannot be sorted
         if np.array_equal(column.levels, levels):
