@@ -12,7 +12,7 @@ from granite_xai.results.described import Described
 
 MOST_SPLITS = 3  # that a sentence on stability tells one by one
 SELDOM = 0.5  # share of searches below which a first split makes the finding tentative
-NEARLY_ALL = 0.9  # share described in regions from which on curves tell nearly the whole story
+NEARLY_ALL = 0.95  # share described in regions from which on curves tell nearly the whole story
 LARGE_PART = 0.75  # share from which on they tell most of it
 SMALL_NUMBERS = (
     "no",
