@@ -66,14 +66,20 @@ def test_a_rival_is_named_with_its_place():
     assert inside.startswith("where hr")
 
 
-def test_a_rival_that_splits_further_down_is_none():
-    assert len(notes([record(tie=True, second="yr ≤ 0")])) == 1
-    inner = tree()
+@pytest.mark.parametrize(
+    "other",
+    [{"tie": True, "second": "temp ≤ 0"}, {"smooth": True, "between": ["hr ≤ 3", "hr ≤ 9"]}],
+)
+def test_other_ways_to_split_are_told_only_of_splits_whose_parts_are_not_split_again(other):
+    """A split that is followed by others was chosen with these: judged alone, another may look as good."""
+    assert len(notes([record(**other)])) == 1
     left, right = cut(0.0)
-    root = Split("yr", left, right, (inner, Leaf(500, 0.5, 0.1)), 1000, 1.0, 1.0)
-    below = Partition(root, ("hr", "yr"))
-    diagnostics = {"splits": [record(tie=True, second="hr ≤ 6"), record()], "warnings": []}
-    assert list(notes_of(below, diagnostics, {})) == []
+    root = Split("yr", left, right, (tree(), Leaf(500, 0.5, 0.1)), 1000, 1.0, 1.0)
+    followed = Partition(root, ("hr", "yr"))
+    diagnostics = {"splits": [record(**other), record()], "warnings": []}
+    assert list(notes_of(followed, diagnostics, {})) == []
+    diagnostics = {"splits": [record(), record(**other)], "warnings": []}
+    assert len(list(notes_of(followed, diagnostics, {}))) == 1
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from granite_xai.regions.conditions import Interval
 from granite_xai.regions.label_listing import word_list
-from granite_xai.regions.nodes import Node, Split
+from granite_xai.regions.nodes import Leaf, Node, Split
 from granite_xai.regions.partition import Partition
 from granite_xai.regions.rule import Rule
 from granite_xai.regions.words import (
@@ -43,8 +43,10 @@ def notes_of(
     if "alpha" in diagnostics:
         yield diagnostics["alpha"]["text"]
     splits = _recorded_splits(partition, diagnostics.get("splits", ()))
-    yield from _gradual_notes(splits, vocabulary)
-    yield from _rival_notes(splits, vocabulary)
+    # Other ways to split were judged by the split alone. Where a part is split again, the tree was not.
+    lowest = [entry for entry in splits if all(isinstance(c, Leaf) for c in entry.split.children)]
+    yield from _gradual_notes(lowest, vocabulary)
+    yield from _rival_notes(lowest, vocabulary)
     yield from _notes_on_few_rows(partition)
 
 
@@ -144,13 +146,10 @@ def _cut_text(column: str, condition: Any, vocabulary: Vocabulary) -> str:
 
 
 def _rival_notes(splits: Sequence[RecordedSplit], vocabulary: Vocabulary) -> Iterator[str]:
-    """Features that would divide rows almost as well, unless they do so further down."""
+    """Features that would divide rows almost as well."""
     for split, rule, record in splits:
-        if not record["tie"] or not record["second"]:
-            continue
-        ((rival, _),) = Rule.parse(record["second"]).conditions
-        below = {inner.column for inner, _ in _splits(split)}
-        if rival not in below:
+        if record["tie"] and record["second"]:
+            ((rival, _),) = Rule.parse(record["second"]).conditions
             yield rival_note(rival, split.column, rule, vocabulary)
 
 
