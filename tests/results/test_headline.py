@@ -53,6 +53,20 @@ def test_dependence(features, moderators, sentence):
 
 
 @pytest.mark.parametrize(
+    ("features", "sentence"),
+    [
+        ((), "Effects differ between regions, which g divides first."),
+        (tuple("abcdf"), "The effects of a, b, c and 2 more depend on g and on each other."),
+        (tuple("gbcdf"), "The effects of g, b, c and 2 more depend on each other."),
+    ],
+)
+def test_the_first_split_is_named_once(features, sentence):
+    is_mutual = len(features) >= 4
+    dependence = Dependence(features, ("e", "g"), is_mutual, first_split="g")
+    assert headline(facts("regions"), dependence, PREDICTION) == sentence
+
+
+@pytest.mark.parametrize(
     ("outcome", "fields", "sentence"),
     [
         ("nothing", {}, "No interactions: every row follows the average curves."),

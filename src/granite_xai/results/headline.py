@@ -86,10 +86,17 @@ def _dependence_sentence(dependence: Dependence, output: OutputWords) -> str:
     """``The effects of hr and temp on the probability depend on workingday.``."""
     on_output = f" on {output.target}" if output.target else ""
     names = [feature_text(feature) for feature in dependence.features]
+    first_split = feature_text(dependence.first_split)
+    if not names and first_split:
+        return f"Effects{on_output} differ between regions, which {first_split} divides first."
     if not names:
         return f"Effects{on_output} differ between regions."
     if dependence.is_mutual:
-        return f"The effects of {_first_names(names)}{on_output} depend on each other."
+        effects = f"The effects of {_first_names(names)}{on_output}"
+        on_first_split = ""
+        if first_split and first_split not in names:
+            on_first_split = f"on {first_split} and "
+        return f"{effects} depend {on_first_split}on each other."
     moderators = [feature_text(feature) for feature in dependence.moderators]
     if len(names) == 1:
         subject = f"The effect of {names[0]}{on_output}"
