@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 
+from granite_xai.inference.stability import HALF_SAMPLES, REFITS, SplitStability, Stability
 from granite_xai.regions.condition_pairs import cut
 from granite_xai.regions.nodes import Leaf, Split
 from granite_xai.regions.partition import Partition
 from granite_xai.regions.rule import Rule
-from granite_xai.results.notes import gradual_note, notes_of, rival_note
+from granite_xai.results.notes import doubts_of, gradual_note, notes_of, rival_note
 
 
 def tree(n_left=200, n_right=300):
@@ -82,6 +85,10 @@ def test_other_ways_to_split_are_told_only_of_splits_whose_parts_are_not_split_a
     assert len(list(notes_of(followed, diagnostics, {}))) == 1
 
 
+def doubts(stability=None, warnings=(), **sizes):
+    return list(doubts_of(partition(**sizes), {"warnings": list(warnings)}, stability))
+
+
 @pytest.mark.parametrize(
     ("sizes", "text"),
     [
@@ -93,4 +100,26 @@ def test_other_ways_to_split_are_told_only_of_splits_whose_parts_are_not_split_a
     ],
 )
 def test_regions_of_few_rows_are_hints(sizes, text):
-    assert notes([record()], **sizes) == [text]
+    assert doubts(**sizes) == [text]
+
+
+def halves(share, instead=None, source=HALF_SAMPLES):
+    first = SplitStability(
+        "all rows", "hr", "hr ≤ 6", share, instead, math.nan, math.nan, searches=8
+    )
+    return Stability(0.5, 0.4, 0.6, (first,), ("hr ≤ 6", "hr > 6"), (0.5, 0.5), 8, source=source)
+
+
+def test_a_first_split_that_does_not_come_back_is_the_first_doubt():
+    found = doubts(halves(0.0, "yr"), ["N01: the model jumps."], n_left=60)
+    assert found == [
+        (
+            "the first split, on hr, came back in none of 8 searches on half the rows "
+            "(otherwise most often yr): take the regions as tentative."
+        ),
+        "region 0 has only 60 search rows: take it as a hint.",
+        "The model jumps.",
+    ]
+    assert "came back in 3 of 8 searches" in doubts(halves(0.375))[0]
+    assert doubts(halves(0.5)) == []
+    assert doubts(halves(0.0, source=REFITS)) == []
