@@ -40,6 +40,10 @@ def test_an_estimate_says_in_one_sentence_what_is_known():
     )
     hardly_any = replace(found, remaining=0.9, low=0.7, high=1.2)
     assert "interval 0–30%" in str(hardly_any)
+    worse = replace(found, remaining=1.1, low=1.003, high=1.2)
+    assert str(worse).startswith("2 regions remove 0% of the heterogeneity (233 held-out rows")
+    better_than_all = replace(found, remaining=0.1, low=-0.2, high=0.3)
+    assert "interval 70–100%" in str(better_than_all)
     additive = gx.Granite(lambda X: X[:, 0] + X[:, 1], **options).fit(X).estimate_
     assert str(additive) == "There is no heterogeneity to explain."
     noise = gx.Granite(lambda X: X[:, 0], "mplot-pdp", **options).fit(X).estimate_

@@ -18,12 +18,10 @@ def test_held_out_figures_are_those_of_evaluate(report, X):
 
 
 def test_a_finding_carries_its_doubt_right_under_it(golden_reports):
-    told = golden_reports["diabetes"]
-    assert told.story["stability"]["tentative"] == ""
-    assert "Tentative" not in told.html()
-    doubt = "Tentative: the first split came back in 1 of 6 searches on half the rows."
-    stability = {**told.story["stability"], "tentative": doubt}
-    doubted = {**told.story, "stability": stability}
+    told = golden_reports["additive"]
+    assert told.story["doubts"] == []
+    doubt = "The first split, on x, came back in 1 of 6 searches on half the rows."
+    doubted = {**told.story, "doubts": [doubt]}
     assert markdown(doubted).split("\n\n")[2] == doubt
     assert story_text(doubted, "").split("\n\n")[2] == doubt
     after_the_finding = render(doubted).split("</h1>")[1]

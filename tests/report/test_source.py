@@ -15,19 +15,30 @@ from granite_xai.report.source import number_or_none, rounded, set_labels, sourc
 from report.cases import interacting
 
 
-def test_halves_are_searched_where_that_takes_no_longer_than_the_fit(large, report, X):
-    """A fit that cross-validates has searched five times; otherwise the page says how to get the table."""
+def test_a_report_always_searches_halves(large, X):
+    """They ask the model nothing; also those of a fit that holds rows out."""
     told, _ = large
-    assert told.story["stability"] is None
-    assert "was not tried here" in told.html()
     small = gx.explain(interacting, X, max_depth=1)
-    assert small.story["stability"]["searches"] == 6
-    assert {split["verdict"] for split in small.story["stability"]["splits"]} <= {
-        "stable",
-        "unstable",
-        "unclear",
-    }
-    assert "was not tried here" not in small.html()
+    for one in (told, small):
+        assert one.story["stability"]["searches"] == 6
+        assert {split["verdict"] for split in one.story["stability"]["splits"]} <= {
+            "stable",
+            "unstable",
+            "unclear",
+        }
+        assert "is not known here" not in one.html()
+
+
+def test_where_halves_cannot_be_searched_the_page_says_who_tells(report, X, tmp_path):
+    one_cluster = gx.Granite(interacting, max_depth=1, confidence_level=None)
+    one_cluster.fit(X, clusters=np.zeros(len(X)))
+    assert len(one_cluster.partition_) > 1
+    assert one_cluster.report().story["stability"] is None
+    given = gx.explain(
+        interacting, X, partitioner=gx.partitioners.GivenRules(report.granite.partition_)
+    )
+    assert given.story["stability"] is None
+    assert "is not known here" in given.html()
 
 
 def source(granite, X=None, y=None):

@@ -10,11 +10,9 @@ from granite_xai.report.wording import (
     benefit_heading,
     certainty_sentences,
     count_words,
-    doubts,
     glossary,
     stability_sentence,
     stop_text,
-    tentative_sentence,
 )
 from granite_xai.results.finding import Described
 
@@ -33,15 +31,6 @@ def test_of_many_splits_a_sentence_tells_the_first_only():
     )
 
 
-def test_a_finding_is_tentative_where_its_first_split_comes_back_in_fewer_than_half_of_the_searches():
-    split = {"rule": "all rows", "feature": "hr", "times": 2, "instead": "temp"}
-    assert tentative_sentence([split, {**split, "times": 6}], 6) == (
-        "Tentative: the first split, on hr, came back in 2 of 6 searches on half the rows."
-    )
-    assert tentative_sentence([{**split, "times": 3}, split], 6) == ""
-    assert tentative_sentence([], 6) == ""
-
-
 SHARES = {
     "overall": 0.5,
     "in_regions": 0.8,
@@ -58,7 +47,12 @@ def described(rows="held-out", **shares):
 
 @pytest.mark.parametrize(
     ("in_regions", "words"),
-    [(0.95, "nearly the whole story"), (0.8, "most of the story"), (0.4, "curves miss 60%")],
+    [
+        (0.95, "nearly the whole story"),
+        (0.94, "most of the story"),
+        (0.8, "most of the story"),
+        (0.4, "curves miss 60%"),
+    ],
 )
 def test_the_heading_says_how_much_curves_tell(in_regions, words):
     assert words in benefit_heading(described(in_regions=in_regions), 3)
@@ -95,11 +89,6 @@ def test_rows_for_testing_on_which_regions_remove_nothing_are_told_so():
         {"stability": None, "evaluation": {**evaluation, "remaining": 0.25}}
     )
     assert "remove 75% of" in sentence
-
-
-def test_only_a_tentative_finding_has_doubts():
-    assert doubts({"stability": None}) == doubts({"stability": {"tentative": ""}}) == []
-    assert doubts({"stability": {"tentative": "Tentative."}}) == ["Tentative."]
 
 
 def test_the_glossary_explains_differences_of_importances_where_there_are_some():

@@ -8,16 +8,18 @@ from types import SimpleNamespace
 import pytest
 
 import granite_xai as gx
+from granite_xai.inference.node_figures import NodeFigure, NodeFigures
 from granite_xai.results.benefit import benefit
 from granite_xai.results.described import Described
 
 
 def facts(outcome, question="ice-pdp", is_effect=True, estimate=None, **fields):
-    fitted = SimpleNamespace(partition=[None] * 3, estimate=estimate, remaining=0.25)
+    fitted = SimpleNamespace(partition=[None] * 3, estimate=estimate, comparisons=[None])
     facts = {
         "outcome": outcome,
         "question": gx.question(question),
         "is_effect": is_effect,
+        "is_doubtful": False,
         "n_rows": 900,
         "model_is_unsteady": False,
         "fitted": fitted,
@@ -75,19 +77,52 @@ def test_four_times_the_rows_show_half_of_what_may_be_hidden():
     assert benefit(facts("noise"), None) == ""
 
 
-def test_the_difference_between_two_explanations():
-    compared = {"question": "mplot-pdp", "is_effect": False}
+def figures(rows="held-out"):
+    """Gaps of 16 over all rows, and of 4 and 0 in two halves."""
+
+    def node(parent, region, share, gap):
+        return NodeFigure(
+            node=region + 1,
+            parent=parent,
+            region=region,
+            column="" if region >= 0 else "b",
+            n_samples=300,
+            share=share,
+            mean=0.0,
+            spread=1.0,
+            heterogeneity=gap**0.5,
+            by_set=(gap,),
+        )
+
+    nodes = (node(-1, -1, 1.0, 1600.0), node(0, 0, 0.5, 288.0), node(0, 1, 0.5, 0.0))
+    return NodeFigures("mplot-pdp", rows, 300, (("a",),), True, nodes)
+
+
+def test_the_difference_between_two_explanations_is_told_as_its_column_shows_it():
+    compared = {"question": "mplot-pdp", "is_effect": False, "figures": figures()}
     assert benefit(facts("regions", **compared), None) == (
-        "Inside 3 regions, 75% of the difference is gone."
+        "Inside 3 regions, the difference falls from 40 to 12 (300 held-out rows)."
     )
-    estimate = SimpleNamespace(remaining=0.3, low=0.2, high=0.4)
-    assert benefit(facts("regions", estimate=estimate, **compared), None) == (
-        "Inside 3 regions, 70% of the difference is gone (60–80%)."
+    held_out = SimpleNamespace(
+        remaining=0.09, low=0.04, high=0.16, rows="held-out", confidence_level=0.95
     )
-    unknown = SimpleNamespace(remaining=math.nan, low=math.nan, high=math.nan)
-    assert benefit(facts("regions", estimate=unknown, **compared), None).endswith("sampling noise.")
+    assert benefit(facts("regions", estimate=held_out, **compared), None) == (
+        "Inside 3 regions, the difference falls from 40 to 12 "
+        "(95% interval 8.0–16, 300 held-out rows)."
+    )
+    folds = SimpleNamespace(remaining=0.25, low=math.nan, high=math.nan, rows="cross-validated")
+    on_search_rows = {**compared, "figures": figures("search")}
+    assert benefit(facts("regions", estimate=folds, **on_search_rows), None) == (
+        "Inside 3 regions, the difference falls from 40 to 12 "
+        "(300 search rows; cross-validated: 20)."
+    )
     assert benefit(facts("no rule", **compared), None) == "No simple rule says where."
     assert benefit(facts("noise", **compared), None) == ""
+
+
+def test_of_a_doubtful_difference_the_first_sentence_has_said_all():
+    compared = {"question": "mplot-pdp", "is_effect": False, "figures": figures()}
+    assert benefit(facts("regions", is_doubtful=True, **compared), None) == ""
 
 
 def test_one_row_has_no_benefit():

@@ -118,3 +118,33 @@ def test_a_feature_that_is_split_alone_is_its_own_finding():
     )
     assert found.features == ("a",)
     assert found.moderators == ()
+
+
+def test_the_first_split_is_named_though_another_one_removes_more_of_the_main_feature():
+    found = dependence(
+        figures(
+            ("mass", "sex", "species"),
+            (NO_NODE, NO_NODE, "sex", 1.0, (90.0, 30.0, 70.0)),
+            (0, 0, "", 0.5, (88.0, 5.0, 10.0)),
+            (0, NO_NODE, "species", 0.5, (84.0, 5.0, 90.0)),
+            (2, 1, "", 0.25, (10.0, 5.0, 2.0)),
+            (2, 2, "", 0.25, (10.0, 5.0, 2.0)),
+        )
+    )
+    assert found.first_split == "sex"
+    assert found.moderators == ("sex", "species")
+    assert "sex" not in found.features
+
+
+def test_the_first_split_on_the_main_feature_is_no_moderator_of_it():
+    found = dependence(
+        figures(
+            ("hr", "day"),
+            (NO_NODE, NO_NODE, "hr", 1.0, (90.0, 40.0)),
+            (0, 0, "", 0.3, (5.0, 1.0)),
+            (0, NO_NODE, "day", 0.7, (100.0, 50.0)),
+            (2, 1, "", 0.3, (2.0, 1.0)),
+            (2, 2, "", 0.4, (2.0, 1.0)),
+        )
+    )
+    assert (found.first_split, found.features, found.moderators) == ("hr", ("hr",), ("day",))

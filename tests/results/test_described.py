@@ -52,3 +52,9 @@ def test_the_share_in_regions_has_its_interval_and_is_never_negative():
     assert tuple(in_regions_text(described(0.92, 0.905, 0.934))) == ("92%", "90–93%")
     assert tuple(in_regions_text(described(0.92, math.nan, math.nan))) == ("92%", "")
     assert tuple(in_regions_text(described(-0.2, -0.4, 0.034))) == ("0.0%", "0.0–3.4%")
+
+
+def test_an_interval_has_a_width_and_lies_between_nothing_and_everything():
+    assert tuple(in_regions_text(described(0.99999, 0.99998, 1.00001))) == ("> 99%", "")
+    assert tuple(in_regions_text(described(-0.2, -0.4, -0.003))) == ("0%", "")
+    assert tuple(in_regions_text(described(0.98, 0.96, 1.02))) == ("98%", "96–100%")

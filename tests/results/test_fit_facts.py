@@ -67,3 +67,10 @@ def test_quiet_regions_are_some_of_several():
 def test_a_model_is_unsteady_where_a_warning_says_so():
     assert facts(warnings=("N01: the model jumps",)).model_is_unsteady
     assert not facts(warnings=("M13: stopped",)).model_is_unsteady
+
+
+def test_regions_are_doubtful_where_the_judging_rows_see_only_noise():
+    assert facts(n_regions=3, estimate=estimate(remaining=math.nan)).is_doubtful
+    assert not facts(n_regions=3, estimate=estimate()).is_doubtful
+    assert not facts(n_regions=3).is_doubtful
+    assert not facts(estimate=estimate(remaining=math.nan)).is_doubtful

@@ -23,6 +23,7 @@ def facts(outcome, question="ice-pdp", is_effect=True, stop_reason="", **fields)
         "outcome": outcome,
         "question": gx.question(question),
         "is_effect": is_effect,
+        "is_doubtful": False,
         "n_rows": 900,
         "figures": None,
         "model_is_unsteady": False,
@@ -50,6 +51,20 @@ def test_dependence(features, moderators, sentence):
     on_chance = headline(facts("regions"), dependence, CHANCE)
     assert " on the chance d" in on_chance
     assert on_chance.replace(" on the chance", "") == sentence
+
+
+@pytest.mark.parametrize(
+    ("features", "sentence"),
+    [
+        ((), "Effects differ between regions, which g divides first."),
+        (tuple("abcdf"), "The effects of a, b, c and 2 more depend on g and on each other."),
+        (tuple("gbcdf"), "The effects of g, b, c and 2 more depend on each other."),
+    ],
+)
+def test_the_first_split_is_named_once(features, sentence):
+    is_mutual = len(features) >= 4
+    dependence = Dependence(features, ("e", "g"), is_mutual, first_split="g")
+    assert headline(facts("regions"), dependence, PREDICTION) == sentence
 
 
 @pytest.mark.parametrize(
@@ -99,3 +114,37 @@ def test_the_feature_with_the_largest_difference_is_named():
     compared = facts("regions", question="mplot-pdp", is_effect=False, figures=figures)
     text = headline(compared, NOTHING, PREDICTION)
     assert text.startswith("M-plot and PDP differ most for b × c, by ±4.0 at single rows. Why: ")
+
+
+@pytest.mark.parametrize(
+    ("is_effect", "rows", "sentence"),
+    [
+        (
+            True,
+            "held-out",
+            (
+                "The search found 4 regions (first split: b), but on the 300 held-out rows the difference "
+                "between rows does not stand out from sampling noise: do not rely on them."
+            ),
+        ),
+        (
+            False,
+            "cross-validated",
+            (
+                "The search found 4 regions (first split: b), but on rows left out in turn the difference "
+                "between the two explanations does not stand out from sampling noise: do not rely on them."
+            ),
+        ),
+    ],
+)
+def test_regions_that_the_judging_rows_do_not_see_are_doubted_first(is_effect, rows, sentence):
+    doubted = facts(
+        "regions",
+        is_effect=is_effect,
+        is_doubtful=True,
+        figures=SimpleNamespace(root=SimpleNamespace(column="b")),
+        fitted=SimpleNamespace(
+            partition=[None] * 4, estimate=SimpleNamespace(rows=rows, n_rows=300)
+        ),
+    )
+    assert headline(doubted, Dependence(("a",), ("b",), is_mutual=False), PREDICTION) == sentence

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 
+from granite_xai.inference.stability import HALF_SAMPLES, REFITS, SplitStability, Stability
 from granite_xai.regions.condition_pairs import cut
 from granite_xai.regions.nodes import Leaf, Split
 from granite_xai.regions.partition import Partition
 from granite_xai.regions.rule import Rule
-from granite_xai.results.notes import gradual_note, notes_of, rival_note
+from granite_xai.results.notes import doubts_of, gradual_note, notes_of, rival_note
 
 
 def tree(n_left=200, n_right=300):
@@ -66,14 +69,24 @@ def test_a_rival_is_named_with_its_place():
     assert inside.startswith("where hr")
 
 
-def test_a_rival_that_splits_further_down_is_none():
-    assert len(notes([record(tie=True, second="yr ≤ 0")])) == 1
-    inner = tree()
+@pytest.mark.parametrize(
+    "other",
+    [{"tie": True, "second": "temp ≤ 0"}, {"smooth": True, "between": ["hr ≤ 3", "hr ≤ 9"]}],
+)
+def test_other_ways_to_split_are_told_only_of_splits_whose_parts_are_not_split_again(other):
+    """A split that is followed by others was chosen with these: judged alone, another may look as good."""
+    assert len(notes([record(**other)])) == 1
     left, right = cut(0.0)
-    root = Split("yr", left, right, (inner, Leaf(500, 0.5, 0.1)), 1000, 1.0, 1.0)
-    below = Partition(root, ("hr", "yr"))
-    diagnostics = {"splits": [record(tie=True, second="hr ≤ 6"), record()], "warnings": []}
-    assert list(notes_of(below, diagnostics, {})) == []
+    root = Split("yr", left, right, (tree(), Leaf(500, 0.5, 0.1)), 1000, 1.0, 1.0)
+    followed = Partition(root, ("hr", "yr"))
+    diagnostics = {"splits": [record(**other), record()], "warnings": []}
+    assert list(notes_of(followed, diagnostics, {})) == []
+    diagnostics = {"splits": [record(), record(**other)], "warnings": []}
+    assert len(list(notes_of(followed, diagnostics, {}))) == 1
+
+
+def doubts(stability=None, warnings=(), **sizes):
+    return list(doubts_of(partition(**sizes), {"warnings": list(warnings)}, stability))
 
 
 @pytest.mark.parametrize(
@@ -87,4 +100,26 @@ def test_a_rival_that_splits_further_down_is_none():
     ],
 )
 def test_regions_of_few_rows_are_hints(sizes, text):
-    assert notes([record()], **sizes) == [text]
+    assert doubts(**sizes) == [text]
+
+
+def halves(share, instead=None, source=HALF_SAMPLES):
+    first = SplitStability(
+        "all rows", "hr", "hr ≤ 6", share, instead, math.nan, math.nan, searches=8
+    )
+    return Stability(0.5, 0.4, 0.6, (first,), ("hr ≤ 6", "hr > 6"), (0.5, 0.5), 8, source=source)
+
+
+def test_a_first_split_that_does_not_come_back_is_the_first_doubt():
+    found = doubts(halves(0.0, "yr"), ["N01: the model jumps."], n_left=60)
+    assert found == [
+        (
+            "the first split, on hr, came back in none of 8 searches on half the rows "
+            "(otherwise most often yr): take the regions as tentative."
+        ),
+        "region 0 has only 60 search rows: take it as a hint.",
+        "The model jumps.",
+    ]
+    assert "came back in 3 of 8 searches" in doubts(halves(0.375))[0]
+    assert doubts(halves(0.5)) == []
+    assert doubts(halves(0.0, source=REFITS)) == []

@@ -106,3 +106,23 @@ def test_a_column_that_alone_may_be_cut_ties_with_none():
     (split,) = g.diagnostics_["splits"]
     assert split["second"] is None
     assert not split["tie"]
+
+
+def test_the_cuts_that_would_do_lie_around_the_cut_itself():
+    """The refined search cuts between the quantiles, which so do not hold its cut."""
+    X = np.random.default_rng(0).normal(size=(2000, 5))
+    g = gx.Granite(lambda X: 3 * X[:, 3] * (X[:, 2] > 0) * (X[:, 1] > 0.3)).fit(X)
+    for split in g.diagnostics_["splits"]:
+        first, last = [float(text.rpartition(" ")[2]) for text in split["between"]]
+        assert first <= float(split["split"].rpartition(" ")[2]) <= last
+
+
+def test_cuts_beyond_one_that_costs_more_are_not_said_to_do():
+    """Cuts at -1 and at 1 do equally well, and none between them."""
+    half = rows(n=600)
+    X = np.concatenate([half, half * [1, -1, 1, 1]])
+    options = {"max_depth": 1, "split_features": [1], **FAST}
+    g = gx.Granite(lambda X: X[:, 0] * np.sign(np.abs(X[:, 1]) - 1.0), **options).fit(X)
+    (split,) = g.diagnostics_["splits"]
+    first, last = [float(text.rpartition(" ")[2]) for text in split["between"]]
+    assert last - first < 0.5

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import math
 import time
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import pytest
 
 import granite_xai as gx
+from granite_xai.base.formats import amount
+from granite_xai.fitting.fitted_view import fitted_view
+from granite_xai.results.printed import printed_result
 
 rng = np.random.default_rng(1)
 X = pd.DataFrame(
@@ -91,3 +96,56 @@ def test_names_that_cannot_be_given_are_refused(names):
     g = gx.Granite(crossed).fit(X)
     with pytest.raises(gx.InputError):
         g.partition_.rename(names)
+
+
+def fit_of(**changes):
+    """What is printed of a fit in which something is changed."""
+    g = gx.Granite(crossed).fit(X)
+    result = fitted_view(g).result
+    return printed_result(replace(result, **changes), g.diagnostics_), result
+
+
+def test_regions_that_the_judging_rows_do_not_see_are_doubted_in_the_first_sentence():
+    _, result = fit_of()
+    unseen = replace(result.estimate, remaining=math.nan, low=math.nan, high=math.nan)
+    printed, _ = fit_of(estimate=unseen)
+    text = printed.text({}, with_finding=True)
+    assert text.startswith(
+        "The search found 2 regions (first split: b), but on the 300 held-out rows "
+    )
+    assert "depends on" not in text
+    assert "predictions rise" not in text
+
+
+def test_doubts_come_first_and_are_never_cut_off():
+    printed, _ = fit_of()
+    many = replace(printed, doubts=("one", "two", "three"), notes=("four", "five"))
+    notes = [line for line in many.text({}, with_finding=True).splitlines() if "Note" in line]
+    assert notes == ["Note: one", "Note: two", "Note: three"]
+    few = replace(printed, doubts=("one",), notes=("four", "five"))
+    notes = [line for line in few.text({}, with_finding=True).splitlines() if "Note" in line]
+    assert notes == ["Note: one", "Note: four"]
+    assert few.html({}, with_finding=True).index("Note: one") > 0
+    assert "Note: five" not in few.html({}, with_finding=True)
+
+
+def test_print_says_how_to_search_halves_and_then_what_they_said():
+    g = gx.Granite(crossed).fit(X)
+    assert "g.stability()" in str(g).splitlines()[-1]
+    found = g.stability(n_resamples=2)
+    assert found.sentences()[0] in str(g).splitlines()
+    assert "g.stability()" not in str(g)
+    one_region = gx.Granite(lambda rows: np.asarray(rows["a"] + rows["c"])).fit(X)
+    assert "g.stability()" not in str(one_region)
+
+
+def test_several_questions_say_what_their_columns_would_show():
+    g = gx.Granite(crossed, ["ice-pdp", "sobol"]).fit(X)
+    by_question = [line for line in str(g).splitlines() if "inside the regions" in line]
+    effects, indices = fitted_view(g).result.nodes
+    assert by_question[0].startswith(
+        f"ice-pdp: rows stray ±{amount(effects.root.heterogeneity)} over"
+    )
+    assert by_question[1].startswith(f"sobol: difference {amount(indices.root.heterogeneity)} over")
+    inside = np.sqrt(max(sum(effects.by_set_inside_regions()), 0.0))
+    assert by_question[0].endswith(f"±{amount(inside)} inside the regions.")

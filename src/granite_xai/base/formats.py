@@ -74,7 +74,9 @@ class ShareWithInterval(NamedTuple):
 
 
 def share_with_interval(value: float, low: float, high: float) -> ShareWithInterval:
-    """Write a share beside its interval, with one decimal where whole numbers hide a side of it.
+    """Write a share of a whole beside its interval, with one decimal where whole numbers hide a side of it.
+
+    The interval ends at 0 and 1; it is empty where both of its ends read the same.
 
     Examples
     --------
@@ -82,8 +84,14 @@ def share_with_interval(value: float, low: float, high: float) -> ShareWithInter
     ('92%', '90–93%')
     >>> tuple(share_with_interval(0.927, 0.923, 0.931))
     ('92.7%', '92.3–93.1%')
+    >>> tuple(share_with_interval(0.99999, 0.99998, 1.00001))
+    ('> 99%', '')
     """
+    low = min(max(low, 0.0), 1.0)
+    high = min(max(high, 0.0), 1.0)
     whole_percentage = share(value)
+    if f"{100 * low:.1f}" == f"{100 * high:.1f}":
+        return ShareWithInterval(share=whole_percentage, interval="")
     ends = {f"{100 * low:.0f}%", f"{100 * high:.0f}%"}
     if whole_percentage not in ends:
         return ShareWithInterval(share=whole_percentage, interval=share_interval(low, high))

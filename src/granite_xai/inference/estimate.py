@@ -10,7 +10,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from granite_xai.base.deferred import Deferred
-from granite_xai.base.formats import share, share_interval, share_with_interval
+from granite_xai.base.formats import (
+    ShareWithInterval,
+    share,
+    share_interval,
+    share_with_interval,
+)
 from granite_xai.base.notebook import Bar
 from granite_xai.base.printable import Printable, TextSummary
 from granite_xai.base.wording import count
@@ -196,12 +201,18 @@ class Estimate(Printable):
             return f"No heterogeneity stands out from sampling noise ({self._rows_in_words()})."
         if self.regions == 1:
             return "One region: the rows are not divided."
-        removed = share(max(1.0 - self.remaining, 0.0))
+        removed, interval = self._removed_in_words()
         basis = self._rows_in_words()
-        if not math.isnan(self.low):
-            ends = share_interval(max(1.0 - self.high, 0.0), 1.0 - self.low)
-            basis = f"{self._level()} interval {ends}, {basis}"
+        if interval:
+            basis = f"{self._level()} interval {interval}, {basis}"
         return f"{self.regions} regions remove {removed} of the heterogeneity ({basis})."
+
+    def _removed_in_words(self) -> ShareWithInterval:
+        """The share that regions remove, and its interval, which is empty where there is none."""
+        removed = max(1.0 - self.remaining, 0.0)
+        if math.isnan(self.low):
+            return ShareWithInterval(share=share(removed), interval="")
+        return share_with_interval(removed, 1.0 - self.high, 1.0 - self.low)
 
     def _level(self) -> str:
         return f"{100 * self.confidence_level:g}%"
@@ -245,5 +256,5 @@ def _bar_line(label: str, value: float, low: float, high: float) -> tuple[object
     value = max(value, 0.0)
     if math.isnan(low):
         return label, Bar(share(value), value), ""
-    text, interval = share_with_interval(value, max(low, 0.0), high)
+    text, interval = share_with_interval(value, low, high)
     return label, Bar(text, value), interval

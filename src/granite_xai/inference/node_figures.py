@@ -6,6 +6,7 @@ heterogeneity a split removes. The rows are held out where any are. `node_measur
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -107,6 +108,11 @@ class NodeFigures:
     def children(self, number: int) -> tuple[NodeFigure, ...]:
         """The nodes right below that of this number, left before right."""
         return tuple(node for node in self.nodes if node.parent == number)
+
+    def size(self, by_set: Sequence[float] | FloatArray) -> float:
+        """The size of the gaps of some sets together, as `NodeFigure.heterogeneity`: nan where they are not known."""
+        total = max(math.fsum(by_set), 0.0) if not any(map(math.isnan, by_set)) else math.nan
+        return math.sqrt(total) if self.is_rooted else total
 
     def by_set_inside_regions(self) -> FloatArray:
         """Mean squared gap of every feature inside the regions, these weighed by share of the rows."""

@@ -12,11 +12,11 @@ from granite_xai.base.wording import ALL_ROWS
 from granite_xai.estimator import Granite
 from granite_xai.fitting.evaluation import Evaluation
 from granite_xai.fitting.fitted_view import fitted_view
-from granite_xai.inference.stability import HALF_SAMPLES, UNCLEAR, SplitStability
+from granite_xai.inference.stability import UNCLEAR, SplitStability
 from granite_xai.regions.rule import Rule
 from granite_xai.regions.words import Vocabulary, rule_in_sentence
 from granite_xai.report.source import ReportSource
-from granite_xai.report.wording import stability_sentence, tentative_sentence
+from granite_xai.report.wording import stability_sentence
 
 
 def stability(source: ReportSource) -> dict[str, Any] | None:
@@ -32,16 +32,12 @@ def stability(source: ReportSource) -> dict[str, Any] | None:
     sentence = ""
     if splits:
         sentence = stability_sentence(splits, result.searches)
-    tentative = ""
-    if result.source == HALF_SAMPLES:
-        tentative = tentative_sentence(splits, result.searches)
     return {
         "score": result.score,
         "low": result.low,
         "high": result.high,
         "searches": result.searches,
         "sentence": sentence,
-        "tentative": tentative,
         "splits": splits,
     }
 

@@ -8,7 +8,7 @@ from typing import Any
 from granite_xai.base.formats import share
 from granite_xai.base.text import plain
 from granite_xai.report.measure import measure_of
-from granite_xai.report.wording import certainty_sentences, doubts
+from granite_xai.report.wording import certainty_sentences
 
 ESCAPES = str.maketrans({mark: f"\\{mark}" for mark in "\\`*_[]<>|#"})
 PROVENANCE_KEYS = ("made", "model", "explained", "rows", "held_out", "columns", "seed")
@@ -42,7 +42,7 @@ def markdown(story: Mapping[str, Any]) -> str:
 
 def _finding(story: Mapping[str, Any]) -> list[str]:
     """Title, finding, and what it is about."""
-    sentences = [*doubts(story), *story["further"], *story["by_question"]]
+    sentences = [*story["doubts"], *story["further"], *story["by_question"]]
     return [
         f"# {_escaped(story['title'])}",
         f"**{_escaped(story['opening'])}**",

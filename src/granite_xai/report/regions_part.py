@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from granite_xai.base.wording import FEW_ROWS
 from granite_xai.display.tree import Box, boxes_of, rule_of_edge
 from granite_xai.inference.node_figures import NodeFigure
 from granite_xai.regions.nodes import Region
@@ -14,6 +13,7 @@ from granite_xai.regions.words import Vocabulary, rule_conditions, rule_words
 from granite_xai.report.source import ReportSource, number_or_none
 from granite_xai.report.wording import stop_text
 from granite_xai.results.contrasts import Contrast, contrasts, further_contrasts, heading
+from granite_xai.results.notes import HINT_ROWS
 from granite_xai.results.profile import profiles
 from granite_xai.results.region_curves import region_curves
 
@@ -163,7 +163,7 @@ def _card(
         "profile": profile,
         "found_again": _found_again(source, number),
         "stop_reason": stop_text(region.stop_reason),
-        "small": region.n_samples < FEW_ROWS,
+        "small": region.n_samples < HINT_ROWS,
     }
 
 

@@ -158,18 +158,12 @@ def source_of(granite: Granite, run: FitRun | None, X: Any, y: Any, unit: str) -
 
 
 def _shall_search_again(granite: Granite, run: FitRun) -> bool:
-    """Whether the report says how stable the regions are without having been asked for it.
-
-    A report takes no longer than its fit. Six searches of half the rows take less than the five of
-    a fit that cross-validates, and several times a fit that does not.
-    """
-    estimate = run.result.estimate
+    """Whether halves of the rows can be searched for the regions, and have not been; the model is not asked."""
     return (
-        estimate is not None
-        and estimate.rows == "cross-validated"
-        and len(granite.partition_) > 1
+        len(granite.partition_) > 1
         and granite.stability_ is None
         and not isinstance(run.inputs.partitioner, GivenRules)
+        and len(np.unique(run.inputs.clusters)) > 1
     )
 
 

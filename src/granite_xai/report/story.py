@@ -88,6 +88,7 @@ def tell(
         "regions": cards,
         "tree": tree(source),
         "stability": stability(source),
+        "doubts": [_capitalised(doubt) for doubt in source.finding.doubts],
         "notes": [_capitalised(note) for note in source.finding.notes],
         "path": None if fitted.path is None else fitted.path.facts(),
         "evaluation": None if test is None else evaluation(granite, test),

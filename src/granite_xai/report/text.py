@@ -9,7 +9,7 @@ from typing import Any
 from granite_xai.base.formats import share
 from granite_xai.base.text import aligned, plain, shortened
 from granite_xai.report.measure import Measure, measure_of
-from granite_xai.report.wording import certainty_sentences, doubts
+from granite_xai.report.wording import certainty_sentences
 
 WIDTH = 100  # letters of a line
 MOST_FEATURES = 10  # that the text lists
@@ -32,7 +32,7 @@ def story_text(story: Mapping[str, Any], tree: str) -> str:
     title = shortened(plain(story["title"]), WIDTH)
     finding = " ".join([story["opening"], *story["further"], *story["by_question"]])
     parts = [f"{title}\n{'=' * len(title)}", _filled(finding)]
-    parts += [_filled(sentence) for sentence in doubts(story)]
+    parts += [_filled(sentence) for sentence in story["doubts"]]
     if len(story["regions"]) > 1:
         parts.append(f"Regions\n\n{tree}")
         parts.append(_regions_text(story))

@@ -11,8 +11,7 @@ from granite_xai.report.measure import Measure
 from granite_xai.results.described import Described
 
 MOST_SPLITS = 3  # that a sentence on stability tells one by one
-SELDOM = 0.5  # share of searches below which a first split makes the finding tentative
-NEARLY_ALL = 0.9  # share described in regions from which on curves tell nearly the whole story
+NEARLY_ALL = 0.95  # share described in regions from which on curves tell nearly the whole story
 LARGE_PART = 0.75  # share from which on they tell most of it
 SMALL_NUMBERS = (
     "no",
@@ -172,33 +171,6 @@ def _otherwise(split: Mapping[str, Any]) -> str:
     if not split["instead"]:
         return ""
     return f" (otherwise {split['instead']})"
-
-
-def tentative_sentence(splits: Sequence[Mapping[str, Any]], searches: int) -> str:
-    """The doubt that belongs to the finding: the first split seldom comes back; otherwise empty.
-
-    Parameters
-    ----------
-    splits, searches
-        As in `stability_sentence`; here there may be no splits.
-    """
-    if not splits:
-        return ""
-    first = splits[0]
-    if first["times"] >= SELDOM * searches:
-        return ""
-    return (
-        f"Tentative: the first split, on {first['feature']}, came back in {first['times']} of "
-        f"{searches} searches on half the rows."
-    )
-
-
-def doubts(story: Mapping[str, Any]) -> list[str]:
-    """What stands right under the finding where its first split seldom comes back."""
-    stability = story["stability"]
-    if stability and stability["tentative"]:
-        return [stability["tentative"]]
-    return []
 
 
 def certainty_sentences(story: Mapping[str, Any]) -> list[str]:

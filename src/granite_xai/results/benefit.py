@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 
-from granite_xai.base.formats import share, share_interval
+from granite_xai.base.formats import amount, share
 from granite_xai.explanation.influence import Influence, Interactions
 from granite_xai.inference.estimate import WHAT_GIVES_AN_INTERVAL, rows_in_words
+from granite_xai.inference.node_figures import NodeFigures
 from granite_xai.results.described import Described, in_regions_text
 from granite_xai.results.fit_facts import FitFacts
 
@@ -99,23 +100,40 @@ def _possibly_hidden(facts: FitFacts) -> str:
 
 
 def _difference_removed(facts: FitFacts) -> str:
-    """How much of the difference between two explanations regions remove."""
-    if facts.outcome in ("nothing", "noise"):
+    """How large the difference of two explanations is over all rows and inside the regions, as the tree shows it."""
+    if facts.outcome in ("nothing", "noise") or facts.is_doubtful:
         return ""
     if facts.outcome == "no rule":
         return "No simple rule says where."
-    fitted = facts.fitted
-    remaining = fitted.remaining
-    interval = ""
-    if fitted.estimate is not None:
-        remaining = fitted.estimate.remaining
-        if not math.isnan(fitted.estimate.low):
-            low = max(1.0 - fitted.estimate.high, 0.0)
-            interval = f" ({share_interval(low, 1.0 - fitted.estimate.low)})"
-    if math.isnan(remaining):
-        return (
-            "On the rows that judge them alone, "
-            "the difference does not stand out from sampling noise."
-        )
-    removed = share(max(1.0 - remaining, 0.0))
-    return f"Inside {len(fitted.partition)} regions, {removed} of the difference is gone{interval}."
+    figures = facts.figures
+    if figures is None:
+        return ""
+    opening = f"Inside {len(facts.fitted.partition)} regions, the difference"
+    overall = figures.root.heterogeneity
+    inside = figures.size(figures.by_set_inside_regions())
+    basis = _basis_of_difference(facts, figures)
+    if inside < overall:
+        return f"{opening} falls from {amount(overall)} to {amount(inside)}{basis}."
+    return f"{opening} is {amount(inside)}, over all rows {amount(overall)}{basis}."
+
+
+def _basis_of_difference(facts: FitFacts, figures: NodeFigures) -> str:
+    """The rows that the difference inside the regions is measured on, in brackets; before them its interval."""
+    estimate = facts.fitted.estimate
+    rows = f"{figures.n_rows:,} {figures.rows} rows"
+    if (
+        estimate is None or len(facts.fitted.comparisons) > 1
+    ):  # of several questions it is a mean of shares
+        return f" ({rows})"
+    overall = figures.root.heterogeneity
+
+    def inside(remaining: float) -> str:
+        """The difference inside the regions, from the share that they leave of the squared one."""
+        return amount(overall * figures.size([remaining]))
+
+    if estimate.rows == "cross-validated":
+        return f" ({rows}; cross-validated: {inside(estimate.remaining)})"
+    low, high = inside(estimate.low), inside(estimate.high)
+    if low == high:
+        return f" ({rows})"
+    return f" ({100 * estimate.confidence_level:g}% interval {low}–{high}, {rows})"

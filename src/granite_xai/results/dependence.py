@@ -24,14 +24,18 @@ class Dependence(NamedTuple):
         Whose effects differ between rows, by how far their heterogeneity falls in the regions. The first
         is the main feature.
     moderators : tuple of str
-        The features that say where, by the heterogeneity that their splits remove.
+        The features that say where, by the heterogeneity that their splits remove. The first split is among them, or
+        on the main feature.
     is_mutual : bool
         Whether so many effects are concerned that they are said to depend on each other.
+    first_split : str
+        The feature that all rows are split on; empty where there is no tree.
     """
 
     features: tuple[str, ...]
     moderators: tuple[str, ...]
     is_mutual: bool
+    first_split: str = ""
 
 
 def dependence(figures: NodeFigures) -> Dependence:
@@ -51,8 +55,14 @@ def dependence(figures: NodeFigures) -> Dependence:
     split_columns = sorted(removed_by, key=lambda column: -float(removed_by[column].sum()))
     falls = _falls(figures, split_columns)
     features = _features_that_fall(falls)
+    first_split = figures.root.column
     if not features:
-        return Dependence(features=(), moderators=tuple(split_columns), is_mutual=False)
+        return Dependence(
+            features=(),
+            moderators=tuple(split_columns),
+            is_mutual=False,
+            first_split=first_split,
+        )
     main_feature = features[0]
     main_set = _set_names(figures).index(main_feature)
     needed = FURTHER_MODERATOR * falls[main_feature]
@@ -60,12 +70,15 @@ def dependence(figures: NodeFigures) -> Dependence:
     moderators = [column for column in other_columns if removed_by[column][main_set] >= needed]
     if not moderators:
         moderators = other_columns[:1]
+    if first_split in other_columns and first_split not in moderators:
+        moderators.insert(0, first_split)
     # A feature that says where effects differ is not named once more as one that differs.
     moderated = tuple(name for name in features if name not in moderators)
     return Dependence(
         features=moderated,
         moderators=tuple(moderators),
         is_mutual=len(moderated) >= MUTUAL,
+        first_split=first_split,
     )
 
 

@@ -69,4 +69,4 @@ def in_regions_text(described: Described) -> ShareWithInterval:
     in_regions = max(described.in_regions, 0.0)
     if math.isnan(described.low):
         return ShareWithInterval(share=share(in_regions), interval="")
-    return share_with_interval(in_regions, max(described.low, 0.0), described.high)
+    return share_with_interval(in_regions, described.low, described.high)

@@ -6,22 +6,20 @@ a fit does not know (any more) is left out.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from granite_xai.base.formats import share
+from granite_xai.base.formats import OutputUnit, amount
 from granite_xai.base.text import plain
 from granite_xai.fitting.fit_result import FitResult
-from granite_xai.inference.node_figures import NodeFigures
 from granite_xai.regions.words import Vocabulary, vocabulary
 from granite_xai.results.benefit import benefit
 from granite_xai.results.dependence import Dependence, dependence
 from granite_xai.results.described import Described, described_of
-from granite_xai.results.fit_facts import FitFacts, Outcome
+from granite_xai.results.fit_facts import FitFacts, Outcome, is_about_effects
 from granite_xai.results.headline import headline
-from granite_xai.results.notes import notes_of
+from granite_xai.results.notes import doubts_of, notes_of
 from granite_xai.results.output_words import OutputWords, output_words
 from granite_xai.results.shape_sentences import shape_sentences
 
@@ -49,8 +47,12 @@ class FitFinding:
         How much of the model curves describe; may be empty.
     by_question : tuple of str
         A sentence for each of several questions or outputs.
+    doubts : tuple of str
+        Reasons not to rely on it, the strongest first.
     notes : tuple of str
-        What a reader should know before relying on it, most important first.
+        What else a reader should know, most important first.
+    stability : str
+        What searches on other rows, or of other models, said; empty: nobody asked for them.
     dependence : Dependence
     described : Described or None
         None: the share of the model that curves describe has not been computed.
@@ -67,7 +69,9 @@ class FitFinding:
     details: str
     benefit: str
     by_question: tuple[str, ...]
+    doubts: tuple[str, ...]
     notes: tuple[str, ...]
+    stability: str
     dependence: Dependence
     described: Described | None
     output: OutputWords
@@ -101,6 +105,9 @@ def finding_of(
     """
     facts = FitFacts(fitted, diagnostics)
     figures = facts.figures
+    stability = ""
+    if fitted.stability is not None:
+        stability = fitted.stability.sentences()[0]
     output = output_words(fitted.predictor, target or diagnostics.get("target") or "", unit)
     words_of_rules = vocabulary(fitted.partition.rules, fitted.table)
     described = described_of(fitted)
@@ -108,7 +115,7 @@ def finding_of(
     details = ""
     if facts.outcome == "regions" and figures is not None:
         tree_dependence = dependence(figures)
-        if facts.is_effect:
+        if facts.is_effect and not facts.is_doubtful:
             details = shape_sentences(
                 fitted, figures, tree_dependence, facts.quiet_regions, output, words_of_rules
             )
@@ -118,8 +125,10 @@ def finding_of(
         headline=headline(facts, tree_dependence, output),
         details=details,
         benefit=benefit(facts, described),
-        by_question=_sentences_by_question(fitted),
+        by_question=_sentences_by_question(fitted, output.unit),
+        doubts=tuple(doubts_of(fitted.partition, diagnostics, fitted.stability)),
         notes=tuple(notes_of(fitted.partition, diagnostics, words_of_rules)),
+        stability=stability,
         dependence=tree_dependence,
         described=described,
         output=output,
@@ -128,23 +137,28 @@ def finding_of(
     )
 
 
-def _sentences_by_question(fitted: FitResult) -> tuple[str, ...]:
-    """How much of the heterogeneity regions remove, for each of several questions or outputs."""
+def _sentences_by_question(fitted: FitResult, unit: OutputUnit) -> tuple[str, ...]:
+    """How far rows stray, or explanations differ, over all rows and inside the regions: for each question or output."""
     if len(fitted.partition) == 1 or len(fitted.comparisons) == 1 or not fitted.nodes:
         return ()
     titles = [figures.question for figures in fitted.nodes]
+    units = [unit] * len(titles)
     if len(fitted.outputs) == len(fitted.nodes):  # one question about several outputs
         titles = [str(name) for name in fitted.outputs]
+        units = [output_words(output.predictor).unit for output in fitted.outputs.values()]
     sentences = []
-    for title, figures in zip(titles, fitted.nodes, strict=True):
-        removed = share(_removed_share(figures))
-        sentences.append(f"{plain(title)}: regions remove {removed} of the heterogeneity.")
+    for title, figures, comparison, of_output in zip(
+        titles, fitted.nodes, fitted.comparisons, units, strict=True
+    ):
+        overall = figures.root.heterogeneity
+        inside = figures.size(figures.by_set_inside_regions())
+        if not is_about_effects(comparison.question):
+            measured = f"difference {amount(overall)} over all rows, {amount(inside)}"
+        elif figures.is_rooted:
+            measured = (
+                f"rows stray {of_output.spread(overall)} over all rows, {of_output.spread(inside)}"
+            )
+        else:
+            measured = f"rows stray ±{amount(overall)} over all rows, ±{amount(inside)}"
+        sentences.append(f"{plain(title)}: {measured} inside the regions.")
     return tuple(sentences)
-
-
-def _removed_share(figures: NodeFigures) -> float:
-    """Share of the mean squared gaps over all rows that regions remove; NaN where there are none."""
-    whole = math.fsum(figures.root.by_set)
-    if not whole > 0:
-        return math.nan
-    return max(float(figures.removed.sum()) / whole, 0.0)

@@ -22,6 +22,14 @@ says where.
 """
 
 
+def is_about_effects(question: Disagreement) -> bool:
+    """Whether a question is about effects of features (ICE and PDP).
+
+    Their heterogeneity is made by interactions; other questions compare two explanations.
+    """
+    return question.behavior.key == "local" and cause(question) == INTERACT
+
+
 @dataclass(frozen=True, eq=False)
 class FitFacts:
     """A fit as its sentences see it.
@@ -50,17 +58,20 @@ class FitFacts:
         return "no rule"
 
     @property
+    def is_doubtful(self) -> bool:
+        """Whether regions were found, and the rows that judge them see no more than sampling noise."""
+        estimate = self.fitted.estimate
+        return self.outcome == "regions" and estimate is not None and math.isnan(estimate.remaining)
+
+    @property
     def question(self) -> Disagreement:
         """The first question, which the sentences are about."""
         return self.fitted.comparisons[0].question
 
     @property
     def is_effect(self) -> bool:
-        """Whether the question is about effects of features (ICE and PDP).
-
-        Their heterogeneity is made by interactions; other questions compare two explanations.
-        """
-        return self.question.behavior.key == "local" and cause(self.question) == INTERACT
+        """Whether the first question is about effects of features."""
+        return is_about_effects(self.question)
 
     @property
     def figures(self) -> NodeFigures | None:

@@ -10,6 +10,7 @@ from granite_xai.base.formats import OutputUnit, amount
 from granite_xai.disagreement.disagreement import Disagreement
 from granite_xai.explanation.catalog import title as explanation_title
 from granite_xai.fitting.causes import DEPEND, EITHER, INTERACT, cause
+from granite_xai.inference.estimate import Estimate, rows_in_words
 from granite_xai.inference.node_figures import NodeFigures
 from granite_xai.regions.label_listing import word_list
 from granite_xai.regions.partition import Partition
@@ -35,6 +36,8 @@ def headline(facts: FitFacts, dependence: Dependence, output: OutputWords) -> st
     """
     if facts.n_rows == 1:
         return "1 row: nothing can be said."
+    if facts.is_doubtful and facts.fitted.estimate is not None:
+        return _doubt(facts, facts.fitted.estimate)
     if facts.is_effect:
         return _headline_of_effects(facts, dependence, output)
     sides = both_titles(facts.question)
@@ -44,6 +47,24 @@ def headline(facts: FitFacts, dependence: Dependence, output: OutputWords) -> st
         return f"{sides} differ by sampling noise only on {facts.n_rows:,} rows."
     reason = _reason(facts.question, facts.diagnostics)
     return f"{_largest_difference(facts.question, facts.figures, output.unit)} Why: {reason}."
+
+
+def _doubt(facts: FitFacts, estimate: Estimate) -> str:
+    """Regions were found in which the rows that judge them see nothing beyond noise."""
+    n_regions = len(facts.fitted.partition)
+    first_split = ""
+    if facts.figures is not None and facts.figures.root.column:
+        first_split = f" (first split: {feature_text(facts.figures.root.column)})"
+    where = f"the {rows_in_words(estimate.rows, estimate.n_rows)}"
+    if estimate.rows == "cross-validated":
+        where = "rows left out in turn"
+    differs = "the difference between the two explanations"
+    if facts.is_effect:
+        differs = "the difference between rows"
+    return (
+        f"The search found {n_regions} regions{first_split}, but on {where} {differs} "
+        "does not stand out from sampling noise: do not rely on them."
+    )
 
 
 def _headline_of_effects(facts: FitFacts, dependence: Dependence, output: OutputWords) -> str:
@@ -86,10 +107,17 @@ def _dependence_sentence(dependence: Dependence, output: OutputWords) -> str:
     """``The effects of hr and temp on the probability depend on workingday.``."""
     on_output = f" on {output.target}" if output.target else ""
     names = [feature_text(feature) for feature in dependence.features]
+    first_split = feature_text(dependence.first_split)
+    if not names and first_split:
+        return f"Effects{on_output} differ between regions, which {first_split} divides first."
     if not names:
         return f"Effects{on_output} differ between regions."
     if dependence.is_mutual:
-        return f"The effects of {_first_names(names)}{on_output} depend on each other."
+        effects = f"The effects of {_first_names(names)}{on_output}"
+        on_first_split = ""
+        if first_split and first_split not in names:
+            on_first_split = f"on {first_split} and "
+        return f"{effects} depend {on_first_split}on each other."
     moderators = [feature_text(feature) for feature in dependence.moderators]
     if len(names) == 1:
         subject = f"The effect of {names[0]}{on_output}"

@@ -6,9 +6,10 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from granite_xai.inference.stability import HALF_SAMPLES, Stability
 from granite_xai.regions.conditions import Interval
 from granite_xai.regions.label_listing import word_list
-from granite_xai.regions.nodes import Node, Split
+from granite_xai.regions.nodes import Leaf, Node, Split
 from granite_xai.regions.partition import Partition
 from granite_xai.regions.rule import Rule
 from granite_xai.regions.words import (
@@ -19,14 +20,59 @@ from granite_xai.regions.words import (
 )
 
 HINT_ROWS = 100  # search rows below which a region is a hint
+SELDOM = 0.5  # share of searches below which a first split makes the regions tentative
 WAVERING = ("M09", "N01")  # warnings of models whose answers are not steady
 STOPPED = "M13: stopped"  # how the warning of a fit that stopped early begins
+
+
+def doubts_of(
+    partition: Partition, diagnostics: Mapping[str, Any], stability: Stability | None
+) -> Iterator[str]:
+    """Reasons not to rely on a result, the strongest first: a first split that does not come back, few rows, noise.
+
+    Parameters
+    ----------
+    partition : Partition
+    diagnostics : mapping
+        Of the fit.
+    stability : Stability, optional
+        Searches on half the rows; None: nobody asked for them.
+    """
+    if stability is not None and stability.source == HALF_SAMPLES:
+        yield from _notes_on_first_split(stability)
+    yield from _notes_on_few_rows(partition)
+    yield from _warnings_as_notes(diagnostics, WAVERING)
+
+
+def _notes_on_first_split(stability: Stability) -> Iterator[str]:
+    """The first split, where less than half of the searches on half the rows make it."""
+    if not stability.splits or stability.splits[0].count >= SELDOM * stability.searches:
+        return
+    first = stability.splits[0]
+    times = str(first.count or "none")
+    instead = ""
+    if first.instead:
+        instead = f" (otherwise most often {feature_text(first.instead)})"
+    yield (
+        f"the first split, on {feature_text(first.column)}, came back in {times} of "
+        f"{stability.searches} searches on half the rows{instead}: take the regions as tentative."
+    )
+
+
+def _warnings_as_notes(
+    diagnostics: Mapping[str, Any], beginnings: tuple[str, ...]
+) -> Iterator[str]:
+    """The warnings of a fit that begin so, without their codes."""
+    for warning in diagnostics.get("warnings", ()):
+        if warning.startswith(beginnings):
+            text = warning.partition(": ")[2]
+            yield text[:1].upper() + text[1:]
 
 
 def notes_of(
     partition: Partition, diagnostics: Mapping[str, Any], vocabulary: Vocabulary
 ) -> Iterator[str]:
-    """Notes on a fit, the most important first.
+    """What a reader should know besides the reasons to doubt a result, the most important first.
 
     Parameters
     ----------
@@ -36,16 +82,14 @@ def notes_of(
     vocabulary : mapping
         What the words of rules need to know.
     """
-    for warning in diagnostics.get("warnings", ()):
-        if warning.startswith((STOPPED, *WAVERING)):
-            text = warning.partition(": ")[2]
-            yield text[:1].upper() + text[1:]
+    yield from _warnings_as_notes(diagnostics, (STOPPED,))
     if "alpha" in diagnostics:
         yield diagnostics["alpha"]["text"]
     splits = _recorded_splits(partition, diagnostics.get("splits", ()))
-    yield from _gradual_notes(splits, vocabulary)
-    yield from _rival_notes(splits, vocabulary)
-    yield from _notes_on_few_rows(partition)
+    # Other ways to split were judged by the split alone. Where a part is split again, the tree was not.
+    lowest = [entry for entry in splits if all(isinstance(c, Leaf) for c in entry.split.children)]
+    yield from _gradual_notes(lowest, vocabulary)
+    yield from _rival_notes(lowest, vocabulary)
 
 
 class RecordedSplit(NamedTuple):
@@ -144,13 +188,10 @@ def _cut_text(column: str, condition: Any, vocabulary: Vocabulary) -> str:
 
 
 def _rival_notes(splits: Sequence[RecordedSplit], vocabulary: Vocabulary) -> Iterator[str]:
-    """Features that would divide rows almost as well, unless they do so further down."""
+    """Features that would divide rows almost as well."""
     for split, rule, record in splits:
-        if not record["tie"] or not record["second"]:
-            continue
-        ((rival, _),) = Rule.parse(record["second"]).conditions
-        below = {inner.column for inner, _ in _splits(split)}
-        if rival not in below:
+        if record["tie"] and record["second"]:
+            ((rival, _),) = Rule.parse(record["second"]).conditions
             yield rival_note(rival, split.column, rule, vocabulary)
 
 

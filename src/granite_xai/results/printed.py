@@ -22,6 +22,7 @@ from granite_xai.results.region_figures import region_columns
 LINES_SHOWN = 40  # nodes of a tree that are printed
 NOTES_SHOWN = 2
 NEXT_STEP = "g.report(X, y)"
+HALVES_STEP = "g.stability() says whether searches on half the rows find the same splits (it asks the model nothing)"
 STRAY_EXPLAINED = (
     "Rows stray: how far effects at single rows typically lie from the average curves, all features "
     "together; smaller is better."
@@ -41,7 +42,10 @@ class PrintedResult:
     ----------
     headline, details, benefit : str
         As in `FitFinding`.
-    by_question, notes : tuple of str
+    by_question, doubts, notes : tuple of str
+    stability : str
+    may_search_halves : bool
+        Whether searches on half the rows may say how certain the splits are, and nobody asked for them yet.
     described : Described or None
     lines : tuple of TreeLine
         Empty where there is one region.
@@ -58,7 +62,10 @@ class PrintedResult:
     details: str
     benefit: str
     by_question: tuple[str, ...]
+    doubts: tuple[str, ...]
     notes: tuple[str, ...]
+    stability: str
+    may_search_halves: bool
     described: Described | None
     lines: tuple[TreeLine, ...]
     rows: str
@@ -66,9 +73,7 @@ class PrintedResult:
     unit: OutputUnit
     regions: Mapping[str, Sequence[Any]]
 
-    def text(
-        self, names: Mapping[int, str], *, with_finding: bool, next_step: str = NEXT_STEP
-    ) -> str:
+    def text(self, names: Mapping[int, str], *, with_finding: bool, next_step: str = "") -> str:
         """The result as text.
 
         Parameters
@@ -78,7 +83,7 @@ class PrintedResult:
         with_finding : bool
             Whether the finding comes first. So it does for a fit; its partition begins with the benefit.
         next_step : str
-            What to do next.
+            What to do next, for users who do not write Python.
         """
         opening = []
         if with_finding or not self.lines:
@@ -91,8 +96,8 @@ class PrintedResult:
         if self.lines and self.is_effect:
             closing.append(STRAY_EXPLAINED)
         closing.append(self.rows)
-        closing += [f"Note: {note}" for note in self.notes[:NOTES_SHOWN]]
-        closing.append(f"Next: {next_step}")
+        closing += self._remarks()
+        closing.append(f"Next: {next_step or self._next_step()}")
         blocks.append("\n".join(closing))
         return _without_empty(blocks, "\n\n")
 
@@ -111,10 +116,23 @@ class PrintedResult:
         if self.lines and self.is_effect:
             parts.append(notebook.paragraph(STRAY_EXPLAINED, "aside"))
         parts.append(notebook.paragraph(self.rows, "aside"))
-        parts += [notebook.paragraph(f"Note: {note}") for note in self.notes[:NOTES_SHOWN]]
+        parts += [notebook.paragraph(remark) for remark in self._remarks()]
         if with_finding:
             parts.append(notebook.paragraph(f"Next: {NEXT_STEPS}", "aside"))
         return notebook.document(parts)
+
+    def _remarks(self) -> list[str]:
+        """All doubts, what repeated searches said, and notes as far as there is room."""
+        n_notes = max(NOTES_SHOWN - len(self.doubts), 0)
+        remarks = [f"Note: {doubt}" for doubt in self.doubts]
+        if self.stability:
+            remarks.append(self.stability)
+        return remarks + [f"Note: {note}" for note in self.notes[:n_notes]]
+
+    def _next_step(self) -> str:
+        if self.may_search_halves:
+            return f"{NEXT_STEP}; {HALVES_STEP}"
+        return NEXT_STEP
 
     def tree(self, names: Mapping[int, str]) -> str:
         """The tree with its figures, as text.
@@ -244,7 +262,11 @@ def printed_result(fitted: FitResult, diagnostics: Mapping[str, Any]) -> Printed
         details=finding.details,
         benefit=finding.benefit,
         by_question=finding.by_question,
+        doubts=finding.doubts,
         notes=finding.notes,
+        stability=finding.stability,
+        # Only a tree that was searched has records of its splits.
+        may_search_halves=bool(lines and diagnostics.get("splits") and not finding.stability),
         described=finding.described,
         lines=tuple(lines),
         rows=rows_sentence(fitted, diagnostics),

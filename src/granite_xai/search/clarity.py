@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from itertools import takewhile
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -75,6 +76,18 @@ def _records(
     left, right = node.children
     yield from _records(problem, tables, left, signs, rows[goes_left])
     yield from _records(problem, tables, right, signs, rows[~goes_left])
+
+
+class _CutOnColumn(NamedTuple):
+    """A cut of the column of a split: which share of the node's rows it sends left, and whether it costs little."""
+
+    share_left: float
+    text: str
+    is_near: bool
+
+
+def _is_near(cut: _CutOnColumn) -> bool:
+    return cut.is_near
 
 
 @dataclass(frozen=True, eq=False)
@@ -181,20 +194,33 @@ class _SplitNode:
         return scores.remaining(self.problem.shares)
 
     def _plateau(self, remaining: FloatArray, same_column: BoolArray) -> dict[str, Any]:
-        """Between which cuts of the same column the threshold could lie at little cost."""
+        """Between which cuts of the same column the threshold could lie at little cost, itself among them."""
         limit = self.remaining + LOSS_ON_PLATEAU * self.gain
-        is_near = same_column & (remaining <= limit)
-        near = [self.options[number] for number in np.flatnonzero(is_near)]
-        shares_left = [
-            float(np.mean(option.goes_left(self.problem.table, self.rows))) for option in near
-        ]
-        between = []
-        if near:
-            first = near[int(np.argmin(shares_left))]
-            last = near[int(np.argmax(shares_left))]
-            between = [self._text(first), self._text(last)]
-        shares_left.append(float(np.mean(self.goes_left)))
-        return {"plateau": max(shares_left) - min(shares_left), "between": between}
+        below: list[_CutOnColumn] = []
+        above: list[_CutOnColumn] = []
+        itself = _CutOnColumn(
+            share_left=float(np.mean(self.goes_left)),
+            text=self.split.left.text(self.column.name),
+            is_near=True,
+        )
+        for number in np.flatnonzero(same_column):
+            option = self.options[number]
+            other = _CutOnColumn(
+                share_left=float(np.mean(option.goes_left(self.problem.table, self.rows))),
+                text=self._text(option),
+                is_near=bool(remaining[number] <= limit),
+            )
+            side = below if other.share_left < itself.share_left else above
+            side.append(other)
+        below.sort(key=lambda cut: -cut.share_left)  # the nearest first
+        above.sort(key=lambda cut: cut.share_left)
+        # Cuts beyond one that costs more are none of the plateau, though they may cost little again.
+        first = [itself, *takewhile(_is_near, below)][-1]
+        last = [itself, *takewhile(_is_near, above)][-1]
+        return {
+            "plateau": last.share_left - first.share_left,
+            "between": [first.text, last.text],
+        }
 
     def _runner_up(self, remaining_of_others: FloatArray, signs: FloatArray) -> dict[str, Any]:
         """The best cut of another column, and whether it is within one standard error."""
