@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from granite_xai.base.diagnostics import Diagnostics
 from granite_xai.base.validation import choose
 from granite_xai.compute import Resources, one_blas_thread, require_supported
 from granite_xai.engine.signed_weights import signs
@@ -161,9 +162,15 @@ class Explainer:
         region = read_rows(rows, full_weights)
         route = Route(predictor, full_table.take(region))
         effect = self.effect(route, resources, random_state)
+        effect = replace(effect, masking=effect.masking.chosen_by_rows())
         # Bins and ranks are those among all rows.
         fitted = fit_maskings(
-            effect.readings(), effect.changes(), full_table, full_weights, random_state
+            effect.readings(),
+            effect.changes(),
+            full_table,
+            full_weights,
+            random_state,
+            Diagnostics(),
         )
         requested = request(route.table, [effect], values=resources.grid, cells=route.cells)
         coordinates = None

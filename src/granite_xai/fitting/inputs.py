@@ -116,6 +116,7 @@ class OpenInputs:
             seed=options.seed,
             diagnostics=record,
             confidence=options.confidence,
+            as_in_paper=options.as_in_paper,
             budget=self.budget,
             chooses_alpha=options.chooses_alpha,
             values=values,
@@ -137,8 +138,8 @@ class OpenInputs:
             raise refused()
         if self.predictor.outputs:
             resolved = _about_each_output(resolved, list(self.predictor.outputs))
-        if options.confidence is not None:
-            resolved = [question.beyond_chance() for question in resolved]
+        if not options.as_in_paper:
+            resolved = [question.chosen_by_rows() for question in resolved]
         if is_optimal:
             resolved = [question.by_sums() for question in resolved]
         return tuple(resolved)

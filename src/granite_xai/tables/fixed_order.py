@@ -46,9 +46,7 @@ def fixed_row_order(
     -------
     array of shape (n_rows,)
     """
-    keys = _keys_of_rows(table)
-    relative_weights = weights / weights.max()  # twice the weights are the same weights
-    keys = _mixed(keys ^ _keys_of_floats(relative_weights))
+    keys = _with_weights(_keys_of_rows(table), weights)
     keys = _with_clusters(keys, clusters)
     if y is None:
         return np.argsort(keys, kind="stable")
@@ -56,6 +54,17 @@ def fixed_row_order(
     for target in np.atleast_2d(np.asarray(y).T):
         keys_with_target = _mixed(keys_with_target ^ _keys_of_target(target, keys))
     return np.lexsort((_with_clusters(keys_with_target, clusters), keys))
+
+
+def row_order_by_ranks(table: Table, weights: FloatArray) -> IntArray:
+    """Positions of the rows in an order that reads cells by their ranks alone.
+
+    Strictly increasing transforms of columns leave it as it is.
+    """
+    keys = np.zeros(table.n_rows, dtype=np.uint64)
+    for column in sorted(table.columns, key=lambda column: column.name):
+        keys = _mixed(keys ^ _mixed(_ranks(column.codes)))
+    return np.argsort(_with_weights(keys, weights), kind="stable")
 
 
 def same_rows_in_any_order(table: Table, other: Table) -> bool:
@@ -132,12 +141,22 @@ def _keys_of_target(y: FloatArray, keys: Keys) -> Keys:
     keys : array of shape (n_rows,)
         Of the rows without their target.
     """
-    ranks = np.unique(y, return_inverse=True)[1].reshape(-1).astype(np.uint64)
+    ranks = _ranks(y)
     from_below = _mixed(ranks)
     from_above = _mixed(ranks.max() - ranks)
     if np.sum(_mixed(keys ^ from_above)) < np.sum(_mixed(keys ^ from_below)):
         return from_above
     return from_below
+
+
+def _ranks(values: NDArray[Any]) -> Keys:
+    """The number of each value among the distinct ones, in ascending order."""
+    return np.unique(values, return_inverse=True)[1].reshape(-1).astype(np.uint64)
+
+
+def _with_weights(keys: Keys, weights: FloatArray) -> Keys:
+    """Keys of rows that also tell their weights; twice the weights are the same weights."""
+    return _mixed(keys ^ _keys_of_floats(weights / weights.max()))
 
 
 def _with_clusters(keys: Keys, clusters: IntArray) -> Keys:
