@@ -26,6 +26,7 @@ from granite_xai.explanation.result import Explanation
 from granite_xai.models import as_predictor
 from granite_xai.models.model_table import allows_missing, read_input
 from granite_xai.models.row_arguments import read_rows, read_weights
+from granite_xai.models.target_columns import note_columns_that_are_y
 from granite_xai.trees.routes import Route
 
 INFLUENCES: dict[str, Influence] = {"individual": Individual(), "interaction": Interactions()}
@@ -158,6 +159,8 @@ class Explainer:
         allows_missing("auto", model, predictor, full_table)
         name = self.name or "this explanation"
         full_target = target_for(y, full_table, predictor, self.behavior, labels=[name])
+        record = Diagnostics()
+        note_columns_that_are_y(y, full_table, record)
         full_weights = read_weights(sample_weight, full_table)
         region = read_rows(rows, full_weights)
         route = Route(predictor, full_table.take(region))
@@ -170,7 +173,7 @@ class Explainer:
             full_table,
             full_weights,
             random_state,
-            Diagnostics(),
+            record,
         )
         requested = request(route.table, [effect], values=resources.grid, cells=route.cells)
         coordinates = None

@@ -28,6 +28,7 @@ from granite_xai.inference.sample_size import LEAST_HELD_OUT
 from granite_xai.models import Predictor, for_table
 from granite_xai.models.model_table import allows_missing, read_input
 from granite_xai.models.row_arguments import read_clusters, read_weights
+from granite_xai.models.target_columns import note_columns_that_are_y
 from granite_xai.moments.questions import statistics_kind
 from granite_xai.search.given_rules import GivenRules
 from granite_xai.search.optimal import refused
@@ -244,6 +245,7 @@ def open_inputs(
     if clusters is not None:
         n_clusters = int(rows.clusters.max()) + 1
     record.note("clusters", n_clusters)
+    note_columns_that_are_y(y, table, record)
     given_holdout = None
     if isinstance(options.holdout, tuple | list):
         given_holdout = _given_holdout(options.holdout, table, missing, predictor, behaviors)

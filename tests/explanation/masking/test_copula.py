@@ -17,7 +17,9 @@ from granite_xai.tables import read_table
 COPULA = gx.Conditional(sampler="copula")
 
 
-@pytest.mark.filterwarnings("ignore:D49:granite_xai.BinWarning")
+@pytest.mark.filterwarnings(
+    "ignore:D49:granite_xai.BinWarning", "ignore:T10:granite_xai.DataWarning"
+)
 @pytest.mark.parametrize("rho", [0.0, 0.5, 0.9, 0.99])
 def test_the_importance_of_a_column_shrinks_with_what_the_other_tells_of_it(rho):
     """F = y = x0: E (x0 - x0')² given x1 is 2 (1 - ρ²); bins are too wide for strong dependence."""
