@@ -33,7 +33,7 @@ MOST_COALITIONS = 20  # that are compared
 MATERIAL = 0.05
 LEAST_ERROR = 1e-12  # errors below it count as it: their logarithm stays finite
 # Bins are too wide where they leave a hidden feature at least this many times the variance that a copula leaves it.
-# Two normal columns: 1.05 at a correlation of .7, 1.17 at .9, 3 at .99.
+# Two normal columns: 1.1 at a correlation of .8, 1.2 at .9, 3 at .99.
 TOO_WIDE = 1.1
 
 
