@@ -63,6 +63,9 @@ CASES: dict[str, dict[str, str]] = {
         "D46": "Fewer than five rows of a region as their own reference: an error that says why.",
         "D47": "Clusters at the fit, and none with the rows that judge it: a warning: the interval is too narrow.",
         "D48": "A lazy table whose rows have no order of their own: a warning: a seed draws other rows each time.",
+        "D49": "Features that tell each other so closely that bins of conditional masking are too wide: the rows choose a "
+        "copula; where bins are asked for, in the paper's algorithm, and where nothing else can be done (several features "
+        "shown and several hidden): a warning with what bins and a copula leave of a feature.",
     },
     "Target and risk": {
         "T01": "A question about risk without ``y``: an error that names the question, before the model is asked.",
@@ -74,6 +77,7 @@ CASES: dict[str, dict[str, str]] = {
         "T07": "A loss that returns the wrong shape, no numbers or negative ones: an error; it gets copies.",
         "T08": "Probabilities outside [0, 1]: an error.",
         "T09": "A constant target, or one class only, is a target.",
+        "T10": "A column that is ``y``, also in another unit or scale: a warning that names it.",
     },
     "The model": {
         "M01": "Answers of one column are read.",

@@ -39,13 +39,13 @@ def test_density_ratios_count_where_rows_may_be_weighed_by_a_copula():
         return require_room_for(asked, route, Resources()).evaluations
 
     by_bins = needed(gx.Conditional(sampler="bins"), TABLE)
-    chosen = needed(gx.Conditional().beyond_chance(), TABLE)
+    chosen = needed(gx.Conditional().chosen_by_rows(), TABLE)
     # 48 intervals of each of three columns for every row, and half of them again in the nodes.
     assert chosen - by_bins == 8 * 300 * (3 * 48 + 3 * 24)
     levels = read_table(
         np.repeat([[0, 1, 2], [1, 2, 0], [2, 0, 1.0]], 100, axis=0), missing="error"
     )
-    few_values = needed(gx.Conditional().beyond_chance(), levels)
+    few_values = needed(gx.Conditional().chosen_by_rows(), levels)
     # Columns of three values have three intervals each.
     assert few_values - needed(gx.Conditional(sampler="bins"), levels) == 8 * 300 * (9 + 4)
 

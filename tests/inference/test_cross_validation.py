@@ -34,8 +34,20 @@ def trees_of(labels, clusters, seed=0):
     return found
 
 
+BINS = gx.Conditional(sampler="bins")
+
+
 @pytest.mark.parametrize(
-    "question", ["ice-pdp", "cice-mplot", "ale", "variance", "pfi-risk", "mplot-pdp"]
+    "question",
+    [
+        "ice-pdp",
+        gx.question("cice-mplot", conditional=BINS),
+        "ale",
+        "variance",
+        "pfi-risk",
+        gx.question("mplot-pdp", conditional=BINS),
+    ],
+    ids=str,
 )
 def test_regions_that_nobody_chose_have_no_optimism(question):
     """On average over samples: what the slope says of the fold and twice the sampling bias cancel."""

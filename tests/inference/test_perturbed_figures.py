@@ -24,7 +24,9 @@ def test_the_corrected_figures_alone_are_the_same_numbers(question, n_clusters):
     """Bit for bit: what is computed once for both must not depend on which of them asks."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(90, 3)).round(1)
-    problem = problem_of(interacting, X, question, y=X[:, 0], sample_weight=rng.uniform(1, 2, 90))
+    problem = problem_of(
+        interacting, X, question, y=X.sum(axis=1), sample_weight=rng.uniform(1, 2, 90)
+    )
     (asked,) = problem.shares.comparisons
     drawn = signs(np.arange(90), 3)
     alone = corrected_figures(asked, problem.evaluations, drawn, n_clusters)

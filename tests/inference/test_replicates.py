@@ -14,6 +14,7 @@ import oracle as o
 from granite_xai.inference.by_sums import small_sample_factor
 from granite_xai.inference.confidence import Confidence
 from granite_xai.inference.replicates import Chance
+from strategies import paper
 
 NAMES = [*o.NAMED, "coe", "ale"]
 
@@ -206,9 +207,7 @@ def test_the_paper_s_algorithm_finds_regions_in_the_same_noise(name):
         rng = np.random.default_rng(seed)
         X = rng.normal(size=(120, 3))
         with quiet():
-            g = gx.Granite(additive, name, confidence_level=None).fit(
-                X, additive(X) + rng.normal(size=120)
-            )
+            g = paper(additive, name).fit(X, additive(X) + rng.normal(size=120))
         found += len(g.partition_) > 1
     assert found >= 5
 

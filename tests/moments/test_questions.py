@@ -120,7 +120,7 @@ def test_bins_are_those_of_what_the_conditional_side_shows():
     constant = np.column_stack([X[:, :2], np.ones(60)])
     assert problem_of(model, constant, "mplot-pdp", y=y).statistics[0][2].bins is None
     exact = gx.question("cfi-pfi", conditional=Conditional("exact"))
-    two = np.column_stack([y, np.repeat([0.0, 1.0, 2.0], 20)])
+    two = np.column_stack([X[:, 0], np.repeat([0.0, 1.0, 2.0], 20)])
     own = problem_of(lambda X: X[:, 0] * X[:, 1], two, exact, y=y).statistics[0][0]
     np.testing.assert_array_equal(own.bins, two[:, 1])  # to ask about x0, x1 is shown
 

@@ -162,7 +162,7 @@ def test_what_a_search_reads_is_near_what_all_directions_say(name):
     generator = np.random.default_rng(2)
     X = generator.uniform(-1, 1, size=(60, 3))
     problem = problem_of(
-        lambda X: np.exp(2 * X[:, 0] * X[:, 1]) + X[:, 2] * X[:, 0], X, name, y=X[:, 0]
+        lambda X: np.exp(2 * X[:, 0] * X[:, 1]) + X[:, 2] * X[:, 0], X, name, y=X.sum(axis=1)
     )
     for own in problem.statistics[0]:
         short = own.shortened()

@@ -72,10 +72,26 @@ def test_F05_an_absurd_number_of_terms_is_refused_before_it_is_made():
         again(g, result, [Resolution(False, (0, 0))])
 
 
-def test_bins_of_the_file_decide_on_the_masking():
-    _, result = fitted(question="mplot-pdp")
-    comparison = result.comparisons[0]
-    assert as_learned(comparison, result.reference).first.masking in {
-        comparison.first.masking,
-        comparison.by_sums().first.masking,
-    }
+@pytest.mark.filterwarnings("ignore::granite_xai.BinWarning")
+@pytest.mark.parametrize("rho", [0.0, 0.95])
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"confidence_level": None},
+        {"search": "optimal"},
+        {"search": "greedy", "confidence_level": None},
+    ],
+    ids=["default", "without a level", "optimal", "paper"],
+)
+def test_what_the_file_learned_decides_on_the_masking(options, rho):
+    rows = np.random.default_rng(7).normal(size=(200, 2))
+    rows[:, 1] = rho * rows[:, 0] + np.sqrt(1 - rho**2) * rows[:, 1]
+    g = gx.Granite(product, "mplot-pdp", max_depth=1, **options).fit(rows)
+    result = fitted_view(g).result
+    (question,) = again(g, result, [Resolution(by_paths=False, pairs=(0, 0))])
+    masking = as_learned(question, result.reference).first.masking
+    assert masking == result.comparisons[0].first.masking
+    if options or not rho:
+        return
+    assert result.reference.copulas.keys() == {masking}

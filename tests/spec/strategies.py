@@ -56,12 +56,12 @@ def examples(number: int) -> settings:
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """Small data: jumps next to a tiny spread (N01), levels that only weightless rows have (D15), thin bins (C10), and
-    nanoseconds of dates multiplied with others, whose rounding hides what is measured (N10)."""
+    """Small data: jumps next to a tiny spread (N01), levels that only weightless rows have (D15), thin bins (C10) and
+    wide ones (D49), and nanoseconds of dates multiplied with others, whose rounding hides what is measured (N10)."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="N01: |N10: ", category=gx.ModelWarning)
         warnings.filterwarnings("ignore", message="D15: ", category=gx.DataWarning)
-        warnings.filterwarnings("ignore", message="C10: ", category=gx.BinWarning)
+        warnings.filterwarnings("ignore", message="C10: |D49: ", category=gx.BinWarning)
         yield
 
 

@@ -1,8 +1,8 @@
 """The share described, against curves that are made by hand from the rows that a fit names.
 
-A description of some rows is the mean prediction of the search rows plus each curve less its own mean over them
-(docs/method.rst, "What a description is"). Everything here is computed from the model, the partition and the positions of the
-rows: nothing is read from the curves of the fit.
+A description is the mean prediction of the search rows plus each curve less its own mean over them
+(docs/method.rst, "What a description is"). Everything here is computed from the model, the partition and the
+positions of the rows: nothing is read from the curves of the fit.
 """
 
 from __future__ import annotations

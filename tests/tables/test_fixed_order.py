@@ -89,6 +89,42 @@ def test_equal_rows_are_told_apart_by_target_weight_and_cluster():
     np.testing.assert_array_equal(clusters[moved][again], clusters[order])
 
 
+UNITS = {
+    "another unit": lambda y: 100 * y,
+    "another zero": lambda y: y + 3,
+    "its logarithm": np.log,
+    "the other direction": lambda y: 5 - 2 * y,
+}
+
+
+@pytest.mark.parametrize("in_units", UNITS.values(), ids=UNITS)
+def test_the_target_moves_no_rows_that_differ_otherwise(in_units):
+    order = order_of(FRAME, y=None)
+    np.testing.assert_array_equal(order_of(FRAME, in_units(np.exp(Y))), order)
+
+
+@pytest.mark.parametrize("in_units", UNITS.values(), ids=UNITS)
+def test_equal_rows_are_told_apart_by_a_target_in_any_unit(in_units):
+    same = pd.DataFrame({"a": np.arange(N) % 3})
+    moved = np.random.default_rng(2).permutation(N)
+    y = np.exp(Y)
+    alone = np.arange(N)
+    order = order_of(same, y, np.ones(N), alone)
+    again = order_of(same.iloc[moved], in_units(y[moved]), np.ones(N), alone)
+    np.testing.assert_array_equal(moved[again], order)
+    assert not np.array_equal(order, order_of(same, None, np.ones(N), alone))
+
+
+def test_clusters_of_equal_rows_are_told_apart_by_their_targets():
+    same = pd.DataFrame({"a": np.zeros(6)})
+    y = np.array([0.0, 1.0, 0.0, 2.0, 0.0, 3.0])  # the rows with 0 differ by their clusters alone
+    clusters = np.array([0, 0, 1, 1, 2, 2])
+    moved = np.array([4, 3, 5, 2, 0, 1])
+    order = order_of(same, y, np.ones(6), clusters)
+    again = order_of(same, y[moved], np.ones(6), clusters[moved])
+    np.testing.assert_array_equal(moved[again], order)
+
+
 def test_several_targets_count():
     y = np.column_stack([np.zeros(N), Y])
     moved = np.random.default_rng(1).permutation(N)

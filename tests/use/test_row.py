@@ -146,7 +146,7 @@ def test_every_question_has_its_row(question, table):
     """The contributions are those of the second explanation, where they count from the mean; otherwise PDP's."""
     X = table.drop(columns="w")
     forest = RandomForestRegressor(n_estimators=5, random_state=0).fit(X, X["temp"] * X["hr"])
-    g = gx.Granite(forest, question).fit(X, X["temp"])
+    g = gx.Granite(forest, question).fit(X, X["temp"] * X["hr"])
     found = g.explain_row(X.iloc[[3]])
     assert found.explanation == ("shap" if question == "ice-shap" else "pdp")
     assert found.rest == pytest.approx(0.0, abs=1e-8) or question != "ice-shap"

@@ -133,3 +133,30 @@ def test_the_target_stays_beside_its_row():
         for level in (0.95, None)
     ]
     assert fits[0].disagreement_ == pytest.approx(fits[1].disagreement_, rel=1e-9)
+
+
+@pytest.mark.parametrize(("factor", "offset"), [(100.0, 0.0), (1.0, 20.0), (-0.5, 3.0)])
+def test_another_unit_of_the_target_draws_the_same_rows(factor, offset):
+    """Squared gaps of squared errors: in another unit the same, up to the factor to the fourth."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(1200, 3))
+    y = step(X) + rng.normal(size=1200)
+    options = {"max_samples": 300, "random_state": 0}
+    one = gx.Granite(step, "pfi-risk", **options).fit(X, y)
+    other = gx.Granite(lambda X: factor * step(X) + offset, "pfi-risk", **options)
+    other.fit(X, factor * y + offset)
+    assert [str(region.rule) for region in other.partition_] == [
+        str(region.rule) for region in one.partition_
+    ]
+    assert other.remaining_ == pytest.approx(one.remaining_, rel=1e-9)
+    assert other.disagreement_ == pytest.approx(factor**4 * one.disagreement_, rel=1e-9)
+
+
+def test_a_target_that_no_question_reads_draws_the_same_rows():
+    X = np.random.default_rng(0).normal(size=(1200, 3))
+    options = {"max_samples": 300, "random_state": 0}
+    with_target = gx.Granite(step, "ice-pdp", **options).fit(X, np.arange(1200.0))
+    without = gx.Granite(step, "ice-pdp", **options).fit(X)
+    assert with_target.partition_.to_dict() == without.partition_.to_dict()
+    one, other = (fit.estimate_.remaining for fit in (with_target, without))
+    assert one == other

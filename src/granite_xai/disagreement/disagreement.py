@@ -174,10 +174,10 @@ class ResolvedQuestion:
         question = replace(self.question, name=label or self.question.name)
         return replace(self, output=output, question=question)
 
-    def beyond_chance(self) -> ResolvedQuestion:
-        """The same question with maskings that learn no more than what the fitting rows show beyond chance."""
-        first = replace(self.first, masking=self.first.masking.beyond_chance())
-        second = replace(self.second, masking=self.second.masking.beyond_chance())
+    def chosen_by_rows(self) -> ResolvedQuestion:
+        """The same question with maskings for which the rows choose what is learned of them."""
+        first = replace(self.first, masking=self.first.masking.chosen_by_rows())
+        second = replace(self.second, masking=self.second.masking.chosen_by_rows())
         return replace(self, first=first, second=second)
 
     def by_sums(self) -> ResolvedQuestion:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from granite_xai.base.diagnostics import warn
+from granite_xai.base.diagnostics import Diagnostics, warn
 from granite_xai.base.errors import DataWarning, ResourceError
 from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.base.validation import choose, whole_number
@@ -30,6 +30,7 @@ from granite_xai.explanation.result import Explanation
 from granite_xai.models import as_predictor
 from granite_xai.models.model_table import allows_missing, read_input
 from granite_xai.models.row_arguments import read_rows, read_weights
+from granite_xai.models.target_columns import note_columns_that_are_y
 from granite_xai.tables.fixed_order import fixed_row_order
 from granite_xai.trees.routes import Route
 
@@ -172,6 +173,8 @@ class Explainer:
         allows_missing("auto", model, predictor, table)
         name = self.name or "this explanation"
         target = target_for(y, table, predictor, self.behavior, labels=[name])
+        record = Diagnostics()
+        note_columns_that_are_y(y, table, record)
         weights = read_weights(sample_weight, table)
         region = read_rows(rows, weights)
         route = Route(predictor, table.take(region))
@@ -191,8 +194,14 @@ class Explainer:
             full_weights = weights[region]
             places = np.arange(len(region))
         effect = self.effect(route, resources, random_state)
+        effect = replace(effect, masking=effect.masking.chosen_by_rows())
         fitted = fit_maskings(
-            effect.readings(), effect.changes(), full_table, full_weights, random_state
+            effect.readings(),
+            effect.changes(),
+            full_table,
+            full_weights,
+            random_state,
+            record,
         )
         requested = request(route.table, [effect], values=resources.grid, cells=route.cells)
         coordinates = None

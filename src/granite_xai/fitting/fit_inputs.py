@@ -52,7 +52,9 @@ class FitInputs(Routed):
     resources, n_jobs, seed, diagnostics
         Limits, threads, the seed of all draws, and the record of the fit.
     confidence : Confidence, optional
-        None: the sample is taken for the world, as in the paper.
+        None: the sample is taken for the world.
+    as_in_paper : bool
+        Whether regions are searched by the paper's algorithm.
     budget : int
         Model rows that the fit may cost; the pilot takes a share of them.
     plan : mapping
@@ -82,6 +84,7 @@ class FitInputs(Routed):
     seed: int
     diagnostics: Diagnostics
     confidence: Confidence | None
+    as_in_paper: bool
     budget: int = MODEL_ROWS
     plan: Mapping[str, Any] = field(default_factory=dict)
     chooses_alpha: bool = False

@@ -28,6 +28,7 @@ from granite_xai.inference.sample_size import LEAST_HELD_OUT
 from granite_xai.models import Predictor, for_table
 from granite_xai.models.model_table import allows_missing, read_input
 from granite_xai.models.row_arguments import read_clusters, read_weights
+from granite_xai.models.target_columns import note_columns_that_are_y
 from granite_xai.moments.questions import statistics_kind
 from granite_xai.search.given_rules import GivenRules
 from granite_xai.search.optimal import refused
@@ -116,6 +117,7 @@ class OpenInputs:
             seed=options.seed,
             diagnostics=record,
             confidence=options.confidence,
+            as_in_paper=options.as_in_paper,
             budget=self.budget,
             chooses_alpha=options.chooses_alpha,
             values=values,
@@ -137,8 +139,8 @@ class OpenInputs:
             raise refused()
         if self.predictor.outputs:
             resolved = _about_each_output(resolved, list(self.predictor.outputs))
-        if options.confidence is not None:
-            resolved = [question.beyond_chance() for question in resolved]
+        if not options.as_in_paper:
+            resolved = [question.chosen_by_rows() for question in resolved]
         if is_optimal:
             resolved = [question.by_sums() for question in resolved]
         return tuple(resolved)
@@ -243,6 +245,7 @@ def open_inputs(
     if clusters is not None:
         n_clusters = int(rows.clusters.max()) + 1
     record.note("clusters", n_clusters)
+    note_columns_that_are_y(y, table, record)
     given_holdout = None
     if isinstance(options.holdout, tuple | list):
         given_holdout = _given_holdout(options.holdout, table, missing, predictor, behaviors)

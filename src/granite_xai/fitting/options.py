@@ -89,6 +89,11 @@ class FitOptions:
     max_samples: int | str | None
     missing: str
 
+    @property
+    def as_in_paper(self) -> bool:
+        """Whether regions are searched by the paper's algorithm, which takes the sample for the world."""
+        return self.confidence is None and self.tree.search == "greedy"
+
 
 INFLUENCES = ("individual", "joint", "interaction")
 MISSING = ("auto", "allow", "error")

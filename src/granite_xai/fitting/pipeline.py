@@ -192,7 +192,7 @@ def _describe(
         evaluations,
         rows_of_regions,
         names=inputs.table.names,
-        single_bins_are_meant=inputs.confidence is not None,
+        single_bins_are_meant=not inputs.as_in_paper,
     )
     surrogate_evaluations = Deferred(partial(complete_for_surrogate, inputs, evaluations))
     additive = Deferred(

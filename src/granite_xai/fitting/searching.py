@@ -310,6 +310,6 @@ def _gain_error(inputs: FitInputs) -> float:
 
 def _statistics(inputs: FitInputs, evaluations: Evaluations) -> tuple[list[Statistics] | None, ...]:
     """For each question the statistics of its sets; None where it has none, or nobody reads them."""
-    if inputs.confidence is None and inputs.tree.search == "greedy":
+    if inputs.as_in_paper:
         return (None,) * len(inputs.comparisons)
     return tuple(question_statistics(question, evaluations) for question in inputs.comparisons)

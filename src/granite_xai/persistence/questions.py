@@ -109,10 +109,7 @@ def resolve_again(
             route: Any = _SavedRoute(
                 table=table, predictor=predictor, gives_attributions=resolution.by_paths
             )
-            resolved_question = question.compare(route, limits, seed, resolution.pairs)
-            if granite.confidence_level is not None:
-                resolved_question = resolved_question.beyond_chance()
-            resolved.append(resolved_question)
+            resolved.append(question.compare(route, limits, seed, resolution.pairs))
         return tuple(resolved)
     except FormatError:
         raise
@@ -168,18 +165,20 @@ def _n_shapley_terms(side: Explainer, pairs: int, table: Table) -> int:
 
 
 def as_learned(question: ResolvedQuestion, reference: FittedMaskings) -> ResolvedQuestion:
-    """The question with the masking of the file: bins alone for optimal trees, and in older files.
+    """The question with the masking of the file.
+
+    That is what the rows chose, or bins: for optimal trees, in the paper's algorithm, and in older files.
 
     Parameters
     ----------
     question : ResolvedQuestion
-        With the masking that a fit chooses today.
+        With the masking of the paper's algorithm.
     reference : FittedMaskings
         What the maskings of the file learned.
     """
-    learned = {masking for masking, _ in reference.bins}
-    by_bins = question.by_sums()
-    for chosen, binned in ((question.first, by_bins.first), (question.second, by_bins.second)):
-        if chosen.masking not in learned and binned.masking in learned:
-            return by_bins
+    learned = {masking for masking, _ in reference.bins} | reference.copulas.keys()
+    chosen = question.chosen_by_rows()
+    for candidate in (chosen, chosen.by_sums()):
+        if {candidate.first.masking, candidate.second.masking} & learned:
+            return candidate
     return question

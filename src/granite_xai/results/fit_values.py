@@ -223,9 +223,7 @@ class FitValues(Routed):
             if not self._may_be_read(question):
                 continue
             try:
-                resolved = question.compare(self.route, self.resources, 0)
-                if self.fitted.confidence is not None:
-                    resolved = resolved.beyond_chance()
+                resolved = question.compare(self.route, self.resources, 0).chosen_by_rows()
             except GraniteError:  # not defined for this table
                 continue
             if self._is_evaluated(resolved):

@@ -90,7 +90,7 @@ class MeasuredGroups:
         name = group_name(group)
         question = self.inputs.comparisons[0].question.with_influence(Joint({name: group}, [name]))
         resolved = question.compare(self.inputs.route, self.inputs.resources, self.inputs.seed)
-        return resolved.beyond_chance()
+        return resolved.chosen_by_rows()
 
     def total(self, groups: Iterable[Group]) -> Heterogeneity:
         """Heterogeneity of some measured groups, added up."""

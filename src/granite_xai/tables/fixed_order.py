@@ -30,27 +30,41 @@ def fixed_row_order(
 ) -> IntArray:
     """Positions of the rows of a table in the fixed order.
 
+    The target tells only rows apart that are equal otherwise, and by its order alone: in other units
+    (``a y + b``, also with a < 0) it is the same target.
+
     Parameters
     ----------
     table : Table
     y : array of shape (n_rows,) or (n_rows, n_outputs), optional
-        Rows with equal cells and another target are different rows.
+        The target.
     weights, clusters : arrays of shape (n_rows,)
-        The same for these; clusters differ by the rows that they hold, not by their numbers.
+        Rows with equal cells and another weight or cluster are different rows; clusters differ by the
+        rows that they hold, not by their numbers.
 
     Returns
     -------
     array of shape (n_rows,)
     """
-    keys = _keys_of_rows(table)
-    relative_weights = weights / weights.max()  # twice the weights are the same weights
-    keys = _mixed(keys ^ _keys_of_floats(relative_weights))
-    if y is not None:
-        for target in np.atleast_2d(np.asarray(y).T):
-            keys = _mixed(keys ^ _keys_of_floats(target))
-    if len(np.unique(clusters)) < len(clusters):
-        keys = _mixed(keys ^ _keys_of_clusters(keys, clusters))
-    return np.argsort(keys, kind="stable")
+    keys = _with_weights(_keys_of_rows(table), weights)
+    keys = _with_clusters(keys, clusters)
+    if y is None:
+        return np.argsort(keys, kind="stable")
+    keys_with_target = keys
+    for target in np.atleast_2d(np.asarray(y).T):
+        keys_with_target = _mixed(keys_with_target ^ _keys_of_target(target, keys))
+    return np.lexsort((_with_clusters(keys_with_target, clusters), keys))
+
+
+def row_order_by_ranks(table: Table, weights: FloatArray) -> IntArray:
+    """Positions of the rows in an order that reads cells by their ranks alone.
+
+    Strictly increasing transforms of columns leave it as it is.
+    """
+    keys = np.zeros(table.n_rows, dtype=np.uint64)
+    for column in sorted(table.columns, key=lambda column: column.name):
+        keys = _mixed(keys ^ _mixed(_ranks(column.codes)))
+    return np.argsort(_with_weights(keys, weights), kind="stable")
 
 
 def same_rows_in_any_order(table: Table, other: Table) -> bool:
@@ -115,12 +129,45 @@ def _keys_of_floats(values: FloatArray) -> Keys:
     return _mixed(np.ascontiguousarray(values, dtype=np.float64).view(np.uint64))
 
 
-def _keys_of_clusters(keys: Keys, clusters: IntArray) -> Keys:
-    """For each row a key of its cluster: the sum of the keys of its rows, in any order."""
+def _keys_of_target(y: FloatArray, keys: Keys) -> Keys:
+    """A key for each value of a target, from its rank.
+
+    Ranks count from below or from above, whichever gives the smaller sum over the rows: -y then has
+    the keys of y, and the order of the rows does not matter.
+
+    Parameters
+    ----------
+    y : array of shape (n_rows,)
+    keys : array of shape (n_rows,)
+        Of the rows without their target.
+    """
+    ranks = _ranks(y)
+    from_below = _mixed(ranks)
+    from_above = _mixed(ranks.max() - ranks)
+    if np.sum(_mixed(keys ^ from_above)) < np.sum(_mixed(keys ^ from_below)):
+        return from_above
+    return from_below
+
+
+def _ranks(values: NDArray[Any]) -> Keys:
+    """The number of each value among the distinct ones, in ascending order."""
+    return np.unique(values, return_inverse=True)[1].reshape(-1).astype(np.uint64)
+
+
+def _with_weights(keys: Keys, weights: FloatArray) -> Keys:
+    """Keys of rows that also tell their weights; twice the weights are the same weights."""
+    return _mixed(keys ^ _keys_of_floats(weights / weights.max()))
+
+
+def _with_clusters(keys: Keys, clusters: IntArray) -> Keys:
+    """Keys of rows that also say with which rows each of them is in a cluster."""
     numbers = np.unique(clusters, return_inverse=True)[1].reshape(-1)
-    sums = np.zeros(int(numbers.max()) + 1, dtype=np.uint64)
-    np.add.at(sums, numbers, _mixed(keys))
-    return sums[numbers]
+    n_clusters = int(numbers.max()) + 1
+    if n_clusters == len(clusters):  # every row is alone
+        return keys
+    sums = np.zeros(n_clusters, dtype=np.uint64)
+    np.add.at(sums, numbers, _mixed(keys))  # the same in any order of the rows
+    return _mixed(keys ^ sums[numbers])
 
 
 def _mixed(keys: Keys) -> Keys:

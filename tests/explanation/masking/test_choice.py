@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from granite_xai.explanation.masking import choice as module
-from granite_xai.explanation.masking.choice import choose_sampler
+from granite_xai.explanation.masking.choice import choose_sampler, wide_bins
 from granite_xai.tables import read_table
 
 N = 500
@@ -72,6 +72,46 @@ def test_spread_that_depends_on_another_column_keeps_bins():
     x = rng.normal(size=N)
     X = np.column_stack([x, np.exp(x) * rng.normal(size=N)])
     assert chosen(X).sampler == "bins"
+
+
+def wide(X, coalitions):
+    table = read_table(X, missing="allow")
+    return wide_bins(table, coalitions, np.ones(table.n_rows), 0)
+
+
+@pytest.mark.parametrize("rho", [0.9, 0.99])
+@pytest.mark.parametrize("coalitions", [one_shown, one_hidden])
+def test_wide_bins_say_what_they_and_a_copula_leave_of_a_column(rho, coalitions):
+    """Beside the other column 1 - ρ² of the variance is left; columns of noise change nothing of that."""
+    noise = np.random.default_rng(1).normal(size=(1000, 2))
+    found = wide(np.column_stack([normal(rho, n=1000), noise]), coalitions(4))
+    assert found.hidden in (0, 1)
+    assert found.hidden not in found.visible
+    assert found.by_copula == pytest.approx(1 - rho**2, rel=0.1)
+    assert found.by_bins > 1.15 * found.by_copula
+
+
+@pytest.mark.parametrize("coalitions", [one_shown, one_hidden])
+def test_bins_are_wide_enough_for_moderate_dependence(coalitions):
+    assert wide(normal(0.5, n=1000), coalitions(2)) is None
+
+
+def test_bins_of_groups_are_judged_by_columns_that_are_hidden_alone():
+    noise = np.random.default_rng(1).normal(size=(1000, 2))
+    X = np.column_stack([normal(0.95, n=1000), noise])
+    assert wide(X, [frozenset({0, 1}), frozenset({2, 3})]) == wide(X, one_hidden(4))
+
+
+def test_bins_of_columns_without_order_are_not_known_to_be_too_wide():
+    z = normal(0.97)
+    X = pd.DataFrame({"a": z[:, 0], "b": z[:, 1], "c": pd.Categorical(list("ab") * (N // 2))})
+    assert wide(X, one_hidden(3)) is None
+
+
+def test_errors_do_not_depend_on_where_rows_stand():
+    X = normal(0.6)
+    moved = np.random.default_rng(3).permutation(N)
+    assert chosen(X).errors == pytest.approx(chosen(X[moved]).errors, rel=1e-12)
 
 
 def test_monotone_transforms_change_nothing():

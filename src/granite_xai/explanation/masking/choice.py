@@ -21,6 +21,7 @@ from granite_xai.explanation.masking.bin_fitting import fit_bins
 from granite_xai.explanation.masking.bins import common_bins
 from granite_xai.explanation.masking.copula import Copula, fit_copula, why_no_copula
 from granite_xai.tables import Table
+from granite_xai.tables.fixed_order import row_order_by_ranks
 
 WAYS = ("unconditional", "bins", "copula")  # in the order of the errors
 FOLDS = 4  # parts of the rows, each predicted from the others
@@ -31,6 +32,9 @@ MOST_COALITIONS = 20  # that are compared
 # errors are conditional variances, and importances of hidden columns are overstated by as much.
 MATERIAL = 0.05
 LEAST_ERROR = 1e-12  # errors below it count as it: their logarithm stays finite
+# Bins are too wide where they leave a hidden feature at least this many times the variance that a copula leaves it.
+# Two normal columns: 1.1 at a correlation of .8, 1.2 at .9, 3 at .99.
+TOO_WIDE = 1.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +53,25 @@ class SamplerChoice:
     sampler: str
     reason: str
     errors: dict[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class WideBins:
+    """Bins of some visible columns that leave a hidden one more variance than there is.
+
+    Parameters
+    ----------
+    visible : coalition
+    hidden : int
+        Position of the column.
+    by_bins, by_copula : float
+        Share of its variance that is left beside the visible ones.
+    """
+
+    visible: Coalition
+    hidden: int
+    by_bins: float
+    by_copula: float
 
 
 def choose_sampler(
@@ -78,7 +101,8 @@ def choose_sampler(
     if obstacle is not None:
         return SamplerChoice(sampler="bins", reason=obstacle, errors={})
     compared = [conditioned[i] for i in _evenly_spread(len(conditioned), MOST_COALITIONS)]
-    errors = _errors(table, compared, weights, seed)  # (coalitions, ways)
+    # (coalitions, ways)
+    errors = np.nanmean(_errors(table, compared, weights, seed), axis=(2, 3))
     error_by_way = dict(zip(WAYS, errors.mean(axis=0).tolist(), strict=True))
     unconditional, bins, copula = np.log(np.maximum(errors, LEAST_ERROR)).sum(axis=0)
     if unconditional - min(bins, copula) < MATERIAL:
@@ -86,6 +110,41 @@ def choose_sampler(
     if bins - copula < MATERIAL:
         return SamplerChoice("bins", "a copula predicts features no better", error_by_way)
     return SamplerChoice("copula", "it predicts features better than bins", error_by_way)
+
+
+def wide_bins(
+    table: Table, coalitions: Iterable[Coalition], weights: FloatArray, seed: int
+) -> WideBins | None:
+    """Where bins are known to be too wide, and most so; None: nowhere.
+
+    Coalitions are compared for which a copula can weigh rows. Where there are none (pairs, groups), every column is
+    hidden alone, beside all others.
+
+    Parameters
+    ----------
+    table, coalitions, weights, seed
+        As in `choose_sampler`.
+    """
+    everything = frozenset(range(table.n_columns))
+    weighed = [visible for visible in coalitions if len(visible) in (1, table.n_columns - 1)]
+    if not weighed:
+        weighed = [everything - {column} for column in everything]
+    weighed.sort(key=sorted)
+    if choose_sampler(table, weighed, weights, seed).sampler == "bins":
+        return None
+    compared = [weighed[i] for i in _evenly_spread(len(weighed), MOST_COALITIONS)]
+    errors = np.maximum(_errors(table, compared, weights, seed), LEAST_ERROR)
+    _, bins, copula = np.moveaxis(errors[..., 0], 1, 0)  # each (coalitions, columns)
+    excess = bins / copula
+    place, hidden = np.unravel_index(np.nanargmax(excess), excess.shape)
+    if excess[place, hidden] < TOO_WIDE:
+        return None
+    return WideBins(
+        visible=compared[place],
+        hidden=int(hidden),
+        by_bins=float(bins[place, hidden]),
+        by_copula=float(copula[place, hidden]),
+    )
 
 
 def _evenly_spread(n: int, at_most: int) -> IntArray:
@@ -114,7 +173,10 @@ def _obstacle(table: Table, coalitions: list[Coalition]) -> str | None:
 def _errors(
     table: Table, coalitions: list[Coalition], weights: FloatArray, seed: int
 ) -> FloatArray:
-    """Error of hidden columns in rows that were left out, (coalitions, ways)."""
+    """Error of each hidden column, and of its square, in rows that were left out, (coalitions, ways, columns, 2).
+
+    NaN for visible columns.
+    """
     remembered = _remembered_errors.setdefault(table, {}).setdefault((seed, weights.tobytes()), {})
     new = [visible for visible in coalitions if visible not in remembered]
     if new:
@@ -133,12 +195,13 @@ def _measure_errors(
     table: Table, coalitions: list[Coalition], weights: FloatArray, seed: int
 ) -> FloatArray:
     """The same, measured."""
-    compared_rows = _evenly_spread(table.n_rows, MOST_ROWS)
+    # Which rows are compared, and in which part, depends neither on where they stand nor on units.
+    compared_rows = row_order_by_ranks(table, weights)[_evenly_spread(table.n_rows, MOST_ROWS)]
     table = table.take(compared_rows)
     weights = weights[compared_rows]
     scores = fit_copula(table, weights).scores(table)
     fold_of_row = np.arange(table.n_rows) % FOLDS
-    errors = np.zeros((len(coalitions), len(WAYS)))
+    errors = np.zeros((len(coalitions), len(WAYS), table.n_columns, 2))
     for fold in range(FOLDS):
         comparison = _Fold(
             train=np.flatnonzero(fold_of_row != fold),
@@ -192,22 +255,19 @@ class _Fold:
         self._ratios: dict[int, tuple[DensityRatios, DensityRatios]] = {}
 
     def errors(self, visible: Coalition) -> FloatArray:
-        """Squared error of the hidden columns and of their squares, (ways,)."""
+        """Squared error of each hidden column and of its square, (ways, columns, 2); NaN for visible columns."""
         hidden = [j for j in range(self.test.n_columns) if j not in visible]
-        train_targets = self.train_targets[:, hidden].reshape(len(self.train_targets), -1)
-        test_targets = self.test_targets[:, hidden].reshape(len(self.test_targets), -1)
-        mean = self.weights @ train_targets / self.weights.sum()
-        errors = [self._mean_squared_error(mean, test_targets)]  # unconditional
-        for row_weights in (self._same_bin(visible), self._by_density(visible)):
+        targets = self.test_targets[:, hidden]  # (test rows, hidden, 2)
+        anywhere = np.ones((len(targets), len(self.train_targets)))
+        ways = (anywhere, self._same_bin(visible), self._by_density(visible))
+        errors = np.full((len(ways), self.test.n_columns, 2), np.nan)
+        for way, row_weights in enumerate(ways):
             weighted = row_weights * self.weights  # (test rows, train rows)
-            predicted = weighted @ train_targets / weighted.sum(axis=1, keepdims=True)
-            errors.append(self._mean_squared_error(predicted, test_targets))
-        return np.array(errors)
-
-    def _mean_squared_error(self, predicted: FloatArray, targets: FloatArray) -> float:
-        """Mean over the rows that are predicted, and over their targets, (test rows, targets)."""
-        squares = np.square(predicted - targets).mean(axis=1)
-        return float(np.average(squares, weights=self.test_weights))
+            weighted /= weighted.sum(axis=1, keepdims=True)
+            predicted = np.tensordot(weighted, self.train_targets[:, hidden], axes=1)
+            squares = np.square(predicted - targets)
+            errors[way, hidden] = np.average(squares, axis=0, weights=self.test_weights)
+        return errors
 
     def _same_bin(self, visible: Coalition) -> FloatArray:
         """1 for rows of the same bin, as conditional masking makes it; all rows where a bin is empty."""

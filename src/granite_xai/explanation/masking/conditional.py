@@ -16,7 +16,7 @@ from granite_xai.engine.weighted import WeightedAverages
 from granite_xai.evaluations.evaluations import Evaluations, Reading
 from granite_xai.evaluations.row_bins import Bins
 from granite_xai.explanation.masking.bin_fitting import fit_bins
-from granite_xai.explanation.masking.choice import choose_sampler
+from granite_xai.explanation.masking.choice import choose_sampler, wide_bins
 from granite_xai.explanation.masking.copula import fit_copula
 from granite_xai.explanation.masking.masking import Learned, Masking, Needed
 from granite_xai.tables import Table
@@ -39,10 +39,11 @@ class Conditional(Masking):
         ``"bins"``: over the rows that share the bin of the visible columns. ``"copula"``: over all rows of the region,
         each giving what is left of its hidden columns when a Gaussian copula of the ranks has predicted them; for
         columns that depend strongly on each other, where ten bins are too wide. Columns need an order, and every
-        coalition costs a model call for each pair of rows. ``"auto"``: bins, as in the paper. A fit with a
-        ``confidence_level`` and ``bins="tree"`` chooses by its rows: where a Gaussian copula predicts columns better
-        than bins do, effects of single columns weigh the rows by it, without further model calls.
-        ``diagnostics_["conditional"]`` has the choice and its reason.
+        coalition costs a model call for each pair of rows. ``"auto"``: the rows choose (``bins="tree"``): where a
+        Gaussian copula predicts columns better than bins do, effects of single columns weigh the rows by it, without
+        further model calls; otherwise bins. ``diagnostics_["conditional"]`` of a fit has the choice and its reason. A
+        fit with ``search="greedy"`` and ``confidence_level=None`` has bins, as in the paper. A warning (D49) says where
+        bins are too wide.
 
     Examples
     --------
@@ -52,7 +53,7 @@ class Conditional(Masking):
 
     bins: Any = "tree"
     sampler: str = "auto"
-    # Whether no more is learned than what the fitting rows show beyond chance (`beyond_chance`).
+    # False: as in the paper, bins whatever the rows show. True: as the rows choose (`chosen_by_rows`).
     guarded: bool = field(default=False, repr=False)
     key: ClassVar[str] = "conditional"
     redraws: ClassVar[bool] = True
@@ -76,7 +77,7 @@ class Conditional(Masking):
         if self.sampler == "copula":
             return Learned(copula=fit_copula(table, weights))
         choice = None
-        if self.guarded and self.sampler == "auto":
+        if self.may_weigh_rows():
             choice = choose_sampler(table, coalitions, weights, seed)
             if choice.sampler == "copula":
                 return Learned(copula=fit_copula(table, weights), choice=choice)
@@ -84,7 +85,10 @@ class Conditional(Masking):
             visible: fit_bins(self.bins, table, visible, seed, weights, self.guarded)
             for visible in coalitions
         }
-        return Learned(bins=bins, choice=choice)
+        wide = None
+        if self.bins == "tree":
+            wide = wide_bins(table, coalitions, weights, seed)
+        return Learned(bins=bins, choice=choice, wide_bins=wide)
 
     def evaluations(self, coalitions: AbstractSet[Coalition]) -> Needed:
         """Pairs of rows, and how the rows are weighted; or pairs of rows and residuals."""
@@ -106,7 +110,7 @@ class Conditional(Masking):
             return None
         return bins.sizes
 
-    def beyond_chance(self) -> Conditional:
+    def chosen_by_rows(self) -> Conditional:
         """The same with bins that do not split on noise (C9), or with a copula where that is better."""
         return replace(self, guarded=self.bins == "tree" and self.sampler != "copula")
 

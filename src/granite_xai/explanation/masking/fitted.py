@@ -6,12 +6,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from granite_xai.base.diagnostics import Diagnostics
+from granite_xai.base.errors import BinWarning
 from granite_xai.base.typing import AleColumn, Coalition, FloatArray
 from granite_xai.evaluations.densities import DensityRatios
 from granite_xai.evaluations.row_bins import Bins
 from granite_xai.explanation.masking.accumulated import AleIntervals, fit_intervals
 from granite_xai.explanation.masking.bins import BinFunction
-from granite_xai.explanation.masking.choice import SamplerChoice
+from granite_xai.explanation.masking.choice import SamplerChoice, WideBins
 from granite_xai.explanation.masking.copula import Copula
 from granite_xai.explanation.masking.masking import Masking
 from granite_xai.tables import Table
@@ -135,6 +136,8 @@ def fit_maskings(
             fitted.copulas[masking] = learned.copula
         if learned.choice is not None and record is not None:
             _note_choice(record, learned.choice)
+        if learned.wide_bins is not None and record is not None:
+            record.warn(_too_wide(learned.wide_bins, table), BinWarning)
     for column in changes:
         intervals = fit_intervals(column, table, weights)
         if intervals is not None:
@@ -154,3 +157,20 @@ def _note_choice(record: Diagnostics, choice: SamplerChoice) -> None:
             "Conditional masking weighs rows by a Gaussian copula: the error of bins in predicting a feature from the "
             f"others is {excess:.0%} larger. Conditional(sampler='bins') keeps bins."
         )
+
+
+def _too_wide(wide: WideBins, table: Table) -> str:
+    """What a user should know where bins are too wide (D49)."""
+    hidden = table.names[wide.hidden]
+    if len(wide.visible) == table.n_columns - 1:
+        beside = "the other features"
+        factor = wide.by_bins / wide.by_copula
+        meaning = f"its conditional importance comes out about {factor:.1f} times as large as it is"
+    else:
+        beside = table.names[min(wide.visible)]
+        meaning = f"effects given {beside} are averaged over too wide a range of {hidden}"
+    return (
+        f"D49: the bins of conditional masking are too wide for these features: beside {beside} they leave {hidden} "
+        f"{wide.by_bins:.1%} of its variance, a Gaussian copula leaves {wide.by_copula:.1%}, so that {meaning}. "
+        "gx.Conditional(sampler='copula') does without bins (not with search='optimal')."
+    )

@@ -20,7 +20,7 @@ from granite_xai.engine.splits import Splits
 from granite_xai.evaluations.evaluations import Evaluations
 from granite_xai.explanation.influence import PlayersAndSets
 from granite_xai.explanation.masking.bins import BinFunction
-from granite_xai.explanation.masking.choice import SamplerChoice
+from granite_xai.explanation.masking.choice import SamplerChoice, WideBins
 from granite_xai.explanation.masking.copula import Copula
 from granite_xai.tables import Table
 
@@ -61,12 +61,15 @@ class Learned:
     copula : Copula, optional
     choice : SamplerChoice, optional
         Between bins and a copula, where the rows made it.
+    wide_bins : WideBins, optional
+        Where bins are known to be too wide.
     """
 
     bins: Mapping[Coalition, BinFunction] = field(default_factory=dict)
     references: Table | None = None
     copula: Copula | None = None
     choice: SamplerChoice | None = None
+    wide_bins: WideBins | None = None
 
 
 class Masking(ABC):
@@ -151,8 +154,8 @@ class Masking(ABC):
         """The masking in a form whose means are sums over rows within fixed cells, where it has the choice."""
         return self
 
-    def beyond_chance(self) -> Masking:
-        """The masking that learns no more than what the fitting rows show beyond chance."""
+    def chosen_by_rows(self) -> Masking:
+        """The masking everywhere but in the paper's algorithm: the rows choose what it learns of them."""
         return self
 
     def anchored(self, region: int | None) -> Masking:
