@@ -138,8 +138,8 @@ CASES: dict[str, Callable[[], Case]] = {
     "groups": lambda: of_numbers(influence="joint", groups={"ab": ["a", "b"], "cd": ["c", "d"]}),
     "boosted trees": lambda: trained(HistGradientBoostingRegressor(random_state=0, max_iter=30)),
     "forest": lambda: trained(RandomForestRegressor(n_estimators=15, random_state=0)),
-    "random trees, optimal": lambda: trained(
-        ExtraTreesRegressor(n_estimators=10, max_depth=5, random_state=0), search="optimal"
+    "random trees, depth 5": lambda: trained(
+        ExtraTreesRegressor(n_estimators=10, max_depth=5, random_state=0)
     ),
     "the paper's algorithm": lambda: of_numbers(search="greedy", confidence_level=None),
     "uniform regions": lambda: of_numbers(gx.Objective({"ice-pdp": 1}, weighting="uniform")),

@@ -67,9 +67,9 @@ class Granite(GraniteBase):
         the smallest tree that keeps 90% of what the largest removes, on rows left out of its search (`path_`).
     max_candidates : int
         At most this number minus one thresholds are tried for each column and node.
-    search : "refined" (never worse on the fitting rows), "greedy" (the paper) or "optimal" (with a certificate)
+    search : "refined" (never worse on the fitting rows) or "greedy" (the paper)
         "refined": sharper cuts, a look two levels ahead, second thoughts, from sums over rows where the question has
-        them. "optimal": the best two levels at a time, for questions with such sums.
+        them.
     beam : int
         Greedy search: columns whose best split is followed at each node.
     partitioner : object, optional

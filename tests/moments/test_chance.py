@@ -12,14 +12,13 @@ from scipy.stats import chi2
 from granite_xai.inference.confidence import Confidence
 from granite_xai.moments.chance import (
     SumOfSquares,
-    chance_by_region,
     disagreement_by_chance,
     mean_moves,
 )
 from granite_xai.moments.factors import Factors
 from granite_xai.moments.stacked import StackedGaps
 from granite_xai.moments.statistics import FullAgainstPure
-from problems import looped_sums, problem_of, random_model, random_table
+from problems import problem_of, random_model, random_table
 from strategies import examples
 
 
@@ -98,30 +97,6 @@ def test_the_chance_level_is_the_variance_of_the_gaps_as_weighted_means(seed, we
         move = (pairs[:, groups == group] - gaps[:, None]) @ shares[groups == group]
         variance += move**2 * count / max(count - 1, 1)
     assert chance_level(statistics, clusters) == pytest.approx(shares @ variance, abs=1e-9)
-
-
-@given(st.integers(0, 2**32 - 1), st.floats(0.1, 10.0))
-@examples(40)
-def test_of_unweighted_rows_every_region_has_the_same_level_by_its_sums(seed, weight):
-    """From sums and counts alone; equal weights of any size are none. One row and no rows: nothing."""
-    generator = np.random.default_rng(seed)
-    statistics = drawn_statistics(generator, 20, rank=int(generator.integers(0, 4)))
-    statistics = FullAgainstPure(statistics.factors, np.full(20, weight))
-    regions = [np.arange(20), np.sort(generator.choice(20, size=7, replace=False)), np.array([3])]
-    sums = np.stack([looped_sums(statistics, rows) for rows in [*regions, []]], axis=-1)
-    counts = np.array([len(rows) for rows in regions] + [0])
-    found = chance_by_region(statistics, sums, counts)
-    wanted = [chance_level(statistics.take(rows), None) for rows in regions]
-    np.testing.assert_allclose(found, [*wanted, 0.0], rtol=1e-8, atol=1e-10)
-
-
-def test_what_rounding_leaves_of_the_sums_of_no_rows_is_nothing():
-    """Sums of empty parts are differences of large ones; they must not overflow, nor warn."""
-    statistics = drawn_statistics(np.random.default_rng(0))
-    sums = 1e-15 * looped_sums(statistics, range(30))
-    sums[-1] = 0.0
-    with np.errstate(all="raise"):
-        assert chance_by_region(statistics, sums, np.array(0.0)) == 0.0
 
 
 @pytest.mark.parametrize("kind", ["unweighted", "weighted", "clustered"])

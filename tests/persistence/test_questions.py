@@ -79,10 +79,9 @@ def test_F05_an_absurd_number_of_terms_is_refused_before_it_is_made():
     [
         {},
         {"confidence_level": None},
-        {"search": "optimal"},
         {"search": "greedy", "confidence_level": None},
     ],
-    ids=["default", "without a level", "optimal", "paper"],
+    ids=["default", "without a level", "paper"],
 )
 def test_what_the_file_learned_decides_on_the_masking(options, rho):
     rows = np.random.default_rng(7).normal(size=(200, 2))

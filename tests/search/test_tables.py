@@ -7,7 +7,6 @@ import pytest
 
 import granite_xai as gx
 from granite_xai.engine.splits import Splits
-from granite_xai.inference.by_sums import closed_form
 from granite_xai.moments import factors
 from granite_xai.search import tables as module
 from granite_xai.search.candidates import cuts_of
@@ -184,32 +183,6 @@ def test_a_set_that_shows_nothing_in_a_node_may_show_much_in_its_parts(name, cas
     groups = by_position(options_of(problem, rows, 10, 1, columns=[0, 1]))
     members, found = parts_of(problem, region_tables(problem, 1), rows, groups)
     np.testing.assert_allclose(found, engine_shares(problem, members), rtol=0.02, atol=0.002)
-
-
-@pytest.mark.usefixtures("exact")
-def test_corrected_parts_are_what_growth_counts():
-    """Without what chance adds, never negative: by question, not by column."""
-    generator = np.random.default_rng(4)
-    X = random_table(generator, 90)
-    problem = problem_of(
-        random_model(generator), X, confidence_level=0.95, max_samples=None, holdout=False
-    )
-    rows = np.flatnonzero(X[:, 2] > -0.5)
-    groups = by_position(options_of(problem, rows, 12, 3))
-    tables = region_tables(problem, 3, corrected=True)
-    members, found = parts_of(problem, tables, rows, groups, [(0, 2)])
-    (statistics,) = problem.statistics
-    has_both_signs = False
-    for inside, share in zip(members, found, strict=True):
-        part = np.flatnonzero(inside)
-        if len(part) < 3:
-            assert share == np.inf
-            continue
-        corrected = [closed_form([own.take(part)], None, 0.95).corrected for own in statistics]
-        counted = max(sum(corrected), 0.0) * problem.chance.factors[0] * len(part) / 90
-        assert share == pytest.approx(counted, rel=1e-8, abs=1e-12)
-        has_both_signs |= min(corrected) < 0.0 < sum(corrected)
-    assert has_both_signs
 
 
 @pytest.mark.usefixtures("exact")

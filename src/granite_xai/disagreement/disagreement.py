@@ -180,12 +180,6 @@ class ResolvedQuestion:
         second = replace(self.second, masking=self.second.masking.chosen_by_rows())
         return replace(self, first=first, second=second)
 
-    def by_sums(self) -> ResolvedQuestion:
-        """The same question with maskings whose means are sums over rows, where these have the choice."""
-        first = replace(self.first, masking=self.first.masking.by_sums())
-        second = replace(self.second, masking=self.second.masking.by_sums())
-        return replace(self, first=first, second=second)
-
     @cached_property
     def gap_loss(self) -> Loss:
         """The loss of a gap, with what the engine knows of it."""

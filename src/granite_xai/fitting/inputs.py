@@ -29,9 +29,7 @@ from granite_xai.models import Predictor, for_table
 from granite_xai.models.model_table import allows_missing, read_input
 from granite_xai.models.row_arguments import read_clusters, read_weights
 from granite_xai.models.target_columns import note_columns_that_are_y
-from granite_xai.moments.questions import statistics_kind
 from granite_xai.search.given_rules import GivenRules
-from granite_xai.search.optimal import refused
 from granite_xai.search.partitioner import OwnPartitioner
 from granite_xai.search.tree import Tree
 from granite_xai.tables import Table, read_table
@@ -134,15 +132,10 @@ class OpenInputs:
         resolved = []
         for question, _ in options.questions:
             resolved.append(question.compare(route, options.resources, options.seed))
-        is_optimal = options.tree.search == "optimal"
-        if is_optimal and any(statistics_kind(question) is None for question in resolved):
-            raise refused()
         if self.predictor.outputs:
             resolved = _about_each_output(resolved, list(self.predictor.outputs))
         if not options.as_in_paper:
             resolved = [question.chosen_by_rows() for question in resolved]
-        if is_optimal:
-            resolved = [question.by_sums() for question in resolved]
         return tuple(resolved)
 
     def _values_of_columns(

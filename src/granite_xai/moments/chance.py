@@ -20,7 +20,6 @@ from scipy import stats
 
 from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.moments.stacked import StackedGaps
-from granite_xai.moments.statistics import FullAgainstPure
 
 
 class SumOfSquares(NamedTuple):
@@ -121,21 +120,3 @@ def disagreement_by_chance(gaps: StackedGaps, clusters: IntArray | None) -> SumO
         second=float(np.sum(matrix * matrix.T)),
         third=float(np.sum((matrix @ matrix) * matrix.T)),
     )
-
-
-def chance_by_region(
-    statistics: FullAgainstPure, sums: FloatArray, counts: FloatArray
-) -> FloatArray:
-    """What noise adds in many regions of unweighted rows: ``(trace(K S K S) - R) / (n - 1)``.
-
-    Parameters
-    ----------
-    statistics : FullAgainstPure
-        Only its rank is read.
-    sums : array of shape (n_products, 1, ...)
-        Sums of the rows of each region.
-    counts : array of shape (...)
-        Rows of each region.
-    """
-    excess = statistics.mean_squared_pair_gap(sums) - statistics.mean_squared_gap(sums)
-    return np.asarray(excess / np.maximum(counts - 1.0, 1.0))

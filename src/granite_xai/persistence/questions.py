@@ -167,7 +167,7 @@ def _n_shapley_terms(side: Explainer, pairs: int, table: Table) -> int:
 def as_learned(question: ResolvedQuestion, reference: FittedMaskings) -> ResolvedQuestion:
     """The question with the masking of the file.
 
-    That is what the rows chose, or bins: for optimal trees, in the paper's algorithm, and in older files.
+    That is what the rows chose, or bins in the paper's algorithm.
 
     Parameters
     ----------
@@ -178,7 +178,6 @@ def as_learned(question: ResolvedQuestion, reference: FittedMaskings) -> Resolve
     """
     learned = {masking for masking, _ in reference.bins} | reference.copulas.keys()
     chosen = question.chosen_by_rows()
-    for candidate in (chosen, chosen.by_sums()):
-        if {candidate.first.masking, candidate.second.masking} & learned:
-            return candidate
+    if {chosen.first.masking, chosen.second.masking} & learned:
+        return chosen
     return question

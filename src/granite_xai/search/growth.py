@@ -18,7 +18,6 @@ from granite_xai.search.lookahead import CutTree
 from granite_xai.search.node_opening import ONLY_CHANCE, NodeOpening
 from granite_xai.search.node_scores import NodeScores
 from granite_xai.search.open_nodes import Choice, Grown, OpenNode
-from granite_xai.search.optimal import Optimum, best_two_levels
 from granite_xai.search.problem import Problem
 from granite_xai.search.settings import SearchSettings
 from granite_xai.search.split_conditions import conditions
@@ -39,15 +38,12 @@ class Growth:
         Chooses the cuts of a node.
     tables : RegionTables, optional
         Scores from sums over rows, by which gains are tested; None: they are not.
-    optima : dict, optional
-        The best two levels of nodes, by their rows; these are followed. None: they are not.
     """
 
     nodes: NodeOpening
     scores: NodeScores
     followed: FollowedCuts
     tables: RegionTables | None = None
-    optima: dict[bytes, Optimum] | None = None
 
     @property
     def settings(self) -> SearchSettings:
@@ -82,9 +78,6 @@ class Growth:
             self._note_candidates(options)
         if not options:
             return self._leaf(node, "no split leaves enough rows")
-        if self.optima is not None and self.tables is not None and levels_left > 1:
-            optimum = self._optimum(node, options, self.tables, self.optima)
-            return self.follow(node, optimum.tree)
         choices = self.followed.choices(node, options, levels_left)
         self.problem.report_progress(n_rows)
         best_gain = max(choice.gain for choice in choices)
@@ -105,10 +98,8 @@ class Growth:
         ----------
         node : OpenNode
         cuts : CutTree, optional
-            None: the node is a region; where the best two levels are followed, it is grown further.
+            None: the node is a region.
         """
-        if cuts is None and self.optima is not None:
-            return self.grow(node)
         node = self.nodes.with_second_chance(node, self.tables)
         reason = self.nodes.reason_to_stop(node)
         if reason is not None:
@@ -119,20 +110,6 @@ class Growth:
         left = self.follow(self.nodes.below(node, choice, LEFT), cuts.left)
         right = self.follow(self.nodes.below(node, choice, RIGHT), cuts.right)
         return self._pruned(node, [self._joined(node, choice, left, right)])
-
-    def _optimum(
-        self,
-        node: OpenNode,
-        options: list[Candidate],
-        tables: RegionTables,
-        optima: dict[bytes, Optimum],
-    ) -> Optimum:
-        """The best two levels of a node, computed once."""
-        if node.key not in optima:
-            optima[node.key] = best_two_levels(
-                self.problem, tables, node.rows, options, self.settings.alpha
-            )
-        return optima[node.key]
 
     def _note_candidates(self, options: list[Candidate]) -> None:
         """How many cuts of each column are tried at the root."""

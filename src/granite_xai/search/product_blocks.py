@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from granite_xai.base.typing import BoolArray, Elementwise, FloatArray, IntArray
-from granite_xai.moments.chance import chance_by_region
 from granite_xai.moments.statistics import FullAgainstPure, Statistics
 from granite_xai.search.cells import CellMembership
 
@@ -70,25 +69,19 @@ class SetStack:
         by_set = sums.reshape(self.n_sets, self.n_products).T[:, None]  # (n_products, 1, n_sets)
         return self.representative.factor * statistics.mean_squared_pair_gap(by_set)
 
-    def remaining(self, sums: FloatArray, counts: FloatArray, corrected: bool) -> FloatArray:
+    def remaining(self, sums: FloatArray) -> FloatArray:
         """What the sets leave together in parts of a node, (n_parts,).
 
         Parameters
         ----------
         sums : array of shape (n_bins * width, n_parts)
-        counts : array of shape (n_parts,)
-            Rows of each part.
-        corrected : bool
-            Whether what sampling noise adds is taken off.
         """
         statistics = self.representative.statistics
-        by_product = sums.reshape(self.n_sets * self.n_bins, self.n_products, len(counts))
+        by_product = sums.reshape(self.n_sets * self.n_bins, self.n_products, -1)
         by_product = by_product.swapaxes(0, 1)
         if statistics.bins is None:
             by_product = by_product[:, None]  # (n_products, 1, n_sets, n_parts)
         disagreement = statistics.disagreement(by_product, self.representative.loss)
-        if corrected and isinstance(statistics, FullAgainstPure):
-            disagreement = disagreement - chance_by_region(statistics, by_product, counts)
         if statistics.bins is None:
             disagreement = disagreement.sum(axis=0)
         return np.asarray(self.representative.factor * disagreement)
@@ -174,7 +167,7 @@ class ProductBlock:
         yield stacks, start
 
     def remaining(
-        self, membership: CellMembership, is_enough: BoolArray, counts: FloatArray, corrected: bool
+        self, membership: CellMembership, is_enough: BoolArray
     ) -> Iterator[tuple[int, FloatArray]]:
         """For each stack the number of its question, and what its sets leave in parts.
 
@@ -183,10 +176,6 @@ class ProductBlock:
         membership : CellMembership
         is_enough : array of shape (n_parts,)
             Parts that have enough rows; only these are looked at.
-        counts : array of shape (n_enough,)
-            Their rows.
-        corrected : bool
-            Whether what sampling noise adds is taken off.
         """
         n_bins = self.stacks[0].n_bins  # with bins there is one set, and one piece
         by_cell = membership.by_cell(self.products, self.bins, n_bins)
@@ -194,13 +183,13 @@ class ProductBlock:
         for stacks, first in self.pieces(most_products):
             width = n_bins * sum(stack.width for stack in stacks)
             sums = membership.by_part(by_cell[:, first : first + width])
-            if len(counts) < len(is_enough):
+            if not is_enough.all():
                 sums = sums[is_enough]
             sums = np.ascontiguousarray(sums.T)  # parts last: numbers of a kind lie side by side
             start = 0
             for stack in stacks:
                 end = start + n_bins * stack.width
-                remaining = stack.remaining(sums[start:end], counts, corrected)
+                remaining = stack.remaining(sums[start:end])
                 yield stack.representative.question, remaining
                 start = end
 

@@ -1,26 +1,21 @@
-"""The searches for a tree: greedy, refined and optimal (C21).
+"""The searches for a tree: greedy and refined (C21).
 
 The greedy search is the paper's Algorithm 1. The refined one sharpens cuts, looks two levels ahead
-and thinks again, by tables over cuts where the questions follow from sums over rows (`tables`). The
-optimal one takes the best two levels at a time.
+and thinks again, by tables over cuts where the questions follow from sums over rows (`tables`).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
 from granite_xai.base.typing import IntArray
 from granite_xai.evaluations.evaluations import Evaluations
-from granite_xai.moments.statistics import FullAgainstPure
 from granite_xai.search.finer import FinerCuts
 from granite_xai.search.followed_cuts import CutsByPredictions, CutsByTables
 from granite_xai.search.growth import Growth
 from granite_xai.search.node_opening import NodeOpening
 from granite_xai.search.node_scores import NodeScores
 from granite_xai.search.open_nodes import Grown, OpenNode
-from granite_xai.search.optimal import Optimum, refused
 from granite_xai.search.problem import Problem
 from granite_xai.search.second_thoughts import SecondThoughts
 from granite_xai.search.settings import RootSettings
@@ -75,10 +70,6 @@ class TreeSearch:
         if self.settings.search == "greedy":
             return self._by_predictions(n_columns=self.settings.beam).grow(root)
         tables = region_tables(self.problem, self.settings.min_samples_leaf)
-        if self.settings.search == "optimal":
-            if tables is None:
-                raise refused()
-            return self._optimal(root, tables)
         if tables is None:
             return self._refined_without_tables(root)
         return self._refined(root, tables)
@@ -90,11 +81,9 @@ class TreeSearch:
     def _by_tables(self, tables: RegionTables) -> Growth:
         return Growth(self.nodes, self.scores, CutsByTables(self.scores, tables), tables)
 
-    def _looking_ahead(
-        self, tables: RegionTables, optima: dict[bytes, Optimum] | None = None
-    ) -> Growth:
+    def _looking_ahead(self, tables: RegionTables) -> Growth:
         followed = CutsByTables(self.scores, tables, self._finer(), looks_ahead=True)
-        return Growth(self.nodes, self.scores, followed, tables, optima)
+        return Growth(self.nodes, self.scores, followed, tables)
 
     def _finer(self) -> FinerCuts:
         return FinerCuts(self.problem.table, self.settings.min_samples_leaf)
@@ -116,42 +105,6 @@ class TreeSearch:
             first_tree = self.better(greedy_tree, looking_ahead.grow(root))
         thoughts = SecondThoughts(tables, self._finer(), self.settings.alpha)
         return self._thought_again(root, first_tree, thoughts, looking_ahead)
-
-    def _optimal(self, root: OpenNode, tables: RegionTables) -> Grown:
-        """The best two levels at a time, and what they prove of the tree that is kept."""
-        greedy_tree = self._by_tables(tables).grow(root)
-        corrected = region_tables(
-            self.problem,
-            self.settings.min_samples_leaf,
-            corrected=self._noise_has_closed_form(tables),
-        )
-        tables = corrected or tables
-        optima: dict[bytes, Optimum] = {}
-        two_at_a_time = self._looking_ahead(tables, optima)
-        first_tree = self.better(greedy_tree, two_at_a_time.grow(root))
-        thoughts = SecondThoughts(tables, self._finer(), self.settings.alpha)
-        best_tree = self._thought_again(root, first_tree, thoughts, two_at_a_time)
-        if root.key in optima:
-            kept = self.settings.search
-            if best_tree is greedy_tree:
-                kept = "greedy"
-            elif best_tree is not first_tree:
-                kept = "second thoughts"
-            cost = 1.0 + self.settings.alpha
-            if best_tree.cuts is not None:
-                cost = thoughts.cost(root.rows, best_tree.cuts)
-            certificate = optima[root.key].certificate(cost, kept, tables.corrected)
-            self.problem.diagnostics.note("certificate", certificate)
-        return best_tree
-
-    def _noise_has_closed_form(self, tables: RegionTables) -> bool:
-        """Whether what noise adds is known in every region: unweighted rows of no clusters."""
-        problem = self.problem
-        if problem.chance is None or np.ptp(problem.evaluations.weights) > 0:
-            return False
-        if not all(isinstance(entry.statistics, FullAgainstPure) for entry in tables.sets):
-            return False
-        return problem.chance.rows_stand_alone
 
     def _thought_again(
         self, root: OpenNode, tree: Grown, thoughts: SecondThoughts, growth: Growth

@@ -12,7 +12,7 @@ class SearchSettings(Protocol):
 
     @property
     def search(self) -> str:
-        """One of "refined", "greedy" and "optimal"."""
+        """The search by name: "refined" or "greedy"."""
 
     @property
     def max_depth(self) -> int:

@@ -51,10 +51,6 @@ class RegionTables:
         Rows of a region, at least; smaller parts are infinitely bad.
     n_jobs : int, optional
         Threads, over the parts.
-    corrected : bool
-        Whether what sampling noise adds is taken off.
-    all_directions : bool
-        Whether the sets have all directions of their interactions, so that tables are exact.
     """
 
     sets: tuple[SetShare, ...]
@@ -62,8 +58,6 @@ class RegionTables:
     by_mass: bool
     min_samples: int
     n_jobs: int | None = None
-    corrected: bool = False
-    all_directions: bool = True
     _recent: dict[bytes, NodeTables] = field(default_factory=dict, init=False, repr=False)
 
     @cached_property
@@ -211,17 +205,13 @@ class NodeTables:
         counts, mass = membership.by_part(membership.by_cell(ones_and_weights)).T
         is_enough = counts >= settings.min_samples
         by_question: dict[int, FloatArray] = {}
-        enough_counts = counts[is_enough]
         for block in self.blocks:
-            by_stack = block.remaining(membership, is_enough, enough_counts, settings.corrected)
+            by_stack = block.remaining(membership, is_enough)
             for question, remaining in by_stack:
                 by_question[question] = by_question.get(question, 0.0) + remaining
-        total = np.zeros(len(enough_counts))
+        total = np.zeros(np.count_nonzero(is_enough))
         for remaining in by_question.values():
-            if settings.corrected:  # for noise: a question leaves never less than nothing
-                total += np.maximum(remaining, 0.0)
-            else:
-                total += remaining
+            total += remaining
         if settings.by_mass:
             total *= mass[is_enough] / settings.total_mass
         every_part = np.full(len(counts), np.inf)
@@ -244,9 +234,7 @@ def _cache_sized(batches: Sequence[PartBatch]) -> Iterator[list[PartBatch]]:
         yield group
 
 
-def region_tables(
-    problem: Problem, min_samples: int, corrected: bool = False
-) -> RegionTables | None:
+def region_tables(problem: Problem, min_samples: int) -> RegionTables | None:
     """The tables of a problem; None where a question that counts does not follow from sums.
 
     Parameters
@@ -254,18 +242,12 @@ def region_tables(
     problem : Problem
     min_samples : int
         Rows of a region, at least.
-    corrected : bool
-        Whether what sampling noise adds is taken off.
     """
     if len(problem.statistics) != len(problem.shares.comparisons):
         return None  # measures of a partitioner of its own
     sets: list[SetShare] = []
-    all_directions = True
     shares = problem.shares
-    factors = shares.factors
-    if corrected and problem.chance is not None:
-        factors = problem.chance.factors
-    counted = zip(shares.comparisons, problem.statistics, factors.tolist(), strict=True)
+    counted = zip(shares.comparisons, problem.statistics, shares.factors.tolist(), strict=True)
     for number, (question, statistics, factor) in enumerate(counted):
         if factor == 0.0:
             continue
@@ -274,13 +256,10 @@ def region_tables(
         for of_set in statistics:
             shortened = of_set.shortened(few_directions=problem.is_repetition)
             sets.append(SetShare(shortened, question.loss, factor, number))
-            all_directions &= of_set.rank == shortened.rank
     return RegionTables(
         sets=tuple(sets),
         total_mass=shares.total,
         by_mass=shares.by_mass,
         min_samples=min_samples,
         n_jobs=problem.n_jobs,
-        corrected=corrected,
-        all_directions=all_directions,
     )

@@ -18,9 +18,9 @@ from granite_xai.search.problem import Problem
 from granite_xai.search.searches import TreeSearch
 from granite_xai.tables import Table
 
-SEARCHES = ("refined", "greedy", "optimal")
+SEARCHES = ("refined", "greedy")
 GREEDY_DEFAULTS = {"beam": 1, "min_improvement": None, "cuts": "quantiles"}
-"""Options that only the greedy search reads, and what they are for all others."""
+"""Options that only the greedy search reads, and what they are for the refined one."""
 
 
 @dataclass(frozen=True, slots=True, init=False)
@@ -50,10 +50,9 @@ class Tree(Partitioner):
 
     Parameters
     ----------
-    search : "refined", "greedy" or "optimal"
+    search : "refined" or "greedy"
         ``"greedy"``: as the paper. ``"refined"``: cuts between the quantiles, two levels ahead, and second thoughts;
-        never a larger objective than the greedy tree's on the fitting rows. ``"optimal"``: the best two levels at a
-        time, with a certificate.
+        never a larger objective than the greedy tree's on the fitting rows.
     max_depth, min_samples_leaf : int
         Splits on the way to a region, at most; rows of a region, at least.
     alpha : float

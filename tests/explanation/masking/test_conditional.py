@@ -158,14 +158,6 @@ def test_nothing_is_said_of_bins_where_a_copula_stands_for_them(masking):
     gx.Explainer(masking, "local", "full").explain(first_column, X)
 
 
-def test_an_optimal_tree_needs_sums_and_keeps_bins():
-    X = normal_pair(0.95, 400)
-    granite = gx.Granite(
-        first_column, "mplot-pdp", search="optimal", max_depth=1, random_state=0
-    ).fit(X)
-    assert "conditional" not in granite.diagnostics_
-
-
 def test_a_loaded_fit_explains_and_evaluates_as_before(tmp_path):
     X = normal_pair(0.95, 400)
     granite = gx.Granite(first_column, "cfi-pfi", max_depth=1, random_state=0).fit(X, X[:, 0])
@@ -222,14 +214,3 @@ def test_the_choice_is_noted_where_somebody_asks():
     assert fitted.bins == {}
     densities = fitted.densities_of(readings, table)
     assert densities.keys() == set(readings[:2])
-
-
-def test_a_loaded_optimal_tree_has_its_bins(tmp_path):
-    X = normal_pair(0.95, 400)
-    granite = gx.Granite(
-        first_column, "mplot-pdp", search="optimal", max_depth=1, random_state=0
-    ).fit(X)
-    gx.save(granite, tmp_path / "fit.json")
-    loaded = gx.load(tmp_path / "fit.json", model=first_column)
-    other = normal_pair(0.95, 200, seed=5)
-    assert loaded.evaluate(other).remaining == granite.evaluate(other).remaining

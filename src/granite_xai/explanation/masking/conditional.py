@@ -118,12 +118,6 @@ class Conditional(Masking):
         """Whether the rows choose between bins and a copula."""
         return self.guarded and self.sampler == "auto"
 
-    def by_sums(self) -> Conditional:
-        """The same by bins, within which sums over rows are formed."""
-        if self.sampler != "auto":
-            return self
-        return replace(self, sampler="bins")
-
     def masked(self, evaluations: Evaluations, splits: Splits) -> Masked:
         """Means over the rows of a side: of the same bin, weighted by density ratios, or over the residuals of all."""
         if self.sampler == "copula":

@@ -172,5 +172,5 @@ def _too_wide(wide: WideBins, table: Table) -> str:
     return (
         f"D49: the bins of conditional masking are too wide for these features: beside {beside} they leave {hidden} "
         f"{wide.by_bins:.1%} of its variance, a Gaussian copula leaves {wide.by_copula:.1%}, so that {meaning}. "
-        "gx.Conditional(sampler='copula') does without bins (not with search='optimal')."
+        "gx.Conditional(sampler='copula') does without bins."
     )

@@ -150,10 +150,6 @@ class Masking(ABC):
         """Whether rows may be weighed by density ratios, which the rows of a fit decide."""
         return False
 
-    def by_sums(self) -> Masking:
-        """The masking in a form whose means are sums over rows within fixed cells, where it has the choice."""
-        return self
-
     def chosen_by_rows(self) -> Masking:
         """The masking everywhere but in the paper's algorithm: the rows choose what it learns of them."""
         return self
