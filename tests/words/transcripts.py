@@ -71,8 +71,9 @@ def without_version(text: str) -> str:
 
 
 def without_style(html: str) -> str:
-    """A line for each element; the style sheet is the page's business."""
+    """A line for each element, without the style sheet and scikit-learn's diagram of the options."""
     bare = re.sub(r"<style>.*?</style>", "", html, flags=re.DOTALL)
+    bare = re.sub(r"(<summary>Options of this fit</summary>).*", r"\1", bare, flags=re.DOTALL)
     return bare.replace("><", ">\n<") + "\n"
 
 
