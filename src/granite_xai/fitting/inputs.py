@@ -33,9 +33,9 @@ from granite_xai.search.given_rules import GivenRules
 from granite_xai.search.partitioner import OwnPartitioner
 from granite_xai.search.tree import Tree
 from granite_xai.tables import Table, read_table
-from granite_xai.tables.fixed_order import same_rows_in_any_order
 from granite_xai.tables.lazy import collect_rows, is_lazy
 from granite_xai.tables.lazy_order import order_notice
+from granite_xai.tables.rows import same_rows_in_any_order
 from granite_xai.trees.routes import Route
 
 

@@ -1,6 +1,6 @@
 """Which rows of a table search for regions, and which are held out to judge them.
 
-Rows are drawn once, by place in their fixed order (`tables.fixed_order`), whole clusters at a time. Of the
+Rows are drawn once, by place in their fixed order (`tables.rows`), whole clusters at a time. Of the
 drawn rows every third is held out. Fewer rows are a beginning of the same draw, so that a fit that
 stops early has seen the first rows of a longer one.
 """

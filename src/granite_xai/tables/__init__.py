@@ -4,6 +4,7 @@ from granite_xai.tables.columns import Column, Kind
 from granite_xai.tables.containers import Outline
 from granite_xai.tables.reading import read_table
 from granite_xai.tables.row_by_hand import row_like
+from granite_xai.tables.rows import Rows
 from granite_xai.tables.saved_outline import outline_from_dict, outline_to_dict
 from granite_xai.tables.saved_rows import read_alike, rows_from_dict, rows_to_dict
 from granite_xai.tables.table import (
@@ -18,6 +19,7 @@ __all__ = [
     "Column",
     "Kind",
     "Outline",
+    "Rows",
     "Table",
     "frame",
     "nudged",

@@ -1,4 +1,4 @@
-"""The fixed order of rows: by what they hold, not by where they stand or how they are stored."""
+"""Rows: their fixed order, by what they hold and not by where they stand or how they are stored; draws."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from granite_xai.tables import read_table
-from granite_xai.tables.fixed_order import cell_keys, fixed_row_order
+from granite_xai.tables.rows import Rows, cell_keys, fixed_row_order
 
 N = 200
 DRAW = np.random.default_rng(0)
@@ -137,3 +137,100 @@ def test_several_targets_count():
 def test_zeros_of_either_sign_are_one_value():
     column = read_table(np.array([[0.0, 1.0], [-0.0, 2.0]]), missing="error").columns[0]
     assert len(np.unique(cell_keys(column))) == 1
+
+
+def rows_of(frame, **given):
+    return Rows.of(read_table(frame, missing="allow"), **given)
+
+
+def test_rows_are_those_of_positive_weight_with_what_belongs_to_them():
+    weights = np.where(np.arange(N) % 4 == 0, 0.0, WEIGHTS)
+    rows = rows_of(FRAME, y=Y, weights=weights, clusters=CLUSTERS)
+    assert sorted(rows.positions) == [row for row in range(N) if row % 4]
+    np.testing.assert_array_equal(rows.y, Y[rows.positions])
+    np.testing.assert_array_equal(rows.weights, weights[rows.positions])
+    expected = read_table(FRAME, missing="allow").take(rows.positions)
+    assert rows.table.same_rows(expected)
+    is_together = rows.clusters[:, None] == rows.clusters
+    np.testing.assert_array_equal(
+        is_together, CLUSTERS[rows.positions][:, None] == CLUSTERS[rows.positions]
+    )
+    assert set(rows.clusters) == set(range(rows.clusters.max() + 1))
+
+
+def test_some_rows_are_the_same_whether_they_are_taken_once_or_twice():
+    rows = rows_of(FRAME, y=Y, clusters=CLUSTERS)
+    some = rows.take(np.arange(0, N, 2)).take(np.arange(3, 50))
+    at_once = rows.take(np.arange(6, 100, 2))
+    assert some.table.same_rows(at_once.table)
+    for name in ("y", "weights", "clusters", "positions"):
+        np.testing.assert_array_equal(getattr(some, name), getattr(at_once, name))
+
+
+def test_what_is_written_into_the_array_later_changes_no_rows_taken_before():
+    X = np.random.default_rng(3).normal(size=(50, 2))
+    rows = rows_of(X).take(np.arange(50))
+    before = rows.table.native.copy()
+    X[:] = 0
+    np.testing.assert_array_equal(rows.table.native, before)
+
+
+def many_rows(n_rows, rows_of_a_cluster=1):
+    X = np.arange(n_rows, dtype=float)[:, None]
+    return rows_of(X, clusters=np.arange(n_rows) // rows_of_a_cluster)
+
+
+@pytest.mark.parametrize(
+    ("n_rows", "n_search", "holdout", "expected"),
+    [
+        (599, None, "auto", (599, 0)),
+        (600, None, "auto", (400, 200)),
+        (600, 58, "auto", (58, 0)),  # 29 rows are too few to judge
+        (600, 60, "auto", (60, 30)),
+        (20_000, None, "auto", (16_000, 4_000)),
+        (20_000, 3_000, "auto", (3_000, 1_500)),
+        (600, None, False, (600, 0)),
+        (600, 100, False, (100, 0)),
+        (100, None, 0.3, (70, 30)),
+        (1_000, 50, 0.1, (50, 100)),
+    ],
+)
+def test_so_many_rows_search_and_are_held_out(n_rows, n_search, holdout, expected):
+    search, held_out = many_rows(n_rows).draw(seed=0).first(n_search, holdout)
+    assert (len(search), len(held_out)) == expected
+    assert not set(search) & set(held_out)
+
+
+def test_fewer_rows_are_a_beginning_of_the_same_draw():
+    draw = many_rows(3_000).draw(seed=5)
+    search, held_out = draw.first(1_500)
+    for n_search in (100, 700):
+        fewer, fewer_held_out = draw.first(n_search)
+        assert set(fewer) < set(search)
+        assert set(fewer_held_out) < set(held_out)
+
+
+@pytest.mark.parametrize("holdout", ["auto", False, 0.2])
+def test_clusters_are_drawn_whole(holdout):
+    rows = many_rows(1_400, rows_of_a_cluster=7)
+    for places in rows.draw(seed=1).first(500, holdout):
+        counts = np.bincount(rows.clusters[places], minlength=200)
+        assert set(counts) <= {0, 7}
+    assert set(np.bincount(rows.clusters[rows.random_places(100, seed=1)])) <= {0, 7}
+
+
+def test_a_draw_takes_the_same_rows_of_a_permuted_table():
+    moved = np.random.default_rng(4).permutation(N)
+    rows = rows_of(FRAME, clusters=CLUSTERS)
+    again = rows_of(FRAME.iloc[moved], clusters=CLUSTERS[moved])
+    for places in (rows.draw(seed=2).first(60, 0.3)[0], rows.random_places(40, seed=2)):
+        np.testing.assert_array_equal(moved[again.positions[places]], rows.positions[places])
+
+
+def test_order_and_draws_stay_what_they_were():
+    rows = many_rows(1_000)
+    assert rows.positions[:8].tolist() == [44, 951, 90, 937, 665, 161, 316, 418]
+    draw = rows.draw(seed=0)
+    assert draw.search[:8].tolist() == [601, 845, 911, 768, 727, 981, 765, 648]
+    assert draw.held_out[:8].tolist() == [60, 246, 33, 858, 651, 520, 397, 210]
+    assert rows.random_places(6, seed=0).tolist() == [40, 269, 307, 509, 634, 846]
