@@ -46,9 +46,7 @@ def fit(
     model: torch.nn.Module, X: np.ndarray, depth: int, device: str, defaults: bool
 ) -> tuple[gx.Granite, float]:
     """One fit on all rows, exact, and its seconds; with the defaults of confidence and search, or the paper's."""
-    limits = gx.Resources(
-        memory_limit=LIMIT, max_seconds=None, max_grid=None, device=device, progress=False
-    )
+    limits = gx.Resources(memory_limit=LIMIT, max_grid=None, device=device, progress=False)
     options: dict[str, Any] = {"search": "greedy", "confidence_level": None}
     if defaults:
         options = {"holdout": False}

@@ -30,18 +30,6 @@ def network(quick: bool) -> str:
     return _outcome(gx.Granite(model).fit(X))
 
 
-def slow(quick: bool) -> str:
-    """A model of 0.5 ms a row on 17,000 rows, within max_seconds."""
-
-    def model(X: Any) -> Any:
-        time.sleep(5e-4 * len(X))
-        return X[:, 0] * (X[:, 1] > 0) + X[:, 2] * X[:, 3]
-
-    X = RNG.normal(size=(17_000, 5)).round(1)
-    limits = gx.Resources(max_seconds=20 if quick else 60)
-    return _outcome(gx.Granite(model, resources=limits).fit(X))
-
-
 def pipeline(quick: bool) -> str:
     """A pipeline with imputer and encoder: missing cells, 150 texts, an id."""
     from sklearn.compose import make_column_transformer
@@ -140,7 +128,7 @@ def parquet(quick: bool) -> str:
 
 
 STORIES: tuple[Callable[[bool], str], ...] = (
-    network, slow, pipeline, xgboost, many_rows, columns, weights, command_line, parquet
+    network, pipeline, xgboost, many_rows, columns, weights, command_line, parquet
 )  # fmt: skip
 
 

@@ -81,7 +81,7 @@ def _fit(X: Any) -> gx.Granite:
         time.sleep(SECONDS_PER_ROW * len(X))
         return X[:, 0] * (X[:, 1] > 0) + X[:, 2]
 
-    limits = gx.Resources(max_seconds=None, max_grid=16, progress=False)
+    limits = gx.Resources(max_grid=16, progress=False)
     return gx.Granite(model, max_samples=None, holdout=False, resources=limits).fit(X)
 
 

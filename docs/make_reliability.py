@@ -89,9 +89,8 @@ CASES: dict[str, dict[str, str]] = {
         "M07": "A model that raises: the smallest set of rows at fault is found and named.",
         "M09": "Answers that change on repeats, or with the batch: a warning, and the noise floor rises.",
         "M11": "A model that writes into its input gets copies; a warning says so.",
-        "M13": "More model rows than ``max_evaluations``, where explicit options ask for them: an error before the work. A fit "
-        "that ``max_seconds`` ends early: a warning that says how many rows were used and what repeats it. A "
-        "default budget that pays for less than a tenth of the rows: a warning that names a larger one.",
+        "M13": "More model rows than ``max_evaluations``, where explicit options ask for them: an error before the work. A default "
+        "budget that pays for less than a tenth of the rows: a warning that names a larger one.",
         "M14": "Recombined rows have the columns, dtypes and categories that the model was trained on.",
         "M15": "No call is larger than ``Resources(batch_size=)``.",
         "M16": "The model is called from one thread at a time, on a worker too; processes are never made by fork.",

@@ -10,7 +10,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import granite_xai as gx
 
-EXACT = gx.Resources(2**31, max_seconds=None, max_evaluations=10**9, max_grid=None, progress=False)
+EXACT = gx.Resources(2**31, max_evaluations=10**9, max_grid=None, progress=False)
 """Every value and every coalition, whatever time it takes: figures that do not depend on the machine."""
 AS_PUBLISHED: dict[str, Any] = {"search": "greedy", "confidence_level": None, "resources": EXACT}
 """The paper's search: greedy, all rows, no grids, the sample taken for the world."""

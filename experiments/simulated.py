@@ -23,7 +23,7 @@ from sklearn.preprocessing import PolynomialFeatures
 
 import granite_xai as gx
 
-GRID = gx.Resources(max_seconds=None, max_grid=20, progress=False)
+GRID = gx.Resources(max_grid=20, progress=False)
 """What the originals pay: 20 points of a column."""
 
 UNIT_OF_R = 2.3283064365386963e-10

@@ -2,7 +2,7 @@
 A slow model
 ============
 
-A fit asks the model about changed rows: up to a million by default. Three ways to make that
+A fit asks the model about changed rows: up to a million by default. Two ways to make that
 cheaper, and one to make it faster.
 """
 
@@ -33,12 +33,6 @@ print({name: plan[name] for name in ("rows", "held_out", "model_rows", "pilot_ro
 g = gx.Granite(slow, resources=gx.Resources(max_evaluations=50_000)).fit(toy.X)
 print(g.diagnostics_["model"]["rows"], "rows were sent to the model")
 print(g.partition_)
-
-# %%
-# **An answer within a time.** ``max_seconds`` stops after the last complete step; the warning
-# names the options that give the same result on any machine.
-
-g = gx.Granite(slow, resources=gx.Resources(max_seconds=20)).fit(toy.X)
 
 # %%
 # **More processes or machines.** With ``n_jobs``, batches of model rows go to joblib's active

@@ -2,35 +2,10 @@
 
 from __future__ import annotations
 
-import json
-import re
-
-import numpy as np
-import pandas as pd
 import pytest
 
 from cli.running import run
 from granite_xai import cli
-
-
-def test_a_fit_that_time_ended_is_repeated_by_the_flags_that_it_names(folder, capsys):
-    rng = np.random.default_rng(0)
-    pd.DataFrame(rng.normal(size=(3000, 3)), columns=["a", "b", "c"]).to_csv(
-        "long.csv", index=False
-    )
-    command = ["explain", "long.csv", "--predictor", "own_model:predict", "--json"]
-    code, out, err = run(capsys, *command, "--max-seconds", "0.001")
-    assert code == 0
-    assert "M13: stopped at --max-seconds 0.001 after 250 of 3,000 rows" in err
-    flags = re.search(r"\((--max-samples \d+) with (--max-grid.+) repeats this\)", err)
-    first = json.loads(out)
-    named = flags[2].replace(",", "").split()
-    assert named[2] == "--max-evaluations"
-    code, out, err = run(capsys, *command, *flags[1].split(), *named)
-    assert (code, err) == (0, "")
-    again = json.loads(out)
-    assert first["figures"] == again["figures"]
-    assert first["regions"] == again["regions"]
 
 
 def test_T01_a_question_about_risk_asks_for_the_flag_of_the_target(folder, capsys):

@@ -101,7 +101,7 @@ def test_of_a_large_parquet_file_a_sample_is_read(large, not_collected, folder, 
     assert "600 of the 150,000 rows of large.parquet are read." in err
     assert "b = 0" in out
     again = gx.load("g.json")
-    assert again.diagnostics_["rows"]["steps"][0]["search"] == 300
+    assert len(again.diagnostics_["rows"]["search"]) == 300
 
 
 def test_the_sample_is_that_of_a_lazy_frame(large, not_collected, folder):

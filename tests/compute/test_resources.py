@@ -18,11 +18,9 @@ from strategies import paper
 def test_the_defaults_are_those_of_the_public_face():
     assert Resources() == Resources(
         memory_limit=2**29,
-        max_seconds=None,
         max_evaluations=None,
         max_grid="auto",
         batch_size=None,
-        dtype="float64",
         device="cpu",
         progress="auto",
     )
@@ -52,11 +50,9 @@ def test_P02_numbers_out_of_range_are_named(option, value):
 @pytest.mark.parametrize(
     ("option", "value"),
     [
-        ("dtype", "float16"),
         ("device", "gpu"),
         ("progress", "yes"),
         ("progress", None),
-        ("dtype", None),
     ],
 )
 def test_P01_unknown_names_list_the_valid_ones(option, value):

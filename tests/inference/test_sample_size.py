@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import granite_xai as gx
-from granite_xai.inference.sample_size import random_rows, rows_needed
+from granite_xai.inference.sample_size import random_rows
 
 
 def step(X):
@@ -14,15 +14,12 @@ def step(X):
     return X[:, 0] * np.where(X[:, 1] > 0, 1.0, -1.0) + 0.6 * X[:, 0] * X[:, 2]
 
 
-def test_rows_needed_extrapolates_from_two_sizes():
-    assert rows_needed([(500, 0.04), (1000, 0.02)], 0.0196, 1.96) == 2000  # like 1/N
-    assert (
-        rows_needed([(500, 0.04), (1000, 0.04 / np.sqrt(2))], 0.02 * 1.96, 1.96) == 2000
-    )  # like one over the root
+def test_an_interval_a_fifth_as_wide_needs_25_times_the_rows():
     X = np.random.default_rng(0).normal(size=(1100, 3))
     g = gx.Granite(step).fit(X)
-    assert g.rows_needed(0.01) > g.rows_needed(0.05) > 0
-    with pytest.raises(gx.InputError, match="needs an interval"):
+    assert g.rows_needed(0.01) == pytest.approx(25 * g.rows_needed(0.05), rel=0.001)
+    assert g.rows_needed(0.05) > 0
+    with pytest.raises(gx.InputError, match="P03: rows_needed.* needs an interval"):
         gx.Granite(step).fit(X[:100]).rows_needed(0.05)
 
 

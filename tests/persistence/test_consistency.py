@@ -143,7 +143,6 @@ FAILED_LATER = {
     "splits": ("held-out", (*FOUND, "splits"), 15),
     "a split": ("held-out", (*FOUND, "splits"), [{"mapping": [["column", "b"]]}]),
     "rows": ("granite", (*FOUND, "rows"), False),
-    "steps": ("granite", (*FOUND, "rows", "mapping", 2, 1), [{"mapping": [["search", 3]]}]),
     "usage": ("granite", (*FOUND, "model", "mapping"), [["calls", 3]]),
     "cause": ("granite", (*FOUND, "cause"), True),
     "cause of a question": ("granite", (*FOUND, "cause", "mapping", 0, 1), "pairs"),

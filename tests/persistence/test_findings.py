@@ -32,7 +32,7 @@ def test_entries_may_be_missing_and_others_may_be_there():
 @pytest.mark.parametrize(
     ("name", "entry"),
     [
-        ("rows", {"search": [1.5], "held_out": [], "steps": [], "reason": ""}),
+        ("rows", {"search": [1.5], "held_out": [], "reason": ""}),
         ("rows", {"search": [1]}),
         ("rows", []),
         ("seed", True),

@@ -39,12 +39,6 @@ def test_clear_splits_of_many_rows_need_no_note():
     assert notes([record()]) == []
 
 
-def test_a_stopped_fit_comes_first_without_its_code():
-    found = notes([record(smooth=True)], ["M13: stopped at max_seconds=60 after 500 rows."])
-    assert found[0] == "Stopped at max_seconds=60 after 500 rows."
-    assert len(found) == 2
-
-
 def test_few_of_many_rows_are_a_warning_and_no_note():
     assert notes([record()], ["M13: 6,250 of 327,346 rows were used."]) == []
 

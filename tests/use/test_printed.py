@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
-import warnings
 from dataclasses import replace
 
 import numpy as np
@@ -58,19 +56,6 @@ def test_small_tables_are_said_to_be_cross_validated():
     text = str(gx.Granite(crossed).fit(X.head(300)))
     assert "(cross-validated)" in text
     assert "held-out" not in text
-
-
-def test_a_fit_that_ran_out_of_time_says_so_and_what_repeats_it():
-    def slow(frame):
-        time.sleep(0.02)
-        return crossed(frame)
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        g = gx.Granite(slow, resources=gx.Resources(max_seconds=1e-3)).fit(X)
-    text = str(g)
-    assert "Stopped at max_seconds=0.001 after 250 of 900 rows" in text
-    assert "max_samples=250" in text
 
 
 def test_where_every_region_is_quiet_none_is_called_so():

@@ -1,8 +1,7 @@
-"""M13: counts decide what a fit costs, max_seconds stops at a rung; an interrupt keeps nothing (R01)."""
+"""M13: counts decide what a fit costs, an interrupt keeps nothing (R01)."""
 
 import re
 import time
-from itertools import pairwise
 from types import SimpleNamespace
 
 import numpy as np
@@ -143,44 +142,6 @@ def test_M13_a_budget_beside_options_that_exceed_it_is_refused_with_one_that_is_
 # Time -------------------------------------------------------------------------------------------------------------
 
 
-class Clock:
-    """A clock that only the model moves: 100,000 rows take a second."""
-
-    now = 0.0
-
-    def perf_counter(self):
-        return self.now
-
-    def model(self, X):
-        self.now += len(X) / 100_000
-        return product(X)
-
-
-@pytest.fixture
-def clock(monkeypatch):
-    """The clock of fits."""
-    clock = Clock()
-    monkeypatch.setattr("granite_xai.fitting.judged_fit.time", clock)
-    return clock
-
-
-def stopped_fit(clock, seconds, **options):
-    """A fit that max_seconds ends, and the options that its warning names."""
-    with pytest.warns(gx.ModelWarning, match="M13: stopped at max_seconds") as told:
-        g = gx.Granite(
-            clock.model, max_depth=2, resources=gx.Resources(max_seconds=seconds), **options
-        ).fit(MANY, Y)
-    (text,) = [str(each.message) for each in told]
-    assert text in g.diagnostics_["warnings"]
-    assert g.diagnostics_["rows"]["reason"] == "max_seconds"
-    named = re.search(r"\(max_samples=(\d+)(?: with Resources\((.+)\))? repeats", text)
-    remedy = {"max_samples": int(named[1])}
-    if named[2]:
-        limits = dict(option.split("=") for option in named[2].split(", "))
-        remedy["resources"] = gx.Resources(**{name: int(limits[name]) for name in limits})
-    return g, remedy
-
-
 def figures(g):
     """The regions and figures of a fit, to the bit."""
     rows = g.diagnostics_["rows"]
@@ -192,46 +153,6 @@ def figures(g):
         (rows["search"], rows["held_out"]),
         g.predict(MANY[:50]).tobytes(),
     )
-
-
-@pytest.mark.parametrize(("seconds", "n_rows"), [(0.001, 250), (0.3, 250), (1.0, 500), (3.0, 1000)])
-def test_M13_max_seconds_ends_with_the_last_complete_rung(clock, seconds, n_rows):
-    g, remedy = stopped_fit(clock, seconds)
-    assert len(g.diagnostics_["rows"]["search"]) == remedy["max_samples"] == n_rows
-    assert remedy["resources"].max_grid == (8 if n_rows == 250 else 16)
-    assert figures(g) == figures(gx.Granite(product, max_depth=2, **remedy).fit(MANY, Y))
-
-
-@pytest.mark.parametrize(
-    "options",
-    [
-        {"holdout": False},
-        {"holdout": 0.2},
-        {"holdout": (MANY[:200] + 0.5, Y[:200])},
-        {"question": "coe"},
-        {"question": "pfi-risk", "random_state": 3},
-    ],
-    ids=["none held out", "a share", "given rows", "pairs", "risk"],
-)
-@pytest.mark.parametrize("seconds", [0.1, 1.0])
-def test_M13_the_remedy_repeats_a_stopped_fit_whatever_the_options(clock, options, seconds):
-    g, remedy = stopped_fit(clock, seconds, **options)
-    again = gx.Granite(product, max_depth=2, **remedy, **options).fit(MANY, Y)
-    assert figures(g) == figures(again)
-
-
-def test_rungs_are_beginnings_of_one_draw(clock):
-    rungs = [stopped_fit(clock, seconds)[0].diagnostics_["rows"] for seconds in (0.1, 1.0, 3.0)]
-    for fewer, more in pairwise(rungs):
-        assert set(fewer["search"]) < set(more["search"])
-        assert set(fewer["held_out"]) < set(more["held_out"])
-
-
-def test_a_fit_that_ends_in_time_is_the_one_without_a_limit(clock):
-    g = gx.Granite(clock.model, max_depth=2, resources=gx.Resources(max_seconds=60.0)).fit(MANY, Y)
-    assert figures(g) == figures(gx.Granite(product, max_depth=2).fit(MANY, Y))
-    assert g.diagnostics_["rows"]["reason"] == "all rows"
-    assert g.diagnostics_["warnings"] == []
 
 
 def test_a_slow_and_erratic_model_gives_the_same_regions_and_figures():

@@ -7,7 +7,7 @@ import re
 
 _RESOURCES = re.compile(r"(?:gx\.)?Resources\((\w+=[^()]*)\)")
 _OPTION = re.compile(
-    r"\b(max_samples|max_grid|max_seconds|max_evaluations|memory_limit|batch_size|missing"
+    r"\b(max_samples|max_grid|max_evaluations|memory_limit|batch_size|missing"
     r"|response|output|features|split_features|n_jobs|influence|kinds|device|groups)"
     r"=([\"']\w*[\"']|\[.*?\]|\{.*?\}|[\w…]+(?:\.\d+)?|\.\.\.|)"
 )

@@ -117,11 +117,6 @@ OPTIONS: dict[str, dict[str, Any]] = {
         "help": "values of a feature at which the model is asked, chosen by what it does for a few "
         "rows, or auto (16) or exact (all); default: auto",
     },
-    "--max-seconds": {
-        "type": float,
-        "metavar": "SECONDS",
-        "help": "stop after about so long, with the rows used by then; default: any time",
-    },
     "--max-evaluations": {
         "type": int,
         "metavar": "ROWS",
@@ -153,7 +148,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
 }
 """Options that several commands have, as ``add_argument`` takes them."""
 
-LIMITS = ("--max-grid", "--max-seconds", "--max-evaluations", "--batch-size", "--memory")
+LIMITS = ("--max-grid", "--max-evaluations", "--batch-size", "--memory")
 SETTINGS = (
     "--question",
     "--features",

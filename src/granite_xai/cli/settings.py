@@ -44,7 +44,6 @@ def limits_of(options: argparse.Namespace) -> dict[str, Any]:
         max_grid = None
     resources = gx.Resources(
         max_grid=max_grid,
-        max_seconds=options.max_seconds,
         max_evaluations=options.max_evaluations,
         batch_size=options.batch_size,
         memory_limit=options.memory * MEBIBYTE,

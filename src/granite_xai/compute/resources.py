@@ -1,4 +1,4 @@
-"""The limits of a run: memory, model rows, time, device."""
+"""The limits of a run: memory, model rows, device."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from granite_xai.base.errors import ResourceError
-from granite_xai.base.validation import choose, real_number, whole_number
+from granite_xai.base.validation import choose, whole_number
 
 MODEL_ROWS = 1_000_000
 """Rows that a fit sends to the model where nobody says how many."""
@@ -26,9 +26,6 @@ class Resources:
     memory_limit : int
         Bytes that our own arrays may take. A plan that needs more is refused before the model is asked, with what
         would fit.
-    max_seconds : float, optional
-        Time that a fit may take, about. The fit begins with 250 rows and doubles them while there is time; the last
-        complete step is the answer, and the first note says so. None: any time; the result never depends on the clock.
     max_evaluations : int, optional
         Rows that may be sent to the model: fewer of the table's rows are used where more would be needed. None: a
         million, which explicit ``max_samples`` or ``max_grid`` may exceed.
@@ -38,9 +35,6 @@ class Resources:
         effects of single columns. "auto": 16. None: all values, as in the paper.
     batch_size : int, optional
         Rows of one call of the model; the last batch is shorter. None: a fixed default.
-    dtype : "float64"
-        Numbers in which the split search decides, on the processor and on a device. Single precision is refused: on the
-        processor it was never faster, and it cannot decide.
     device : {"cpu", "cuda"}
         Where sums are formed; ``"cuda"`` needs the extra ``gpu``. The regions are the same. A torch module with its
         parameters there, or a function that takes and returns arrays of torch, CuPy or JAX there, is also asked there:
@@ -55,25 +49,20 @@ class Resources:
     """
 
     memory_limit: int = 2**29
-    max_seconds: float | None = None
     max_evaluations: int | None = None
     max_grid: int | Literal["auto"] | None = "auto"
     batch_size: int | None = None
-    dtype: Literal["float64"] = "float64"
     device: Literal["cpu", "cuda"] = "cpu"
     progress: bool | Literal["auto"] = "auto"
 
     def __post_init__(self) -> None:
         whole_number("memory_limit", self.memory_limit, at_least=1)
-        if self.max_seconds is not None:
-            real_number("max_seconds", self.max_seconds, above=0)
         if self.max_evaluations is not None:
             whole_number("max_evaluations", self.max_evaluations, at_least=1)
         if self.max_grid is not None and self.max_grid != "auto":
             whole_number("max_grid", self.max_grid, at_least=2)
         if self.batch_size is not None:
             whole_number("batch_size", self.batch_size, at_least=1)
-        choose("dtype", self.dtype, {"float64": "float64"})
         choose("device", self.device, {"cpu": "cpu", "cuda": "cuda"})
         choose("progress", self.progress, {"auto": "auto"}, accept=bool)
 

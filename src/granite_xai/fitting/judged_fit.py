@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-import time
 from contextlib import closing
 from dataclasses import replace
-from math import ceil
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from granite_xai.base.diagnostics import Diagnostics
-from granite_xai.base.errors import DataWarning, ModelWarning
+from granite_xai.base.errors import DataWarning
 from granite_xai.base.typing import FloatArray
 from granite_xai.compute import Meter, require_evaluations
 from granite_xai.compute.selection import compiled_loops
 from granite_xai.disagreement.disagreement import both_sides
 from granite_xai.evaluations.probe import probe
 from granite_xai.fitting.cost import FitCost, cost_of_fit, plan_facts
-from granite_xai.fitting.fit_inputs import PILOT_SHARE, FitInputs
+from granite_xai.fitting.fit_inputs import FitInputs
 from granite_xai.fitting.fit_request import require_memory
 from granite_xai.fitting.fit_result import FitRun
 from granite_xai.fitting.inputs import OpenInputs
@@ -32,9 +30,7 @@ from granite_xai.fitting.new_rows import NewRows
 from granite_xai.fitting.pipeline import run
 from granite_xai.fitting.row_choice import (
     choose_rows,
-    draw_of,
     few_rows_notice,
-    first_rows,
     n_judging_rows,
 )
 from granite_xai.fitting.rows import RowChoice
@@ -42,30 +38,10 @@ from granite_xai.fitting.table_rows import TableRows
 from granite_xai.inference.node_measures import with_levels_of
 from granite_xai.trees.routes import Route
 
-# Under max_seconds a fit climbs a ladder: each rung is a whole fit, on twice as many rows as the one before.
-
-FIRST_RUNG = 250
-"""Rows that search on the first rung."""
-
-VALUES_OF_FIRST_RUNG = 8
-"""Values of each column at which the model is asked there, at most."""
-
-GROWTH_OF_RUNG = 2.2
-"""How many times as long the next rung takes."""
-
 # Why so many rows are used.
 AS_ASKED = "as asked"
 ALL_ROWS = "all rows"
 BUDGET = "max_evaluations"
-TIME = "max_seconds"
-
-
-class ChosenFit(NamedTuple):
-    """A fit, the rows that it used, and why so many."""
-
-    fit: FitRun
-    choice: RowChoice
-    reason: str  # AS_ASKED, ALL_ROWS, BUDGET or TIME
 
 
 def fit_and_judge(opened: OpenInputs, record: Diagnostics, *, is_judged: bool = True) -> FitRun:
@@ -77,20 +53,14 @@ def fit_and_judge(opened: OpenInputs, record: Diagnostics, *, is_judged: bool = 
     record : Diagnostics
         Gets what is noted on the way, such as which rows were used, and why so many.
     is_judged : bool
-        Whether anybody reads what the regions leave; a fit within seconds is always judged.
+        Whether anybody reads what the regions leave;
     """
-    seconds = opened.options.resources.max_seconds
-    if seconds is not None and opened.options.confidence is not None:
-        chosen = _fit_within_seconds(opened, record, seconds)
-    else:
-        choice = choose_rows(opened)
-        notice = few_rows_notice(opened, choice)
-        if notice is not None:
-            record.warn(notice, DataWarning)
-        fit = _fit_rows(opened, choice, record, is_judged=is_judged)
-        chosen = ChosenFit(fit=fit, choice=choice, reason=_reason(opened, choice))
-    record.note("rows", _rows_on_record(opened, chosen))
-    return chosen.fit
+    choice = choose_rows(opened)
+    notice = few_rows_notice(opened, choice)
+    if notice is not None:
+        record.warn(notice, DataWarning)
+    record.note("rows", _rows_on_record(opened, choice))
+    return _fit_rows(opened, choice, record, is_judged=is_judged)
 
 
 def plan_fit(opened: OpenInputs, record: Diagnostics) -> dict[str, Any]:
@@ -109,25 +79,14 @@ def plan_fit(opened: OpenInputs, record: Diagnostics) -> dict[str, Any]:
     )
 
 
-def _rows_on_record(opened: OpenInputs, chosen: ChosenFit) -> dict[str, Any]:
+def _rows_on_record(opened: OpenInputs, choice: RowChoice) -> dict[str, Any]:
     """Which rows of the user's table searched and which were held out, and why so many."""
-    choice = chosen.choice
-    estimate = chosen.fit.result.estimate
-    standard_error = None
-    if estimate is not None and not np.isnan(estimate.standard_error):
-        standard_error = estimate.standard_error
-    step = {
-        "search": len(choice.search_rows),
-        "held_out": len(choice.held_out_rows),
-        "standard_error": standard_error,
-    }
     positions = opened.rows.positions
     return {
         "search": np.sort(positions[choice.search_rows]).tolist(),
         "held_out": np.sort(positions[choice.held_out_rows]).tolist(),
         "available": opened.rows.n_weighted,
-        "steps": [step],
-        "reason": chosen.reason,
+        "reason": _reason(opened, choice),
     }
 
 
@@ -161,7 +120,6 @@ def _fit_rows(
     choice: RowChoice,
     record: Diagnostics,
     *,
-    is_rung: bool = False,
     is_judged: bool = True,
 ) -> FitRun:
     """One fit on some rows, judged on others.
@@ -172,14 +130,10 @@ def _fit_rows(
     choice : RowChoice
         The rows that search and those that are held out.
     record : Diagnostics
-    is_rung : bool
-        Whether this fit is on the way to more rows, and may be cheaper.
     is_judged : bool
         Whether anybody reads what the regions leave.
     """
     inputs = opened.resolve(choice.search_rows, record)
-    if is_rung:
-        inputs = _cheaper_inputs(opened, inputs, choice)
     cost = _allowed_cost(opened, inputs, choice)
     plan = plan_facts(
         inputs,
@@ -201,61 +155,6 @@ def _fit_rows(
         if is_judged:
             fit = _judge(opened, fit, choice)
         return fit
-
-
-def _fit_within_seconds(opened: OpenInputs, record: Diagnostics, seconds: float) -> ChosenFit:
-    """Fits on more and more rows of one draw while there is time; the last complete one.
-
-    The first is always finished. The next begins only if, by what the last took, it will end in time.
-    """
-    begin = time.perf_counter()
-    whole = choose_rows(opened)
-    draw = draw_of(opened)
-    n_search = min(FIRST_RUNG, len(whole.search_rows))
-    while n_search < len(whole.search_rows):
-        choice = first_rows(opened, draw, n_search)
-        rung_begin = time.perf_counter()
-        fit = _fit_rows(opened, choice, record, is_rung=True)
-        rung_end = time.perf_counter()
-        expected_end = rung_end + GROWTH_OF_RUNG * (rung_end - rung_begin)
-        if expected_end - begin > seconds:
-            _warn_of_stop(opened, fit, n_search, choice, seconds, record)
-            return ChosenFit(fit=fit, choice=choice, reason=TIME)
-        n_search *= 2
-    fit = _fit_rows(opened, whole, record)
-    return ChosenFit(fit=fit, choice=whole, reason=_reason(opened, whole))
-
-
-def _cheaper_inputs(opened: OpenInputs, inputs: FitInputs, choice: RowChoice) -> FitInputs:
-    """The inputs of a fit on the way to more rows: few values on the first rung, and a small pilot."""
-    if inputs.n_pilot_values is None:
-        return inputs
-    if len(choice.search_rows) <= FIRST_RUNG:
-        inputs = replace(inputs, n_pilot_values=min(inputs.n_pilot_values, VALUES_OF_FIRST_RUNG))
-    cost = cost_of_fit(inputs, n_judging_rows(opened, choice))
-    without_pilot = cost.model_rows - cost.pilot
-    return replace(inputs, budget=ceil(without_pilot / (1.0 - PILOT_SHARE)))
-
-
-def _warn_of_stop(
-    opened: OpenInputs,
-    fit: FitRun,
-    n_search: int,
-    choice: RowChoice,
-    seconds: float,
-    record: Diagnostics,
-) -> None:
-    """Say that time ended the fit, and which options repeat it."""
-    repeats = f"max_samples={n_search}"
-    if fit.inputs.n_pilot_values is not None:
-        limits = f"max_grid={fit.inputs.n_pilot_values}, max_evaluations={fit.inputs.budget}"
-        repeats += f" with Resources({limits})"
-    n_searched = len(choice.search_rows)
-    record.warn(
-        f"M13: stopped at max_seconds={seconds:g} after {n_searched:,} of {opened.rows.n_weighted:,} rows. "
-        f"The figures hold; more rows may find more regions ({repeats} repeats this).",
-        ModelWarning,
-    )
 
 
 def _judge(opened: OpenInputs, fit: FitRun, choice: RowChoice) -> FitRun:

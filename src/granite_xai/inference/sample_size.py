@@ -1,8 +1,6 @@
-"""Numbers of rows: drawn from a table, needed for an interval."""
+"""Rows drawn from a table."""
 
 from __future__ import annotations
-
-from collections.abc import Sequence
 
 import numpy as np
 
@@ -35,24 +33,3 @@ def random_rows(rows: IntArray, clusters: IntArray, n_drawn: int, seed: int) -> 
     rows_up_to_place = np.cumsum(np.bincount(place_of_row))
     last_place = np.searchsorted(rows_up_to_place, n_drawn)
     return np.sort(rows[place_of_row <= last_place])
-
-
-def rows_needed(history: Sequence[tuple[int, float]], half_width: float, normal: float) -> int:
-    """Rows that search, for an interval of this half width; half as many more are held out.
-
-    Parameters
-    ----------
-    history : sequence of (n_rows, standard_error)
-        Estimates from more and more rows; the last two tell how the standard error falls.
-    half_width : float
-        Half the length of the interval that is wanted.
-    normal : float
-        Standard errors on both sides of an estimate.
-    """
-    n_before, error_before = history[-2] if len(history) > 1 else history[-1]
-    n_rows, error = history[-1]
-    # The error falls like a power of the rows between 1/2, as means do, and 1, where chance dominates.
-    power = 0.5
-    if n_rows > n_before:
-        power = float(np.clip(np.log(error_before / error) / np.log(n_rows / n_before), 0.5, 1.0))
-    return int(np.ceil(n_rows * (normal * error / half_width) ** (1.0 / power)))

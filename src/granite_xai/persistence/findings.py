@@ -8,7 +8,6 @@ from typing import Any
 from granite_xai.base.files import require
 
 _NUMBER = int | float
-_STEP = {"search": int, "held_out": int, "standard_error": _NUMBER | None}
 _SPLIT = {
     "smooth": bool,
     "tie": bool,
@@ -20,7 +19,7 @@ _SPLIT = {
 }
 # The entries that are read later. A dict names the keys that must be there, a list what each item is.
 SHAPES: dict[str, Any] = {
-    "rows": {"search": [int], "held_out": [int], "steps": [_STEP], "reason": str},
+    "rows": {"search": [int], "held_out": [int], "reason": str},
     "model": {"calls": int, "rows": int},
     "evaluations": {"path": str},
     "splits": [_SPLIT],

@@ -22,7 +22,6 @@ from granite_xai.regions.words import (
 HINT_ROWS = 100  # search rows below which a region is a hint
 SELDOM = 0.5  # share of searches below which a first split makes the regions tentative
 WAVERING = ("M09", "N01")  # warnings of models whose answers are not steady
-STOPPED = "M13: stopped"  # how the warning of a fit that stopped early begins
 
 
 def doubts_of(
@@ -82,7 +81,6 @@ def notes_of(
     vocabulary : mapping
         What the words of rules need to know.
     """
-    yield from _warnings_as_notes(diagnostics, (STOPPED,))
     if "alpha" in diagnostics:
         yield diagnostics["alpha"]["text"]
     splits = _recorded_splits(partition, diagnostics.get("splits", ()))
