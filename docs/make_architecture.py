@@ -57,6 +57,7 @@ ROOMS: dict[str, tuple[str, str]] = {
     "persistence": ("", "Versioned JSON"),
     "cli": ("", "The command granite"),
     "datasets": ("", "Tables and toys to try things on"),
+    "core": ("", "The numeric core, written anew as one piece; only its tests import it yet"),
 }
 
 # Boxes of the picture: column, row, symbol, rooms, words.

@@ -1,0 +1,1 @@
+"""From evaluations to effects and to how far two explanations are apart."""

@@ -1,0 +1,1 @@
+"""What the model says about recombined rows."""

@@ -1,0 +1,1 @@
+"""From a disagreement to a tree of regions."""
