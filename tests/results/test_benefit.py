@@ -14,7 +14,9 @@ from granite_xai.results.described import Described
 
 
 def facts(outcome, question="ice-pdp", is_effect=True, estimate=None, **fields):
-    fitted = SimpleNamespace(partition=[None] * 3, estimate=estimate, comparisons=[None])
+    fitted = SimpleNamespace(
+        partition=[None] * 3, estimate=estimate, comparisons=[None], confidence=0.95
+    )
     facts = {
         "outcome": outcome,
         "question": gx.question(question),

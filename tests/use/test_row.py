@@ -125,9 +125,10 @@ def test_a_row_may_be_given_in_any_form(g, table, form):
     }
     if form == "polars":
         there = pl.from_pandas(table)
-        g2 = gx.Granite(lambda X: model(X.to_pandas()), split_features=["hr"], max_depth=1).fit(
-            there
-        )
+        exact = gx.Resources(max_grid=None)
+        g2 = gx.Granite(
+            lambda X: model(X.to_pandas()), split_features=["hr"], max_depth=1, resources=exact
+        ).fit(there)
         found = g2.explain_row(there[7])
         assert isinstance(found.frame(), pl.DataFrame)
     else:

@@ -102,11 +102,9 @@ class Evaluation(Printable):
 
     def _summary(self) -> TextSummary:
         """What the regions remove, and how far rows stray on all rows and in each region."""
-        sentences = [repr(self)[1:-1]]
-        if self.estimate is not None:
-            sentences = [str(self.estimate)]
         if self.figures is None:
-            return TextSummary(sentences=sentences, table=[])
+            sentence = repr(self)[1:-1] if self.estimate is None else str(self.estimate)
+            return TextSummary(sentences=[sentence], table=[])
         heading = "difference"
         if self.is_effect:
             heading = f"rows stray ({self.unit.noun})" if self.unit.noun else "rows stray"
@@ -124,7 +122,32 @@ class Evaluation(Printable):
                 self._bar(node, largest),
             )
             lines.append(line)
-        return TextSummary(sentences=sentences, table=lines, left=(0,))
+        sentence = self._sentence(self.figures)
+        return TextSummary(sentences=[sentence], table=lines, left=(0,))
+
+    def _sentence(self, figures: NodeFigures) -> str:
+        """What the regions change, in the unit of the table below it."""
+        estimate = self.estimate
+        if estimate is not None and (estimate.regions == 1 or math.isnan(estimate.remaining)):
+            return str(estimate)
+        overall = figures.root.heterogeneity
+        inside = self._size(figures.size(figures.by_set_inside_regions()))
+        basis = count(figures.n_rows, "row")
+        if estimate is not None and not math.isnan(estimate.low):
+            # The interval is that of the share that is left of the squared figure.
+            low, high = (
+                self._size(overall * figures.size([left])) for left in (estimate.low, estimate.high)
+            )
+            basis = f"{100 * estimate.confidence_level:g}% interval {low} to {high}, {basis}"
+        regions = count(len(self.rules), "region")
+        if self.is_effect:
+            return (
+                f"Rows stray by {self._size(overall)}, inside the {regions} by {inside} ({basis})."
+            )
+        return f"The difference is {self._size(overall)}, inside the {regions} {inside} ({basis})."
+
+    def _size(self, heterogeneity: float) -> str:
+        return self.unit.spread(heterogeneity) if self.is_effect else amount(heterogeneity)
 
     def _bar(self, node: NodeFigure, largest: float) -> Bar:
         """The heterogeneity of a node beside the largest."""

@@ -22,7 +22,7 @@ from granite_xai.results.region_figures import region_columns
 LINES_SHOWN = 40  # nodes of a tree that are printed
 NOTES_SHOWN = 2
 NEXT_STEP = "g.report(X, y)"
-HALVES_STEP = "g.stability() says whether searches on half the rows find the same splits (it asks the model nothing)"
+HALVES_STEP = "g.stability() says whether searches on half the rows find the same splits; it asks the model nothing."
 STRAY_EXPLAINED = (
     "Rows stray: how far effects at single rows typically lie from the average curves, all features "
     "together; smaller is better."
@@ -97,7 +97,9 @@ class PrintedResult:
             closing.append(STRAY_EXPLAINED)
         closing.append(self.rows)
         closing += self._remarks()
-        closing.append(f"Next: {next_step or self._next_step()}")
+        if self.may_search_halves and not next_step:
+            closing.append(HALVES_STEP)
+        closing.append(f"Next: {next_step or NEXT_STEP}")
         blocks.append("\n".join(closing))
         return _without_empty(blocks, "\n\n")
 
@@ -128,11 +130,6 @@ class PrintedResult:
         if self.stability:
             remarks.append(self.stability)
         return remarks + [f"Note: {note}" for note in self.notes[:n_notes]]
-
-    def _next_step(self) -> str:
-        if self.may_search_halves:
-            return f"{NEXT_STEP}; {HALVES_STEP}"
-        return NEXT_STEP
 
     def tree(self, names: Mapping[int, str]) -> str:
         """The tree with its figures, as text.
