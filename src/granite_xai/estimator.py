@@ -90,8 +90,6 @@ class Granite(GraniteBase):
     confidence_level : float or None
         Level of the chance bar and of intervals. A region that shows no more than chance is not split. None: the
         sample is taken for the world, as in the paper; then "auto" of other options means all rows, none held out.
-    n_resamples : int
-        Sets of random weights that tell what chance does. Where a formula does (ICE against PDP), they are not needed.
     holdout : "auto", False, float, (X, y) or (X, y, clusters)
         Rows that are held out of the search and judge its regions: "auto" a third of the rows that are used, at most
         4,000, none of fewer than 600; none; a share of the rows; or rows of your own (for risk: rows that the model has
@@ -159,7 +157,6 @@ class Granite(GraniteBase):
         kinds: Mapping[Hashable, str] | None = None,
         max_samples: int | str | None = "auto",
         confidence_level: float | None = 0.95,
-        n_resamples: int = 50,
         holdout: Any = "auto",
         n_jobs: int | None = None,
         random_state: Any = 0,
@@ -184,7 +181,6 @@ class Granite(GraniteBase):
         self.kinds = kinds
         self.max_samples = max_samples
         self.confidence_level = confidence_level
-        self.n_resamples = n_resamples
         self.holdout = holdout
         self.n_jobs = n_jobs
         self.random_state = random_state

@@ -110,7 +110,7 @@ def test_the_six_lines_print_the_tree_that_is_shown(tour):
 def fitted_quickly(granite, tour):
     """A question that the page asks and leaves unfitted, on few rows of its table."""
     y = tour["is_busy"] if granite.output == "yes" else tour["y"]
-    return granite.set_params(max_samples=60, n_resamples=20).fit(tour["X"], y)
+    return granite.set_params(max_samples=60).fit(tour["X"], y)
 
 
 @pytest.mark.parametrize("line", lines_of_readme())

@@ -113,7 +113,7 @@ def test_M13_a_refused_budget_names_one_that_is_enough():
 
 def test_M13_a_fit_on_few_of_many_rows_says_so():
     wide = np.random.default_rng(0).normal(size=(40_000, 60))
-    g = gx.Granite(lambda X: X[:, 0], max_depth=1, n_resamples=39)
+    g = gx.Granite(lambda X: X[:, 0], max_depth=1)
     opened = open_inputs(g, wide, None, None, None, Diagnostics())
     record = Diagnostics()
     with pytest.warns(gx.DataWarning, match=r"M13: [\d,]+ of 40,000 rows were used"):

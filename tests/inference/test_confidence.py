@@ -6,29 +6,26 @@ import numpy as np
 import pytest
 
 import granite_xai as gx
+from granite_xai.fitting.options import chosen_confidence
 from granite_xai.inference.by_sums import small_sample_factor
-from granite_xai.inference.confidence import Confidence, bar_position, rank_of_bar
+from granite_xai.inference.confidence import Confidence, rank_of_bar
 
 
 def test_the_chance_bar_is_an_order_statistic():
-    assert bar_position(50, 0.95) == 48
-    assert bar_position(19, 0.95) == 18
+    assert rank_of_bar(50, 0.95) == 49
+    assert rank_of_bar(19, 0.95) == 19
     drawn = Confidence(0.95, 50, 0).replicates(np.arange(4))
-    assert drawn.bar_level == pytest.approx(
-        0.975
-    )  # the other half of the error is for the test of gains
-    assert drawn.bar_position == bar_position(50, 0.975) == 49
+    # The other half of the error is for the test of gains.
+    assert drawn.bar_level == pytest.approx(0.975)
+    assert drawn.bar_position == rank_of_bar(50, 0.975) - 1 == 49
     assert small_sample_factor(np.array([1, 2, 9])).tolist() == [3.0, 3.0, 1.25]
-    with pytest.raises(gx.InputError, match="P02.*n_resamples=10") as caught:
-        bar_position(10, 0.95)
-    assert "19 or more" in str(caught.value)
 
 
-@pytest.mark.parametrize(("n_replicates", "gains"), [(38, False), (39, True), (200, True)])
-def test_gains_are_tested_where_the_replicates_tell_the_bar_of_half_the_error(n_replicates, gains):
-    confidence = Confidence(0.95, n_replicates, 0)
-    assert confidence.tests_gains is gains
-    assert confidence.bar_level == pytest.approx(0.975 if gains else 0.95)
+@pytest.mark.parametrize(("level", "n_replicates"), [(0.9, 50), (0.95, 50), (0.99, 199)])
+def test_a_higher_level_has_as_many_replicates_as_its_bar_needs(level, n_replicates):
+    g = gx.Granite(lambda X: X[:, 0], confidence_level=level)
+    confidence = chosen_confidence(g, 0)
+    assert confidence.n_replicates == n_replicates
     assert rank_of_bar(n_replicates, confidence.bar_level) <= n_replicates
 
 

@@ -10,7 +10,7 @@ from granite_xai.inference.confidence import Confidence
 from granite_xai.inference.described_share import Predicted, described_share
 from strategies import quiet
 
-CONFIDENCE = Confidence(level=0.95, n_resamples=50, seed=0)
+CONFIDENCE = Confidence(level=0.95, n_replicates=50, seed=0)
 
 
 def r2(model, curves, weights):

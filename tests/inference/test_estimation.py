@@ -328,7 +328,7 @@ def test_weights_count_in_estimates():
     ("options", "code"),
     [
         ({"confidence_level": 1.5}, "P02"),
-        ({"confidence_level": 0.99, "n_resamples": 20}, "P02"),
+        ({"confidence_level": 0.9999}, "P02"),
         ({"holdout": 2.0}, "P01"),
         ({"holdout": "some"}, "P01"),
         ({"holdout": (1, 2, 3, 4)}, "P01"),

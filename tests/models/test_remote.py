@@ -482,8 +482,8 @@ def test_the_search_starts_no_process(monkeypatch):
     monkeypatch.setattr(joblib, "Parallel", never)
     model = smooth()
     with joblib.parallel_config("loky", n_jobs=2):
-        g = gx.Granite(model, max_depth=2, n_resamples=20).fit(X)
-    again = gx.Granite(model, max_depth=2, n_resamples=20).fit(X)
+        g = gx.Granite(model, max_depth=2).fit(X)
+    again = gx.Granite(model, max_depth=2).fit(X)
     assert g.partition_.to_dict() == again.partition_.to_dict()
 
 

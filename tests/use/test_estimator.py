@@ -127,7 +127,6 @@ def test_parameters_and_their_defaults_are_those_of_the_public_face():
         "kinds": None,
         "max_samples": "auto",
         "confidence_level": 0.95,
-        "n_resamples": 50,
         "holdout": "auto",
         "n_jobs": None,
         "random_state": 0,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from math import ceil
 from numbers import Real
 from typing import Any, TypedDict
 
@@ -15,7 +16,7 @@ from granite_xai.compute import Resources, require_supported, resolve_jobs
 from granite_xai.disagreement.disagreement import Disagreement
 from granite_xai.disagreement.objective import Objective
 from granite_xai.explanation.influence import Individual, Influence, Interactions, Joint
-from granite_xai.inference.confidence import Confidence, bar_position
+from granite_xai.inference.confidence import Confidence
 from granite_xai.search.partitioner import OwnPartitioner, Partitioner
 from granite_xai.search.tree import Tree
 
@@ -40,7 +41,6 @@ class GraniteOptions(TypedDict, total=False):
     kinds: Mapping[Hashable, str] | None
     max_samples: int | str | None
     confidence_level: float | None
-    n_resamples: int
     holdout: Any
     n_jobs: int | None
     random_state: Any
@@ -98,6 +98,8 @@ class FitOptions:
 INFLUENCES = ("individual", "joint", "interaction")
 MISSING = ("auto", "allow", "error")
 PAIRS = 2  # the order of interactions where none is given
+REPLICATES = 50  # sets of random weights that tell what chance does, at least
+HIGHEST_LEVEL = 0.999  # of confidence: its bar takes 1,999 sets of random weights
 SEEDS = 2**31  # seeds that are drawn lie below
 
 
@@ -266,16 +268,17 @@ def chosen_confidence(g: Any, seed: int) -> Confidence | None:
     if g.confidence_level is None:
         return None
     level = real_number("confidence_level", g.confidence_level, above=0)
-    if level >= 1:
+    if level > HIGHEST_LEVEL:
         raise InputError(
-            f"confidence_level={g.confidence_level!r} is not below 1.",
+            f"confidence_level={g.confidence_level!r} is above {HIGHEST_LEVEL}.",
             code="P02",
             argument="confidence_level",
             hint="Pass 0.95, or None for the paper's way.",
         )
-    n_resamples = whole_number("n_resamples", g.n_resamples, at_least=1)
-    bar_position(n_resamples, level)  # raises where so few resamples have no such quantile
-    return Confidence(level, n_resamples, seed)
+    # The bar leaves half of the error to the test of gains: so many replicates tell it.
+    error = (1.0 - level) / 2
+    n_replicates = max(REPLICATES, ceil(round((1.0 - error) / error, 9)))
+    return Confidence(level, n_replicates, seed)
 
 
 def chosen_holdout(g: Any) -> Any:

@@ -97,7 +97,7 @@ def _with_learner_intervals(
     measured: Sequence[Refit],
 ) -> Stability:
     """The stability with how far curves, and what the regions leave, vary from refit to refit."""
-    confidence = result.confidence or Confidence(USUAL_LEVEL, n_resamples=1, seed=0)
+    confidence = result.confidence or Confidence(USUAL_LEVEL, n_replicates=1, seed=0)
     tables = [refit.fit.inputs.table for refit in measured]
     n_tested = round(float(np.mean([table.n_rows for table in tables])))
     n_trained = _n_training_rows(tables, n_tested)

@@ -303,7 +303,7 @@ def _chance_rule(
 def _gain_error(inputs: FitInputs) -> float:
     """The part of the error that a test of gains may take; 0: gains are not tested."""
     confidence = inputs.confidence
-    if confidence is None or not confidence.tests_gains:
+    if confidence is None:
         return 0.0
     return confidence.error / 2
 

@@ -9,7 +9,6 @@ from statistics import NormalDist
 import numpy as np
 from scipy.special import stdtrit
 
-from granite_xai.base.errors import InputError
 from granite_xai.base.typing import IntArray
 from granite_xai.inference.replicates import Replicates
 
@@ -22,7 +21,7 @@ class Confidence:
     """How sure a fit shall be: its level, how many replicates tell, and the seed they are drawn with."""
 
     level: float
-    n_resamples: int
+    n_replicates: int
     seed: int
 
     @property
@@ -48,19 +47,9 @@ class Confidence:
         return 1.0 - self.level
 
     @property
-    def tests_gains(self) -> bool:
-        """Whether the error is shared by the chance bar and a test of gains.
-
-        It is where the replicates tell the bar that half of the error needs.
-        """
-        return rank_of_bar(self.n_resamples, 1.0 - self.error / 2) <= self.n_resamples
-
-    @property
     def bar_level(self) -> float:
         """Level of the chance bar: half of the error is left to the test of gains."""
-        if self.tests_gains:
-            return 1.0 - self.error / 2
-        return self.level
+        return 1.0 - self.error / 2
 
     def replicates(self, clusters: IntArray) -> Replicates:
         """The replicates of some rows: one random number for each cluster and replicate.
@@ -72,11 +61,11 @@ class Confidence:
         """
         n_clusters = int(clusters.max(initial=-1)) + 1
         generator = np.random.default_rng([self.seed, REPLICATES_STREAM])
-        by_cluster = generator.exponential(size=(self.n_resamples, n_clusters))
+        by_cluster = generator.exponential(size=(self.n_replicates, n_clusters))
         rows_stand_alone = n_clusters == len(clusters)
         return Replicates(
             multipliers=by_cluster[:, clusters],
-            bar_position=bar_position(self.n_resamples, self.bar_level),
+            bar_position=min(rank_of_bar(self.n_replicates, self.bar_level), self.n_replicates) - 1,
             bar_level=self.bar_level,
             clusters=None if rows_stand_alone else clusters,
         )
@@ -89,26 +78,3 @@ def rank_of_bar(n_replicates: int, level: float) -> int:
     such as 0.95 * 400 from ending a little above a whole number.
     """
     return math.ceil(round(level * (n_replicates + 1), 9))
-
-
-def bar_position(n_replicates: int, level: float) -> int:
-    """Position of the chance bar among the sorted replicates, counted from 0.
-
-    Parameters
-    ----------
-    n_replicates : int
-    level : float
-        Level of the bar.
-
-    Raises
-    ------
-    InputError
-        P02: so few replicates do not tell a bar of this level.
-    """
-    rank = rank_of_bar(n_replicates, level)
-    if rank > n_replicates:
-        needed = math.ceil(round(level / (1.0 - level), 9))
-        words = f"n_resamples={n_replicates} has no chance bar at confidence_level={level}."
-        hint = f"Pass n_resamples={needed} or more, or a lower confidence_level."
-        raise InputError(words, code="P02", argument="n_resamples", hint=hint)
-    return rank - 1
