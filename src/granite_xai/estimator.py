@@ -25,7 +25,6 @@ from granite_xai.fitting.half_samples import stability_on_halves
 from granite_xai.fitting.inputs import collected_for, open_inputs
 from granite_xai.fitting.judged_fit import fit_and_judge, plan_fit
 from granite_xai.fitting.options import chosen_limits, chosen_seed
-from granite_xai.fitting.refits import stability_over_refits
 from granite_xai.fitting.table_rows import lacking_clusters_warning
 from granite_xai.fitting.tree_path import path_of_fit
 from granite_xai.inference.stability import Stability
@@ -399,29 +398,21 @@ class Granite(GraniteBase):
         # The report stands above the estimator, so it is reached as users reach it.
         return granite_xai.explain(self, X, y, test=test, title=title, rows=rows)
 
-    def stability(
-        self, n_resamples: int | None = None, models: Sequence[tuple[Any, Any, Any]] | None = None
-    ) -> Stability:
-        """Which splits and regions come back: on random halves of the fitting rows, or for refits of the learner.
+    def stability(self, n_resamples: int | None = None) -> Stability:
+        """Which splits come back: in searches on random halves of the fitting rows.
 
-        Halves ask the model nothing; they need the evaluations of this fit, which no file keeps.
+        They ask the model nothing; they need the evaluations of this fit, which no file keeps.
 
         Parameters
         ----------
         n_resamples : int, optional
             Random halves, each searched together with its complement. None: as many as cost no more than the fit, which
             is counted in model rows: from 4 (8 searches) to 25 (50 searches).
-        models : list of (model, X, y), optional
-            Other fits of the same learner, each with rows that it has not seen: the same question is asked of each, and
-            what the regions of this fit leave gets the learner's interval. Intervals over rows hold for one model.
         """
-        view = fitted_view(self, several=models is None)
+        view = fitted_view(self, several=True)
         if n_resamples is not None:
             n_resamples = whole_number("n_resamples", n_resamples, at_least=1)
-        if models is not None:
-            measured = stability_over_refits(self, models)
-        else:
-            measured = stability_on_halves(self, n_resamples)
+        measured = stability_on_halves(self, n_resamples)
         set_fitted_attributes(self, replace(view.result, stability=measured), self.diagnostics_)
         return measured
 

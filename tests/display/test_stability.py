@@ -27,6 +27,7 @@ def test_what_it_costs_is_said_before_it_begins_where_bars_are_shown(toy, capsys
 
 def test_rules_are_said_as_in_the_printed_tree(toy):
     g = gx.Granite(toy.model, max_depth=1).fit(toy.X)
-    drawn = gx.StabilityDisplay.from_estimator(g, n_resamples=2).plot()
-    labels = [label.get_text() for label in drawn.axes_[1].get_yticklabels()]
-    assert labels == list(g.partition_.titles)
+    display = gx.StabilityDisplay.from_estimator(g, n_resamples=2)
+    drawn = display.plot()
+    labels = [label.get_text() for label in drawn.axes_[0].get_yticklabels()]
+    assert labels == [split.label for split in display.stability.splits]

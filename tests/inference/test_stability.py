@@ -1,4 +1,4 @@
-"""Stability: half samples and refits, against partitions whose agreement is known."""
+"""Stability: half samples, against partitions whose agreement is known."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from sklearn.base import clone
 import granite_xai as gx
 from granite_xai.inference.stability import SplitStability, Stability, wilson_interval
 from granite_xai.inference.tree_agreement import (
-    refit_interval,
     stability_of,
 )
 from granite_xai.tables import read_table
@@ -39,9 +38,7 @@ def test_a_clear_split_comes_back_and_asks_the_model_nothing():
     assert found.score > 0.7
     assert str(found) == str(g.stability(n_resamples=5))
     assert g.stability_.score == found.score
-    assert gx.StabilityDisplay.from_estimator(g).frame().shape[0] == len(found.splits) + len(
-        found.rules
-    )
+    assert gx.StabilityDisplay.from_estimator(g).frame().shape[0] == len(found.splits)
 
 
 def test_pure_noise_does_not_come_back():
@@ -64,69 +61,6 @@ def test_evaluations_stay_with_the_object_that_was_fitted():
     assert "_run" not in vars(clone(g))
 
 
-def test_refits_give_the_learner_s_interval():
-    """The interval is Nadeau and Bengio's: the variance over refits times 1/m + n_test/n_train."""
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(400, 2))
-    g = gx.Granite(step).fit(X)
-    refits = [
-        ((lambda X, a=a: step(X) + a * X[:, 0] * X[:, 1]), rng.normal(size=(200, 2)), None)
-        for a in (0.1, 0.2, 0.3)
-    ]
-    with quiet():
-        found = g.stability(models=refits)
-    assert found.searches == 3
-    assert found.remaining_low < found.remaining < found.remaining_high
-    mean, _, high = refit_interval([1.0, 3.0], 50, 100, 2.0)
-    assert mean == 2.0
-    assert high - mean == pytest.approx(2.0 * np.sqrt((1 / 2 + 0.5) * 2.0))
-    with pytest.raises(gx.InputError, match="at least two are needed"):
-        g.stability(models=refits[:1])
-    assert refit_interval([0.2, 0.3, 0.4], 100, 200, 1.96) == pytest.approx(
-        (0.3, 0.121, 0.479), abs=5e-4
-    )
-
-
-def test_curves_over_refits_that_differ_by_a_factor_have_the_interval_of_that_factor(tmp_path):
-    """Factors 1, 2, 3 on the same rows: mean 2, variance 1, so half = z sqrt(1/3 + 1) times the regional PDP."""
-    X = np.random.default_rng(0).normal(size=(200, 2))
-    g = gx.Granite(step, max_depth=1, resources=gx.Resources(max_grid=None)).fit(X)
-    with quiet():
-        found = g.stability(
-            models=[((lambda X, a=a: a * step(X)), X, None) for a in (1.0, 2.0, 3.0)]
-        )
-    lines = found.curves()
-    assert gx.load(gx.save(g, tmp_path / "fit.json")).stability_.curves().equals(lines)
-    assert list(lines) == ["region", "rule", "column", "value", "mean", "low", "high"]
-    assert set(zip(lines["region"], lines["column"], strict=True)) == {
-        (k, c) for k in (0, 1) for c in ("x0", "x1")
-    }
-    inside = g.apply(X)
-    for region, sign in ((0, -1.0), (1, 1.0)):
-        x = X[inside == region]
-        own = lines[(lines["region"] == region) & (lines["column"] == "x0")]
-        assert own["value"].between(x[:, 0].min(), x[:, 0].max()).all()
-        curve = sign * (own["value"] - x[:, 0].mean())
-        np.testing.assert_allclose(own["mean"], 2.0 * curve, atol=1e-10)
-        half = 1.959963984540054 * np.sqrt(1 / 3 + 1) * curve.abs()
-        np.testing.assert_allclose(own["high"] - own["mean"], half, atol=1e-10)
-        np.testing.assert_allclose(own["mean"] - own["low"], half, atol=1e-10)
-
-
-def test_a_category_that_a_refit_never_saw_has_no_curve_there():
-    rng = np.random.default_rng(0)
-    X = pd.DataFrame({"a": rng.normal(size=150), "b": rng.choice(["u", "v", "w"], size=150)})
-    model = lambda X: X["a"] * (X["b"] == "u") + (X["b"] == "v")  # noqa: E731
-    with quiet():
-        g = gx.Granite(model, max_depth=0).fit(X)
-        lines = g.stability(models=[(model, X, None), (model, X[X["b"] != "w"], None)]).curves()
-    own = lines[lines["column"] == "b"].set_index("value")
-    assert np.isnan(own.loc["w", "mean"])
-    assert np.isfinite(own.loc[["u", "v"], ["mean", "low", "high"]]).all(axis=None)
-    assert lines[lines["column"] == "a"]["mean"].notna().all()
-    assert gx.Granite(model, max_depth=0).fit(X).stability(n_resamples=2).curves().empty
-
-
 @pytest.mark.parametrize(
     ("share", "instead", "text"),
     [
@@ -137,8 +71,7 @@ def test_a_category_that_a_refit_never_saw_has_no_curve_there():
 )
 def test_a_split_names_the_other_column_only_where_there_is_one(share, instead, text):
     split = SplitStability("all rows", "hr", "hr ≤ 6", share, instead, 5.0, 7.0, 8)
-    rules = ("hr ≤ 6", "hr > 6")
-    found = Stability(0.9, 0.8, 1.0, (split,), rules, (1.0, 1.0), 8, matches=(8, 8))
+    found = Stability(0.9, 0.8, 1.0, (split,), n_regions=2, searches=8)
     assert str(found).startswith(f"Of 8 searches on half the rows, {text}.")
     verdict = "stable" if share == 1.0 else "unclear"
     line = next(line for line in str(found).splitlines() if line.startswith("split hr ≤ 6"))
@@ -186,12 +119,9 @@ def test_the_text_counts_searches():
         [(tree(0.0), tree(0.0)), (tree(0.0), gx.Partition.from_rules(["x0 ≤ 0", "x0 > 0"]))],
     )
     assert str(found).startswith("Of 4 searches on half the rows, 3 split on x1 again.")
-    assert found.matches == (3, 3)
-    regions = [line for line in str(found).splitlines() if line.startswith("region")]
-    assert [" ".join(line.split()[-3:]) for line in regions] == ["3 of 4", "3 of 4"]
     lines = found.frame()
-    assert lines["count"].tolist() == [3, 3, 3]
-    assert lines["searches"].tolist() == [4, 4, 4]
+    assert lines["count"].tolist() == [3]
+    assert lines["searches"].tolist() == [4]
 
 
 def test_rules_are_said_as_in_the_printed_tree_and_a_notebook_has_a_table():
@@ -209,11 +139,10 @@ def test_rules_are_said_as_in_the_printed_tree_and_a_notebook_has_a_table():
     text = str(found)
     assert "split hr 0–6 or 7–23 " in text
     assert "split where hr is 7–23: off = 0 or = 1 " in text
-    assert "region 0: hr 0–6 " in text
     assert "≤" not in text
     shown = found._repr_html_()
     assert "<table>" in shown
-    assert "region 0: hr 0–6" in shown
+    assert "split hr 0–6 or 7–23" in shown
     assert repr(found) == "<Stability: 4 searches on half the rows>"
 
 
@@ -249,29 +178,8 @@ def test_a_column_that_is_split_twice_is_told_apart_by_where():
 def test_splits_of_which_none_is_stable_are_told_by_the_first():
     first = SplitStability("all rows", "hr", "hr ≤ 6", 1 / 8, "temp", 5.0, 7.0, 8)
     second = SplitStability("hr > 6", "yr", "yr ≤ 0", 0.0, None, np.nan, np.nan, 8)
-    rules = ("hr ≤ 6", "hr > 6 and yr ≤ 0", "hr > 6 and yr > 0")
-    found = Stability(0.1, 0.0, 0.2, (first, second), rules, (0.1, 0.1, 0.1), 8, matches=(1, 0, 0))
+    found = Stability(0.1, 0.0, 0.2, (first, second), n_regions=3, searches=8)
     assert found.sentences()[0] == (
         "None of the 2 splits is stable: the first came back in 1 of 8 searches on half the rows "
         "(otherwise most often temp)."
     )
-
-
-def test_what_regions_remove_over_refits_is_told_with_its_interval():
-    split = SplitStability("all rows", "hr", "hr ≤ 6", 1.0, None, 5.0, 7.0, 8)
-    rules = ("hr ≤ 6", "hr > 6")
-    found = Stability(
-        score=0.9,
-        low=0.8,
-        high=1.0,
-        splits=(split,),
-        rules=rules,
-        overlaps=(1.0, 1.0),
-        searches=8,
-        matches=(8, 8),
-        remaining=0.25,
-        remaining_low=0.2,
-        remaining_high=0.3,
-    )
-    wanted = "Over refits of the learner, these regions remove 75% of the heterogeneity (70–80%)."
-    assert wanted in found.sentences()

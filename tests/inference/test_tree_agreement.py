@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 
-import granite_xai as gx
 from granite_xai.inference.tree_agreement import (
     affordable_pairs,
     halves,
@@ -23,19 +21,9 @@ def test_equal_trees_agree_entirely():
         [(partition, partition)] * 3,
     )
     assert (found.score, found.low, found.high) == (1.0, 1.0, 1.0)
-    assert found.overlaps == (1.0, 1.0)
     (split,) = found.splits
     assert (split.share, split.instead) == (1.0, None)
     assert split.low == split.high
-
-
-def test_a_region_that_is_cut_elsewhere_overlaps_by_its_jaccard_index():
-    table = read_table(np.column_stack([np.zeros(100), np.linspace(0, 1, 100)]), missing="error")
-    ours = gx.Partition.from_rules(["x1 ≤ 0.5", "x1 > 0.5"])
-    theirs = gx.Partition.from_rules(["x1 ≤ 0.25", "x1 > 0.25"])
-    found = stability_of(ours, table, [(theirs, theirs)])
-    assert found.overlaps[0] == pytest.approx(0.5, abs=0.02)
-    assert found.overlaps[1] == pytest.approx(50 / 75, abs=0.02)
 
 
 def test_halves_share_no_row_and_leave_none_out():

@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from granite_xai.inference.stability import HALF_SAMPLES, REFITS, SplitStability, Stability
+from granite_xai.inference.stability import SplitStability, Stability
 from granite_xai.regions.condition_pairs import cut
 from granite_xai.regions.nodes import Leaf, Split
 from granite_xai.regions.partition import Partition
@@ -97,11 +97,11 @@ def test_regions_of_few_rows_are_hints(sizes, text):
     assert doubts(**sizes) == [text]
 
 
-def halves(share, instead=None, source=HALF_SAMPLES):
+def halves(share, instead=None):
     first = SplitStability(
         "all rows", "hr", "hr ≤ 6", share, instead, math.nan, math.nan, searches=8
     )
-    return Stability(0.5, 0.4, 0.6, (first,), ("hr ≤ 6", "hr > 6"), (0.5, 0.5), 8, source=source)
+    return Stability(0.5, 0.4, 0.6, (first,), n_regions=2, searches=8)
 
 
 def test_a_first_split_that_does_not_come_back_is_the_first_doubt():
@@ -116,4 +116,3 @@ def test_a_first_split_that_does_not_come_back_is_the_first_doubt():
     ]
     assert "came back in 3 of 8 searches" in doubts(halves(0.375))[0]
     assert doubts(halves(0.5)) == []
-    assert doubts(halves(0.0, source=REFITS)) == []

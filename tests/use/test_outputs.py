@@ -331,8 +331,6 @@ def test_stability_and_path_are_about_all_outputs(network):
     assert len(g.path_) >= 1
     with pytest.raises(InputError, match="P03"):
         g.of_output("setosa").stability(2)
-    with pytest.raises(InputError, match="M02"):  # curves of refits are those of one output
-        g.stability(models=[(model, X, None)] * 2)
 
 
 @pytest.mark.parametrize("wrong", [[3], None, "virginica"])

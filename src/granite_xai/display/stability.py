@@ -1,4 +1,4 @@
-"""StabilityDisplay: how often each split and each region comes back."""
+"""StabilityDisplay: how often each split comes back."""
 
 from __future__ import annotations
 
@@ -29,10 +29,9 @@ class Bar(NamedTuple):
 
 @dataclass(eq=False)
 class StabilityDisplay(Drawn):
-    """Two panels: how many searches split the same feature, and how far each region is found again.
+    """How many searches split the same feature.
 
-    Regions below 60% are drawn in orange: other rows would have given other regions. Make it with
-    `from_estimator`.
+    Splits below 60% are drawn in orange: other rows would have given others. Make it with `from_estimator`.
 
     Examples
     --------
@@ -40,8 +39,8 @@ class StabilityDisplay(Drawn):
     >>> toy = gx.datasets.make_toy(n=100)
     >>> g = gx.Granite(toy.model, "ice-pdp").fit(toy.X)
     >>> found = g.stability(n_resamples=3)
-    >>> StabilityDisplay.from_estimator(g).frame()["kind"].tolist()
-    ['split', 'region', 'region']
+    >>> StabilityDisplay.from_estimator(g).frame()["column"].tolist()
+    ['x2']
     """
 
     stability: Stability = field(repr=False)
@@ -67,21 +66,14 @@ class StabilityDisplay(Drawn):
         return cls(stability)
 
     def plot(self, ax: Any = None) -> StabilityDisplay:
-        """Draw both panels; ``ax`` as in `EffectDisplay.plot`."""
+        """Draw a bar for each split; ``ax`` as in `EffectDisplay.plot`."""
         stability = self.stability
         splits = [
             Bar(label=split.label, share=split.share, note=_cuts(split))
             for split in stability.splits
         ]
-        titles = stability.titles or stability.rules
-        regions = [
-            Bar(label=title, share=overlap, note="")
-            for title, overlap in zip(titles, stability.overlaps, strict=True)
-        ]
-        lines = max(len(splits), len(regions))
-        drawn = sheet(ax, [0, 1], (1, 2), (9.0, 0.42 * lines + 1.6))
+        drawn = sheet(ax, [0], (1, 1), (6.0, 0.42 * len(splits) + 1.6))
         _draw_bars(drawn.axes[0], splits, "Same feature split there, share of searches")
-        _draw_bars(drawn.axes[1], regions, "Region found again (mean overlap)")
         score = f"adjusted Rand index {stability.score:.2f} ({stability.low:.2f} to {stability.high:.2f})"
         heading = f"Regions of {stability.searches} searches: {score}; 1 means the same regions"
         return self._keep(drawn, ax, heading)

@@ -1,32 +1,28 @@
-"""Stability: which splits and regions come back when the search sees other rows, or other models.
+"""Stability: which splits and regions come back when the search sees other rows.
 
 This is the record that users meet, in words and as frames; `tree_agreement` computes it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from math import nan, sqrt
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from granite_xai.base.formats import share as share_text, share_interval, with_minus
+from granite_xai.base.formats import with_minus
 from granite_xai.base.notebook import Bar
 from granite_xai.base.printable import Printable, TextSummary
 from granite_xai.base.text import plain, shortened
-from granite_xai.base.typing import FloatArray
 from granite_xai.base.wording import ALL_ROWS, value
 from granite_xai.regions.partition import Partition
 from granite_xai.tables import frame
 
-# Share of searches, or overlap of regions, that counts as coming back (Hennig's rule).
+# Share of searches that counts as coming back (Hennig's rule).
 RELIABLE = 0.6
 NORMAL_95 = 1.959963984540054  # standard errors on both sides of a 95% interval
 HALF_SAMPLES = "searches on half the rows"
-REFITS = "refits of the learner"
 UNCLEAR = "unclear"  # a count whose interval lies on both sides of 60%
 NAME_LETTERS = 70  # of a rule in the table
 
@@ -100,18 +96,6 @@ SPLIT_COLUMNS = ("rule", "column", "cut", "share", "instead", "low", "high", "se
 """What `Stability.frame` says of a split."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class RefitCurve:
-    """The effect of a column in a region over fits of the learner, at some values of its rows, with its interval."""
-
-    region: int
-    column: str
-    values: NDArray[Any]
-    mean: FloatArray
-    low: FloatArray
-    high: FloatArray
-
-
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Stability(Printable):
     """How far regions come back on other rows.
@@ -124,16 +108,12 @@ class Stability(Printable):
     splits : tuple
         For every split of the fit in how many searches it comes back, with the interval of that count; what comes
         instead, and between which thresholds.
-    overlaps : tuple of float
-        For every region the mean overlap (Jaccard) with the region that matches it best.
-    matches : tuple of int
-        For every region the searches in which a region overlaps it by 60% or more.
+    n_regions : int
+        Of the fit.
     searches : int
         How many searches this is about; 0: the rows are too few, and nothing was measured.
-    remaining, remaining_low, remaining_high : float
-        With ``models=``: share left in the regions of this fit, over fits of the learner, and its interval; else nan.
-    refit_curves : tuple
-        With ``models=``: the effect of every column in every region with the same interval; `curves` is their frame.
+    searches_without_regions : int
+        How many of them found none.
 
     Examples
     --------
@@ -148,94 +128,36 @@ class Stability(Printable):
     low: float
     high: float
     splits: tuple[SplitStability, ...]
-    rules: tuple[str, ...]
-    overlaps: tuple[float, ...]
+    n_regions: int
     searches: int
-    remaining: float = float("nan")
-    remaining_low: float = float("nan")
-    remaining_high: float = float("nan")
-    refit_curves: tuple[RefitCurve, ...] = ()
-    matches: tuple[int, ...] = ()
-    source: str = HALF_SAMPLES  # what the searches are
-    titles: tuple[str, ...] = ()  # the rules as a person says them; files may have none
+    searches_without_regions: int = 0
 
     @classmethod
     def unmeasured(cls, partition: Partition) -> Stability:
         """Of a fit whose halves have too few rows to be split."""
-        rules = tuple(map(str, partition.rules))
-        return cls(
-            score=nan,
-            low=nan,
-            high=nan,
-            splits=(),
-            rules=rules,
-            overlaps=(nan,) * len(rules),
-            searches=0,
-            matches=(0,) * len(rules),
-        )
-
-    def curves(self) -> Any:
-        """With ``models=``, one line a value: region, rule, column, value, and the effect over refits: mean, low, high.
-
-        The effect is the regional PDP around its mean; nan where a refit has no row in the region, or of a category.
-        """
-        lines = []
-        for curve in self.refit_curves:
-            points = zip(curve.values.tolist(), curve.mean, curve.low, curve.high, strict=True)
-            for level, mean, low, high in points:
-                rule = self.rules[curve.region]
-                lines.append((curve.region, rule, curve.column, level, mean, low, high))
-        keys = ("region", "rule", "column", "value", "mean", "low", "high")
-        return frame({key: [line[i] for line in lines] for i, key in enumerate(keys)})
+        return cls(score=nan, low=nan, high=nan, splits=(), n_regions=len(partition), searches=0)
 
     def frame(self) -> Any:
-        """One line for each split and each region.
+        """One line for each split.
 
-        Columns: kind, rule, column, cut, share (of a region its overlap), instead, low, high, count, searches.
+        Columns: rule, column, cut, share (of the searches), instead, low, high, searches, count.
         """
-        lines: list[dict[str, Any]] = []
-        for split in self.splits:
-            figures = {key: getattr(split, key) for key in SPLIT_COLUMNS}
-            lines.append({"kind": "split", **figures, "count": split.count})
-        for rule, overlap, matches in zip(self.rules, self.overlaps, self._matches, strict=True):
-            line = {
-                "kind": "region",
-                "rule": rule,
-                "share": overlap,
-                "low": nan,
-                "high": nan,
-                "count": matches,
-                "searches": self.searches,
-            }
-            lines.append(line)
-        keys = ("kind", *SPLIT_COLUMNS, "count")
-        return frame({key: [line.get(key) for line in lines] for key in keys})
-
-    @property
-    def _matches(self) -> Sequence[int | None]:
-        """The matches of each region; None in files that have none."""
-        return self.matches or (None,) * len(self.rules)
+        columns = {key: [getattr(split, key) for split in self.splits] for key in SPLIT_COLUMNS}
+        return frame({**columns, "count": [split.count for split in self.splits]})
 
     def __repr__(self) -> str:
-        return f"<Stability: {self.searches} {self.source}>"
+        return f"<Stability: {self.searches} {HALF_SAMPLES}>"
 
     def sentences(self) -> list[str]:
-        """How often splits and regions come back, in words."""
+        """How often splits come back, in words."""
         if self.searches == 0:
             return ["Stability was not measured: halves of so few rows cannot be split."]
         sentences = [self._opening()]
-        if len(self.rules) > 1:
+        if self.n_regions > 1:
             sentences.append(
                 "Regions of two searches that share no rows: adjusted Rand index "
                 f"{self.score:.2f} ({self.low:.2f} to {self.high:.2f} in nine of ten pairs). "
                 "1 means the same regions, 0 no more agreement than by chance."
-            )
-        if not np.isnan(self.remaining):
-            removed = share_text(1.0 - self.remaining)
-            interval = share_interval(1.0 - self.remaining_high, 1.0 - self.remaining_low)
-            sentences.append(
-                f"Over refits of the learner, these regions remove {removed} of the heterogeneity "
-                f"({interval})."
             )
         if any(not split.verdict for split in self.splits):
             sentences.append(
@@ -245,11 +167,10 @@ class Stability(Printable):
         return sentences
 
     def _summary(self) -> TextSummary:
-        """Sentences; each split and each region with the searches in which it comes back."""
+        """Sentences; each split with the searches in which it comes back."""
         lines: list[tuple[object, ...]] = []
-        if self.searches and len(self.rules) > 1:
+        if self.searches:
             lines += [self._split_line(split) for split in self.splits]
-            lines += self._region_lines()
         headings = ("", "found again", "", "cut at", "otherwise") if lines else ()
         return TextSummary(sentences=self.sentences(), table=[headings, *lines], left=(0, 2, 3, 4))
 
@@ -266,36 +187,25 @@ class Stability(Printable):
             instead,
         )
 
-    def _region_lines(self) -> list[tuple[object, ...]]:
-        lines: list[tuple[object, ...]] = []
-        titles = self.titles or self.rules
-        for number, (title, matches) in enumerate(zip(titles, self._matches, strict=True)):
-            if matches is not None:
-                name = shortened(plain(f"region {number}: {title}"), NAME_LETTERS)
-                count = Bar(f"{matches} of {self.searches}", matches / self.searches)
-                lines.append((name, count, "", "", ""))
-        return lines
-
     def _opening(self) -> str:
         """How often splits come back; of splits none of which does, only the first is counted."""
         if not self.splits or any(split.verdict != "unstable" for split in self.splits):
-            return f"Of {self.searches} {self.source}, {self._searches_that_split_again()}."
+            return f"Of {self.searches} {HALF_SAMPLES}, {self._searches_that_split_again()}."
         first = self.splits[0]
         instead = ""
         if first.instead:
             instead = f" (otherwise most often {shortened(plain(first.instead))})"
-        came_back = f"came back in {first.count} of {self.searches} {self.source}{instead}."
+        came_back = f"came back in {first.count} of {self.searches} {HALF_SAMPLES}{instead}."
         if len(self.splits) == 1:
             return f"The split on {shortened(plain(first.column))} is not stable: it {came_back}"
         return f"None of the {len(self.splits)} splits is stable: the first {came_back}"
 
     def _searches_that_split_again(self) -> str:
         """How many searches split on the same features again, the most first."""
-        if not self.splits and len(self.rules) > 1:
+        if not self.splits and self.n_regions > 1:
             return "all are compared with one region"
         if not self.splits:
-            (matches,) = self._matches
-            return f"{matches} found no regions either"
+            return f"{self.searches_without_regions} found no regions either"
         columns = [split.column for split in self.splits]
         phrases: dict[int, list[str]] = {}
         for split in self.splits:

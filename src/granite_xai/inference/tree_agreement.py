@@ -6,13 +6,12 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import chain
 from math import nan
-from typing import Any
 
 import numpy as np
 
-from granite_xai.base.typing import BoolArray, IntArray
+from granite_xai.base.typing import IntArray
 from granite_xai.base.wording import ALL_ROWS
-from granite_xai.inference.stability import HALF_SAMPLES, RELIABLE, SplitStability, Stability
+from granite_xai.inference.stability import SplitStability, Stability
 from granite_xai.regions.conditions import Interval
 from granite_xai.regions.nodes import Leaf, Node, Split
 from granite_xai.regions.partition import Partition
@@ -21,7 +20,6 @@ from granite_xai.regions.words import (
     Vocabulary,
     condition_words,
     rule_in_sentence,
-    rule_words,
     vocabulary,
 )
 from granite_xai.tables import Table
@@ -64,8 +62,6 @@ def stability_of(
     partition: Partition,
     table: Table,
     pairs: Sequence[tuple[Partition, Partition]],
-    trees: Sequence[Partition] | None = None,
-    source: str = HALF_SAMPLES,
 ) -> Stability:
     """Compare a partition with those of searches that saw other rows.
 
@@ -76,25 +72,14 @@ def stability_of(
         Rows on which regions are compared.
     pairs : sequence of pairs of Partition
         Searches whose rows do not overlap.
-    trees : sequence of Partition, optional
-        The searches, each once; None: those of the pairs.
-    source : str
-        What the searches are.
     """
     from sklearn.metrics import adjusted_rand_score
 
-    if trees is None:
-        trees = list(chain.from_iterable(pairs))
+    trees = list(chain.from_iterable(pairs))
     scores = np.array(
         [adjusted_rand_score(one.apply(table), other.apply(table)) for one, other in pairs]
     )
     low, high = np.quantile(scores, SPREAD).tolist()
-    labels = partition.apply(table)
-    tree_labels = [tree.apply(table) for tree in trees]
-    overlaps = np.empty((len(partition), len(trees)))
-    for region in range(len(partition)):
-        members = labels == region
-        overlaps[region] = [_best_overlap(members, others) for others in tree_labels]
     words = vocabulary(partition.rules, table)
     splits: tuple[SplitStability, ...] = ()
     if partition.root is not None:
@@ -105,28 +90,10 @@ def stability_of(
         low=low,
         high=high,
         splits=splits,
-        rules=tuple(map(str, partition.rules)),
-        overlaps=tuple(overlaps.mean(axis=1).tolist()),
+        n_regions=len(partition),
         searches=len(trees),
-        matches=tuple(np.count_nonzero(overlaps >= RELIABLE, axis=1).tolist()),
-        source=source,
-        titles=tuple(rule_words(rule, words) for rule in partition.rules),
+        searches_without_regions=sum(len(tree) == 1 for tree in trees),
     )
-
-
-def _best_overlap(members: BoolArray, labels: IntArray) -> float:
-    """Jaccard index of a region and that of some other regions which matches it best.
-
-    Parameters
-    ----------
-    members : array of shape (n_rows,)
-        Which rows are in the region.
-    labels : array of shape (n_rows,)
-        The other region that each row is in.
-    """
-    common = np.bincount(labels[members], minlength=labels.max() + 1)
-    sizes = np.bincount(labels)
-    return float(np.max(common / (sizes + members.sum() - common)))
 
 
 def _split_stabilities(
@@ -202,27 +169,3 @@ def threshold(split: Split) -> float | None:
     if isinstance(high, bool) or not isinstance(high, int | float):
         return None
     return float(high)
-
-
-def refit_interval(
-    values: Sequence[Any], tested: int, trained: int, normal: float
-) -> tuple[Any, Any, Any]:
-    """Mean over refits and its interval: the variance counts the overlap of the training rows (Nadeau and Bengio).
-
-    Parameters
-    ----------
-    values : sequence of float or array
-        A figure, or several, of each refit.
-    tested, trained : int
-        Rows that a refit was measured on, and rows that it was trained on.
-    normal : float
-        Standard errors on both sides.
-
-    Returns
-    -------
-    mean, low, high
-    """
-    mean = np.mean(values, axis=0)
-    variance = np.var(values, axis=0, ddof=1)
-    half_width = normal * np.sqrt((1.0 / len(values) + tested / trained) * variance)
-    return mean, mean - half_width, mean + half_width

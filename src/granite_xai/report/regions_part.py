@@ -110,7 +110,7 @@ def regions(source: ReportSource) -> list[dict[str, Any]]:
     list of dicts
         Rule: ``rule`` (exact), ``words``, ``conditions``. Rows: ``n_samples``, ``share``, ``small``
         (few rows), ``profile`` (who they are). Figures: ``disagreement``, ``mean``, ``spread``,
-        ``stray``, ``found_again`` (mean overlap in repeated searches). What sets it apart:
+        ``stray``. What sets it apart:
         ``heading``, ``further``, ``features`` (that its small charts show). ``stop_reason``: why it
         is not split further.
     """
@@ -161,7 +161,6 @@ def _card(
         "further": further_contrasts(ranked, without=title.feature),
         "features": _features(ranked, finding.main_feature),
         "profile": profile,
-        "found_again": _found_again(source, number),
         "stop_reason": stop_text(region.stop_reason),
         "small": region.n_samples < HINT_ROWS,
     }
@@ -171,14 +170,6 @@ def _mean(source: ReportSource, region: int) -> float | None:
     """Mean prediction of the search rows in a region, which its curves have."""
     surrogate = source.fitted.additive.value.surrogate
     return number_or_none(float(surrogate.regions[region].mean))
-
-
-def _found_again(source: ReportSource, region: int) -> float | None:
-    """Mean overlap of a region with those of repeated searches."""
-    stability = source.granite.stability_
-    if stability is None or not stability.searches:
-        return None
-    return float(stability.overlaps[region])
 
 
 def _features(ranked: Sequence[Contrast], main_feature: str) -> list[dict[str, Any]]:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from granite_xai.inference.stability import HALF_SAMPLES, Stability
+from granite_xai.inference.stability import Stability
 from granite_xai.regions.conditions import Interval
 from granite_xai.regions.label_listing import word_list
 from granite_xai.regions.nodes import Leaf, Node, Split
@@ -37,7 +37,7 @@ def doubts_of(
     stability : Stability, optional
         Searches on half the rows; None: nobody asked for them.
     """
-    if stability is not None and stability.source == HALF_SAMPLES:
+    if stability is not None:
         yield from _notes_on_first_split(stability)
     yield from _notes_on_few_rows(partition)
     yield from _warnings_as_notes(diagnostics, WAVERING)
