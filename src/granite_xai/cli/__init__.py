@@ -1,7 +1,81 @@
 """The command ``granite``: results on stdout, everything else on stderr."""
 
-from granite_xai.cli.flags import with_flags
-from granite_xai.cli.options import parser
-from granite_xai.cli.program import main
+from __future__ import annotations
 
-__all__ = ["main", "parser", "with_flags"]
+import os
+import sys
+from collections.abc import Sequence
+
+import granite_xai as gx
+from granite_xai.cli.options import parser
+from granite_xai.cli.printing import print_error
+
+__all__ = ["main", "parser"]
+
+OK = 0
+USAGE = 2
+DATA = 3
+MODEL = 4
+RESOURCES = 5
+INTERRUPTED = 130
+CLOSED_PIPE = 141
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit code (S14).
+
+    0 ok, 2 usage, 3 data, 4 model, 5 resources, 130 interrupted.
+
+    Parameters
+    ----------
+    arguments : sequence of str, optional
+        What follows ``granite`` on the command line; None: that of the process.
+
+    Examples
+    --------
+    >>> main(["apply", "no_such_file.json", "table.csv"])
+    3
+    """
+    options = parser().parse_args(arguments)
+    _escape_what_a_terminal_lacks()
+    try:
+        # Commands load pandas, so only where there is work.
+        from granite_xai.cli import commands
+
+        getattr(commands, options.command)(options)
+        sys.stdout.flush()
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except BrokenPipeError:
+        # The reader has gone (`granite demo | head`): nobody is left to tell, and Python must not
+        # try again at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return CLOSED_PIPE
+    except gx.GraniteError as error:
+        print_error(error, options)
+        return _exit_code(error)
+    except MemoryError:
+        refusal = gx.ResourceError(
+            "there is not enough memory.", code="D33", hint="Use fewer rows."
+        )
+        print_error(refusal, options)
+        return RESOURCES
+    return OK
+
+
+def _exit_code(error: gx.GraniteError) -> int:
+    if error.code.startswith("P"):  # options are numbered P01, P02, …
+        return USAGE
+    if isinstance(error, gx.ModelError):
+        return MODEL
+    if isinstance(error, gx.ResourceError):
+        return RESOURCES
+    return DATA
+
+
+def _escape_what_a_terminal_lacks() -> None:
+    """Print rules such as "x ≤ 1" also where the terminal has no such sign."""
+    for stream in (sys.stdout, sys.stderr):
+        reconfigure = getattr(stream, "reconfigure", None)
+        if reconfigure is not None:
+            reconfigure(errors="backslashreplace")

@@ -1,21 +1,30 @@
-"""What the command line prints.
-
-Results go to stdout, remarks and errors to stderr.
-"""
+"""What the command line prints: results on stdout, remarks and errors on stderr."""
 
 from __future__ import annotations
 
 import argparse
 import json
+import re
 import sys
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import granite_xai as gx
-from granite_xai.base.text import aligned, plain
-from granite_xai.cli.flags import with_flags
+from granite_xai.base.text import plain
+
+MEBIBYTE = 2**20
+
+_RESOURCES = re.compile(r"(?:gx\.)?Resources\((\w+=[^()]*)\)")
+_OPTION = re.compile(
+    r"\b(max_samples|max_grid|max_evaluations|memory_limit|batch_size|missing"
+    r"|response|output|features|split_features|n_jobs|influence|kinds|device|groups)"
+    r"=([\"']\w*[\"']|\[.*?\]|\{.*?\}|[\w…]+(?:\.\d+)?|\.\.\.|)"
+)
+_FLAG_NAMES = {"memory_limit": "memory", "n_jobs": "jobs"}
+_TARGET = "Pass the target as the second argument."
+_TARGET_FLAG = "Name the column of the target: --target."
 
 
 def say(text: str) -> None:
@@ -25,10 +34,10 @@ def say(text: str) -> None:
 
 def say_json(facts: Any) -> None:
     """Print a result as JSON."""
-    say(json.dumps(facts, default=_plain, allow_nan=False))
+    say(json.dumps(facts, default=_plain_value, allow_nan=False))
 
 
-def _plain(value: Any) -> Any:
+def _plain_value(value: Any) -> Any:
     """What JSON does not know: numbers of NumPy, and anything else as text."""
     if hasattr(value, "item"):
         return value.item()
@@ -84,18 +93,27 @@ def print_error(error: gx.GraniteError, options: argparse.Namespace) -> None:
     say_json({"error": facts})
 
 
-def say_frame(table: Any, as_json: bool) -> None:
-    """Print a pandas frame, as text or as JSON."""
-    if as_json:
-        say(table.to_json(orient="records", force_ascii=False))
-    else:
-        say(escaped(table.to_string(index=False, na_rep="–")))
+def with_flags(text: str, options: argparse.Namespace) -> str:
+    """Write a message of the library with flags: "pass max_samples=500" as "pass --max-samples 500".
 
+    Options that the command does not have are marked "(in Python)".
 
-def say_table(headings: Sequence[str], lines: Iterable[Iterable[object]], as_json: bool) -> None:
-    """Print lines of cells below their headings, as text or as JSON."""
-    if as_json:
-        say_json([dict(zip(headings, line, strict=True)) for line in lines])
-        return
-    cells = [[str(cell) for cell in line] for line in lines]
-    say(aligned([list(headings), *cells], left=range(len(headings))))
+    Parameters
+    ----------
+    text : str
+        The message.
+    options : Namespace
+        Of the command.
+    """
+
+    def flag(match: re.Match[str]) -> str:
+        option = match[1]
+        name = _FLAG_NAMES.get(option, option)
+        if not hasattr(options, name):
+            return f"{match[0]} (in Python)"
+        value = match[2].strip("\"'…").removesuffix("...")
+        if option == "memory_limit" and value.isdigit():
+            value = str(-(-int(value) // MEBIBYTE))  # rounded up
+        return f"--{name.replace('_', '-')} {value}".rstrip()
+
+    return _OPTION.sub(flag, _RESOURCES.sub(r"\1", text.replace(_TARGET, _TARGET_FLAG)))

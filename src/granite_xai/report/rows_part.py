@@ -43,7 +43,7 @@ def single_rows(granite: Granite, rows: Any) -> list[dict[str, Any]]:
             f"a report tells of {MOST_ROWS} rows at most.",
             code="P02",
             argument="rows",
-            hint="Use explain_row, or granite row, for more.",
+            hint="Use explain_row for more.",
         )
     entries = []
     for number in range(table.n_rows):

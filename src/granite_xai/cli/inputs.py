@@ -1,0 +1,458 @@
+"""What a command reads: tables, strictly, models on disk or in a module, or a model fitted on the spot.
+
+What readers of tables mend in silence is refused (S12). Whatever a library raises about a file becomes an error of ours
+with a sentence.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import io
+import math
+import os
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from importlib import import_module
+from itertools import islice
+from operator import attrgetter
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+import granite_xai as gx
+from granite_xai.base.text import shortened
+from granite_xai.cli.printing import remark
+from granite_xai.tables.lazy import MOST_ROWS, draw_positions
+
+SEPARATORS = {".tsv": "\t", ".tab": "\t"}
+PARQUET = (".parquet", ".pq")
+FEATHER = (".feather", ".arrow")
+STANDARD_INPUT = "-"
+
+ODD_CELLS = 0.05
+"""Share of cells that are no numbers, in a column that was probably meant to hold numbers."""
+
+COLUMNS_NAMED = 5
+"""Columns of text that a hint names."""
+
+PICKLES = (".pkl", ".pickle", ".joblib")
+LIBRARIES = {".json": "xgboost", ".ubj": "xgboost", ".txt": "lightgbm", ".cbm": "catboost"}
+"""Who reads a model, by the ending of its file."""
+
+HELD_OUT = 0.25
+"""Share of the rows that a model fitted here does not see."""
+
+FEWEST_ROWS = 40
+"""Rows below which no model is fitted."""
+
+FEW_VALUES = 2
+"""Distinct values up to which a number is a label."""
+
+FEWEST_ROWS_OF_LABEL = 2
+"""Rows of its rarest label that a division by labels needs."""
+
+
+class Case(NamedTuple):
+    """A model, the rows that it is explained on, and other rows."""
+
+    model: Any
+    X: Any
+    y: Any
+    test: tuple[Any, Any] | None  # features and target of the other rows
+    weights: Any
+
+
+def open_case(options: argparse.Namespace) -> Case:
+    """Read the tables, then load or fit the model.
+
+    Parameters
+    ----------
+    options : Namespace
+        Of ``granite explain``.
+
+    Raises
+    ------
+    InputError
+        S12, D07: a table cannot be read; P04: it has no such column; T03, D28: no model can be fitted to it.
+    ModelError
+        S11: the model cannot be loaded.
+    """
+    X, y, weights = _features_target_and_weights(read_table(options.data, options), options)
+    test = None
+    if options.test:
+        test = _features_target_and_weights(read_table(options.test), options)[:2]
+    if not options.train_on:
+        return Case(model=_load_model(options), X=X, y=y, test=test, weights=weights)
+    model, X, y, held_out = _train(X, y, options.seed)
+    if test is None:
+        test = held_out
+    else:
+        categories = X.dtypes[X.dtypes == "category"].to_dict()
+        test = (_with_categories(test[0]).astype(categories), test[1])
+    if weights is not None:
+        weights = weights.loc[X.index]
+    return Case(model=model, X=X, y=y, test=test, weights=weights)
+
+
+def _bad_table(message: str, hint: str | None = None) -> gx.InputError:
+    return gx.InputError(message, code="S12", argument="data", hint=hint)
+
+
+def _bad_model(message: str, hint: str | None = None) -> gx.ModelError:
+    return gx.ModelError(message, code="S11", argument="model", hint=hint)
+
+
+@contextmanager
+def _refused(
+    refuse: Callable[[str, str | None], gx.GraniteError],
+    path: str,
+    words: str,
+    package: str | None = None,
+    hint: str | None = None,
+) -> Iterator[None]:
+    """Refuse a file with these words, whatever error the enclosed work ends in.
+
+    Libraries, pickles and modules of the user may raise anything. Where the package that reads the file is named and
+    cannot be imported, the error says how to install it.
+    """
+    try:
+        yield
+    except gx.GraniteError:
+        raise
+    except Exception as error:
+        if package and isinstance(error, ImportError):
+            install = f"pip install {package} installs it."
+            raise refuse(f"{path} needs the package {package}.", install) from error
+        raise refuse(f"{words} ({type(error).__name__}: {error}).", hint) from error
+
+
+# ------------------------------------------------------------------------------------------------------------ tables
+
+
+def read_table(path: str, options: argparse.Namespace | None = None) -> Any:
+    """Read a CSV, Parquet or Feather file as a pandas frame.
+
+    Parameters
+    ----------
+    path : str
+        The file; ``-`` is CSV from standard input.
+    options : Namespace, optional
+        Of a Parquet file, only the rows that these ask for are read; None: all.
+
+    Raises
+    ------
+    InputError
+        S12 or D07, with the line.
+    """
+    if "://" in path:
+        hint = "Download the file first."
+        raise _bad_table(f"{path} is an address; only files are read.", hint)
+    ending = Path(path).suffix.lower()
+    try:
+        if ending in (*PARQUET, *FEATHER):
+            return _read_binary(path, options)
+        raw = sys.stdin.buffer.read() if path == STANDARD_INPUT else Path(path).read_bytes()
+    except OSError as error:
+        message = f"{path} cannot be read ({error.strerror or error})."
+        raise _bad_table(message, "Check the name of the file.") from error
+    name = "standard input" if path == STANDARD_INPUT else path
+    return _read_csv(raw, name, SEPARATORS.get(ending, ","))
+
+
+def read_parts(path: str) -> Iterator[Any]:
+    """Read a table in parts that fit the memory: the batches of a Parquet file; others as they are."""
+    if Path(path).suffix.lower() not in PARQUET or not Path(path).is_file():
+        yield read_table(path)
+        return
+    with _refused(_bad_table, path, f"{path} is not what its name says", "pyarrow"):
+        from pyarrow import parquet
+
+        for batch in parquet.ParquetFile(path).iter_batches():
+            yield batch.to_pandas()
+
+
+def _read_binary(path: str, options: argparse.Namespace | None) -> Any:
+    """Read Parquet or Feather from an open file: a path could be an address to pandas."""
+    with (
+        Path(path).open("rb") as file,
+        _refused(_bad_table, path, f"{path} is not what its name says", "pyarrow"),
+    ):
+        if Path(path).suffix.lower() in FEATHER:
+            return pd.read_feather(file)
+        if options is None:
+            return pd.read_parquet(file)
+        return _read_rows_of_parquet(file, path, options)
+
+
+def _read_rows_of_parquet(file: Any, path: str, options: argparse.Namespace) -> Any:
+    """Draw the rows that are wanted batch by batch; the others are not collected.
+
+    Twice as many rows as may search are wanted, 50,000 if nobody says, all if a model is to be trained.
+    """
+    import pyarrow
+    from pyarrow import parquet
+
+    source = parquet.ParquetFile(file)
+    total = source.metadata.num_rows
+    wanted = total
+    if not options.train_on and options.max_samples not in ("all", 0):
+        wanted = MOST_ROWS if options.max_samples == "auto" else 2 * int(options.max_samples)
+    rows = draw_positions(total, min(wanted, total), options.seed)  # sorted
+    parts = []
+    start = 0
+    for batch in source.iter_batches():
+        end = start + len(batch)
+        first_drawn, end_drawn = np.searchsorted(rows, (start, end))
+        parts.append(batch.take(rows[first_drawn:end_drawn] - start))
+        start = end
+    if len(rows) < total:
+        remark(f"{len(rows):,} of the {total:,} rows of {path} are read.")
+    return pyarrow.Table.from_batches(parts, source.schema_arrow).to_pandas()
+
+
+def _read_csv(raw: bytes, name: str, separator: str) -> Any:
+    try:
+        text = raw.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        message = f"{name} is not UTF-8 at byte {error.start:,}."
+        raise _bad_table(message, "Save it as UTF-8.") from error
+    _check_lines(text, name, separator)
+    frame = pd.read_csv(io.StringIO(text), sep=separator, skip_blank_lines=False)
+    _warn_of_odd_cells(frame, text, name, separator)
+    return frame
+
+
+def _lines(text: str, separator: str) -> Any:
+    return csv.reader(io.StringIO(text, newline=""), delimiter=separator)
+
+
+def _check_lines(text: str, name: str, separator: str) -> None:
+    """Refuse headers that repeat, and rows that are longer or shorter."""
+    lines = _lines(text, separator)
+    try:
+        header: list[str] = next(lines, [])
+        if not any(header):
+            hint = "Put the names of the columns there."
+            raise _bad_table(f"{name} has no header on line 1.", hint)
+        repeated = sorted(column for column, count in Counter(header).items() if count > 1)
+        if repeated:
+            names = ", ".join(map(repr, repeated))
+            raise gx.InputError(
+                f"{name} has {names} more than once on line 1.",
+                code="D07",
+                argument="data",
+                columns=repeated,
+                hint="Rename these columns.",
+            )
+        for row in lines:
+            if len(row) != len(header):
+                message = (
+                    f"{name} has {len(row)} cells on line {lines.line_num}, "
+                    f"and {len(header)} on line 1."
+                )
+                raise _bad_table(message, "Mend that line.")
+    except csv.Error as error:
+        raise _bad_table(f"{name} cannot be read on line {lines.line_num} ({error}).") from error
+
+
+def _warn_of_odd_cells(frame: Any, text: str, name: str, separator: str) -> None:
+    """Warn about columns of numbers that a few other cells turn into text (S12)."""
+    for column in _text_columns(frame):
+        is_present = frame[column].notna()
+        is_odd = is_present & pd.to_numeric(frame[column], errors="coerce").isna()
+        n_odd = int(is_odd.sum())
+        n_present = int(is_present.sum())
+        most_odd = max(1, int(ODD_CELLS * n_present))
+        is_probably_numeric = 0 < n_odd <= most_odd and 2 * n_odd < n_present
+        if not is_probably_numeric:
+            continue
+        first = int(np.flatnonzero(is_odd)[0])
+        cell = shortened(str(frame[column].iloc[first]), 40)
+        cells_are = "1 cell is" if n_odd == 1 else f"{n_odd:,} cells are"
+        # The line where that row ends: cells may hold line ends.
+        lines = _lines(text, separator)
+        next(islice(lines, first + 1, None))  # behind the header and the rows above
+        remark(
+            f"granite: warning: S12: column {column!r} of {name} is read as text, "
+            f"because {cells_are} no number: line {lines.line_num} holds {cell!r}. "
+            "Mend it, or leave the cell empty."
+        )
+
+
+def _text_columns(frame: Any) -> list[Any]:
+    """Names of the columns that hold text."""
+    return [
+        name for name, dtype in frame.dtypes.items() if str(dtype) in ("object", "str", "string")
+    ]
+
+
+def _features_target_and_weights(frame: Any, options: argparse.Namespace) -> tuple[Any, Any, Any]:
+    """The columns that the model gets, and the target and the weights if they are named; else P04."""
+    target = options.train_on or options.target
+    no_features = [name for name in (target, options.weights) if name]
+    names = [*options.drop, *options.categories, *no_features]
+    unknown = [name for name in names if name not in frame]
+    if unknown:
+        message = f"the table has no column {unknown[0]!r}; it has {', '.join(map(str, frame))}."
+        raise gx.InputError(message, code="P04", argument="data", columns=unknown)
+    X = frame.drop(columns=[*options.drop, *no_features])
+    return (
+        X.astype(dict.fromkeys(options.categories, "category")),
+        frame[target] if target else None,
+        frame[options.weights] if options.weights else None,
+    )
+
+
+@contextmanager
+def hint_at_categories(X: Any) -> Iterator[None]:
+    """Name the columns of text where a model refuses rows (M07).
+
+    It may have been trained on them as categories.
+    """
+    try:
+        yield
+    except gx.ModelError as error:
+        columns = [str(name) for name in _text_columns(X)][:COLUMNS_NAMED]
+        if error.code == "M07" and columns:
+            hint = (
+                f"{error.hint or ''} The model was given text in "
+                f"{', '.join(map(repr, columns))}. "
+                f"If it was trained on categories: --categories {' '.join(columns)}."
+            )
+            error.hint = hint.strip()
+        raise
+
+
+# ------------------------------------------------------------------------------------------------------------ models
+
+
+def _load_model(options: argparse.Namespace) -> Any:
+    """Load the model that the options name: a file, or something in a module (S11)."""
+    if options.predictor:
+        return _from_module(options.predictor)
+    path = options.model
+    if "://" in path:
+        hint = "Download the file first."
+        raise _bad_model(f"{path} is an address; only files are read.", hint)
+    if not Path(path).is_file():
+        raise _bad_model(f"there is no file {path}.", "Check its name.")
+    ending = Path(path).suffix.lower()
+    if ending in PICKLES:
+        return _from_pickle(path, options.allow_pickle)
+    if ending == ".skops":
+        return _from_skops(path, options.trust)
+    if ending not in LIBRARIES:
+        endings = ", ".join([*LIBRARIES, ".skops", *PICKLES])
+        hint = f"Known are {endings}; or use --predictor."
+        raise _bad_model(f"{path} is in no format that is read here.", hint)
+    package = LIBRARIES[ending]
+    with _refused(_bad_model, path, f"{package} cannot read {path}", package):
+        library = import_module(package)
+        if package == "catboost":
+            return library.CatBoost().load_model(path)
+        return library.Booster(model_file=path)
+
+
+def _from_pickle(path: str, allowed: bool) -> Any:
+    if not allowed:
+        hint = "Pass --allow-pickle if you trust the file, or save the model in another format."
+        raise _bad_model(f"{path} is a pickle: loading it runs whatever code it holds.", hint)
+    with _refused(_bad_model, path, f"{path} cannot be loaded"):
+        import joblib
+
+        return joblib.load(path)  # reads plain pickles as well
+
+
+def _from_skops(path: str, trusted: list[str]) -> Any:
+    with _refused(
+        _bad_model, path, f"skops cannot read {path}", "skops", "Save it again with skops."
+    ):
+        import skops.io
+
+        unknown = [name for name in skops.io.get_untrusted_types(file=path) if name not in trusted]
+        if unknown:
+            message = f"{path} holds types that are not known to be harmless: {', '.join(unknown)}."
+            raise _bad_model(message, f"If you trust them: --trust {' '.join(unknown)}")
+        return skops.io.load(path, trusted=trusted)
+
+
+def _from_module(text: str) -> Any:
+    """``package.module:name``, also from the current folder."""
+    module, _, name = text.partition(":")
+    if not module or not name:
+        message = f"--predictor {text} is not MODULE:NAME."
+        raise gx.InputError(message, code="P02", argument="predictor")
+    folder = os.getcwd()  # noqa: PTH109 - sys.path holds text
+    if folder not in sys.path:
+        sys.path.insert(0, folder)
+    with _refused(_bad_model, text, f"{text} cannot be loaded"):
+        return attrgetter(name)(import_module(module))
+
+
+# --------------------------------------------------------------------------------------- a model fitted on the spot
+
+
+def _train(X: Any, y: Any, seed: int) -> tuple[Any, Any, Any, tuple[Any, Any]]:
+    """Fit gradient boosting to three quarters of the rows.
+
+    Labels get a classifier, numbers a regressor; columns of text become categories.
+
+    Returns
+    -------
+    model, features and target of the rows that it was fitted to, those of the others
+    """
+    from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+    from sklearn.model_selection import train_test_split
+
+    if y.isna().any():
+        message = f"the target {y.name!r} is missing in {int(y.isna().sum()):,} rows."
+        raise gx.InputError(message, code="T03", argument="y", hint="Drop these rows.")
+    if len(X) < FEWEST_ROWS:
+        message = f"{len(X)} rows are too few to fit a model to."
+        raise gx.InputError(message, code="D28", argument="data")
+    are_labels = y.nunique() <= FEW_VALUES or y.dtype.kind not in "fiu"
+    by_label = are_labels and y.value_counts().min() >= FEWEST_ROWS_OF_LABEL
+    X_train, X_test, y_train, y_test = train_test_split(
+        _with_categories(X),
+        y,
+        test_size=HELD_OUT,
+        random_state=seed,
+        stratify=y if by_label else None,
+    )
+    learner = HistGradientBoostingClassifier if are_labels else HistGradientBoostingRegressor
+    model = learner(random_state=seed, categorical_features="from_dtype").fit(X_train, y_train)
+    remark(
+        f"{type(model).__name__} fitted to {y.name!r} on {len(X_train):,} rows; "
+        f"{_score(model, X_test, y_test)} on the other {len(X_test):,} rows."
+    )
+    return model, X_train, y_train, (X_test, y_test)
+
+
+def _with_categories(X: Any) -> Any:
+    """Text columns as categories, which is what gradient boosting takes."""
+    return X.astype(dict.fromkeys(_text_columns(X), "category"))
+
+
+def _score(model: Any, X: Any, y: Any) -> str:
+    """How well the model does on rows it has not seen, in words."""
+    from sklearn.base import is_classifier
+    from sklearn.metrics import get_scorer
+
+    if not is_classifier(model):
+        name = "R²"
+        scorer = get_scorer("r2")
+    elif len(model.classes_) == 2:  # those of the fitting rows: rare classes count, too
+        name = "ROC AUC"
+        scorer = get_scorer("roc_auc")
+    else:
+        name = "balanced accuracy"
+        scorer = get_scorer("balanced_accuracy")
+    score = math.nan  # of rows that are all alike
+    if y.nunique() > 1:
+        score = scorer(model, X, y)
+    return f"{name} {score:.3f}"
