@@ -2,12 +2,8 @@
 The report of a fit you have, and what a notebook shows
 =======================================================
 
-A fit can tell its own story at any time: as a page, as text, as Markdown for a model card, or as a folder of figures
-and tables.
+A fit can tell its own story at any time: as a page, as text, or as Markdown for a model card.
 """
-
-import tempfile
-from pathlib import Path
 
 from sklearn.ensemble import RandomForestRegressor
 
@@ -23,13 +19,6 @@ print(str(report)[:900], "…")
 # ``report.show()`` opens the page in the browser, or shows it in the notebook. For a model card, Markdown:
 
 print(report.markdown()[:600], "…")
-
-# %%
-# For a colleague without Python, figures and their numbers:
-
-with tempfile.TemporaryDirectory() as folder:
-    written = report.figures(Path(folder) / "diabetes", formats=("png", "svg"))
-    print([path.name for path in written])
 
 # %%
 # In a notebook every object shows itself: the tree as a tree, tables of at most a screen.

@@ -11,7 +11,6 @@ import sys
 import tempfile
 import time
 import webbrowser
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Unpack
@@ -27,7 +26,6 @@ from granite_xai.estimator import Granite, fit_with_evaluations
 from granite_xai.fitting.fitted_view import fitted_view
 from granite_xai.fitting.inputs import collected_for
 from granite_xai.fitting.options import GraniteOptions, chosen_seed
-from granite_xai.report.figure_files import write_figures
 from granite_xai.report.markdown import markdown
 from granite_xai.report.page import render
 from granite_xai.report.source import source_of
@@ -127,18 +125,6 @@ class Report:
     def markdown(self, path: str | os.PathLike[str] | None = None) -> str:
         """The story in Markdown, for a model card; also written to ``path``."""
         return _written(markdown(self.story), path)
-
-    def figures(
-        self, folder: str | os.PathLike[str], formats: Sequence[str] = ("png",)
-    ) -> list[Path]:
-        """Write the figures, as PNG, SVG or PDF, and the numbers behind them as CSV.
-
-        Returns
-        -------
-        list of Path
-            The files.
-        """
-        return write_figures(self, Path(folder), formats)
 
     def frame(self) -> Any:
         """One line for each scope and set, in the library of X: both sides and their disagreement.
