@@ -69,7 +69,7 @@ def many_rows(quick: bool) -> str:
     """500,000 rows: evaluate a fit on them."""
     model, X = _network(50_000 if quick else 500_000)
     g = gx.Granite(model, features=[0, 1, 2], split_features=[0, 1, 2], max_depth=1).fit(X)
-    evaluation = g.evaluate(X, max_samples=1000)
+    evaluation = g.evaluate(X[:1000])
     return f"{evaluation.remaining:.0%} left on {sum(evaluation.counts):,} rows"
 
 

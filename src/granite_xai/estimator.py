@@ -24,7 +24,7 @@ from granite_xai.fitting.fitted_view import GraniteBase, fitted_view
 from granite_xai.fitting.half_samples import stability_on_halves
 from granite_xai.fitting.inputs import collected_for, open_inputs
 from granite_xai.fitting.judged_fit import fit_and_judge, plan_fit
-from granite_xai.fitting.options import chosen_limits, chosen_seed
+from granite_xai.fitting.options import chosen_seed
 from granite_xai.fitting.table_rows import lacking_clusters_warning
 from granite_xai.fitting.tree_path import path_of_fit
 from granite_xai.inference.stability import Stability
@@ -284,13 +284,13 @@ class Granite(GraniteBase):
         opened = open_inputs(self, *collected, record, seed)
         return plan_fit(opened, record)
 
-    def predict(self, X: Any, exact: bool = False) -> FloatArray:
-        """The regional additive surrogate; ``exact``: ask the model for effects at new values, do not interpolate.
+    def predict(self, X: Any) -> FloatArray:
+        """What the curves of each row's region add up to.
 
         Where a probability is explained, what the curves add up to is cut to [0, 1].
         """
         fitted = fitted_view(self, several=True)
-        return fitted.predict(fitted.read(X), exact)
+        return fitted.predict(fitted.read(X))
 
     def of_output(self, name: Any) -> Granite:
         """One of several outputs, as a fit of this output alone that was given the regions of all."""
@@ -306,8 +306,6 @@ class Granite(GraniteBase):
         X: Any,
         y: Any = None,
         sample_weight: Any = None,
-        max_samples: int | None = None,
-        resources: Resources | None = None,
         output: Any = None,
         clusters: Any = None,
     ) -> Evaluation:
@@ -318,18 +316,13 @@ class Granite(GraniteBase):
         X, y, sample_weight, clusters
             As in `fit`. With clusters, the interval is that of rows that belong together (D47 where only the fit has
             them); with fewer than five there is none.
-        max_samples : int, optional
-            Use this many rows, drawn with ``random_state``. None: all.
-        resources : Resources, optional
-            Limits of this call; None: those of the fit.
         output : object, optional
             One of `outputs_`. None: all that the fit explains.
         """
         view = fitted_view(self, output, several=True)
-        limits = _limits_of_call(resources)
         if clusters is None and view.diagnostics.get("clusters") is not None:
             warn(lacking_clusters_warning("evaluate(X, y, clusters=…)"), DataWarning)
-        new, regions = view.other_rows(X, y, sample_weight, max_samples, limits, clusters)
+        new, regions = view.other_rows(X, y, sample_weight, clusters)
         kind = "given"
         if same_rows_in_any_order(new.route.table, view.result.table):
             kind = "fitting"
@@ -346,8 +339,6 @@ class Granite(GraniteBase):
         X: Any,
         y: Any = None,
         sample_weight: Any = None,
-        max_samples: int | None = None,
-        resources: Resources | None = None,
         reference: str = "fitting",
         output: Any = None,
     ) -> Explanation:
@@ -355,7 +346,7 @@ class Granite(GraniteBase):
 
         Parameters
         ----------
-        X, y, sample_weight, max_samples, resources
+        X, y, sample_weight
             As in `evaluate`.
         reference : "fitting" or "rows"
             The fitting rows of the region, or the rows of X in it (always so for sensitivity and risk). Of a region
@@ -365,8 +356,7 @@ class Granite(GraniteBase):
             One of `outputs_`, where all are explained.
         """
         view = fitted_view(self, output)
-        limits = _limits_of_call(resources)
-        new, regions = view.other_rows(X, y, sample_weight, max_samples, limits)
+        new, regions = view.other_rows(X, y, sample_weight)
         if choose("reference", reference, {"fitting": "fitting", "rows": "rows"}) == "rows":
             return explain_among_themselves(new, regions)
         return explain_against_fit(new, regions, view.seed)
@@ -496,13 +486,6 @@ def _usage(predictor: Predictor) -> dict[str, Any]:
     usages = [predictor.usage]
     usages += [output.usage for output in predictor.outputs.values()]
     return {name: sum(getattr(usage, name) for usage in usages) for name in Usage._fields}
-
-
-def _limits_of_call(resources: Resources | None) -> Resources | None:
-    """The limits that a call was given, checked; None: those of the fit."""
-    if resources is None:
-        return None
-    return chosen_limits(resources)
 
 
 def set_fitted_attributes(g: Granite, result: FitResult, diagnostics: dict[str, Any]) -> None:

@@ -162,7 +162,7 @@ def test_D33_new_rows_that_do_not_fit_are_refused_with_the_rows_that_do():
     with pytest.raises(gx.ResourceError, match="D33: 700 rows need") as caught:
         g.evaluate(X)
     rows = named(caught.value, "max_samples")
-    assert sum(g.evaluate(X, max_samples=rows).counts) == rows
+    assert sum(g.evaluate(X[:rows]).counts) == rows
 
 
 @pytest.fixture(scope="module")

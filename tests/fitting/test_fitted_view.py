@@ -83,12 +83,6 @@ def test_other_rows_leave_out_those_without_weight(view):
     assert np.array_equal(regions, view.regions(view.read(X[1::2])))
 
 
-def test_other_rows_are_drawn_by_whole_clusters(view):
-    clusters = np.arange(300) // 10
-    new, _ = view.other_rows(X, None, max_samples=40, clusters=clusters)
-    assert set(np.bincount(new.clusters)) == {10}
-
-
 def test_F09_an_old_file_does_not_know_its_rows(view):
     from dataclasses import replace
 

@@ -115,9 +115,6 @@ def test_F07_files_of_every_version_are_loaded_forever(path):
         ):  # their curves ask the model, or are several
             assert whole.explain_row(NEW.iloc[[0]]).prediction == _answers(asked, NEW)[0]
             assert np.corrcoef(loaded.predict(NEW), _answers(asked, NEW))[0, 1] > 0.6
-        if "with-data" in path.stem:
-            exact = whole.predict(NEW, exact=True)
-            assert np.corrcoef(exact, loaded.predict(NEW))[0, 1] > 0.99
         output = whole.outputs_[0] if whole.outputs_ else None
         assert len(whole.explain(MANY, target(MANY), reference="rows", output=output).frame()) > 0
     elif isinstance(loaded, gx.Partition):
@@ -133,16 +130,12 @@ def test_F07_files_of_every_version_are_loaded_forever(path):
 
 
 def test_F09_without_rows_an_interaction_fit_evaluates_and_says_what_it_cannot_predict():
-    """The message is about predictions: nobody who calls evaluate or predict has passed exact=True."""
     loaded = gx.load(FIXTURES / "version-2" / "interaction.json", model=model)
     estimate = loaded.evaluate(NEW).estimate
     assert np.isnan(estimate.fidelity)
     assert np.isnan(estimate.global_fidelity)
-    with pytest.raises(InputError, match="F09: a prediction from effects of several") as caught:
+    with pytest.raises(InputError, match="F09: a prediction from effects of several"):
         loaded.predict(NEW)
-    assert "exact" not in str(caught.value)
-    with pytest.raises(InputError, match=r"F09: predict\(exact=True\) needs the fitting rows"):
-        loaded.predict(NEW, exact=True)
 
 
 def _answers(asked, X):

@@ -64,7 +64,7 @@ def size_of(case: Case, problem: o.Problem) -> float:
 @given(drawn=fitted(), data=st.data())
 @examples(120)
 def test_predictions_are_the_sum_of_pure_effects(drawn, data):
-    """Interpolated between fitting values and constant beyond; by model call with exact=True."""
+    """Interpolated between fitting values and constant beyond."""
     case, granite, setting, problem, regions = drawn
     new = (
         data.draw(other_rows(case, 3))
@@ -109,17 +109,15 @@ def same_predictions(
 ) -> None:
     with quiet():
         applied = granite.apply(new.X)
-        found = {exact: granite.predict(new.X, exact=exact) for exact in (False, True)}
-    for exact, values in found.items():
-        wanted = [
-            o.surrogate_at(problem, regions[applied[n]], row, setting, exact)
-            for n, row in enumerate(new.rows)
-        ]
-        # The effects are differences of predictions at new rows recombined with fitting rows: with the values among
-        # those, not only with F at the rows themselves, grows what rounding leaves (F may be 0 at all of the latter).
-        scale = max(size_of(case, problem), problem.largest)
-        for n, (ours, theirs) in enumerate(zip(values, wanted, strict=True)):
-            assert abs(ours - theirs) <= 1e-10 * scale, (exact, n, ours, theirs)
+        found = granite.predict(new.X)
+    wanted = [
+        o.surrogate_at(problem, regions[applied[n]], row, setting) for n, row in enumerate(new.rows)
+    ]
+    # Effects of several columns are differences of predictions at new rows recombined with fitting rows: with these
+    # values, not only with F at the rows themselves, grows what rounding leaves (F may be 0 at all of the latter).
+    scale = max(size_of(case, problem), problem.largest)
+    for n, (ours, theirs) in enumerate(zip(found, wanted, strict=True)):
+        assert abs(ours - theirs) <= 1e-10 * scale, (n, ours, theirs)
 
 
 @given(drawn=fitted(missing=None))
@@ -262,7 +260,6 @@ def test_probabilities_of_the_surrogate_stay_between_0_and_1(confidence_level, t
     assert bare.min() < 0
     assert bare.max() > 1
     np.testing.assert_array_equal(g.predict(X), np.clip(bare, 0.0, 1.0))
-    assert g.predict(X, exact=True).min() >= 0
     truth = Steep().predict_proba(X)[:, 1]
     expected = 1.0 - np.mean((truth - g.predict(X)) ** 2) / truth.var()
     assert g.fidelity_ == pytest.approx(expected, abs=1e-12)

@@ -567,7 +567,7 @@ def test_D27_the_table_is_never_written_even_when_the_model_writes():
         g = paper(writes, "pfi-risk").fit(X, y)
     g.evaluate(X, y)
     g.explain(X, y)
-    g.predict(X, exact=True)
+    g.predict(X)
     np.testing.assert_array_equal(X, kept[0])
     np.testing.assert_array_equal(y, kept[1])
 
@@ -598,21 +598,19 @@ def test_D39_row_labels_do_not_matter():
 def test_what_a_fit_keeps_is_not_changed_by_writing_into_the_table_later():
     X, new = rows(), rows(seed=3)
     g = paper(sign_of_the_second).fit(X)
-    before = g.predict(new, exact=True), g.apply(new)
+    before = g.predict(new), g.apply(new)
     X[:] = 0.0
-    np.testing.assert_array_equal(g.predict(new, exact=True), before[0])
+    np.testing.assert_array_equal(g.predict(new), before[0])
     np.testing.assert_array_equal(g.apply(new), before[1])
 
 
 def test_a_column_with_the_regions_may_be_added_to_the_table():
     X = pd.DataFrame(rows(), columns=COLUMNS)
     g = paper(sign_of_the_second).fit(X)
-    before = g.predict(X, exact=True)
+    before = g.predict(X)
     X["region"] = g.apply(X)
     X["hr"] = 0.0
-    np.testing.assert_array_equal(
-        g.predict(pd.DataFrame(rows(), columns=COLUMNS), exact=True), before
-    )
+    np.testing.assert_array_equal(g.predict(pd.DataFrame(rows(), columns=COLUMNS)), before)
 
 
 # regions --------------------------------------------------------------------------------------------------------------

@@ -48,7 +48,6 @@ def answers(g):
         list(g.diagnostics_["noise_floor"].values()),
         g.apply(NEW),
         g.predict(NEW),
-        g.predict(NEW, exact=True),
         evaluation.frame().drop(columns="rule").to_numpy(),
         [evaluation.disagreement, evaluation.global_disagreement, evaluation.remaining],
         *(explanation.of(name) for name in explanation.names),

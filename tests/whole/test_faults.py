@@ -237,7 +237,7 @@ def answers(g):
     arrays = [
         g.apply(X),
         g.predict(X),
-        g.predict(X + 0.01, exact=True),
+        g.predict(X + 0.01),
         evaluation.frame().drop(columns="rule"),
     ]
     arrays += [[evaluation.remaining, evaluation.global_disagreement]]

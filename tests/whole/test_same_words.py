@@ -80,17 +80,6 @@ def test_weights_reach_the_fit_of_a_report():
     assert report.granite.disagreement_ == again.disagreement_
 
 
-def test_evaluate_and_explain_take_fewer_rows_and_other_limits(fitted):
-    assert sum(fitted.evaluate(X, max_samples=20).counts) == 20
-    assert (
-        sum(len(part.rows) for part in fitted.explain(X, max_samples=20).parts) == 40
-    )  # two explanations
-    with pytest.raises(gx.ResourceError, match="M13"):
-        fitted.evaluate(X, resources=gx.Resources(max_evaluations=10))
-    with pytest.raises(gx.InputError, match="P01"):
-        fitted.explain(X, resources=7)
-
-
 def test_options_are_searched_by_their_score():
     search = GridSearchCV(gx.Granite(model, min_samples_leaf=5), {"max_depth": [0, 2]}, cv=2).fit(X)
     assert search.best_params_ == {"max_depth": 2}

@@ -175,7 +175,7 @@ def _remedies(
         key=lambda n_rows: _needs(requested, n_rows, table, candidate).least_limit,
     )
     if n_fitting > 1:
-        remedies.append(f"fewer rows (max_samples={n_fitting - 1})")
+        remedies.append(f"fewer rows ({n_fitting - 1:,}; of a fit max_samples={n_fitting - 1})")
     if resources.grid is None or resources.grid > COARSE_GRID:
         try:
             coalitions = frozenset(requested.kept.stored_as)

@@ -11,11 +11,10 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from granite_xai.base.diagnostics import warn
-from granite_xai.base.errors import DataWarning, InputError
+from granite_xai.base.errors import InputError
 from granite_xai.base.text import listing
 from granite_xai.base.typing import FloatArray, IntArray
-from granite_xai.base.validation import unknown, whole_number
+from granite_xai.base.validation import unknown
 from granite_xai.compute import Resources
 from granite_xai.explanation.behavior import Behavior
 from granite_xai.explanation.behavior.target import target_for
@@ -25,8 +24,7 @@ from granite_xai.inference.sample_size import random_rows
 from granite_xai.models.row_arguments import read_clusters, read_weights
 from granite_xai.surrogate.additive import in_unit_interval
 from granite_xai.tables import Table, read_table
-from granite_xai.tables.lazy import collect_rows, is_lazy
-from granite_xai.tables.lazy_order import order_notice
+from granite_xai.tables.lazy import collect_rows
 from granite_xai.trees.routes import Route
 
 NOTES_BY_QUESTION = ("noise_floor", "measured_disagreement", "chance", "cause")
@@ -145,8 +143,6 @@ class FittedGranite:
         X: Any,
         y: Any,
         sample_weight: Any = None,
-        max_samples: int | None = None,
-        limits: Resources | None = None,
         clusters: Any = None,
     ) -> tuple[NewRows, IntArray]:
         """Other rows of a fit, those of weight 0 left out.
@@ -155,10 +151,6 @@ class FittedGranite:
         ----------
         X, y, sample_weight, clusters
             As in `Granite.fit`.
-        max_samples : int, optional
-            Use so many of them, whole clusters; None: all.
-        limits : Resources, optional
-            None: those of the fit.
 
         Returns
         -------
@@ -166,22 +158,12 @@ class FittedGranite:
         regions : array of shape (n_rows,)
             Region of each row.
         """
-        is_sampled = max_samples is not None  # all rows are the same in any order
-        if is_sampled and is_lazy(X):
-            notice = order_notice(X)
-            if notice is not None:
-                warn(notice, DataWarning)
-        X, y, sample_weight, clusters = collect_rows(
-            X, y, sample_weight, max_samples, self.seed, clusters
-        )
+        X, y, sample_weight, clusters = collect_rows(X, y, sample_weight, None, self.seed, clusters)
         table = self.read(X)
         target = self.target(y, table)
         weights = read_weights(sample_weight, table)
         cluster_numbers = read_clusters(clusters, table)
         rows = np.flatnonzero(weights > 0)
-        if max_samples is not None:
-            n_rows = whole_number("max_samples", max_samples, at_least=1)
-            rows = random_rows(rows, cluster_numbers, n_rows, self.seed)
         if target is not None:
             target = target[rows]
         if len(rows) < table.n_rows:
@@ -190,7 +172,7 @@ class FittedGranite:
             fitted=self.result,
             route=Route(self.result.predictor, table),
             y=target,
-            resources=limits or self.resources,
+            resources=self.resources,
             weights=weights[rows],
             clusters=np.unique(cluster_numbers[rows], return_inverse=True)[1].reshape(-1),
         )
@@ -212,27 +194,25 @@ class FittedGranite:
         shrinks = confidence.normal * estimate.standard_error / half_width
         return ceil(n_rows * shrinks**2)
 
-    def predict(self, table: Table, exact: bool = False) -> FloatArray:
+    def predict(self, table: Table) -> FloatArray:
         """The regional additive surrogate of the model on other rows.
 
         Parameters
         ----------
         table : Table
-        exact : bool
-            Ask the model for effects at new values; otherwise curves are interpolated.
 
         Returns
         -------
         array of shape (n_rows,), or (n_rows, n_outputs) where all outputs are explained
         """
         if self.result.outputs:
-            outputs = [self.of_output(name).predict(table, exact) for name in self.result.outputs]
+            outputs = [self.of_output(name).predict(table) for name in self.result.outputs]
             return np.stack(outputs, axis=1)
         surrogate = self.result.additive.value.surrogate
         predictor = None
-        if exact or surrogate.needs_model:
+        if surrogate.needs_model:
             predictor = self.result.predictor
-        predicted = surrogate.predict(table, self.regions(table), predictor, exact)
+        predicted = surrogate.predict(table, self.regions(table), predictor)
         if self.result.predictor.is_probability:
             predicted = in_unit_interval(predicted)
         return predicted

@@ -95,7 +95,6 @@ class Surrogate:
         table: Table,
         regions: IntArray,
         predictor: Predictor | None = None,
-        exact: bool = False,
     ) -> FloatArray:
         """G at the rows of a table.
 
@@ -106,22 +105,18 @@ class Surrogate:
             Number of the region of each row.
         predictor : Predictor, optional
             The model, which effects of several columns need.
-        exact : bool
-            Whether the model is asked instead of curves.
         """
-        if exact:
-            require_rows(self.table, "predict(exact=True)")
-        elif self.needs_model:
+        if self.needs_model:
             require_rows(self.table, "a prediction from effects of several features")
         result = np.empty(table.n_rows)
         for k, region in enumerate(self.regions):
             rows = np.flatnonzero(regions == k)
             if len(rows):
-                result[rows] = self._predict_in_region(region, table.take(rows), predictor, exact)
+                result[rows] = self._predict_in_region(region, table.take(rows), predictor)
         return result
 
     def _predict_in_region(
-        self, region: RegionSurrogate, table: Table, predictor: Predictor | None, exact: bool
+        self, region: RegionSurrogate, table: Table, predictor: Predictor | None
     ) -> FloatArray:
         curve_of = {frozenset({curve.column.position}): curve for curve in region.curves}
         total = np.full(table.n_rows, region.mean)
@@ -129,11 +124,9 @@ class Surrogate:
         total -= sum(region.joint_centres)
         for members in self.effects:
             columns = union(members)
-            if columns in curve_of and not exact:
+            if columns in curve_of:
                 total += curve_of[columns].at(table.columns[min(columns)])
                 continue
-            if columns in curve_of:
-                total -= curve_of[columns].centre
             # Delta(L, nothing) = sum over T in L of (-1)^(|L| - |T|) F_T
             for part in subsets(members):
                 coalition = union(part)

@@ -91,7 +91,7 @@ def test_the_regions_are_described_by_the_papers_formulas() -> None:
     fitted = paper(toy.model, "ice-pdp", influence="interaction", max_candidates=150).fit(toy.X)
     x1, x2, x3, x4 = toy.X.to_numpy().T
     expected = np.where(x3 > 0, x1 + 0.7 * x1 * x2, -x1 + 0.7 * x1 * x4)
-    assert np.allclose(fitted.predict(toy.X, exact=True), expected, atol=1e-10)
+    assert np.allclose(fitted.predict(toy.X), expected, atol=1e-10)
     assert fitted.fidelity_ == pytest.approx(1.0, abs=1e-12)
     explanation = fitted.explain(toy.X)
     pure = explanation.of(explanation.names[1])
