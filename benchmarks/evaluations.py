@@ -17,7 +17,7 @@ from granite_xai.evaluations.model_matrix import evaluate_matrix
 from granite_xai.evaluations.request import request_matrices
 from granite_xai.models import as_predictor
 from granite_xai.tables import read_table
-from granite_xai.trees.ensembles import read_ensemble
+from granite_xai.trees.ensembles import read_parts
 
 REPEATS = 3
 
@@ -39,7 +39,7 @@ def _ensemble_rows(n: int, jobs: int) -> Iterator[dict[str, Any]]:
     predictor = as_predictor(case.model)
     single_columns = {frozenset({column}) for column in range(table.n_columns)}
     requested = request_matrices(table, single_columns)
-    trees = read_ensemble(predictor).on(table)
+    trees = read_parts(predictor).on(table)
 
     def by_model() -> None:
         for columns, distinct in requested.stores.items():

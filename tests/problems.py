@@ -25,7 +25,7 @@ from granite_xai.search.finer import by_column
 from granite_xai.search.given_rules import GivenRules
 from granite_xai.search.partitioner import OwnPartitioner
 from granite_xai.search.problem import Problem
-from granite_xai.trees.routes import Route
+from granite_xai.trees.ensembles import Route
 from strategies import quiet
 
 

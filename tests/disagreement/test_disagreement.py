@@ -18,7 +18,7 @@ from granite_xai.explanation.behavior import Sensitivity
 from granite_xai.explanation.masking import Conditional
 from granite_xai.models import as_predictor
 from granite_xai.tables import read_table
-from granite_xai.trees.routes import Route
+from granite_xai.trees.ensembles import Route
 from problems import problem_of
 from strategies import (
     Case,

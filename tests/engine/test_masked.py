@@ -23,7 +23,7 @@ from granite_xai.explanation.request import request
 from granite_xai.explanation.resolved import resolve
 from granite_xai.models import as_predictor
 from granite_xai.tables import read_table
-from granite_xai.trees.routes import Route
+from granite_xai.trees.ensembles import Route
 from strategies import Case, cases, examples, maskings, paper, quiet
 
 

@@ -16,7 +16,7 @@ from granite_xai.explanation.request import request
 from granite_xai.explanation.resolved import ResolvedExplainer
 from granite_xai.models import as_predictor
 from granite_xai.tables import Table
-from granite_xai.trees.routes import Route
+from granite_xai.trees.ensembles import Route
 
 
 def product(X: np.ndarray) -> np.ndarray:

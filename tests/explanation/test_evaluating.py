@@ -16,7 +16,7 @@ from granite_xai.explanation.evaluating import evaluate
 from granite_xai.explanation.request import EvaluationRequest, request
 from granite_xai.models import as_predictor
 from granite_xai.tables import read_table
-from granite_xai.trees.routes import Route
+from granite_xai.trees.ensembles import Route
 
 X = np.random.default_rng(52).normal(size=(40, 3))
 TABLE = read_table(X, missing="error")

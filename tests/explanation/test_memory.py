@@ -11,7 +11,7 @@ from granite_xai.explanation.memory import fits_memory, memory_stages, require_r
 from granite_xai.explanation.request import request
 from granite_xai.models import as_predictor
 from granite_xai.tables import read_table
-from granite_xai.trees.routes import Route
+from granite_xai.trees.ensembles import Route
 
 TABLE = read_table(np.random.default_rng(0).normal(size=(300, 3)), missing="error")
 ROUTE = Route(as_predictor(lambda X: X[:, 0] * X[:, 1]), TABLE)

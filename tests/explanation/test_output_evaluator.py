@@ -11,7 +11,7 @@ from granite_xai.explanation.output_evaluator import OutputEvaluator
 from granite_xai.explanation.request import request
 from granite_xai.models import as_predictor
 from granite_xai.tables import read_table
-from granite_xai.trees.routes import Route
+from granite_xai.trees.ensembles import Route
 
 X = np.random.default_rng(53).normal(size=(30, 3))
 TABLE = read_table(X, missing="error")

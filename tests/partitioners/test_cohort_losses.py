@@ -20,7 +20,7 @@ from granite_xai.partitioners.cohort_losses import (
     scatter_within,
 )
 from granite_xai.tables import read_table
-from granite_xai.trees.routes import Route
+from granite_xai.trees.ensembles import Route
 from strategies import examples
 
 PARTIAL = Explainer("marginal", "local", "partial")

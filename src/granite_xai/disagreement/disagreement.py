@@ -28,7 +28,7 @@ from granite_xai.explanation.interaction import add_terms
 from granite_xai.explanation.masking import Masking
 from granite_xai.explanation.masking.masking import smallest_cells
 from granite_xai.explanation.resolved import ResolvedExplainer
-from granite_xai.trees.routes import Route
+from granite_xai.trees.ensembles import Route
 
 # Games with the terms of each: their values together are the gap of a set.
 Games = list[tuple[Game, Terms]]

@@ -16,7 +16,7 @@ from granite_xai.explanation.masking.fitted import FittedMaskings
 from granite_xai.explanation.memory import require_room_for
 from granite_xai.explanation.output_evaluator import OutputEvaluator
 from granite_xai.explanation.request import EvaluationRequest
-from granite_xai.trees.routes import Route
+from granite_xai.trees.ensembles import Route
 
 
 def evaluate(

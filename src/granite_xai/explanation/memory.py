@@ -16,7 +16,7 @@ from granite_xai.explanation.masking.copula import INTERVALS, why_no_copula
 from granite_xai.explanation.masking.fitted import column_of_ratios
 from granite_xai.explanation.request import BYTES_OF_NUMBER, EvaluationRequest, request
 from granite_xai.tables import Table
-from granite_xai.trees.routes import Route
+from granite_xai.trees.ensembles import Route
 
 COARSE_GRID = 16  # values of the grid that is recommended where memory is short
 

@@ -26,7 +26,7 @@ from granite_xai.evaluations.shapley_sums import ShapleySums
 from granite_xai.explanation.masking import Masking
 from granite_xai.explanation.masking.fitted import FittedMaskings, Reading
 from granite_xai.explanation.request import EvaluationRequest
-from granite_xai.trees.routes import Route
+from granite_xai.trees.ensembles import Route
 
 
 class OutputEvaluator:
@@ -77,7 +77,7 @@ class OutputEvaluator:
         if device_model is None:
             self.primitives = None
             self.matrix_of = partial(route.matrix, fast=fast, block=self.block, n_jobs=n_jobs)
-            predictions = route.predictions(fast, self.block)
+            predictions = route.predictions(self.block)
         else:
             self.primitives = device_model.primitives
             self.matrix_of = device_model.matrix

@@ -20,7 +20,7 @@ from granite_xai.explanation.masking.accumulated import fit_intervals
 from granite_xai.explanation.masking.fitted import Reading
 from granite_xai.explanation.resolved import ResolvedExplainer
 from granite_xai.tables import Table
-from granite_xai.trees.routes import Route
+from granite_xai.trees.ensembles import Route
 
 MAX_CHECKED_ROWS = 200  # rows on which exact gaps are computed beside those on a grid
 BYTES_OF_NUMBER = 8

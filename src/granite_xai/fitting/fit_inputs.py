@@ -18,7 +18,7 @@ from granite_xai.inference.confidence import Confidence
 from granite_xai.inference.replicates import Replicates
 from granite_xai.search.partitioner import Partitioner
 from granite_xai.search.tree import Tree
-from granite_xai.trees.routes import Route, Routed
+from granite_xai.trees.ensembles import Route, Routed
 
 PILOT_SHARE = 0.25
 """Share of the model rows of a fit that its pilot may take."""

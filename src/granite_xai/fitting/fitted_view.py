@@ -25,7 +25,7 @@ from granite_xai.models.row_arguments import read_clusters, read_weights
 from granite_xai.surrogate.additive import in_unit_interval
 from granite_xai.tables import Table, read_table
 from granite_xai.tables.lazy import collect_rows
-from granite_xai.trees.routes import Route
+from granite_xai.trees.ensembles import Route
 
 NOTES_BY_QUESTION = ("noise_floor", "measured_disagreement", "chance", "cause")
 """Diagnostics with an entry for each question."""

@@ -16,7 +16,7 @@ from granite_xai.evaluations.evaluations import Evaluations
 from granite_xai.explanation.evaluating import evaluate
 from granite_xai.explanation.masking.fitted import FittedMaskings
 from granite_xai.explanation.request import request
-from granite_xai.trees.routes import Route
+from granite_xai.trees.ensembles import Route
 
 
 def check_grid(

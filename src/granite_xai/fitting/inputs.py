@@ -36,7 +36,7 @@ from granite_xai.tables import Table, read_table
 from granite_xai.tables.lazy import collect_rows, is_lazy
 from granite_xai.tables.lazy_order import order_notice
 from granite_xai.tables.rows import same_rows_in_any_order
-from granite_xai.trees.routes import Route
+from granite_xai.trees.ensembles import Route
 
 
 @dataclass(frozen=True, slots=True, eq=False)

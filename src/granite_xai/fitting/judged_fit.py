@@ -36,7 +36,7 @@ from granite_xai.fitting.row_choice import (
 from granite_xai.fitting.rows import RowChoice
 from granite_xai.fitting.table_rows import TableRows
 from granite_xai.inference.node_measures import with_levels_of
-from granite_xai.trees.routes import Route
+from granite_xai.trees.ensembles import Route
 
 # Why so many rows are used.
 AS_ASKED = "as asked"

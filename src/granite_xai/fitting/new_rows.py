@@ -25,7 +25,7 @@ from granite_xai.explanation.result import Explanation, Part
 from granite_xai.fitting.fit_result import FitResult
 from granite_xai.inference.confidence import Confidence
 from granite_xai.tables import Table
-from granite_xai.trees.routes import Route
+from granite_xai.trees.ensembles import Route
 
 
 class Observation(NamedTuple):

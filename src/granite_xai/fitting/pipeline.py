@@ -47,7 +47,7 @@ from granite_xai.inference.path import Path
 from granite_xai.search.given_rules import GivenRules
 from granite_xai.search.partitioner import PartitionResult
 from granite_xai.surrogate.additive import SurrogateFit, fit_with_fidelity
-from granite_xai.trees.routes import Route
+from granite_xai.trees.ensembles import Route
 
 
 def run(inputs: FitInputs, meter: Meter) -> FitRun:

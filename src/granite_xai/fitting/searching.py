@@ -28,7 +28,7 @@ from granite_xai.search.gains import gains_of_questions
 from granite_xai.search.partitioner import PartitionResult
 from granite_xai.search.problem import Problem
 from granite_xai.search.tree import Tree
-from granite_xai.trees.routes import Route
+from granite_xai.trees.ensembles import Route
 
 PASSES_OF_REFINED_SEARCH = 2
 """How often each row goes through a level of the tree: once where it is grown, once where its splits are revised."""

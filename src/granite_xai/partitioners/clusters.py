@@ -20,7 +20,7 @@ from granite_xai.search.partitioner import Partitioner, PartitionResult
 from granite_xai.search.problem import Problem
 from granite_xai.surrogate.grids import require_numeric
 from granite_xai.surrogate.ice import Ice
-from granite_xai.trees.routes import Route
+from granite_xai.trees.ensembles import Route
 
 METHODS = ("ward", "k-means", "birch")
 KEPT_DIGITS = 9

@@ -27,7 +27,7 @@ from granite_xai.partitioners.description import describe_groups, local_explaine
 from granite_xai.search.partitioner import Partitioner, PartitionResult
 from granite_xai.search.problem import Problem
 from granite_xai.tables import Column, Table
-from granite_xai.trees.routes import Route
+from granite_xai.trees.ensembles import Route
 
 PATIENCE = 30
 """Random starts in a row without a better end, after which a round ends."""

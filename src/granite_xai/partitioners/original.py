@@ -27,7 +27,7 @@ from granite_xai.search.problem import Problem
 from granite_xai.surrogate.grids import make_grid, require_numeric
 from granite_xai.surrogate.ice import ice_curves
 from granite_xai.tables import Table
-from granite_xai.trees.routes import Route
+from granite_xai.trees.ensembles import Route
 
 EFFECTS = ("pd", "ale", "shap")
 

@@ -19,7 +19,7 @@ from granite_xai.search.given_rules import measured
 from granite_xai.search.partitioner import Partitioner, PartitionResult
 from granite_xai.search.problem import Problem
 from granite_xai.tables import Column
-from granite_xai.trees.routes import Route
+from granite_xai.trees.ensembles import Route
 
 
 @dataclass(frozen=True, slots=True)

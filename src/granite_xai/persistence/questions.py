@@ -60,7 +60,7 @@ class Resolution:
 
 
 class _SavedRoute(NamedTuple):
-    """Stands for the route of the fit (`trees.routes`): all that is read of it when a question is resolved."""
+    """Stands for the route of the fit (`trees.ensembles`): all that is read of it when a question is resolved."""
 
     table: Table
     predictor: Predictor

@@ -31,7 +31,7 @@ from granite_xai.results.row import NEAR, RowExplanation, RuleChange
 from granite_xai.surrogate.additive import RegionSurrogate, Surrogate
 from granite_xai.surrogate.curves import Curve
 from granite_xai.tables import Column, Outline, Table
-from granite_xai.trees.routes import Route
+from granite_xai.trees.ensembles import Route
 
 ROUNDING = 1e-12
 """Share of the largest contribution that is rounding."""

@@ -30,7 +30,7 @@ from granite_xai.fitting.fitted_view import GraniteBase, fitted_view
 from granite_xai.fitting.inputs import read_rows_of
 from granite_xai.results.scopes import Scope, region_scopes, scopes_of
 from granite_xai.surrogate.grid_curves import cell_residuals
-from granite_xai.trees.routes import Route, Routed
+from granite_xai.trees.ensembles import Route, Routed
 
 ROUNDING = 1e-20
 """Share of the variance of the predictions (a square) below which a disagreement is rounding."""

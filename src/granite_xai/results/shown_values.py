@@ -24,7 +24,7 @@ from granite_xai.models.row_arguments import read_weights
 from granite_xai.results.scopes import Scope, scopes_of
 from granite_xai.results.shown_sides import side_names
 from granite_xai.tables import Table
-from granite_xai.trees.routes import Route
+from granite_xai.trees.ensembles import Route
 
 PAIRED_ROWS = 500
 """Rows shown where their number enters the cost squared, or times pairs of values."""

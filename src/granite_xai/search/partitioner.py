@@ -12,7 +12,7 @@ from granite_xai.compute import Resources
 from granite_xai.explanation.resolved import ResolvedExplainer
 from granite_xai.regions.partition import Partition
 from granite_xai.search.problem import Problem
-from granite_xai.trees.routes import Route
+from granite_xai.trees.ensembles import Route
 
 
 @dataclass(frozen=True, slots=True, eq=False)

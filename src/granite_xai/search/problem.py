@@ -17,7 +17,7 @@ from granite_xai.evaluations.evaluations import Evaluations
 from granite_xai.inference.chance_rule import ChanceRule
 from granite_xai.inference.replicates import Chance
 from granite_xai.moments.statistics import Statistics
-from granite_xai.trees.routes import Route, Routed
+from granite_xai.trees.ensembles import Route, Routed
 
 
 def no_progress(n_rows: float) -> None:

@@ -17,11 +17,16 @@ from granite_xai.base.typing import Coalition, FloatArray, IntArray, Players
 from granite_xai.compute import BLOCK, slices
 from granite_xai.models import Predictor
 from granite_xai.tables import Column, Table
-from granite_xai.trees.kernels import shapley_weights
-from granite_xai.trees.links import identity, link_of, opposite
-from granite_xai.trees.parts import Limits, SumOfParts
-from granite_xai.trees.refusal import RefusalError
-from granite_xai.trees.sources import ModelCall
+from granite_xai.trees.tree_readers import (
+    Link,
+    ModelCall,
+    RefusalError,
+    identity,
+    is_sum,
+    link_of,
+    opposite,
+)
+from granite_xai.trees.tree_shap import shapley_weights
 
 KINDS = ("ExplainableBoostingRegressor", "ExplainableBoostingClassifier")
 # interpret's names of links, and treelite's.
@@ -56,23 +61,41 @@ class BinnedTerm:
 
 
 @dataclass(frozen=True, eq=False)
-class AdditiveModel(SumOfParts):
+class AdditiveModel:
     """A model as a sum of terms.
 
     Parameters
     ----------
+    link : callable
+        From the sum to what is explained.
     terms : tuple of BinnedTerm
     intercept : float
     names : tuple of str
         Of the columns.
     """
 
+    link: Link
     terms: tuple[BinnedTerm, ...]
     intercept: float
     names: tuple[str, ...]
 
-    def limits(self) -> Limits:
-        """Columns and cuts."""
+    @property
+    def n_leaves(self) -> int:
+        """Tables that are looked up for a matrix."""
+        return len(self.terms)
+
+    @property
+    def n_sums(self) -> int:
+        """Numbers that are added up for a prediction."""
+        return len(self.terms)
+
+    @property
+    def reach(self) -> float:
+        """The largest sum of the sizes of these numbers."""
+        return abs(self.intercept) + sum(float(np.abs(term.scores).max()) for term in self.terms)
+
+    def limits(self) -> tuple[IntArray, FloatArray]:
+        """Columns and cuts, at which the prediction may jump."""
         columns = [np.zeros(0, dtype=np.intp)]
         cuts = [np.zeros(0)]
         for term in self.terms:
@@ -80,7 +103,7 @@ class AdditiveModel(SumOfParts):
                 if not isinstance(bins, dict):
                     columns.append(np.full(len(bins), column, dtype=np.intp))
                     cuts.append(np.asarray(bins, dtype=np.float64))
-        return Limits(columns=np.concatenate(columns), values=np.concatenate(cuts))
+        return np.concatenate(columns), np.concatenate(cuts)
 
     def on(self, table: Table) -> TermsOnTable:
         """The model on a table: the bins of its rows."""
@@ -90,20 +113,15 @@ class AdditiveModel(SumOfParts):
             raise RefusalError(
                 "the columns of the table are not those that the model was fitted to, in their order"
             )
-        return TermsOnTable(
-            ensemble=self, codes=tuple(_codes_of_term(term, table) for term in self.terms)
-        )
+        codes = []
+        for term in self.terms:
+            columns = [table.columns[column] for column in term.columns]
+            sizes = zip(columns, term.bins, term.scores.shape, strict=True)
+            codes.append(tuple(_bin_codes(column, bins, count) for column, bins, count in sizes))
+        return TermsOnTable(ensemble=self, codes=tuple(codes))
 
 
-def _codes_of_term(term: BinnedTerm, table: Table) -> tuple[IntArray, ...]:
-    """The bins of the rows in each column of a term."""
-    return tuple(
-        bin_codes(table.columns[column], bins, n_bins)
-        for column, bins, n_bins in zip(term.columns, term.bins, term.scores.shape, strict=True)
-    )
-
-
-def bin_codes(column: Column, bins: Any, count: int) -> IntArray:
+def _bin_codes(column: Column, bins: Any, count: int) -> IntArray:
     """Bin of each row, (n,): 0 is missing, the last of ``count`` an unknown label.
 
     Parameters
@@ -150,7 +168,13 @@ class TermsOnTable:
     codes: tuple[tuple[IntArray, ...], ...]
 
     def matrix_of(
-        self, columns: Coalition, donors: IntArray, *, block: int = BLOCK, **trees: object
+        self,
+        columns: Coalition,
+        donors: IntArray,
+        *,
+        fast: bool = False,
+        n_jobs: int | None = None,
+        block: int = BLOCK,
     ) -> FloatArray:
         """``E_S[u, n]``: the value of the donor row u on S, row n elsewhere, (U, n).
 
@@ -160,10 +184,10 @@ class TermsOnTable:
             S.
         donors : array of shape (U,)
             Rows that carry the values.
+        fast, n_jobs
+            As trees take them; a sum of terms needs neither.
         block : int
             Bytes of what is made on the way.
-        **trees
-            ``fast`` and ``n_jobs``, which trees take in the same place; a sum of terms needs neither.
         """
         terms_of_value = []  # of S alone: one number a value
         terms_of_row = []  # without S: one number a row
@@ -193,7 +217,13 @@ class TermsOnTable:
         return result
 
     def attributions(
-        self, players: Players, chosen: Sequence[int], *, block: int = BLOCK, **trees: object
+        self,
+        players: Players,
+        chosen: Sequence[int],
+        *,
+        fast: bool = False,
+        n_jobs: int | None = None,
+        block: int = BLOCK,
     ) -> FloatArray:
         """``Phi_i[n, m]`` of some players, (chosen, n, n): each term's Shapley values, added up.
 
@@ -202,12 +232,12 @@ class TermsOnTable:
         players : sequence of coalitions
         chosen : sequence of int
             Numbers of the players whose attributions are returned.
+        fast, n_jobs
+            As trees take them; a sum of terms needs neither.
         block : int
             Bytes of what is made on the way.
-        **trees
-            ``fast`` and ``n_jobs``, which trees take in the same place; a sum of terms needs neither.
         """
-        if not self.ensemble.is_sum:
+        if not is_sum(self.ensemble.link):
             raise ValueError("attributions of single terms add up only without a link")
         n_rows = self._n_rows
         sign = -1.0 if self.ensemble.link is opposite else 1.0
@@ -241,7 +271,7 @@ class TermsOnTable:
                 without_player = self._scores(number, columns, rows[part], rows)
                 out[part] += weight * (with_player - without_player)
 
-    def predictions(self, *, block: int = BLOCK, **trees: object) -> FloatArray:
+    def predictions(self, block: int = BLOCK) -> FloatArray:
         """F of the table's own rows."""
         any_row = np.zeros(1, dtype=np.intp)
         return self.matrix_of(frozenset(), any_row, block=block).reshape(-1)
@@ -286,27 +316,15 @@ def read_terms(call: ModelCall, predictor: Predictor) -> AdditiveModel:
         slope=1.0,
         n_outputs=1,
     )
-    terms = tuple(
-        BinnedTerm(columns=tuple(columns), bins=_bins_of(model, columns), scores=term_scores)
-        for columns, term_scores in zip(model.term_features_, scores, strict=True)
-    )
-    intercept = float(np.ravel(model.intercept_)[0])
-    sizes = [float(np.abs(term_scores).max()) for term_scores in scores]
+    terms = []
+    for columns, term_scores in zip(model.term_features_, scores, strict=True):
+        # Of each column the bins for terms of so many columns, or the last there are.
+        by_size = [model.bins_[column] for column in columns]
+        bins = tuple(sizes[min(len(columns), len(sizes)) - 1] for sizes in by_size)
+        terms.append(BinnedTerm(columns=tuple(columns), bins=bins, scores=term_scores))
     return AdditiveModel(
         link=link,
-        n_leaves=len(scores),
-        n_sums=len(scores),
-        reach=abs(intercept) + sum(sizes),
-        terms=terms,
-        intercept=intercept,
+        terms=tuple(terms),
+        intercept=float(np.ravel(model.intercept_)[0]),
         names=tuple(str(name) for name in model.feature_names_in_),
     )
-
-
-def _bins_of(model: Any, columns: tuple[int, ...]) -> tuple[Any, ...]:
-    """The bins of each column of a term: those for terms of so many columns, or the last there are."""
-    bins = []
-    for column in columns:
-        by_size = model.bins_[column]
-        bins.append(by_size[min(len(columns), len(by_size)) - 1])
-    return tuple(bins)

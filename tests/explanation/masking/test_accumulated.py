@@ -15,7 +15,7 @@ from granite_xai.explanation.masking.fitted import fit_maskings
 from granite_xai.explanation.request import request
 from granite_xai.models import as_predictor
 from granite_xai.tables import read_table
-from granite_xai.trees.routes import Route
+from granite_xai.trees.ensembles import Route
 from strategies import paper
 
 

@@ -1,11 +1,10 @@
-"""Planted faults of a loader: the audit catches each, warns, and the model is asked instead."""
+"""Tree ensembles answer for their models where they agree with them; otherwise the model is asked, and says why."""
 
 from __future__ import annotations
 
 import copy
 import sys
 import warnings
-from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -16,11 +15,7 @@ from sklearn.ensemble import (
     RandomForestRegressor,
 )
 
-from granite_xai.base.errors import ModelWarning
-from granite_xai.models import as_predictor
-from granite_xai.trees import routes
-from granite_xai.trees.ensembles import read_ensemble
-from granite_xai.trees.refusal import RefusalError
+import granite_xai as gx
 from strategies import paper
 
 pytest.importorskip("treelite")
@@ -32,85 +27,10 @@ Y = X[:, 0] * X[:, 1] + 2.0 * np.isin(X[:, 3], (1, 4)) * X[:, 2]
 HOLES = np.where(RNG.random(X.shape) < 0.1, np.nan, X)
 
 
-def _missing_left(ensemble):
-    return _changed(ensemble, default_left=np.ones_like(ensemble.forests[0].default_left))
-
-
-def _narrow(ensemble):
-    return _changed(
-        ensemble, threshold=ensemble.forests[0].threshold.astype(np.float32).astype(float)
-    )
-
-
-def _one_tree_more(ensemble):
-    forest = ensemble.forests[0]
-    start, stop = forest.starts[-2:]
-    tree, shift = slice(start, stop), stop - start
-    arrays = {
-        name: np.concatenate([getattr(forest, name), getattr(forest, name)[tree]])
-        for name in ("feature", "threshold", "strict", "default_left", "value", "list_right")
-    }
-    children = {
-        name: np.concatenate([getattr(forest, name), getattr(forest, name)[tree] + shift])
-        for name in ("left", "right")
-    }
-    return _changed(ensemble, **arrays, **children, starts=np.append(forest.starts, stop + shift))
-
-
-def _without_categories(ensemble):
-    forest = ensemble.forests[0]
-    lists = {node: listed[:0] for node, listed in forest.categories.items()}
-    return _changed(ensemble, categories=lists)
-
-
-def _changed(ensemble, **changes):
-    return replace(ensemble, forests=(replace(ensemble.forests[0], **changes),))
-
-
 def _histogram(data, **options):
     return HistGradientBoostingRegressor(
         max_iter=15, min_samples_leaf=5, random_state=0, **options
     ).fit(data, Y)
-
-
-FAULTS = {
-    "missing values go left": (_missing_left, lambda: _histogram(HOLES), HOLES),
-    "early stopping is ignored": (
-        _one_tree_more,
-        lambda: GradientBoostingRegressor(n_estimators=99, n_iter_no_change=2, random_state=0).fit(
-            X, Y
-        ),
-        X,
-    ),
-    "thresholds are narrowed": (_narrow, lambda: _histogram(X), X),
-    "a categorical split is dropped": (
-        _without_categories,
-        lambda: _histogram(X, categorical_features=[3]),
-        X,
-    ),
-}
-
-
-@pytest.mark.parametrize("fault", FAULTS)
-def test_M23_the_audit_catches_a_wrong_loader_and_the_model_is_asked(fault, monkeypatch):
-    """The fit is then the one of the model as a function, and diagnostics_ say why."""
-    spoil, build, data = FAULTS[fault]
-    model = build()
-    monkeypatch.setattr(routes, "read_ensemble", lambda predictor: spoil(read_ensemble(predictor)))
-    with pytest.warns(
-        ModelWarning, match=r"M23: the trees differ from the model's answers by up to \d"
-    ):
-        fitted = paper(model).fit(data)
-    found = fitted.diagnostics_["evaluations"]
-    assert found["path"] == "model"
-    assert "differ" in found["reason"]
-    assert found["largest_difference"] > 1e-9
-    monkeypatch.undo()
-    honest = paper(model).fit(data)
-    assert honest.diagnostics_["evaluations"]["path"].startswith("trees")
-    assert honest.diagnostics_["evaluations"]["audited_rows"] >= 64
-    assert str(honest.partition_) == str(fitted.partition_)
-    assert honest.disagreement_ == pytest.approx(fitted.disagreement_, rel=1e-10)
 
 
 def test_rows_sent_to_the_model_are_those_of_the_table_and_of_the_audit():
@@ -122,9 +42,7 @@ def test_rows_sent_to_the_model_are_those_of_the_table_and_of_the_audit():
 
 
 def test_limits_on_model_rows_do_not_hold_for_trees():
-    from granite_xai import Resources
-
-    fitted = paper(_histogram(X), resources=Resources(max_evaluations=1000)).fit(X)
+    fitted = paper(_histogram(X), resources=gx.Resources(max_evaluations=1000)).fit(X)
     assert fitted.diagnostics_["evaluations"]["path"].startswith("trees")
 
 
@@ -208,7 +126,7 @@ def test_M23_the_audit_looks_at_the_extremes_of_columns_and_of_pairs(corner):
     rare = Rare()
     rare.__dict__.update(model.__dict__)
     with pytest.warns(
-        ModelWarning, match="M23: the trees differ from the model's answers by up to 500"
+        gx.ModelWarning, match="M23: the trees differ from the model's answers by up to 500"
     ):
         paper(rare, max_depth=0).fit(data)
 
@@ -221,13 +139,20 @@ def test_M23_the_audit_looks_at_the_extremes_of_columns_and_of_pairs(corner):
         ("estimators_", GradientBoostingRegressor(n_estimators=2).fit(X, Y)),
     ],
 )
-def test_M30_a_model_of_a_version_that_names_its_parts_otherwise_is_refused(attribute, model):
-    """Its own predict would fail here as well; of a version that renames them it would not."""
-    renamed = copy.copy(model)
+def test_M30_a_model_of_a_version_that_names_its_parts_otherwise_is_asked(attribute, model):
+    """Its answers are those of a model that kept them."""
+
+    class Renamed(type(model)):
+        def predict(self, Z):
+            return model.predict(Z)
+
+    Renamed.__module__, Renamed.__name__ = type(model).__module__, type(model).__name__
+    renamed = Renamed()
+    vars(renamed).update(copy.copy(vars(model)))
     vars(renamed)["renamed"] = vars(renamed).pop(attribute)
-    with pytest.raises(RefusalError, match=f"cannot be read .*{attribute}") as caught:
-        read_ensemble(as_predictor(renamed))
-    assert caught.value.code == "M30"
+    with pytest.warns(gx.ModelWarning, match=f"M30: the trees .* cannot be read .*{attribute}"):
+        fitted = paper(renamed, max_depth=0).fit(X)
+    assert fitted.diagnostics_["evaluations"]["path"] == "model"
 
 
 class _Unusual(GradientBoostingRegressor):
@@ -244,7 +169,7 @@ _Unusual.__name__ = "GradientBoostingRegressor"
 def test_M30_whatever_fails_while_trees_are_read_leaves_the_model():
     model = _Unusual()
     model.n_features_in_ = 4
-    with pytest.warns(ModelWarning, match="M30: the trees of this GradientBoosting"):
+    with pytest.warns(gx.ModelWarning, match="M30: the trees of this GradientBoosting"):
         fitted = paper(model, max_depth=1).fit(X)
     assert fitted.diagnostics_["evaluations"]["path"] == "model"
 
@@ -307,3 +232,50 @@ def test_a_deep_forest_with_few_values_is_asked_itself():
         np.column_stack([rng.normal(size=(1500, 4)), noise])
     )
     assert found.diagnostics_["evaluations"]["path"].startswith("trees")
+
+
+@pytest.mark.parametrize("question", ["ice-pdp", "shap-pdp"])
+def test_M26_is_told_and_remembered_whatever_the_question(question):
+    """Also where the question itself looks at the trees before the evaluations are planned."""
+    xgboost = pytest.importorskip("xgboost")
+    model = xgboost.XGBRegressor(n_estimators=3, max_depth=2, missing=-999.0).fit(X, Y)
+    with pytest.warns(gx.ModelWarning, match="M26"):
+        fitted = paper(model, question, missing="allow").fit(X)
+    assert any(text.startswith("M26") for text in fitted.diagnostics_["warnings"])
+
+
+def test_shapley_values_of_many_columns_are_exact_and_call_the_model_for_its_rows_only():
+    """Thirteen columns would have to be sampled; by paths they add up to the prediction with no standard error."""
+    wide = RNG.normal(size=(30, 13))
+    target = wide[:, 0] * wide[:, 5] + wide[:, 9]
+    model = HistGradientBoostingRegressor(max_iter=9, min_samples_leaf=3).fit(wide, target)
+    explanation = gx.Explainer("marginal", "local", "partial").explain(model, wide)
+    predictions = model.predict(wide)
+    np.testing.assert_allclose(
+        explanation.values.sum(axis=1), predictions - predictions.mean(), atol=1e-12
+    )
+    assert not explanation.parts[0].estimated
+
+
+@pytest.mark.parametrize("masking", ["marginal", "baseline"])
+@pytest.mark.parametrize("influence", ["individual", {"two": [0, 1]}, {"none": [0]}])
+def test_partial_effects_by_paths_equal_those_by_coalitions(masking, influence):
+    """The same explanation of the model as a function, which has no trees, for columns and for groups."""
+    model = _histogram(X)
+    if isinstance(influence, dict):
+        influence = gx.Joint(influence)
+    explainer = gx.Explainer(masking, "local", "partial", influence)
+    by_paths = explainer.explain(model, X)
+    enumerated = explainer.explain(lambda X: model.predict(X), X)
+    np.testing.assert_allclose(by_paths.values, enumerated.values, atol=1e-12)
+
+
+def test_a_default_fit_is_the_same_with_and_without_treelite(monkeypatch):
+    model = RandomForestRegressor(5, random_state=0).fit(X, Y)
+    with_extras = gx.Granite(model).fit(X)
+    monkeypatch.setitem(sys.modules, "treelite", None)
+    plain = gx.Granite(model).fit(X)
+    assert plain.diagnostics_["evaluations"] == with_extras.diagnostics_["evaluations"]
+    assert plain.diagnostics_["evaluations"]["path"].startswith("trees")
+    assert str(plain.partition_) == str(with_extras.partition_)
+    assert plain.disagreement_ == pytest.approx(with_extras.disagreement_, rel=1e-12)

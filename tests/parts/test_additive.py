@@ -17,7 +17,7 @@ from granite_xai.evaluations.model_matrix import evaluate_matrix
 from granite_xai.models import as_predictor
 from granite_xai.tables import read_table
 from granite_xai.trees import ensembles
-from granite_xai.trees.routes import Route
+from granite_xai.trees.ensembles import Route
 
 glassbox = pytest.importorskip("interpret.glassbox")
 pytestmark = pytest.mark.filterwarnings(
@@ -88,7 +88,7 @@ def test_every_recombined_row_is_what_the_model_says(name):
     for columns in subsets(range(table.n_columns))[1:-1]:
         distinct = DistinctValues(np.zeros(N, dtype=np.intp), donors)
         expected = evaluate_matrix(route.predictor, table, columns, distinct)
-        found = route.trees.matrix_of(columns, donors, fast=False)
+        found = route.trees.matrix_of(columns, donors)
         np.testing.assert_allclose(found, expected, rtol=1e-10, atol=1e-12)
     np.testing.assert_allclose(
         route.trees.predictions(), route.predictor.on_rows(table), rtol=1e-10, atol=1e-12
