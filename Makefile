@@ -2,7 +2,7 @@
 # make test   environment, lint, types, import contract, default tests
 PYTHON ?= python3
 VENV := .venv/bin/python
-# With the data folder set, bike sharing and kin8nm are read from disk; otherwise they come from OpenML.
+# With the data folder set, tables are read from disk; otherwise they come from OpenML.
 export GRANITE_DATA
 
 .DEFAULT_GOAL := demo

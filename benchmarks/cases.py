@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from experiments.datasets import make_piecewise_linear
 from sklearn.ensemble import HistGradientBoostingRegressor
 
 import granite_xai as gx
@@ -83,8 +84,8 @@ def bike(
 
 def gaussian(n: int, d: int, depth: int, max_grid: int | None = None) -> Case:
     """The paper's scalability experiment: n rows, d columns, a model that is linear in 2^depth leaves."""
-    toy = gx.datasets.make_piecewise_linear(n, d, depth)
-    return Case("gaussian", toy.model, toy.X, toy.model(toy.X), depth=depth, max_grid=max_grid)
+    X, model = make_piecewise_linear(n, d, depth)
+    return Case("gaussian", model, X, model(X), depth=depth, max_grid=max_grid)
 
 
 def fit(case: Case, jobs: int = 1, memory_limit: int = 2**32) -> gx.Granite:

@@ -17,6 +17,7 @@ from sklearn.neural_network import MLPRegressor
 
 import granite_xai as gx
 from experiments import kin8nm_words as words
+from experiments.datasets import load_kin8nm
 from experiments.kin8nm_words import ALPHA, ALPHAS, FEWER
 from experiments.models import tuned
 from experiments.published import AS_PUBLISHED
@@ -29,7 +30,7 @@ MIDDLE = ("theta4", "theta5", "theta6", "theta7")
 
 def run(quick: bool) -> Result:
     """Regions for single columns, for all pairs and for six of them, and what is in them."""
-    X, y = gx.datasets.load_kin8nm()
+    X, y = load_kin8nm()
     X_train, X_test, y_train, y_test = train_test_split(X, y, test_size=0.2, random_state=0)
     model = tuned("mlp", X_train, y_train, seed=0, name="kin8nm", quick=quick)
     rows = X_test.head(60 if quick else ROWS)

@@ -73,9 +73,9 @@ def bike() -> Table:
 
 
 def kin8nm() -> Table:
-    import granite_xai as gx
+    from experiments.datasets import load_kin8nm
 
-    X, y = gx.datasets.load_kin8nm(as_frame=True)
+    X, y = load_kin8nm()
     return Table(_typed(X), _column(y))
 
 

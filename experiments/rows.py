@@ -15,6 +15,7 @@ from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.metrics import adjusted_rand_score
 
 import granite_xai as gx
+from experiments.datasets import load_kin8nm
 from experiments.results import Result, table
 
 ALPHA = 0.05
@@ -87,7 +88,7 @@ def cases(quick: bool) -> dict[str, Case]:
     bike, rented = gx.datasets.load_bike_sharing(as_frame=True)
     model = HistGradientBoostingRegressor(random_state=0).fit(bike, rented)
     by_name["bike"] = Case(model, drawn_from(bike))
-    arm, position = gx.datasets.load_kin8nm(as_frame=True)
+    arm, position = load_kin8nm()
     model = HistGradientBoostingRegressor(random_state=0).fit(arm, position)
     by_name["kin8nm"] = Case(model, shuffled_from(arm))
     by_name["xgboost classifier"] = _classifier(bike, rented)

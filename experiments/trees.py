@@ -12,6 +12,7 @@ from matplotlib import pyplot
 from sklearn.model_selection import train_test_split
 
 import granite_xai as gx
+from experiments.datasets import load_kin8nm, make_piecewise_linear
 from experiments.models import CACHE, bike, tuned
 from experiments.results import Result, number, plain, table
 
@@ -200,14 +201,14 @@ def _cases(quick: bool) -> Iterator[Case]:
             {"max_depth": 3, **options},
             [_uniform(seed, n, d) for seed in range(n_samples)],
         )
-    toy = gx.datasets.make_piecewise_linear(2 * n, 5)
-    yield Case("piecewise linear", toy.model, {"max_depth": 3}, [Sample(toy.X[:n], toy.X[n:])])
+    X, model = make_piecewise_linear(2 * n, 5)
+    yield Case("piecewise linear", model, {"max_depth": 3}, [Sample(X[:n], X[n:])])
     prepared = bike("gbt", 42, quick)
     rows = [Sample(prepared.X_test.iloc[:n], prepared.X_test.iloc[n : 2 * n])]
     for depth in depths_of_bike:
         yield Case(f"bike, depth {depth}", prepared.model, {"max_depth": depth}, rows)
     if not quick:
-        X, y = gx.datasets.load_kin8nm()
+        X, y = load_kin8nm()
         X_train, X_test, y_train, _ = train_test_split(X, y, test_size=0.2, random_state=0)
         model = tuned("mlp", X_train, y_train, seed=0, name="kin8nm")
         for depth in (2, 3):

@@ -53,6 +53,6 @@ for sentence in drift.sentences(5):
     print(sentence)
 
 # %%
-# Everything in one table; ``found.html("comparison.html")`` writes a page.
+# Everything in one table.
 
 drift.frame().query("changed")[["region", "measure", "set", "value", "difference"]]

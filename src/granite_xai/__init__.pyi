@@ -18,13 +18,10 @@ from .disagreement.disagreement import Disagreement as Disagreement
 from .disagreement.objective import Objective as Objective
 from .display.comparison import ComparisonDisplay as ComparisonDisplay
 from .display.effect import EffectDisplay as EffectDisplay
-from .display.groups import GroupsDisplay as GroupsDisplay
 from .display.importance import ImportanceDisplay as ImportanceDisplay
 from .display.network import InteractionDisplay as InteractionDisplay
 from .display.overview import OverviewDisplay as OverviewDisplay
-from .display.path import PathDisplay as PathDisplay
 from .display.row import RowDisplay as RowDisplay
-from .display.stability import StabilityDisplay as StabilityDisplay
 from .display.tree import PartitionDisplay as PartitionDisplay
 from .estimator import Granite as Granite
 from .explanation.behavior import (

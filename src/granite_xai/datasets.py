@@ -1,7 +1,7 @@
-"""Data to learn and to test with: the paper's tables and small models.
+"""Data to learn and to test with: tables and small models.
 
-Bike sharing and kin8nm are read from the folder named by the environment variable ``GRANITE_DATA``
-(``bike-sharing/hour.csv``, ``kin8nm/kin8nm.csv``) or, without it, fetched from OpenML and kept by scikit-learn.
+Bike sharing is read from the folder named by the environment variable ``GRANITE_DATA`` (``bike-sharing/hour.csv``) or,
+without it, fetched from OpenML and kept by scikit-learn.
 """
 
 from __future__ import annotations
@@ -17,17 +17,14 @@ import numpy as np
 import pandas as pd
 
 from granite_xai.base.errors import InputError
-from granite_xai.base.typing import FloatArray, IntArray
+from granite_xai.base.typing import FloatArray
 from granite_xai.base.validation import whole_number
 
 __all__ = [
-    "PiecewiseLinear",
     "Toy",
     "load_bike_sharing",
     "load_diabetes",
-    "load_kin8nm",
     "make_order_two",
-    "make_piecewise_linear",
     "make_rentals",
     "make_toy",
 ]
@@ -101,26 +98,6 @@ def load_bike_sharing(*, as_frame: bool = True, labels: bool = False) -> tuple[A
             categories = pd.CategoricalDtype(list(names.values()))
             X[column] = X[column].map(names).astype(categories)
     return _frames_or_arrays(X, hours["cnt"], as_frame)
-
-
-def load_kin8nm(*, as_frame: bool = True) -> tuple[Any, Any]:
-    """Distance of a robot arm's tip from a target, given the angles of its eight joints: 8,192 rows.
-
-    X are the angles ``theta1`` to ``theta8``, y is the distance; ``as_frame`` as in `load_bike_sharing`.
-
-    Examples
-    --------
-    >>> X, y = load_kin8nm()
-    >>> X.columns[0], X.columns[-1], y.name
-    ('theta1', 'theta8', 'y')
-    """
-    arm = _from_disk_or_openml(
-        file="kin8nm/kin8nm.csv",
-        name="kin8nm",
-        version=1,
-        prepare=lambda frame: frame.astype(float),
-    )
-    return _frames_or_arrays(arm.drop(columns="y"), arm["y"], as_frame)
 
 
 def load_diabetes(*, as_frame: bool = True) -> tuple[Any, Any]:
@@ -262,36 +239,6 @@ def make_order_two(n: int = 2000, random_state: Seed = 0) -> Toy:
     return Toy(X=_frame(generator.normal(size=(n_rows, 4))), model=_order_two)
 
 
-def make_piecewise_linear(
-    n: int = 1000, d: int = 10, depth: int = 3, random_state: Seed = 0
-) -> Toy:
-    """The scalability experiment: Gaussian rows and a linear function in every leaf of a random tree.
-
-    Parameters
-    ----------
-    n, d, depth, random_state
-        Numbers of rows and columns, depth of the tree (0 is one linear function), and as in `make_toy`.
-
-    Examples
-    --------
-    >>> toy = make_piecewise_linear(n=100, d=5, depth=2)
-    >>> toy.X.shape, toy.model.coefficients.shape
-    ((100, 5), (4, 5))
-    """
-    n_columns = whole_number("d", d, at_least=1)
-    n_leaves = 2 ** whole_number("depth", depth, at_least=0)
-    n_splits = n_leaves - 1
-    n_rows = whole_number("n", n, at_least=1)
-    generator = np.random.default_rng(random_state)
-    X = _frame(generator.normal(size=(n_rows, n_columns)))
-    model = PiecewiseLinear(
-        columns=generator.integers(n_columns, size=n_splits),
-        thresholds=generator.uniform(-1, 1, size=n_splits),
-        coefficients=generator.normal(size=(n_leaves, n_columns)),
-    )
-    return Toy(X=X, model=model)
-
-
 def make_rentals(n: int = 6000, random_state: Seed = 0) -> tuple[pd.DataFrame, pd.Series]:
     """Simulated bike rentals by the hour, of which the mechanism is known.
 
@@ -339,43 +286,6 @@ def make_rentals(n: int = 6000, random_state: Seed = 0) -> tuple[pd.DataFrame, p
         }
     )
     return X, pd.Series(rentals, name="rentals")
-
-
-@dataclass(frozen=True)
-class PiecewiseLinear:
-    """A linear function in every leaf of a complete tree; node k has the children 2k + 1 and 2k + 2.
-
-    Parameters
-    ----------
-    columns, thresholds : arrays of shape (n_leaves - 1,)
-        The split of every inner node: to the right where the column's value is above the threshold.
-    coefficients : array of shape (n_leaves, n_columns)
-        The linear function of each leaf.
-
-    Examples
-    --------
-    >>> step = PiecewiseLinear(np.array([0]), np.array([0.0]), np.array([[0.0, 0.0], [0.0, 1.0]]))
-    >>> step([[-1.0, 5.0], [1.0, 5.0]])
-    array([0., 5.])
-    """
-
-    columns: IntArray
-    thresholds: FloatArray
-    coefficients: FloatArray
-
-    def __call__(self, X: Any) -> FloatArray:
-        """Predict: walk down the tree, then apply the leaf's function."""
-        rows = np.asarray(X, dtype=float)
-        every_row = np.arange(len(rows))
-        depth = len(self.coefficients).bit_length() - 1  # 2^depth leaves
-        nodes = np.zeros(len(rows), dtype=np.intp)  # node that each row has come to
-        for _ in range(depth):
-            values = rows[every_row, self.columns[nodes]]
-            goes_right = values > self.thresholds[nodes]
-            nodes = 2 * nodes + 1 + goes_right
-        n_inner_nodes = len(self.columns)
-        leaves = nodes - n_inner_nodes  # which are numbered behind the inner nodes
-        return np.asarray(np.einsum("nd,nd->n", rows, self.coefficients[leaves]))
 
 
 def _figure_one(X: Any) -> FloatArray:

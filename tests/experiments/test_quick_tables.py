@@ -6,6 +6,7 @@ import json
 
 import pandas as pd
 import pytest
+from experiments.datasets import make_piecewise_linear
 from experiments.depth_words import PAPER, QUESTIONS
 from experiments.published import FigureBins, FiveBins, Remembered
 from experiments.results import plain
@@ -94,11 +95,11 @@ def test_regions_lower_the_interactions_of_the_robot_arm(data_folder):
 
 def test_higher_prices_give_nested_trees():
     """Pruning the cheap tree is the same as fitting with the higher price."""
-    toy = gx.datasets.make_piecewise_linear(200, 5, 3)
-    cheap = gx.Granite(toy.model, alpha=0.005, search="greedy").fit(toy.X)
+    X, model = make_piecewise_linear(200, 5, 3)
+    cheap = gx.Granite(model, alpha=0.005, search="greedy").fit(X)
     assert len(cheap.partition_) > 2
     for alpha in (0.02, 0.1):
-        dear = gx.Granite(toy.model, alpha=alpha, search="greedy").fit(toy.X)
+        dear = gx.Granite(model, alpha=alpha, search="greedy").fit(X)
         assert kin8nm.pruned(cheap.partition_.root, alpha) == pytest.approx(
             (dear.remaining_, len(dear.partition_))
         )

@@ -122,13 +122,6 @@ def test_a_path_asks_the_model_nothing_and_is_kept():
     path = g.path_
     assert not calls
     assert path.equals(g.path_)
-    display = gx.PathDisplay.from_estimator(g).plot()
-    assert display.frame().equals(path)
-    assert [line.get_label() for line in display.ax_.lines][:3] == [
-        "search rows",
-        "left-out rows",
-        "keeps 90%",
-    ]
 
 
 def test_too_few_clusters_for_folds_leave_everything_on_rows_that_are_left_out():
@@ -173,7 +166,6 @@ def test_a_path_that_is_known_is_saved_with_the_fit(alpha, include_data, tmp_pat
     loaded = gx.load(tmp_path / "fit.json")
     assert loaded.path_.equals(g.path_ if path is None else path)
     assert pickle.loads(pickle.dumps(g)).path_.equals(g.path_)
-    assert gx.PathDisplay.from_estimator(loaded).frame().equals(g.path_)
     assert loaded.partition_ == g.partition_
 
 

@@ -38,7 +38,11 @@ def test_a_clear_split_comes_back_and_asks_the_model_nothing():
     assert found.score > 0.7
     assert str(found) == str(g.stability(n_resamples=5))
     assert g.stability_.score == found.score
-    assert gx.StabilityDisplay.from_estimator(g).frame().shape[0] == len(found.splits)
+    axes = found.plot()
+    labels = [label.get_text() for label in axes.get_yticklabels()]
+    assert labels == [split.label for split in found.splits]
+    assert [bar.get_width() for bar in axes.patches] == [split.share for split in found.splits]
+    assert found.plot(axes) is axes
 
 
 def test_pure_noise_does_not_come_back():

@@ -119,4 +119,4 @@ def test_the_progress_bar_of_a_report_reaches_its_end(X, monkeypatch):
 
     monkeypatch.setattr("granite_xai.report.story.Meter", Recorder)
     gx.explain(interacting, X.iloc[:60], max_depth=0)
-    assert [bar.done for bar in bars] == [bar.total for bar in bars] == [3]
+    assert [bar.done for bar in bars] == [bar.total for bar in bars] == [2]

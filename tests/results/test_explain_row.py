@@ -44,13 +44,6 @@ def test_percentiles_are_mid_ranks_among_the_region(fitted):
         assert found.shares[column] == pytest.approx(equal)
 
 
-def test_a_row_far_from_all_others_has_none_near(fitted):
-    far = np.array([9.0, 9.0, 9.0])
-    usual = np.median(X[fitted.apply(X) == 1], axis=0)
-    assert explained(fitted, far).near < explained(fitted, usual).near
-    assert explained(fitted, far).typical < 0.05 < explained(fitted, usual).typical
-
-
 def test_the_change_that_is_named_leads_to_the_region(fitted):
     (change,) = explained(fitted, np.array([0.0, -0.5, 0.0])).changes
     assert change.region == 1
@@ -74,4 +67,3 @@ def test_without_the_fitting_rows_curves_contribute(fitted, tmp_path):
     by_curves = explained(loaded, X[3])
     assert by_curves.contributions == pytest.approx(exact.contributions, abs=0.15)
     assert np.isnan(by_curves.percentiles).all()
-    assert by_curves.near == 0

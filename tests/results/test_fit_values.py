@@ -51,20 +51,6 @@ def test_P03_another_table_is_refused():
         known_values(g, run, X + 1.0, Y)
 
 
-def test_the_gaps_of_the_fitted_question_are_its_disagreement(exact):
-    question = exact.fitted.comparisons[0]
-    on_all_rows, in_regions = exact.gaps(question)
-    assert on_all_rows.sum() == pytest.approx(exact.fitted.root_disagreements[0])
-    remaining = in_regions.sum() / on_all_rows.sum()
-    assert remaining == pytest.approx(exact.fitted.remaining)
-
-
-def test_an_additive_model_has_no_gaps():
-    values = values_of(lambda X: X[:, 0] + np.square(X[:, 1]), confidence_level=None)[1]
-    on_all_rows, _ = values.gaps(values.fitted.comparisons[0])
-    assert not on_all_rows.any()
-
-
 def test_sides_are_those_at_the_rows_own_values_also_where_one_value_stands_for_a_cell():
     values = values_of(max_depth=0, max_samples=None, holdout=False)[1]
     found = values.question(values.fitted.comparisons[0], values.scopes[0])
@@ -75,16 +61,3 @@ def test_sides_are_those_at_the_rows_own_values_also_where_one_value_stands_for_
         curve = pairs_model(hybrids.reshape(-1, 4)).reshape(len(rows), -1).mean(axis=1)
         pdp = curve - pairs_model(rows).mean()
         assert np.corrcoef(found.sides[1][:, column], pdp)[0, 1] > 0.98
-
-
-def test_further_questions_cost_no_model_rows(exact):
-    asked = []
-    counted = values_of(lambda X: asked.append(len(X)) or pairs_model(X), max_depth=0)[1]
-    asked.clear()
-    labels = []
-    for question in counted.further_questions():
-        labels.append(question.question.label)
-        counted.gaps(question)
-    assert "sobol" in labels
-    assert "pfi-risk" not in labels  # there is no target
-    assert sum(asked) == 0

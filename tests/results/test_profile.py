@@ -48,13 +48,11 @@ def test_the_report_tells_them(case):
     assert "the 10% and 90% quantiles" in told.story["regions"][1]["profile"][0]
 
 
-def test_a_probability_is_told_in_percent_and_its_effects_in_points(case):
+def test_a_probability_is_told_in_percent(case):
     g, X, _ = case
     result = fitted_view(g).result
     fitting = g._run.inputs.positions
     inside = (X["group"] > 0).to_numpy()
     chances = np.where(inside, 0.25, 0.75)[fitting]
-    found = profiles(result, chances, output=OutputUnit(probability=True))[1]
-    told = found.sentences()
+    told = profiles(result, chances, output=OutputUnit(probability=True))[1].sentences()
     assert "Mean prediction 25%, elsewhere 75%." in told
-    assert " points" in found.effects[0].words

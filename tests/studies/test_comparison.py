@@ -72,8 +72,6 @@ def test_a_region_without_rows_has_no_figures():
     assert compared.frame()["value"].isna().any()
     assert "–" in str(compared)
     assert gx.ComparisonDisplay.from_comparison(compared).frame()["case"].nunique() == 2
-    # Three numeric features: one curve where one case has rows, two where both have.
-    assert compared.html().count('class="caseband"') == 3 * (1 + 2)
 
 
 def test_changes_of_regions_come_before_importances_and_the_clearest_first(comparison):
@@ -139,11 +137,7 @@ def test_the_table_marks_what_differs(comparison):
     assert any("*" in cell for cell in lines[3])
 
 
-def test_the_page_and_the_display_show_every_case(comparison, tmp_path):
-    page = comparison.html(tmp_path / "page.html")
-    assert (tmp_path / "page.html").read_text(encoding="utf-8") == page
-    assert page.count("<svg") == 4 * 2  # a chart for each feature and region
-    assert page.count('class="caseband"') == 3 * 2 * 2  # numeric features, regions, cases
+def test_the_display_shows_every_case(comparison):
     display = gx.ComparisonDisplay.from_comparison(comparison, features=["a", "w"]).plot()
     assert display.axes_.shape == (4,)
     assert len(display.frame()) > 8
@@ -152,5 +146,4 @@ def test_the_page_and_the_display_show_every_case(comparison, tmp_path):
 
 def test_names_of_cases_are_no_markup():
     hostile = gx.compare({"<script>": champion, "b": challenger}, X, partition=RULES)
-    assert "<script>" not in hostile.html().replace("<script>\n", "").split("</main>")[0]
     assert "<script>" not in hostile._repr_html_()

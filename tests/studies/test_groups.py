@@ -45,6 +45,18 @@ def test_what_is_left_is_the_heterogeneity_of_the_groups_over_that_of_the_featur
     assert "more rows would give an interval" in str(proposal)
 
 
+def test_a_proposal_is_drawn_merge_by_merge(proposal):
+    axes = proposal.plot()
+    widths = [bar.get_width() for bar in axes.patches]
+    assert widths == pytest.approx([100 * merge.removed for merge in proposal.merges])
+    labels = [label.get_text().replace("\n", " ") for label in axes.get_yticklabels()]
+    assert labels == [" + ".join(merge.features) for merge in proposal.merges]
+    ends = [line.get_xdata() for line in axes.lines]
+    expected = [[100 - 100 * merge.high, 100 - 100 * merge.low] for merge in proposal.merges]
+    np.testing.assert_allclose(ends, expected)
+    assert proposal.plot(axes) is axes
+
+
 def test_a_proposal_is_taken_as_groups():
     X = integers(n=200)
     proposal = gx.propose_groups(two_groups, X)

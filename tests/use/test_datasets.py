@@ -68,14 +68,6 @@ def test_bike_sharing_is_the_table_of_the_paper(data_folder):
     assert y.std() == pytest.approx(181.4, abs=0.1)
 
 
-def test_kin8nm_has_eight_angles_and_a_distance(data_folder):
-    X, y = datasets.load_kin8nm(as_frame=True)
-    assert list(X) == [f"theta{j}" for j in range(1, 9)]
-    assert X.shape == (8192, 8)
-    assert y.name == "y"
-    assert X.notna().all(axis=None)
-
-
 def test_diabetes_is_in_readable_units():
     X, y = datasets.load_diabetes(as_frame=True)
     assert list(X) == ["age", "sex", "bmi", "bp", "s1", "s2", "s3", "s4", "s5", "s6"]
@@ -83,9 +75,7 @@ def test_diabetes_is_in_readable_units():
     assert len(y) == 442
 
 
-@pytest.mark.parametrize(
-    "load", [datasets.load_bike_sharing, datasets.load_kin8nm, datasets.load_diabetes]
-)
+@pytest.mark.parametrize("load", [datasets.load_bike_sharing, datasets.load_diabetes])
 def test_arrays_hold_the_numbers_of_the_frame(published, load):
     frame, target = load(as_frame=True)
     X, y = load(as_frame=False)
@@ -139,9 +129,9 @@ def test_D44_without_any_source_the_error_says_what_to_do(no_source):
     with pytest.raises(
         InputError, match="GRANITE_DATA is not set, and OpenML did not answer"
     ) as caught:
-        datasets.load_kin8nm()
+        datasets.load_bike_sharing()
     assert caught.value.code == "D44"
-    assert "kin8nm/kin8nm.csv" in str(caught.value)
+    assert "bike-sharing/hour.csv" in str(caught.value)
 
 
 def test_the_toy_of_figure_one_follows_its_distribution():
@@ -166,25 +156,7 @@ def test_the_order_two_illustration_has_two_halves():
     assert np.allclose(F[~right], (-x1 + 0.7 * x1 * x4)[~right])
 
 
-@pytest.mark.parametrize("depth", [0, 1, 2, 3])
-def test_the_random_tree_is_linear_in_each_leaf(depth):
-    """Every row reaches the leaf that its comparisons, followed one by one, lead to."""
-    toy = datasets.make_piecewise_linear(n=200, d=4, depth=depth, random_state=3)
-    model, rows = toy.model, toy.X.to_numpy()
-
-    def walk(row):
-        node = 0
-        for _ in range(depth):
-            node = 2 * node + (2 if row[model.columns[node]] > model.thresholds[node] else 1)
-        return row @ model.coefficients[node - (2**depth - 1)]
-
-    assert toy.X.shape == (200, 4)
-    assert np.allclose(model(toy.X), [walk(row) for row in rows])
-
-
-@pytest.mark.parametrize(
-    "make", [datasets.make_toy, datasets.make_order_two, datasets.make_piecewise_linear]
-)
+@pytest.mark.parametrize("make", [datasets.make_toy, datasets.make_order_two])
 def test_toys_repeat_and_travel(make):
     toy, again, other = make(n=50), make(n=50), make(n=50, random_state=1)
     copy = pickle.loads(pickle.dumps(toy))
@@ -195,10 +167,11 @@ def test_toys_repeat_and_travel(make):
         toy.model = None
 
 
-@pytest.mark.parametrize("options", [{"n": 0}, {"d": 0}, {"depth": -1}, {"n": 2.5}])
-def test_sizes_of_toys_are_checked(options):
-    with pytest.raises(InputError, match=f"P02: {next(iter(options))}"):
-        datasets.make_piecewise_linear(**options)
+@pytest.mark.parametrize("n", [0, 2.5])
+@pytest.mark.parametrize("make", [datasets.make_toy, datasets.make_rentals])
+def test_sizes_are_checked(make, n):
+    with pytest.raises(InputError, match="P02: n"):
+        make(n=n)
 
 
 def test_rentals_follow_the_mechanism_that_is_described():

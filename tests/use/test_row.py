@@ -104,16 +104,6 @@ def test_changes_near_come_before_changes_far_away(table):
     assert [change.region for change in found.changes] == list(range(len(g.partition_) - 2, -1, -1))
 
 
-def test_a_row_like_no_other_is_unusual(g, table):
-    usual = g.explain_row({"hr": 18, "temp": 15.0, "w": "clear"})
-    odd = g.explain_row({"hr": 23, "temp": 100.0, "w": "rain"})
-    assert usual.near > 3 * odd.near
-    assert usual.typical > 0.5 > odd.typical
-    assert "Few rows there are like it." in str(
-        gx.Granite(model, max_depth=0).fit(table).explain_row({"hr": 0, "temp": -99.0, "w": "rain"})
-    )
-
-
 @pytest.mark.parametrize("form", ["frame", "series", "mapping", "list", "polars"])
 def test_a_row_may_be_given_in_any_form(g, table, form):
     row = table.iloc[[7]]

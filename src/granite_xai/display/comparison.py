@@ -15,7 +15,7 @@ from granite_xai.regions.partition import Partition
 
 
 class ComparedCases(Protocol):
-    """What is shown of a `Comparison`; studies stand above the displays and the report."""
+    """What is shown of a `Comparison`; studies stand above the displays."""
 
     @property
     def partition(self) -> Partition:
@@ -35,12 +35,6 @@ class ComparedCases(Protocol):
 
     def curves(self, position: int) -> Iterator[Any]:
         """The average effect of a feature by each case in each region."""
-
-    def sentences(self, most: int) -> list[str]:
-        """What changed."""
-
-    def lines(self) -> list[tuple[str, ...]]:
-        """The figures of every region and case."""
 
 
 @dataclass(eq=False)

@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from granite_xai.base.formats import with_minus
+from granite_xai.base.formats import share, with_minus
 from granite_xai.base.notebook import Bar
 from granite_xai.base.printable import Printable, TextSummary
-from granite_xai.base.text import plain, shortened
+from granite_xai.base.text import drawable, plain, shortened
 from granite_xai.base.wording import ALL_ROWS, value
 from granite_xai.regions.partition import Partition
 from granite_xai.tables import frame
@@ -25,6 +25,8 @@ NORMAL_95 = 1.959963984540054  # standard errors on both sides of a 95% interval
 HALF_SAMPLES = "searches on half the rows"
 UNCLEAR = "unclear"  # a count whose interval lies on both sides of 60%
 NAME_LETTERS = 70  # of a rule in the table
+RELIABLE_COLOR = "#0072b2"
+UNRELIABLE_COLOR = "#d55e00"
 
 
 def wilson_interval(count: int, trials: int) -> tuple[float, float]:
@@ -144,6 +146,45 @@ class Stability(Printable):
         """
         columns = {key: [getattr(split, key) for split in self.splits] for key in SPLIT_COLUMNS}
         return frame({**columns, "count": [split.count for split in self.splits]})
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw a bar for each split: the share of the searches that split the same feature there.
+
+        Splits below 60% are orange: other rows would have given others.
+
+        Parameters
+        ----------
+        ax : Axes, optional
+            Where to draw; None: in a new figure.
+
+        Returns
+        -------
+        Axes
+        """
+        if ax is None:
+            from matplotlib import pyplot
+
+            size = (6.0, 0.42 * len(self.splits) + 1.6)
+            _, ax = pyplot.subplots(figsize=size, layout="constrained")
+        for place, split in enumerate(self.splits):
+            color = RELIABLE_COLOR if split.share >= RELIABLE else UNRELIABLE_COLOR
+            ax.barh(place, split.share, color=color, height=0.6)
+            cuts = f"  cut at {split.cuts}" if split.cuts else ""
+            text = f" {share(split.share)}{cuts}"
+            ax.text(min(split.share, 0.98), place, text, va="center", fontsize="small")
+        labels = [drawable(shortened(split.label, 44)) for split in self.splits]
+        ax.set_yticks(range(len(labels)), labels, fontsize="small")
+        ax.axvline(RELIABLE, color="grey", linewidth=0.8, linestyle=":")
+        ax.set(
+            xlim=(0.0, 1.35),
+            xticks=[0.0, 0.2, 0.4, 0.6, 0.8, 1.0],
+            xlabel="Same feature split there, share of searches",
+        )
+        ax.invert_yaxis()
+        agreement = f"adjusted Rand index {self.score:.2f} ({self.low:.2f} to {self.high:.2f})"
+        title = f"Regions of {self.searches} searches: {agreement}; 1 means the same regions"
+        ax.set_title(title, fontsize="small", loc="left")
+        return ax
 
     def __repr__(self) -> str:
         return f"<Stability: {self.searches} {HALF_SAMPLES}>"

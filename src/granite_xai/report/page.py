@@ -12,9 +12,7 @@ from typing import Any
 
 from granite_xai.base.formats import amount, share, share_interval
 from granite_xai.base.text import LONGEST, shortened, visible
-from granite_xai.display.comparison import ComparedCases
 from granite_xai.display.palette import EVERYONE, REGIONS
-from granite_xai.report.comparison_page import comparison_story
 from granite_xai.report.effect_charts import (
     draw_region_against_all_rows,
     draw_regions_together,
@@ -45,11 +43,6 @@ def render(story: Mapping[str, Any]) -> str:
 
     pages = {name: escape(render(output)) for name, output in story["outputs"].items()}
     return _filled("outputs.html", {"story": {**story, "pages": pages}})
-
-
-def comparison_page(compared: ComparedCases) -> str:
-    """The page of what ``gx.compare`` found."""
-    return _filled("comparison.html", {"story": comparison_story(compared)})
 
 
 def _filled(template: str, names: Mapping[str, Any]) -> str:

@@ -16,7 +16,7 @@ from granite_xai.report.effects_part import effects
 from granite_xai.report.features_part import importance, triage
 from granite_xai.report.overview_part import overview
 from granite_xai.report.provenance import provenance
-from granite_xai.report.questions_part import disagreement_map, question_facts
+from granite_xai.report.questions_part import question_facts
 from granite_xai.report.regions_part import regions, tree
 from granite_xai.report.rows_part import single_rows
 from granite_xai.report.source import ReportSource
@@ -46,7 +46,7 @@ def tell(
     -------
     dict
         The function that makes a part describes its keys: those of ``describes``, ``effects``,
-        ``map`` (`disagreement_map`), ``importances``, ``triage``, ``overview``, ``regions``,
+        ``importances``, ``triage``, ``overview``, ``regions``,
         ``tree``, ``stability``, ``evaluation``, ``rows`` and ``provenance``.
     """
     begin = began or time.perf_counter()
@@ -56,16 +56,12 @@ def tell(
     resources = fitted_view(granite).resources
     importances: list[dict[str, Any]] = []
     features: list[dict[str, Any]] = []
-    question_map: dict[str, Any] = {"sets": [], "questions": []}
     effects_of_rows = None
-    with one_blas_thread(), closing(Meter(resources, 3, desc="report", unit="parts")) as done:
+    with one_blas_thread(), closing(Meter(resources, 2, desc="report", unit="parts")) as done:
         if values is not None:
             importances = [importance(values, question) for question in fitted.comparisons]
             features = triage(source, importances[0])
             effects_of_rows = overview(values)
-        done(1)
-        if values is not None:
-            question_map = disagreement_map(values)
         done(1)
         cards = regions(source)
         curves = effects(source, features, cards)
@@ -81,7 +77,6 @@ def tell(
         "figures": _figures(source),
         "estimate": None if fitted.estimate is None else fitted.estimate.facts(),
         "effects": curves,
-        "map": question_map,
         "importances": importances,
         "triage": features,
         "overview": effects_of_rows,

@@ -74,14 +74,6 @@ def _description_text(describes: Mapping[str, Any]) -> str:
     for step in describes["steps"]:
         described = share(max(step["share"], 0.0))
         lines.append(f"{described:>{SHARE_LETTERS}}  {step['step']}")
-    if describes["pairs"]:
-        pairs = [" with ".join(map(plain, pair)) for pair in describes["pairs"]]
-        described = share(describes["pairs_share"])
-        text = f"with the joint effects of {', '.join(pairs)} (search rows)"
-        indent = " " * (SHARE_LETTERS + 2)
-        lines.append(_filled(f"{described:>{SHARE_LETTERS}}  {text}", indent))
-    if describes["note"]:
-        lines.append(_filled(describes["note"]))
     return "\n".join(lines)
 
 

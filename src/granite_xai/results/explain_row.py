@@ -27,7 +27,7 @@ from granite_xai.regions.words import rule_words
 from granite_xai.results.against_fit import AgainstFit, rows_of_region, without_paths
 from granite_xai.results.level_text import level_text
 from granite_xai.results.output_words import output_words
-from granite_xai.results.row import NEAR, RowExplanation, RuleChange
+from granite_xai.results.row import RowExplanation, RuleChange
 from granite_xai.surrogate.additive import RegionSurrogate, Surrogate
 from granite_xai.surrogate.curves import Curve
 from granite_xai.tables import Column, Outline, Table
@@ -35,9 +35,6 @@ from granite_xai.trees.ensembles import Route
 
 ROUNDING = 1e-12
 """Share of the largest contribution that is rounding."""
-
-COMPARED_ROWS = 400
-"""Rows of a region whose distances to the others are measured."""
 
 
 class Contributions(NamedTuple):
@@ -55,20 +52,12 @@ class Standing(NamedTuple):
     share: float  # of rows with an equal value; NaN where several columns are one set
 
 
-class Neighbours(NamedTuple):
-    """How usual a row is in its region."""
-
-    near: int  # fitting rows of the region that are near it
-    typical: float  # share of the region's rows with no more rows near them; NaN: not known
-
-
 class RowInRegion(NamedTuple):
     """A row among the fitting rows of its region."""
 
     references: Table  # the rows of the region; without rows where a file has none
     contributions: Contributions
     standings: list[Standing]  # of each set
-    neighbours: Neighbours
 
 
 class NamedEffect(NamedTuple):
@@ -116,7 +105,7 @@ def explain_one(
     name, effect = _additive_effect(fitted, table, resources, seed)
     curve_of_player = {frozenset({curve.column.position}): curve for curve in surrogate.curves}
     curves = tuple(curve_of_player.get(player) for player in _players(effect))
-    row = _row_in_region(fitted, table, region.index, effect, curves, resources, seed)
+    row = _row_in_region(fitted, table, region.index, effect, curves, resources)
     contributions = row.contributions.values
     if _has_rows(fitted) and _is_described(effect):
         contributions = contributions - _centres(of_all_regions, surrogate, _players(effect))
@@ -136,8 +125,6 @@ def explain_one(
         contributions=_without_rounding(contributions, surrogate.mean),
         errors=row.contributions.errors,
         changes=tuple(_changes(fitted, table, region.index)),
-        near=row.neighbours.near,
-        typical=row.neighbours.typical,
         curves=curves,
         table=table,
         references=row.references,
@@ -166,13 +153,12 @@ def _row_in_region(
     effect: ResolvedExplainer,
     curves: tuple[Curve | None, ...],
     resources: Resources,
-    seed: int,
 ) -> RowInRegion:
     """A row among the fitting rows of its region; as its curves know it where these rows are not there.
 
     Parameters
     ----------
-    fitted, table, resources, seed
+    fitted, table, resources
         As in `explain_one`.
     region : int
     effect : ResolvedExplainer
@@ -186,7 +172,6 @@ def _row_in_region(
             references=fitted.table,
             contributions=_contributions_of_curves(curves, table),
             standings=[_standing(table, player, None) for player in players],
-            neighbours=Neighbours(near=0, typical=np.nan),
         )
     rows = NewRows(fitted, Route(fitted.predictor, table), None, resources)
     inside = fitted.table.take(rows_of_region(fitted, region))
@@ -194,7 +179,6 @@ def _row_in_region(
         references=inside,
         contributions=_contributions_against_rows(rows, region, effect),
         standings=[_standing(table, player, inside) for player in players],
-        neighbours=_neighbours(table, inside, seed),
     )
 
 
@@ -314,44 +298,6 @@ def _ranks(column: Column, among: Column) -> FloatArray:
     up_to = n_below[np.searchsorted(levels_among, levels, "right")]
     mid_ranks = (below + up_to) / 2 / n_below[-1]
     return np.append(mid_ranks, np.nan)[column.codes]  # the code of a missing value is -1
-
-
-def _distances(table: Table, among: Table) -> FloatArray:
-    """How far rows are apart, (n_rows, n_among): the mean over the columns.
-
-    The difference of ranks in ordered columns; 0 for equal and 1 for other values of the others, and of missing ones.
-    """
-    total = np.zeros((table.n_rows, among.n_rows))
-    for column, column_among in zip(table.columns, among.columns, strict=True):
-        ranks = _ranks(column, column_among)
-        ranks_among = _ranks(column_among, column_among)
-        by_rank = np.abs(ranks[:, None] - ranks_among)
-        codes = level_codes(column, column_among)
-        is_other = codes[:, None] != level_codes(column_among, column_among)
-        total += np.where(np.isnan(by_rank), is_other, by_rank)
-    return total / table.n_columns
-
-
-def _neighbours(table: Table, inside: Table, seed: int) -> Neighbours:
-    """Rows of the region that are near a row.
-
-    Two rows are near where their distance is among the smallest tenth of those between rows of the region.
-
-    Parameters
-    ----------
-    table : Table
-        The row.
-    inside : Table
-        The rows of its region.
-    seed : int
-        Chooses the rows whose distances are measured.
-    """
-    compared = np.random.default_rng(seed).permutation(inside.n_rows)[:COMPARED_ROWS]
-    distances = _distances(inside.take(compared), inside)  # (n_compared, n_inside)
-    radius = float(np.quantile(distances, NEAR))
-    n_near = int((_distances(table, inside)[0] <= radius).sum())
-    n_near_compared = (distances <= radius).sum(axis=1) - 1  # without themselves
-    return Neighbours(near=n_near, typical=float(np.mean(n_near_compared <= n_near)))
 
 
 def _changes(fitted: FitResult, table: Table, region_of_row: int) -> list[RuleChange]:

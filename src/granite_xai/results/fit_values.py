@@ -5,24 +5,20 @@ The model is not asked.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from granite_xai.base.coalitions import union
-from granite_xai.base.errors import GraniteError, InputError
+from granite_xai.base.errors import InputError
 from granite_xai.base.typing import FloatArray, IntArray
-from granite_xai.compute import Resources
-from granite_xai.disagreement.catalog import questions as named_questions
-from granite_xai.disagreement.disagreement import Disagreement, ResolvedQuestion
-from granite_xai.engine.splits import Splits
+from granite_xai.disagreement.disagreement import ResolvedQuestion
 from granite_xai.evaluations.evaluations import Evaluations
 from granite_xai.explanation.behavior import Risk
 from granite_xai.explanation.behavior.losses import risk_loss
 from granite_xai.explanation.masking import Marginal
-from granite_xai.explanation.masking.fitted import fit_maskings
 from granite_xai.explanation.regional_part import regional_part
 from granite_xai.explanation.resolved import ResolvedExplainer
 from granite_xai.fitting.fit_result import FitResult, FitRun
@@ -31,12 +27,6 @@ from granite_xai.fitting.inputs import read_rows_of
 from granite_xai.results.scopes import Scope, region_scopes, scopes_of
 from granite_xai.surrogate.grid_curves import cell_residuals
 from granite_xai.trees.ensembles import Route, Routed
-
-ROUNDING = 1e-20
-"""Share of the variance of the predictions (a square) below which a disagreement is rounding."""
-
-TINY = 1e-300
-"""Stands for a variance of 0, of which there is no share."""
 
 
 class QuestionValues(NamedTuple):
@@ -55,13 +45,6 @@ class QuestionValues(NamedTuple):
     sides: tuple[FloatArray, FloatArray]
     sizes: FloatArray
     gaps: FloatArray
-
-
-class GapsOfSets(NamedTuple):
-    """Disagreement of each set, arrays of shape (n_sets,)."""
-
-    on_all_rows: FloatArray  # 0 where it is no more than rounding
-    in_regions: FloatArray  # mean over the regions by the weight of their rows
 
 
 class RowFigures(NamedTuple):
@@ -83,10 +66,7 @@ class FitValues(Routed):
         With all that the surrogate reads; with the target, where it is known.
     route : Route
         The model and the rows.
-    resources : Resources
     seed : int
-    by_trees : bool
-        Whether the answers were read off the model's trees, so that further ones are cheap.
     clusters : array of shape (n_rows,)
         Number of the cluster of each row.
     """
@@ -94,9 +74,7 @@ class FitValues(Routed):
     fitted: FitResult
     evaluations: Evaluations
     route: Route
-    resources: Resources
     seed: int
-    by_trees: bool
     clusters: IntArray
 
     @property
@@ -108,12 +86,6 @@ class FitValues(Routed):
     def regions(self) -> list[Scope]:
         """Each region."""
         return region_scopes(self.fitted.partition, self.fitted.regions)
-
-    @property
-    def variance(self) -> float:
-        """Variance of the predictions."""
-        all_rows = Splits.whole(self.evaluations.weights)
-        return float(all_rows.variances(self.evaluations.predictions[None])[0, 0])
 
     def by_row(self) -> RowFigures:
         """Predictions, targets and losses: log loss of probabilities, otherwise squared errors."""
@@ -168,89 +140,6 @@ class FitValues(Routed):
             left_out[:, number] = by_row[0, scope.rows]
         return left_out
 
-    def gaps(self, question: ResolvedQuestion) -> GapsOfSets | None:
-        """Disagreement of each set on all rows and inside the regions; None where it cannot be read.
-
-        Parameters
-        ----------
-        question : ResolvedQuestion
-        """
-        try:
-            evaluations = self._with_bins_for(question)
-            on_all_rows = _question_values(question, evaluations).gaps
-            in_regions = np.zeros_like(on_all_rows)
-            for scope in self.regions:
-                inside = evaluations.restrict(scope.rows)
-                mass = evaluations.weights[scope.rows].sum()
-                in_regions += mass * _question_values(question, inside).gaps
-        except GraniteError:  # for example bins of a column that has no order
-            return None  # other questions are an extra of the report, and are left out then
-        if float(on_all_rows.sum()) <= self._floor_of(question):
-            on_all_rows = np.zeros_like(on_all_rows)
-        return GapsOfSets(on_all_rows, in_regions / evaluations.weights.sum())
-
-    def _with_bins_for(self, question: ResolvedQuestion) -> Evaluations:
-        """The evaluations with the bins and densities that conditional masking reads, learned if they are not there."""
-        evaluations = self.evaluations
-        readings = question.first.readings() | question.second.readings()
-        lacking = readings - evaluations.bins.keys() - evaluations.densities.keys()
-        learned = fit_maskings(lacking, (), self.table, evaluations.weights, self.seed)
-        return replace(
-            evaluations,
-            bins={**evaluations.bins, **learned.bins_of(lacking, self.table)},
-            densities={**evaluations.densities, **learned.densities_of(lacking, self.table)},
-        )
-
-    def _floor_of(self, question: ResolvedQuestion) -> float:
-        """What rounding alone may produce of a disagreement; the fit knows it of its own questions.
-
-        Of others it is a share of what a disagreement is measured in: local effects are in units of the prediction,
-        so that their squared gaps are in those of its variance; sensitivity and risk are in squared units themselves.
-        """
-        for number, comparison in enumerate(self.fitted.comparisons):
-            if comparison is question:
-                return float(self.fitted.floors[number])
-        variance = max(self.variance, TINY)
-        if question.first.behavior.key == "local":
-            return ROUNDING * variance
-        return ROUNDING * variance**2
-
-    def further_questions(self) -> Iterator[ResolvedQuestion]:
-        """Named questions about the same sets that need no further model rows."""
-        influence = self.fitted.comparisons[0].question.first.influence
-        for named in named_questions().values():
-            question = named.with_influence(influence)
-            if not self._may_be_read(question):
-                continue
-            try:
-                resolved = question.compare(self.route, self.resources, 0).chosen_by_rows()
-            except GraniteError:  # not defined for this table
-                continue
-            if self._is_evaluated(resolved):
-                yield resolved
-
-    def _may_be_read(self, question: Disagreement) -> bool:
-        """Whether both sides are pure or full effects, and a target is there if it is needed."""
-        if question.behavior.key == "risk" and self.evaluations.y is None:
-            return False
-        kinds = {question.first.interaction.key, question.second.interaction.key}
-        return kinds <= {"pure", "full"}
-
-    def _is_evaluated(self, question: ResolvedQuestion) -> bool:
-        """Whether all that a question reads is among the evaluations."""
-        everything = self.evaluations.everything
-        # The predictions that were asked for with a column on a grid hold both: F with this column alone visible
-        # (they are among `stored_as`), and F with all columns but this one visible.
-        without_one = {everything - columns for columns in self.evaluations.snapped}
-        evaluated = {*self.evaluations.stored_as, *without_one, frozenset(), everything}
-        for effect in (question.first, question.second):
-            needs_more = effect.changes() or effect.pairwise or effect.masking.n_references
-            if needs_more or effect.needed().coordinates:
-                return False
-            if not {visible for _, visible in effect.readings()} <= evaluated:
-                return False
-        return True
-
 
 def _question_values(question: ResolvedQuestion, evaluations: Evaluations) -> QuestionValues:
     """Both sides of a question on all rows of some evaluations."""
@@ -292,14 +181,11 @@ def known_values(
         As numbers.
     """
     view = fitted_view(granite)
-    path = view.diagnostics["evaluations"]["path"]
     values = FitValues(
         fitted=run.result,
         evaluations=run.surrogate_evaluations.value,
         route=run.inputs.route,
-        resources=view.resources,
         seed=view.seed,
-        by_trees=not path.startswith("model"),
         clusters=run.inputs.clusters,
     )
     if y is None:

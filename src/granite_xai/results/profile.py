@@ -9,12 +9,6 @@ import numpy as np
 from granite_xai.base.formats import OutputUnit
 from granite_xai.base.typing import BoolArray, FloatArray
 from granite_xai.fitting.fit_result import FitResult
-from granite_xai.results.effect_words import (
-    EffectInWords,
-    curves_by_region,
-    effects_in_words,
-    ratio_words,
-)
 from granite_xai.results.traits import Trait, traits_of
 
 CLEAR = 0.15
@@ -22,6 +16,21 @@ CLEAR = 0.15
 
 NEGLIGIBLE_RISK = 1e-20
 """Share of a squared prediction below which an error elsewhere is rounding."""
+
+NAMED_RATIOS = {
+    1.0: "",
+    2.0: "twice ",
+    0.5: "half ",
+    3.0: "three times ",
+    1 / 3: "a third ",
+    0.25: "a quarter ",
+    0.2: "a fifth ",
+    0.1: "a tenth ",
+}
+"""Ratios that have a word of their own."""
+
+SAME_RATIO = 0.12
+"""How far a ratio may be from one that has a word."""
 
 
 class RegionProfile(NamedTuple):
@@ -34,8 +43,6 @@ class RegionProfile(NamedTuple):
         All columns, the most unlike first; none where there is one region.
     prediction, target, risk : (float, float)
         Means here and elsewhere.
-    effects : tuple of EffectInWords
-        The strongest, those first that are least like elsewhere.
     output : OutputUnit
         How values of the output are written.
     """
@@ -45,7 +52,6 @@ class RegionProfile(NamedTuple):
     prediction: tuple[float, float]
     target: tuple[float, float]
     risk: tuple[float, float]
-    effects: tuple[EffectInWords, ...]
     output: OutputUnit
 
     def sentences(self, most: int = 3) -> list[str]:
@@ -54,10 +60,9 @@ class RegionProfile(NamedTuple):
         Parameters
         ----------
         most : int
-            Traits and effects that are named.
+            Traits that are named.
         """
         sentences = [self._traits_sentence(most), self._means_sentence()]
-        sentences += [effect.words for effect in self.effects[:most]]
         return [sentence for sentence in sentences if sentence]
 
     def _traits_sentence(self, most: int) -> str:
@@ -112,8 +117,6 @@ def profiles(
     output = output or OutputUnit()
     n_regions = len(fitted.partition)
     weights = fitted.weights
-    masses = np.bincount(fitted.regions, weights=weights, minlength=n_regions).astype(np.float64)
-    curves = curves_by_region(fitted)
     region_profiles = []
     for region in range(n_regions):
         inside = fitted.regions == region
@@ -126,7 +129,6 @@ def profiles(
             prediction=_means(predictions, inside, weights),
             target=_means(target, inside, weights),
             risk=_means(losses, inside, weights),
-            effects=tuple(effects_in_words(curves, region, masses, output)),
             output=output,
         )
         region_profiles.append(profile)
@@ -145,3 +147,19 @@ def _mean(row_values: FloatArray | None, rows: BoolArray, weights: FloatArray) -
     if row_values is None or not rows.any():
         return np.nan
     return float(np.average(row_values[rows], weights=weights[rows]))
+
+
+def ratio_words(ratio: float) -> str:
+    """A ratio as people say it.
+
+    Examples
+    --------
+    >>> ratio_words(2.04), ratio_words(0.02), ratio_words(7.3)
+    ('twice as much as', 'less than a tenth as much as', '7.3 times as much as')
+    """
+    for named_ratio, word in NAMED_RATIOS.items():
+        if abs(ratio / named_ratio - 1) < SAME_RATIO:
+            return f"{word}as much as"
+    if ratio < min(NAMED_RATIOS):
+        return "less than a tenth as much as"
+    return f"{ratio:.2g} times as much as"

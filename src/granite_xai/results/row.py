@@ -22,12 +22,6 @@ from granite_xai.results.row_words import (
 from granite_xai.surrogate.curves import Curve
 from granite_xai.tables import Table, frame
 
-NEAR = 0.1
-"""Share of the pairs of a region's rows that are near, by definition."""
-
-FEW_NEIGHBOURS = NEAR / 2
-"""Share of the region's rows, by how many rows are near them, that are said to have few like them."""
-
 MOST_SETS = 12
 """Sets in a text; what the others add is summed up."""
 
@@ -77,10 +71,6 @@ class RowExplanation(Printable):
         1,000, against a random sample of 1,000 (against all of them without a confidence level).
     changes : tuple of (region, condition, distance, words)
         What would bring the row into another region, the nearest first.
-    near : int
-        Fitting rows of the region that are near the row.
-    typical : float
-        Share of the region's rows that have no more rows near them.
     curves : tuple of Curve or None
         Of each set in the region, where it has one.
     table, references : Table
@@ -118,8 +108,6 @@ class RowExplanation(Printable):
     contributions: FloatArray
     errors: FloatArray
     changes: tuple[RuleChange, ...]
-    near: int
-    typical: float
     curves: tuple[Curve | None, ...]
     table: Table
     references: Table
@@ -157,7 +145,7 @@ class RowExplanation(Printable):
         return frame(columns, like=self.table)
 
     def sentences(self) -> list[str]:
-        """What a reader needs in words: prediction, reasons, the nearest change, how usual it is."""
+        """What a reader needs in words: prediction, reasons, the nearest change."""
         difference = self.prediction - self.mean
         of_prediction = prediction_sentence(
             self.row, self.output, self.prediction, self.mean, self.title, self.unit
@@ -174,8 +162,6 @@ class RowExplanation(Printable):
             nearest = self.changes[0]
             condition = nearest.words or nearest.condition
             sentences.append(f"With {condition} it would be in region {nearest.region}.")
-        if self.typical <= FEW_NEIGHBOURS:
-            sentences.append("Few rows there are like it.")
         return [sentence for sentence in sentences if sentence]
 
     def _summary(self) -> TextSummary:

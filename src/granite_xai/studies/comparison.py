@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from granite_xai.base.errors import InputError
-from granite_xai.base.files import write_text
 from granite_xai.base.formats import UNKNOWN, amount, share, signed
 from granite_xai.base.printable import Printable, TextSummary
 from granite_xai.base.text import plain, shortened
@@ -235,16 +234,6 @@ class Comparison(Printable):
         differences = count(len(self.changed), "difference")
         return f"<Comparison of {names}: {differences} beyond sampling noise>"
 
-    def html(self, path: Any = None) -> str:
-        """One self-contained page; also written to ``path``."""
-        # Templates and figures are loaded only for a page.
-        from granite_xai.report.page import comparison_page
-
-        page = comparison_page(self)
-        if path is not None:
-            write_text(path, page)
-        return page
-
 
 def _ratio_to_interval(finding: Finding) -> float:
     """A difference as a multiple of half its interval.
@@ -304,8 +293,7 @@ def compare(
     Returns
     -------
     Comparison
-        ``print(comparison)``, ``comparison.frame()``, ``comparison.changed``,
-        ``comparison.html(path)``.
+        ``print(comparison)``, ``comparison.frame()``, ``comparison.changed``.
 
     Examples
     --------

@@ -15,9 +15,12 @@ from granite_xai.base.errors import InputError
 from granite_xai.base.formats import ROUNDING, UNKNOWN, share, share_interval
 from granite_xai.base.notebook import Bar
 from granite_xai.base.printable import Printable, TextSummary
+from granite_xai.base.text import drawable, wrapped
 from granite_xai.base.validation import choose, whole_number
 from granite_xai.disagreement.catalog import questions
 from granite_xai.disagreement.disagreement import Disagreement
+from granite_xai.display.figures import SMALL, tidy
+from granite_xai.display.palette import BLUE, GREY
 from granite_xai.estimator import Granite
 from granite_xai.fitting.inputs import collected_for, open_inputs
 from granite_xai.fitting.judged_fit import fit_and_judge
@@ -106,6 +109,39 @@ class GroupProposal(Printable):
                 "high": [merge.high for merge in self.merges],
             }
         )
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw what each merge removes of the heterogeneity, with its interval.
+
+        Parameters
+        ----------
+        ax : Axes, optional
+            Where to draw; None: in a new figure.
+
+        Returns
+        -------
+        Axes
+        """
+        if ax is None:
+            from matplotlib import pyplot
+
+            size = (5.6, 1.2 + 0.45 * len(self.merges))
+            _, ax = pyplot.subplots(figsize=size, layout="constrained")
+        tidy(ax)
+        for place, merge in enumerate(self.merges):
+            ax.barh(place, 100 * merge.removed, height=0.6, color=BLUE)
+            interval = [100 * (1 - merge.high), 100 * (1 - merge.low)]  # nan is not drawn
+            ax.plot(interval, [place, place], color=GREY)
+        names = [wrapped(drawable(group_name(merge.features)), 30, 2) for merge in self.merges]
+        ax.set(
+            yticks=range(len(names)),
+            yticklabels=names,
+            xlim=(0, 100),
+            xlabel="Heterogeneity removed, %",
+        )
+        ax.invert_yaxis()
+        ax.set_title(self.reason, fontsize=SMALL + 1, loc="left", wrap=True)
+        return ax
 
     @property
     def _finding(self) -> str:
