@@ -1,56 +1,80 @@
-"""What a search needs of a question: second moments of a few numbers of each row.
+"""What a search needs of a question: sums over rows from which its disagreement in any region follows.
 
-The predictions of one set, centred both ways, are ``E[n, u] = a[n] + b[u] + U[n] · V[u]``, since
-interactions have few dimensions. With ``w[n] = V[own value of n]`` every marginal masked model of a
-region is linear in means over its rows:
+The predictions of one set S, centred both ways, are ``E[n, u] = a[n] + b[u] + U[n] · V[u]``, since
+interactions have few dimensions. With ``w[n] = V[own value of n]``, b at the own value, and the
+interaction e there, every masked model of a region is bilinear in numbers of the row and their means:
 
-    everything shown   a[n] + b[n] + e[n],       e the interaction at the row's own value
-    S hidden           a[n] + mean(b) + U[n] · mean(w)
-    S alone shown      mean(a) + b[n] + w[n] · mean(U)
+    everything shown   a[n] + b[n] + e[n]
+    S hidden           a[n] + U[n] · mean(w) + mean(b)
+    S alone shown      b[n] + w[n] · mean(U) + mean(a)
+    nothing shown      mean(a) + mean(b) + mean(e)
 
-So a disagreement is a function of the mean of ``z z'`` with ``z = (1, y, F, a, b, e, U, w)``, of
-which each question reads some parts. Moments add up over rows.
+with means over the region, or over the row's bin of it (conditional masking). Mean squares, variances
+and squared errors of such a model follow from sums over rows of products of the row's numbers, within
+bins. Sums add up: those of cells tell the disagreement of every region that is made of cells.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from granite_xai.core.algebra.disagreement import ResolvedQuestion
-from granite_xai.core.evaluations.evaluations import Evaluations, Matrix
+from granite_xai.base.typing import Elementwise, FloatArray, IntArray
+from granite_xai.core.algebra.disagreement import ResolvedQuestion, Term
+from granite_xai.core.evaluations.evaluations import Coalition, Evaluations, Matrix
 
-KEPT = 0.99  # share of the squared interactions that a search must see
+KEPT = 0.99  # share of the squared interactions of a set that a search must see
 MOST_DIRECTIONS = 6
 NEARLY_EQUAL = 0.9  # a rank never parts two directions whose strengths are closer than this ratio
+ROUNDING = 2.0**-48  # of the largest prediction: 16 steps of double precision
+NEGLIGIBLE = 1e-6  # share of the squared interactions of all sets below which a set has none
+MANY_VALUES = 512  # beyond these only the strongest directions are looked for
+SKETCHED = 64  # directions that are looked for then
+SKETCH_PASSES = 4
+
+# Factors of the predictions of a set -------------------------------------------------------------
 
 
 class Factors(NamedTuple):
-    """The parts of ``z``: arrays (n,) or (n, rank)."""
+    """Numbers of each row: arrays (n,), or (n, rank) with the strongest direction first."""
 
-    a: np.ndarray
-    b: np.ndarray
-    e: np.ndarray
-    U: np.ndarray
-    w: np.ndarray
+    a: FloatArray
+    b: FloatArray
+    e: FloatArray
+    U: FloatArray
+    w: FloatArray
+    strengths: FloatArray  # (rank,) mean squares of the directions
+
+    def turned(self, weights: FloatArray) -> Factors:
+        """The factors of all other columns, from those of a set: rows and values change their parts."""
+        mean = float(weights @ self.a) / float(weights.sum())
+        return self._replace(a=self.b + mean, b=self.a - mean, U=self.w, w=self.U)
+
+    def first(self, rank: int) -> Factors:
+        """Only the strongest directions."""
+        return self._replace(
+            U=self.U[:, :rank], w=self.w[:, :rank], strengths=self.strengths[:rank]
+        )
 
 
-def factor(matrix: Matrix, weights: np.ndarray) -> Factors:
-    """Factor the predictions of one set, strongest directions first."""
+def factor(matrix: Matrix, weights: FloatArray) -> Factors:
+    """Factor the predictions of one set (rows, values), all directions."""
     shares = weights / weights.sum()
     value_shares = np.bincount(matrix.codes, weights=shares, minlength=matrix.values.shape[1])
     a = matrix.values @ value_shares  # (n,)
     centred = matrix.values - a[:, None]
     b = shares @ centred  # (U,)
     interaction = centred - b
+    # Principal directions in the metric of shares: values and rows that weigh more count for more.
     metric = np.sqrt(value_shares)
     weighted = interaction * metric
-    strengths, directions = np.linalg.eigh((weighted * shares[:, None]).T @ weighted)
-    strengths, directions = np.maximum(strengths[::-1], 0.0), directions[:, ::-1]
-    rank = _rank(strengths, rounding=2.0**-48 * np.abs(matrix.values).max())
-    directions = directions[:, :rank]
+    strengths, directions = _principal(weighted * np.sqrt(shares)[:, None])
+    is_kept = strengths > (ROUNDING * np.abs(matrix.values).max()) ** 2
+    directions = directions[:, is_kept]
     scale = np.divide(1.0, metric, out=np.zeros_like(metric), where=metric > 0)
     return Factors(
         a=a,
@@ -58,252 +82,476 @@ def factor(matrix: Matrix, weights: np.ndarray) -> Factors:
         e=interaction[np.arange(len(a)), matrix.codes],
         U=weighted @ directions,
         w=(directions * scale[:, None])[matrix.codes],
+        strengths=strengths[is_kept],
     )
 
 
-def _rank(strengths: np.ndarray, rounding: float) -> int:
-    """Directions that a search reads."""
+def _principal(weighted: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Squared strengths, largest first, and directions (values, rank) of a matrix (rows, values)."""
+    n_values = weighted.shape[1]
+    if n_values <= MANY_VALUES:
+        strengths, directions = np.linalg.eigh(weighted.T @ weighted)
+        return np.maximum(strengths[::-1], 0.0), directions[:, ::-1]
+    # By repeated multiplication, from a start that is always the same.
+    basis = np.random.default_rng(0).normal(size=(n_values, SKETCHED))
+    for _ in range(SKETCH_PASSES):
+        basis, _ = np.linalg.qr(basis)
+        basis = weighted.T @ (weighted @ basis)
+    basis, _ = np.linalg.qr(basis)
+    projected = weighted @ basis
+    strengths, turn = np.linalg.eigh(projected.T @ projected)
+    return np.maximum(strengths[::-1], 0.0), basis @ turn[:, ::-1]
+
+
+def search_rank(strengths: FloatArray, negligible: float) -> int:
+    """Directions that a search reads; never one of two that are nearly equal."""
     total = strengths.sum()
-    if total <= rounding**2:
+    if total <= negligible:
         return 0
     rank = min(1 + int(np.sum(np.cumsum(strengths) < KEPT * total)), MOST_DIRECTIONS)
     while rank < len(strengths) and strengths[rank] > NEARLY_EQUAL * strengths[rank - 1]:
         rank += 1
-    return rank
+    return min(rank, len(strengths))
 
 
-class Moments(NamedTuple):
-    """One set of a question on n rows."""
+# Masked models of a set ----------------------------------------------------------------------------
 
-    z: np.ndarray  # (n, s), the first is 1
-    parts: dict[str, slice]  # places of a, b, ... in z
-    pairs: tuple[np.ndarray, np.ndarray]  # places of each product that is summed, (p,)
-    bins: np.ndarray | None  # (n,)
-    disagreement: Callable  # from sums of z z' and parts to (K,)
+ONE = "1"
+Bilinear = dict[tuple[str, str], float]  # coefficients of (number of the row, number that is averaged)
 
-    def take(self, places: np.ndarray | slice) -> Moments:
-        """The same for some of the rows."""
+EVERYTHING: Bilinear = {("a", ONE): 1.0, ("b", ONE): 1.0, ("e", ONE): 1.0}
+HIDDEN: Bilinear = {("a", ONE): 1.0, ("U", "w"): 1.0, (ONE, "b"): 1.0}
+SHOWN: Bilinear = {("b", ONE): 1.0, ("w", "U"): 1.0, (ONE, "a"): 1.0}
+NOTHING: Bilinear = {(ONE, "a"): 1.0, (ONE, "b"): 1.0, (ONE, "e"): 1.0}
+PREDICTION = ("a", "b", "e")  # their sum is one number, F
+
+
+class SetModel(NamedTuple):
+    """A masked model of one set, or a combination of such models."""
+
+    of_region: Bilinear  # with means over the region
+    of_bin: Bilinear  # with means over the row's bin of it
+
+    @classmethod
+    def sum(cls, weighted: Iterable[tuple[float, SetModel]]) -> SetModel:
+        """A combination, without what cancels."""
+        sums: tuple[Bilinear, Bilinear] = ({}, {})
+        for factor_of_model, model in weighted:
+            for total, part in zip(sums, model, strict=True):
+                for key, coefficient in part.items():
+                    total[key] = total.get(key, 0.0) + factor_of_model * coefficient
+        return cls(*({key: c for key, c in total.items() if abs(c) > 1e-14} for total in sums))
+
+    def with_prediction(self) -> SetModel:
+        """The same with F in the place of a + b + e."""
+        return SetModel(*map(_with_prediction, self))
+
+    def numbers(self) -> tuple[str, ...]:
+        """The numbers of a row that it reads, 1 last."""
+        keys = [*self.of_region, *self.of_bin]
+        return (*sorted({own for own, _ in keys} - {ONE}), ONE)
+
+    def averaged(self) -> set[str]:
+        """The numbers whose means it reads."""
+        return {other for _, other in [*self.of_region, *self.of_bin]}
+
+
+def _with_prediction(bilinear: Bilinear) -> Bilinear:
+    shorter = dict(bilinear)
+    for keys, key in (
+        ([(number, ONE) for number in PREDICTION], ("F", ONE)),
+        ([(ONE, number) for number in PREDICTION], (ONE, "F")),
+    ):
+        coefficients = {bilinear.get(of_number) for of_number in keys}
+        if len(coefficients) == 1 and None not in coefficients:
+            shorter[key] = bilinear[keys[0]]
+            for of_number in keys:
+                del shorter[of_number]
+    return shorter
+
+
+# What follows from sums ----------------------------------------------------------------------------
+
+
+class Sums:
+    """Sums over the rows of regions, of the products that some quantities read.
+
+    Parameters
+    ----------
+    layout : Layout
+    values : array of shape (n_products, n_sets, n_bins, n_regions)
+    """
+
+    def __init__(self, layout: Layout, values: FloatArray) -> None:
+        self.layout = layout
+        self.values = values
+
+    @cached_property
+    def mass(self) -> FloatArray:
+        """Weight of the rows, (n_sets, n_bins, n_regions)."""
+        return np.asarray(self.values[self.layout.places(ONE)][0])
+
+    @cached_property
+    def _divisors(self) -> FloatArray:
+        return np.where(self.mass > 0.0, self.mass, 1.0)
+
+    @cached_property
+    def of_region(self) -> Sums:
+        """The same over all bins, as one bin."""
+        if self.values.shape[2] == 1:
+            return self
+        return Sums(self.layout, self.values.sum(axis=2, keepdims=True))
+
+    def mean(self, number: str) -> FloatArray:
+        """Mean of a number, (size, n_sets, n_bins, n_regions); 0 where there are no rows."""
+        return np.asarray(self.values[self.layout.places(number)] / self._divisors)
+
+    def block(self, numbers: tuple[str, ...]) -> FloatArray:
+        """Packed sums of products of some numbers with each other."""
+        return self.values[self.layout.blocks[numbers]]
+
+    def covariance(self, numbers: tuple[str, ...]) -> FloatArray:
+        """Covariances of some numbers, (size, size, n_sets, n_bins, n_regions)."""
+        size = self.layout.size(numbers)
+        first, second = np.triu_indices(size)
+        moments = np.empty((size, size, *self.mass.shape))
+        moments[first, second] = moments[second, first] = self.block(numbers) / self._divisors
+        means = moments[:-1, -1]
+        return np.asarray(moments[:-1, :-1] - means[:, None] * means)
+
+    def coefficients(self, model: SetModel) -> FloatArray:
+        """What a model multiplies each number of a row by, (size, n_sets, n_bins, n_regions)."""
+        region = self.of_region
+        rows = []
+        for number in model.numbers():
+            shape = (self.layout.size((number,)), *self.mass.shape)
+            total = np.zeros(shape)
+            for sums, bilinear in ((region, model.of_region), (self, model.of_bin)):
+                for (own, other), coefficient in bilinear.items():
+                    if own == number:
+                        total += coefficient * (1.0 if other == ONE else sums.mean(other))
+            rows.append(total)
+        return np.concatenate(rows)
+
+    def sum_of_squares(self, model: SetModel) -> FloatArray:
+        """``c' M c`` within bins, (n_sets, n_bins, n_regions): the sum over rows of the model's squares."""
+        packed = self.block(model.numbers())
+        coefficients = self.coefficients(model)
+        total = np.zeros(self.mass.shape)
+        start = 0
+        for place in range(len(coefficients)):
+            # A row of the triangle: its diagonal entry counts once, the others twice.
+            end = start + len(coefficients) - place
+            coefficient = coefficients[place]
+            row = 2.0 * np.einsum(
+                "i...,i...->...", packed[start + 1 : end], coefficients[place + 1 :]
+            )
+            row += packed[start] * coefficient
+            total += row * coefficient
+            start = end
+        return total
+
+
+class Quantity(Protocol):
+    """A number of a region that follows from sums."""
+
+    def blocks(self) -> list[tuple[str, ...]]:
+        """Numbers of a row that are multiplied with each other, 1 last."""
+
+    def averaged(self) -> set[str]:
+        """Numbers whose means are read."""
+
+    def of(self, sums: Sums) -> FloatArray:
+        """The number of each set and region, (n_sets, n_regions)."""
+
+
+@dataclass(frozen=True)
+class MeanSquare:
+    """Mean over the rows of a region of the square of a model."""
+
+    model: SetModel
+
+    def blocks(self) -> list[tuple[str, ...]]:
+        """All numbers of the model."""
+        return [self.model.numbers()]
+
+    def averaged(self) -> set[str]:
+        """Those of the model."""
+        return self.model.averaged()
+
+    def of(self, sums: Sums) -> FloatArray:
+        """The mean square."""
+        return np.asarray(
+            sums.sum_of_squares(self.model).sum(axis=1) / sums.of_region.mass[:, 0]
+        )
+
+
+@dataclass(frozen=True)
+class Variance(MeanSquare):
+    """Variance over the rows of a region of a model."""
+
+    def of(self, sums: Sums) -> FloatArray:
+        """The mean square less the square of the mean."""
+        coefficients = sums.coefficients(self.model)
+        numbers = self.model.numbers()
+        by_one = sums.block(numbers)[_with_last(len(coefficients))]
+        mean = np.einsum("i...,i...->...", by_one, coefficients).sum(axis=1)
+        return np.asarray(super().of(sums) - np.square(mean / sums.of_region.mass[:, 0]))
+
+
+@dataclass(frozen=True)
+class TotalVariance:
+    """Mean over rows of the variance of their predictions over the values of the set (Jansen, C5).
+
+    Over rows that share a bin it is ``Var b + 2 mean(U) · Cov(b, w) + trace(Cov w · mean(U U'))``.
+    """
+
+    within_bins: bool
+
+    def blocks(self) -> list[tuple[str, ...]]:
+        """Of values, and of rows."""
+        return [("b", "w", ONE), ("U", ONE)]
+
+    def averaged(self) -> set[str]:
+        """None beyond those of the blocks."""
+        return set()
+
+    def of(self, sums: Sums) -> FloatArray:
+        """Its mean over the rows of a region."""
+        if not self.within_bins:
+            sums = sums.of_region
+        of_values = sums.covariance(("b", "w", ONE))
+        means = sums.mean("U")
+        squares_of_rows = sums.covariance(("U", ONE)) + means[:, None] * means
+        total = of_values[0, 0] + 2.0 * np.einsum("i...,i...->...", means, of_values[0, 1:])
+        total += np.einsum("ij...,ij...->...", of_values[1:, 1:], squares_of_rows)
+        return np.asarray((total * sums.mass).sum(axis=1) / sums.of_region.mass[:, 0])
+
+
+def _with_last(size: int) -> IntArray:
+    """Where products with the last number stand in a packed triangle."""
+    return np.cumsum(np.arange(size, 0, -1)) - 1
+
+
+# Sets of a question ----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Formula:
+    """The disagreement of one set: the loss of a combination of quantities.
+
+    Parameters
+    ----------
+    quantities : tuple of (float, Quantity)
+    loss : callable, optional
+        None: the combination itself, as where squared gaps are averaged over rows.
+    """
+
+    quantities: tuple[tuple[float, Quantity], ...]
+    loss: Elementwise | None
+
+    def of(self, sums: Sums) -> FloatArray:
+        """Disagreement of each set and region, (n_sets, n_regions)."""
+        total = sum(factor_of * quantity.of(sums) for factor_of, quantity in self.quantities)
+        if self.loss is None:
+            return np.asarray(total)
+        return np.asarray(self.loss(np.asarray(total)))
+
+
+class Layout:
+    """Where products stand: packed triangles of blocks, then single numbers.
+
+    Parameters
+    ----------
+    formula : Formula
+    rank : int
+        Size of U and w; all other numbers have size 1.
+    """
+
+    def __init__(self, formula: Formula, rank: int) -> None:
+        self.rank = rank
+        quantities = [quantity for _, quantity in formula.quantities]
+        self.blocks: dict[tuple[str, ...], slice] = {}
+        self._places: dict[str, IntArray] = {}
+        end = 0
+        for block in dict.fromkeys(block for of in quantities for block in of.blocks()):
+            size = self.size(block)
+            self.blocks[block] = slice(end, end + size * (size + 1) // 2)
+            by_one = end + _with_last(size)
+            for number in block:
+                self._places[number], by_one = np.split(by_one, [self.size((number,))])
+            end = self.blocks[block].stop
+        self.alone = sorted(set().union(*(of.averaged() for of in quantities)) - set(self._places))
+        for number in self.alone:
+            self._places[number] = np.arange(end, end + self.size((number,)))
+            end += self.size((number,))
+        self.n_products = end
+
+    def size(self, numbers: tuple[str, ...]) -> int:
+        """How many numbers these are."""
+        return sum(self.rank if number in ("U", "w") else 1 for number in numbers)
+
+    def places(self, number: str) -> IntArray:
+        """Where the product of a number with 1 stands."""
+        return self._places[number]
+
+    def products(self, numbers: dict[str, FloatArray]) -> FloatArray:
+        """All products of the numbers of each row, (n, n_products); numbers (n, size)."""
+        columns = []
+        for block in self.blocks:
+            side_by_side = np.hstack([numbers[number] for number in block])
+            first, second = np.triu_indices(side_by_side.shape[1])
+            columns.append(side_by_side[:, first] * side_by_side[:, second])
+        return np.hstack([*columns, *(numbers[number] for number in self.alone)])
+
+
+@dataclass(frozen=True, eq=False)
+class Moments:
+    """Sets of one question with equally many directions, on some rows.
+
+    Parameters
+    ----------
+    formula : Formula
+    layout : Layout
+    products : array of shape (n_rows, n_products * n_sets)
+        What is summed up of each row, times its weight; those of all sets stand side by side.
+    bins : array of shape (n_rows,), optional
+        Bin of each row; a set with bins is alone.
+    """
+
+    formula: Formula
+    layout: Layout
+    products: FloatArray
+    bins: IntArray | None = None
+
+    @property
+    def n_bins(self) -> int:
+        """Bins; one where rows have none."""
+        return 1 if self.bins is None else int(self.bins.max()) + 1
+
+    def take(self, places: IntArray | slice) -> Moments:
+        """The same for some of the rows; bins keep their numbers."""
         bins = None if self.bins is None else self.bins[places]
-        return self._replace(z=self.z[places], bins=bins)
+        return replace(self, products=self.products[places], bins=bins)
 
-    def products(self, weights: np.ndarray) -> np.ndarray:
-        """Products of ``z`` times the weight of each row, (n, p)."""
-        first, second = self.pairs
-        return self.z[:, first] * (self.z[:, second] * weights[:, None])
-
-    def of_sums(self, packed: np.ndarray) -> np.ndarray:
-        """Disagreement of K regions from sums of products, (bins, K, p)."""
-        first, second = self.pairs
-        size = self.z.shape[1]
-        sums = np.zeros((*packed.shape[:-1], size, size))
-        sums[..., first, second] = packed
-        sums[..., second, first] = packed
-        return self.disagreement(sums, self.parts)
+    def of_sums(self, sums: FloatArray) -> FloatArray:
+        """Disagreement of regions, summed over the sets, (K,), from sums (n_products * n_sets, n_bins, K)."""
+        by_set = sums.reshape(self.layout.n_products, -1, *sums.shape[1:])
+        return np.asarray(self.formula.of(Sums(self.layout, by_set)).sum(axis=0))
 
 
-def moments_of(question: ResolvedQuestion, evaluations: Evaluations) -> list[Moments] | None:
-    """The sets of a question; None where it does not follow from moments."""
-    if question.name not in FORMS or any(len(members) > 1 for members in question.sets):
-        return None
-    form_of_question = FORMS[question.name]
+def moments_of(
+    question: ResolvedQuestion, evaluations: Evaluations, most_products: int = 100
+) -> list[Moments] | None:
+    """The sets of a question, those alike side by side; None where it does not follow from moments.
+
+    Parameters
+    ----------
+    question : ResolvedQuestion
+    evaluations : Evaluations
+        Of all rows of a search.
+    most_products : int
+        Of sets side by side, unless one has more.
+    """
     sets = []
     for members, gap in zip(question.sets, question.gaps, strict=True):
-        z, parts = _numbers_of_rows(
-            evaluations, evaluations.matrices[members], form_of_question.names()
-        )
-        bins = None
-        for term in gap:
-            if term.is_conditional:
-                bins = evaluations.bins.get(term.visible)
-        of_set = Moments(
-            z=z,
-            parts=parts,
-            pairs=_pairs(parts, form_of_question.blocks),
-            bins=bins,
-            disagreement=form_of_question.disagreement,
-        )
-        sets.append(of_set)
-    return sets
+        formula = _formula(question, members, gap, evaluations)
+        if formula is None:
+            return None
+        sets.append(_SetOnRows(formula, _factors(evaluations, members), _bins(evaluations, gap)))
+    strengths = [float(of_set.factors.strengths.sum()) for of_set in sets]
+    negligible = NEGLIGIBLE * sum(strengths)
+    alike: dict[object, list[_SetOnRows]] = {}
+    for number, of_set in enumerate(sets):
+        rank = search_rank(of_set.factors.strengths, negligible)
+        shorter = of_set._replace(factors=of_set.factors.first(rank))
+        is_alone = number if of_set.bins is not None else None
+        alike.setdefault((rank, is_alone, repr(of_set.formula)), []).append(shorter)
+    moments = []
+    for group in alike.values():
+        layout = Layout(group[0].formula, len(group[0].factors.strengths))
+        at_once = max(1, most_products // layout.n_products)
+        for start in range(0, len(group), at_once):
+            moments.append(_side_by_side(group[start : start + at_once], layout, evaluations))
+    return moments
 
 
-def _numbers_of_rows(
-    evaluations: Evaluations, matrix: Matrix, names: Sequence[str]
-) -> tuple[np.ndarray, dict[str, slice]]:
-    """The parts of z that a question reads, side by side, and where each stands."""
-    factors = factor(matrix, evaluations.weights)
-    numbers = factors._asdict()
-    numbers["1"] = np.ones(len(evaluations))
-    numbers["y"] = evaluations.y
-    numbers["F"] = factors.a + factors.b + factors.e
-    parts = {}
-    columns = []
-    start = 0
-    for name in names:
-        columns.append(numbers[name].reshape(len(evaluations), -1))
-        end = start + columns[-1].shape[1]
-        parts[name] = slice(start, end)
-        start = end
-    return np.hstack(columns), parts
+class _SetOnRows(NamedTuple):
+    formula: Formula
+    factors: Factors
+    bins: IntArray | None
 
 
-def _pairs(
-    parts: dict[str, slice], blocks: Sequence[Sequence[str]]
-) -> tuple[np.ndarray, np.ndarray]:
-    """Places of the products that are summed: of 1 with everything, and within blocks."""
-    size = max(part.stop for part in parts.values())
-    is_summed = np.zeros((size, size), dtype=bool)
-    is_summed[0] = True
-    for block in blocks:
-        places = np.concatenate([np.arange(size)[parts[name]] for name in block])
-        is_summed[np.ix_(places, places)] = True
-    return np.nonzero(np.triu(is_summed))
-
-
-# Disagreement from moments: sums have the shape (bins, K, s, s) ----------------------------------
-
-
-def vectors(parts: dict[str, slice], n_regions: int, **values: np.ndarray | float) -> np.ndarray:
-    """Coefficients of the parts of z, (K, s); ``one`` is that of 1."""
-    size = max(part.stop for part in parts.values())
-    coefficients = np.zeros((n_regions, size))
-    for name, value in values.items():
-        coefficients[:, parts["1" if name == "one" else name]] = value
-    return coefficients
-
-
-def form(moments: np.ndarray, coefficients: np.ndarray) -> np.ndarray:
-    """``c' M c``, (K,), of moments (K, s, s) and coefficients (K, s)."""
-    turned = np.matmul(moments, coefficients[:, :, None])[:, :, 0]
-    return np.einsum("ki,ki->k", turned, coefficients)
-
-
-def mean_z(sums: np.ndarray) -> np.ndarray:
-    """Mean z of regions, (K, s), from sums (K, s, s); 0 where there are no rows."""
-    mass = sums[:, 0, :1]
-    return sums[:, 0] / np.where(mass > 0, mass, 1.0)
-
-
-def mean_products(sums: np.ndarray) -> np.ndarray:
-    """Moments of regions, (K, s, s)."""
-    mass = sums[:, :1, :1]
-    return sums / np.where(mass > 0, mass, 1.0)
-
-
-def covariance(moments: np.ndarray, first: slice, second: slice) -> np.ndarray:
-    """Of two parts of z, (K, first, second), from moments (K, s, s)."""
-    mean = moments[:, 0]
-    return moments[:, first, second] - mean[:, first, None] * mean[:, None, second]
-
-
-def trace(first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    """``trace(A B)``, (K,)."""
-    return np.einsum("kij,kji->k", first, second)
-
-
-def _full_pure(sums: np.ndarray, p: dict[str, slice]) -> np.ndarray:
-    """ICE and PDP: ``gap = e - U · mean(w) - w · mean(U) + mean(e)``."""
-    moments = mean_products(sums[0])
-    m = moments[:, 0]
-    gap = vectors(p, len(m), e=1.0, U=-m[:, p["w"]], w=-m[:, p["U"]], one=m[:, p["e"]])
-    return form(moments, gap)
-
-
-def _total_first(sums: np.ndarray, p: dict[str, slice]) -> np.ndarray:
-    """Total and first-order variance: ``trace(Cov U · Cov w)``."""
-    moments = mean_products(sums[0])
-    return np.square(
-        trace(covariance(moments, p["U"], p["U"]), covariance(moments, p["w"], p["w"]))
+def _side_by_side(sets: Sequence[_SetOnRows], layout: Layout, evaluations: Evaluations) -> Moments:
+    """Some sets of the same form as one."""
+    by_set = []
+    for of_set in sets:
+        factors = of_set.factors
+        numbers = {name: getattr(factors, name) for name in ("a", "b", "e", "U", "w")}
+        numbers["F"] = factors.a + factors.b + factors.e
+        numbers[ONE] = np.ones(len(evaluations.weights))
+        if evaluations.y is not None:
+            numbers["y"] = evaluations.y
+        columns = {name: values.reshape(len(values), -1) for name, values in numbers.items()}
+        by_set.append(layout.products(columns) * evaluations.weights[:, None])
+    products = np.stack(by_set, axis=2)  # (n, n_products, n_sets)
+    return Moments(
+        formula=sets[0].formula,
+        layout=layout,
+        products=products.reshape(len(products), -1),
+        bins=sets[0].bins,
     )
 
 
-def _variance(sums: np.ndarray, p: dict[str, slice]) -> np.ndarray:
-    """Variance of F, less those of both masked models."""
-    moments = mean_products(sums[0])
-    m = moments[:, 0]
-
-    def variance(model: np.ndarray) -> np.ndarray:
-        return form(moments, model) - np.square(np.einsum("ki,ki->k", m, model))
-
-    full = variance(vectors(p, len(m), F=1.0))
-    hidden = variance(vectors(p, len(m), a=1.0, U=m[:, p["w"]]))
-    shown = variance(vectors(p, len(m), b=1.0, w=m[:, p["U"]]))
-    return np.square(full - hidden - shown)
+def _factors(evaluations: Evaluations, members: Coalition) -> Factors:
+    """The factors of a set, from its own predictions or from those of all other columns."""
+    if members in evaluations.matrices:
+        return factor(evaluations.matrices[members], evaluations.weights)
+    others = evaluations.matrices[evaluations.everything - members]
+    return factor(others, evaluations.weights).turned(evaluations.weights)
 
 
-def _risk(sums: np.ndarray, p: dict[str, slice]) -> np.ndarray:
-    """Squared errors of F, of S hidden, of S shown, and of the mean."""
-    moments = mean_products(sums[0])
-    m = moments[:, 0]
-    full = form(moments, vectors(p, len(m), F=1.0, y=-1.0))
-    mean = form(moments, vectors(p, len(m), one=m[:, p["F"]], y=-1.0))
-    hidden = _error_hidden(moments, m, p)
-    shown = form(moments, vectors(p, len(m), b=1.0, w=m[:, p["U"]], one=m[:, p["a"]], y=-1.0))
-    return np.square((hidden - full) - (mean - shown))
+def _bins(evaluations: Evaluations, gap: dict[Term, float]) -> IntArray | None:
+    for term in gap:
+        if term.is_conditional and term.visible in evaluations.bins:
+            return evaluations.bins[term.visible]
+    return None
 
 
-def _error_hidden(moments: np.ndarray, m: np.ndarray, p: dict[str, slice]) -> np.ndarray:
-    """Squared error with S hidden, averaged over rows with mean z ``m``."""
-    return form(moments, vectors(p, len(m), a=1.0, U=m[:, p["w"]], one=m[:, p["b"]], y=-1.0))
-
-
-def _mplot_pdp(sums: np.ndarray, p: dict[str, slice]) -> np.ndarray:
-    """M-plot and PDP: ``gap = (mean of (a, U) in the bin less that in the region) · (1, w)``."""
-    in_region = sums.sum(axis=0)
-    squares = 0.0
-    for in_bin in sums:
-        difference = mean_z(in_bin) - mean_z(in_region)
-        gap = vectors(p, len(in_bin), one=difference[:, p["a"]], w=difference[:, p["U"]])
-        squares += form(in_bin, gap)
-    return squares / in_region[:, 0, 0]
-
-
-def _cfi_pfi(sums: np.ndarray, p: dict[str, slice]) -> np.ndarray:
-    """Squared error of S hidden within bins of the other columns, less that in the whole region."""
-    in_region = sums.sum(axis=0)
-    conditional = sum(_error_hidden(in_bin, mean_z(in_bin), p) for in_bin in sums)
-    marginal = _error_hidden(in_region, mean_z(in_region), p)
-    return np.square((conditional - marginal) / in_region[:, 0, 0])
-
-
-def _csobol_sobol(sums: np.ndarray, p: dict[str, slice]) -> np.ndarray:
-    """Variance over the values of S within bins of the other columns, less that in the region.
-
-    Of rows that share a bin it is ``Var b + 2 mean(U) · Cov(b, w) + trace(Cov w · mean(U U'))``.
-    """
-    b, w, U = p["b"], p["w"], p["U"]
-
-    def total_variance(sums: np.ndarray) -> np.ndarray:
-        moments = mean_products(sums)
-        mixed = np.einsum("ki,ki->k", covariance(moments, b, w)[:, 0], moments[:, 0, U])
-        interaction = trace(covariance(moments, w, w), moments[:, U, U])
-        return covariance(moments, b, b)[:, 0, 0] + 2 * mixed + interaction
-
-    in_region = sums.sum(axis=0)
-    conditional = sum(total_variance(in_bin) * in_bin[:, 0, 0] for in_bin in sums)
-    return np.square(conditional / in_region[:, 0, 0] - total_variance(in_region))
-
-
-class Form(NamedTuple):
-    """How a question follows from moments."""
-
-    alone: tuple[str, ...]  # parts of z whose means alone are read
-    blocks: tuple[tuple[str, ...], ...]  # parts that are multiplied with each other
-    disagreement: Callable
-
-    def names(self) -> list[str]:
-        """All parts that are read, 1 first."""
-        names = ["1", *self.alone]
-        for block in self.blocks:
-            names += [name for name in block if name not in names]
-        return names
-
-
-FORMS = {
-    "ice-pdp": Form((), (("e", "U", "w"),), _full_pure),
-    "sobol": Form((), (("U",), ("w",)), _total_first),
-    "variance": Form((), (("F",), ("a", "U"), ("b", "w")), _variance),
-    "pfi-risk": Form((), (("y", "F"), ("y", "a", "U"), ("y", "b", "w")), _risk),
-    "mplot-pdp": Form(("a", "U"), (("w",),), _mplot_pdp),
-    "cfi-pfi": Form(("b", "w"), (("y", "a", "U"),), _cfi_pfi),
-    "csobol-sobol": Form((), (("b", "w"), ("U",)), _csobol_sobol),
-}
+def _formula(
+    question: ResolvedQuestion,
+    members: Coalition,
+    gap: dict[Term, float],
+    evaluations: Evaluations,
+) -> Formula | None:
+    """How the disagreement of a set follows from sums; None where it does not."""
+    everything = evaluations.everything
+    by_visible = {
+        everything: EVERYTHING,
+        everything - members: HIDDEN,
+        members: SHOWN,
+        Coalition(): NOTHING,
+    }
+    conditioned = {
+        term.visible for term in gap if term.is_conditional and term.visible in evaluations.bins
+    }
+    if len(by_visible) < 4 or len(conditioned) > 1 or any(t.visible not in by_visible for t in gap):
+        return None
+    models = {}
+    for term in gap:
+        bilinear = by_visible[term.visible]
+        is_binned = term.is_conditional and term.visible in conditioned
+        models[term] = SetModel({}, bilinear) if is_binned else SetModel(bilinear, {})
+    if question.is_local:
+        summed = SetModel.sum((gap[term], model) for term, model in models.items())
+        return Formula(((1.0, MeanSquare(summed)),), loss=None)
+    quantities: list[tuple[float, Quantity]] = []
+    for term, model in models.items():
+        if term.is_total:
+            quantities.append((gap[term], TotalVariance(within_bins=bool(model.of_bin))))
+        elif question.behavior == "risk":
+            error = SetModel.sum([(1.0, model), (-1.0, SetModel({("y", ONE): 1.0}, {}))])
+            quantities.append((-gap[term], MeanSquare(error.with_prediction())))
+        else:
+            quantities.append((gap[term], Variance(model.with_prediction())))
+    return Formula(tuple(quantities), loss=np.square)

@@ -1,81 +1,116 @@
-"""Groups of levels of a nominal column that a cut may send left (C13)."""
+"""Groups of levels of a nominal column that a cut may send left (C13, D11)."""
 
 from __future__ import annotations
 
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 
-from granite_xai.core.evaluations.evaluations import Evaluations
+from granite_xai.base.typing import FloatArray, IntArray
+from granite_xai.core.search.cuts import Cut, with_missing
+from granite_xai.tables import Column
 
+MOST_LEVELS = 100  # levels of a nominal column that cuts tell apart; the rarer ones share a group
 DIGITS = 9  # of scores, so that levels with equal effects keep their own order
 TINY = 1e-300
 
-Group = tuple[float, ...]
+Group = tuple[int, ...]
 
 
-def groups_of_levels(present: np.ndarray, most: int, line: np.ndarray | None = None) -> list[Group]:
-    """Groups of levels for the left side, fewer levels first.
+def groups_at(column: Column, places: IntArray, sample: Any, max_candidates: int) -> list[Cut]:
+    """The cuts of a nominal column: fewer levels first, then in the order of the levels.
 
     Parameters
     ----------
-    present : array of shape (n_levels,)
-        Levels that a node has.
-    most : int
-        Up to so many groups all of them are tried; otherwise single levels and, where there is a
-        line, its beginnings.
-    line : array of shape (n_levels,), optional
-        The same levels in another order.
+    column : Column
+        Of all fitting rows.
+    places : array of int
+        Rows of the node.
+    sample : Sample
+        What is known of these rows; orders levels where there are too many for all groups.
+    max_candidates : int
+        B: at most so many groups are all tried; otherwise single levels, and the beginnings of a line
+        along which levels that act alike stand side by side.
     """
-    levels = present.tolist()
+    class_of_level, levels_of_class = _frequent_levels(column)
+    codes = column.codes[places]
+    classes = np.where(codes < 0, -1, class_of_level[codes])
+    present = np.unique(classes[classes >= 0])
     groups: list[Group] = []
-    if 2 ** (len(levels) - 1) <= most:
-        for size in range(1, len(levels) // 2 + 1):
-            groups += combinations(levels, size)
+    if 2 ** (len(present) - 1) <= max_candidates:
+        for size in range(1, len(present) // 2 + 1):
+            groups += combinations(present.tolist(), size)
     else:
-        groups += [(level,) for level in levels]
-        if line is not None:
-            groups += [tuple(line[:end].tolist()) for end in range(1, len(line))]
-    smaller = set()
-    for group in groups:
-        others = tuple(level for level in levels if level not in group)
-        smaller.add(min(tuple(sorted(group)), others, key=_fewer_then_first))
-    return sorted(smaller, key=_fewer_then_first)
+        line = _levels_by_effect(classes, present, sample, column.position).tolist()
+        groups += [(level,) for level in line]
+        groups += [tuple(line[:end]) for end in range(1, len(line))]
+    smaller_sides = {_smaller_side(group, present.tolist()) for group in groups}
+    options = [
+        Cut(column.position, group=tuple(np.concatenate([levels_of_class[k] for k in group])))
+        for group in sorted(smaller_sides, key=_fewer_then_first)
+    ]
+    return with_missing(options, column.position, codes)
+
+
+def _frequent_levels(column: Column) -> tuple[IntArray, list[list[int]]]:
+    """Class of each level: its own for the most frequent, all others share the last; and their levels."""
+    n_levels = len(column.levels)
+    if n_levels <= MOST_LEVELS:
+        return np.arange(n_levels), [[level] for level in range(n_levels)]
+    counts = np.bincount(column.codes[column.codes >= 0], minlength=n_levels)
+    frequent = np.sort(np.argsort(-counts, kind="stable")[:MOST_LEVELS])
+    classes = np.full(n_levels, MOST_LEVELS)
+    classes[frequent] = np.arange(MOST_LEVELS)
+    rare = np.flatnonzero(classes == MOST_LEVELS)
+    return classes, [*([level] for level in frequent.tolist()), rare.tolist()]
+
+
+def _smaller_side(group: Group, present: list[int]) -> Group:
+    """The group or the others: the side with fewer levels; of two equal ones that with the first."""
+    others = tuple(level for level in present if level not in group)
+    return min(tuple(sorted(group)), others, key=_fewer_then_first)
 
 
 def _fewer_then_first(group: Group) -> tuple[int, Group]:
     return len(group), group
 
 
-def levels_by_effect(
-    values: np.ndarray, present: np.ndarray, evaluations: Evaluations, column: int
-) -> np.ndarray:
-    """The levels of a column in a line on which those that act alike stand side by side.
+def _levels_by_effect(classes: IntArray, present: IntArray, sample: Any, column: int) -> IntArray:
+    """The levels of a column in the order of the first principal component of their pure effects.
 
-    It is their order along the first principal component of their pure effects: one row for each
-    level, one column for each value of every other column.
-
-    Parameters
-    ----------
-    values : array of shape (n,)
-        Level of each row.
-    present : array of shape (n_levels,)
-    evaluations : Evaluations
-        About these rows.
-    column : int
+    One row of the matrix for each level, one column for each value of every other column: the pure
+    effect of that value on the level's rows, less its mean over the levels, times the root of the
+    value's share. Each of several outputs counts by its own unit.
     """
-    members = np.where(values == present[:, None], evaluations.weights, 0.0)
-    members /= members.sum(axis=1, keepdims=True)  # (levels, n)
     blocks = []
-    for columns, matrix in sorted(evaluations.matrices.items(), key=lambda entry: sorted(entry[0])):
-        if len(columns) == 1 and column not in columns:
-            shares = np.bincount(matrix.codes, weights=evaluations.weights)
-            effects = members @ matrix.values - (members @ evaluations.f)[:, None]
+    for evaluations in sample.outputs:
+        members = np.where(classes == present[:, None], evaluations.weights, 0.0)
+        members /= members.sum(axis=1, keepdims=True)  # (levels, n)
+        unit = 1.0
+        if len(sample.outputs) > 1:
+            unit = float(np.std(evaluations.f)) or 1.0
+        means = members @ evaluations.f
+        for other in range(evaluations.n_columns):
+            matrix = evaluations.matrices.get(frozenset({other}))
+            if other == column or matrix is None:
+                continue
+            shares = np.bincount(
+                matrix.codes, weights=evaluations.weights, minlength=matrix.values.shape[1]
+            )
+            effects = members @ matrix.values - means[:, None]
             centred = effects - effects.mean(axis=0)
-            blocks.append(centred * np.sqrt(shares / shares.sum()))
-    left, sizes, _ = np.linalg.svd(np.hstack(blocks), full_matrices=False)
+            blocks.append(centred * np.sqrt(shares / shares.sum()) / unit)
+    if not blocks:
+        return present
+    score = _first_component(np.hstack(blocks))
+    return np.asarray(present[np.lexsort((np.arange(len(present)), score))])
+
+
+def _first_component(effects: FloatArray) -> FloatArray:
+    """Scores of the rows on the first principal component, the first not above the last."""
+    left, sizes, _ = np.linalg.svd(effects, full_matrices=False)
     score = left[:, 0] * sizes[0]
     if score[0] > score[-1]:
         score = -score
-    score = np.round(score / max(np.abs(score).max(), TINY), DIGITS)
-    return present[np.lexsort((np.arange(len(present)), score))]
+    return np.asarray(np.round(score / max(np.abs(score).max(), TINY), DIGITS))

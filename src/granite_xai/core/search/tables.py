@@ -9,77 +9,79 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy import sparse
 
+from granite_xai.base.typing import FloatArray, IntArray
+from granite_xai.compute import in_threads, resolve_jobs
 from granite_xai.core.algebra.moments import Moments
 from granite_xai.core.search.cuts import Cuts
 
-PARTS_AT_ONCE = 2600  # what the cache holds
-LEFT, RIGHT = 0, 1
+LEFT, RIGHT = 0, 1  # sides of a cut
+PARTS_AT_ONCE = 2600  # parts whose sums are worked on together: what the cache holds
+INT32_END = 2**31  # numbers of 32 bits end before this one
+
 Grid = tuple[Cuts, ...]  # of one column, or of two
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Tables:
-    """The rows of one node.
+    """Sums over the rows of one node.
 
     Parameters
     ----------
-    sets : list of Moments
-    products : list of arrays (n, p)
-        What is summed up of each set.
-    weights : array of shape (n,)
-    per_mass : float
-        What turns a disagreement times a mass into a share of the disagreement on all rows.
+    sets : sequence of (float, Moments)
+        The sets of all questions that count, and what multiplies their disagreement.
+    weights : array of shape (n_rows,)
+    total_mass : float, optional
+        Weight of all rows of the search; None: a region counts alike whatever its mass.
     min_samples : int
         Parts of fewer rows are infinitely bad.
+    n_jobs : int, optional
+        Threads.
     """
 
-    sets: list[Moments]
-    products: list[np.ndarray]
-    weights: np.ndarray
-    per_mass: float
+    sets: Sequence[tuple[float, Moments]]
+    weights: FloatArray
+    total_mass: float | None
     min_samples: int
+    n_jobs: int | None = None
 
-    @classmethod
-    def of(
-        cls, sets: list[Moments], weights: np.ndarray, per_mass: float, min_samples: int
-    ) -> Tables:
-        """Tables of some rows."""
-        products = [of_set.products(weights) for of_set in sets]
-        return cls(sets, products, weights, per_mass, min_samples)
+    def take(self, places: IntArray) -> Tables:
+        """The tables of some of the rows."""
+        sets = [(factor, moments.take(places)) for factor, moments in self.sets]
+        return replace(self, sets=sets, weights=self.weights[places])
 
     def thinner(self, step: int) -> Tables:
         """Every so manieth row stands for all."""
-        sets = [of_set.take(slice(None, None, step)) for of_set in self.sets]
-        min_samples = max(1, self.min_samples // step)
-        return Tables.of(sets, self.weights[::step], self.per_mass * step, min_samples)
+        sets = [(factor, moments.take(slice(None, None, step))) for factor, moments in self.sets]
+        return replace(
+            self,
+            sets=sets,
+            weights=self.weights[::step],
+            total_mass=None if self.total_mass is None else self.total_mass / step,
+            min_samples=max(1, self.min_samples // step),
+        )
 
-    def take(self, places: np.ndarray) -> Tables:
-        """The tables of some of the rows."""
-        sets = [of_set.take(places) for of_set in self.sets]
-        products = [of_set[places] for of_set in self.products]
-        return Tables(sets, products, self.weights[places], self.per_mass, self.min_samples)
-
-    def of_sides(self, candidates: Sequence[Cuts]) -> list[np.ndarray]:
-        """Share that both sides of each cut leave, (2, k) for each column."""
+    def sides(self, candidates: Sequence[Cuts]) -> list[FloatArray]:
+        """What both sides of each cut leave, (2, k) for each column."""
         return self.remaining([(cuts,) for cuts in candidates])
 
-    def remaining(self, grids: Sequence[Grid]) -> list[np.ndarray]:
-        """Share that each part of some grids leaves.
+    def remaining(self, grids: Sequence[Grid]) -> list[FloatArray]:
+        """Share that each part of some grids leaves; infinite where it has too few rows.
 
         Returns
         -------
         list of arrays
-            For each grid (2, k) of both sides, or (2, 2, k, l) of the quarters of every pair of
-            cuts.
+            For each grid (2, k) of both sides, or (2, 2, k, l) of the quarters of every pair of cuts.
         """
+        n_bins = max((moments.n_bins for _, moments in self.sets), default=1)
+        batches = list(_batches(grids, PARTS_AT_ONCE // n_bins))
         tables = []
-        for batch in _batches(grids, PARTS_AT_ONCE // max(map(_n_bins, self.sets))):
-            remaining = self._of_parts(batch)
+        of_batches = in_threads(self._of_parts, batches, resolve_jobs(self.n_jobs))
+        for batch, remaining in zip(batches, of_batches, strict=True):
             start = 0
             for grid in batch:
                 shape = _shape_of_parts(grid)
@@ -88,27 +90,28 @@ class Tables:
                 start = end
         return tables
 
-    def _of_parts(self, grids: Sequence[Grid]) -> np.ndarray:
-        """What the parts of some grids leave, one after the other; infinite where rows are few."""
+    def _of_parts(self, grids: Sequence[Grid]) -> FloatArray:
+        """What the parts of some grids leave, one after the other."""
+        cells = _Cells(grids)
         counts_and_mass = np.column_stack([np.ones(len(self.weights)), self.weights])
-        counts, mass = _sums_of_parts(grids, counts_and_mass)[0].T
+        counts, mass = cells.sums_of_parts(counts_and_mass)[:, 0]
         is_enough = counts >= self.min_samples
         total = np.zeros(np.count_nonzero(is_enough))
-        for of_set, products in zip(self.sets, self.products, strict=True):
-            sums = _sums_of_parts(grids, products, of_set.bins)
-            total += of_set.of_sums(sums[:, is_enough])
+        for factor, moments in self.sets:
+            sums = cells.sums_of_parts(moments.products, moments.bins, moments.n_bins)
+            if not is_enough.all():
+                sums = sums[:, :, is_enough]
+            total += factor * moments.of_sums(sums)
+        if self.total_mass is not None:
+            total *= mass[is_enough] / self.total_mass
         remaining = np.full(len(counts), np.inf)
-        remaining[is_enough] = total * mass[is_enough] * self.per_mass
+        remaining[is_enough] = total
         return remaining
-
-
-def _n_bins(of_set: Moments) -> int:
-    return 1 if of_set.bins is None else int(of_set.bins.max()) + 1
 
 
 def _shape_of_parts(grid: Grid) -> tuple[int, ...]:
     """Both sides of every column, then the cuts of every column."""
-    return (2,) * len(grid) + tuple(cuts.count for cuts in grid)
+    return (2,) * len(grid) + tuple(len(cuts.left) for cuts in grid)
 
 
 def _batches(grids: Sequence[Grid], most_parts: int) -> Iterator[list[Grid]]:
@@ -127,46 +130,67 @@ def _batches(grids: Sequence[Grid], most_parts: int) -> Iterator[list[Grid]]:
         yield batch
 
 
-def _sums_of_parts(
-    grids: Sequence[Grid], numbers: np.ndarray, bins: np.ndarray | None = None
-) -> np.ndarray:
-    """Sums of numbers (n, p) over the parts of all grids, within bins: (bins, parts, p)."""
-    if bins is None:
-        bins = np.zeros(len(numbers), dtype=int)
-    n_bins = int(bins.max()) + 1
-    shapes = [(*(cuts.left.shape[1] for cuts in grid), n_bins) for grid in grids]  # cells, bins
-    ends = np.cumsum([math.prod(shape) for shape in shapes])
-    starts = np.append(0, ends[:-1])
-    cells = np.empty((len(numbers), len(grids)), dtype=int)
-    for number, (grid, shape) in enumerate(zip(grids, shapes, strict=True)):
-        classes = [cuts.classes for cuts in grid]
-        cells[:, number] = starts[number] + np.ravel_multi_index((*classes, bins), shape)
-    by_cell = _sums_of_cells(cells, numbers, n_cells=int(ends[-1]))
-    parts = []
-    for grid, shape, start, end in zip(grids, shapes, starts, ends, strict=True):
-        sums = by_cell[start:end].reshape(*shape, -1)
-        sums = _both_sides(sums, grid[0], axis=0)  # (2, k, ...)
-        if len(grid) == 2:
-            sums = _both_sides(sums, grid[1], axis=2).swapaxes(0, 1)  # (2, 2, k, l, ...)
-        parts.append(np.moveaxis(sums, -2, 0).reshape(n_bins, -1, numbers.shape[1]))
-    return np.concatenate(parts, axis=1)
+class _Cells:
+    """The cells of some grids over the same rows, numbered through all grids."""
+
+    def __init__(self, grids: Sequence[Grid]) -> None:
+        self.grids = grids
+        self._shapes = [tuple(cuts.left.shape[1] for cuts in grid) for grid in grids]
+        sizes = [math.prod(shape) for shape in self._shapes]
+        self._ends = np.cumsum(sizes)
+        numbers = []
+        for grid, shape, end, size in zip(grids, self._shapes, self._ends, sizes, strict=True):
+            classes = tuple(cuts.classes for cuts in grid)
+            numbers.append(np.ravel_multi_index(classes, shape) + (end - size))
+        self._of_rows = np.stack(numbers, axis=1)  # (n_rows, n_grids)
+
+    def sums_of_parts(
+        self, numbers: FloatArray, bins: IntArray | None = None, n_bins: int = 1
+    ) -> FloatArray:
+        """Sums of numbers (n_rows, p) over the parts of all grids, within bins: (p, n_bins, n_parts)."""
+        by_cell = self._sums_of_cells(numbers, bins, n_bins)  # (n_cells, n_bins * p)
+        parts = []
+        start = 0
+        for grid, shape, end in zip(self.grids, self._shapes, self._ends, strict=True):
+            sums = by_cell[start:end].reshape(*shape, -1)
+            start = end
+            sums = _both_sides(sums, grid[0], axis=0)  # (2, k, ...)
+            if len(grid) == 2:
+                sums = _both_sides(sums, grid[1], axis=2).swapaxes(0, 1)  # (2, 2, k, l, ...)
+            parts.append(sums.reshape(-1, by_cell.shape[1]))
+        # Parts last: numbers of a kind lie side by side.
+        side_by_side = np.ascontiguousarray(np.concatenate(parts).T)
+        return side_by_side.reshape(n_bins, -1, side_by_side.shape[1]).swapaxes(0, 1)
+
+    def _sums_of_cells(
+        self, numbers: FloatArray, bins: IntArray | None, n_bins: int
+    ) -> FloatArray:
+        n_rows, n_each = self._of_rows.shape
+        places = self._of_rows
+        if bins is not None:
+            places = places * n_bins + bins[:, None]
+        n_cells = int(self._ends[-1])
+        is_small = max(places.size, n_cells * n_bins) < INT32_END  # SciPy would convert others
+        index_type = np.int32 if is_small else np.int64
+        membership = sparse.csc_matrix(
+            (
+                np.ones(places.size),
+                places.reshape(-1).astype(index_type),
+                np.arange(0, places.size + 1, n_each, dtype=index_type),
+            ),
+            shape=(n_cells * n_bins, n_rows),
+        )
+        return np.asarray(membership @ numbers).reshape(n_cells, -1)
 
 
-def _sums_of_cells(cells: np.ndarray, numbers: np.ndarray, n_cells: int) -> np.ndarray:
-    """Sums of numbers (n, p) over the cells (n, g) that each row lies in, (n_cells, p)."""
-    n_rows, n_each = cells.shape
-    starts = np.arange(0, cells.size + 1, n_each)
-    membership = sparse.csc_matrix(
-        (np.ones(cells.size), cells.reshape(-1), starts), shape=(n_cells, n_rows)
-    )
-    return membership @ numbers
-
-
-def _both_sides(by_class: np.ndarray, cuts: Cuts, axis: int) -> np.ndarray:
+def _both_sides(by_class: FloatArray, cuts: Cuts, axis: int) -> FloatArray:
     """Sums on both sides of each cut, (2, ...), from sums over classes along an axis."""
-    total = by_class.sum(axis=axis, keepdims=True)
     if cuts.is_nested:
-        on_left = np.cumsum(by_class, axis=axis).take(range(cuts.count), axis=axis)
+        sums = np.cumsum(by_class, axis=axis)
+        n_cuts = len(cuts.left)
+        on_left = sums.take(range(n_cuts), axis=axis)
+        total = sums.take([n_cuts], axis=axis)
     else:
+        total = by_class.sum(axis=axis, keepdims=True)
         on_left = np.moveaxis(np.tensordot(cuts.left, by_class, axes=(1, axis)), 0, axis)
     return np.stack([on_left, total - on_left])
