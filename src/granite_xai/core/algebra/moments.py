@@ -117,7 +117,9 @@ def search_rank(strengths: FloatArray, negligible: float) -> int:
 # Masked models of a set ----------------------------------------------------------------------------
 
 ONE = "1"
-Bilinear = dict[tuple[str, str], float]  # coefficients of (number of the row, number that is averaged)
+Bilinear = dict[
+    tuple[str, str], float
+]  # coefficients of (number of the row, number that is averaged)
 
 EVERYTHING: Bilinear = {("a", ONE): 1.0, ("b", ONE): 1.0, ("e", ONE): 1.0}
 HIDDEN: Bilinear = {("a", ONE): 1.0, ("U", "w"): 1.0, (ONE, "b"): 1.0}
@@ -281,9 +283,7 @@ class MeanSquare:
 
     def of(self, sums: Sums) -> FloatArray:
         """The mean square."""
-        return np.asarray(
-            sums.sum_of_squares(self.model).sum(axis=1) / sums.of_region.mass[:, 0]
-        )
+        return np.asarray(sums.sum_of_squares(self.model).sum(axis=1) / sums.of_region.mass[:, 0])
 
 
 @dataclass(frozen=True)

@@ -1,9 +1,8 @@
-"""One way to grow a tree: candidates are scored, the best are followed, and splits that do not
-pay are undone.
+"""One way to grow a tree: candidates are scored, the best are followed, and splits that do not pay are undone.
 
-Greedy (the paper's Algorithm 1) scores every candidate on the evaluations and follows the best.
-Refined scores them by tables of moments where the question has them, chooses the threshold among
-all values, also follows the first of the best two levels, and chooses all thresholds of the grown
+Greedy (the paper's Algorithm 1; C2, C3, C21) scores every candidate on the evaluations and follows the
+best. Refined scores them by tables of moments where every question has them, chooses the threshold
+among all values, also follows the first of the best two levels, and chooses all thresholds of the grown
 tree again. Whatever is followed is measured on the evaluations.
 """
 
@@ -12,162 +11,270 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from granite_xai.base.typing import FloatArray, IntArray
+from granite_xai.compute import in_threads, resolve_jobs
 from granite_xai.core.algebra.disagreement import ResolvedQuestion
 from granite_xai.core.algebra.masked_model import RegionWeights
-from granite_xai.core.algebra.moments import Moments
-from granite_xai.core.evaluations.evaluations import Evaluations
-from granite_xai.core.inference.noise import Noise
-from granite_xai.core.search.cuts import TIE, Cut, Cuts, first_of_best, quantiles, sharpest
-from granite_xai.core.search.levels import groups_of_levels, levels_by_effect
-from granite_xai.core.search.lookahead import first_of_two_levels, polished
+from granite_xai.core.algebra.moments import Moments, moments_of
+from granite_xai.core.search.cuts import (
+    TIE,
+    Axis,
+    BestCut,
+    Cut,
+    Cuts,
+    evenly,
+    first_of_best,
+    quantile_codes,
+    sharpest,
+    thresholds_at,
+    value_codes,
+)
+from granite_xai.core.search.levels import groups_at
+from granite_xai.core.search.lookahead import CutTree, NodeCuts, first_of_two_levels, polished
+from granite_xai.core.search.problem import Problem, Tree
 from granite_xai.core.search.tables import Tables
-from granite_xai.core.search.tree import CutTree, Node
+from granite_xai.core.search.thresholds import conditions
+from granite_xai.regions.nodes import Leaf, Node as RegionNode, Split
 
-SHARPENED_COLUMNS = 3
+FOLLOWED_COLUMNS = 3  # whose cuts are sharpened; all of them are followed where nothing looks ahead
 COLUMNS_AHEAD = 12  # that a look ahead pairs
 PASSES = 4  # times that all thresholds of a tree are chosen again, at most
-BYTES_AT_ONCE = 2**27  # of an array that scores many cuts on the evaluations
+CELLS_AT_ONCE = 2**21  # candidates times rows that are scored together
 
+ONLY_CHANCE = "no more than chance"
 Score = Callable[
-    [Sequence[Cuts]], list[np.ndarray]
+    [Sequence[Cuts]], list[FloatArray]
 ]  # (2, k) for each column: what both sides leave
 
 
-@dataclass(frozen=True)
-class TreeOptions:
-    """How a tree may grow."""
-
-    max_depth: int = 3
-    min_samples: int = 20
-    alpha: float = 0.05  # price of a region, as a share of the disagreement on all rows
-    max_candidates: int = 40
-    is_greedy: bool = False
-
-
-@dataclass(frozen=True)
-class Growth:
-    """The rows of a search, what the model said about them, and how trees grow.
+@dataclass(frozen=True, eq=False)
+class Node:
+    """A region, or a cut with what is below it.
 
     Parameters
     ----------
-    x : array of shape (n, d)
-    nominal : set of int
-        Columns whose numbers are places among labels.
-    evaluations : Evaluations
-    question : ResolvedQuestion
-    options : TreeOptions
-    root, counted_root : float
-        Disagreement on all rows, and the same without what chance adds.
-    floor : float
-        Disagreement that rounding alone can produce.
-    noise : callable, optional
-        From evaluations about some rows, and their places, to `Noise`; None: the sample is taken for
-        the world.
-    moments : list of Moments, optional
-        None: candidates are scored on the evaluations.
+    places : array of int
+        Rows of the search in this node.
+    mass : float
+        Their weight.
+    share : float
+        Share of the disagreement on all rows that these show.
+    objective : float
+        What the objective makes of these rows as they are; cuts lower it. It is the share, unless regions
+        count alike or disagreements are measured by the variance (C1).
+    counted : float
+        The objective without what chance adds; growth and pruning count it.
+    reason : str
+        Why it is not divided; empty where it is.
+    cut : Cut, optional
+    below : tuple of Node
+        Left and right.
     """
 
-    x: np.ndarray
-    nominal: frozenset[int]
-    evaluations: Evaluations
-    question: ResolvedQuestion
-    options: TreeOptions
-    root: float
-    counted_root: float
-    floor: float
-    noise: Callable[[Evaluations, np.ndarray], Noise] | None = None
-    moments: list[Moments] | None = None
+    places: IntArray
+    mass: float
+    share: float
+    objective: float
+    counted: float
+    reason: str = ""
+    cut: Cut | None = None
+    below: tuple[Node, ...] = ()
+
+    def leaves(self) -> list[Node]:
+        """The regions, from left to right."""
+        if not self.below:
+            return [self]
+        return [leaf for node in self.below for leaf in node.leaves()]
+
+    def cost(self, alpha: float) -> float:
+        """What the regions leave, and their price (C3)."""
+        return sum(leaf.counted + alpha for leaf in self.leaves())
+
+    def cuts(self) -> CutTree | None:
+        """The cuts alone."""
+        if self.cut is None:
+            return None
+        left, right = self.below
+        return CutTree(self.cut, (left.cuts(), right.cuts()))
+
+    def as_regions(self, problem: Problem) -> RegionNode:
+        """The same tree with conditions that any row reaches."""
+        fraction = self.mass / problem.shares.total
+        if self.cut is None:
+            return Leaf(len(self.places), fraction, self.share, self.reason)
+        column = problem.table.columns[self.cut.column]
+        left_condition, right_condition = conditions(column, self.cut, self.places, problem.missing)
+        left, right = self.below
+        return Split(
+            column=column.name,
+            left=left_condition,
+            right=right_condition,
+            children=(left.as_regions(problem), right.as_regions(problem)),
+            n_samples=len(self.places),
+            fraction=fraction,
+            disagreement=self.share,
+        )
+
+
+class OpenNode(NamedTuple):
+    """Some rows on the way down a tree."""
+
+    places: IntArray
+    sample: Any  # of these rows
+    depth: int
+    required_gain: float = 0.0  # what a split must gain, at least
+
+    def side(self, is_inside: np.ndarray, required_gain: float) -> OpenNode:
+        """Some of the rows, one level deeper."""
+        inside = np.flatnonzero(is_inside)
+        return OpenNode(
+            self.places[inside], self.sample.take(inside), self.depth + 1, required_gain
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Growth:
+    """One search for a tree.
+
+    Parameters
+    ----------
+    problem : Problem
+    options : Tree
+    columns : list of int
+        Positions of the columns that may be cut.
+    tables : Tables, optional
+        Sums over all rows; None: candidates are scored on the evaluations.
+    """
+
+    problem: Problem
+    options: Tree
+    columns: list[int]
+    tables: Tables | None
     _opened: dict[tuple[bytes, int], Node] = field(default_factory=dict)  # by rows and depth
+    _groups: dict[Cut, Sequence[Cut]] = field(default_factory=dict)  # among which one was chosen
+
+    @classmethod
+    def of(cls, problem: Problem, options: Tree) -> Growth:
+        """The search that some options name."""
+        tables = None
+        if options.search != "greedy":
+            tables = _tables(problem, options.min_samples_leaf)
+        return cls(problem, options, options.columns(problem.table), tables)
 
     def tree(self) -> Node:
         """The tree of all rows."""
-        every_row = np.arange(len(self.x))
-        tree = self.grow(every_row, self.evaluations, depth=0)
-        if self.moments is None:
+        root = OpenNode(self.problem.every_row, self.problem.sample, depth=0)
+        required_gain = (self.options.min_improvement or 0.0) * self.open(root).objective
+        tree = self.grow(root._replace(required_gain=required_gain))
+        if self.tables is None:
             return tree
-        tables = self._tables(every_row)
         for _ in range(PASSES):
-            if not tree.below:
+            cuts = tree.cuts()
+            if cuts is None:
                 break
-            cuts = polished(self.x, tables, tree.cuts(), self.options.max_candidates)
-            better = self.follow(every_row, self.evaluations, depth=0, cuts=cuts)
+            node_cuts = self._node_cuts(root.places)
+            cuts = polished(node_cuts, self.tables, cuts, self.options.max_candidates)
+            better = self.follow(root, cuts)
             if self._cost(better) >= self._cost(tree) - TIE:
                 break
             tree = better
         return tree
 
-    def grow(self, places: np.ndarray, evaluations: Evaluations, depth: int) -> Node:
-        """The pruned subtree of some rows."""
-        region = self.open(places, evaluations, depth)
+    def grow(self, node: OpenNode) -> Node:
+        """The pruned subtree of a node."""
+        region = self.open(node)
         if region.reason:
             return region
-        grow_below = partial(self.grow, depth=depth + 1)
-        subtrees = [
-            self._divided(region, evaluations, cut, (grow_below, grow_below))
-            for cut in self._followed(places, evaluations, depth)
-        ]
-        if not subtrees:
+        followed = self._followed(node)
+        if not followed:
             return replace(region, reason="no split leaves enough rows")
-        return self._pruned(region, min(subtrees, key=lambda tree: round(self._cost(tree), 10)))
+        gains = [region.objective - best.remaining for best in followed]
+        if self.options.min_improvement is not None and max(gains) < node.required_gain:
+            return replace(region, reason="improvement too small")
+        subtrees = []
+        for best, gain in zip(followed, gains, strict=True):
+            required_gain = (self.options.min_improvement or 0.0) * gain
+            subtrees.append(
+                self._divided(node, region, best.cut, (self.grow, self.grow), required_gain)
+            )
+        costs = np.array([self._cost(tree) for tree in subtrees])
+        return self._pruned(region, subtrees[first_of_best(costs)])
 
-    def follow(
-        self, places: np.ndarray, evaluations: Evaluations, depth: int, cuts: CutTree | None
-    ) -> Node:
-        """The pruned subtree of given cuts."""
-        region = self.open(places, evaluations, depth)
+    def follow(self, node: OpenNode, cuts: CutTree | None) -> Node:
+        """The pruned subtree of given cuts; None: a region."""
+        region = self.open(node)
         if region.reason:
             return region
         if cuts is None:
             return replace(region, reason="split undone")
-        below = tuple(partial(self.follow, depth=depth + 1, cuts=below) for below in cuts.below)
-        return self._pruned(region, self._divided(region, evaluations, cuts.cut, below))
-
-    def open(self, places: np.ndarray, evaluations: Evaluations, depth: int) -> Node:
-        """Some rows as one region, with the reason why they are not divided, if there is one
-        (C2).
-        """
-        key = (places.tobytes(), depth)
-        if key in self._opened:
-            return self._opened[key]
-        options = self.options
-        disagreement = float(
-            self.question.disagreement(evaluations, RegionWeights.whole(evaluations.weights))[0, 0]
+        below = (
+            partial(self.follow, cuts=cuts.below[0]),
+            partial(self.follow, cuts=cuts.below[1]),
         )
-        mass = evaluations.weights.sum() / self.evaluations.weights.sum()
-        share = counted = mass * disagreement / self.root
+        return self._pruned(region, self._divided(node, region, cuts.cut, below))
+
+    def open(self, node: OpenNode) -> Node:
+        """Some rows as one region, with the reason why they are not divided, if there is one (C2)."""
+        key = (node.places.tobytes(), node.depth)
+        if key not in self._opened:
+            self._opened[key] = self._measured(node)
+            self.problem.report_progress(1)
+        return self._opened[key]
+
+    def _measured(self, node: OpenNode) -> Node:
+        problem = self.problem
+        shares = problem.shares
+        whole = RegionWeights.whole(problem.weights[node.places])
+        mass = whole.mass()[0, 0]
+        disagreements = problem.disagreements(node.sample, whole)[0, 0]  # (Q,)
+        objective = counted = float(shares.objective(disagreements, mass))
+        is_silent = shares.is_at_floor(disagreements)
         is_chance = False
-        if self.noise is not None and disagreement > self.floor:
-            noise = self.noise(evaluations, places)
+        if problem.noise is not None and not is_silent:
+            noise = problem.noise(node.sample, node.places)
             is_chance = not noise.is_exceeded
-            counted = mass * max(noise.corrected, 0.0) / self.counted_root
-        if disagreement <= self.floor:
+            counted = max(noise.corrected, 0.0)
+            if shares.by_mass:
+                counted *= mass / shares.total
+        if is_silent:
             reason = "nothing to explain"
         elif is_chance:
-            reason = "no more than chance"
-        elif counted < options.alpha:
+            reason = ONLY_CHANCE
+        elif counted < self.options.alpha:
             reason = "below alpha"
-        elif depth >= options.max_depth:
+        elif node.depth >= self.options.max_depth:
             reason = "maximum depth"
-        elif len(places) < 2 * options.min_samples:
+        elif len(node.places) < 2 * self.options.min_samples_leaf:
             reason = "too few samples"
         else:
             reason = ""
-        self._opened[key] = Node(places, share, counted, reason)
-        return self._opened[key]
+        return Node(
+            places=node.places,
+            mass=float(mass),
+            share=float(shares.share(disagreements, mass)),
+            objective=objective,
+            counted=float(counted),
+            reason=reason,
+        )
 
     def _divided(
-        self, region: Node, evaluations: Evaluations, cut: Cut, grow_below: Sequence[Callable]
+        self,
+        node: OpenNode,
+        region: Node,
+        cut: Cut,
+        grow_below: Sequence[Callable[[OpenNode], Node]],
+        required_gain: float = 0.0,
     ) -> Node:
         """A region cut in two, with what grows on both sides."""
-        sides = CutTree(cut).sides(self.x[region.places])
-        below = tuple(
-            grow(region.places[side], evaluations.take(side))
-            for grow, side in zip(grow_below, sides, strict=True)
-        )
-        return replace(region, cut=cut, below=below)
+        goes_left = cut.goes_left(self._codes(cut.column, node.places))
+        # One side after the other: what is known of a side's rows is dropped when it is grown.
+        left = grow_below[0](node.side(goes_left, required_gain))
+        right = grow_below[1](node.side(~goes_left, required_gain))
+        return replace(region, cut=cut, below=(left, right))
 
     def _pruned(self, region: Node, subtree: Node) -> Node:
         """The subtree, or the region where its splits do not pay (C3)."""
@@ -178,83 +285,149 @@ class Growth:
     def _cost(self, tree: Node) -> float:
         return tree.cost(self.options.alpha)
 
-    # Which cuts are followed ------------------------------------------------------------------
+    # Which cuts are followed ---------------------------------------------------------------------
 
-    def _followed(self, places: np.ndarray, evaluations: Evaluations, depth: int) -> list[Cut]:
-        """The cuts of a node that are followed, in the order that breaks ties."""
-        options = self.options
-        x = self.x[places]
-        columns = [self._cuts_of(x, evaluations, column) for column in range(x.shape[1])]
-        candidates = [cuts for cuts in columns if cuts.count]
+    def _followed(self, node: OpenNode) -> list[BestCut]:
+        """The cuts of a node that are followed, with what they leave, in the order that breaks ties."""
+        columns = [self._candidates(node, column) for column in self.columns]
+        candidates = [cuts for cuts in columns if len(cuts)]
         if not candidates:
             return []
-        tables = None if self.moments is None else self._tables(places)
-        score = partial(self._scores_on_answers, evaluations) if tables is None else tables.of_sides
-        scores = score(candidates)
-        if options.is_greedy:
-            return [_best_cut(candidates, scores)]
-        best_first = np.argsort(
-            [of_column.sum(axis=0).min() for of_column in scores], kind="stable"
-        )
-        sharpened = [
-            sharpest(
-                x,
-                candidates[number],
-                scores[number],
-                lambda cuts: score([cuts])[0],
-                options.min_samples,
-            )
-            for number in best_first[:SHARPENED_COLUMNS]
-        ]
-        if tables is None:  # a beam in the place of looking ahead
-            return [cut for cut, _ in sharpened]
-        single, _ = min(sharpened, key=lambda entry: round(entry[1], 12))
-        if options.max_depth - depth < 2:
+        if self.options.search == "greedy":
+            remaining = self._remaining(partial(self._on_evaluations, node), candidates)
+            return _best_of_columns(candidates, remaining)[: self.options.beam]
+        if self.tables is None:
+            score: Score = partial(self._on_evaluations, node)
+            remaining = self._remaining(score, candidates)
+            return self._sharpened(node, candidates, remaining, score)
+        tables = self.tables.take(node.places)
+        remaining = self._remaining(tables.sides, candidates)
+        single = self._sharpened(node, candidates, remaining, tables.sides)[0]
+        if self.options.max_depth - node.depth < 2:
             return [single]
-        paired = [candidates[number] for number in np.sort(best_first[:COLUMNS_AHEAD])]
-        ahead = first_of_two_levels(x, tables, paired, options.alpha)
-        return list(dict.fromkeys([single, ahead]))
+        least = [of_column.min() for of_column in remaining]
+        paired = np.sort(np.argsort(least, kind="stable")[:COLUMNS_AHEAD])
+        ahead = first_of_two_levels(
+            self._node_cuts(node.places),
+            tables,
+            [candidates[number] for number in paired],
+            self.options.alpha,
+        )
+        if ahead == single.cut:
+            return [single]
+        of_ahead = tables.sides([Cuts.of([ahead], self._codes(ahead.column, node.places))])[0]
+        return [single, BestCut(ahead, float(of_ahead.sum()))]
 
-    def _cuts_of(self, x: np.ndarray, evaluations: Evaluations, column: int) -> Cuts:
+    @staticmethod
+    def _remaining(score: Score, candidates: Sequence[Cuts]) -> list[FloatArray]:
+        """What both sides of each cut leave together, (k,) for each column."""
+        return [sides.sum(axis=0) for sides in score(candidates)]
+
+    def _sharpened(
+        self,
+        node: OpenNode,
+        candidates: Sequence[Cuts],
+        remaining: Sequence[FloatArray],
+        score: Score,
+    ) -> list[BestCut]:
+        """The best cut of each of the best columns among all values, the least first."""
+        least = [of_column.min() for of_column in remaining]
+        best_columns = np.sort(np.argsort(least, kind="stable")[:FOLLOWED_COLUMNS])
+        sharper = []
+        for number in best_columns:
+            cuts = candidates[number]
+            codes = self._codes(cuts.column, node.places)
+            axis = Axis.starting_with(cuts, codes, self.options.min_samples_leaf)
+            sharper.append(
+                sharpest(axis, remaining[number], lambda finer: self._remaining(score, [finer])[0])
+            )
+        return _least_first(sharper)
+
+    def _candidates(self, node: OpenNode, position: int) -> Cuts:
         """The candidates of a column."""
         options = self.options
-        if column not in self.nominal:
-            values = quantiles(x[:, column], options.max_candidates)
-            return Cuts.at(x, column, values, options.min_samples)
-        present = np.unique(x[:, column])
-        line = levels_by_effect(x[:, column], present, evaluations, column)
-        groups = groups_of_levels(present, options.max_candidates, line)
-        return Cuts.of_groups(x, column, groups, options.min_samples)
+        column = self.problem.table.columns[position]
+        codes = column.codes[node.places]
+        if column.kind in ("nominal", "boolean"):
+            cuts = groups_at(column, node.places, node.sample, options.max_candidates)
+            self._groups.update(dict.fromkeys(cuts, cuts))
+        else:
+            chosen = value_codes if options.cuts == "values" else quantile_codes
+            cuts = thresholds_at(position, chosen(codes, options.max_candidates), codes)
+        return Cuts.of(cuts, codes, options.min_samples_leaf)
 
-    def _scores_on_answers(
-        self, evaluations: Evaluations, candidates: Sequence[Cuts]
-    ) -> list[np.ndarray]:
+    def _on_evaluations(self, node: OpenNode, candidates: Sequence[Cuts]) -> list[FloatArray]:
         """What both sides of each cut leave, (2, k) for each column."""
-        at_once = max(1, BYTES_AT_ONCE // (8 * len(evaluations)))
+        problem = self.problem
+        weights = problem.weights[node.places]
         goes_left = np.hstack([cuts.goes_left() for cuts in candidates])
-        blocks = []
-        for start in range(0, goes_left.shape[1], at_once):
-            regions = RegionWeights.sides(
-                goes_left[:, start : start + at_once], evaluations.weights
-            )
-            blocks.append(
-                self.question.disagreement(evaluations, regions) * regions.mass() * self._per_mass()
-            )
-        ends = np.cumsum([cuts.count for cuts in candidates])
+        n_cuts = goes_left.shape[1]
+        at_once = max(CELLS_AT_ONCE // len(weights), self.options.max_candidates)
+
+        def score(start: int) -> FloatArray:
+            regions = RegionWeights.sides(goes_left[:, start : start + at_once], weights)
+            disagreements = problem.disagreements(node.sample, regions)
+            return problem.shares.objective(disagreements, regions.mass())
+
+        blocks = in_threads(score, range(0, n_cuts, at_once), resolve_jobs(problem.n_jobs))
+        ends = np.cumsum([len(cuts) for cuts in candidates])
         return np.split(np.hstack(blocks), ends[:-1], axis=1)
 
-    def _tables(self, places: np.ndarray) -> Tables:
-        sets = [of_set.take(places) for of_set in self.moments]
-        return Tables.of(
-            sets, self.evaluations.weights[places], self._per_mass(), self.options.min_samples
-        )
+    # The rows of a node --------------------------------------------------------------------------
 
-    def _per_mass(self) -> float:
-        """What turns a disagreement times a mass into a share."""
-        return 1.0 / (self.root * self.evaluations.weights.sum())
+    def _codes(self, column: int, places: IntArray) -> IntArray:
+        return self.problem.table.columns[column].codes[places]
+
+    def _node_cuts(self, places: IntArray) -> NodeCuts:
+        return NodeCuts(places, self._codes, self._cuts_around, self.options.min_samples_leaf)
+
+    def _cuts_around(self, cut: Cut, places: IntArray, count: int) -> Sequence[Cut]:
+        """A cut, and about so many others of its column; groups of levels are those it was chosen from."""
+        if cut.group:
+            options = self._groups[cut]
+        else:
+            codes = self._codes(cut.column, places)
+            last_codes = np.append(quantile_codes(codes, count + 1), cut.last)
+            options = thresholds_at(cut.column, np.unique(last_codes[last_codes >= 0]), codes)
+        chosen = {*evenly(options, 2 * count), cut}
+        return [option for option in options if option in chosen]
 
 
-def _best_cut(candidates: Sequence[Cuts], scores: Sequence[np.ndarray]) -> Cut:
-    """The cut that leaves least, the first of several."""
-    cuts = [of_column[number] for of_column in candidates for number in range(of_column.count)]
-    return cuts[first_of_best(np.hstack(scores).sum(axis=0))]
+def _tables(problem: Problem, min_samples: int) -> Tables | None:
+    """Sums over all rows; None where a question that counts does not follow from sums."""
+    sets: list[tuple[float, Moments]] = []
+    for measure, factor in zip(problem.measures, problem.shares.factors.tolist(), strict=True):
+        if factor == 0.0:
+            continue
+        if not isinstance(measure, ResolvedQuestion):
+            return None
+        moments = moments_of(measure, problem.sample.outputs[measure.output])
+        if moments is None:
+            return None
+        sets += [(factor, of_sets) for of_sets in moments]
+    return Tables(
+        sets=sets,
+        weights=problem.weights,
+        total_mass=problem.shares.total if problem.shares.by_mass else None,
+        min_samples=min_samples,
+        n_jobs=problem.n_jobs,
+    )
+
+
+def _best_of_columns(candidates: Sequence[Cuts], remaining: Sequence[FloatArray]) -> list[BestCut]:
+    """The best cut of each column, the least first; of ties the first column."""
+    best = []
+    for cuts, of_column in zip(candidates, remaining, strict=True):
+        number = first_of_best(of_column)
+        best.append(BestCut(cuts.options[number], float(of_column[number])))
+    return _least_first(best)
+
+
+def _least_first(cuts: Sequence[BestCut]) -> list[BestCut]:
+    """The cut that leaves least, then the next; of ties the first."""
+    waiting = list(cuts)
+    ordered = []
+    while waiting:
+        number = first_of_best(np.array([best.remaining for best in waiting]))
+        ordered.append(waiting.pop(number))
+    return ordered

@@ -33,7 +33,9 @@ RECUT_TREES = 3
 ROWS_AHEAD = 4000  # of a node; they stand for all of its rows
 
 CodesOf = Callable[[int, IntArray], IntArray]  # from a column and places to the codes of these rows
-CutsAround = Callable[[Cut, IntArray, int], Sequence[Cut]]  # so many others of its column, at places
+CutsAround = Callable[
+    [Cut, IntArray, int], Sequence[Cut]
+]  # so many others of its column, at places
 
 
 class CutTree(NamedTuple):
@@ -147,7 +149,9 @@ def _best_two_levels(tables: Tables, columns: Sequence[Cuts], alpha: float) -> l
     pairs = [(i, j) for i in range(len(columns)) for j in range(i, len(columns))]
     undivided = tables.sides(columns)
     quarters = tables.remaining([(columns[i], columns[j]) for i, j in pairs])
-    tops = [_Top.of(cuts, remaining, alpha) for cuts, remaining in zip(columns, undivided, strict=True)]
+    tops = [
+        _Top.of(cuts, remaining, alpha) for cuts, remaining in zip(columns, undivided, strict=True)
+    ]
     for (i, j), parts in zip(pairs, quarters, strict=True):  # (2, 2, k, l)
         tops[i].divide(columns[j], parts.sum(axis=1) + 2 * alpha)
         if i != j:
@@ -182,7 +186,9 @@ class _Top(NamedTuple):
         """Both sides are regions, which leave so much, (2, k)."""
         return cls(cuts, remaining + alpha, np.full(remaining.shape, None))
 
-    def divide(self, lower: Cuts, costs: FloatArray, sides: tuple[int, ...] = (LEFT, RIGHT)) -> None:
+    def divide(
+        self, lower: Cuts, costs: FloatArray, sides: tuple[int, ...] = (LEFT, RIGHT)
+    ) -> None:
         """Divide sides by the best lower cut where that costs less; costs (sides, k, n_lower)."""
         best = costs.argmin(axis=2)
         least = costs.min(axis=2)

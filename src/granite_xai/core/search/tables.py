@@ -162,9 +162,7 @@ class _Cells:
         side_by_side = np.ascontiguousarray(np.concatenate(parts).T)
         return side_by_side.reshape(n_bins, -1, side_by_side.shape[1]).swapaxes(0, 1)
 
-    def _sums_of_cells(
-        self, numbers: FloatArray, bins: IntArray | None, n_bins: int
-    ) -> FloatArray:
+    def _sums_of_cells(self, numbers: FloatArray, bins: IntArray | None, n_bins: int) -> FloatArray:
         n_rows, n_each = self._of_rows.shape
         places = self._of_rows
         if bins is not None:
