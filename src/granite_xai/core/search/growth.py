@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -35,7 +35,7 @@ from granite_xai.core.search.cuts import (
 )
 from granite_xai.core.search.levels import groups_at
 from granite_xai.core.search.lookahead import CutTree, NodeCuts, first_of_two_levels, polished
-from granite_xai.core.search.problem import Problem, Tree
+from granite_xai.core.search.problem import Outputs, Problem, Tree
 from granite_xai.core.search.tables import Tables
 from granite_xai.core.search.thresholds import conditions
 from granite_xai.regions.nodes import Leaf, Node as RegionNode, Split
@@ -124,16 +124,15 @@ class OpenNode(NamedTuple):
     """Some rows on the way down a tree."""
 
     places: IntArray
-    sample: Any  # of these rows
+    outputs: Outputs  # what the model said about these rows
     depth: int
     required_gain: float = 0.0  # what a split must gain, at least
 
     def side(self, is_inside: np.ndarray, required_gain: float) -> OpenNode:
         """Some of the rows, one level deeper."""
         inside = np.flatnonzero(is_inside)
-        return OpenNode(
-            self.places[inside], self.sample.take(inside), self.depth + 1, required_gain
-        )
+        outputs = tuple(evaluations.take(inside) for evaluations in self.outputs)
+        return OpenNode(self.places[inside], outputs, self.depth + 1, required_gain)
 
 
 @dataclass(frozen=True, eq=False)
@@ -167,7 +166,7 @@ class Growth:
 
     def tree(self) -> Node:
         """The tree of all rows."""
-        root = OpenNode(self.problem.every_row, self.problem.sample, depth=0)
+        root = OpenNode(self.problem.every_row, self.problem.sample.outputs, depth=0)
         required_gain = (self.options.min_improvement or 0.0) * self.open(root).objective
         tree = self.grow(root._replace(required_gain=required_gain))
         if self.tables is None:
@@ -230,12 +229,12 @@ class Growth:
         shares = problem.shares
         whole = RegionWeights.whole(problem.weights[node.places])
         mass = whole.mass()[0, 0]
-        disagreements = problem.disagreements(node.sample, whole)[0, 0]  # (Q,)
+        disagreements = problem.disagreements(node.outputs, whole)[0, 0]  # (Q,)
         objective = counted = float(shares.objective(disagreements, mass))
         is_silent = shares.is_at_floor(disagreements)
         is_chance = False
         if problem.noise is not None and not is_silent:
-            noise = problem.noise(node.sample, node.places)
+            noise = problem.noise(node.outputs, node.places)
             is_chance = not noise.is_exceeded
             counted = max(noise.corrected, 0.0)
             if shares.by_mass:
@@ -349,7 +348,7 @@ class Growth:
         column = self.problem.table.columns[position]
         codes = column.codes[node.places]
         if column.kind in ("nominal", "boolean"):
-            cuts = groups_at(column, node.places, node.sample, options.max_candidates)
+            cuts = groups_at(column, node.places, node.outputs, options.max_candidates)
             self._groups.update(dict.fromkeys(cuts, cuts))
         else:
             chosen = value_codes if options.cuts == "values" else quantile_codes
@@ -366,7 +365,7 @@ class Growth:
 
         def score(start: int) -> FloatArray:
             regions = RegionWeights.sides(goes_left[:, start : start + at_once], weights)
-            disagreements = problem.disagreements(node.sample, regions)
+            disagreements = problem.disagreements(node.outputs, regions)
             return problem.shares.objective(disagreements, regions.mass())
 
         blocks = in_threads(score, range(0, n_cuts, at_once), resolve_jobs(problem.n_jobs))

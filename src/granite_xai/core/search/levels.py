@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 
 from granite_xai.base.typing import FloatArray, IntArray
+from granite_xai.core.evaluations.evaluations import Evaluations
 from granite_xai.core.search.cuts import Cut, with_missing
 from granite_xai.tables import Column
 
@@ -18,7 +19,7 @@ TINY = 1e-300
 Group = tuple[int, ...]
 
 
-def groups_at(column: Column, places: IntArray, sample: Any, max_candidates: int) -> list[Cut]:
+def groups_at(column: Column, places: IntArray, outputs: Sequence[Evaluations], max_candidates: int) -> list[Cut]:
     """The cuts of a nominal column: fewer levels first, then in the order of the levels.
 
     Parameters
@@ -27,7 +28,7 @@ def groups_at(column: Column, places: IntArray, sample: Any, max_candidates: int
         Of all fitting rows.
     places : array of int
         Rows of the node.
-    sample : Sample
+    outputs : sequence of Evaluations
         What is known of these rows; orders levels where there are too many for all groups.
     max_candidates : int
         B: at most so many groups are all tried; otherwise single levels, and the beginnings of a line
@@ -42,7 +43,7 @@ def groups_at(column: Column, places: IntArray, sample: Any, max_candidates: int
         for size in range(1, len(present) // 2 + 1):
             groups += combinations(present.tolist(), size)
     else:
-        line = _levels_by_effect(classes, present, sample, column.position).tolist()
+        line = _levels_by_effect(classes, present, outputs, column.position).tolist()
         groups += [(level,) for level in line]
         groups += [tuple(line[:end]) for end in range(1, len(line))]
     smaller_sides = {_smaller_side(group, present.tolist()) for group in groups}
@@ -76,7 +77,7 @@ def _fewer_then_first(group: Group) -> tuple[int, Group]:
     return len(group), group
 
 
-def _levels_by_effect(classes: IntArray, present: IntArray, sample: Any, column: int) -> IntArray:
+def _levels_by_effect(classes: IntArray, present: IntArray, outputs: Sequence[Evaluations], column: int) -> IntArray:
     """The levels of a column in the order of the first principal component of their pure effects.
 
     One row of the matrix for each level, one column for each value of every other column: the pure
@@ -84,11 +85,11 @@ def _levels_by_effect(classes: IntArray, present: IntArray, sample: Any, column:
     value's share. Each of several outputs counts by its own unit.
     """
     blocks = []
-    for evaluations in sample.outputs:
+    for evaluations in outputs:
         members = np.where(classes == present[:, None], evaluations.weights, 0.0)
         members /= members.sum(axis=1, keepdims=True)  # (levels, n)
         unit = 1.0
-        if len(sample.outputs) > 1:
+        if len(outputs) > 1:
             unit = float(np.std(evaluations.f)) or 1.0
         means = members @ evaluations.f
         for other in range(evaluations.n_columns):

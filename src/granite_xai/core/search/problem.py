@@ -16,6 +16,7 @@ from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.base.validation import real_number, unknown, whole_number
 from granite_xai.compute import Resources
 from granite_xai.core.algebra.masked_model import RegionWeights
+from granite_xai.core.evaluations.evaluations import Evaluations
 from granite_xai.regions.nodes import Leaf, Node
 from granite_xai.regions.partition import Partition
 from granite_xai.regions.rule import Rule, find_column, satisfied
@@ -27,12 +28,15 @@ GREEDY_DEFAULTS = {"beam": 1, "min_improvement": None, "cuts": "quantiles"}
 """Options that only the greedy search reads, and what they are for the refined one."""
 
 
+Outputs = Sequence[Evaluations]  # of the same rows, one for each output of the model
+
+
 class Measure(Protocol):
     """What a region has too much of: the disagreement of a question, or the scatter of some vectors."""
 
     output: int  # which output of a sample it reads
 
-    def regional(self, evaluations: Any, regions: RegionWeights) -> FloatArray:
+    def regional(self, evaluations: Evaluations, regions: RegionWeights) -> FloatArray:
         """``R`` of each region, (sides, K)."""
 
 
@@ -105,7 +109,7 @@ class Problem:
     missing : bool
         Whether the fit allowed missing values.
     noise : callable, optional
-        From a sample of some rows, and their places, to what chance says of them as one region; None:
+        From the evaluations of some rows, and their places, to what chance says of them as one region; None:
         the sample is taken for the world.
     plan : Plan, optional
         Asks the model, for partitioners that need to know more.
@@ -127,7 +131,7 @@ class Problem:
     shares: Shares
     tree: Tree
     missing: bool = False
-    noise: Callable[[Any, IntArray], RegionNoise] | None = None
+    noise: Callable[[Outputs, IntArray], RegionNoise] | None = None
     plan: Any = None
     resources: Resources = field(default_factory=Resources)
     n_jobs: int | None = None
@@ -158,17 +162,17 @@ class Problem:
         """Whether no question is above its noise floor on all rows: there is nothing to explain."""
         return not np.any(self.shares.factors)
 
-    def disagreements(self, sample: Any, regions: RegionWeights) -> FloatArray:
-        """``R_q`` of regions of some rows, (sides, K, Q)."""
+    def disagreements(self, outputs: Outputs, regions: RegionWeights) -> FloatArray:
+        """``R_q`` of regions of the rows that some outputs are about, (sides, K, Q)."""
         by_measure = [
-            measure.regional(sample.outputs[measure.output], regions) for measure in self.measures
+            measure.regional(outputs[measure.output], regions) for measure in self.measures
         ]
         return np.stack(by_measure, axis=-1)
 
     def measure(self, members: FloatArray) -> FloatArray:
         """Share of the disagreement in each of some regions, (K,), from the membership of rows (n_rows, K)."""
         regions = RegionWeights(members * self.weights[:, None])
-        disagreements = self.disagreements(self.sample, regions)
+        disagreements = self.disagreements(self.sample.outputs, regions)
         return self.shares.share(disagreements, regions.mass())[0]
 
     def share(self, places: IntArray) -> float:
@@ -177,7 +181,8 @@ class Problem:
             members = np.zeros((self.table.n_rows, 1))
             members[places] = 1.0
             return float(self.measure(members)[0])
-        corrected = self.noise(self.sample.take(places), places).corrected
+        outputs = tuple(evaluations.take(places) for evaluations in self.sample.outputs)
+        corrected = self.noise(outputs, places).corrected
         if not self.shares.by_mass:
             return corrected
         return corrected * float(self.weights[places].sum()) / self.shares.total

@@ -1,0 +1,61 @@
+"""The problem of a fit of today's package in the shapes of the new core: the same predictions for both searches."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+from granite_xai.core.algebra.disagreement import ResolvedQuestion
+from granite_xai.core.evaluations.evaluations import Evaluations, Matrix
+from granite_xai.core.search.problem import Problem, Shares, Tree
+
+
+class Named:
+    """A question of the sketch of the algebra, in the shape that a search reads."""
+
+
+def evaluations_of(today: Any) -> Evaluations:
+    """What the model said, of one output."""
+    matrices = {}
+    for columns, matrix in today.matrices.items():
+        compact = matrix.compact()
+        matrices[columns] = Matrix(np.ascontiguousarray(compact.values.T), compact.codes)
+    bins = {
+        visible: bins.numbers for (_, visible), bins in today.bins.items() if not bins.single
+    }
+    return Evaluations(
+        f=today.predictions,
+        weights=today.weights,
+        y=None if today.y is None else today.y - today.offset,
+        matrices=matrices,
+        bins=bins,
+        n_columns=len(today.everything),
+    )
+
+
+def problem_of(today: Any, question: str, **tree: Any) -> Problem:
+    """The same problem, with one question by its name."""
+    resolved = ResolvedQuestion.named(question, today.table.n_columns)
+    options = {
+        name: getattr(today.tree, name)
+        for name in ("max_depth", "min_samples_leaf", "alpha", "max_candidates", "beam", "search")
+    }
+    shares = today.shares
+    return Problem(
+        sample=SimpleNamespace(
+            rows=SimpleNamespace(table=today.table, weights=today.evaluations.weights),
+            outputs=tuple(evaluations_of(output) for output in today.evaluations.outputs),
+        ),
+        measures=(resolved,),
+        shares=Shares(
+            factors=shares.factors,
+            floors=shares.floors,
+            total=shares.total,
+            by_mass=shares.by_mass,
+            root_factors=shares.root_factors,
+        ),
+        tree=Tree(**{**options, **tree}),
+        missing=today.missing,
+    )
