@@ -12,19 +12,13 @@ from granite_xai.core.evaluations.evaluations import Evaluations, Matrix
 from granite_xai.core.search.problem import Problem, Shares, Tree
 
 
-class Named:
-    """A question of the sketch of the algebra, in the shape that a search reads."""
-
-
 def evaluations_of(today: Any) -> Evaluations:
     """What the model said, of one output."""
     matrices = {}
     for columns, matrix in today.matrices.items():
         compact = matrix.compact()
         matrices[columns] = Matrix(np.ascontiguousarray(compact.values.T), compact.codes)
-    bins = {
-        visible: bins.numbers for (_, visible), bins in today.bins.items() if not bins.single
-    }
+    bins = {visible: bins.numbers for (_, visible), bins in today.bins.items() if not bins.single}
     return Evaluations(
         f=today.predictions,
         weights=today.weights,

@@ -66,6 +66,7 @@ class ResolvedQuestion:
     behavior: str
     sets: list[Coalition]
     gaps: list[Combination]
+    output: int = 0  # of the model, by position
 
     @classmethod
     def named(cls, name: str, n_columns: int, order: int = 1) -> ResolvedQuestion:
@@ -137,7 +138,7 @@ class ResolvedQuestion:
             by_set.append(regions.means(loss) if self.is_local else loss)
         return np.stack(by_set)
 
-    def disagreement(self, evaluations: Evaluations, regions: RegionWeights) -> np.ndarray:
+    def regional(self, evaluations: Evaluations, regions: RegionWeights) -> np.ndarray:
         """Disagreement in each region, (sides, K)."""
         return self.losses(evaluations, regions).sum(axis=0)
 

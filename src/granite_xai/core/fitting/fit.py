@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from granite_xai.core.algebra.conditional import fit_bins
 from granite_xai.core.algebra.disagreement import ResolvedQuestion
 from granite_xai.core.algebra.masked_model import RegionWeights
-from granite_xai.core.algebra.moments import moments_of
 from granite_xai.core.evaluations.evaluations import (
     Cells,
     Coalition,
@@ -24,8 +23,10 @@ from granite_xai.core.evaluations.pilot import learn_cells
 from granite_xai.core.fitting.plan import PILOT_SHARE, rows_at_all_values, rows_within_budget
 from granite_xai.core.inference.noise import Estimate, Noise, Signs, judge, noise_of
 from granite_xai.core.rows import Rows
-from granite_xai.core.search.growth import Growth, TreeOptions
-from granite_xai.core.search.tree import Node
+from granite_xai.core.search.problem import Problem, Shares, Tree
+from granite_xai.regions.nodes import Leaf
+from granite_xai.regions.partition import Partition
+from granite_xai.tables import Table, read_table
 
 
 @dataclass(frozen=True)
@@ -34,7 +35,7 @@ class Settings:
 
     question: str = "ice-pdp"
     order: int = 1  # of interactions that are compared
-    tree: TreeOptions = field(default_factory=TreeOptions)
+    tree: Tree = field(default_factory=Tree)
     confidence_level: float | None = 0.95
     max_evaluations: int = 1_000_000  # rows sent to the model
     seed: int = 0
@@ -55,14 +56,14 @@ class Fit:
     settings: Settings
     sample: Sample
     disagreement: float
-    tree: Node
+    partition: Partition
     estimate: Estimate | None
     n_model_rows: int
 
     @property
     def remaining(self) -> float:
         """Share of the disagreement that the regions leave on the rows that found them."""
-        return self.tree.remaining()
+        return sum(region.disagreement for region in self.partition)
 
 
 def fit(
@@ -91,16 +92,15 @@ def fit(
     searching, judging = choose_rows(rows, question, settings)
     plan = plan_asking(model, question, searching, settings)
     sample = plan.ask(searching)
-    disagreement, tree = find_regions(sample, question, plan.error, settings)
-    tree = tree.with_simple_thresholds(searching.x)
+    disagreement, partition = find_regions(sample, question, plan.error, settings)
     estimate = None
     if len(judging):
-        estimate = judge_regions(plan.ask(judging), question, tree, settings)
+        estimate = judge_regions(plan.ask(judging), question, partition, settings)
     return Fit(
         settings=settings,
         sample=sample,
         disagreement=disagreement,
-        tree=tree,
+        partition=partition,
         estimate=estimate,
         n_model_rows=model.n_rows,
     )
@@ -156,8 +156,8 @@ def plan_asking(
 
 def find_regions(
     sample: Sample, question: ResolvedQuestion, error: float, settings: Settings
-) -> tuple[float, Node]:
-    """Disagreement on all rows, and the tree.
+) -> tuple[float, Partition]:
+    """Disagreement on all rows, and the regions.
 
     Parameters
     ----------
@@ -171,31 +171,59 @@ def find_regions(
     evaluations = sample.evaluations
     every_row = np.arange(len(evaluations))
     whole = RegionWeights.whole(evaluations.weights)
-    disagreement = float(question.disagreement(evaluations, whole)[0, 0])
+    disagreement = float(question.regional(evaluations, whole)[0, 0])
     floor = rounding_floor(question, evaluations, error, settings.order)
+    names = sample.rows.names
     if disagreement <= floor:
-        return disagreement, Node(every_row, 0.0, 0.0, "nothing to explain")
+        return disagreement, Partition(Leaf(len(every_row), 1.0, 0.0, "nothing to explain"), names)
     noise = None
-    counted = disagreement
     if settings.confidence_level is not None:
-        noise = noise_of_regions(sample, question, settings)
-        of_all_rows = noise(evaluations, every_row)
+        of_region = noise_of_regions(sample, question, settings)
+        of_all_rows = of_region(evaluations, every_row)
         if not of_all_rows.is_exceeded:
-            return disagreement, Node(every_row, 1.0, 1.0, "no more than chance")
-        counted = of_all_rows.corrected
-    growth = Growth(
-        x=sample.rows.x,
-        nominal=frozenset(sample.rows.labels),
-        evaluations=evaluations,
-        question=question,
-        options=settings.tree,
-        root=disagreement,
-        counted_root=counted,
-        floor=floor,
+            leaf = Leaf(len(every_row), 1.0, 1.0, "no more than chance")
+            return disagreement, Partition(leaf, names)
+
+        def noise(outputs, places):
+            of_node = of_region(outputs[0], places)
+            return replace(of_node, corrected=of_node.corrected / of_all_rows.corrected)
+
+    problem = Problem(
+        sample=_Searching(_TableRows(table_of(sample.rows), sample.rows.weights), (evaluations,)),
+        measures=(question,),
+        shares=Shares(
+            factors=np.array([1.0 / disagreement]),
+            floors=np.array([floor]),
+            total=float(evaluations.weights.sum()),
+        ),
+        tree=settings.tree,
         noise=noise,
-        moments=None if settings.tree.is_greedy else moments_of(question, evaluations),
     )
-    return disagreement, growth.tree()
+    return disagreement, settings.tree.partition(problem).partition
+
+
+class _TableRows(NamedTuple):
+    table: Table
+    weights: np.ndarray
+
+
+class _Searching(NamedTuple):
+    rows: _TableRows
+    outputs: tuple[Evaluations, ...]
+
+
+def table_of(rows: Rows) -> Table:
+    """The columns of some rows, with their kinds."""
+    import pandas as pd
+
+    columns = {}
+    for position, name in enumerate(rows.names):
+        values = rows.x[:, position]
+        if position in rows.labels:
+            columns[name] = pd.Categorical.from_codes(values.astype(int), rows.labels[position])
+        else:
+            columns[name] = values
+    return read_table(pd.DataFrame(columns), missing="error")
 
 
 def noise_of_regions(
@@ -208,11 +236,11 @@ def noise_of_regions(
 
 
 def judge_regions(
-    held_out: Sample, question: ResolvedQuestion, tree: Node, settings: Settings
+    held_out: Sample, question: ResolvedQuestion, partition: Partition, settings: Settings
 ) -> Estimate:
     """What held-out rows say of the regions."""
     signs = Signs.drawn(held_out.rows.clusters, settings.seed)
-    regions = tree.apply(held_out.rows.x)
+    regions = partition.apply(table_of(held_out.rows))
     return judge(question, held_out.evaluations, regions, signs, settings.confidence_level)
 
 

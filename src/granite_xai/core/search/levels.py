@@ -19,7 +19,9 @@ TINY = 1e-300
 Group = tuple[int, ...]
 
 
-def groups_at(column: Column, places: IntArray, outputs: Sequence[Evaluations], max_candidates: int) -> list[Cut]:
+def groups_at(
+    column: Column, places: IntArray, outputs: Sequence[Evaluations], max_candidates: int
+) -> list[Cut]:
     """The cuts of a nominal column: fewer levels first, then in the order of the levels.
 
     Parameters
@@ -77,7 +79,9 @@ def _fewer_then_first(group: Group) -> tuple[int, Group]:
     return len(group), group
 
 
-def _levels_by_effect(classes: IntArray, present: IntArray, outputs: Sequence[Evaluations], column: int) -> IntArray:
+def _levels_by_effect(
+    classes: IntArray, present: IntArray, outputs: Sequence[Evaluations], column: int
+) -> IntArray:
     """The levels of a column in the order of the first principal component of their pure effects.
 
     One row of the matrix for each level, one column for each value of every other column: the pure

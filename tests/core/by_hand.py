@@ -1,0 +1,82 @@
+"""Evaluations of a function on some rows, asked as the method page writes them down."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from granite_xai.core.algebra.disagreement import ResolvedQuestion
+from granite_xai.core.algebra.masked_model import RegionWeights
+from granite_xai.core.evaluations.evaluations import Coalition, Evaluations, Matrix
+from granite_xai.core.search.problem import Problem, Shares, Tree
+from granite_xai.tables import read_table
+
+
+def waves(x: np.ndarray) -> np.ndarray:
+    """Interactions of every pair of columns, none of one direction only."""
+    x0, x1, x2 = x[:, :3].T
+    return np.sin(2 * x0 * x1) + x1 * np.cos(2 * x2) + x0 * x2 + 2 * x0 + x1**2
+
+
+def steps(x: np.ndarray) -> np.ndarray:
+    """The slope of x0 depends on x1, and that of x2 on both."""
+    x0, x1, x2 = x[:, :3].T
+    return np.where(x1 > 0.2, 4 * x0, -2 * x0 + 3 * x2) + 2 * x2 * (x0 > -0.3)
+
+
+def drawn(n: int, seed: int = 0, d: int = 3, places: int = 9) -> np.ndarray:
+    """Rows (n, d) of so many values a column; the second column follows the first."""
+    rng = np.random.default_rng(seed)
+    x = rng.uniform(-1, 1, size=(n, d))
+    x[:, 1] = 0.6 * x[:, 1] + 0.4 * x[:, 0]
+    return np.round(x * places) / places
+
+
+def evaluations_of(function: Any, x: np.ndarray, **fields: Any) -> Evaluations:
+    """Everything that questions about single columns need."""
+    n, d = x.shape
+    offset = function(x).mean()
+    matrices = {}
+    for column in range(d):
+        values, codes = np.unique(x[:, column], return_inverse=True)
+        by_value = []
+        for value in values:
+            moved = x.copy()
+            moved[:, column] = value
+            by_value.append(function(moved) - offset)
+        matrices[Coalition([column])] = Matrix(np.column_stack(by_value), codes.reshape(-1))
+    return Evaluations(
+        f=function(x) - offset,
+        weights=fields.pop("weights", np.ones(n)),
+        y=fields.pop("y", None),
+        matrices=matrices,
+        n_columns=d,
+        **fields,
+    )
+
+
+def problem_of(
+    function: Any, x: np.ndarray, question: str = "ice-pdp", tree: Tree | None = None, **fields: Any
+) -> Problem:
+    """A problem that takes the sample for the world."""
+    evaluations = evaluations_of(function, x, **fields)
+    measure = ResolvedQuestion.named(question, x.shape[1])
+    root = measure.regional(evaluations, RegionWeights.whole(evaluations.weights))[0, 0]
+    table = read_table(
+        pd.DataFrame(x, columns=[f"x{j}" for j in range(x.shape[1])]), missing="error"
+    )
+    return Problem(
+        sample=SimpleNamespace(
+            rows=SimpleNamespace(table=table, weights=evaluations.weights), outputs=(evaluations,)
+        ),
+        measures=(measure,),
+        shares=Shares(
+            factors=np.array([1 / root]),
+            floors=np.array([1e-20]),
+            total=float(evaluations.weights.sum()),
+        ),
+        tree=tree or Tree(),
+    )
