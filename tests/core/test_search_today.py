@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
+
 import default_tables
 import golden.models
-import pytest
-from problems import problem_of as todays_problem_of
-
 from core.todays import problem_of
+from problems import problem_of as todays_problem_of
 
 CASES = [
     ("gated", "numbers", "ice-pdp"),

@@ -467,12 +467,12 @@ def moments_of(
         shorter = of_set._replace(factors=of_set.factors.first(rank))
         is_alone = number if of_set.bins is not None else None
         alike.setdefault((rank, is_alone, repr(of_set.formula)), []).append(shorter)
-    moments = []
+    moments: list[Moments] = []
     for group in alike.values():
         layout = Layout(group[0].formula, len(group[0].factors.strengths))
         at_once = max(1, most_products // layout.n_products)
-        for start in range(0, len(group), at_once):
-            moments.append(_side_by_side(group[start : start + at_once], layout, evaluations))
+        parts = [group[start : start + at_once] for start in range(0, len(group), at_once)]
+        moments += [_side_by_side(part, layout, evaluations) for part in parts]
     return moments
 
 
