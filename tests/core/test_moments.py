@@ -7,6 +7,7 @@ import pytest
 
 from core.by_hand import drawn, evaluations_of, waves
 from granite_xai.core.algebra import moments as module
+from granite_xai.core.algebra.conditional import Bins
 from granite_xai.core.algebra.disagreement import ResolvedQuestion
 from granite_xai.core.algebra.masked_model import RegionWeights
 from granite_xai.core.algebra.moments import factor, moments_of
@@ -34,7 +35,7 @@ def evaluations(weighted: bool = False):
         x,
         y=rng.normal(size=N),
         weights=rng.uniform(0.5, 2, size=N) if weighted else np.ones(N),
-        bins={columns: rng.integers(0, 4, size=N) for columns in visible},
+        facts={("bins", columns): Bins(rng.integers(0, 4, size=N)) for columns in visible},
     )
 
 

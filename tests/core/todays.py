@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from granite_xai.core.algebra.conditional import Bins
 from granite_xai.core.algebra.disagreement import ResolvedQuestion
 from granite_xai.core.evaluations.evaluations import Evaluations, Matrix
 from granite_xai.core.search.problem import Problem, Shares, Tree
@@ -18,13 +19,18 @@ def evaluations_of(today: Any) -> Evaluations:
     for columns, matrix in today.matrices.items():
         compact = matrix.compact()
         matrices[columns] = Matrix(np.ascontiguousarray(compact.values.T), compact.codes)
-    bins = {visible: bins.numbers for (_, visible), bins in today.bins.items() if not bins.single}
+    bins = {
+        ("bins", visible): Bins(bins.numbers)
+        for (_, visible), bins in today.bins.items()
+        if not bins.single
+    }
     return Evaluations(
         f=today.predictions,
         weights=today.weights,
-        y=None if today.y is None else today.y - today.offset,
+        y=today.y,
         matrices=matrices,
-        bins=bins,
+        facts=bins,
+        offset=today.offset,
         n_columns=len(today.everything),
     )
 

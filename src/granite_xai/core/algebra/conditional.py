@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 from scipy.stats import chi2, rankdata
 from sklearn.tree import DecisionTreeRegressor
 
 from granite_xai.core.evaluations.evaluations import Coalition
-from granite_xai.core.rows import Rows
+from granite_xai.core.evaluations.values import places_among
+from granite_xai.tables import Table
+from granite_xai.tables.rows import Rows
 
 INTERVALS = 10
 MAX_LEAVES = 10
@@ -19,30 +22,77 @@ FALSE_SPLITS = 0.05  # probability that a guarded tree splits independent column
 SPLITS_OF_PAIR = 10  # independent tests that the splits of one column by another count as
 
 
-def fit_bins(rows: Rows, visible: Coalition, seed: int, guarded: bool) -> Callable | None:
+class Bins(NamedTuple):
+    """The bin of each row."""
+
+    numbers: np.ndarray
+
+    def take(self, places: np.ndarray) -> Bins:
+        """Those of some of the rows."""
+        return Bins(self.numbers[places])
+
+
+class LearnedBins(NamedTuple):
+    """A function from x (n, d) to the bin of each row, learned from a table."""
+
+    table: Table
+    bin_of: Callable
+
+    def asks(self, table: Table) -> None:
+        """Nothing."""
+
+    def fact(self, table: Table, predictions: np.ndarray | None) -> Bins:
+        """The bins of some rows."""
+        return Bins(self.bin_of(numbers_of(table, self.table)))
+
+
+def numbers_of(table: Table, fitted: Table) -> np.ndarray:
+    """Cells as numbers, (n, d): values, or of nominal columns the places among the fitted levels."""
+    columns = []
+    for column, of_fit in zip(table.columns, fitted.columns, strict=True):
+        if of_fit.kind == "numeric":
+            columns.append(column.values)
+        else:
+            columns.append(places_among(column, of_fit)[column.codes].astype(float))
+    return np.column_stack(columns)
+
+
+class _Numbers(NamedTuple):
+    x: np.ndarray
+    labels: frozenset[int]
+    weights: np.ndarray
+
+
+def fit_bins(table_rows: Rows, visible: Coalition, seed: int, guarded: bool) -> LearnedBins | None:
     """Learn a function from x (n, d) to the bin of each row; None: all rows share one.
 
     Parameters
     ----------
-    rows : Rows
+    table_rows : Rows
         The fitting rows.
     visible : coalition
     seed : int
     guarded : bool
         Whether a tree splits only on what the rows show beyond chance.
     """
+    table = table_rows.table
+    rows = _Numbers(
+        numbers_of(table, table),
+        frozenset(column.position for column in table.columns if not column.is_ordered),
+        table_rows.weights,
+    )
     varying = [j for j in sorted(visible) if np.ptp(rows.x[:, j]) > 0]
     hidden = [j for j in range(rows.x.shape[1]) if j not in visible and np.ptp(rows.x[:, j]) > 0]
     if not varying or len(visible) == rows.x.shape[1]:
         return None
     if len(varying) == 1:
-        return _intervals(rows, varying[0])
+        return LearnedBins(table, _intervals(rows, varying[0]))
     if not hidden:
         return None
-    return _leaves(rows, varying, hidden, seed, guarded)
+    return LearnedBins(table, _leaves(rows, varying, hidden, seed, guarded))
 
 
-def _intervals(rows: Rows, column: int) -> Callable:
+def _intervals(rows: _Numbers, column: int) -> Callable:
     """Tenths of the weight of a column, or its values where these are few."""
     edges, codes = np.unique(rows.x[:, column], return_inverse=True)
     if len(edges) > INTERVALS and column not in rows.labels:
@@ -53,7 +103,7 @@ def _intervals(rows: Rows, column: int) -> Callable:
 
 
 def _leaves(
-    rows: Rows, visible: list[int], hidden: list[int], seed: int, guarded: bool
+    rows: _Numbers, visible: list[int], hidden: list[int], seed: int, guarded: bool
 ) -> Callable:
     """Leaves of one tree that predicts the hidden columns from the visible ones.
 

@@ -15,8 +15,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from granite_xai.core.algebra.conditional import fit_bins
 from granite_xai.core.algebra.masked_model import MaskedModel, RegionWeights, combined, masked_model
 from granite_xai.core.evaluations.evaluations import Coalition, Evaluations
+from granite_xai.core.evaluations.needs import Needs
 
 
 class Term(NamedTuple):
@@ -114,6 +116,30 @@ class ResolvedQuestion:
                 return False
         return True
 
+    @property
+    def needs(self) -> Needs:
+        """What is read of the model."""
+        return Needs(coalitions=frozenset(self.coalitions()), compared=frozenset(self.sets))
+
+    @property
+    def reads(self) -> dict[Coalition, frozenset[Coalition]]:
+        """What the gap of each set reads."""
+        return {
+            members: frozenset(term.visible for term in gap)
+            for members, gap in zip(self.sets, self.gaps, strict=True)
+        }
+
+    asks_beside = False
+
+    def learn(self, rows, seed: int, as_in_paper: bool):
+        """Bins, from the fitting rows."""
+        learned = {}
+        for visible in self.conditioned():
+            bins = fit_bins(rows, visible, seed, guarded=not as_in_paper)
+            if bins is not None:
+                learned["bins", visible] = bins
+        return learned
+
     def gap_values(self, evaluations: Evaluations, regions: RegionWeights) -> Iterator[np.ndarray]:
         """The gap of each set in turn: (n, K) at every row, or (sides, K)."""
         kept: dict[Term, np.ndarray] = {}
@@ -161,7 +187,8 @@ class ResolvedQuestion:
         else:
             masked = _readout(evaluations, term, f).values(regions)
             if self.behavior == "risk":
-                value = -regions.means(np.square(masked - evaluations.y[:, None]))
+                y = evaluations.y - evaluations.offset
+                value = -regions.means(np.square(masked - y[:, None]))
             else:
                 means = regions.means(masked)
                 mean = regions.at_rows(means[0], means[-1])
@@ -181,7 +208,8 @@ def own_predictions(evaluations: Evaluations, members: Coalition) -> np.ndarray:
 
 
 def _bins(evaluations: Evaluations, term: Term) -> np.ndarray | None:
-    return evaluations.bins.get(term.visible) if term.is_conditional else None
+    bins = evaluations.facts.get(("bins", term.visible)) if term.is_conditional else None
+    return None if bins is None else bins.numbers
 
 
 def _readout(evaluations: Evaluations, term: Term, f: np.ndarray) -> MaskedModel:

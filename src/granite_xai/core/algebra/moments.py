@@ -491,7 +491,7 @@ def _side_by_side(sets: Sequence[_SetOnRows], layout: Layout, evaluations: Evalu
         numbers["F"] = factors.a + factors.b + factors.e
         numbers[ONE] = np.ones(len(evaluations.weights))
         if evaluations.y is not None:
-            numbers["y"] = evaluations.y
+            numbers["y"] = evaluations.y - evaluations.offset
         columns = {name: values.reshape(len(values), -1) for name, values in numbers.items()}
         by_set.append(layout.products(columns) * evaluations.weights[:, None])
     products = np.stack(by_set, axis=2)  # (n, n_products, n_sets)
@@ -513,8 +513,9 @@ def _factors(evaluations: Evaluations, members: Coalition) -> Factors:
 
 def _bins(evaluations: Evaluations, gap: dict[Term, float]) -> IntArray | None:
     for term in gap:
-        if term.is_conditional and term.visible in evaluations.bins:
-            return evaluations.bins[term.visible]
+        if term.is_conditional and ("bins", term.visible) in evaluations.facts:
+            bins: IntArray = evaluations.facts["bins", term.visible].numbers
+            return bins
     return None
 
 
@@ -533,7 +534,9 @@ def _formula(
         Coalition(): NOTHING,
     }
     conditioned = {
-        term.visible for term in gap if term.is_conditional and term.visible in evaluations.bins
+        term.visible
+        for term in gap
+        if term.is_conditional and ("bins", term.visible) in evaluations.facts
     }
     if len(by_visible) < 4 or len(conditioned) > 1 or any(t.visible not in by_visible for t in gap):
         return None

@@ -1,79 +1,122 @@
-"""What the model is asked: every row with some columns moved to the values that stand for them.
+"""What the model said about some rows: predictions, and predictions with some columns moved.
 
-For a set S of columns, ``E_S[n, u]`` is the prediction for row n with S at its value u. All
-distinct values are asked (the paper), or a few that a pilot chooses by what the model does there.
+For a set S of columns, ``E_S[n, u]`` is the prediction for row n with S at its value u (method page,
+1.2). All distinct values are asked (the paper), or a few that stand for the others (C22).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Set as AbstractSet
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
-from granite_xai.core.rows import Rows
+from granite_xai.base.typing import Coalition, FloatArray, IntArray
+from granite_xai.tables.rows import Rows
 
-MOST_ROWS_AT_ONCE = 2**18  # sent to the model
-
-Coalition = frozenset
+__all__ = ["Attribution", "Coalition", "Evaluations", "Fact", "Matrix", "Sample"]
 
 
-class Cells(NamedTuple):
-    """Values that stand for one column: each stands for the values from ``first`` up to the next
-    cell.
-    """
+class Fact(Protocol):
+    """Something that is known of each of some rows."""
 
-    first: np.ndarray  # (U,) ascending
-    standing: np.ndarray  # (U,)
-
-    def of(self, values: np.ndarray) -> np.ndarray:
-        """Number of the cell of each value; one between two known values joins the lower."""
-        return np.maximum(np.searchsorted(self.first, values, side="right") - 1, 0)
+    def take(self, places: IntArray, /) -> Any:
+        """The same of some of the rows."""
 
 
 class Matrix(NamedTuple):
-    """``E_S``."""
+    """``E_S``.
 
-    values: np.ndarray  # (n, U) row n with S at value u
-    codes: np.ndarray  # (n,) the row's own value
+    Parameters
+    ----------
+    values : array of shape (n, U)
+        Row n with S at value u.
+    codes : array of shape (n,)
+        The row's own value.
+    levels : array of shape (U,), optional
+        Of a single column, the level that each value is; -1: missing.
+    """
 
-    def take(self, places: np.ndarray) -> Matrix:
+    values: FloatArray
+    codes: IntArray
+    levels: IntArray | None = None
+
+    def take(self, places: IntArray) -> Matrix:
         """Some rows, and only the values that they have."""
-        present, codes = np.unique(self.codes[places], return_inverse=True)
-        values = self.values[places]
-        if len(present) < values.shape[1]:
-            values = values[:, present]
-        return Matrix(values, codes)
+        codes = self.codes[places]
+        is_present = np.zeros(self.values.shape[1], dtype=np.bool_)
+        is_present[codes] = True
+        if is_present.all():
+            return Matrix(self.values[places], codes, self.levels)
+        present = np.flatnonzero(is_present)
+        levels = None if self.levels is None else self.levels[present]
+        new_codes = np.cumsum(is_present) - 1
+        return Matrix(self.values[np.ix_(places, present)], new_codes[codes], levels)
 
-    def own(self) -> np.ndarray:
+    def own(self) -> FloatArray:
         """The prediction of each row at its own value, (n,)."""
-        return self.values[np.arange(len(self.codes)), self.codes]
+        return np.asarray(self.values[np.arange(len(self.codes)), self.codes])
+
+    def turned(self) -> Matrix:
+        """``E`` of the other columns: row m's values on them, for each row n, (n, n)."""
+        pairs = self.values[:, self.codes]  # [m, n]: row m elsewhere, row n's value on S
+        return Matrix(np.ascontiguousarray(pairs.T), np.arange(len(self.codes)))
 
 
-@dataclass(frozen=True)
+class Attribution(NamedTuple):
+    """Effects ``Phi[n, m]`` of a set on row n against the single reference row m.
+
+    Parameters
+    ----------
+    values : array of shape (n, n)
+    errors : array of shape (n,), optional
+        Where they are sampled, the standard error of the effect against all rows.
+    """
+
+    values: FloatArray
+    errors: FloatArray | None = None
+
+    def take(self, places: IntArray) -> Attribution:
+        """Some rows, against each other."""
+        errors = None if self.errors is None else self.errors[places]
+        return Attribution(self.values[np.ix_(places, places)], errors)
+
+
+@dataclass(frozen=True, eq=False)
 class Evaluations:
-    """What the model said about n rows; every array has its rows first.
+    """What the model said about n rows, in one of its outputs; every array has its rows first.
 
     Parameters
     ----------
     f : array of shape (n,)
-        Predictions, less their mean.
+        Predictions, less `offset`.
     weights : array of shape (n,)
     y : array of shape (n,), optional
-        The target, less the same number.
-    matrices : dict of coalition to Matrix
-    bins : dict of coalition to array of shape (n,)
-        For conditional masking, by the visible columns; none: all rows share one bin.
+        The target, as it was given.
+    matrices : mapping of coalition to Matrix
+        ``E_S``, less `offset`.
     n_columns : int
+    facts : mapping
+        What explanations read besides: bins, references, accumulated effects, attributions, each
+        under its own key.
+    moved : mapping of coalition S to mapping
+        Facts as the gap of S reads them, where a few values stand for S.
+    offset : float
+        The mean prediction, which is taken away so that no variance is a difference of large numbers.
+    gap : coalition, optional
+        The set whose gap reads these, see `in_gap_of`.
     """
 
-    f: np.ndarray
-    weights: np.ndarray
-    y: np.ndarray | None
-    matrices: dict[Coalition, Matrix]
+    f: FloatArray
+    weights: FloatArray
+    y: FloatArray | None
+    matrices: Mapping[Coalition, Matrix]
     n_columns: int
-    bins: dict[Coalition, np.ndarray] = field(default_factory=dict)
+    facts: Mapping[Hashable, Any] = field(default_factory=dict)
+    moved: Mapping[Coalition, Mapping[Hashable, Any]] = field(default_factory=dict)
+    offset: float = 0.0
+    gap: Coalition | None = None
 
     def __len__(self) -> int:
         return len(self.f)
@@ -83,144 +126,72 @@ class Evaluations:
         """All columns."""
         return Coalition(range(self.n_columns))
 
-    def take(self, places: np.ndarray) -> Evaluations:
+    def take(self, places: IntArray) -> Evaluations:
         """The same about some of the rows."""
         return replace(
             self,
             f=self.f[places],
             weights=self.weights[places],
             y=None if self.y is None else self.y[places],
-            matrices={columns: matrix.take(places) for columns, matrix in self.matrices.items()},
-            bins={columns: bins[places] for columns, bins in self.bins.items()},
+            matrices=_take_all(self.matrices, places),
+            facts=_take_all(self.facts, places),
+            moved={columns: _take_all(facts, places) for columns, facts in self.moved.items()},
         )
 
+    def in_gap_of(self, members: Coalition) -> Evaluations:
+        """The same as the gap of a set reads them (C22).
 
-class Model:
-    """A fitted estimator or a function, and how many rows it was asked about."""
+        The set is at the values that stand for the rows' own in every term of its gap: in the
+        predictions, in its own matrix, which also serves the other columns, and in what is known.
+        """
+        if members not in self.matrices:
+            return self
+        return replace(
+            self,
+            f=self.matrices[members].own(),
+            facts={**self.facts, **self.moved.get(members, {})},
+            gap=members,
+        )
 
-    def __init__(self, predict, like, labels=None) -> None:
-        self._predict = getattr(predict, "predict", predict)
-        self._columns = getattr(like, "columns", None)
-        self._dtypes = getattr(like, "dtypes", None)
-        self._labels = labels or {}
-        self.n_rows = 0
+    def reading(self, visible: Coalition) -> tuple[Matrix, bool]:
+        """The matrix from which ``F_T`` is read, and whether it shows T: otherwise it hides T's columns.
 
-    def __call__(self, x: np.ndarray) -> np.ndarray:
-        """Predictions (n,) of rows (n, d)."""
-        self.n_rows += len(x)
-        if self._columns is None:
-            return np.asarray(self._predict(x), dtype=float)
-        import pandas as pd
-
-        table = pd.DataFrame(x, columns=self._columns)
-        for position, labels in self._labels.items():
-            column = pd.Categorical.from_codes(x[:, position].astype(int), labels)
-            table[self._columns[position]] = column.astype(self._dtypes.iloc[position])
-        return np.asarray(self._predict(table), dtype=float)
+        Parameters
+        ----------
+        visible : coalition
+            T, neither empty nor everything.
+        """
+        hidden = self.everything - visible
+        if self.gap in (visible, hidden):
+            return self.matrices[self.gap], self.gap == visible
+        if visible in self.matrices:
+            return self.matrices[visible], True
+        return self.matrices[hidden], False
 
 
-def evaluate(
-    model: Model,
-    rows: Rows,
-    coalitions: AbstractSet[Coalition],
-    cells: Mapping[int, Cells],
-) -> Evaluations:
-    """Ask the model once about everything that some coalitions of visible columns need.
+class Sample(NamedTuple):
+    """Rows with what the model said about them.
 
     Parameters
     ----------
-    model : Model
     rows : Rows
-    coalitions : set of coalitions
-        ``F_T`` is read from ``E_T`` or from ``E`` of the other columns, whichever has fewer values.
-    cells : mapping of column to Cells
-        Columns without cells are asked at all their values.
+    outputs : tuple of Evaluations
+    errors : tuple of float
+        Of each output the error of one prediction (C4).
     """
-    f = model(rows.x)
-    offset = float(rows.weights @ f / rows.weights.sum())
-    matrices = {}
-    for pair in asked_pairs(coalitions, rows.x.shape[1]):
-        columns, values, codes = min(
-            (_values_of(rows, columns, cells) for columns in pair),
-            key=lambda found: len(found.values),
-        )
-        predictions = recombined(model, rows.x, sorted(columns), values)
-        matrices[columns] = Matrix(predictions - offset, codes)
-    return Evaluations(
-        f=f - offset,
-        weights=rows.weights,
-        y=None if rows.y is None else rows.y - offset,
-        matrices=matrices,
-        n_columns=rows.x.shape[1],
-    )
+
+    rows: Rows
+    outputs: tuple[Evaluations, ...]
+    errors: tuple[float, ...]
+
+    def take(self, places: IntArray) -> Sample:
+        """Some of the rows."""
+        outputs = tuple(evaluations.take(places) for evaluations in self.outputs)
+        return Sample(self.rows.take(places), outputs, self.errors)
 
 
-def asked_pairs(
-    coalitions: AbstractSet[Coalition], n_columns: int
-) -> list[tuple[Coalition, Coalition]]:
-    """Each coalition with the columns that it hides, of which one is asked; the smaller comes
-    first.
-    """
-    everything = Coalition(range(n_columns))
-    pairs = set()
-    for visible in coalitions:
-        if visible and visible != everything:
-            pairs.add(tuple(sorted([visible, everything - visible], key=_size_and_columns)))
-    return sorted(pairs, key=lambda pair: _size_and_columns(pair[0]))
+Key = TypeVar("Key")
 
 
-def _size_and_columns(columns: Coalition) -> tuple[int, list[int]]:
-    return len(columns), sorted(columns)
-
-
-class _Values(NamedTuple):
-    """The values of a set of columns, and which of them each row has."""
-
-    columns: Coalition
-    values: np.ndarray  # (U, columns)
-    codes: np.ndarray  # (n,)
-
-
-def _values_of(rows: Rows, columns: Coalition, cells: Mapping[int, Cells]) -> _Values:
-    first_column = min(columns)
-    if len(columns) == 1 and first_column in cells:
-        of_column = cells[first_column]
-        codes = of_column.of(rows.x[:, first_column])
-        return _Values(columns, of_column.standing[:, None], codes)
-    values, codes = distinct(rows, columns)
-    return _Values(columns, values, codes)
-
-
-def distinct(rows: Rows, columns: Coalition) -> tuple[np.ndarray, np.ndarray]:
-    """Distinct rows of some columns (U, columns), and which of them each row has (n,)."""
-    values, codes = np.unique(rows.x[:, sorted(columns)], axis=0, return_inverse=True)
-    return values, codes.reshape(-1)
-
-
-def recombined(model: Model, x: np.ndarray, columns: list[int], values: np.ndarray) -> np.ndarray:
-    """Predictions of every row with some columns at each of their values, (n, U)."""
-    n = len(x)
-    evaluations = np.empty((n, len(values)))
-    step = max(1, MOST_ROWS_AT_ONCE // n)
-    for start in range(0, len(values), step):
-        block = values[start : start + step]
-        sent = np.tile(x, (len(block), 1))
-        sent[:, columns] = np.repeat(block, n, axis=0)
-        evaluations[:, start : start + step] = model(sent).reshape(len(block), n).T
-    return evaluations
-
-
-def error_of_one_prediction(model: Model, x: np.ndarray) -> float:
-    """How far an answer moves when nothing, or next to nothing, changes (C4); x are a few rows."""
-    first = model(x)
-    repeated = np.max(np.abs(model(x) - first))
-    reordered = np.max(np.abs(model(x[:7][::-1])[::-1] - first[:7]))
-    is_whole = np.all(x == np.rint(x), axis=0)  # counts and codes carry no rounding
-    moved = 0.0
-    for direction in (np.inf, -np.inf):
-        nudged = np.where(is_whole, x, np.nextafter(x, direction))
-        moved = max(moved, np.median(np.abs(model(nudged) - first)))
-    is_single = np.all(first == first.astype(np.float32)) and np.any(first != np.rint(first))
-    epsilon = 2.0**-23 if is_single else 2.0**-52
-    round_off = 8 * epsilon * np.max(np.abs(first))
-    return float(max(round_off, repeated, reordered, moved))
+def _take_all(by_key: Mapping[Key, Any], places: IntArray) -> dict[Key, Any]:
+    return {key: of_rows.take(places) for key, of_rows in by_key.items()}

@@ -1,131 +1,539 @@
-"""The pilot: which values of a column stand for all of them, by what the model does for a few
-rows (C22).
+"""The pilot: which values of a column stand for all of them, by what the model does for a few rows (C22).
 
-Neighbouring values at which the pilot rows interact alike share a cell. Cells of equal numbers of
-rows would straddle a jump of the model and pull a cut to the cell's edge, whatever the number of
-rows.
+A search needs the predictions of every row at every value of a column. Sixteen values are enough if
+they are chosen by what the model does: values at which a few *pilot rows* interact alike share a
+cell, and one of them stands for the cell. Cells of equal numbers of rows would straddle a jump of the
+model and pull the cut to the cell's edge, whatever the number of rows.
+
+Of a column of many levels the pilot rows are asked at some: these are the *pilot values*. Where many
+columns share the budget, so that their pilot is coarse, a *screen* of a few rows at a few values tells
+first which columns interact: these get a finer pilot, the others a coarser one.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
 import numpy as np
 
-from granite_xai.core.evaluations.evaluations import Cells, Model, recombined
-from granite_xai.core.fitting.plan import CELLS, pilot_size
-from granite_xai.core.rows import Rows
+from granite_xai.base.typing import FloatArray, IntArray
+from granite_xai.core.evaluations.values import Cells, FineCurve
+from granite_xai.tables.columns import Column
+from granite_xai.tables.table import Table
 
-PILOT_STREAM = 23  # of random numbers
+CELLS = 16  # values that stand for a column
+
+
+class PilotSize(NamedTuple):
+    """How many rows the model is asked about, at how many values of a column, at most."""
+
+    n_rows: int
+    n_values: int
+
+    def cost(self, columns: Sequence[Column], n_cells: int) -> int:
+        """Rows that are sent to the model, at most; none for columns that have few values anyway."""
+        cost = 0
+        for column in columns:
+            n_levels = len(column.levels)
+            if n_levels <= n_cells:
+                continue
+            if column.is_ordered:
+                cost += self.n_rows * min(n_levels, self.n_values + COLUMN_ENDS)
+            else:
+                n_rare = min(max(n_levels - self.n_values, 0), RARE_LABELS * self.n_values)
+                # A rare label is asked about as it is, and at the standing value of every cell.
+                cost += self.n_rows * min(n_levels, self.n_values) + n_rare * (1 + n_cells)
+        return cost
+
+
+# From the finest pilot to the coarsest.
+PILOTS = (
+    PilotSize(64, 512),
+    PilotSize(64, 256),
+    PilotSize(64, 128),
+    PilotSize(48, 128),
+    PilotSize(32, 128),
+    PilotSize(32, 64),
+    PilotSize(16, 64),
+    PilotSize(16, 32),
+    PilotSize(8, 32),
+)
+# Pilots of many columns that are coarse, and dear enough for a screen before them.
+SCREENED = (PilotSize(64, 128), PilotSize(48, 128), PilotSize(32, 128))
+MANY_COLUMNS = 16
+SCREEN = PilotSize(16, 32)
+FEW_INTERACTIONS = PilotSize(16, 64)  # after a screen, the pilot of a column that hardly interacts
+INTERACTIONS_KEPT = 0.999  # share of the squared interactions of a screen that get a finer pilot
+PILOT_DRAW = 23  # with the seed of the fit: what the pilot rows are drawn by
+COLUMN_ENDS = 2  # the smallest and the largest value of an ordered column are always asked about
+RARE_LABELS = 4  # labels beyond the pilot that are asked about, for each value of the pilot
+SAME_DISTANCE = 1e-9  # relative difference of distances that is rounding
 FLAT = 1e-6  # share of the predictions' variance below which interactions do not decide on cells
 MAIN_EFFECT = 1e-3  # weight of the mean curve beside interactions: it decides where there are none
-SAME_DISTANCE = 1e-9  # relative difference of distances that is rounding
-TINY = np.finfo(float).tiny
+TINY = np.finfo(np.float64).tiny
+# What is added to the diagonal of a covariance, as a share of its mean entry there: curves need not
+# run exactly through the values at which they are known, so that noise of the pilot is not followed.
+RIDGE = 1e-3
+FLAT_RIDGE = (
+    1e-6  # the same as a share of the variance of all predictions, where rows do not differ
+)
+
+# From base rows, donor rows and a column to predictions, (outputs, n).
+Ask = Callable[[IntArray, IntArray, int], FloatArray]
 
 
-def learn_cells(model: Model, rows: Rows, budget: float, seed: int) -> dict[int, Cells]:
-    """Choose the values that stand for each column; columns with few values have no cells.
+class PilotPlan(NamedTuple):
+    """A pilot of some columns within a budget."""
+
+    size: PilotSize
+    has_screen: bool
+    cost: int  # rows that are sent to the model, at most
+
+
+def plan_pilot(
+    columns: Sequence[Column], n_cells: int, budget: float, n_rows: int | None = None
+) -> PilotPlan:
+    """The finest pilot that sends, with its screen, no more rows to the model than a budget.
 
     Parameters
     ----------
-    model : Model
-    rows : Rows
-        Those that search.
+    columns : sequence of Column
+        Columns that may have cells.
+    n_cells : int
+        Cells of a column, at most.
     budget : float
-        Rows that may be sent to the model.
+        Rows that may be sent; the coarsest pilot is taken where none is cheap enough.
+    n_rows : int, optional
+        Rows of the table.
+    """
+    n_with_cells = sum(len(column.levels) > n_cells for column in columns)
+    size = PILOTS[-1]
+    has_screen = False
+    for tried in PILOTS:
+        is_screened = tried in SCREENED and n_with_cells >= MANY_COLUMNS
+        cost = tried.cost(columns, n_cells)
+        if is_screened:
+            cost += SCREEN.cost(columns, n_cells)
+        if cost <= budget:
+            size = tried
+            has_screen = is_screened
+            break
+    if has_screen:  # what it leaves of the budget goes to the columns that interact
+        return PilotPlan(size, has_screen=True, cost=int(budget))
+    n_pilot = size.n_rows if n_rows is None else min(size.n_rows, n_rows)
+    cost = size._replace(n_rows=n_pilot).cost(columns, n_cells)
+    return PilotPlan(size, has_screen=False, cost=cost)
+
+
+def n_values(column: Column, n_cells: int) -> int:
+    """Values at which the model is asked about a column: all, or one a cell; missing is a value."""
+    return min(len(column.levels), n_cells) + int(column.missing.any())
+
+
+def placeholder_cells(table: Table, positions: Sequence[int], n_cells: int) -> dict[int, Cells]:
+    """As many cells as a pilot would choose, for what they cost before the model is asked."""
+    placeholders = {}
+    for position in positions:
+        column = table.columns[position]
+        n_levels = len(column.levels)
+        if n_levels > n_cells:
+            cell_of_level = np.arange(n_levels) * n_cells // n_levels
+            standing = np.unique(cell_of_level, return_index=True)[1]
+            placeholders[position] = Cells(column, cell_of_level, standing)
+    return placeholders
+
+
+def learn_cells(
+    table: Table,
+    weights: FloatArray,
+    positions: Sequence[int],
+    ask: Ask,
+    *,
+    n_cells: int,
+    budget: float,
+    seed: int,
+) -> dict[int, Cells]:
+    """Ask the model about a few rows and choose the cells of each column by their curves.
+
+    Parameters
+    ----------
+    table : Table
+        The fitting rows.
+    weights : array of shape (n_rows,)
+    positions : sequence of int
+        Columns that may have cells.
+    ask : callable
+        ``ask(base_rows, donor_rows, column)``: predictions of base rows with one column taken from
+        donor rows, of shape (n_outputs, n).
+    n_cells : int
+        Cells of a column, at most; columns with no more values have none.
+    budget : float
+        Rows that the pilot may send to the model.
     seed : int
         Draws the pilot rows.
     """
-    n_rows, most_values = pilot_size(rows.x, budget)
-    generator = np.random.default_rng([seed, PILOT_STREAM])
-    drawn = generator.choice(len(rows), size=min(n_rows, len(rows)), replace=False)
-    pilot = rows.x[np.sort(drawn)]
-    learned = {}
-    for position, column in enumerate(rows.x.T):
-        levels, codes = np.unique(column, return_inverse=True)
-        if len(levels) > CELLS:
-            mass = np.bincount(codes, weights=rows.weights)
-            asked = _asked_levels(mass, most_values)
-            curves = recombined(model, pilot, [position], levels[asked][:, None]).T
-            learned[position] = _cells_of_column(levels, mass, asked, curves)
-    return learned
+    columns = [table.columns[position] for position in positions]
+    columns = [column for column in columns if len(column.levels) > n_cells]
+    if not columns:
+        return {}
+    plan = plan_pilot(columns, n_cells, budget)
+    n_pilot = PILOTS[0].n_rows if plan.has_screen else plan.size.n_rows
+    generator = np.random.default_rng([seed, PILOT_DRAW])
+    n_drawn = min(n_pilot, table.n_rows)
+    pilot_rows = np.sort(generator.choice(table.n_rows, size=n_drawn, replace=False))
+    pilots = [_Pilot(column, weights, ask) for column in columns]
+    sizes = [plan.size] * len(columns)
+    if plan.has_screen:
+        squares = [pilot.squared_interactions(pilot_rows[: SCREEN.n_rows]) for pilot in pilots]
+        left = budget - SCREEN.cost(columns, n_cells)
+        sizes = _sizes_after_screen(columns, squares, n_cells, left, plan.size)
+    cells = {}
+    for pilot, size in zip(pilots, sizes, strict=True):
+        rows = pilot_rows[: size.n_rows]
+        cells[pilot.column.position] = pilot.cells(rows, n_cells, size.n_values)
+    return cells
 
 
-def _asked_levels(mass: np.ndarray, most_values: int) -> np.ndarray:
-    """Levels that the pilot asks about: all, or quantiles and both ends."""
-    last = len(mass) - 1
-    if last < most_values:
-        return np.arange(last + 1)
-    ranks = (np.arange(most_values) + 0.5) / most_values * mass.sum()
-    quantiles = np.searchsorted(np.cumsum(mass), ranks)
-    return np.unique([0, *quantiles, last])
-
-
-def _cells_of_column(
-    levels: np.ndarray, mass_of_level: np.ndarray, asked: np.ndarray, curves: np.ndarray
-) -> Cells:
-    """Cells of neighbouring levels.
+def _sizes_after_screen(
+    columns: Sequence[Column],
+    squares: Sequence[float],
+    n_cells: int,
+    budget: float,
+    equal_size: PilotSize,
+) -> list[PilotSize]:
+    """The pilot of each column: finer for those that have nearly all interactions, if that can be paid.
 
     Parameters
     ----------
-    levels, mass_of_level : arrays of shape (n_levels,)
-        The column's values, and the weight of the rows at each.
-    asked : array of shape (n_values,)
-        Levels that the pilot asked about.
-    curves : array of shape (n_values, n_pilot)
+    columns : sequence of Column
+    squares : sequence of float
+        Squared interactions of each column.
+    n_cells : int
+        Cells of a column, at most.
+    budget : float
+        Rows that may be sent to the model after the screen.
+    equal_size : PilotSize
+        Of every column where none can have a finer one.
     """
-    middles = (asked[:-1] + asked[1:]) // 2
-    nearest = np.searchsorted(middles, np.arange(len(levels)))  # asked value of each level, by rank
-    mass = np.maximum(np.bincount(nearest, weights=mass_of_level), TINY)
-
-    # Values are told apart by interactions and, with little weight, by the mean curve.
-    n_pilot = curves.shape[1]
-    centred = curves - mass @ curves / mass.sum()
-    main_effect = centred.mean(axis=1, keepdims=True)
-    weight = np.sqrt(MAIN_EFFECT * n_pilot)
-    vectors = np.hstack([centred - main_effect, weight * main_effect])
-
-    begins = merge_neighbours(vectors, mass, CELLS, flat=FLAT * np.var(curves) * n_pilot)
-    ends = np.append(begins[1:], len(asked))
-    standing = []
-    for begin, end in zip(begins, ends, strict=True):
-        standing.append(begin + _most_typical(vectors[begin:end], mass[begin:end]))
-    first_levels = np.searchsorted(nearest, begins)
-    return Cells(first=levels[first_levels], standing=levels[asked[standing]])
+    strongest_first = np.argsort(-np.asarray(squares), kind="stable")
+    summed = np.cumsum(np.asarray(squares)[strongest_first])
+    n_strong = 1 + int(np.searchsorted(summed, INTERACTIONS_KEPT * summed[-1]))
+    strong = [columns[place] for place in strongest_first[:n_strong]]
+    weak = [columns[place] for place in strongest_first[n_strong:]]
+    finer = plan_pilot(strong, n_cells, budget - FEW_INTERACTIONS.cost(weak, n_cells)).size
+    if PILOTS.index(finer) >= PILOTS.index(equal_size):
+        return [equal_size] * len(columns)
+    sizes = [FEW_INTERACTIONS] * len(columns)
+    for place in strongest_first[:n_strong]:
+        sizes[place] = finer
+    return sizes
 
 
-def merge_neighbours(
-    vectors: np.ndarray, mass: np.ndarray, n_cells: int, flat: float
-) -> np.ndarray:
-    """Merge neighbouring values by Ward's criterion until few enough cells are left.
+class _Pilot:
+    """The pilot of one column.
 
-    Joining two cells of masses p and q with mean vectors f and g costs
-    ``p q / (p + q) · (|f - g|² + flat)``.
+    Parameters
+    ----------
+    column : Column
+    weights : array of shape (n_rows,)
+    ask : callable
+        As in `learn_cells`.
+    """
+
+    def __init__(self, column: Column, weights: FloatArray, ask: Ask) -> None:
+        self.column = column
+        self._ask = ask
+        codes, first_rows = np.unique(column.codes, return_index=True)
+        self._carriers = first_rows[codes >= 0]  # the first row that has each level
+        present = column.codes >= 0
+        # Weight of the rows that have each level.
+        self._mass = np.bincount(
+            column.codes[present], weights=weights[present], minlength=len(column.levels)
+        ).astype(np.float64)
+
+    def squared_interactions(self, screen_rows: IntArray) -> float:
+        """Mean square of the interactions that a screen sees; of several outputs in units of spread."""
+        levels = self._pilot_levels(SCREEN.n_values)
+        curves = self._curves(screen_rows, levels)
+        interactions, _ = _interactions_and_main_effect(curves, self._mass[levels])
+        by_output = np.square(interactions).mean(axis=(1, 2))
+        if len(curves) > 1:
+            variance = curves.var(axis=(1, 2))
+            by_output = by_output / np.where(variance > 0.0, variance, 1.0)
+        return float(by_output.sum())
+
+    def cells(self, pilot_rows: IntArray, n_cells: int, most_values: int) -> Cells:
+        """Choose the cells.
+
+        Parameters
+        ----------
+        pilot_rows : array of shape (n_pilot,)
+        n_cells : int
+            Cells, at most.
+        most_values : int
+            Values at which the pilot rows are asked, about.
+        """
+        levels = self._pilot_levels(most_values)
+        curves = self._curves(pilot_rows, levels)
+        value_of_level = self._nearest_pilot_value(levels)  # -1: a rare label
+        is_rare = value_of_level < 0
+        mass = np.bincount(
+            value_of_level[~is_rare], weights=self._mass[~is_rare], minlength=len(levels)
+        )
+        mass = np.maximum(mass.astype(np.float64), TINY)
+        vectors = _merging_vectors(curves, mass)
+        merge = merge_neighbours if self.column.is_ordered else merge_any_pairs
+        cell_of_value = merge(vectors, mass, n_cells, _flat_distance(curves))
+        standing = [
+            _most_typical(vectors, mass, np.flatnonzero(cell_of_value == cell))
+            for cell in range(int(cell_of_value.max()) + 1)
+        ]
+
+        cell_of_level = np.empty(len(value_of_level), dtype=np.intp)
+        cell_of_level[~is_rare] = cell_of_value[value_of_level[~is_rare]]
+        # Rare labels join the cell where a row of theirs is predicted alike; the rarest the heaviest.
+        cell_of_level[is_rare] = np.argmax(np.bincount(cell_of_value, weights=mass))
+        asked_labels = np.flatnonzero(is_rare)[: RARE_LABELS * most_values]
+        if len(asked_labels):
+            cell_of_level[asked_labels] = self._nearest_cells(asked_labels, levels[standing])
+        return Cells(
+            column=self.column,
+            cell_of_level=cell_of_level,
+            standing=levels[standing],
+            curves=tuple(
+                fit_fine_curve(of_output, levels, np.array(standing), cell_of_value)
+                for of_output in curves
+            ),
+        )
+
+    def _pilot_levels(self, most_values: int) -> IntArray:
+        """Levels that the pilot asks about: all, quantiles of an ordered column, or frequent ones."""
+        mass = self._mass
+        if len(mass) <= most_values:
+            return np.arange(len(mass), dtype=np.intp)
+        if not self.column.is_ordered:
+            return np.sort(np.argsort(-mass, kind="stable")[:most_values])
+        ranks = (np.arange(most_values) + 0.5) / most_values * mass.sum()
+        quantiles = np.searchsorted(np.cumsum(mass), ranks)
+        return np.unique([0, *quantiles, len(mass) - 1]).astype(np.intp)
+
+    def _curves(self, rows: IntArray, levels: IntArray) -> FloatArray:
+        """Predictions of some rows at some levels, (n_outputs, n_levels, n_rows)."""
+        base = np.tile(rows, len(levels))
+        donors = np.repeat(self._carriers[levels], len(rows))
+        predictions = self._ask(base, donors, self.column.position)
+        return predictions.reshape(len(predictions), len(levels), len(rows))
+
+    def _nearest_pilot_value(self, levels: IntArray) -> IntArray:
+        """For each level the pilot value nearest by rank, by its number; -1: a label not asked about."""
+        if self.column.is_ordered:
+            middles = (levels[:-1] + levels[1:]) // 2
+            return np.searchsorted(middles, np.arange(len(self._mass)))
+        numbers = np.full(len(self._mass), -1, dtype=np.intp)
+        numbers[levels] = np.arange(len(levels))
+        return numbers
+
+    def _nearest_cells(self, labels: IntArray, standing: IntArray) -> IntArray:
+        """For each of some labels the cell at whose standing value a row of it is predicted alike."""
+        rows = self._carriers[labels]
+        position = self.column.position
+        predictions = self._ask(rows, rows, position)  # (outputs, labels)
+        donors = np.repeat(self._carriers[standing], len(rows))
+        at_cells = self._ask(np.tile(rows, len(standing)), donors, position)
+        at_cells = at_cells.reshape(len(predictions), len(standing), len(rows))
+        distances = np.square(at_cells - predictions[:, None, :]).sum(axis=0)  # (cells, labels)
+        return np.asarray(np.argmin(distances, axis=0))
+
+
+def _interactions_and_main_effect(
+    curves: FloatArray, mass: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """What belongs to row and value together, and what belongs to the value alone.
+
+    Parameters
+    ----------
+    curves : array of shape (n_outputs, n_values, n_pilot)
+    mass : array of shape (n_values,)
 
     Returns
     -------
-    array of shape (n_cells,)
-        The first value of each cell.
+    interactions : array of shape (n_outputs, n_values, n_pilot)
+    main_effect : array of shape (n_outputs, n_values, 1)
+    """
+    mean_of_row = np.einsum("v,ovr->or", mass / mass.sum(), curves)
+    centred = curves - mean_of_row[:, None, :]
+    main_effect = centred.mean(axis=2, keepdims=True)
+    return centred - main_effect, main_effect
+
+
+def _merging_vectors(curves: FloatArray, mass: FloatArray) -> FloatArray:
+    """By what values are told apart, (n_values, outputs × (rows + 1)).
+
+    For each output the interactions and, with little weight, the mean curve; each output counts by
+    its own spread.
+    """
+    interactions, main_effect = _interactions_and_main_effect(curves, mass)
+    weight = np.sqrt(MAIN_EFFECT * curves.shape[2])  # as much as `MAIN_EFFECT` in every row
+    vectors = np.concatenate([interactions, weight * main_effect], axis=2)
+    if len(curves) > 1:
+        spread = curves.std(axis=(1, 2))
+        vectors = vectors / np.where(spread > 0.0, spread, 1.0)[:, None, None]
+    return np.asarray(vectors.transpose(1, 0, 2).reshape(curves.shape[1], -1))
+
+
+def _flat_distance(curves: FloatArray) -> float:
+    """Squared distance of merging vectors below which values are alike."""
+    n_outputs = len(curves)
+    # Several outputs have a variance of 1 each among the vectors.
+    variance = float(np.var(curves)) if n_outputs == 1 else float(n_outputs)
+    return FLAT * variance * int(curves.shape[2])
+
+
+def _most_typical(vectors: FloatArray, mass: FloatArray, members: IntArray) -> int:
+    """The member of a cell that is nearest to the cell's mean; of several, the one in their middle."""
+    mean = mass[members] @ vectors[members] / mass[members].sum()
+    distances = np.square(vectors[members] - mean).sum(axis=1)
+    limit = distances.min() * (1.0 + SAME_DISTANCE) + TINY
+    nearest = members[distances <= limit]
+    return int(nearest[len(nearest) // 2])
+
+
+# Merging -------------------------------------------------------------------------------------------
+#
+# Joining two cells with masses p and q and mean vectors f and g costs p q / (p + q) · (|f - g|² + flat):
+# what the squared distances of vectors to the mean of their cell grow by (Ward). `flat` is the squared
+# distance below which vectors count as alike: then the cells with the least mass are joined first. The
+# two cheapest cells are joined again and again, until few enough are left.
+
+
+def merge_neighbours(vectors: FloatArray, mass: FloatArray, n_cells: int, flat: float) -> IntArray:
+    """Merge the values of an ordered column: a cell is a run of neighbouring values.
+
+    Parameters
+    ----------
+    vectors : array of shape (n_values, n)
+        What the values are told apart by, in the order of the column.
+    mass : array of shape (n_values,)
+        Weight of the rows at each value, positive.
+    n_cells : int
+        Cells that are left, at least 1.
+    flat : float
+        Squared distance below which vectors are alike.
+
+    Returns
+    -------
+    array of shape (n_values,)
+        Number of the cell of each value, ascending from 0.
     """
     means = vectors.copy()
     mass = mass.copy()
-    begins = np.arange(len(mass))
-    while len(begins) > n_cells:
-        distance = np.square(means[1:] - means[:-1]).sum(axis=1)
-        reduced_mass = mass[1:] * mass[:-1] / (mass[1:] + mass[:-1])
-        cheapest = int(np.argmin(reduced_mass * (distance + flat)))
+    first_value = np.arange(len(mass))  # of each cell
+    costs = _joining_costs(means, mass, first_value[:-1], first_value[1:], flat)  # with the next
+    while len(first_value) > n_cells:
+        cheapest = int(np.argmin(costs))
         absorbed = cheapest + 1
-        joined = mass[cheapest] * means[cheapest] + mass[absorbed] * means[absorbed]
-        mass[cheapest] += mass[absorbed]
-        means[cheapest] = joined / mass[cheapest]
+        _join(means, mass, cheapest, absorbed)
         means = np.delete(means, absorbed, axis=0)
         mass = np.delete(mass, absorbed)
-        begins = np.delete(begins, absorbed)
-    return begins
+        first_value = np.delete(first_value, absorbed)
+        costs = np.delete(costs, cheapest)
+        # The joined cell has new costs with the cell before it and with the one behind it.
+        changed = np.arange(max(cheapest - 1, 0), min(cheapest + 1, len(first_value) - 1))
+        costs[changed] = _joining_costs(means, mass, changed, changed + 1, flat)
+    values = np.arange(len(vectors))
+    return np.asarray(np.searchsorted(first_value, values, side="right") - 1)
 
 
-def _most_typical(vectors: np.ndarray, mass: np.ndarray) -> int:
-    """The value nearest to the mean of its cell; of several, the one in their middle."""
-    mean = mass @ vectors / mass.sum()
-    distances = np.square(vectors - mean).sum(axis=1)
-    limit = distances.min() * (1 + SAME_DISTANCE) + TINY
-    nearest = np.flatnonzero(distances <= limit)
-    return int(nearest[len(nearest) // 2])
+def merge_any_pairs(vectors: FloatArray, mass: FloatArray, n_cells: int, flat: float) -> IntArray:
+    """Merge the values of a column without order: any two cells may be joined.
+
+    Parameters and result are those of `merge_neighbours`; cells are numbered by their first value.
+    """
+    means = vectors.copy()
+    mass = mass.copy()
+    n_values = len(mass)
+    cell_of_value = np.arange(n_values)  # a cell has the number of its first value
+    first, second = np.triu_indices(n_values, 1)
+    costs = np.full((n_values, n_values), np.inf)  # of two cells, above the diagonal
+    costs[first, second] = _joining_costs(means, mass, first, second, flat)
+    for _ in range(n_values - n_cells):
+        growing, absorbed = np.unravel_index(int(np.argmin(costs)), costs.shape)
+        _join(means, mass, int(growing), int(absorbed))
+        cell_of_value[cell_of_value == absorbed] = growing
+        costs[absorbed, :] = np.inf
+        costs[:, absorbed] = np.inf
+        other_cells = np.setdiff1d(cell_of_value, [growing])
+        lower = np.minimum(growing, other_cells)
+        higher = np.maximum(growing, other_cells)
+        growing_cells = np.full(len(other_cells), growing)
+        costs[lower, higher] = _joining_costs(means, mass, growing_cells, other_cells, flat)
+    return np.unique(cell_of_value, return_inverse=True)[1].reshape(-1)
+
+
+def _joining_costs(
+    means: FloatArray, mass: FloatArray, first: IntArray, second: IntArray, flat: float
+) -> FloatArray:
+    """Ward's criterion for pairs of cells, (pairs,)."""
+    squared_distance = np.square(means[first] - means[second]).sum(axis=1)
+    reduced_mass = mass[first] * mass[second] / (mass[first] + mass[second])
+    return np.asarray(reduced_mass * (squared_distance + flat))
+
+
+def _join(means: FloatArray, mass: FloatArray, growing: int, absorbed: int) -> None:
+    """Add one cell to another, in place; what stands at the absorbed one is not read again."""
+    total = mass[growing] + mass[absorbed]
+    weighted_sum = mass[growing] * means[growing] + mass[absorbed] * means[absorbed]
+    means[growing] = weighted_sum / total
+    mass[growing] = total
+
+
+# Between the values that stand for cells -----------------------------------------------------------
+
+
+def fit_fine_curve(
+    curves: FloatArray, levels: IntArray, standing_values: IntArray, cell_of_value: IntArray
+) -> FineCurve:
+    """Learn from the curves of the pilot rows how curves run between standing values.
+
+    Let m be the mean curve of the pilot rows and s the standing values. K is the covariance between
+    values of the pilot rows' curves less m, each of them less its mean over s. A curve b that is known
+    at s is expected at a value v to be
+
+        m(v) + mean(b(s) - m(s)) + K(v, s) K(s, s)^-1 d,   d = b(s) - m(s) - mean(b(s) - m(s)).
+
+    K(s, s) is made a little larger on its diagonal (`RIDGE`). What this misses at s itself is added in
+    the whole cell.
+
+    Parameters
+    ----------
+    curves : array of shape (n_values, n_pilot)
+        Predictions of the pilot rows.
+    levels : array of shape (n_values,)
+        Levels of the values.
+    standing_values : array of shape (n_cells,)
+        Which of the values stand for cells.
+    cell_of_value : array of shape (n_values,)
+    """
+    n_cells = len(standing_values)
+    mean_curve = curves.mean(axis=1)
+    deviations = curves - mean_curve[:, None]
+    deviations = deviations - deviations[standing_values].mean(axis=0)
+    covariance = deviations @ deviations[standing_values].T / curves.shape[1]  # K(v, s)
+    covariance_of_standing = covariance[standing_values]  # K(s, s)
+    ridge = RIDGE * np.trace(covariance_of_standing) / n_cells + FLAT_RIDGE * np.var(curves)
+    if ridge > 0.0:
+        regularized = covariance_of_standing + ridge * np.eye(n_cells)
+        regression = np.linalg.solve(regularized, covariance.T).T  # K(v, s) K(s, s)^-1
+    else:  # all predictions are equal
+        regression = np.zeros_like(covariance)
+    averaging = np.full((n_cells, n_cells), 1.0 / n_cells)  # from b(s) - m(s) to its mean
+    centring = np.eye(n_cells) - averaging  # from b(s) - m(s) to d
+    missed = np.eye(n_cells) - regression[standing_values]
+    weights = averaging[cell_of_value] + (regression + missed[cell_of_value]) @ centring
+    return FineCurve(
+        standing=levels[standing_values],
+        levels=levels,
+        offsets=mean_curve - weights @ mean_curve[standing_values],
+        weights=weights,
+    )

@@ -3,50 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
-from granite_xai.core.algebra.conditional import fit_bins
+from granite_xai.base.diagnostics import Diagnostics
+from granite_xai.base.typing import FloatArray
 from granite_xai.core.algebra.disagreement import ResolvedQuestion
 from granite_xai.core.algebra.masked_model import RegionWeights
-from granite_xai.core.evaluations.evaluations import (
-    Cells,
-    Coalition,
-    Evaluations,
-    Model,
-    error_of_one_prediction,
-    evaluate,
+from granite_xai.core.evaluations.evaluations import Evaluations, Sample
+from granite_xai.core.fitting.plan import (
+    Draft,
+    Options,
+    Plan,
+    RowChooser,
+    coalitions_of_curves,
+    make_plan,
 )
-from granite_xai.core.evaluations.pilot import learn_cells
-from granite_xai.core.fitting.plan import PILOT_SHARE, rows_at_all_values, rows_within_budget
+from granite_xai.core.fitting.settings import Settings
 from granite_xai.core.inference.noise import Estimate, Noise, Signs, judge, noise_of
-from granite_xai.core.rows import Rows
-from granite_xai.core.search.problem import Problem, Shares, Tree
+from granite_xai.core.search.problem import Problem, Shares
+from granite_xai.models import Predictor, for_table
+from granite_xai.models.row_arguments import read_clusters, read_weights
 from granite_xai.regions.nodes import Leaf
 from granite_xai.regions.partition import Partition
 from granite_xai.tables import Table, read_table
+from granite_xai.tables.rows import Rows
 
-
-@dataclass(frozen=True)
-class Settings:
-    """What a user chooses; ``confidence_level=None`` is the paper's algorithm."""
-
-    question: str = "ice-pdp"
-    order: int = 1  # of interactions that are compared
-    tree: Tree = field(default_factory=Tree)
-    confidence_level: float | None = 0.95
-    max_evaluations: int = 1_000_000  # rows sent to the model
-    seed: int = 0
-
-
-@dataclass(frozen=True)
-class Sample:
-    """Rows with what the model said about them."""
-
-    rows: Rows
-    evaluations: Evaluations
+__all__ = ["Fit", "Settings", "fit"]
 
 
 @dataclass(frozen=True)
@@ -54,11 +39,12 @@ class Fit:
     """What was found."""
 
     settings: Settings
+    plan: Plan
     sample: Sample
     disagreement: float
     partition: Partition
     estimate: Estimate | None
-    n_model_rows: int
+    record: Diagnostics
 
     @property
     def remaining(self) -> float:
@@ -67,7 +53,7 @@ class Fit:
 
 
 def fit(
-    predict: Any,
+    model: Any,
     X: Any,
     y: Any = None,
     settings: Settings | None = None,
@@ -78,7 +64,7 @@ def fit(
 
     Parameters
     ----------
-    predict : estimator or function
+    model : estimator or function
     X : table of shape (n, d)
     y : array of shape (n,), optional
         For questions about risk.
@@ -86,76 +72,96 @@ def fit(
     weights, clusters : arrays of shape (n,), optional
     """
     settings = settings or Settings()
-    rows = Rows.of(X, y, weights, clusters)
-    model = Model(predict, X, rows.labels)
-    question = ResolvedQuestion.named(settings.question, rows.x.shape[1], settings.order)
-    searching, judging = choose_rows(rows, question, settings)
-    plan = plan_asking(model, question, searching, settings)
-    sample = plan.ask(searching)
-    disagreement, partition = find_regions(sample, question, plan.error, settings)
+    record = Diagnostics()
+    rows, predictor = open_inputs(model, X, y, weights, clusters, settings, record)
+    options = options_of(settings)
+
+    def draft(search: Rows, options: Options) -> Draft:
+        questions = (question_on(search.table, settings),)
+        return Draft(predictor, questions, search, curves_of(search.table), options, record)
+
+    chooser = RowChooser(rows, draft, options)
+    choice = chooser.choose()
+    chooser.warn_of_few_rows(choice, record)
+    search, judges = rows.take(choice.search), rows.take(choice.held_out)
+    question = question_on(search.table, settings)
+    plan = make_plan(predictor, (question,), search, curves_of(search.table), options, record)
+    sample = plan.ask(search, record)
+    disagreement, partition = find_regions(sample, question, settings)
     estimate = None
-    if len(judging):
-        estimate = judge_regions(plan.ask(judging), question, partition, settings)
+    if len(judges):
+        estimate = judge_regions(plan.ask(judges), question, partition, settings)
     return Fit(
         settings=settings,
+        plan=plan,
         sample=sample,
         disagreement=disagreement,
         partition=partition,
         estimate=estimate,
-        n_model_rows=model.n_rows,
+        record=record,
     )
 
 
-def choose_rows(rows: Rows, question: ResolvedQuestion, settings: Settings) -> tuple[Rows, Rows]:
-    """The rows that search, and those that judge; the paper's way: all search."""
-    if settings.confidence_level is None:
-        return rows, rows.take(np.arange(0))
-    budget = settings.max_evaluations
-    if question.reads_single_columns():
-        n_search = rows_within_budget(rows, budget)
-    else:
-        n_search = rows_at_all_values(rows, question.coalitions(), budget, settings.seed)
-    draw = rows.draw(n_search, settings.seed)
-    return rows.take(draw.search), rows.take(draw.held_out)
+def open_inputs(
+    model: Any,
+    X: Any,
+    y: Any,
+    weights: Any,
+    clusters: Any,
+    settings: Settings,
+    record: Diagnostics,
+) -> tuple[Rows, Predictor]:
+    """The rows of a table, in the fixed order where they are a sample, and the model."""
+    table = read_table(X, missing="allow")
+    resources = settings.resources
+    predictor = for_table(
+        model,
+        table,
+        None,
+        batch_size=resources.batch_size,
+        n_jobs=settings.n_jobs,
+        device=resources.device,
+        block=resources.block,
+        record=record,
+    )
+    target: FloatArray | None = None
+    if y is not None:
+        target = np.asarray(y, dtype=np.float64)
+    rows = Rows.of(
+        table,
+        target,
+        read_weights(weights, table),
+        read_clusters(clusters, table),
+        in_fixed_order=settings.confidence_level is not None,
+    )
+    return rows, predictor
 
 
-@dataclass(frozen=True)
-class Plan:
-    """What is asked about any rows, as the searching rows have it."""
-
-    model: Model
-    question: ResolvedQuestion
-    error: float  # of one prediction
-    cells: dict[int, Cells]
-    bins: dict[Coalition, Callable]  # from x (n, d) to the bin of each row
-
-    def ask(self, rows: Rows) -> Sample:
-        """What the model says about some rows."""
-        evaluations = evaluate(self.model, rows, self.question.coalitions(), self.cells)
-        bins = {visible: bin_of(rows.x) for visible, bin_of in self.bins.items()}
-        return Sample(rows, replace(evaluations, bins=bins))
+def options_of(settings: Settings) -> Options:
+    """What decides on a plan."""
+    return Options(
+        resources=settings.resources,
+        seed=settings.seed,
+        is_sample=settings.confidence_level is not None,
+        as_in_paper=settings.confidence_level is None,
+        max_samples=settings.max_samples,
+        holdout=settings.holdout,
+        n_jobs=settings.n_jobs,
+    )
 
 
-def plan_asking(
-    model: Model, question: ResolvedQuestion, searching: Rows, settings: Settings
-) -> Plan:
-    """Choose the values that stand for columns, and learn the bins of conditional masking."""
-    is_exact = settings.confidence_level is None
-    cells = {}
-    if not is_exact and question.reads_single_columns():
-        budget = PILOT_SHARE * settings.max_evaluations
-        cells = learn_cells(model, searching, budget, settings.seed)
-    bins = {}
-    for visible in question.conditioned():
-        bin_of = fit_bins(searching, visible, settings.seed, guarded=not is_exact)
-        if bin_of is not None:
-            bins[visible] = bin_of
-    error = error_of_one_prediction(model, searching.x[:64])
-    return Plan(model=model, question=question, error=error, cells=cells, bins=bins)
+def question_on(table: Table, settings: Settings) -> ResolvedQuestion:
+    """The question about the columns of a table."""
+    return ResolvedQuestion.named(settings.question, table.n_columns, settings.order)
+
+
+def curves_of(table: Table) -> frozenset[frozenset[int]]:
+    """What curves read: every column alone."""
+    return coalitions_of_curves((), 0, table.explained)
 
 
 def find_regions(
-    sample: Sample, question: ResolvedQuestion, error: float, settings: Settings
+    sample: Sample, question: ResolvedQuestion, settings: Settings
 ) -> tuple[float, Partition]:
     """Disagreement on all rows, and the regions.
 
@@ -164,16 +170,14 @@ def find_regions(
     sample : Sample
         The rows that search.
     question : ResolvedQuestion
-    error : float
-        Of one prediction.
     settings : Settings
     """
-    evaluations = sample.evaluations
+    evaluations = sample.outputs[0]
     every_row = np.arange(len(evaluations))
     whole = RegionWeights.whole(evaluations.weights)
     disagreement = float(question.regional(evaluations, whole)[0, 0])
-    floor = rounding_floor(question, evaluations, error, settings.order)
-    names = sample.rows.names
+    floor = rounding_floor(question, evaluations, sample.errors[0], settings.order)
+    names = sample.rows.table.names
     if disagreement <= floor:
         return disagreement, Partition(Leaf(len(every_row), 1.0, 0.0, "nothing to explain"), names)
     noise = None
@@ -189,7 +193,7 @@ def find_regions(
             return replace(of_node, corrected=of_node.corrected / of_all_rows.corrected)
 
     problem = Problem(
-        sample=_Searching(_TableRows(table_of(sample.rows), sample.rows.weights), (evaluations,)),
+        sample=sample,
         measures=(question,),
         shares=Shares(
             factors=np.array([1.0 / disagreement]),
@@ -200,30 +204,6 @@ def find_regions(
         noise=noise,
     )
     return disagreement, settings.tree.partition(problem).partition
-
-
-class _TableRows(NamedTuple):
-    table: Table
-    weights: np.ndarray
-
-
-class _Searching(NamedTuple):
-    rows: _TableRows
-    outputs: tuple[Evaluations, ...]
-
-
-def table_of(rows: Rows) -> Table:
-    """The columns of some rows, with their kinds."""
-    import pandas as pd
-
-    columns = {}
-    for position, name in enumerate(rows.names):
-        values = rows.x[:, position]
-        if position in rows.labels:
-            columns[name] = pd.Categorical.from_codes(values.astype(int), rows.labels[position])
-        else:
-            columns[name] = values
-    return read_table(pd.DataFrame(columns), missing="error")
 
 
 def noise_of_regions(
@@ -240,8 +220,8 @@ def judge_regions(
 ) -> Estimate:
     """What held-out rows say of the regions."""
     signs = Signs.drawn(held_out.rows.clusters, settings.seed)
-    regions = partition.apply(table_of(held_out.rows))
-    return judge(question, held_out.evaluations, regions, signs, settings.confidence_level)
+    regions = partition.apply(held_out.rows.table)
+    return judge(question, held_out.outputs[0], regions, signs, settings.confidence_level)
 
 
 def rounding_floor(
@@ -253,7 +233,7 @@ def rounding_floor(
         spread = np.sqrt(shares @ np.square(evaluations.f))
         error = 2 * spread * error + error**2
     elif question.behavior == "risk":
-        of_model = shares @ np.abs(evaluations.f - evaluations.y)
-        of_mean = shares @ np.abs(evaluations.y)
+        of_model = shares @ np.abs(evaluations.f - (evaluations.y - evaluations.offset))
+        of_mean = shares @ np.abs(evaluations.y - evaluations.offset)
         error = 2 * max(of_model, of_mean) * error + error**2
     return len(question.sets) * (2.0 ** (order + 1) * error) ** 2

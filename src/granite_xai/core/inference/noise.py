@@ -167,8 +167,9 @@ def cell_sizes(question: ResolvedQuestion, evaluations: Evaluations) -> list[np.
     for gap in question.gaps:
         sizes = np.full(n, n)
         for term in gap:
-            if term.is_conditional and term.visible in evaluations.bins:
-                bins = evaluations.bins[term.visible]
+            key = ("bins", term.visible)
+            if term.is_conditional and key in evaluations.facts:
+                bins = evaluations.facts[key].numbers
                 sizes = np.minimum(sizes, np.bincount(bins)[bins])
         by_set.append(sizes)
     return by_set

@@ -1,0 +1,432 @@
+"""How noisy predictions are, and the disagreement that noise alone can produce (C4, method page 1.5).
+
+A probe asks the model about a few rows: as they are, again, some of them reversed, and with every
+float moved by one step up and down. The *error* of a prediction is how far its answers differ then, or
+what rounding explains.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from granite_xai.base.diagnostics import Diagnostics, warn
+from granite_xai.base.errors import DataWarning, InputError, ModelError, ModelWarning
+from granite_xai.base.typing import Elementwise, FloatArray, IntArray
+from granite_xai.core.evaluations.evaluations import Evaluations
+from granite_xai.models import Predictor, SentRows
+from granite_xai.tables.columns import Column
+from granite_xai.tables.table import Table, nudged, recombine
+
+MOST_ROWS = 64  # of a probe
+REVERSED_ROWS = 7  # that are sent alone, in reversed order
+# Sent to the model: as they are, again, moved up, moved down; and reversed.
+PROBED_ROWS = 4 * MOST_ROWS + REVERSED_ROWS
+MOST_GROUPS = 64  # of columns that are moved by themselves, where moving all of them changes much
+JUMP = 0.01  # share of the standard deviation from which a jump would hide what is asked for
+# Changes, as shares of the standard deviation, that other orders of summation may explain.
+ORDER_OF_SUMS_DOUBLE = 1e-7
+ORDER_OF_SUMS_SINGLE = 1e-3
+TIMES_PROBED = 10  # answers within so many times the probed error are as the probe found them
+EPSILON_SINGLE = 2.0**-23
+EPSILON_DOUBLE = 2.0**-52
+# Disagreements are up to fourth powers of predictions: within these sizes they have all their digits.
+LARGEST_SIZE = 1e70
+SMALLEST_SIZE = 1e-70
+CELLS_AT_ONCE = 2**16  # evaluations looked at together
+EQUAL_PREDICTIONS = (
+    2.0**-49
+)  # share of their size by which equal predictions differ from their mean
+ENTERS_FLOOR = (
+    "This enters the noise floor: disagreement below it is reported as nothing to explain."
+)
+
+
+# What the probe finds ------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Probe:
+    """How far the answers of one output move, at most, when nothing, or next to nothing, changes.
+
+    Parameters
+    ----------
+    repeat : float
+        When the same rows are sent again.
+    reorder : float
+        When the first 7 are sent alone and reversed.
+    moved : float
+        When floats move by one step: the larger of two medians, up and down.
+    """
+
+    repeat: float = 0.0
+    reorder: float = 0.0
+    moved: float = 0.0
+
+    def error(self, scale: float, is_single: bool) -> float:
+        """Error δ of one prediction: ``max(8 ε s, repeat, reorder, moved)``.
+
+        Parameters
+        ----------
+        scale : float
+            s, the largest prediction in size.
+        is_single : bool
+            Whether the model answers in single precision.
+        """
+        return max(round_off(scale, is_single), self.repeat, self.reorder, self.moved)
+
+
+class Probed(NamedTuple):
+    """What a probe found of a model.
+
+    Parameters
+    ----------
+    outputs : tuple of Probe
+    seconds_per_row : float
+    """
+
+    outputs: tuple[Probe, ...]
+    seconds_per_row: float
+
+
+def probe(model: Predictor, table: Table, record: Diagnostics | None = None) -> Probed:
+    """Ask the model about the first rows: as is, again, 7 reversed, moved up, and down.
+
+    At most 64 rows are sent, fewer where a batch is smaller. Warns M09 (not deterministic, or dependent
+    on the batch), M11 (writes into its input) and N01 (jumps between neighbouring floats).
+
+    Parameters
+    ----------
+    model : Predictor
+    table : Table
+    record : Diagnostics, optional
+        Takes the warnings, and a note where the model failed on moved values.
+    """
+    rows = np.arange(min(MOST_ROWS, table.n_rows, model.batch_size), dtype=np.intp)
+    watch = _Watch(model, table)
+    answers = watch.ask(rows)  # (outputs, rows)
+    repeated = watch.ask(rows)
+    reversed_answers = watch.ask(rows[:REVERSED_ROWS][::-1])
+    repeat = np.max(np.abs(repeated - answers), axis=1)
+    reorder = np.max(np.abs(reversed_answers[:, ::-1] - answers[:, :REVERSED_ROWS]), axis=1)
+    moved, failure = _changes_of_moved_floats(model, table, rows, answers)
+    if failure is not None and record is not None:  # it may as well fail at random
+        record.note("failed_on_moved_values", failure)
+    outputs = tuple(
+        Probe(float(repeat[output]), float(reorder[output]), float(moved[output]))
+        for output in range(len(answers))
+    )
+    give_warning = warn if record is None else record.warn
+    for of_output, output_answers in zip(outputs, answers, strict=True):
+        is_single = model.native_float32 or is_float32(output_answers)
+        for message in _warnings(of_output, output_answers, is_single, watch.mutated):
+            give_warning(message, ModelWarning)
+    return Probed(outputs, watch.seconds_per_row())
+
+
+class _Watch:
+    """Sends rows as they are, times the calls, and looks at what the model did to its input."""
+
+    def __init__(self, model: Predictor, table: Table) -> None:
+        self.mutated = False
+        self._model = model
+        self._table = table
+        self._calls: list[tuple[int, float]] = []  # rows and seconds
+
+    def ask(self, rows: IntArray) -> FloatArray:
+        """The answers for some rows of the table, (outputs, rows)."""
+        sent: list[Any] = []
+
+        def build(part: slice | IntArray) -> Any:
+            chosen = rows[part]
+            sent.append(recombine(self._table, chosen, self._table, chosen, ()))
+            return sent[-1]
+
+        seconds_before = self._model.usage.seconds
+        answers = self._model.evaluate_outputs(build, SentRows(len(rows), self._table, rows))
+        self._calls.append((len(rows), self._model.usage.seconds - seconds_before))
+        if not _same_content(sent[0], build(slice(None))):
+            self.mutated = True
+        return answers
+
+    def seconds_per_row(self) -> float:
+        """Seconds a row, from the line through a small and a large call."""
+        (n_large, first), (_, second), (n_small, small) = self._calls[:3]
+        large = min(first, second)  # a first call may load what later ones have
+        if n_large == n_small:
+            return min(large, small) / n_large
+        per_row = (large - small) / (n_large - n_small)
+        return max(per_row, 0.0)
+
+
+def _same_content(sent: Any, fresh: Any) -> bool:
+    """Compare containers; missing values are equal to each other."""
+    if isinstance(sent, np.ndarray):
+        if sent.shape != fresh.shape:
+            return False
+        both_missing = (sent != sent) & (fresh != fresh)
+        return bool(np.all((sent == fresh) | both_missing))
+    if type(sent).__module__.partition(".")[0] == "pyarrow":
+        return True  # cannot be written to
+    return bool(sent.equals(fresh))
+
+
+def _changes_of_moved_floats(
+    model: Predictor, table: Table, rows: IntArray, answers: FloatArray
+) -> tuple[FloatArray, str | None]:
+    """Larger of two median changes of each output, up and down, and what the model said if it failed.
+
+    A model with thresholds on values of the data changes where one of many columns crosses one. That
+    is no noise: noise also shows, in sum, where few columns move at a time, and there the median row
+    crosses nothing.
+
+    Parameters
+    ----------
+    model : Predictor
+    table : Table
+    rows : array of shape (n,)
+        Rows of the table.
+    answers : array of shape (n_outputs, n)
+        What the model said of these rows.
+    """
+    columns = [column.position for column in table.columns if _can_move(column)]
+    medians = np.zeros(len(answers))
+    failure = None
+    for direction in (1, -1):
+        try:
+            moved = _median_change(model, nudged(table, rows, direction, columns), answers)
+            is_rounding = moved <= round_off(float(np.max(np.abs(answers))), model.native_float32)
+            if len(columns) > 1 and not np.all(is_rounding):
+                n_groups = min(len(columns), MOST_GROUPS)
+                summed = np.zeros(len(answers))
+                for group in np.array_split(columns, n_groups):
+                    some_moved = nudged(table, rows, direction, group.tolist())
+                    summed += _median_change(model, some_moved, answers)
+                moved = np.minimum(moved, summed)
+        except ModelError as error:
+            # A lookup of exact values has no neighbours: no rounding of the input can reach it either.
+            failure = str(error)
+        else:
+            medians = np.maximum(medians, moved)
+    return medians, failure
+
+
+def _median_change(model: Predictor, moved: Any, answers: FloatArray) -> FloatArray:
+    """Median change of each output, (n_outputs,)."""
+    return np.asarray(np.median(np.abs(model.all_outputs(moved) - answers), axis=1))
+
+
+def _can_move(column: Column) -> bool:
+    """Whether the numbers of a column may carry rounding.
+
+    Whole numbers are counts or codes: they carry none, and a model that looks codes up would jump.
+    """
+    if column.kind == "numeric":
+        return bool(np.any(column.levels != np.rint(column.levels)))
+    return column.kind != "boolean"
+
+
+def _warnings(probed: Probe, answers: FloatArray, is_single: bool, mutates: bool) -> Iterator[str]:
+    """What a user should know of an output's probe.
+
+    Parameters
+    ----------
+    probed : Probe
+    answers : array of shape (rows,)
+        Of this output.
+    is_single : bool
+        Whether they are in single precision.
+    mutates : bool
+        Whether the model wrote into its input.
+    """
+    limit = round_off(float(np.max(np.abs(answers))), is_single)
+    with np.errstate(over="ignore"):  # predictions that large are refused later (N06)
+        spread = float(np.std(answers))
+    if probed.repeat > limit:
+        yield (
+            "M09: the model is not deterministic: the same rows gave values up to "
+            f"{probed.repeat:.3g} apart. {ENTERS_FLOOR}"
+        )
+    elif probed.reorder > limit:
+        yield (
+            "M09: the model's answer for a row depends on the other rows of the batch: values up to "
+            f"{probed.reorder:.3g} apart. {ENTERS_FLOOR}"
+        )
+    if mutates:
+        yield (
+            "M11: the model writes into its input. It gets a fresh copy for every call, so your data "
+            "are safe."
+        )
+    if spread > 0 and probed.moved > max(JUMP * spread, limit):
+        yield (
+            f"N01: the model jumps by {probed.moved:.3g} between neighbouring floating-point values, as "
+            f"rounding or comparing floats for equality does. {ENTERS_FLOOR} Pass such columns as "
+            "integers or categories."
+        )
+
+
+# What all evaluations show -------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class Extent:
+    """What the noise floor needs to know of all evaluations of an output.
+
+    Parameters
+    ----------
+    scale : float
+        Their largest size.
+    are_single, are_whole : bool
+        Whether each is exactly a single-precision number, or a whole number.
+    largest_change : float
+        How much the model's answers for the same row differ, at most.
+    """
+
+    scale: float = 0.0
+    are_single: bool = True
+    are_whole: bool = True
+    largest_change: float = 0.0
+
+    def note_values(self, values: FloatArray) -> None:
+        """Take note of some evaluations, of any shape; refuse them where they are too large (N06)."""
+        flat = values.reshape(-1)
+        for start in range(0, len(flat), CELLS_AT_ONCE):
+            part = flat[start : start + CELLS_AT_ONCE]
+            self.scale = max(self.scale, float(np.max(np.abs(part))))
+            require_at_most("predictions reach", self.scale)
+            if self.are_single:
+                with np.errstate(over="ignore"):
+                    self.are_single = bool(np.all(part.astype(np.float32) == part))
+            self.are_whole = self.are_whole and bool(np.all(np.round(part) == part))
+
+    def note_change(self, answers: FloatArray, repeated: FloatArray) -> None:
+        """Take note of how much two answers for the same rows differ."""
+        self.largest_change = max(self.largest_change, float(np.max(np.abs(answers - repeated))))
+
+    @property
+    def is_single_precision(self) -> bool:
+        """Whether the model answers in single precision."""
+        return self.are_single and not self.are_whole
+
+
+def require_at_most(what: str, largest: float) -> None:
+    """Refuse predictions, or a target, of which the largest is too large (N06)."""
+    if largest > LARGEST_SIZE:
+        raise out_of_range(f"{what} {largest:.3g}; up to {LARGEST_SIZE:g} can be explained.")
+
+
+def require_sizeable(extents: Sequence[Extent]) -> None:
+    """Refuse evaluations that are tiny in every output, though not all 0 (N06)."""
+    largest = max(extent.scale for extent in extents)
+    if 0.0 < largest < SMALLEST_SIZE:
+        raise out_of_range(
+            f"no prediction is larger than {largest:.3g} in size; "
+            f"from {SMALLEST_SIZE:g} on they can be explained."
+        )
+
+
+def out_of_range(message: str) -> InputError:
+    """The refusal of predictions that cannot be squared, and squared again (N06)."""
+    return InputError(message, code="N06", argument="model", hint="Rescale the predictions.")
+
+
+def error_of_prediction(
+    evaluations: Evaluations,
+    extent: Extent,
+    probed: Probe,
+    is_single: bool,
+    record: Diagnostics,
+) -> float:
+    """Error of one prediction of an output: rounding, or how far repeated answers differ.
+
+    Parameters
+    ----------
+    evaluations : Evaluations
+    extent : Extent
+        Of all evaluations.
+    probed : Probe
+    is_single : bool
+        Whether the model's table or its answers are in single precision.
+    record : Diagnostics
+        Is warned where answers changed within the fit more than the probe showed (M09, D20).
+    """
+    is_single = is_single or extent.is_single_precision
+    error = probed.error(extent.scale, is_single)
+    variance = np.average(np.square(evaluations.f), weights=evaluations.weights)
+    spread = float(np.sqrt(variance))  # f is centred
+    order_of_sums = ORDER_OF_SUMS_SINGLE if is_single else ORDER_OF_SUMS_DOUBLE
+    change = extent.largest_change
+    if change <= max(order_of_sums * spread, TIMES_PROBED * error):
+        return error
+    if any(text.startswith("D20") for text in record.warnings):
+        record.warn(
+            f"D20: the model's answers differ by up to {change:.3g} for rows that differ only in "
+            "integers beyond 2^53. float64 cannot hold these integers, so that such rows count as "
+            f"equal here. {ENTERS_FLOOR} Subtract an offset from the column, or make it a category.",
+            DataWarning,
+        )
+    else:
+        record.warn(
+            f"M09: the model's answers for the same rows differ by up to {change:.3g} within the fit "
+            f"(standard deviation of its predictions: {spread:.3g}): they depend on the length of the "
+            f"batch, or the model changes. {ENTERS_FLOOR}",
+            ModelWarning,
+        )
+    return max(error, change)
+
+
+def is_constant(evaluations: Evaluations, extent: Extent) -> bool:
+    """Whether all predictions are equal up to rounding: then no floor hides anything."""
+    return float(np.max(np.abs(evaluations.f))) <= EQUAL_PREDICTIONS * extent.scale
+
+
+# The floor -----------------------------------------------------------------------------------------
+
+
+def round_off(scale: float, is_single: bool) -> float:
+    """Error of one value by rounding alone: ``8 ε s``, s the largest value in size."""
+    return 8 * (EPSILON_SINGLE if is_single else EPSILON_DOUBLE) * abs(scale)
+
+
+def is_float32(values: FloatArray) -> bool:
+    """Whether every value is exactly a single-precision number and not all are whole."""
+    extent = Extent()
+    with np.errstate(over="ignore", under="ignore"):
+        extent.are_single = bool(np.all(values.astype(np.float32) == values))
+        extent.are_whole = bool(np.all(values == np.round(values)))
+    return len(values) > 0 and extent.is_single_precision
+
+
+def rounding_floor(n_sets: int, loss: Elementwise, order: int, error: float) -> float:
+    """Disagreement that errors of values alone can produce: ``|S| ℓ(2^(k + 1) e)``.
+
+    Parameters
+    ----------
+    n_sets : int
+        |S|, the number of sets of columns that are compared.
+    loss : callable
+        The loss of a gap.
+    order : int
+        k; 1: no interactions.
+    error : float
+        e, the error of one value.
+    """
+    gap = np.array([2.0 ** (order + 1) * error])
+    return n_sets * float(loss(gap)[0])
+
+
+def sampling_floor(loss: Elementwise, errors: FloatArray, weights: FloatArray | None) -> float:
+    """What sampled partial effects add to the floor: ``sum_S mean_n ℓ(2 · standard error)`` (C19).
+
+    Parameters
+    ----------
+    loss : callable
+        The loss of a gap.
+    errors : array of shape (n, n_sets)
+        Standard errors; of effects of a region, (1, n_sets).
+    weights : array of shape (n,), optional
+    """
+    return float(np.sum(np.average(loss(2.0 * errors), axis=0, weights=weights)))
