@@ -47,8 +47,7 @@ from .explanation.result import Explanation as Explanation
 from .inference.estimate import Estimate as Estimate
 from .inference.stability import Stability as Stability
 from .persistence import load as load, save as save
-from .regions.partition import Partition as Partition, Region as Region
-from .regions.rule import Rule as Rule
+from .regions import Partition as Partition, Region as Region, Rule as Rule
 from .report import Report as Report, explain as explain
 from .results.row import RowExplanation as RowExplanation
 from .studies.comparison import Comparison as Comparison, compare as compare

@@ -29,7 +29,7 @@ from granite_xai.fitting.table_rows import lacking_clusters_warning
 from granite_xai.fitting.tree_path import path_of_fit
 from granite_xai.inference.stability import Stability
 from granite_xai.models import Predictor, Usage, accepts_missing
-from granite_xai.regions.words import vocabulary
+from granite_xai.regions import vocabulary
 from granite_xai.results.against_fit import explain_against_fit, explain_among_themselves
 from granite_xai.results.explain_row import explain_one
 from granite_xai.results.one_row import label_of_row, naming_new_levels, one_row
@@ -37,7 +37,6 @@ from granite_xai.results.output_words import target_name
 from granite_xai.results.printed import ResultText
 from granite_xai.results.row import RowExplanation
 from granite_xai.tables.lazy import is_lazy
-from granite_xai.tables.region_expressions import region_numbers
 from granite_xai.tables.rows import same_rows_in_any_order
 
 
@@ -265,7 +264,7 @@ class Granite(GraniteBase):
         """Region of each row, numbered from left to right in the tree."""
         fitted = fitted_view(self, several=True)
         if is_lazy(X):
-            return region_numbers(fitted.result.partition.assign(X, "region"), "region")
+            return fitted.result.partition.apply(X)
         return fitted.regions(fitted.read(X))
 
     def plan(self, X: Any, y: Any = None, sample_weight: Any = None) -> dict[str, Any]:

@@ -85,8 +85,8 @@ def broken_rules(module: str, text: str) -> Iterator[str]:
     if annotated and "from __future__ import annotations" not in text:
         yield "pays for its annotations at import"
     yield from (f"imports {name} from another room" for name in borrowed(module, tree))
-    if "narwhals" in packages and not module.startswith("tables/"):
-        yield "knows narwhals, which is for the room of tables"
+    if "narwhals" in packages and not module.startswith(("tables/", "regions/")):
+        yield "knows narwhals, which is for the rooms of tables and regions"
     if module in WORDS_ONLY and packages & LIBRARIES:
         yield f"imports {sorted(packages & LIBRARIES)}"
 

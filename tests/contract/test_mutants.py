@@ -14,6 +14,7 @@ def test_promises_come_first_and_the_room_last():
         "tests/spec",
         "tests/use",
         "tests/words",
+        "tests/parts",
         "tests/search",
     ]
 
@@ -23,6 +24,7 @@ def test_a_room_without_a_folder_of_tests_is_judged_by_promises():
         "tests/spec",
         "tests/use",
         "tests/words",
+        "tests/parts",
     ]
 
 

@@ -7,9 +7,7 @@ import pytest
 
 import granite_xai as gx
 from granite_xai.display.tree import boxes_of
-from granite_xai.regions.condition_pairs import cut
-from granite_xai.regions.nodes import Leaf, Split
-from granite_xai.regions.partition import Partition
+from granite_xai.regions import Leaf, Partition, Split, cut
 
 
 def test_the_tree_is_that_of_the_partition(bike):

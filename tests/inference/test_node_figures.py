@@ -7,7 +7,7 @@ import pytest
 
 import granite_xai as gx
 from granite_xai.inference.node_figures import tree_places
-from granite_xai.regions.partition import Partition
+from granite_xai.regions import Partition
 from inference.node_fits import figures, fitted, model, rows
 
 

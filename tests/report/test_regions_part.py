@@ -8,9 +8,7 @@ import pytest
 
 import granite_xai as gx
 from granite_xai.fitting.fitted_view import fitted_view
-from granite_xai.regions.condition_pairs import cut
-from granite_xai.regions.nodes import Leaf, Split
-from granite_xai.regions.partition import Partition
+from granite_xai.regions import Leaf, Partition, Split, cut
 from granite_xai.report.regions_part import tree
 from report.cases import interacting
 

@@ -7,10 +7,7 @@ import math
 import pytest
 
 from granite_xai.inference.stability import SplitStability, Stability
-from granite_xai.regions.condition_pairs import cut
-from granite_xai.regions.nodes import Leaf, Split
-from granite_xai.regions.partition import Partition
-from granite_xai.regions.rule import Rule
+from granite_xai.regions import Leaf, Partition, Rule, Split, cut
 from granite_xai.results.notes import doubts_of, gradual_note, notes_of, rival_note
 
 

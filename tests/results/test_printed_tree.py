@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from types import SimpleNamespace
 
-from granite_xai.regions.partition import Partition
+from granite_xai.regions import Partition
 from granite_xai.results.printed_tree import tree_lines
-from regions.random_partitions import bike
+from parts.random_partitions import bike
 
 
 def nodes(count):

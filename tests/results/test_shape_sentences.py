@@ -8,8 +8,7 @@ import pytest
 
 import granite_xai as gx
 from granite_xai.fitting.fitted_view import fitted_view
-from granite_xai.regions.rule import Rule
-from granite_xai.regions.words import rule_in_sentence, vocabulary
+from granite_xai.regions import Rule, rule_in_sentence, vocabulary
 from granite_xai.results.dependence import Dependence
 from granite_xai.results.output_words import output_words
 from granite_xai.results.region_shapes import CurvePart

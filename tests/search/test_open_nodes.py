@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from granite_xai.base.deferred import Deferred
-from granite_xai.regions.nodes import Leaf
+from granite_xai.regions import Leaf
 from granite_xai.search.open_nodes import Grown, OpenNode
 
 

@@ -8,8 +8,7 @@ from hypothesis import given, strategies as st
 
 import granite_xai as gx
 from granite_xai.base.deferred import Deferred
-from granite_xai.regions.condition_pairs import complementary
-from granite_xai.regions.rule import satisfied
+from granite_xai.regions import complementary, satisfied
 from granite_xai.search.candidates import candidates
 from granite_xai.search.split_conditions import conditions
 from granite_xai.tables import read_table

@@ -13,8 +13,7 @@ from hypothesis import assume, given, strategies as st
 import granite_xai as gx
 import oracle as o
 from granite_xai.explanation.masking import Baseline
-from granite_xai.regions.conditions import Interval
-from granite_xai.regions.nodes import Leaf
+from granite_xai.regions import Interval, Leaf
 from granite_xai.search.tree import Tree
 from strategies import (
     DAY,

@@ -16,7 +16,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder
 
 import oracle
-from granite_xai import DataWarning, InputError, Partition
+from granite_xai import DataWarning, InputError, Partition, Rule
 from strategies import paper
 
 SIZES = ["small", "medium", "large", "huge"]
@@ -344,8 +344,8 @@ def test_C14_a_node_without_missing_values_sends_them_with_its_larger_child():
     granite = paper(model, max_depth=2, missing="allow").fit(X)
     assert texts(granite) == [
         "workingday is False",
-        "workingday is True and hr ≤ 6",
-        "workingday is True and (hr > 6 or missing)",
+        "(workingday is True or missing) and hr ≤ 6",
+        "(workingday is True or missing) and (hr > 6 or missing)",
     ]
     lost = X[X["workingday"]].assign(hr=np.nan)
     larger = max(
@@ -363,7 +363,7 @@ def holds_in(granite, X, region, name, holds):
 
 @everywhere(["pandas", "nullable", "arrow", "polars", "pyarrow"], RULES)
 def test_C14_D02_a_missing_value_that_no_fitting_row_had_goes_with_the_larger_side(library, name):
-    """In apply, predict, engines and code alike; the text of the rule does not speak of it."""
+    """In the text of the rule, apply, predict, engines and code alike: one rule, one meaning."""
     convert, holds = LIBRARIES[library], RULES[name][0]
     X, new = convert(rides()), convert(with_gaps(name, 60, 1))
     granite = paper(switched(name, holds), max_depth=1, missing="allow").fit(X)
@@ -373,7 +373,12 @@ def test_C14_D02_a_missing_value_that_no_fitting_row_had_goes_with_the_larger_si
     absent = np.array([gone(cell) for cell in cells(new, name)])
     assert absent.any()
     assert set(found[absent]) == {larger}
-    assert not any("missing" in text for text in texts(granite))
+    says_missing = [text.endswith(" or missing") for text in texts(granite)]
+    assert np.flatnonzero(says_missing).tolist() == [larger]
+    assert "missing" not in str(granite)  # no row of the fit is, and words are for people
+    orders = {"size": SIZES}
+    rules = [Rule.parse(text, orders) for text in texts(granite)]
+    assert np.array_equal(Partition.from_rules(rules).apply(new), found)
     assert np.array_equal(granite.partition_.apply(new), found)
     assert np.array_equal(cells(granite.partition_.assign(new), "region"), found)
     again = Partition.from_dict(granite.partition_.to_dict())
@@ -386,13 +391,33 @@ def test_C14_D02_a_missing_value_that_no_fitting_row_had_goes_with_the_larger_si
     assert predicted[absent] == pytest.approx(sign * temp[absent])
 
 
-def test_C14_sql_sends_a_missing_value_that_no_fitting_row_had_where_apply_does():
-    X, new = rides(), with_gaps("hr", 60, 1)
-    granite = paper(switched("hr", lambda hour: hour > 6), max_depth=1, missing="allow").fit(X)
-    query = f"SELECT {granite.partition_.to_sql(dialect='duckdb')} FROM new"
-    numbers = duckdb.sql(query).df()["region"]
+@pytest.mark.parametrize("name", ["hr", "weathersit", "city", "workingday"])
+def test_C14_a_rule_means_the_same_in_text_sql_python_and_frames(name):
+    """Also where a missing value goes that no fitting row had."""
+    X, new = rides(), with_gaps(name, 60, 1)
+    granite = paper(switched(name, RULES[name][0]), max_depth=1, missing="allow").fit(X)
+    partition = granite.partition_
     with pytest.warns(DataWarning, match="D02"):
-        assert numbers.tolist() == granite.apply(new).tolist()
+        regions = granite.apply(new).tolist()
+    cells_of_rows = new.astype(object).to_dict("records")
+    module = {}
+    exec(partition.to_python("region"), module)
+    assert [module["region"](row) for row in cells_of_rows] == regions
+    for dialect in (None, "duckdb"):
+        query = f"SELECT {partition.to_sql(dialect=dialect)} FROM new"
+        assert duckdb.sql(query).df()["region"].tolist() == regions
+    there = pl.from_pandas(new)
+    assert there.with_columns(partition.to_polars())["region"].to_list() == regions
+    assert partition.assign(there)["region"].to_list() == regions
+    for number, expression in partition.to_pandas().items():
+        inside = new.query(expression, engine="python").index
+        assert inside.tolist() == np.flatnonzero(np.equal(regions, number)).tolist()
+        rule = Rule.parse(str(partition.rules[number]))
+        assert np.flatnonzero(rule.contains(new)).tolist() == inside.tolist()
+
+
+def test_C14_a_missing_value_has_no_region_where_the_fit_did_not_allow_it():
+    X, new = rides(), with_gaps("hr", 60, 1)
     refusing = paper(switched("hr", lambda hour: hour > 6), max_depth=1).fit(X)
     query = f"SELECT {refusing.partition_.to_sql(dialect='duckdb')} FROM new"
     assert duckdb.sql(query).df()["region"].isna().tolist() == new["hr"].isna().tolist()

@@ -8,7 +8,7 @@ import pytest
 import sklearn
 
 import granite_xai as gx
-from regions.random_rules import HOSTILE
+from parts.random_rules import HOSTILE
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,7 @@ from granite_xai.base.validation import whole_number
 from granite_xai.display.axis import Axis
 from granite_xai.display.figures import SMALL, Axes, Drawn, framed, set_title, sheet, tidy
 from granite_xai.display.palette import CASES, GREY
-from granite_xai.regions.partition import Partition
+from granite_xai.regions import Partition
 
 
 class ComparedCases(Protocol):

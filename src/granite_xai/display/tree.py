@@ -16,10 +16,7 @@ from granite_xai.base.wording import ALL_ROWS, rows_of
 from granite_xai.display.figures import SMALL, Axes, Drawn, framed, sheet
 from granite_xai.display.palette import BLACK, GREY, region_color
 from granite_xai.fitting.fitted_view import fitted_view
-from granite_xai.regions.nodes import Node, Split
-from granite_xai.regions.partition import Partition
-from granite_xai.regions.rule import Rule
-from granite_xai.regions.words import rule_words
+from granite_xai.regions import Node, Partition, Rule, Split, rule_words
 from granite_xai.results.shown_sides import shown_names, side_names
 from granite_xai.results.shown_values import RowsToShow
 from granite_xai.tables import Table

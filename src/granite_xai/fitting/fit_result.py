@@ -24,7 +24,7 @@ from granite_xai.inference.path import Path
 from granite_xai.inference.replicates import Chance
 from granite_xai.inference.stability import Stability
 from granite_xai.models import Predictor
-from granite_xai.regions.partition import Partition
+from granite_xai.regions import Partition
 from granite_xai.surrogate.additive import SurrogateFit
 from granite_xai.tables import Table
 

@@ -15,7 +15,7 @@ from granite_xai.fitting.kept_run import kept_run
 from granite_xai.fitting.searching import search_again
 from granite_xai.inference.stability import Stability
 from granite_xai.inference.tree_agreement import affordable_pairs, halves, stability_of
-from granite_xai.regions.partition import Partition
+from granite_xai.regions import Partition
 from granite_xai.search.given_rules import GivenRules
 from granite_xai.search.price import search_price
 from granite_xai.search.tree import Tree

@@ -21,8 +21,7 @@ from granite_xai.inference.path import Path, path_of
 from granite_xai.inference.replicates import Chance
 from granite_xai.moments.questions import question_statistics
 from granite_xai.moments.statistics import Statistics
-from granite_xai.regions.nodes import Leaf, Node
-from granite_xai.regions.partition import Partition
+from granite_xai.regions import Leaf, Node, Partition
 from granite_xai.search.clarity import split_clarity
 from granite_xai.search.gains import gains_of_questions
 from granite_xai.search.partitioner import PartitionResult

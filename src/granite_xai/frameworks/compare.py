@@ -20,7 +20,7 @@ from granite_xai.fitting.evaluation import evaluate_rows
 from granite_xai.fitting.fitted_view import fitted_view
 from granite_xai.frameworks import published
 from granite_xai.frameworks.published import questions_of
-from granite_xai.regions.partition import Partition
+from granite_xai.regions import Partition
 from granite_xai.tables import frame, read_table
 
 REFIT_SHARE = 0.8

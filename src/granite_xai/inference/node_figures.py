@@ -14,8 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from granite_xai.base.typing import FloatArray
-from granite_xai.regions.nodes import Leaf, Node, leaves
-from granite_xai.regions.partition import Partition
+from granite_xai.regions import Leaf, Node, Partition, leaves
 from granite_xai.tables import frame
 
 NO_NODE = -1  # parent of the root, and region of a node that is split

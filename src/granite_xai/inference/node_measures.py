@@ -32,7 +32,7 @@ from granite_xai.inference.node_figures import (
     tree_places,
 )
 from granite_xai.inference.perturbed_figures import corrected_figures
-from granite_xai.regions.partition import Partition
+from granite_xai.regions import Partition
 
 # Signed pairs that tell what chance adds at a node that is split; it has no interval.
 PAIRS_OF_SPLIT_NODES = 10

@@ -9,8 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from granite_xai.base.typing import FloatArray, IntArray
-from granite_xai.regions.nodes import Leaf, Node, find_leaves
-from granite_xai.regions.rule import find_column, satisfied
+from granite_xai.regions import Leaf, Node, find_column, find_leaves, satisfied
 from granite_xai.tables import Table, frame
 
 KEPT = 0.9  # share of what the largest tree removes that the smallest readable one keeps

@@ -16,7 +16,7 @@ from granite_xai.base.notebook import Bar
 from granite_xai.base.printable import Printable, TextSummary
 from granite_xai.base.text import drawable, plain, shortened
 from granite_xai.base.wording import ALL_ROWS, value
-from granite_xai.regions.partition import Partition
+from granite_xai.regions import Partition
 from granite_xai.tables import frame
 
 # Share of searches that counts as coming back (Hennig's rule).

@@ -12,11 +12,13 @@ import numpy as np
 from granite_xai.base.typing import IntArray
 from granite_xai.base.wording import ALL_ROWS
 from granite_xai.inference.stability import SplitStability, Stability
-from granite_xai.regions.conditions import Interval
-from granite_xai.regions.nodes import Leaf, Node, Split
-from granite_xai.regions.partition import Partition
-from granite_xai.regions.rule import Rule
-from granite_xai.regions.words import (
+from granite_xai.regions import (
+    Interval,
+    Leaf,
+    Node,
+    Partition,
+    Rule,
+    Split,
     Vocabulary,
     condition_words,
     rule_in_sentence,

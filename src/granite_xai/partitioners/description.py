@@ -13,7 +13,7 @@ from granite_xai.evaluations.vectors import Vectors
 from granite_xai.explanation.catalog import explanations
 from granite_xai.explanation.explainer import Explainer
 from granite_xai.partitioners.scatter import ZERO_SCATTER, pose_scatter
-from granite_xai.regions.nodes import find_leaves
+from granite_xai.regions import find_leaves
 from granite_xai.search.given_rules import measured
 from granite_xai.search.partitioner import PartitionResult
 from granite_xai.search.problem import Problem

@@ -19,7 +19,7 @@ from granite_xai.explanation.masking import Accumulated
 from granite_xai.explanation.resolved import ResolvedExplainer
 from granite_xai.partitioners.dependence_curve import AroundDependence, effects_with_basis
 from granite_xai.partitioners.scatter import PosedProblem, pose_scatter, pose_with_measure
-from granite_xai.regions.nodes import leaves
+from granite_xai.regions import leaves
 from granite_xai.search.given_rules import measured
 from granite_xai.search.local_effects import local_values
 from granite_xai.search.partitioner import Partitioner, PartitionResult

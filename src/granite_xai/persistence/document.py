@@ -15,7 +15,7 @@ from granite_xai.base.files import entry, require
 from granite_xai.estimator import Granite
 from granite_xai.explanation.result import Explanation
 from granite_xai.fitting.evaluation import Evaluation
-from granite_xai.regions.partition import Partition
+from granite_xai.regions import Partition
 
 VERSION = 3
 """Version of the schemas that are written."""

@@ -23,7 +23,7 @@ from granite_xai.explanation.interaction import INTERACTIONS
 from granite_xai.explanation.masking import MASKINGS, bins
 from granite_xai.inference.described_share import DescribedShare, DescribedShares
 from granite_xai.partitioners.original import NumericTree
-from granite_xai.regions.partition import Partition
+from granite_xai.regions import Partition
 from granite_xai.tables import Column, Table, rows_from_dict, rows_to_dict
 
 THE_TABLE = "the table of this file"

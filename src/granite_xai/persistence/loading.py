@@ -20,7 +20,7 @@ from granite_xai.persistence.findings import check_findings
 from granite_xai.persistence.fitted import granite_from_dict
 from granite_xai.persistence.forms import structure
 from granite_xai.persistence.times import put_back
-from granite_xai.regions.partition import Partition
+from granite_xai.regions import Partition
 from granite_xai.tables import Table, outline_from_dict, rows_from_dict
 
 

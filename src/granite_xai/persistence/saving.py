@@ -15,7 +15,7 @@ from granite_xai.persistence.document import KINDS, TIMES, UNSIGNED, Saved, chec
 from granite_xai.persistence.fitted import granite_to_dict
 from granite_xai.persistence.forms import structure
 from granite_xai.persistence.times import times_in
-from granite_xai.regions.partition import Partition
+from granite_xai.regions import Partition
 from granite_xai.tables import outline_to_dict, require_rows, rows_to_dict
 
 

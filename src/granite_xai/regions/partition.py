@@ -3,43 +3,119 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+import sys
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from numbers import Integral
 from typing import Any, Protocol
 
-from granite_xai.base.errors import InputError
-from granite_xai.base.files import broken
+import narwhals as nw
+import numpy as np
+
+from granite_xai.base.errors import FormatError, InputError
+from granite_xai.base.files import broken, entry
 from granite_xai.base.formats import share
 from granite_xai.base.notebook import Bar, RegionLabel
 from granite_xai.base.printable import Printable, TextSummary
-from granite_xai.base.typing import IntArray
-from granite_xai.regions.code import write_rule
-from granite_xai.regions.code_languages import DIALECTS, PYTHON, python_function
-from granite_xai.regions.nodes import (
-    Leaf,
-    Node,
-    Region,
-    Split,
-    find_leaves,
-    leaves,
-    number_regions,
+from granite_xai.base.text import LABELS_SHOWN, aligned, count_text
+from granite_xai.base.typing import BoolArray, IntArray
+from granite_xai.base.wording import rows_of
+from granite_xai.regions.code import DIALECTS, PYTHON, Narwhals, python_function
+from granite_xai.regions.rule import Rule, as_table, condition_from_dict
+from granite_xai.regions.tree import Leaf, Node, Split, find_leaves, leaves
+from granite_xai.regions.words import (
+    Vocabulary,
+    draw_tree,
+    region_label,
+    rule_words,
+    stop_reason_words,
 )
-from granite_xai.regions.partition_file import read_partition, write_partition
-from granite_xai.regions.region_names import check_region_names
-from granite_xai.regions.rule import Rule, as_table
-from granite_xai.regions.rule_of_row import find_rules
-from granite_xai.regions.tree_text import list_text, tree_text
-from granite_xai.regions.words import Vocabulary, rule_words
-from granite_xai.tables import frame
-from granite_xai.tables.region_expressions import with_regions
+from granite_xai.tables import Table, frame
+from granite_xai.tables.lazy import is_lazy
 
-__all__ = ["Leaf", "Node", "Partition", "Region", "Split"]
-
-REGIONS_IN_REPR = 4
-"""Rules that ``repr`` lists."""
-
+REGIONS_IN_REPR = 4  # rules that ``repr`` lists
+NO_REGION = -1  # of a row that no rule has a place for, in the engine of a frame
+FIGURE_HEADINGS = ("rows", "share", "heterogeneity")
 UNKNOWN_LEAF = Leaf(n_samples=0, fraction=math.nan, disagreement=math.nan, stop_reason="given")
 """What is known of a region that was given as a rule."""
+
+MAX_DEPTH = 100
+"""Splits above a leaf in a file: more than any tree we grow, few enough to walk by recursion."""
+
+
+@dataclass(frozen=True, repr=False)
+class Region(Printable):
+    """One part of a partition.
+
+    Parameters
+    ----------
+    index : int
+        Its number, from left to right in the tree.
+    rule : Rule
+        Which rows belong.
+    n_samples, fraction : int, float
+        Fitting rows in it, and their share of all.
+    disagreement : float
+        Its share of the disagreement over all rows; all regions add up to what remains.
+    stop_reason : str
+        Why it was not split.
+    name : str
+        What the user calls it; `Partition.rename` gives names. Regions of two names are equal.
+
+    Examples
+    --------
+    >>> region = Region(0, Rule.parse("hr ≤ 6"), 60, 0.6, 0.01, "below alpha")
+    >>> str(region.rule), region.disagreement
+    ('hr ≤ 6', 0.01)
+    """
+
+    index: int
+    rule: Rule
+    n_samples: int
+    fraction: float
+    disagreement: float
+    stop_reason: str
+    name: str = ""
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Region) and self._compared == other._compared
+
+    def __hash__(self) -> int:
+        return hash(self.rule)
+
+    @property
+    def _compared(self) -> tuple[object, ...]:
+        """All but the name; figures that are not known are alike."""
+        figures = [_none_if_unknown(self.fraction), _none_if_unknown(self.disagreement)]
+        return (self.index, self.rule, self.n_samples, *figures, self.stop_reason)
+
+    def __repr__(self) -> str:
+        text = f"Region {self.index}"
+        if self.name:
+            text += f" ({self.name})"
+        text += f": {self.rule}"
+        if not math.isnan(self.fraction):
+            text += f"; {rows_of(self.n_samples)}"
+        return f"<{text}>"
+
+    def _summary(self) -> TextSummary:
+        """Its line of the table of regions."""
+        headings = ("region", "name", "rows", "share", "rule", "not split because")
+        figures = (
+            self.index,
+            self.name,
+            f"{self.n_samples:,}",
+            share(self.fraction),
+            self.rule,
+            stop_reason_words(self.stop_reason),
+        )
+        return TextSummary(sentences=(), table=[headings, figures], left=(1, 4, 5))
+
+
+def _none_if_unknown(figure: float) -> float | None:
+    """NaN, which equals nothing, as None."""
+    return None if math.isnan(figure) else figure
 
 
 class PartitionText(Protocol):
@@ -80,7 +156,7 @@ class Partition(Printable):
 
     Examples
     --------
-    >>> from granite_xai.regions.condition_pairs import cut
+    >>> from granite_xai.regions import cut
     >>> halves = (Leaf(60, 0.6, 0.0, "below alpha"), Leaf(40, 0.4, 0.1, "below alpha"))
     >>> partition = Partition(Split("x1", *cut(0.0), halves, 100, 1.0, 1.0))
     >>> [str(rule) for rule in partition.rules]
@@ -99,12 +175,8 @@ class Partition(Printable):
     regions: tuple[Region, ...] = field(init=False, compare=False)
 
     def __post_init__(self) -> None:
-        given: tuple[Region, ...] = ()
-        if self.root is None:
-            given = tuple(self.given)
-            regions = given
-        else:
-            regions = number_regions(leaves(self.root))
+        given = tuple(self.given) if self.root is None else ()
+        regions = given if self.root is None else _numbered(leaves(self.root))
         if not regions:
             raise InputError("a partition needs at least one region.", code="P03", argument="rules")
         object.__setattr__(self, "names", tuple(self.names))
@@ -140,19 +212,14 @@ class Partition(Printable):
             raise InputError(
                 "rules is one text, not a list of rules.", code="P02", argument="rules"
             )
-        parsed = []
-        for rule in rules:
-            if isinstance(rule, str):
-                parsed.append(Rule.parse(rule))
-            else:
-                parsed.append(rule)
+        parsed = [Rule.parse(rule) if isinstance(rule, str) else rule for rule in rules]
         if leaves is None:
             leaves = [UNKNOWN_LEAF] * len(parsed)
         if len(leaves) != len(parsed):
             raise InputError(
                 f"{len(parsed)} rules, but {len(leaves)} leaves.", code="P02", argument="leaves"
             )
-        regions = number_regions(zip(parsed, leaves, strict=True))
+        regions = _numbered(zip(parsed, leaves, strict=True))
         return cls(root=None, names=names, given=regions)
 
     def __len__(self) -> int:
@@ -167,9 +234,21 @@ class Partition(Printable):
     def __str__(self) -> str:
         if self.result_text is not None:
             return self.result_text.partition_text(self.region_names)
+        figures_are_known = not all(math.isnan(region.fraction) for region in self.regions)
+        lines: list[tuple[str, ...]] = []
         if self.root is None:
-            return list_text(self.regions, self.vocabulary)
-        return tree_text(self.root, self.region_names, self.vocabulary)
+            headings = ("region", *FIGURE_HEADINGS) if figures_are_known else ("region",)
+            for region in self.regions:
+                words = rule_words(region.rule, self.vocabulary)
+                label = region_label(region.index, words, self.region_names)
+                lines.append((label, *_figures(region)) if figures_are_known else (label,))
+        else:
+            headings = ("", *FIGURE_HEADINGS)
+            for place, branch, words in draw_tree(self.root, self.vocabulary):
+                if place.region is not None:
+                    words = region_label(place.region, words, self.region_names)
+                lines.append((branch + words, *_figures(place.node)))
+        return aligned([headings, *lines])
 
     def _repr_html_(self) -> str:
         if self.result_text is not None:
@@ -242,7 +321,7 @@ class Partition(Printable):
 
     def _set_region_names(self, names: Mapping[int, str]) -> None:
         """Check names and keep them, here and with every region."""
-        region_names = check_region_names(names, len(self.regions))
+        region_names = _checked_names(names, len(self.regions))
         regions = list(self.regions)
         for number, region in enumerate(regions):
             regions[number] = replace(region, name=region_names.get(number, ""))
@@ -299,6 +378,7 @@ class Partition(Printable):
         Parameters
         ----------
         X : table
+            The engine of a lazy one numbers its rows.
 
         Returns
         -------
@@ -314,10 +394,16 @@ class Partition(Printable):
         >>> Partition(Leaf(10, 1.0, 1.0)).apply([[1.0], [2.0]])
         array([0, 0])
         """
+        if is_lazy(X):
+            return self._applied_by_engine(X)
         table = as_table(X)
         if self.root is not None:
             return find_leaves(self.root, table, self.names)
-        return find_rules(self.rules, table, self.names)
+        holds = np.array([rule.contains(table, self.names) for rule in self.rules])
+        n_rules = holds.sum(axis=0)
+        _refuse_rows(n_rules == 0, "no rule", table)
+        _refuse_rows(n_rules > 1, "more than one rule", table)
+        return np.asarray(holds.argmax(axis=0), dtype=np.intp)
 
     def assign(self, frame: Any, name: str = "region") -> Any:
         """Add the region of each row as a column, in the engine of the frame.
@@ -337,7 +423,30 @@ class Partition(Printable):
         >>> partition.assign(pd.DataFrame({"x": [0.5, 2.0]}))["region"].tolist()
         [0, 1]
         """
-        return with_regions(frame, self.rules, name)
+        table = nw.from_native(frame)
+        language = Narwhals(table.collect_schema())
+        region: Any = nw.lit(NO_REGION)
+        for number, rule in reversed(list(enumerate(self.rules))):
+            if rule.conditions:
+                holds = rule.write(language)
+                region = nw.when(holds).then(nw.lit(number)).otherwise(region)
+            else:  # it holds for every row
+                region = nw.lit(number)
+        return table.with_columns(region.cast(nw.Int64).alias(name)).to_native()
+
+    def _applied_by_engine(self, X: Any) -> IntArray:
+        """Region of each row of a lazy table; a row without one is an error (D01)."""
+        assigned = nw.from_native(self.assign(X)).lazy().select("region").collect()
+        numbers = assigned["region"].to_numpy()
+        n_homeless = int(np.sum(numbers < 0))
+        if n_homeless:
+            raise InputError(
+                f"{n_homeless:,} rows have missing values for which the regions have no place.",
+                code="D01",
+                argument="X",
+                hint='Impute or drop them, or fit with missing="allow".',
+            )
+        return np.asarray(numbers, dtype=np.intp)
 
     def to_sql(self, name: str = "region", dialect: str | None = None) -> str:
         r"""Write one CASE expression; NULL for a row that `apply` would refuse.
@@ -421,7 +530,7 @@ class Partition(Printable):
         """
         lines = []
         for rule, label in zip(self.rules, self._labels, strict=True):
-            lines.append(f"    if {write_rule(rule.conditions, PYTHON)}:")
+            lines.append(f"    if {rule.write(PYTHON)}:")
             lines.append(f"        return {label!a}")
         lines.append("    return None")
         says = "The region of a row, a mapping of columns to values; None if it has none."
@@ -435,14 +544,23 @@ class Partition(Printable):
         return [region.index for region in self.regions]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the partition in the types of JSON; the tree is a flat list of nodes.
+        """Return the partition in the types of JSON.
 
         Examples
         --------
-        >>> Partition(Leaf(10, 1.0, 1.0)).to_dict()["nodes"]
-        [{'n_samples': 10, 'fraction': 1.0, 'disagreement': 1.0, 'stop_reason': ''}]
+        >>> Partition(Leaf(10, 1.0, 1.0)).to_dict()["tree"]
+        {'n_samples': 10, 'fraction': 1.0, 'disagreement': 1.0, 'stop_reason': ''}
         """
-        return write_partition(self.names, self.root, self.given, self.region_names)
+        written: dict[str, Any] = {"type": "partition", "names": list(self.names)}
+        if self.region_names:
+            # Keys of JSON are texts.
+            written["region_names"] = {str(key): name for key, name in self.region_names.items()}
+        if self.root is not None:
+            return {**written, "tree": _node_to_dict(self.root)}
+        regions = [
+            {"rule": region.rule.to_dict(), **_node_to_dict(region)} for region in self.given
+        ]
+        return {**written, "regions": regions}
 
     @classmethod
     def from_dict(cls, data: object) -> Partition:
@@ -454,13 +572,162 @@ class Partition(Printable):
         >>> Partition.from_dict(partition.to_dict()) == partition
         True
         """
-        content = read_partition(data)
+        if entry(data, "type", str, "partition") != "partition":
+            raise broken("partition.type", "is not 'partition'")
+        names = entry(data, "names", list, "partition")
+        if not all(isinstance(name, str) for name in names) or len(set(names)) < len(names):
+            raise broken("partition.names", "is not a list of different texts")
+        region_names: dict[str, Any] = {}
+        if isinstance(data, dict) and "region_names" in data:
+            region_names = entry(data, "region_names", dict, "partition")
+        if not all(number.isdecimal() and len(number) < 10 for number in region_names):
+            raise broken("partition.region_names", "has keys that are not numbers of regions")
         try:
+            root = None
+            regions: tuple[Region, ...] = ()
+            if isinstance(data, dict) and "tree" in data:
+                root = _node_from_dict(data["tree"], "partition.tree", names)
+            else:
+                regions = _numbered(_given_from_list(entry(data, "regions", list, "partition")))
             return cls(
-                root=content.root,
-                names=content.names,
-                given=content.regions,
-                region_names=content.region_names,
+                root=root,
+                names=names,
+                given=regions,
+                region_names={int(number): name for number, name in region_names.items()},
             )
         except InputError as error:  # conditions on the way to a leaf that cannot be joined
             raise broken("partition", f"has rules that do not fit: {error.message}") from error
+
+
+def _numbered(leaves: Iterable[tuple[Rule, Leaf]]) -> tuple[Region, ...]:
+    """Regions from leaves with their rules, numbered in that order."""
+    return tuple(
+        Region(number, rule, leaf.n_samples, leaf.fraction, leaf.disagreement, leaf.stop_reason)
+        for number, (rule, leaf) in enumerate(leaves)
+    )
+
+
+def _figures(node: Node | Region) -> tuple[str, str, str]:
+    """Rows, their share and the heterogeneity."""
+    return (f"{node.n_samples:,}", share(node.fraction), share(node.disagreement))
+
+
+def _checked_names(names: Mapping[int, str], n_regions: int) -> dict[int, str]:
+    """Names by ascending number of the region, without blanks at the ends and without empty names."""
+    checked: dict[int, str] = {}
+    for number, name in names.items():
+        is_number = isinstance(number, Integral) and not isinstance(number, bool)
+        if not is_number or not 0 <= int(number) < n_regions:
+            raise InputError(
+                f"there is no region {number!r}: regions are numbered 0 to {n_regions - 1}.",
+                code="P02",
+                argument="names",
+            )
+        if not isinstance(name, str):
+            raise InputError(
+                f"the name of region {number} is {name!r}, not a text.",
+                code="P02",
+                argument="names",
+            )
+        if name.strip():
+            checked[int(number)] = name.strip()
+    for name, count in Counter(checked.values()).items():
+        if count > 1:
+            raise InputError(
+                f"two regions would be called {name!r}.",
+                code="P03",
+                argument="names",
+                hint="Give each region a name of its own.",
+            )
+    return dict(sorted(checked.items()))
+
+
+def _refuse_rows(is_wrong: BoolArray, rules_text: str, table: Table) -> None:
+    """Refuse rows that no rule of a partition, or more than one, holds for."""
+    rows = np.flatnonzero(is_wrong)
+    if len(rows) == 0:
+        return
+    labels = table.row_labels(rows[:LABELS_SHOWN])
+    noun = "rows" if len(rows) > 1 else "row"
+    raise InputError(
+        f"{rules_text} of the partition holds for {count_text(len(rows), noun, labels)}.",
+        code="P03",
+        argument="rules",
+        rows=labels,
+        hint="Rules of a partition must be disjoint and cover every row.",
+    )
+
+
+def _node_to_dict(node: Node | Region) -> dict[str, Any]:
+    """A node and all below it, or a region that was given; null where a figure is not known."""
+    written: dict[str, Any] = {
+        "n_samples": node.n_samples,
+        "fraction": _none_if_unknown(node.fraction),
+        "disagreement": _none_if_unknown(node.disagreement),
+    }
+    if not isinstance(node, Split):
+        return {**written, "stop_reason": node.stop_reason}
+    return {
+        **written,
+        "column": node.column,
+        "conditions": [side.to_dict() for side in (node.left, node.right)],
+        "children": [_node_to_dict(child) for child in node.children],
+    }
+
+
+def _node_from_dict(data: Any, place: str, names: Sequence[str], depth: int = 0) -> Node:
+    """Read a node and all below it; ``names`` are the columns that it may split, if there are any."""
+    if depth > MAX_DEPTH:
+        raise FormatError(
+            f"{place[:60]}… stands below more than {MAX_DEPTH} splits.", code="F05", argument="data"
+        )
+    n_samples, fraction, disagreement = _figures_from_dict(data, place)
+    if math.isnan(fraction) or math.isnan(disagreement):
+        raise broken(place, "has figures that are not known")
+    if "children" not in data:
+        return Leaf(n_samples, fraction, disagreement, entry(data, "stop_reason", str, place))
+    column = entry(data, "column", str, place)
+    if names and column not in names:
+        raise broken(f"{place}.column", f"is {column!r}, which is not among the names")
+    conditions = entry(data, "conditions", list, place)
+    children = entry(data, "children", list, place)
+    if len(conditions) != 2 or len(children) != 2:
+        raise broken(place, "has not two conditions and two children")
+    left, right = (
+        _node_from_dict(child, f"{place}.children[{side}]", names, depth + 1)
+        for side, child in enumerate(children)
+    )
+    if n_samples != left.n_samples + right.n_samples:
+        raise broken(place, "does not have the rows of its children")
+    goes_left = condition_from_dict(conditions[0], f"{place}.conditions[0]")
+    goes_right = condition_from_dict(conditions[1], f"{place}.conditions[1]")
+    try:
+        return Split(
+            column, goes_left, goes_right, (left, right), n_samples, fraction, disagreement
+        )
+    except InputError as error:
+        raise broken(f"{place}.conditions", f"cannot be: {error.message}") from error
+
+
+def _given_from_list(items: list[Any]) -> Iterator[tuple[Rule, Leaf]]:
+    """Read the rules and figures of regions without a tree."""
+    for number, item in enumerate(items):
+        place = f"partition.regions[{number}]"
+        rule = Rule.from_dict(entry(item, "rule", dict, place), f"{place}.rule")
+        leaf = Leaf(*_figures_from_dict(item, place), entry(item, "stop_reason", str, place))
+        yield rule, leaf
+
+
+def _figures_from_dict(data: Any, place: str) -> tuple[int, float, float]:
+    """Rows, their share and the disagreement of a node; NaN where a figure is not known."""
+    n_samples = entry(data, "n_samples", int, place)
+    figures = []
+    for name in ("fraction", "disagreement"):
+        figure = data.get(name, "")
+        is_number = isinstance(figure, int | float) and not isinstance(figure, bool)
+        if figure is not None and not (is_number and abs(figure) <= sys.float_info.max):
+            raise broken(f"{place}.{name}", "is not a finite number")
+        figures.append(math.nan if figure is None else float(figure))
+    if n_samples < 0 or figures[0] < 0 or figures[0] > 1:
+        raise broken(place, "has a number of rows, or a share of them, that cannot be")
+    return n_samples, figures[0], figures[1]

@@ -1,42 +1,554 @@
-"""A region's rule: conditions on columns that hold together."""
+"""A region's rule: at most one condition on each of some columns, all of which hold together.
+
+Membership, text, JSON and code derive from the same conditions; no rule is ever merged as text.
+
+A condition is an `Interval` or a set of `Levels`.
+"""
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from granite_xai.base import notebook
 from granite_xai.base.errors import InputError
-from granite_xai.base.files import Structure, broken, entry
+from granite_xai.base.files import broken, entry
 from granite_xai.base.printable import Printable
 from granite_xai.base.text import listing
 from granite_xai.base.typing import BoolArray
 from granite_xai.base.validation import choose
 from granite_xai.base.wording import ALL_ROWS
-from granite_xai.regions.code import write_rule
-from granite_xai.regions.code_languages import DIALECTS, PANDAS, PYTHON, python_function
-from granite_xai.regions.code_polars import Polars
-from granite_xai.regions.conditions import OR_MISSING, Condition, Interval, Levels
-from granite_xai.regions.rule_parser import parse_conditions
-from granite_xai.regions.values import Label
+from granite_xai.regions.code import (
+    DIALECTS,
+    PANDAS,
+    PYTHON,
+    Language,
+    Polars,
+    python_function,
+)
+from granite_xai.regions.values import (
+    KEYWORDS,
+    NANOSECONDS,
+    NOT_LISTED,
+    UNIT_WORDS,
+    Bound,
+    End,
+    Label,
+    as_end,
+    as_label,
+    as_number,
+    instant,
+    is_at_least,
+    is_missing,
+    kind_of,
+    label_sort_key,
+    last_tick,
+    name_text,
+    place_in_order,
+    places_among,
+    tighter_end,
+    value_text,
+)
 from granite_xai.tables import Column, Table, read_table
 
-__all__ = ["Condition", "Interval", "Levels", "Rule", "as_table", "find_column", "satisfied"]
+Side = Literal["left", "right"]
 
-CONDITIONS = Structure({"interval": Interval, "levels": Levels})
-"""How conditions are written in files."""
+OR_MISSING = " or missing"
+NO_VALUE = 0.0  # both ends of an interval without present values, for columns of every kind
+
+
+# Conditions ---------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Interval:
+    """Rows with ``low < x <= high`` of a numeric, ordered or date column.
+
+    ``Interval()`` is every present value; `only_missing` its opposite. These two serve columns of any
+    kind.
+
+    Parameters
+    ----------
+    low, high : number, date, duration or label, optional
+        An end that is None is open.
+    order : sequence of labels, optional
+        All labels of an ordered column, lowest first.
+    missing : bool
+        Whether missing values belong, too.
+    others : bool
+        Whether labels outside the order belong, too.
+
+    Notes
+    -----
+    Neither `order` nor `others` is part of the text, nor of equality: they are knowledge about the
+    column.
+
+    Examples
+    --------
+    >>> Interval(6.5, 20, missing=True).text("hr")
+    '6.5 < hr ≤ 20 or missing'
+    """
+
+    low: Bound | None = None
+    high: Bound | None = None
+    order: Sequence[Label] | None = field(default=None, compare=False)
+    missing: bool = False
+    others: bool = field(default=False, compare=False)
+
+    def __post_init__(self) -> None:
+        order = self.order
+        if order is not None:
+            order = tuple(as_label(label) for label in order)
+        low = as_end(self.low, order)
+        high = as_end(self.high, order)
+        # Equal ends mean that no value lies between them: see `has_values`.
+        if low is not None and high is not None and is_at_least(low, high, order):
+            if self.others and order:  # labels that are not in the order: it is still needed
+                low = high = order[0]
+            else:
+                low = high = NO_VALUE
+                order = None
+        object.__setattr__(self, "low", low)
+        object.__setattr__(self, "high", high)
+        object.__setattr__(self, "order", order)
+
+    @classmethod
+    def without_values(cls, *, missing: bool = False) -> Interval:
+        """Rows whose value is missing, or no row."""
+        return cls(low=NO_VALUE, high=NO_VALUE, missing=missing)
+
+    @classmethod
+    def only_missing(cls) -> Interval:
+        """Rows whose value is missing."""
+        return cls.without_values(missing=True)
+
+    @property
+    def has_values(self) -> bool:
+        """Whether some value between the ends can belong; new labels are `takes_new_labels`."""
+        # By their texts: NumPy cannot compare all units.
+        return self.low is None or repr(self.low) != repr(self.high)
+
+    @property
+    def has_ends(self) -> bool:
+        """Whether it is bounded, on one side at least."""
+        return self.low is not None or self.high is not None
+
+    @property
+    def takes_new_labels(self) -> bool:
+        """Whether labels outside the order belong."""
+        return self.others and bool(self.order)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether no value can belong, missing included."""
+        return not (self.has_values or self.missing or self.takes_new_labels)
+
+    def contains(self, values: NDArray[Any], order: Sequence[Label] | None = None) -> BoolArray:
+        """Tell which values belong.
+
+        Parameters
+        ----------
+        values : array of shape (n,)
+        order : sequence of labels, optional
+            Of the column, for an interval of labels that has none.
+        """
+        missing = is_missing(values)
+        if not self.has_values and not self.takes_new_labels:
+            inside = np.zeros(len(values), dtype=np.bool_)
+        elif not self.has_ends:
+            inside = ~missing
+        else:
+            inside = self._between(values, order if self.order is None else self.order) & ~missing
+        return inside | missing if self.missing else inside
+
+    def _between(self, values: NDArray[Any], order: Sequence[Label] | None) -> BoolArray:
+        """Which values lie between the ends; what a missing value gives has no meaning."""
+        bound = self.high if self.low is None else self.low
+        if order is not None:
+            places = places_among(values, order)
+            inside = self._within(places, lambda end: place_in_order(end, order))
+            return np.where(places == NOT_LISTED, self.others, inside)
+        if isinstance(bound, str):
+            raise InputError(
+                f"the order of the labels is not known for an interval that ends at {value_text(bound)}.",
+                code="P03",
+                argument="order",
+                hint="Give the column an ordered categorical type.",
+            )
+        if isinstance(bound, np.datetime64 | np.timedelta64):
+            if kind_of(bound) != values.dtype.kind:
+                words = f"{value_text(bound)} cannot be compared with {values.dtype}."
+                raise InputError(words, code="P03", argument="X")
+            if np.datetime_data(values.dtype)[0] in "YMW":
+                values = values.astype(f"{values.dtype.kind}8[D]")
+            dtype = values.dtype
+            return self._within(values.astype(np.int64), lambda end: last_tick(end, dtype))
+        numeric = (int, float, np.number, np.bool_, type(None))
+        is_numeric = values.dtype.kind in "fiub"
+        if values.dtype.kind == "O":  # truth values and numbers kept as objects
+            is_numeric = all(isinstance(value, numeric) for value in values)
+        if not is_numeric:
+            words = "the rule compares with numbers, but the column has others."
+            raise InputError(words, code="P03", argument="X")
+        return self._within(values.astype(np.float64), float)
+
+    def _within(self, values: NDArray[Any], as_comparable: Callable[[Any], float]) -> BoolArray:
+        """Which values satisfy ``low < x <= high`` once the ends are numbers like the values."""
+        inside = np.ones(len(values), dtype=np.bool_)
+        if self.low is not None:
+            inside &= values > as_comparable(self.low)
+        if self.high is not None:
+            inside &= values <= as_comparable(self.high)
+        return inside
+
+    def intersect(self, other: Condition) -> Condition:
+        """Return the values that belong to both.
+
+        Parameters
+        ----------
+        other : Interval or Levels
+            On the same column.
+        """
+        if isinstance(other, Levels):
+            return other.intersect(self)
+        missing = self.missing and other.missing
+        # An interval without ends holds every present value, new labels included: it excludes none.
+        bounded = [condition for condition in (self, other) if condition.has_ends]
+        others = bool(bounded) and all(condition.others for condition in bounded)
+        order = other.order if self.order is None else self.order
+        if self.has_values and other.has_values:
+            low = tighter_end(self.low, other.low, order, are_low=True)
+            high = tighter_end(self.high, other.high, order, are_low=False)
+            return Interval(low, high, order, missing=missing, others=others)
+        if others and order:  # labels outside the order only
+            return Interval(order[0], order[0], order, missing=missing, others=True)
+        return Interval.without_values(missing=missing)
+
+    def text(self, name: str) -> str:
+        """Write the condition on a column as a person would."""
+        column = name_text(name)
+        if not self.has_values:
+            return f"{column} is missing" if self.missing else f"{column} is impossible"
+        if self.low is not None and self.high is not None:
+            text = f"{value_text(self.low)} < {column} ≤ {value_text(self.high)}"
+        elif self.low is not None:
+            text = f"{column} > {value_text(self.low)}"
+        elif self.high is not None:
+            text = f"{column} ≤ {value_text(self.high)}"
+        else:
+            text = f"{column} is present"
+        return text + OR_MISSING * self.missing
+
+    def write(self, name: str, language: Language) -> Any:
+        """Write the condition on a column as a statement of a language."""
+        ends = [end for end in (self.low, self.high) if end is not None]
+        is_of_labels = self.order is not None or any(isinstance(end, str) for end in ends)
+        if ends and is_of_labels:
+            order = self.order or language.order_of(name, ends)
+            labels = np.fromiter(order, dtype=object, count=len(order))
+            # Where new labels belong, those of the order that do not are listed.
+            is_listed = self._between(labels, order) != self.others
+            return Levels(set(labels[is_listed]), self.others, self.missing).write(name, language)
+        if not self.has_values:
+            return _no_value(name, self.missing, language)
+        if not ends:
+            statement = language.present(name)
+        else:
+            signs = {">": self.low, "<=": self.high}
+            statement = language.all_of(
+                [
+                    language.compare(name, sign, end)
+                    for sign, end in signs.items()
+                    if end is not None
+                ]
+            )
+        if not self.missing:
+            return statement
+        is_of_numbers = bool(ends) and not isinstance(ends[0], np.generic)
+        return language.any_of(statement, language.missing(name, is_of_numbers))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the condition in the types of JSON."""
+        return {
+            "type": "interval",
+            "low": _end_in_json(self.low),
+            "high": _end_in_json(self.high),
+            "order": None if self.order is None else list(self.order),
+            "missing": self.missing,
+            "others": self.others,
+        }
+
+
+@dataclass(frozen=True)
+class Levels:
+    """Rows whose level of a nominal or boolean column is one of some.
+
+    Parameters
+    ----------
+    levels : set of labels
+    others : bool
+        Every level but these, including those that no fitting row had, so that a new level has its
+        place.
+    missing : bool
+        Whether missing values belong, too.
+
+    Examples
+    --------
+    >>> Levels({"mist", "clear"}, others=True).text("weather")
+    'weather not in {clear, mist}'
+    """
+
+    levels: Set[Label]
+    others: bool = False
+    missing: bool = False
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "levels", frozenset(as_label(level) for level in self.levels))
+
+    @property
+    def labels(self) -> list[Label]:
+        """The levels in the order of their text."""
+        return sorted(self.levels, key=label_sort_key)
+
+    @property
+    def has_values(self) -> bool:
+        """Whether any present value can belong."""
+        return bool(self.levels) or self.others
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether no value can belong, missing included."""
+        return not (self.has_values or self.missing)
+
+    def contains(self, values: NDArray[Any], order: Sequence[Label] | None = None) -> BoolArray:
+        """Tell which values belong; levels are matched by label, and need no order."""
+        missing = is_missing(values)
+        inside: BoolArray = places_among(values, self.levels) != NOT_LISTED
+        if self.others:
+            inside = ~inside & ~missing
+        return inside | missing if self.missing else inside
+
+    def intersect(self, other: Condition) -> Condition:
+        """Return the levels that belong to both; parameters as of `Interval.intersect`."""
+        missing = self.missing and other.missing
+        no_value = Interval.without_values(missing=missing)
+        if isinstance(other, Interval):
+            if not other.has_values:
+                return no_value
+            if other.has_ends:
+                raise InputError(
+                    "an interval and a set of levels cannot describe one column.", code="P03"
+                )
+            return replace(self, missing=missing)
+        if self.others and other.others:
+            return Levels(self.levels | other.levels, others=True, missing=missing)
+        if self.others:
+            levels = other.levels - self.levels
+        elif other.others:
+            levels = self.levels - other.levels
+        else:
+            levels = self.levels & other.levels
+        return Levels(levels, missing=missing) if levels else no_value
+
+    def text(self, name: str) -> str:
+        """Write the condition on a column as a person would."""
+        labels = ", ".join(value_text(label) for label in self.labels)
+        negation = "not " * self.others
+        if len(self.levels) == 1:
+            text = f"{name_text(name)} is {negation}{labels}"
+        else:
+            text = f"{name_text(name)} {negation}in {{{labels}}}"
+        return text + OR_MISSING * self.missing
+
+    def write(self, name: str, language: Language) -> Any:
+        """Write the condition on a column as a statement of a language."""
+        if not self.has_values:
+            return _no_value(name, self.missing, language)
+        if self.levels:
+            statement = language.listed(name, self.labels, negated=self.others)
+        else:  # every value but none
+            statement = language.present(name)
+        return language.any_of(statement, language.missing(name)) if self.missing else statement
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the condition in the types of JSON."""
+        return {
+            "type": "levels",
+            "levels": self.labels,
+            "others": self.others,
+            "missing": self.missing,
+        }
+
+
+Condition = Interval | Levels
+
+
+def _no_value(name: str, missing: bool, language: Language) -> Any:
+    """A statement that holds for missing values, or for no row."""
+    if missing:
+        return language.missing(name)
+    return language.all_of([language.present(name), language.missing(name)])
+
+
+def _end_in_json(end: End) -> Any:
+    if isinstance(end, np.datetime64):
+        return {"date": value_text(end)}
+    if isinstance(end, np.timedelta64):
+        return {"duration": value_text(end)}
+    return end
+
+
+def _end_from_json(data: Any, place: str) -> Any:
+    """An end as `_end_in_json` writes it; the text of a date or duration is that of rules."""
+    if isinstance(data, dict) and len(data) == 1:
+        ((kind, text),) = data.items()
+        if isinstance(text, str) and kind == _kind_of(text) and kind in ("date", "duration"):
+            return _end(text, text)
+    elif data is None or (isinstance(data, str | int | float) and not isinstance(data, bool)):
+        return data
+    raise broken(place, "is not a number, label, date or duration")
+
+
+def condition_from_dict(data: Any, place: str) -> Condition:
+    """Read what ``to_dict`` of a condition wrote; anything else is a FormatError with its place."""
+    kind = entry(data, "type", str, place)
+    others = entry(data, "others", bool, place)
+    missing = entry(data, "missing", bool, place)
+    try:
+        if kind == "levels":
+            levels = _labels_from_json(entry(data, "levels", list, place), f"{place}.levels")
+            return Levels(frozenset(levels), others, missing)
+        if kind != "interval":
+            raise broken(f"{place}.type", f"is {kind[:60]!r}, which is not known")
+        order = None
+        if data.get("order") is not None:
+            order = _labels_from_json(entry(data, "order", list, place), f"{place}.order")
+            low, high = data.get("low"), data.get("high")
+        else:
+            low = _end_from_json(data.get("low"), f"{place}.low")
+            high = _end_from_json(data.get("high"), f"{place}.high")
+        return Interval(low, high, order, missing, others)
+    except InputError as error:
+        raise broken(place, f"is no condition: {error.message}") from error
+
+
+def _labels_from_json(labels: list[Any], place: str) -> list[Label]:
+    if not all(isinstance(label, str | int | float) for label in labels):
+        raise broken(place, "has labels that are neither texts nor numbers")
+    return labels
+
+
+# Both sides of a split ----------------------------------------------------------------------------
+
+
+def cut(
+    threshold: Bound,
+    *,
+    order: Sequence[Label] | None = None,
+    missing: Side | None = None,
+    larger: Side = "right",
+) -> tuple[Interval, Interval]:
+    """Split a column into ``x <= threshold`` and ``x > threshold``.
+
+    Parameters
+    ----------
+    threshold : number, date, duration or label
+    order : sequence of labels, optional
+        All labels of an ordered column.
+    missing : "left", "right" or None
+        Where missing values go; None: there are none.
+    larger : "left" or "right"
+        The child of more rows, which labels outside the order go to.
+
+    Examples
+    --------
+    >>> [side.text("temp") for side in cut(14.8, missing="left")]
+    ['temp ≤ 14.8 or missing', 'temp > 14.8']
+    """
+    is_of_labels = order is not None
+    left = Interval(None, threshold, order, missing == "left", is_of_labels and larger == "left")
+    right = Interval(threshold, None, order, missing == "right", is_of_labels and larger == "right")
+    return left, right
+
+
+def grouping(
+    left: Iterable[Label], right: Iterable[Label], *, larger: Side, missing: Side | None = None
+) -> tuple[Levels, Levels]:
+    """Split a column into two groups of levels.
+
+    The smaller child lists its levels, and the larger one has every level but these, so that new
+    levels have a place. Truth values, of which there are no new ones, are listed on both sides.
+
+    Parameters
+    ----------
+    left, right : iterables of labels
+    larger : "left" or "right"
+        The child of more rows.
+    missing : "left", "right" or None
+        Where missing values go; None: there are none.
+
+    Examples
+    --------
+    >>> [side.text("w") for side in grouping({"a"}, {"b", "c"}, larger="right")]
+    ['w is a', 'w is not a']
+    """
+    listed_left = Levels(set(left), missing=missing == "left")
+    listed_right = Levels(set(right), missing=missing == "right")
+    if _are_truth_values(listed_left.levels | listed_right.levels):
+        return listed_left, listed_right
+    if larger == "right":
+        return listed_left, replace(listed_right, levels=listed_left.levels, others=True)
+    return replace(listed_left, levels=listed_right.levels, others=True), listed_right
+
+
+def missing_or_present() -> tuple[Interval, Interval]:
+    """Split a column of any kind into missing and present values."""
+    return Interval.only_missing(), Interval()
+
+
+def complementary(left: Condition, right: Condition) -> bool:
+    """Whether every present value satisfies exactly one of two conditions on a column.
+
+    A missing value, and a label outside the order of the column, satisfies at most one. Of intervals
+    the left one is the lower one.
+    """
+    if left.missing and right.missing:
+        return False
+    if isinstance(left, Levels) and isinstance(right, Levels):
+        lists_both_sides = not (left.others or right.others)
+        if lists_both_sides and _are_truth_values(left.levels | right.levels):
+            return {left.levels, right.levels} == {frozenset({False}), frozenset({True})}
+        return left.levels == right.levels and left.others != right.others
+    if isinstance(left, Interval) and isinstance(right, Interval):
+        if {left, right} == {Interval.only_missing(), Interval()}:
+            return True
+        is_lower_part = left.low is None and left.high is not None and left.has_values
+        is_upper_part = right.high is None
+        is_same_cut = left.high == right.low and left.order == right.order
+        return (
+            is_lower_part and is_upper_part and is_same_cut and not (left.others and right.others)
+        )
+    return False
+
+
+def _are_truth_values(labels: Iterable[Label]) -> bool:
+    return all(isinstance(label, bool) for label in labels)
+
+
+# Rules --------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, repr=False)
 class Rule(Printable):
     """The rows that satisfy one condition on each of some columns.
 
-    Membership, text and JSON derive from the same conditions; no rule is ever merged as text. Dates
-    with a time zone are compared, and written, in UTC.
+    Dates with a time zone are compared, and written, in UTC.
 
     Parameters
     ----------
@@ -73,7 +585,7 @@ class Rule(Printable):
         texts = [condition.text(name) for name, condition in self.conditions]
         if len(texts) > 1:
             # "a or missing and b" would leave it to the reader which of the two binds first.
-            texts = [_bracketed(text) for text in texts]
+            texts = [f"({text})" if text.endswith(OR_MISSING) else text for text in texts]
         return " and ".join(texts) or ALL_ROWS
 
     def __repr__(self) -> str:
@@ -128,6 +640,11 @@ class Rule(Printable):
             inside &= satisfied(condition, find_column(table, name, names))
         return inside
 
+    def write(self, language: Language) -> Any:
+        """Write the rule as a statement of a language; without conditions it holds for every row."""
+        statements = [condition.write(name, language) for name, condition in self.conditions]
+        return language.all_of(statements) if statements else language.everything
+
     def to_sql(self, dialect: str | None = None) -> str:
         """Write the rule as a condition for WHERE or CASE.
 
@@ -141,8 +658,7 @@ class Rule(Printable):
         >>> Rule.parse("hr ≤ 6 or missing").to_sql()
         '("hr" <= 6 OR "hr" IS NULL)'
         """
-        language = choose("dialect", dialect or "ansi", DIALECTS)
-        return str(write_rule(self.conditions, language))
+        return str(self.write(choose("dialect", dialect or "ansi", DIALECTS)))
 
     def to_pandas(self) -> str:
         """Write the rule as an expression for ``DataFrame.query`` and ``DataFrame.eval``.
@@ -152,11 +668,11 @@ class Rule(Printable):
         >>> Rule.parse("`hours per week` > 40 and w in {a, b}").to_pandas()
         "`hours per week` > 40 and w in ['a', 'b']"
         """
-        return str(write_rule(self.conditions, PANDAS))
+        return str(self.write(PANDAS))
 
     def to_polars(self) -> Any:
         """Return the rule as an expression of polars, for ``filter`` and ``with_columns``."""
-        return write_rule(self.conditions, Polars())
+        return self.write(Polars())
 
     def to_python(self, name: str = "rule") -> str:
         """Write the rule as a Python function of a row (a mapping) that needs no package.
@@ -174,8 +690,7 @@ class Rule(Printable):
         (True, False)
         """
         says = f"Tell whether a row, a mapping of columns to values, satisfies {str(self)!a}."
-        body = f"    return bool({write_rule(self.conditions, PYTHON)})"
-        return python_function(name, says, body)
+        return python_function(name, says, f"    return bool({self.write(PYTHON)})")
 
     @classmethod
     def parse(cls, text: str, orders: Mapping[str, Sequence[Label]] | None = None) -> Rule:
@@ -195,16 +710,16 @@ class Rule(Printable):
         '(`b<=c` ≤ 0.5 or missing) and w is not mist'
         """
         rule = cls()
-        for name, condition in parse_conditions(text, orders or {}):
+        for name, condition in _parsed_conditions(text, orders or {}):
             rule = rule.and_(name, condition)
         return rule
 
     def to_dict(self) -> dict[str, Any]:
         """Return the rule in the types of JSON."""
-        conditions = []
-        for name, condition in self.conditions:
-            fields = CONDITIONS.write(condition, Condition, name)
-            conditions.append({"column": name, "condition": fields})
+        conditions = [
+            {"column": name, "condition": condition.to_dict()}
+            for name, condition in self.conditions
+        ]
         return {"conditions": conditions}
 
     @classmethod
@@ -231,15 +746,8 @@ class Rule(Printable):
                 reason = f"is {name[:60]!r}, which has a condition already"
                 raise broken(f"{item_place}.column", reason)
             fields = entry(item, "condition", dict, item_place)
-            conditions[name] = CONDITIONS.read(fields, Condition, f"{item_place}.condition")
+            conditions[name] = condition_from_dict(fields, f"{item_place}.condition")
         return cls(tuple(conditions.items()))
-
-
-def _bracketed(text: str) -> str:
-    """The text of a condition, in brackets where missing values satisfy it."""
-    if text.endswith(OR_MISSING):
-        return f"({text})"
-    return text
 
 
 def as_table(X: Any) -> Table:
@@ -250,17 +758,7 @@ def as_table(X: Any) -> Table:
 
 
 def satisfied(condition: Condition, column: Column) -> BoolArray:
-    """Tell which rows of a column satisfy a condition.
-
-    Parameters
-    ----------
-    condition : Interval or Levels
-    column : Column
-
-    Returns
-    -------
-    array of bool, of shape (n_rows,)
-    """
+    """Tell which rows of a column satisfy a condition."""
     if column.values.dtype.kind != "O":
         return condition.contains(column.values, column.order)
     # Labels are compared once a level, not once a row; a missing row has the code -1: the last one.
@@ -287,4 +785,165 @@ def find_column(table: Table, name: str, names: Sequence[str] = ()) -> Column:
         code="D37",
         argument="X",
         columns=[name],
+    )
+
+
+# Reading the text of a rule -----------------------------------------------------------------------
+
+_WORD = r"[^\W\d]\w*\b"
+_NAME = rf"(?:`(?:[^`\\]|\\.)*`|{_WORD})"
+_VALUES = re.compile(
+    rf"""(?P<quote>"(?:[^"\\]|\\.)*")
+  | (?P<date>-?\d{{4,}}-\d\d-\d\d(?:[ T]\d\d:\d\d(?::\d\d(?:\.\d+)?)?)?(?![\w.]))
+  | (?P<duration>-?\d+\ (?:{"|".join(UNIT_WORDS.values())})\b)
+  | (?P<number>-?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?(?![\w.]))
+  | (?P<word>{_WORD})""",
+    re.VERBOSE | re.DOTALL,
+)
+_VALUE = "(?:" + re.sub(r"\?P<\w+>", "?:", _VALUES.pattern) + ")"
+_CLAUSE = re.compile(
+    rf"""\s* (?P<open>(?:\(\s*)*) (?:(?P<low>{_VALUE})\s*<\s*)? (?P<name>{_NAME}) \s* (?:
+    (?:≤|<=)\s* (?P<high>{_VALUE})
+  | > \s* (?P<above>{_VALUE})
+  | is\b \s* (?P<state>missing|impossible|present)\b
+  | is\b \s* (?P<is_not>not\b\s*)? (?P<label>{_VALUE})
+  | (?P<not_in>not\b\s*)? in\b \s* \{{\s* (?P<labels>(?:{_VALUE}\s*(?:,\s*{_VALUE}\s*)*)?) \}}
+) \s* (?P<or_missing>or\b\s*missing\b\s*)? (?P<close>(?:\)\s*)*) (?:(?P<and>and\b)|\Z)""",
+    re.VERBOSE | re.DOTALL,
+)
+"""One condition on one column, up to the next "and" or the end of the text.
+
+Of the groups high, above, state, label and labels exactly one is there; low may stand before any of them.
+is_not stands before a label ("w is not mist"), not_in before labels ("w not in {a, b}").
+"""
+
+
+def _parsed_conditions(
+    text: str, orders: Mapping[str, Sequence[Label]]
+) -> Iterator[tuple[str, Condition]]:
+    """The conditions of a rule in the order of its text; a column may have several."""
+    if text.strip() == ALL_ROWS:
+        return
+    position = 0
+    while True:
+        clause = _CLAUSE.match(text, position)
+        if clause is None or clause["name"] in KEYWORDS:
+            raise _not_a_rule(text)
+        if clause["open"].count("(") != clause["close"].count(")"):
+            raise _not_a_rule(text)
+        name = clause["name"]
+        if name.startswith("`"):
+            name = _unquoted(name)
+        yield name, _parsed_condition(clause, orders.get(name))
+        if clause["and"] is None:
+            return
+        position = clause.end()
+
+
+def _parsed_condition(clause: re.Match[str], order: Sequence[Label] | None) -> Condition:
+    """What a clause says of its column."""
+    text = clause.string
+    or_missing = clause["or_missing"] is not None
+    if clause["low"] and not clause["high"]:  # "3 < x > 5"
+        raise _not_a_rule(text)
+    if clause["low"] or clause["above"] or clause["high"]:
+        read = _end if order is None else _label
+        low_word = clause["low"] or clause["above"]
+        low = None if low_word is None else read(low_word, text)
+        high = None if clause["high"] is None else read(clause["high"], text)
+        interval = Interval(low, high, order, missing=or_missing)
+        if not interval.has_values:  # a slip, or labels whose order is not that of numbers
+            raise _not_a_rule(text)
+        return interval
+    if clause["state"] == "present":
+        return Interval(missing=or_missing)
+    if clause["state"]:
+        if or_missing:  # "x is missing or missing"
+            raise _not_a_rule(text)
+        return Interval.without_values(missing=clause["state"] == "missing")
+    words = [clause["label"]] if clause["label"] else []
+    if clause["labels"]:
+        words = [match[0] for match in _VALUES.finditer(clause["labels"])]
+    is_negated = bool(clause["is_not"] or clause["not_in"])
+    return Levels({_label(word, text) for word in words}, others=is_negated, missing=or_missing)
+
+
+def _label(word: str, text: str) -> Label:
+    """A label: text in quotes or a plain word, a number or a truth value."""
+    kind = _kind_of(word)
+    if kind == "number":
+        return int(word) if re.fullmatch(r"-?\d+", word) else as_number(word)
+    if word in ("True", "False"):
+        return word == "True"
+    if kind == "quote":
+        return _unquoted(word)
+    if kind != "word" or word in KEYWORDS:
+        raise _not_a_rule(text)
+    return word
+
+
+def _end(word: str, text: str) -> Any:
+    """An end of an interval: a number, date or duration, or a label."""
+    kind = _kind_of(word)
+    if kind == "number":
+        return as_number(word)
+    try:
+        if kind == "duration":
+            count, unit_word = word.split(" ")
+            unit = next(unit for unit, name in UNIT_WORDS.items() if name == unit_word)
+            return instant(np.timedelta64, int(count) * NANOSECONDS[unit])
+        if kind == "date":
+            return _date(word)
+    except (ValueError, OverflowError):
+        raise _not_a_rule(text) from None
+    return _label(word, text)
+
+
+def _date(word: str) -> np.datetime64:
+    """A date; ValueError where NumPy cannot hold it.
+
+    NumPy wraps around silently when a date does not fit into 64 bits of the unit that its text
+    implies: what it read must begin like the text.
+    """
+    iso_text = word.replace(" ", "T")
+    value = np.datetime64(iso_text)
+    if not str(value).startswith(iso_text):
+        raise ValueError(word)
+    return value
+
+
+def _kind_of(word: str) -> str | None:
+    """Which kind of value a word is: quote, date, duration, number or word."""
+    match = _VALUES.fullmatch(word)
+    return None if match is None else match.lastgroup
+
+
+_ESCAPE = re.compile(r"\\(x..|u.{4}|U.{8}|.)", re.DOTALL)
+_LETTER_ESCAPES = {"n": "\n", "r": "\r", "t": "\t"}
+
+
+def _unquoted(text: str) -> str:
+    """Undo `quoted`: take the marks off, and escapes back."""
+    return _ESCAPE.sub(_unescaped, text[1:-1])
+
+
+def _unescaped(match: re.Match[str]) -> str:
+    body = match.group(1)
+    if len(body) == 1:
+        return _LETTER_ESCAPES.get(body, body)
+    try:
+        return chr(int(body[1:], 16))
+    except (ValueError, OverflowError):
+        raise InputError(
+            f"{match.group(0)!r} is not an escape.", code="P02", argument="text"
+        ) from None
+
+
+def _not_a_rule(text: str) -> InputError:
+    return InputError(
+        f"{text!r} is not a rule.",
+        code="P02",
+        argument="rule",
+        hint="Rules read like 'x ≤ 3 and 6.5 < hr ≤ 20 and w in {a, b}', "
+        'with `names` and "labels" in marks.',
     )

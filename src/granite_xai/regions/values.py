@@ -1,16 +1,16 @@
 """Values in a rule: how they are stored, written and compared.
 
-A label is a level of a nominal, boolean or ordered column. A bound is an end of an interval: a label, a
-number, a date or a duration. An end is a bound, or None where the interval is open.
+A label is a level of a nominal, boolean or ordered column. An end of an interval is a label, a number,
+a date or a duration, or None where the interval is open.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from datetime import date, datetime, timedelta
-from typing import Any
+from typing import Any, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,23 +18,102 @@ from numpy.typing import NDArray
 from granite_xai.base.errors import InputError
 from granite_xai.base.text import quoted
 from granite_xai.base.typing import BoolArray
-from granite_xai.regions.instants import attoseconds, in_unit_of_text, instant_text, last_tick
 
 Label = str | int | float | bool
 Bound = Label | np.datetime64 | np.timedelta64
 End = Bound | None
+Instant = TypeVar("Instant", np.datetime64, np.timedelta64)
 
 KEYWORDS = frozenset(
     {"and", "or", "in", "is", "not", "missing", "present", "impossible", "True", "False"}
 )
 """Words of the language of rules: names and labels like these are quoted."""
 
-NOT_LISTED = -1
-"""Place of a value that is none of some labels."""
+NOT_LISTED = -1  # place of a value that is none of some labels
 
-_PLAIN_WORD = re.compile(r"[^\W\d]\w*")
-_ESCAPE = re.compile(r"\\(x..|u.{4}|U.{8}|.)", re.DOTALL)
-_LETTER_ESCAPES = {"n": "\n", "r": "\r", "t": "\t"}
+NANOSECONDS = {
+    "D": 86_400 * 10**9,
+    "h": 3_600 * 10**9,
+    "m": 60 * 10**9,
+    "s": 10**9,
+    "ms": 10**6,
+    "us": 10**3,
+    "ns": 1,
+}
+"""Nanoseconds of each unit of NumPy, the coarsest first."""
+
+UNIT_WORDS = {
+    "D": "days",
+    "h": "hours",
+    "m": "minutes",
+    "s": "seconds",
+    "ms": "milliseconds",
+    "us": "microseconds",
+    "ns": "nanoseconds",
+}
+
+
+def nanoseconds(value: np.datetime64 | np.timedelta64) -> int:
+    """Count the nanoseconds since 1970, or of a duration, as a Python integer.
+
+    NumPy keeps 64-bit counts of a unit, and overflows silently where two units are brought together.
+
+    Raises
+    ------
+    InputError
+        Of a missing value, of months and years, whose length is not known, and of finer units.
+    """
+    kind = type(value).__name__
+    unit, _ = np.datetime_data(value.dtype)
+    if kind == "datetime64" and unit in "YMW":
+        unit = "D"
+    if kind == "timedelta64" and unit == "W":
+        unit = "D"
+    if np.isnat(value) or unit not in NANOSECONDS:
+        raise InputError(
+            f"{value!r} is not a date or duration of known length, in nanoseconds or coarser units.",
+            code="P02",
+            argument="value",
+        )
+    return int(value.astype(f"{kind}[{unit}]").astype(np.int64)) * NANOSECONDS[unit]
+
+
+def instant(kind: type[Instant], count: int, coarsest: str = "D") -> Instant:
+    """Make the date or duration of so many nanoseconds.
+
+    Parameters
+    ----------
+    kind : np.datetime64 or np.timedelta64
+    count : int
+        Since 1970 for a date.
+    coarsest : str
+        Unit of NumPy; the result has this one, or the coarsest finer one that holds the count.
+    """
+    units = list(NANOSECONDS)
+    allowed = units[units.index(coarsest) :]
+    unit = next(unit for unit in allowed if count % NANOSECONDS[unit] == 0)
+    ticks = np.array(count // NANOSECONDS[unit], dtype=np.int64)
+    value: Any = ticks.astype(f"{kind.__name__}[{unit}]")[()]
+    return cast(Instant, value)
+
+
+def in_unit_of_text(value: Instant) -> Instant:
+    """The same date or duration in the unit that its text has: whole days, minutes, or finer."""
+    unit, _ = np.datetime_data(value.dtype)
+    is_date_with_time = isinstance(value, np.datetime64) and unit not in "YMWD"
+    coarsest = "m" if is_date_with_time else "D"  # midnight stays a time: 2012-03-01 00:00
+    return instant(type(value), nanoseconds(value), coarsest)
+
+
+def last_tick(value: np.datetime64 | np.timedelta64, dtype: Any) -> int:
+    """The last tick of a dtype of dates or durations at or before a value, within 64 bits.
+
+    A tick t of the column is above the value just where it is above this one.
+    """
+    unit, count = np.datetime_data(dtype)
+    limits = np.iinfo(np.int64)
+    tick = nanoseconds(value) // (NANOSECONDS[unit] * count)
+    return min(max(tick, int(limits.min)), int(limits.max))
 
 
 def as_label(value: object) -> Label:
@@ -61,16 +140,8 @@ def as_number(value: object) -> float:
     return number + 0.0
 
 
-def as_end(value: End, order: tuple[Label, ...] | None) -> End:
-    """An end of an interval as rules store it.
-
-    Parameters
-    ----------
-    value : object
-        A number, date, duration or label; None is open.
-    order : tuple of labels, optional
-        Labels of an ordered column; the end is then one of them.
-    """
+def as_end(value: Any, order: tuple[Label, ...] | None) -> End:
+    """An end of an interval as rules store it; of an ordered column one of its labels."""
     if value is None:
         return None
     if order is not None:
@@ -84,67 +155,6 @@ def as_end(value: End, order: tuple[Label, ...] | None) -> End:
     return as_number(value)
 
 
-def label_sort_key(label: Label) -> tuple[bool, float, str]:
-    """A key that sorts numbers by size, then text by letters."""
-    if isinstance(label, str):
-        return (True, 0.0, label)
-    return (False, label, "")
-
-
-def unquoted(text: str) -> str:
-    """Undo `quoted`: take the marks off, and escapes back."""
-    return _ESCAPE.sub(_unescaped, text[1:-1])
-
-
-def _unescaped(match: re.Match[str]) -> str:
-    body = match.group(1)
-    if len(body) == 1:
-        return _LETTER_ESCAPES.get(body, body)
-    try:
-        return chr(int(body[1:], 16))
-    except (ValueError, OverflowError):
-        raise InputError(
-            f"{match.group(0)!r} is not an escape.", code="P02", argument="text"
-        ) from None
-
-
-def is_plain(text: str) -> bool:
-    """Whether text can stand in a rule without quotes."""
-    is_word = _PLAIN_WORD.fullmatch(text) is not None
-    return is_word and text.isprintable() and text not in KEYWORDS
-
-
-def name_text(name: str) -> str:
-    """Write a column's name, in backticks unless it is a plain word."""
-    if is_plain(name):
-        return name
-    return quoted(name, "`")
-
-
-def value_text(value: Bound) -> str:
-    """Write a label, number, date or duration so that reading it gives the same value."""
-    if isinstance(value, str) and is_plain(value):
-        return value
-    if isinstance(value, str):
-        return quoted(value, '"')
-    if isinstance(value, np.datetime64 | np.timedelta64):
-        return instant_text(value)
-    return repr(value).removesuffix(".0")  # the shortest text that reads back as the same float
-
-
-def is_missing(values: NDArray[Any]) -> BoolArray:
-    """Which values are missing: NaN, NaT or None."""
-    if values.dtype.kind in "fmM":
-        return np.asarray(values != values)
-    if values.dtype.kind != "O":
-        return np.zeros(len(values), dtype=np.bool_)
-    return np.array([_is_missing_object(value) for value in values], dtype=np.bool_)
-
-
-def _is_missing_object(value: object) -> bool:
-    return value is None or (isinstance(value, float) and math.isnan(value))
-
-
 def place_in_order(value: Bound, order: Sequence[Label], code: str = "P03") -> int:
     """The place of a label among those of an ordered column; an error with this code if it is none."""
     label = as_label(value)
@@ -155,16 +165,60 @@ def place_in_order(value: Bound, order: Sequence[Label], code: str = "P03") -> i
     return order.index(label)
 
 
+def label_sort_key(label: Label) -> tuple[bool, float, str]:
+    """A key that sorts numbers by size, then text by letters."""
+    if isinstance(label, str):
+        return (True, 0.0, label)
+    return (False, label, "")
+
+
+def name_text(name: str) -> str:
+    """Write a column's name, in backticks unless it is a plain word."""
+    return name if _is_plain(name) else quoted(name, "`")
+
+
+def value_text(value: Bound) -> str:
+    """Write a label, number, date or duration so that reading it gives the same value.
+
+    Examples
+    --------
+    >>> value_text(6.0), value_text("light rain"), value_text(np.timedelta64(2, "h"))
+    ('6', '"light rain"', '2 hours')
+    """
+    if isinstance(value, str):
+        return value if _is_plain(value) else quoted(value, '"')
+    if isinstance(value, np.datetime64):
+        return str(np.datetime_as_string(value)).replace("T", " ")
+    if isinstance(value, np.timedelta64):
+        unit, _ = np.datetime_data(value.dtype)
+        return f"{int(value.astype(np.int64))} {UNIT_WORDS[unit]}"
+    return repr(value).removesuffix(".0")  # the shortest text that reads back as the same float
+
+
+_PLAIN_WORD = re.compile(r"[^\W\d]\w*")
+
+
+def _is_plain(text: str) -> bool:
+    """Whether text can stand in a rule without quotes."""
+    is_word = _PLAIN_WORD.fullmatch(text) is not None
+    return is_word and text.isprintable() and text not in KEYWORDS
+
+
+def is_missing(values: NDArray[Any]) -> BoolArray:
+    """Which values are missing: NaN, NaT or None."""
+    if values.dtype.kind in "fmM":
+        return np.asarray(values != values)
+    if values.dtype.kind != "O":
+        return np.zeros(len(values), dtype=np.bool_)
+    missing = [value is None or (isinstance(value, float) and value != value) for value in values]
+    return np.array(missing, dtype=np.bool_)
+
+
 def places_among(values: NDArray[Any], labels: Iterable[Label]) -> NDArray[np.int64]:
-    """The place of every value among some labels.
+    """The place of every value among some labels; NOT_LISTED for a missing value or any other.
 
     Equal numbers are one label (1, 1.0, True): a level may be an integer here and a float in another
     table.
-
-    Returns
-    -------
-    array of shape (n,)
-        NOT_LISTED for a value that is none of the labels, and for a missing one.
     """
     place_of_label = {as_label(label): place for place, label in enumerate(labels)}
     places = np.full(len(values), NOT_LISTED, dtype=np.int64)
@@ -174,143 +228,31 @@ def places_among(values: NDArray[Any], labels: Iterable[Label]) -> NDArray[np.in
 
 
 def is_at_least(value: Bound, limit: Bound, order: Sequence[Label] | None) -> bool:
-    """Whether a value is at or above a limit.
-
-    Parameters
-    ----------
-    value, limit : number, date, duration or label
-        Of the same kind.
-    order : sequence of labels, optional
-        Of an ordered column. Text whose order is not known is only compared for equality.
-    """
+    """Whether a value is at or above a limit; text whose order is not known may only be equal."""
     if order is not None:
         return place_in_order(value, order) >= place_in_order(limit, order)
-    if _kind(value) != _kind(limit):
+    if kind_of(value) != kind_of(limit):
         texts = f"{value_text(value)} and {value_text(limit)}"
         raise InputError(f"{texts} cannot bound one interval.", code="P03", argument="low")
     if isinstance(value, str):
         return value == limit
-    as_comparable: Callable[[Any], float] = float
     if isinstance(value, np.datetime64 | np.timedelta64):
-        as_comparable = attoseconds  # NumPy overflows between units
-    return as_comparable(value) >= as_comparable(limit)
+        return nanoseconds(value) >= nanoseconds(cast(Any, limit))  # NumPy overflows between units
+    return value >= cast(float, limit)
 
 
-def _kind(value: Bound) -> str:
+def kind_of(value: Bound) -> str:
     """The kind of a value by NumPy's letters; every number is a float."""
-    if isinstance(value, np.generic | str):
-        return np.asarray(value).dtype.kind
-    return "f"
+    return np.asarray(value).dtype.kind if isinstance(value, np.generic | str) else "f"
 
 
-def lower_end(first: End, second: End, order: Sequence[Label] | None) -> End:
-    """The lower of two upper ends, where None is open."""
-    if first is None:
-        return second
-    if second is None:
-        return first
-    _require_known_order(first, second, order)
-    if is_at_least(first, second, order):
-        return second
-    return first
-
-
-def higher_end(first: End, second: End, order: Sequence[Label] | None) -> End:
-    """The higher of two lower ends, where None is open."""
-    if first is None:
-        return second
-    if second is None:
-        return first
-    _require_known_order(first, second, order)
-    if is_at_least(first, second, order):
-        return first
-    return second
-
-
-def _require_known_order(first: Bound, second: Bound, order: Sequence[Label] | None) -> None:
-    """Refuse two different texts if nothing says which is the lower one."""
-    if order is None and isinstance(first, str) and isinstance(second, str) and first != second:
+def tighter_end(first: End, second: End, order: Sequence[Label] | None, are_low: bool) -> End:
+    """The higher of two lower ends, or the lower of two upper ones, where None is open."""
+    if first is None or second is None:
+        return second if first is None else first
+    are_texts = isinstance(first, str) and isinstance(second, str)
+    if order is None and are_texts and first != second:
         raise InputError(
             f"the order of {value_text(first)} and {value_text(second)} is not known.", code="P03"
         )
-
-
-def between(
-    values: NDArray[Any], low: End, high: End, order: Sequence[Label] | None, others: bool
-) -> BoolArray:
-    """Which values satisfy ``low < x <= high``; what a missing value gives has no meaning.
-
-    Parameters
-    ----------
-    values : array of shape (n,)
-    low, high : number, date, duration or label
-        None is open, but not both.
-    order : sequence of labels, optional
-        Of an ordered column.
-    others : bool
-        Whether labels outside the order belong.
-    """
-    bound = low
-    if bound is None:
-        bound = high
-    if order is not None:
-        return _labels_between(values, low, high, order, others)
-    if isinstance(bound, np.datetime64 | np.timedelta64):
-        return _instants_between(values, low, high)
-    if isinstance(bound, str):
-        raise InputError(
-            "the order of the labels is not known for an interval that ends at "
-            f"{value_text(bound)}.",
-            code="P03",
-            argument="order",
-            hint="Give the column an ordered categorical type.",
-        )
-    return _within(_as_numbers(values), low, high, float)
-
-
-def _labels_between(
-    values: NDArray[Any], low: End, high: End, order: Sequence[Label], others: bool
-) -> BoolArray:
-    places = places_among(values, order)
-    inside = _within(places, low, high, lambda end: place_in_order(end, order))
-    return np.where(places == NOT_LISTED, others, inside)
-
-
-def _instants_between(values: NDArray[Any], low: End, high: End) -> BoolArray:
-    for end in (low, high):
-        if end is not None and _kind(end) != values.dtype.kind:
-            raise InputError(
-                f"{value_text(end)} cannot be compared with {values.dtype}.",
-                code="P03",
-                argument="X",
-            )
-    unit, _ = np.datetime_data(values.dtype)
-    if unit in "YMW":
-        values = values.astype(f"{values.dtype.kind}8[D]")
-    ticks = values.astype(np.int64)
-    return _within(ticks, low, high, lambda end: last_tick(end, values.dtype))
-
-
-def _as_numbers(values: NDArray[Any]) -> NDArray[np.float64]:
-    """Values of a column as floats; truth values and numbers kept as objects count as numbers."""
-    numeric = (int, float, np.number, np.bool_, type(None))
-    is_numeric = values.dtype.kind in "fiub"
-    if values.dtype.kind == "O":
-        is_numeric = all(isinstance(value, numeric) for value in values)
-    if not is_numeric:
-        raise InputError(
-            "the rule compares with numbers, but the column has others.", code="P03", argument="X"
-        )
-    return values.astype(np.float64)
-
-
-def _within(
-    values: NDArray[Any], low: End, high: End, as_comparable: Callable[[Any], float]
-) -> BoolArray:
-    """Which values satisfy ``low < x <= high`` once the ends are numbers like the values."""
-    inside = np.ones(len(values), dtype=np.bool_)
-    if low is not None:
-        inside &= values > as_comparable(low)
-    if high is not None:
-        inside &= values <= as_comparable(high)
-    return inside
+    return first if is_at_least(first, second, order) == are_low else second

@@ -1,4 +1,4 @@
-"""Rules in words: `workingday = 0`, `hr 0–6`, `education: Masters or PhD`.
+"""Rules in words: `workingday = 0`, `hr 0–6`, `education: Masters or PhD`; and the tree in words.
 
 The text of a rule is exact and can be read back; its words are for people. They need to know which
 values a feature has: `ColumnWords` keeps what they need of them, so that a partition can be printed
@@ -17,26 +17,26 @@ import numpy as np
 from granite_xai.base.formats import with_minus
 from granite_xai.base.text import plain, shortened
 from granite_xai.base.wording import ALL_ROWS
-from granite_xai.regions.conditions import Condition, Interval, Levels
-from granite_xai.regions.label_listing import (
-    LabelListing,
-    alternatives,
-    label_text,
-    shorter_listing,
-    word_list,
-)
-from granite_xai.regions.rule import Rule
-from granite_xai.regions.values import value_text
+from granite_xai.regions.rule import Condition, Interval, Levels, Rule
+from granite_xai.regions.tree import Node, Place, walk
+from granite_xai.regions.values import label_sort_key, value_text
 from granite_xai.tables import Column, Table
 
-MOST_WHOLE_VALUES = 31
-"""Whole numbers that are written as ranges: hours, weekdays, days of a month."""
+MOST_WHOLE_VALUES = 31  # whole numbers that are written as ranges: hours, weekdays, days of a month
+MOST_LABELS = 4  # labels that a condition lists
+LONGEST_LABEL = 30  # characters of a label
+MOST_DIGITS = 16  # decimals with which a bound is tried: no float has more
+IMPOSSIBLE = "impossible"  # what is said of a condition that no value satisfies
 
-IMPOSSIBLE = "impossible"
-"""What is said of a condition that no value satisfies."""
-
-MOST_DIGITS = 16
-"""Decimals with which a bound is tried: no float has more."""
+STOP_WORDS = {
+    "below alpha": "little left to split",
+    "no more than chance": "only sampling noise left",
+    "split undone": "a further split did not hold up",
+    "improvement too small": "a further split did not hold up",
+    "maximum depth": "max_depth reached",
+    "too few samples": "too few rows",
+}
+"""What is said of reasons to stop; others are said as they are."""
 
 
 class ConditionWords(NamedTuple):
@@ -88,12 +88,16 @@ class ColumnWords:
         All labels of a feature without numbers, in their order.
     cuts : mapping of number to text
         Bounds, rounded as far as they still separate the values of the data.
+    has_missing : bool
+        Whether it has missing values. Where it has none the words of a rule leave out where they
+        would go.
     """
 
     whole: tuple[int, ...] = ()
     pair: tuple[float, ...] = ()
     labels: tuple[Any, ...] = ()
     cuts: Mapping[float, str] = field(default_factory=dict)
+    has_missing: bool = True
 
     @classmethod
     def of(cls, column: Column, bounds: Iterable[float] = ()) -> ColumnWords:
@@ -105,20 +109,21 @@ class ColumnWords:
         bounds : iterable of float
             At which rules cut a numeric column.
         """
+        has_missing = bool(column.missing.any())
         if column.kind == "date":
-            return cls()
+            return cls(has_missing=has_missing)
         if column.kind != "numeric":
-            if column.order is not None:
-                return cls(labels=tuple(column.order))
-            return cls(labels=tuple(column.levels.tolist()))
+            labels = column.levels.tolist() if column.order is None else column.order
+            return cls(labels=tuple(labels), has_missing=has_missing)
         values = column.levels.astype(np.float64)  # ascending
         cuts = {float(bound): separating_text(float(bound), values) for bound in bounds}
+        pair: tuple[float, ...] = ()
+        whole: tuple[int, ...] = ()
         if len(values) == 2:
-            return cls(pair=(float(values[0]), float(values[1])), cuts=cuts)
-        is_whole = len(values) > 0 and values[0] >= 0 and np.all(values % 1 == 0)
-        if is_whole and len(values) <= MOST_WHOLE_VALUES:
-            return cls(whole=tuple(values.astype(np.int64).tolist()), cuts=cuts)
-        return cls(cuts=cuts)
+            pair = tuple(values.tolist())
+        elif 0 < len(values) <= MOST_WHOLE_VALUES and values[0] >= 0 and np.all(values % 1 == 0):
+            whole = tuple(values.astype(np.int64).tolist())
+        return cls(whole=whole, pair=pair, cuts=cuts, has_missing=has_missing)
 
 
 Vocabulary = Mapping[str, ColumnWords]
@@ -221,12 +226,10 @@ def condition_words(
     """
     column_words = column_words or ColumnWords()
     feature = feature_text(name)
-    if not condition.has_values and condition.takes_missing:
-        return ConditionWords(feature, "missing")
     if not condition.has_values:
-        return ConditionWords(feature, IMPOSSIBLE)
+        return ConditionWords(feature, "missing" if condition.missing else IMPOSSIBLE)
     if isinstance(condition, Levels):
-        words = _words_of_labels(feature, shorter_listing(condition, column_words.labels))
+        words = _words_of_labels(feature, *shorter_listing(condition, column_words.labels))
     elif not condition.has_ends:
         words = ConditionWords(feature, "present")
     elif condition.order is not None or _ends_are_labels(condition):
@@ -235,7 +238,7 @@ def condition_words(
         words = _words_of_bounds(feature, condition, column_words)
     if condition.missing and words.predicate == IMPOSSIBLE:
         return ConditionWords(feature, "missing")
-    if condition.missing:
+    if condition.missing and column_words.has_missing:
         return words._replace(predicate=f"{words.predicate} or missing")
     return words
 
@@ -244,38 +247,80 @@ def _ends_are_labels(interval: Interval) -> bool:
     return isinstance(interval.low, str) or isinstance(interval.high, str)
 
 
-def _words_of_labels(feature: str, listing: LabelListing) -> ConditionWords:
+def _words_of_labels(feature: str, labels: Sequence[str], are_excluded: bool) -> ConditionWords:
     """``= a``, ``≠ a``, ``: a or b``, ``: not a or b``; ``present`` for all labels but none."""
-    if not listing.labels and listing.negated:
-        return ConditionWords(feature, "present")
-    if not listing.labels:
-        return ConditionWords(feature, IMPOSSIBLE)
-    if len(listing.labels) == 1:
-        sign = "≠" if listing.negated else "="
-        return ConditionWords(feature, f"{sign} {listing.labels[0]}")
-    negation = "not " if listing.negated else ""
-    return ConditionWords(feature, f": {negation}{alternatives(listing.labels)}")
+    if not labels:
+        return ConditionWords(feature, "present" if are_excluded else IMPOSSIBLE)
+    if len(labels) == 1:
+        return ConditionWords(feature, f"{'≠' if are_excluded else '='} {labels[0]}")
+    return ConditionWords(feature, f": {'not ' * are_excluded}{alternatives(labels)}")
+
+
+def shorter_listing(condition: Levels, all_labels: Sequence[Any]) -> tuple[list[str], bool]:
+    """The shorter of two listings: labels that belong, or those that do not (then True).
+
+    Of equal length the first; as the condition lists them where not all labels are known.
+
+    Parameters
+    ----------
+    condition : Levels
+    all_labels : sequence of labels
+        Of the column, as far as they are known.
+    """
+    listed = [label for label in all_labels if label in condition.levels]
+    unlisted = [
+        label for label in all_labels if label not in condition.levels and label is not None
+    ]
+    belonging, excluded = (unlisted, listed) if condition.others else (listed, unlisted)
+    if not (len(listed) == len(condition.levels) and belonging and excluded):
+        labels: Sequence[Any] = sorted(condition.levels, key=label_sort_key)
+        are_excluded = condition.others
+    else:
+        are_excluded = len(belonging) > len(excluded)
+        labels = excluded if are_excluded else belonging
+    return [label_text(label) for label in labels], are_excluded
+
+
+def alternatives(labels: Sequence[str]) -> str:
+    """``a, b or c``; long lists are cut."""
+    if len(labels) > MOST_LABELS:
+        n_listed = MOST_LABELS - 1
+        return word_list([*labels[:n_listed], f"{len(labels) - n_listed} more"], "or")
+    return word_list(labels, "or")
+
+
+def label_text(label: Any) -> str:
+    """A label on one line, cut if it is long."""
+    return shortened(plain(label), LONGEST_LABEL)
+
+
+def word_list(texts: Sequence[str], conjunction: str = "and") -> str:
+    """Texts one after the other, at least one, as in a sentence.
+
+    Examples
+    --------
+    >>> word_list(["hr", "temp", "season"]), word_list(["a", "b"], "or"), word_list(["hr"])
+    ('hr, temp and season', 'a or b', 'hr')
+    """
+    *first, last = texts
+    if not first:
+        return last
+    return f"{', '.join(first)} {conjunction} {last}"
 
 
 def _words_of_ordered_labels(
     feature: str, interval: Interval, column_words: ColumnWords
 ) -> ConditionWords:
     """``: a to d``, or the labels themselves where there are only two; bounds without an order."""
-    order = list(column_words.labels)
-    if interval.order is not None:
-        order = list(interval.order)
+    order = list(column_words.labels if interval.order is None else interval.order)
     if not order:
         return _words_of_bounds(feature, interval, column_words)
-    start = 0
-    if interval.low is not None:
-        start = order.index(interval.low) + 1
-    stop = len(order)
-    if interval.high is not None:
-        stop = order.index(interval.high) + 1
+    start = 0 if interval.low is None else order.index(interval.low) + 1
+    stop = len(order) if interval.high is None else order.index(interval.high) + 1
     inside = [label_text(label) for label in order[start:stop]]
     if len(inside) > 2:
         return ConditionWords(feature, f": {inside[0]} to {inside[-1]}")
-    return _words_of_labels(feature, LabelListing(inside, negated=False))
+    return _words_of_labels(feature, inside, are_excluded=False)
 
 
 def _words_of_bounds(feature: str, interval: Interval, column_words: ColumnWords) -> ConditionWords:
@@ -367,3 +412,76 @@ def feature_text(name: str) -> str:
         As in the table.
     """
     return shortened(plain(name))
+
+
+def stop_reason_words(reason: str) -> str:
+    """Why a region was not split, in words.
+
+    Examples
+    --------
+    >>> stop_reason_words("below alpha")
+    'little left to split'
+    """
+    return STOP_WORDS.get(reason, reason)
+
+
+class DrawnNode(NamedTuple):
+    """A node of a tree as it is drawn in text.
+
+    Attributes
+    ----------
+    place : Place
+    branch : str
+        The lines of the tree before its words.
+    words : str
+        The condition that leads to it.
+    """
+
+    place: Place
+    branch: str
+    words: str
+
+
+def draw_tree(root: Node, vocabulary: Vocabulary) -> list[DrawnNode]:
+    """The nodes of a tree with their branches, parents first.
+
+    Parameters
+    ----------
+    root : Leaf or Split
+    vocabulary : mapping of feature to ColumnWords
+        What the words of conditions need to know.
+    """
+    drawn: list[DrawnNode] = []
+    indents = [""]  # what stands before the branches of the children of each node
+    for place in walk(root):
+        parent = place.parent
+        if parent is None or place.condition is None:
+            drawn.append(DrawnNode(place, branch="", words=ALL_ROWS))
+            continue
+        is_left = place.number == parent.number + 1
+        indent = indents[parent.number]
+        indents.append(indent + ("│  " if is_left else "   "))
+        words = condition_words(place.column, place.condition, vocabulary.get(place.column)).text
+        drawn.append(DrawnNode(place, indent + ("├─ " if is_left else "└─ "), words))
+    return drawn
+
+
+def region_label(number: int, words: str, names: Mapping[int, str]) -> str:
+    """A region by its number, its name if it has one, and its rule.
+
+    Parameters
+    ----------
+    number : int
+    words : str
+        Its rule, or the last condition of it.
+    names : mapping of region to name
+        Those that the user gave.
+
+    Examples
+    --------
+    >>> region_label(0, "hr 0–6", {0: "night"})
+    '0  night (hr 0–6)'
+    """
+    if number in names:
+        words = f"{names[number]} ({words})"
+    return f"{number}  {shortened(words)}"

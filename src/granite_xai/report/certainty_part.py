@@ -13,8 +13,7 @@ from granite_xai.estimator import Granite
 from granite_xai.fitting.evaluation import Evaluation
 from granite_xai.fitting.fitted_view import fitted_view
 from granite_xai.inference.stability import UNCLEAR, SplitStability
-from granite_xai.regions.rule import Rule
-from granite_xai.regions.words import Vocabulary, rule_in_sentence
+from granite_xai.regions import Rule, Vocabulary, rule_in_sentence
 from granite_xai.report.source import ReportSource
 from granite_xai.report.wording import stability_sentence
 

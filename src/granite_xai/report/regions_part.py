@@ -7,9 +7,7 @@ from typing import Any
 
 from granite_xai.display.tree import Box, boxes_of, rule_of_edge
 from granite_xai.inference.node_figures import NodeFigure
-from granite_xai.regions.nodes import Region
-from granite_xai.regions.rule import Rule
-from granite_xai.regions.words import Vocabulary, rule_conditions, rule_words
+from granite_xai.regions import Region, Rule, Vocabulary, rule_conditions, rule_words
 from granite_xai.report.source import ReportSource, number_or_none
 from granite_xai.report.wording import stop_text
 from granite_xai.results.contrasts import Contrast, contrasts, further_contrasts, heading

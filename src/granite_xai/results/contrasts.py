@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from granite_xai.base.formats import amount
-from granite_xai.regions.words import feature_text
+from granite_xai.regions import feature_text
 from granite_xai.results.feature_curve import FeatureCurve
 from granite_xai.results.region_curves import CurvePair
 from granite_xai.results.shapes import Shape, shape_of, shapes_differ

@@ -20,10 +20,7 @@ from granite_xai.explanation.masking.levels import level_codes, sortable
 from granite_xai.explanation.resolved import ResolvedExplainer
 from granite_xai.fitting.fit_result import FitResult
 from granite_xai.fitting.new_rows import NewRows
-from granite_xai.regions.conditions import Condition
-from granite_xai.regions.partition import Partition
-from granite_xai.regions.rule import Rule, satisfied
-from granite_xai.regions.words import rule_words
+from granite_xai.regions import Condition, Partition, Rule, rule_words, satisfied
 from granite_xai.results.against_fit import AgainstFit, rows_of_region, without_paths
 from granite_xai.results.level_text import level_text
 from granite_xai.results.output_words import output_words

@@ -13,7 +13,7 @@ from typing import Any
 from granite_xai.base.formats import OutputUnit, amount
 from granite_xai.base.text import plain
 from granite_xai.fitting.fit_result import FitResult
-from granite_xai.regions.words import Vocabulary, vocabulary
+from granite_xai.regions import Vocabulary, vocabulary
 from granite_xai.results.benefit import benefit
 from granite_xai.results.dependence import Dependence, dependence
 from granite_xai.results.described import Described, described_of

@@ -12,9 +12,7 @@ from granite_xai.explanation.catalog import title as explanation_title
 from granite_xai.fitting.causes import DEPEND, EITHER, INTERACT, cause
 from granite_xai.inference.estimate import Estimate, rows_in_words
 from granite_xai.inference.node_figures import NodeFigures
-from granite_xai.regions.label_listing import word_list
-from granite_xai.regions.partition import Partition
-from granite_xai.regions.words import feature_text
+from granite_xai.regions import Partition, feature_text, word_list
 from granite_xai.results.dependence import Dependence
 from granite_xai.results.fit_facts import FitFacts
 from granite_xai.results.output_words import OutputWords

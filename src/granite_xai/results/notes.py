@@ -7,16 +7,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from granite_xai.inference.stability import Stability
-from granite_xai.regions.conditions import Interval
-from granite_xai.regions.label_listing import word_list
-from granite_xai.regions.nodes import Leaf, Node, Split
-from granite_xai.regions.partition import Partition
-from granite_xai.regions.rule import Rule
-from granite_xai.regions.words import (
+from granite_xai.regions import (
+    Interval,
+    Leaf,
+    Node,
+    Partition,
+    Rule,
+    Split,
     Vocabulary,
     condition_words,
     feature_text,
     rule_in_sentence,
+    word_list,
 )
 
 HINT_ROWS = 100  # search rows below which a region is a hint

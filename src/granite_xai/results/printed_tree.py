@@ -8,9 +8,7 @@ from typing import NamedTuple
 
 from granite_xai.base.wording import ALL_ROWS
 from granite_xai.inference.node_figures import NodeFigure, NodeFigures
-from granite_xai.regions.partition import Partition
-from granite_xai.regions.tree_text import draw_tree
-from granite_xai.regions.words import Vocabulary, rule_words
+from granite_xai.regions import Partition, Vocabulary, draw_tree, rule_words
 
 
 class TreeLine(NamedTuple):
@@ -57,9 +55,9 @@ def tree_lines(
     lines = _lines_of_rules(partition, vocabulary)
     if partition.root is not None:
         lines = []
-        for drawn in draw_tree(partition.root, vocabulary):
-            share = drawn.node.fraction
-            lines.append(TreeLine(drawn.branch, drawn.depth, drawn.region, drawn.words, share))
+        for place, branch, words in draw_tree(partition.root, vocabulary):
+            share = place.node.fraction
+            lines.append(TreeLine(branch, place.depth, place.region, words, share))
     if figures is None or len(figures.nodes) != len(lines):
         return lines
     return _with_figures(lines, figures.nodes)

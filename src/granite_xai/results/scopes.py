@@ -8,7 +8,7 @@ import numpy as np
 
 from granite_xai.base.typing import IntArray
 from granite_xai.base.wording import ALL_ROWS
-from granite_xai.regions.partition import Partition
+from granite_xai.regions import Partition
 
 
 @dataclass(frozen=True, slots=True, eq=False)

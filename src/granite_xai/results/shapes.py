@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from granite_xai.base.typing import FloatArray
-from granite_xai.regions.label_listing import word_list
+from granite_xai.regions import word_list
 from granite_xai.results.feature_curve import FeatureCurve
 from granite_xai.results.monotone import direction_of, fit_weights, isotonic
 

@@ -21,8 +21,7 @@ from granite_xai.engine.signed_weights import STEP
 from granite_xai.engine.splits import Cut
 from granite_xai.evaluations.evaluations import Evaluations
 from granite_xai.inference.perturbed_figures import perturbed_figures
-from granite_xai.regions.nodes import Node, Split
-from granite_xai.regions.rule import find_column, satisfied
+from granite_xai.regions import Node, Split, find_column, satisfied
 from granite_xai.search.candidates import Candidate, candidates, cuts_of
 from granite_xai.search.problem import Problem
 from granite_xai.search.scoring import score_candidates

@@ -11,9 +11,7 @@ import numpy as np
 from granite_xai.base.errors import InputError
 from granite_xai.base.text import listing
 from granite_xai.base.typing import IntArray
-from granite_xai.regions.nodes import Leaf, Node
-from granite_xai.regions.partition import Partition
-from granite_xai.regions.rule import Rule, find_column, satisfied
+from granite_xai.regions import Leaf, Node, Partition, Rule, find_column, satisfied
 from granite_xai.search.partitioner import Partitioner, PartitionResult
 from granite_xai.search.problem import Problem
 

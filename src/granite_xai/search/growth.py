@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from granite_xai.regions.nodes import Leaf, Split
+from granite_xai.regions import Leaf, Split
 from granite_xai.search.candidates import Candidate
 from granite_xai.search.cells import LEFT, RIGHT
 from granite_xai.search.followed_cuts import FollowedCuts

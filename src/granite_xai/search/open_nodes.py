@@ -8,7 +8,7 @@ from typing import NamedTuple
 from granite_xai.base.deferred import Deferred
 from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.evaluations.evaluations import Evaluations
-from granite_xai.regions.nodes import Node
+from granite_xai.regions import Node
 from granite_xai.search.candidates import Candidate
 from granite_xai.search.lookahead import CutTree
 

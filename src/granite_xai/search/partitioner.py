@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.compute import Resources
 from granite_xai.explanation.resolved import ResolvedExplainer
-from granite_xai.regions.partition import Partition
+from granite_xai.regions import Partition
 from granite_xai.search.problem import Problem
 from granite_xai.trees.ensembles import Route
 

@@ -7,14 +7,13 @@ from typing import Any
 import numpy as np
 
 from granite_xai.base.typing import BoolArray, IntArray
-from granite_xai.regions.condition_pairs import (
+from granite_xai.regions import (
+    Condition,
     Side,
     cut,
     grouping,
     missing_or_present,
-    with_unseen_missing,
 )
-from granite_xai.regions.conditions import Condition
 from granite_xai.search.candidates import Candidate
 from granite_xai.search.thresholds import date_threshold, threshold
 from granite_xai.tables import Column
@@ -27,7 +26,7 @@ def conditions(column: Column, candidate: Candidate, rows: IntArray, missing: bo
 
     Levels the node never saw go with the larger child (more rows; on a tie the left one). Missing
     values go where the candidate sends them; at a node that saw none, in a fit that allowed them, with
-    the larger child (C14), which the text says only if the column has some.
+    the larger child (C14).
 
     Parameters
     ----------
@@ -44,19 +43,12 @@ def conditions(column: Column, candidate: Candidate, rows: IntArray, missing: bo
     larger_side = _side(n_left >= len(rows) - n_left)
     present = np.flatnonzero(counts[1:])
     goes_left = candidate.left[1:][present]
-    node_has_missing = counts[0] > 0
-    column_has_missing = bool((column.codes < 0).any())
-    missing_side: Side | None = None
-    if node_has_missing:
+    missing_side: Side | None = larger_side if missing else None
+    if counts[0] > 0:
         missing_side = _side(bool(candidate.left[0]))
         if goes_left.all() or not goes_left.any():
             return _missing_alone(present_go_left=bool(goes_left.all()))
-    elif missing and column_has_missing:
-        missing_side = larger_side
-    sides = _sides_of_levels(column, present, goes_left, missing_side, larger_side)
-    if missing and not column_has_missing:
-        return with_unseen_missing(sides, larger_side)
-    return sides
+    return _sides_of_levels(column, present, goes_left, missing_side, larger_side)
 
 
 def _side(is_left: bool) -> Side:

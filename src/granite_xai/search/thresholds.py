@@ -9,7 +9,7 @@ from fractions import Fraction
 import numpy as np
 
 from granite_xai.base.errors import InputError
-from granite_xai.regions.instants import SIZES, Instant, attoseconds, instant
+from granite_xai.regions import NANOSECONDS, Instant, instant, nanoseconds
 
 MOST_DIGITS = 17  # significant digits that tell all floats apart
 
@@ -83,15 +83,17 @@ def date_threshold(value: Instant, next_value: Instant) -> Instant:
     InputError
         P02: not two values in increasing order.
     """
-    low = attoseconds(value)
-    high = attoseconds(next_value)
+    low = nanoseconds(value)
+    high = nanoseconds(next_value)
     if not low < high:
         words = f"a threshold needs two values in increasing order, got {value} and {next_value}."
         raise InputError(words, code="P02", argument="next_value")
     is_duration = isinstance(value, np.timedelta64)
-    nearest = _coarsest_start(low, high, list(SIZES) if is_duration else ["Y", "M", *SIZES])
+    nearest = _coarsest_start(
+        low, high, list(NANOSECONDS) if is_duration else ["Y", "M", *NANOSECONDS]
+    )
     # Days stay days only where both dates are: "≤ 2012-03-01" of hourly data would seem to include that day.
-    in_days = is_duration or low % SIZES["D"] == high % SIZES["D"] == 0
+    in_days = is_duration or low % NANOSECONDS["D"] == high % NANOSECONDS["D"] == 0
     return instant(type(value), nearest, "D" if in_days else "m")
 
 
@@ -108,10 +110,10 @@ def _coarsest_start(low: int, high: int, units: list[str]) -> int:
 
 def _starts_around(middle: int, unit: str) -> tuple[int, int]:
     """The last start of a unit at or before the midpoint and the next one after it."""
-    if unit in SIZES:
-        start = middle // SIZES[unit] * SIZES[unit]
-        return start, start + SIZES[unit]
-    day = instant(np.datetime64, middle // SIZES["D"] * SIZES["D"])
+    if unit in NANOSECONDS:
+        start = middle // NANOSECONDS[unit] * NANOSECONDS[unit]
+        return start, start + NANOSECONDS[unit]
+    day = instant(np.datetime64, middle // NANOSECONDS["D"] * NANOSECONDS["D"])
     first = day.astype(f"datetime64[{unit}]")
     following = first + np.ones(1, dtype=f"m8[{unit}]")[0]
-    return attoseconds(first), attoseconds(following)
+    return nanoseconds(first), nanoseconds(following)

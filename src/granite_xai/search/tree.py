@@ -10,8 +10,7 @@ import numpy as np
 from granite_xai.base.errors import InputError
 from granite_xai.base.validation import real_number, unknown, whole_number
 from granite_xai.compute.selection import device_faults, primitives_on
-from granite_xai.regions.nodes import Node
-from granite_xai.regions.partition import Partition
+from granite_xai.regions import Node, Partition
 from granite_xai.search.candidates import CUTS
 from granite_xai.search.partitioner import Partitioner, PartitionResult
 from granite_xai.search.problem import Problem

@@ -24,7 +24,7 @@ from granite_xai.evaluations.evaluations import Evaluations
 from granite_xai.explanation.behavior.behavior import Game
 from granite_xai.explanation.masking import Marginal
 from granite_xai.inference.perturbed_figures import perturbed_figures
-from granite_xai.regions.partition import Partition
+from granite_xai.regions import Partition
 from granite_xai.results.fit_values import FitValues, known_values
 from granite_xai.results.scopes import Scope
 from granite_xai.studies.cases import CaseInput

@@ -10,7 +10,7 @@ from scipy.special import stdtrit
 
 from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.inference.confidence import FEWEST_CLUSTERS
-from granite_xai.regions.partition import Partition
+from granite_xai.regions import Partition
 from granite_xai.studies.case_figures import REGION_MEASURES, Case
 
 LEVEL = 0.95

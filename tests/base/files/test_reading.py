@@ -24,7 +24,7 @@ from hypothesis import given, strategies as st
 from granite_xai.base.errors import FormatError
 from granite_xai.base.files import reading as limits
 from granite_xai.base.files.reading import check_size, parse_json, read_json
-from granite_xai.regions.rule import Rule
+from granite_xai.regions import Rule
 
 
 def refused(raw, code):

@@ -9,9 +9,8 @@ import numpy as np
 import pandas as pd
 from hypothesis import HealthCheck, settings, strategies as st
 
-from granite_xai.regions.conditions import Interval, Levels
-from granite_xai.regions.rule import Rule
-from regions.random_rules import ORDER, dates, flags, intervals, special
+from granite_xai.regions import Interval, Levels, Rule
+from parts.random_rules import ORDER, dates, flags, intervals, special
 
 DUCK = duckdb.connect(config={"threads": 1})
 TEXTS = [

@@ -6,9 +6,8 @@ import numpy as np
 import pandas as pd
 from hypothesis import strategies as st
 
-from granite_xai.regions.condition_pairs import cut, grouping, missing_or_present
-from granite_xai.regions.partition import Leaf, Partition, Split
-from regions.random_rules import ORDER
+from granite_xai.regions import Leaf, Partition, Split, cut, grouping, missing_or_present
+from parts.random_rules import ORDER
 
 NAMES = ("number", "size", "weather", "holiday", "day")
 sides = st.sampled_from(["left", "right"])

@@ -7,8 +7,7 @@ from datetime import datetime
 import numpy as np
 from hypothesis import strategies as st
 
-from granite_xai.regions.conditions import Interval, Levels
-from granite_xai.regions.rule import Rule
+from granite_xai.regions import Interval, Levels, Rule
 
 HOSTILE = [
     "b<=c", "a and b", "x or missing", "", " ", "`", "a`b", "\\", "\\`", '"', "a\nb", "\x1b[31m", "\u202eabc", "\x00",

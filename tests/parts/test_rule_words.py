@@ -6,14 +6,21 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from granite_xai.regions.conditions import Interval, Levels
-from granite_xai.regions.rule import Rule
-from granite_xai.regions.words import (
+from granite_xai.regions import (
+    Interval,
+    Levels,
+    Rule,
     rule_conditions,
     rule_in_sentence,
     rule_words,
-    separating_text,
     vocabulary,
+    word_list,
+)
+from granite_xai.regions.words import (
+    alternatives,
+    label_text,
+    separating_text,
+    shorter_listing,
 )
 from granite_xai.tables import read_table
 
@@ -68,7 +75,7 @@ def words(rule):
         ("marital is not Married", "marital ≠ Married"),
         ("marital in {Single, Divorced}", "marital ≠ Married"),
         ("sex is not Female", "sex = Male"),
-        ("sex is Female or missing", "sex = Female or missing"),
+        ("sex is Female or missing", "sex = Female"),  # no row of the table is without one
         ("member is True", "member = True"),
         ("day > 2024-02-01", "day > 2024-02-01"),
         ("hr > 6 and workingday ≤ 0", "hr 7–23, workingday = 0"),
@@ -119,6 +126,12 @@ def test_in_sentences():
     assert rule_in_sentence(Rule.parse("hours is missing")) == "hours is missing"
 
 
+def test_where_missing_values_would_go_is_said_if_there_are_some():
+    assert words("hr ≤ 6 or missing") == "hr 0–6"
+    assert words("hours ≤ 54 or missing") == "hours ≤ 54 or missing"
+    assert rule_words(Rule.parse("hr ≤ 6 or missing")) == "hr ≤ 6 or missing"  # nothing is known
+
+
 def test_without_a_table_the_rule_is_said_as_it_stands():
     assert rule_words(Rule.parse("hr ≤ 6.5 and sex is not Female")) == "hr ≤ 6.5, sex ≠ Female"
 
@@ -144,4 +157,42 @@ def test_conditions_by_feature():
     ],
 )
 def test_conditions_that_name_no_label(condition, said):
-    assert words(Rule((("education", condition),))) == said
+    assert rule_words(Rule((("education", condition),))) == said
+
+
+ALL = ["a", "b", "c", "d", "e"]
+
+
+@pytest.mark.parametrize(
+    ("levels", "others", "labels", "negated"),
+    [
+        ({"a", "b"}, False, ["a", "b"], False),
+        ({"a", "b"}, True, ["a", "b"], True),
+        ({"a", "b", "c", "e"}, False, ["d"], True),
+        ({"a", "b", "c", "e"}, True, ["d"], False),
+        ({"c", "unseen"}, False, ["c", "unseen"], False),
+        ({"unseen", "a", "b", "c", "d"}, True, ["a", "b", "c", "d", "unseen"], True),
+        (set(ALL), False, ALL, False),
+    ],
+)
+def test_the_shorter_listing(levels, others, labels, negated):
+    assert shorter_listing(Levels(levels, others=others), ALL) == (labels, negated)
+
+
+def test_of_two_listings_of_one_length_the_labels_that_belong_are_listed():
+    assert shorter_listing(Levels({"a"}, others=True), ["a", "b"]) == (["b"], False)
+
+
+def test_missing_labels_are_not_listed():
+    assert shorter_listing(Levels({"a", "b"}), ["a", "b", "c", None]) == (["c"], True)
+
+
+def test_long_lists_and_long_labels_are_cut():
+    assert alternatives(ALL[:4]) == "a, b, c or d"
+    assert alternatives(ALL) == "a, b, c or 2 more"
+    assert label_text("x" * 50) == "x" * 29 + "…"
+
+
+def test_lists_of_words():
+    assert word_list(["a"]) == "a"
+    assert word_list(["a", "b", "c"]) == "a, b and c"
