@@ -26,8 +26,7 @@ from granite_xai.core.inference.noise import Estimate, Noise, Signs, judge, nois
 from granite_xai.core.search.problem import Problem, Shares
 from granite_xai.models import Predictor, for_table
 from granite_xai.models.row_arguments import read_clusters, read_weights
-from granite_xai.regions.nodes import Leaf
-from granite_xai.regions.partition import Partition
+from granite_xai.regions import Leaf, Partition
 from granite_xai.tables import Table, read_table
 from granite_xai.tables.rows import Rows
 

@@ -38,7 +38,7 @@ from granite_xai.core.search.lookahead import CutTree, NodeCuts, first_of_two_le
 from granite_xai.core.search.problem import Outputs, Problem, Tree
 from granite_xai.core.search.tables import Tables
 from granite_xai.core.search.thresholds import conditions
-from granite_xai.regions.nodes import Leaf, Node as RegionNode, Split
+from granite_xai.regions import Leaf, Node as RegionNode, Split
 
 FOLLOWED_COLUMNS = 3  # whose cuts are sharpened; all of them are followed where nothing looks ahead
 COLUMNS_AHEAD = 12  # that a look ahead pairs

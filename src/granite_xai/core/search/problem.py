@@ -17,9 +17,7 @@ from granite_xai.base.validation import real_number, unknown, whole_number
 from granite_xai.compute import Resources
 from granite_xai.core.algebra.masked_model import RegionWeights
 from granite_xai.core.evaluations.evaluations import Evaluations
-from granite_xai.regions.nodes import Leaf, Node
-from granite_xai.regions.partition import Partition
-from granite_xai.regions.rule import Rule, find_column, satisfied
+from granite_xai.regions import Leaf, Node, Partition, Rule, find_column, satisfied
 from granite_xai.tables import Table
 
 SEARCHES = ("refined", "greedy")

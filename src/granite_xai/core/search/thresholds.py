@@ -12,15 +12,17 @@ import numpy as np
 from granite_xai.base.errors import InputError
 from granite_xai.base.typing import IntArray
 from granite_xai.core.search.cuts import Cut
-from granite_xai.regions.condition_pairs import (
+from granite_xai.regions import (
+    NANOSECONDS,
+    Condition,
+    Instant,
     Side,
     cut as condition_pair,
     grouping,
+    instant,
     missing_or_present,
-    with_unseen_missing,
+    nanoseconds,
 )
-from granite_xai.regions.conditions import Condition
-from granite_xai.regions.instants import SIZES, Instant, attoseconds, instant
 from granite_xai.tables import Column
 
 MOST_DIGITS = 17  # significant digits that tell all floats apart
@@ -33,7 +35,7 @@ def conditions(
 
     Levels the node never saw go with the larger child (more rows; on a tie the left one). Missing
     values go where the cut sends them; at a node that saw none, in a fit that allowed them, with the
-    larger child (C14), which the text says only if the column has some.
+    larger child (C14).
 
     Parameters
     ----------
@@ -49,7 +51,6 @@ def conditions(
     goes_left = cut.goes_left(codes)
     larger_side: Side = "left" if 2 * np.count_nonzero(goes_left) >= len(codes) else "right"
     is_missing = codes < 0
-    column_has_missing = bool((column.codes < 0).any())
     missing_side: Side | None = None
     if is_missing.any():
         missing_side = "left" if goes_left[is_missing].any() else "right"
@@ -59,7 +60,7 @@ def conditions(
             if missing_side == "right":
                 return is_present, is_missing_condition
             return is_missing_condition, is_present
-    elif missing and column_has_missing:
+    elif missing:
         missing_side = larger_side
     left_levels = np.unique(codes[goes_left & ~is_missing])
     right_levels = np.unique(codes[~goes_left & ~is_missing])
@@ -79,8 +80,6 @@ def conditions(
             missing=missing_side,
             larger=larger_side,
         )
-    if missing and not column_has_missing:
-        return with_unseen_missing(sides, larger_side)
     return sides
 
 
@@ -162,15 +161,17 @@ def date_threshold(value: Instant, next_value: Instant) -> Instant:
     InputError
         P02: not two values in increasing order.
     """
-    low = attoseconds(value)
-    high = attoseconds(next_value)
+    low = nanoseconds(value)
+    high = nanoseconds(next_value)
     if not low < high:
         words = f"a threshold needs two values in increasing order, got {value} and {next_value}."
         raise InputError(words, code="P02", argument="next_value")
     is_duration = isinstance(value, np.timedelta64)
-    nearest = _coarsest_start(low, high, list(SIZES) if is_duration else ["Y", "M", *SIZES])
+    nearest = _coarsest_start(
+        low, high, list(NANOSECONDS) if is_duration else ["Y", "M", *NANOSECONDS]
+    )
     # Days stay days only where both dates are: "≤ 2012-03-01" of hourly data would seem to include that day.
-    in_days = is_duration or low % SIZES["D"] == high % SIZES["D"] == 0
+    in_days = is_duration or low % NANOSECONDS["D"] == high % NANOSECONDS["D"] == 0
     return instant(type(value), nearest, "D" if in_days else "m")
 
 
@@ -187,10 +188,10 @@ def _coarsest_start(low: int, high: int, units: list[str]) -> int:
 
 def _starts_around(middle: int, unit: str) -> tuple[int, int]:
     """The last start of a unit at or before the midpoint and the next one after it."""
-    if unit in SIZES:
-        start = middle // SIZES[unit] * SIZES[unit]
-        return start, start + SIZES[unit]
-    day = instant(np.datetime64, middle // SIZES["D"] * SIZES["D"])
+    if unit in NANOSECONDS:
+        start = middle // NANOSECONDS[unit] * NANOSECONDS[unit]
+        return start, start + NANOSECONDS[unit]
+    day = instant(np.datetime64, middle // NANOSECONDS["D"] * NANOSECONDS["D"])
     first = day.astype(f"datetime64[{unit}]")
     following = first + np.ones(1, dtype=f"m8[{unit}]")[0]
-    return attoseconds(first), attoseconds(following)
+    return nanoseconds(first), nanoseconds(following)
