@@ -18,7 +18,7 @@ FACE = "granite_xai"
 
 ROOMS: dict[str, tuple[str, str]] = {
     "base": ("", "What every room shares: types, errors, options, diagnostics, files, wording"),
-    "compute": ("", "What a fit may cost: limits, memory, threads, workers; array primitives"),
+    "compute": ("", "What a fit may cost: limits, memory, threads, workers; sums"),
     "tables": ("X", "A table comes in: kinds of columns, distinct values, a fixed order of rows"),
     "models": (
         "F",

@@ -54,7 +54,7 @@ Before them come the file's own examples, after them the folder of its room."""
 # worth it: by file, and only those that no result depends on. Changed, they are no faults, and are left alone.
 BOUNDS: dict[str, set[str]] = {
     "inference/replicates": {"LINES"},
-    "engine/splits": {"CUT_BYTES", "CELLS_ALIVE", "FEWEST_ROWS", "_worthwhile_primitives"},
+    "engine/splits": {"CUT_BYTES", "CELLS_ALIVE", "FEWEST_ROWS"},
     "partitioners/cohorts": {"BLOCK"},
     "search/tables": {"PARTS_AT_ONCE", "NODES_KEPT", "BYTES_KEPT"},
     "search/product_blocks": {"NUMBERS_AT_ONCE"},

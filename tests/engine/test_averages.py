@@ -6,12 +6,11 @@ import numpy as np
 import pytest
 
 from engine.known_rows import ALL, BINS, CHANCE, FEW, KNOWN, MANY, SIDES, N, hybrid, mean_over
-from granite_xai.compute.primitives import NUMPY
 from granite_xai.engine.averages import Averages
 from granite_xai.engine.splits import Splits
 from granite_xai.evaluations.row_bins import Bins
 
-SPLITS = Splits.of(SIDES, KNOWN.weights, NUMPY)
+SPLITS = Splits.of(SIDES, KNOWN.weights)
 COALITIONS = [frozenset(), FEW, ALL - FEW, MANY, ALL - MANY, ALL]
 
 

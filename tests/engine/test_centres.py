@@ -7,13 +7,12 @@ import pytest
 from hypothesis import given, strategies as st
 
 from engine.known_rows import ALL, FEW, KNOWN, MANY, SIDES, N, hybrid
-from granite_xai.compute.primitives import NUMPY
 from granite_xai.engine.centres import AgainstCentres, central_rows
 from granite_xai.engine.splits import Splits
 from granite_xai.evaluations.coordinates import Coordinates
 from strategies import examples
 
-SPLITS = Splits.of(SIDES, KNOWN.weights, NUMPY)
+SPLITS = Splits.of(SIDES, KNOWN.weights)
 
 
 def centre(n, k):
@@ -40,8 +39,8 @@ def test_a_function_is_that_of_the_one_prediction():
 
 def test_under_lines_of_weights_the_baselines_stay():
     lines = np.random.default_rng(0).exponential(size=(3, N))
-    moved = AgainstCentres(KNOWN, Splits.weighted(lines, KNOWN.weights, NUMPY))
-    still = AgainstCentres(KNOWN, Splits.whole(KNOWN.weights, NUMPY))
+    moved = AgainstCentres(KNOWN, Splits.weighted(lines, KNOWN.weights))
+    still = AgainstCentres(KNOWN, Splits.whole(KNOWN.weights))
     assert moved.left_centres.tolist() == still.left_centres.tolist() * 3
 
 

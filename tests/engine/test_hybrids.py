@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from engine.known_rows import ALL, BINS, FEW, KNOWN, MANY, SIDES, N, hybrid, mean_over
-from granite_xai.compute.primitives import NUMPY
 from granite_xai.engine import hybrids
 from granite_xai.engine.hybrids import Hybrids
 from granite_xai.engine.row_values import RowValues
@@ -14,7 +13,7 @@ from granite_xai.engine.splits import Splits
 from granite_xai.evaluations.row_bins import Bins
 from strategies import paper, quiet
 
-SPLITS = Splits.of(SIDES, KNOWN.weights, NUMPY)
+SPLITS = Splits.of(SIDES, KNOWN.weights)
 
 
 def hybrids_of(visible, binned, block=2**20):

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
 import oracle as o
 from granite_xai.base.typing import JansenTotal
-from granite_xai.compute import Resources, compiled_primitives, selection as passes
-from granite_xai.compute.primitives import NUMPY
+from granite_xai.compute import Resources, primitives
 from granite_xai.engine.splits import Splits
 from granite_xai.explanation.behavior import Local, Risk, Sensitivity
 from granite_xai.explanation.behavior.behavior import Game
@@ -24,7 +21,7 @@ from granite_xai.explanation.resolved import resolve
 from granite_xai.models import as_predictor
 from granite_xai.tables import read_table
 from granite_xai.trees.ensembles import Route
-from strategies import Case, cases, examples, maskings, paper, quiet
+from strategies import Case, cases, examples, maskings, quiet
 
 
 def known(case: Case, masking):
@@ -74,7 +71,7 @@ def size_of(case: Case, problem: o.Problem) -> float:
     )
 
 
-@given(batch=batches(), cells=st.sampled_from([1, 6, NUMPY.cells]))
+@given(batch=batches(), cells=st.sampled_from([1, 6, primitives.CELLS]))
 @examples(150)
 def test_the_masked_model_of_every_row_is_that_of_its_own_side(batch, cells):
     """``F_T`` of every coalition, for a batch of splits, each row in the region that holds it; bins in small tiles."""
@@ -86,7 +83,7 @@ def test_the_masked_model_of_every_row_is_that_of_its_own_side(batch, cells):
     scale = size_of(case, problem)
     for T in o.subsets(range(case.d)):
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(type(NUMPY), "cells", cells)
+            patch.setattr(primitives, "CELLS", cells)
             found = game.values({T: 1.0}) + evaluations.offset
         for k, split in enumerate(inside):
             for rows in sides_of(split, problem.rows):
@@ -176,20 +173,3 @@ def test_the_masked_model_is_the_mean_over_the_references_of_its_pairs(data):
             np.testing.assert_allclose(
                 found, wanted[side], atol=1e-9 * size_of(case, case.problem())
             )
-
-
-@pytest.mark.parametrize(
-    "question", ["ice-pdp", "coe", "ale", "mplot-pdp", "csobol-sobol", "cfi-pfi"]
-)
-def test_small_tables_and_machines_without_the_compiler_never_call_it(monkeypatch, question):
-    def refuse(kernel):
-        raise AssertionError(f"{kernel} was to be compiled")
-
-    monkeypatch.setattr(passes, "WORTHWHILE", math.inf)
-    monkeypatch.setattr(compiled_primitives, "compiled", refuse)
-    X = np.round(np.random.default_rng(3).normal(size=(60, 3)), 1)
-    X[:, 2] += X[:, 0]
-    toy = lambda X: X[:, 0] * (X[:, 1] > 0) + X[:, 1] * X[:, 2]  # noqa: E731
-    with quiet():
-        granite = paper(toy, question, min_samples_leaf=5, alpha=0.01)
-        assert len(granite.fit(X, X.sum(axis=1)).partition_) > 1

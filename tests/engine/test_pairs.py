@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from engine.known_rows import ALL, FEW, KNOWN, MANY, hybrid
-from granite_xai.compute.primitives import NUMPY
 from granite_xai.engine.pairs import hybrid_predictions
 
 
@@ -16,7 +15,6 @@ def test_rows_show_a_set_or_take_it_from_the_references(visible):
     references = np.array([3, 0, 9])
     rows = np.array([5, 2])
     found = hybrid_predictions(
-        NUMPY,
         matrix,
         matrix.pairs.at(references),
         matrix.pairs.at(rows),

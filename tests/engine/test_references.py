@@ -8,11 +8,10 @@ import numpy as np
 import pytest
 
 from engine.known_rows import ALL, FEW, KNOWN, SIDES, N
-from granite_xai.compute.primitives import NUMPY
 from granite_xai.engine.references import AgainstReferences
 from granite_xai.engine.splits import Splits
 
-SPLITS = Splits.of(SIDES, KNOWN.weights, NUMPY)
+SPLITS = Splits.of(SIDES, KNOWN.weights)
 AGAINST = {FEW: np.random.default_rng(3).normal(size=(5, N)), frozenset(): np.ones((5, N))}
 MASKED = AgainstReferences(KNOWN, SPLITS, AGAINST.__getitem__)
 

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 from typing import Any
 
-import array_api_strict
 import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
 import granite_xai as gx
-from granite_xai.compute import Resources, selection
-from granite_xai.compute.primitives import NUMPY, ArrayNamespace
+from granite_xai.compute import Resources
 from granite_xai.engine.splits import Cut, Splits
 from granite_xai.explanation.evaluating import evaluate
 from granite_xai.explanation.masking.fitted import fit_maskings
@@ -53,24 +50,17 @@ QUESTIONS = [
 
 @pytest.mark.parametrize("question", QUESTIONS, ids=lambda question: question.label)
 @pytest.mark.parametrize("rounded", [True, False])
-@pytest.mark.parametrize(
-    "primitives", [NUMPY, ArrayNamespace(array_api_strict), None], ids=["numpy", "strict", "chosen"]
-)
-def test_lines_of_weights_are_the_region_under_these_weights(
-    monkeypatch, question, rounded, primitives
-):
+@pytest.mark.parametrize("of_part", [False, True])
+def test_lines_of_weights_are_the_region_under_these_weights(question, rounded, of_part):
     """Gaps of every set under B lines of real weights at once are those of B nodes with such weights, one by one."""
-    monkeypatch.setattr(selection, "WORTHWHILE", 0)
     chance = np.random.default_rng(3)
     X = np.round(chance.normal(size=(25, 3)), 0 if rounded else 6)
     lines = chance.exponential(size=(4, 25))
     with quiet():
         resolved, everyone = known(question, X, np.ones(25))
-        part = (
-            everyone.restrict(np.arange(3, 25)) if primitives is None else everyone.on(primitives)
-        )
+        part = everyone.restrict(np.arange(3, 25)) if of_part else everyone
         lines = lines[:, 25 - part.n_rows :]
-        splits = Splits.weighted(lines, part.weights, primitives)
+        splits = Splits.weighted(lines, part.weights)
         found = list(resolved.gap_values(part, splits))
         R = resolved.regional(part, splits)
         for b, weights in enumerate(lines):
@@ -84,10 +74,8 @@ def test_lines_of_weights_are_the_region_under_these_weights(
             assert R[b, 1] == 0.0
 
 
-@pytest.mark.parametrize("cells", [0, math.inf], ids=["compiled", "plain"])
-def test_a_side_that_agrees_is_exactly_at_its_floor(monkeypatch, cells):
+def test_a_side_that_agrees_is_exactly_at_its_floor():
     """Sums of one side are not the difference of large numbers: a side without interaction stays at rounding."""
-    monkeypatch.setattr(selection, "WORTHWHILE", cells)
     chance = np.random.default_rng(1)
     X = np.column_stack([chance.integers(0, 2, 400), chance.normal(size=(400, 2))]).astype(float)
     model = lambda X: X[:, 1] + 1e3 * X[:, 0] * X[:, 1] * X[:, 2]  # noqa: E731
@@ -125,46 +113,41 @@ def cut_batches(draw):
     return tables, places, weights
 
 
-@pytest.mark.parametrize("cells", [0, math.inf], ids=["compiled", "plain"])
 @given(batch=cut_batches(), seed=st.integers(0, 10**6))
 @examples(60)
-def test_splits_along_cuts_are_the_same_splits_row_by_row(cells, batch, seed):
+def test_splits_along_cuts_are_the_same_splits_row_by_row(batch, seed):
     """Sums over the classes of a cut equal sums over rows, for all that is read of a batch of splits."""
     tables, places, weights = batch
     n, generator = len(weights), np.random.default_rng(seed)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(selection, "WORTHWHILE", cells)
-        along = Splits.along(
-            [Cut.of(k, *both) for k, both in enumerate(zip(tables, places, strict=True))], weights
+    along = Splits.along(
+        [Cut.of(k, *both) for k, both in enumerate(zip(tables, places, strict=True))], weights
+    )
+    inside = np.concatenate([table[:, place] for table, place in zip(tables, places, strict=True)])
+    assert along.inside.tolist() == inside.tolist()
+    assert along.columns.tolist() == [k for k, table in enumerate(tables) for _ in table]
+    U, B = int(generator.integers(1, 5)), int(generator.integers(1, 4))
+    codes, bins = generator.integers(0, U, size=n), generator.integers(0, B, size=n)
+    values = generator.integers(-4, 5, size=(U, n)).astype(float)
+    rows = np.unique(generator.integers(0, n, size=n))
+    for splits, chosen in ((along, np.arange(n)), (along.at(rows), rows)):
+        member = np.where(inside[:, chosen], weights[chosen], 0.0)
+        mine, own = codes[chosen], values[:, chosen]
+        by_bin = [
+            [[sum(w[(bins[chosen] == b) & (mine == u)]) for u in range(U)] for w in member]
+            for b in range(B)
+        ]
+        close = {"rtol": 1e-12, "atol": 1e-12}
+        np.testing.assert_allclose(splits.left_weights, member, **close)
+        np.testing.assert_allclose(splits.mass[:, 0], member.sum(axis=1), **close)
+        np.testing.assert_allclose(
+            splits.mass.sum(axis=1), np.full(len(member), weights[chosen].sum()), **close
         )
-        inside = np.concatenate(
-            [table[:, place] for table, place in zip(tables, places, strict=True)]
-        )
-        assert along.inside.tolist() == inside.tolist()
-        assert along.columns.tolist() == [k for k, table in enumerate(tables) for _ in table]
-        U, B = int(generator.integers(1, 5)), int(generator.integers(1, 4))
-        codes, bins = generator.integers(0, U, size=n), generator.integers(0, B, size=n)
-        values = generator.integers(-4, 5, size=(U, n)).astype(float)
-        rows = np.unique(generator.integers(0, n, size=n))
-        for splits, chosen in ((along, np.arange(n)), (along.at(rows), rows)):
-            member = np.where(inside[:, chosen], weights[chosen], 0.0)
-            mine, own = codes[chosen], values[:, chosen]
-            by_bin = [
-                [[sum(w[(bins[chosen] == b) & (mine == u)]) for u in range(U)] for w in member]
-                for b in range(B)
-            ]
-            close = {"rtol": 1e-12, "atol": 1e-12}
-            np.testing.assert_allclose(splits.left_weights, member, **close)
-            np.testing.assert_allclose(splits.mass[:, 0], member.sum(axis=1), **close)
-            np.testing.assert_allclose(
-                splits.mass.sum(axis=1), np.full(len(member), weights[chosen].sum()), **close
-            )
-            left, every = splits.shares(bins[chosen] * U + mine, B * U)
-            np.testing.assert_allclose(left.reshape(B, U, -1).swapaxes(1, 2), by_bin, **close)
-            np.testing.assert_allclose(every.reshape(B, U).sum(), weights[chosen].sum(), **close)
-            left, every = splits.sums(own.T)
-            np.testing.assert_allclose(left, own @ member.T, **close)
-            np.testing.assert_allclose(every, own @ weights[chosen], **close)
+        left, every = splits.shares(bins[chosen] * U + mine, B * U)
+        np.testing.assert_allclose(left.reshape(B, U, -1).swapaxes(1, 2), by_bin, **close)
+        np.testing.assert_allclose(every.reshape(B, U).sum(), weights[chosen].sum(), **close)
+        left, every = splits.sums(own.T)
+        np.testing.assert_allclose(left, own @ member.T, **close)
+        np.testing.assert_allclose(every, own @ weights[chosen], **close)
 
 
 @pytest.mark.parametrize("lines", [1, 2, 63, 64, 65, 66, 129, 200])

@@ -6,14 +6,13 @@ import numpy as np
 import pytest
 
 from engine.known_rows import BINS, FEW, KNOWN, MANY, SIDES, N, hybrid, mean_over
-from granite_xai.compute.primitives import NUMPY
 from granite_xai.engine import value_tables
 from granite_xai.engine.row_values import RowValues
 from granite_xai.engine.splits import Splits
 from granite_xai.engine.value_tables import ValueTables
 from granite_xai.evaluations.row_bins import Bins
 
-SPLITS = Splits.of(SIDES, KNOWN.weights, NUMPY)
+SPLITS = Splits.of(SIDES, KNOWN.weights)
 
 
 def assert_means(part, visible, binned, factor=1.0):
@@ -52,7 +51,7 @@ def test_rows_of_a_node_are_read_through_their_columns():
     rows = np.array([1, 4, 5, 9, 12])
     node = KNOWN.restrict(rows)
     assert node.matrices[MANY].column_of_row is not None
-    splits = Splits.whole(node.weights, NUMPY)
+    splits = Splits.whole(node.weights)
     part = ValueTables(splits, 2**20).of_values(node.matrices[MANY])
     found = RowValues(splits.zeros, parts=(part,)).array(splits)[:, 0]
     for place, n in enumerate(rows):

@@ -1,4 +1,4 @@
-"""Models that live where the search is: recombined rows are made there, and the answers stay there."""
+"""Models on a device: recombined rows are made there, the model is asked there, and its answers come back."""
 
 import array_api_strict
 import numpy as np
@@ -6,13 +6,11 @@ import pytest
 
 import granite_xai as gx
 from granite_xai.compute import resources as resources_module
-from granite_xai.compute.primitives import ArrayNamespace
-from granite_xai.evaluations.evaluations import working_block
+from granite_xai.compute.device import DeviceArrays
 from granite_xai.explanation import request as request_module
-from granite_xai.search import tree
 from strategies import paper
 
-STRICT = ArrayNamespace(array_api_strict)
+STRICT = DeviceArrays(array_api_strict)
 CHANCE = np.random.default_rng(0)
 X = np.column_stack([CHANCE.normal(size=(150, 4)), CHANCE.integers(0, 4, size=150)])
 Y = X[:, 0] + CHANCE.normal(size=150)
@@ -29,10 +27,9 @@ def device(monkeypatch):
     """Let a namespace stand in for a device."""
 
     def stand_in(place):
-        for module in (request_module, tree):
-            monkeypatch.setattr(
-                module, "primitives_on", lambda name: None if name == "cpu" else place
-            )
+        monkeypatch.setattr(
+            request_module, "arrays_on", lambda name: None if name == "cpu" else place
+        )
         monkeypatch.setattr(resources_module, "_missing_for_cuda", lambda: None)
 
     return stand_in
@@ -73,14 +70,6 @@ def test_a_function_of_device_arrays_gives_the_same_regions_there(device, questi
     same(*fits(product, question, confidence_level=None))
 
 
-def test_tables_over_pairs_of_cuts_are_the_same_there_in_many_blocks(device, monkeypatch):
-    """Five sets, four of them in the first stage, and rows a few at a time."""
-    monkeypatch.setattr(ArrayNamespace, "cells", 2**14)
-    device(STRICT)
-    mixed = lambda Z: product(Z) + Z[:, 3] * Z[:, 0] * Z[:, 4]  # noqa: E731
-    same(*fits(mixed, "ice-pdp", confidence_level=None, min_samples_leaf=10))
-
-
 @pytest.mark.filterwarnings("ignore::granite_xai.ModelWarning")
 def test_grids_held_out_rows_and_replicates_are_the_same_there(device):
     device(STRICT)
@@ -93,7 +82,7 @@ def test_grids_held_out_rows_and_replicates_are_the_same_there(device):
 def test_a_module_is_asked_where_its_parameters_are(device):
     torch = pytest.importorskip("torch")
     namespace = pytest.importorskip("array_api_compat.torch")
-    device(ArrayNamespace(namespace, torch.device("cpu")))
+    device(DeviceArrays(namespace, torch.device("cpu")))
     torch.manual_seed(0)
     net = torch.nn.Sequential(
         torch.nn.Linear(5, 8), torch.nn.Tanh(), torch.nn.Linear(8, 1)
@@ -102,7 +91,7 @@ def test_a_module_is_asked_where_its_parameters_are(device):
 
 
 def test_a_function_of_numpy_is_asked_on_the_host(device):
-    """It cannot take the device's arrays, or answers with others: the search alone is there."""
+    """It cannot take the device's arrays, or answers with others."""
     device(STRICT)
     here, there = fits(
         lambda Z: np.asarray(Z)[:, 0] * np.asarray(Z)[:, 1], "ice-pdp", confidence_level=None
@@ -139,21 +128,6 @@ def test_M04_answers_that_are_no_numbers_are_named_by_their_rows(device):
         paper(broken, "ice-pdp", max_samples=None, resources=gx.Resources(device="cuda")).fit(X)
 
 
-def test_D33_evaluations_beyond_the_free_memory_of_the_device_are_refused_with_the_numbers(device):
-    class Small(ArrayNamespace):
-        free = 2**20
-
-    device(Small(array_api_strict))
-    limited = gx.Resources(device="cuda", max_grid=None)
-    with pytest.raises(
-        gx.ResourceError,
-        match=r"D33: the model's evaluations need .* on the device, which has 1.0 MiB",
-    ):
-        gx.Granite(product, "ice-pdp", max_samples=None, resources=limited).fit(
-            np.vstack([X, X + 0.1, X + 0.2])
-        )
-
-
 def test_rows_that_are_asked_about_there_are_counted(device):
     device(STRICT)
     here, there = fits(product, "ice-pdp", confidence_level=None)
@@ -161,29 +135,20 @@ def test_rows_that_are_asked_about_there_are_counted(device):
     assert sent[0] <= sent[1] <= 1.05 * sent[0]
 
 
-class Large(ArrayNamespace):
-    """A device with room, which remembers how wide the blocks are that are summed there."""
-
-    free = 2**33
-    widest = 0
-
-    def pair_block(self, E, references, rows, hidden, shown):
-        block = super().pair_block(E, references, rows, hidden, shown)
-        self.widest = max(self.widest, int(block.shape[1]))
-        return block
-
-
 @pytest.mark.parametrize(
-    "model", [product, lambda Z: product(np.asarray(Z))], ids=["there", "host"]
+    "error", [RuntimeError("CUDA error: unspecified launch failure\nand more"), MemoryError()]
 )
-def test_a_device_works_in_blocks_of_its_own_memory_not_of_the_memory_limit(device, model):
-    """The host's limit allows tiles of a hundred rows; the device has room for all of them."""
-    place = Large(array_api_strict)
-    device(place)
-    limit = 2**22  # a block of 2^19 bytes: 2^14 cells, a hundred rows against 150
-    resources = gx.Resources(device="cuda", max_grid=None, memory_limit=limit, progress=False)
-    paper(model, gx.question("ice-pdp", loss="absolute"), resources=resources).fit(X, Y)
-    assert place.widest == len(X)
-    few = ArrayNamespace(array_api_strict)
-    assert working_block(few, 2**20) == 2**20  # a device that does not tell keeps the limit
-    assert working_block(None, 2**20) == 2**20
+def test_R08_a_device_that_fails_is_named(device, monkeypatch, error):
+    """Lost, or out of memory: an error with a name and a remedy."""
+
+    class Broken(DeviceArrays):
+        def host(self, values):
+            if values.shape[0] > 150:  # more than the first rows, by which a function is tried
+                raise error
+            return super().host(values)
+
+    device(Broken(array_api_strict))
+    with pytest.raises(
+        gx.ResourceError, match="R08: the device failed: (CUDA error|out of memory)"
+    ):
+        paper(product, "ice-pdp", resources=gx.Resources(device="cuda")).fit(X)

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from types import SimpleNamespace
 
-import array_api_strict
 import numpy as np
 import pytest
 
 from granite_xai.base.typing import PairwiseShapley
-from granite_xai.compute.primitives import ArrayNamespace
-from granite_xai.evaluations.evaluations import Evaluations, GridColumn, working_block
+from granite_xai.evaluations.evaluations import Evaluations, GridColumn
 from granite_xai.evaluations.matrix import Matrix
 from granite_xai.evaluations.row_bins import Bins
 from granite_xai.evaluations.vectors import Vectors
@@ -110,19 +107,6 @@ def test_vectors_along_the_cut_column_are_cut_with_it(evaluations):
     for left_side, grid in ((True, [2.0]), (False, [8.0])):
         side = divided.divide(is_left, column=0, left_side=left_side)
         assert side.vectors[0].grid.tolist() == grid
-
-
-def test_matrices_move_to_a_device_and_are_read_back(evaluations):
-    there = evaluations.on(ArrayNamespace(array_api_strict))
-    assert not isinstance(there.matrices[S].values, np.ndarray)
-    np.testing.assert_array_equal(there.matrix(S).values, VALUES)
-    assert evaluations.on(None) is evaluations
-
-
-def test_a_block_is_a_share_of_the_free_memory_of_a_device():
-    assert working_block(None, 123) == 123
-    assert working_block(SimpleNamespace(free=None), 123) == 123  # it does not say what is free
-    assert working_block(SimpleNamespace(free=8000), 123) == 1000
 
 
 def test_outputs_are_parted(evaluations):

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import array_api_strict
 import numpy as np
 import pytest
 
-from granite_xai.compute.primitives import ArrayNamespace
 from granite_xai.evaluations import matrix as module
-from granite_xai.evaluations.matrix import Matrix, cut_out, dense_numbers, read_cells
+from granite_xai.evaluations.matrix import Matrix, cut_out, dense_numbers
 
 CHANCE = np.random.default_rng(5)
 CODES = np.array([2, 0, 2, 1, 0, 2, 3, 3, 0, 1, 2, 0, 0, 2, 2, 2, 0, 2, 0, 2])
@@ -72,14 +70,6 @@ def test_lines_and_columns_are_cut_out_in_any_order(long_line, monkeypatch):
     np.testing.assert_array_equal(
         cut_out(FULL.values, lines, columns), FULL.values[lines][:, columns]
     )
-
-
-def test_cells_are_read_from_a_device_as_from_the_host():
-    lines, columns = np.array([1, 4, 1]), np.array([0, 19, 3])
-    strict = ArrayNamespace(array_api_strict)
-    there = read_cells(strict.array(FULL.values), lines, columns, strict)
-    np.testing.assert_array_equal(there, read_cells(FULL.values, lines, columns, None))
-    np.testing.assert_array_equal(there, FULL.values[lines, columns])
 
 
 def test_numbers_without_gaps():

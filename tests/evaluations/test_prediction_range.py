@@ -2,32 +2,25 @@
 
 from __future__ import annotations
 
-import array_api_strict
 import numpy as np
 import pytest
 
 from granite_xai.base.errors import InputError
-from granite_xai.compute.primitives import ArrayNamespace
 from granite_xai.evaluations import prediction_range as module
 from granite_xai.evaluations.prediction_range import EvaluationRange, require_at_most
 
-PLACES = {"host": None, "device": ArrayNamespace(array_api_strict)}
 
-
-@pytest.mark.parametrize("place", PLACES)
 @pytest.mark.parametrize("cells", [2, 100])
-def test_the_largest_size_and_the_precision_are_seen_part_by_part(place, cells, monkeypatch):
-    monkeypatch.setattr(module, "HOST_CELLS", cells)
-    monkeypatch.setattr(module, "DEVICE_CELLS", cells)
-    P = PLACES[place]
+def test_the_largest_size_and_the_precision_are_seen_part_by_part(cells, monkeypatch):
+    monkeypatch.setattr(module, "CELLS_AT_ONCE", cells)
     values = np.array([[0.5, -3.0], [1.0, 2.0], [0.25, 0.0]])
     seen = EvaluationRange()
-    passed_on = seen.note_values(values if P is None else P.array(values), P)
+    passed_on = seen.note_values(values)
     np.testing.assert_array_equal(np.asarray(passed_on), values)
     assert (seen.scale, seen.float32, seen.integers) == (3.0, True, False)
     assert seen.single_precision
     last_differs = np.array([1.0, 2.0, 3.0, 0.1])
-    seen.note_values(last_differs if P is None else P.array(last_differs), P)
+    seen.note_values(last_differs)
     assert not seen.single_precision
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from granite_xai.base.typing import Term
-from granite_xai.compute.primitives import ABSOLUTE, MOMENTS, Array
+from granite_xai.base.typing import FloatArray, Term
+from granite_xai.compute.primitives import ABSOLUTE, MOMENTS
 from granite_xai.evaluations.evaluations import Evaluations
 from granite_xai.explanation.behavior.behavior import Behavior, Game
 
@@ -21,7 +21,7 @@ class Deviation(Behavior):
         """A prediction and the mean may both be off."""
         return 2 * delta
 
-    def value(self, game: Game, term: Term) -> Array:
+    def value(self, game: Game, term: Term) -> FloatArray:
         """Sums over both sides of every split: first the means, then the distances from them."""
         splits = game.splits
         means = (

@@ -211,17 +211,3 @@ def test_factors_of_some_rows_are_theirs_and_a_search_reads_the_first_directions
     shorter = factors.shortened(few_directions=True)
     assert shorter.row_factors.shape == (12, factors.repetition_rank)
     assert 0 < factors.repetition_rank < factors.search_rank
-
-
-def test_a_matrix_on_a_device_is_factored_like_one_on_the_host():
-    strict = pytest.importorskip("array_api_strict")
-    from granite_xai.compute.primitives import ArrayNamespace
-
-    generator = np.random.default_rng(6)
-    values, codes = generator.normal(size=(6, 10)), generator.permutation(10) % 6
-    weights = generator.uniform(0.5, 2.0, size=10)
-    primitives = ArrayNamespace(strict)
-    there = factor(Matrix(primitives.array(values), codes), weights, primitives)
-    here = factor(Matrix(values, codes), weights)
-    np.testing.assert_allclose(there.interaction, here.interaction, atol=1e-12)
-    np.testing.assert_allclose(rebuilt(there), rebuilt(here), atol=1e-12)

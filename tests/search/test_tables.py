@@ -245,7 +245,7 @@ def test_influences_say_what_more_weight_at_one_row_adds(weighting, weighted):
     step = 1e-4
 
     def objective(moved):
-        whole = Splits.weighted(moved[None], side.weights, side.primitives)
+        whole = Splits.weighted(moved[None], side.weights)
         share = problem.shares.factors[0] * question.losses(side, whole)[0] @ moved / moved.sum()
         return share * moved.sum() / problem.shares.total if problem.shares.by_mass else share
 

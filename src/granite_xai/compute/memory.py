@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from granite_xai.base.errors import ResourceError
-from granite_xai.compute.resources import Resources, too_much_work
+from granite_xai.compute.resources import Resources
 
 BLOCK = 2**26
 """Bytes of one working block where nobody sets a limit."""
@@ -107,26 +107,3 @@ def require_budget(
         f"the search {bytes_text(needs.candidate)} for each candidate. Remedies: {hint}."
     )
     raise ResourceError(message, code="D33", argument="resources", hint=hint)
-
-
-def require_free(free: int | None, needed: int) -> None:
-    """Refuse evaluations that a device has no room for; a fifth of it is left to the search.
-
-    Parameters
-    ----------
-    free : int or None
-        Bytes that the device has left; None: not known.
-    needed : int
-        Bytes of the evaluations.
-
-    Raises
-    ------
-    ResourceError
-        D33, with the numbers.
-    """
-    if free is not None and 5 * needed > 4 * free:
-        message = (
-            f"the model's evaluations need {bytes_text(needed)} on the device, "
-            f"which has {bytes_text(free)} left."
-        )
-        raise too_much_work(message, 'device="cpu"')

@@ -36,9 +36,9 @@ class Resources:
     batch_size : int, optional
         Rows of one call of the model; the last batch is shorter. None: a fixed default.
     device : {"cpu", "cuda"}
-        Where sums are formed; ``"cuda"`` needs the extra ``gpu``. The regions are the same. A torch module with its
-        parameters there, or a function that takes and returns arrays of torch, CuPy or JAX there, is also asked there:
-        recombined rows are made on the device, and their predictions stay on it. Any other model is asked on the host.
+        ``"cuda"`` (with the extra ``gpu``): a torch module with its parameters there, or a function that takes and
+        returns arrays of torch, CuPy or JAX there, is asked there, about rows that are recombined on the device. Any
+        other model is asked on the host, where everything is computed.
     progress : {"auto", True, False}
         Show progress of work longer than a second: in terminals and notebooks, always, never.
 

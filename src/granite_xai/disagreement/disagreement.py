@@ -13,8 +13,7 @@ from granite_xai.base.errors import InputError
 from granite_xai.base.typing import Elementwise, FloatArray, IntArray, Term, Terms
 from granite_xai.base.validation import choose
 from granite_xai.compute import Resources, in_threads
-from granite_xai.compute.compiled import available
-from granite_xai.compute.primitives import MOMENTS, Array
+from granite_xai.compute.primitives import MOMENTS
 from granite_xai.engine.row_values import HybridFunction, RowIndex, sum_row_values
 from granite_xai.engine.splits import Splits
 from granite_xai.evaluations.evaluations import Evaluations
@@ -33,7 +32,7 @@ from granite_xai.trees.ensembles import Route
 # Games with the terms of each: their values together are the gap of a set.
 Games = list[tuple[Game, Terms]]
 FLOAT_BYTES = 8
-MEMBER_BYTES = 2  # which side of a split a row is on; without compiled loops also as a float
+MEMBER_BYTES = 10  # which side of a split a row is on, twice as a flag and once as a float
 
 
 @dataclass(frozen=True, slots=True, init=False)
@@ -249,7 +248,7 @@ class ResolvedQuestion:
         """The gap of a set, (K, n) with one number a row, otherwise (K, 2)."""
         if self.first.behavior.per_row:
             rows = sum_row_values([game.rows(terms) for game, terms in games], splits)
-            return np.asarray(splits.primitives.host(rows.array(splits)).T)
+            return np.asarray(rows.array(splits).T)
         return np.asarray(np.sum([game.values(terms) for game, terms in games], axis=0))
 
     def gap_values(self, evaluations: Evaluations, splits: Splits) -> Iterator[FloatArray]:
@@ -272,7 +271,7 @@ class ResolvedQuestion:
             return (self._gap(splits, games) for games in self._games(evaluations, splits))
         n_parts = -(-splits.count // affordable)  # rounded up
         parts = [
-            Splits.weighted(lines, splits.weights, splits.primitives)
+            Splits.weighted(lines, splits.weights)
             for lines in np.array_split(splits.lines, n_parts)
         ]
         return self._gap_values_in_parts(evaluations, parts)
@@ -332,7 +331,6 @@ class ResolvedQuestion:
         """
         if not self.first.behavior.per_row:
             return np.where(splits.mass > 0, self.losses(evaluations, splits, jobs), 0.0)
-        P = splits.primitives
         mode = self.gap_loss.mode
         # The engine knows a named loss by its mode; of a function of the user's it adds up what that gives.
         loss_of_values: HybridFunction | None = None
@@ -340,13 +338,13 @@ class ResolvedQuestion:
             loss_of_values = self._loss_of_values
             mode = MOMENTS
 
-        def sums_of_set(games: Games) -> Array:
+        def sums_of_set(games: Games) -> FloatArray:
             rows = sum_row_values([game.rows(terms) for game, terms in games], splits)
             return rows.sums(mode, splits, loss_of_values)[0, :, :]
 
         by_set = in_threads(sums_of_set, self._games(evaluations, splits), jobs)
-        total = sum(by_set, P.array(np.zeros((2, splits.count))))
-        return np.where(splits.mass > 0, P.host(total * splits.scale[0, :, :]).T, 0.0)
+        total = sum(by_set, np.zeros((2, splits.count)))
+        return np.where(splits.mass > 0, (total * splits.scale[0, :, :]).T, 0.0)
 
     def _loss_of_values(self, values: FloatArray, rows: RowIndex) -> FloatArray:
         """The loss of the gaps of some rows, cell by cell; it does not depend on the rows."""
@@ -372,9 +370,8 @@ class ResolvedQuestion:
             n_written += len(self._maskings) - 1
         else:
             n_written += 2
-        membership = MEMBER_BYTES if available() else MEMBER_BYTES + FLOAT_BYTES
         sums_over_sides = 2 * FLOAT_BYTES * n_values
-        return membership * n_rows + sums_over_sides + FLOAT_BYTES * n_rows * n_written
+        return MEMBER_BYTES * n_rows + sums_over_sides + FLOAT_BYTES * n_rows * n_written
 
 
 def both_sides(questions: Sequence[ResolvedQuestion]) -> list[ResolvedExplainer]:

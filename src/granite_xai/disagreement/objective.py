@@ -159,7 +159,7 @@ class ScaledObjective:
 
     def on(self, evaluations: Evaluations) -> float:
         """The objective of one region, which is all rows of some evaluations."""
-        whole = Splits.whole(evaluations.weights, evaluations.primitives)
+        whole = Splits.whole(evaluations.weights)
         return float(self.of(self.disagreements(evaluations, whole), whole.mass)[0, 0])
 
     def remaining(self, disagreements: FloatArray, mass: FloatArray) -> FloatArray:

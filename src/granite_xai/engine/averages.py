@@ -18,8 +18,9 @@ from functools import cached_property
 
 import numpy as np
 
-from granite_xai.base.typing import Coalition, IntArray, PairwiseShapley, Terms
-from granite_xai.compute.primitives import SPREAD, Array, Part
+from granite_xai.base.typing import Coalition, FloatArray, IntArray, PairwiseShapley, Terms
+from granite_xai.compute import primitives
+from granite_xai.compute.primitives import SPREAD, Part
 from granite_xai.engine.hybrids import Hybrids
 from granite_xai.engine.marginal_means import MatrixTerms, marginal_means
 from granite_xai.engine.masked import Masked
@@ -85,20 +86,18 @@ class Averages(Masked):
         in_tiles = [RowValues(self.splits.zeros, tiled=means) for means in tiles]
         return sum_row_values([values, *in_tiles], self.splits)
 
-    def pair_block(self, terms: Terms, references: IntArray, rows: IntArray) -> Array:
+    def pair_block(self, terms: Terms, references: IntArray, rows: IntArray) -> FloatArray:
         """A combination of some rows against every reference, (references, rows), where rows have no bins."""
-        P = self.splits.primitives
         predictions = self.evaluations.predictions
         everything = self.evaluations.everything
         of_references = terms.get(frozenset(), 0.0) * predictions[references]
         of_rows = terms.get(everything, 0.0) * predictions[rows]
-        total = P.array(of_references[:, None] + of_rows[None, :])
+        total = of_references[:, None] + of_rows[None, :]
         for term, coefficient in terms.items():
             if not term or term == everything:
                 continue
             matrix, is_shown = self.evaluations.stored(term)
             total = total + hybrid_predictions(
-                P,
                 matrix,
                 matrix.pairs.at(references),
                 matrix.pairs.at(rows),
@@ -112,42 +111,43 @@ class Averages(Masked):
         means = self._hybrids(coalition).means(1.0, function)
         return RowValues(self.splits.zeros, tiled=means)
 
-    def total_variance(self, hidden: Coalition) -> Array:
+    def total_variance(self, hidden: Coalition) -> FloatArray:
         """Mean over the rows of each side of the variance when the hidden columns are redrawn, (2, K).
 
         For each row it is the mean square minus the squared mean of its hybrid predictions (mode `SPREAD`).
         """
-        P = self.splits.primitives
         splits = self.splits
-        total = P.array(np.zeros((2, 2, splits.count)))
+        total = np.zeros((2, 2, splits.count))
         for block in self._hybrids(self.evaluations.everything - hidden).blocks():
             # Centred by the row's own prediction: a column that is constant in the region has variance exactly 0.
-            deviations = block.predictions - P.take(self.predictions, block.rows, 0)[None, :]
+            deviations = (
+                block.predictions - primitives.take(self.predictions, block.rows, 0)[None, :]
+            )
             left_squares, squares = block.sums(deviations**2)
             left_sums, sums = block.sums(deviations)
             mean_square = Part(left=left_squares, total=squares, scale=block.scale)
             mean = Part(left=left_sums, total=sums, scale=block.scale)
-            total = P.side_sums(
+            total = primitives.side_sums(
                 SPREAD,
-                P.take(splits.zeros, block.rows, 0),
+                primitives.take(splits.zeros, block.rows, 0),
                 None,
                 (mean_square, mean),
-                P.take(splits.flags, block.rows, 0),
-                P.take(splits.row_weights, block.rows, 0),
+                primitives.take(splits.members, block.rows, 0),
+                primitives.take(splits.row_weights, block.rows, 0),
                 total,
             )
         return total[0, :, :] * splits.scale[0, :, :]
 
     @cached_property
-    def predictions(self) -> Array:
+    def predictions(self) -> FloatArray:
         """``F`` of every row, where sums are formed, (n,)."""
-        return self.splits.primitives.array(self.evaluations.predictions)
+        return self.evaluations.predictions
 
     @cached_property
-    def mean(self) -> Array:
+    def mean(self) -> FloatArray:
         """``F`` of nothing: the mean prediction of both sides, (2, K)."""
         left, total = self.splits.sums(self.predictions[:, None])
-        sums = self.splits.primitives.concat([left, total[:, None] - left], axis=0)
+        sums = np.concatenate([left, total[:, None] - left], axis=0)
         return sums * self.splits.scale[0, :, :]
 
     def _hybrids(self, coalition: Coalition) -> Hybrids:
@@ -168,5 +168,5 @@ class Averages(Masked):
         """Where a coalition is read; the empty one shows the reference's own prediction."""
         if coalition:
             return self.evaluations.stored(coalition)
-        values = self.splits.primitives.array(self.evaluations.predictions[None])
+        values = self.evaluations.predictions[None]
         return Matrix(values=values, codes=np.zeros(self.splits.n_rows, dtype=np.intp)), True

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from granite_xai.base.typing import Coalition, FloatArray, IntArray, Term, Terms
-from granite_xai.compute.primitives import Array, as_part
+from granite_xai.compute.primitives import as_part
 from granite_xai.engine.masked import Masked
 from granite_xai.engine.pairs import hybrid_predictions
 from granite_xai.engine.row_values import HybridFunction, RowValues
@@ -82,33 +82,30 @@ class AgainstCentres(Masked):
 
     def combined(self, terms: Terms) -> RowValues:
         """A linear combination of predictions against the central row, and of attributions."""
-        P = self.splits.primitives
         of_row = self.splits.zeros
-        total = P.array(np.zeros((self.splits.n_rows, self.splits.count)))
+        total = np.zeros((self.splits.n_rows, self.splits.count))
         for term, coefficient in terms.items():
             if term == self.evaluations.everything:
-                of_row = of_row + coefficient * P.array(self.evaluations.predictions)
+                of_row = of_row + coefficient * self.evaluations.predictions
             else:
                 on_left = self._against(term, self.left_centres)
                 on_right = self._against(term, self.right_centres)
-                total = total + coefficient * P.xp.where(self.splits.flags, on_left, on_right)
-        return RowValues(of_row, parts=(as_part(P, total),))
+                total = total + coefficient * np.where(self.splits.members, on_left, on_right)
+        return RowValues(of_row, parts=(as_part(total),))
 
     def averaged(self, coalition: Coalition, function: HybridFunction) -> RowValues:
         """A function of the one prediction behind ``F_T``."""
-        P = self.splits.primitives
-        masked = P.host(self.combined({coalition: 1.0}).array(self.splits))  # (n, K)
+        masked = self.combined({coalition: 1.0}).array(self.splits)  # (n, K)
         # One baseline a split: its predictions are a single line of references.
         results = [function(predictions[None], slice(None))[0] for predictions in masked.T]
-        part = as_part(P, P.array(np.stack(results, axis=1)))
+        part = as_part(np.stack(results, axis=1))
         return RowValues(self.splits.zeros, parts=(part,))
 
-    def _against(self, term: Term, baseline_rows: IntArray) -> Array:
+    def _against(self, term: Term, baseline_rows: IntArray) -> FloatArray:
         """``F(x_T, b)`` of every row for the baseline row b of each split, (n, K); (1, K) without visible columns."""
-        P = self.splits.primitives
         if not term:
-            return P.array(self.evaluations.predictions[baseline_rows][None, :])
+            return self.evaluations.predictions[baseline_rows][None, :]
         matrix, is_shown = self.evaluations.stored(term)
-        matrix = replace(matrix, values=P.array(matrix.values))
+        matrix = replace(matrix, values=matrix.values)
         references = matrix.pairs.at(baseline_rows)
-        return hybrid_predictions(P, matrix, references, matrix.pairs, is_shown=is_shown).T
+        return hybrid_predictions(matrix, references, matrix.pairs, is_shown=is_shown).T

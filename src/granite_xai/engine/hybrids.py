@@ -13,8 +13,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from granite_xai.base.typing import IntArray
-from granite_xai.compute.primitives import Array, ArrayNamespace, Part
+from granite_xai.base.typing import FloatArray, IntArray
+from granite_xai.compute import primitives
+from granite_xai.compute.primitives import Part
 from granite_xai.engine.pairs import hybrid_predictions
 from granite_xai.engine.row_values import HybridFunction, RowIndex, Tiles
 from granite_xai.engine.splits import TILE_CELL_BYTES, Splits
@@ -25,7 +26,7 @@ MOST_SHARES = 2**22  # entries of a table of shares by bin, value and split that
 SCALES_OF_PART = 2  # lines of a part beside its sums: one over the mass of each side
 
 # From a block, one line a reference, (references, c), to sums over the left, (c, K), and over all, (c,).
-SumOverReferences = Callable[[Array], tuple[Array, Array]]
+SumOverReferences = Callable[[FloatArray], tuple[FloatArray, FloatArray]]
 
 
 class HybridBlock(NamedTuple):
@@ -43,9 +44,9 @@ class HybridBlock(NamedTuple):
     """
 
     rows: RowIndex
-    predictions: Array
+    predictions: FloatArray
     sums: SumOverReferences
-    scale: Array
+    scale: FloatArray
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -87,35 +88,33 @@ class Hybrids:
         function : callable, optional
             Applied to the predictions before they are averaged.
         """
-        P = self.splits.primitives
-        most_lines = min(P.cells, self.block // TILE_CELL_BYTES) // self.splits.count
+        most_lines = min(primitives.CELLS, self.block // TILE_CELL_BYTES) // self.splits.count
         waiting: list[tuple[RowIndex, Part]] = []  # small bins, which are handed on together
         n_lines = 0
         for block in self.blocks():
             values = block.predictions
             if function is not None:
-                values = P.array(function(P.host(values), block.rows))
+                values = np.asarray(function(values, block.rows), dtype=np.float64)
             left, total = block.sums(values)
             part = Part(left=left, total=total, scale=coefficient * block.scale)
             waiting.append((block.rows, part))
             n_lines += block.predictions.shape[1] + SCALES_OF_PART
             if isinstance(block.rows, slice) or n_lines >= most_lines:
-                yield _as_one_part(waiting, P)
+                yield _as_one_part(waiting)
                 waiting = []
                 n_lines = 0
         if waiting:
-            yield _as_one_part(waiting, P)
+            yield _as_one_part(waiting)
 
     def _blocks_by_pair(self) -> Iterator[HybridBlock]:
         """The references are the rows of the bin, one by one."""
-        P = self.splits.primitives
         scale = self._scale_by_bin()
         for number, members in enumerate(self._rows_by_bin):
             in_bin = self.splits if self.bins is None else self.splits.at(members)
             references = self.matrix.pairs.at(members)
             for rows in self._tiles_of_bin(members, n_references=len(members)):
                 predictions = hybrid_predictions(
-                    P, self.matrix, references, self.matrix.pairs.at(rows), is_shown=self.is_shown
+                    self.matrix, references, self.matrix.pairs.at(rows), is_shown=self.is_shown
                 )
                 yield HybridBlock(
                     rows=rows,
@@ -138,7 +137,7 @@ class Hybrids:
             for rows in self._tiles_of_bin(members, n_references=n_values):
                 yield HybridBlock(
                     rows=rows,
-                    predictions=splits.primitives.take(self.matrix.values, rows, 1),
+                    predictions=primitives.take(self.matrix.values, rows, 1),
                     sums=sums,
                     scale=scale[number : number + 1, :, :],
                 )
@@ -149,7 +148,7 @@ class Hybrids:
         for tile in self.splits.tiles(len(members), width, self.block):
             yield tile if self.bins is None else members[tile]
 
-    def _scale_by_bin(self) -> Array:
+    def _scale_by_bin(self) -> FloatArray:
         """One over the mass of both sides in each bin, (bins, 2, K)."""
         return self.splits.scales(self._bin_numbers, len(self._rows_by_bin))
 
@@ -166,16 +165,16 @@ class Hybrids:
         return self.bins.rows_by_bin
 
 
-def _as_one_part(parts: list[tuple[RowIndex, Part]], P: ArrayNamespace) -> tuple[RowIndex, Part]:
+def _as_one_part(parts: list[tuple[RowIndex, Part]]) -> tuple[RowIndex, Part]:
     """The rows of several bins, which are few each, with their sums and scales as one part."""
     if len(parts) == 1:
         return parts[0]
     rows = [np.asarray(rows_of_bin) for rows_of_bin, _ in parts]
     bin_of_row = np.repeat(np.arange(len(rows)), [len(rows_of_bin) for rows_of_bin in rows])
     part = Part(
-        left=P.concat([part.left for _, part in parts], axis=0),
-        total=P.concat([part.total for _, part in parts], axis=0),
-        scale=P.concat([part.scale for _, part in parts], axis=0),
-        bins=P.numbers(bin_of_row),
+        left=np.concatenate([part.left for _, part in parts], axis=0),
+        total=np.concatenate([part.total for _, part in parts], axis=0),
+        scale=np.concatenate([part.scale for _, part in parts], axis=0),
+        bins=bin_of_row,
     )
     return np.concatenate(rows), part

@@ -13,7 +13,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
-from granite_xai.compute.primitives import Array, Part
+from granite_xai.base.typing import FloatArray
+from granite_xai.compute import primitives
+from granite_xai.compute.primitives import Part
 from granite_xai.engine.row_values import RowIndex, Tiles
 from granite_xai.engine.splits import Splits
 from granite_xai.engine.value_tables import ValueTables
@@ -107,7 +109,6 @@ def _sums_in_tiles(
     splits : Splits
     block : int
     """
-    P = splits.primitives
     shares = [_shares_of_values(term, splits) for term in ways.by_share]
     widths = [splits.count, *(term.matrix.n_values for term in ways.by_share)]
     if ways.by_pairs:
@@ -125,27 +126,27 @@ def _sums_in_tiles(
             lefts.append(left)
             totals.append(total)
         for term, table in zip(ways.by_table, tables, strict=True):
-            entries = P.take(table.index, rows, 0)
-            lefts.append(term.shown * P.take(table.left, entries, 0))
-            totals.append(term.shown * P.take(table.total, entries, 0))
+            entries = primitives.take(table.index, rows, 0)
+            lefts.append(term.shown * primitives.take(table.left, entries, 0))
+            totals.append(term.shown * primitives.take(table.total, entries, 0))
         yield rows, Part(left=_added(lefts), total=_added(totals), scale=splits.scale)
 
 
-def _shares_of_values(term: MatrixTerms, splits: Splits) -> tuple[Array, Array]:
+def _shares_of_values(term: MatrixTerms, splits: Splits) -> tuple[FloatArray, FloatArray]:
     """The share of each value on the left, (U, K), and in all, (U,), times its coefficient."""
     left, total = splits.shares(term.matrix.codes, term.matrix.n_values)
     return term.hidden * left, term.hidden * total
 
 
-def _both_orientations(term: MatrixTerms, rows: slice, splits: Splits) -> Array:
+def _both_orientations(term: MatrixTerms, rows: slice, splits: Splits) -> FloatArray:
     """Both masked models of a matrix for some rows against all rows, (n, c)."""
     pairs = term.matrix.pairs
-    return splits.primitives.pair_block(
+    return primitives.pair_block(
         term.matrix.values, pairs, pairs.at(rows), hidden=term.hidden, shown=term.shown
     )
 
 
-def _added(arrays: list[Array]) -> Array:
+def _added(arrays: list[FloatArray]) -> FloatArray:
     """The sum of some arrays, in their order."""
     total = arrays[0]
     for array in arrays[1:]:

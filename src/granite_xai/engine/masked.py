@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 
-from granite_xai.base.typing import Coalition, IntArray, Terms
-from granite_xai.compute.primitives import Array
+from granite_xai.base.typing import Coalition, FloatArray, IntArray, Terms
 from granite_xai.engine.row_values import HybridFunction, RowValues
 
 
@@ -23,7 +22,7 @@ class Masked(ABC):
         terms : mapping of term to coefficient
         """
 
-    def pair_block(self, terms: Terms, references: IntArray, rows: IntArray) -> Array:
+    def pair_block(self, terms: Terms, references: IntArray, rows: IntArray) -> FloatArray:
         """A combination of some rows against single references, (references, rows).
 
         Its mean over all references of a region is what `combined` gives.
@@ -34,6 +33,6 @@ class Masked(ABC):
         """The mean over the references of a function of the single predictions behind ``F_T``."""
         raise TypeError("this is refused when the question is resolved")
 
-    def total_variance(self, hidden: Coalition) -> Array:
+    def total_variance(self, hidden: Coalition) -> FloatArray:
         """Mean over the rows of each side of the variance when the hidden columns are redrawn, (2, K)."""
         raise TypeError("this is refused when the question is resolved")

@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-from granite_xai.compute.primitives import Array, ArrayNamespace, Pairs
+from granite_xai.base.typing import FloatArray
+from granite_xai.compute import primitives
+from granite_xai.compute.primitives import Pairs
 from granite_xai.evaluations.matrix import Matrix
 
 
 def hybrid_predictions(
-    P: ArrayNamespace,
     matrix: Matrix,
     references: Pairs,
     rows: Pairs,
     *,
     is_shown: bool,
     coefficient: float = 1.0,
-) -> Array:
+) -> FloatArray:
     """Predictions of rows with hidden columns of references, times a coefficient, (references, rows).
 
     Parameters
     ----------
-    P : ArrayNamespace
-        Where the matrix is.
     matrix : Matrix
         ``E_S``.
     references, rows : Pairs
@@ -30,5 +29,5 @@ def hybrid_predictions(
     coefficient : float
     """
     if is_shown:
-        return P.pair_block(matrix.values, references, rows, hidden=0.0, shown=coefficient)
-    return P.pair_block(matrix.values, references, rows, hidden=coefficient, shown=0.0)
+        return primitives.pair_block(matrix.values, references, rows, hidden=0.0, shown=coefficient)
+    return primitives.pair_block(matrix.values, references, rows, hidden=coefficient, shown=0.0)

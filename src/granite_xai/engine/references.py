@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from granite_xai.base.typing import Coalition, FloatArray, IntArray, Terms
-from granite_xai.compute.primitives import Array
 from granite_xai.engine.masked import Masked
 from granite_xai.engine.row_values import HybridFunction, RowValues
 from granite_xai.engine.splits import Splits
@@ -33,18 +32,17 @@ class AgainstReferences(Masked):
 
     def combined(self, terms: Terms) -> RowValues:
         """A linear combination of masked models: each the mean over the reference rows."""
-        return RowValues(self.splits.primitives.array(self._of_rows(terms)))
+        return RowValues(self._of_rows(terms))
 
-    def pair_block(self, terms: Terms, references: IntArray, rows: IntArray) -> Array:
+    def pair_block(self, terms: Terms, references: IntArray, rows: IntArray) -> FloatArray:
         """The same for every reference of the region, (references, rows)."""
         of_rows = self._of_rows(terms)[rows]
-        block = np.broadcast_to(of_rows, (len(references), len(rows)))
-        return self.splits.primitives.array(block)
+        return np.broadcast_to(of_rows, (len(references), len(rows)))
 
     def averaged(self, coalition: Coalition, function: HybridFunction) -> RowValues:
         """The mean over the reference rows of a function of the predictions."""
         results = function(self._against(coalition), slice(None))  # (references, n)
-        return RowValues(self.splits.primitives.array(results.mean(axis=0)))
+        return RowValues(results.mean(axis=0))
 
     def _of_rows(self, terms: Terms) -> FloatArray:
         """The combination at every row, (n,)."""

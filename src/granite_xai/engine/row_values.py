@@ -8,14 +8,8 @@ from typing import NamedTuple
 import numpy as np
 
 from granite_xai.base.typing import FloatArray, IntArray
-from granite_xai.compute.primitives import (
-    ABSOLUTE,
-    SQUARE,
-    Array,
-    ArrayNamespace,
-    Part,
-    as_part,
-)
+from granite_xai.compute import primitives
+from granite_xai.compute.primitives import ABSOLUTE, SQUARE, Part, as_part
 from granite_xai.engine.splits import Splits
 
 RowIndex = slice | IntArray  # some rows of a node
@@ -48,8 +42,8 @@ class RowValues(NamedTuple):
         then added up by class of such rows instead of by row.
     """
 
-    of_row: Array
-    of_side: Array | None = None
+    of_row: FloatArray
+    of_side: FloatArray | None = None
     parts: tuple[Part, ...] = ()
     tiled: Tiles | None = None
     by_class: bool = False
@@ -70,25 +64,23 @@ class RowValues(NamedTuple):
         Of a part with an index, entries stay and the rows keep where they read them; otherwise each row has an entry of
         its own (`primitives.Part`).
         """
-        P = splits.primitives
         parts = []
         for part in self.parts:
             if part.index is None:
-                left = P.take(part.left, rows, 0)
-                total = P.take(part.total, rows, 0)
+                left = primitives.take(part.left, rows, 0)
+                total = primitives.take(part.total, rows, 0)
                 part = part._replace(left=left, total=total)
             else:
-                part = part._replace(index=P.take(part.index, rows, 0))
+                part = part._replace(index=primitives.take(part.index, rows, 0))
             if part.bins is not None:
-                part = part._replace(bins=P.take(part.bins, rows, 0))
+                part = part._replace(bins=primitives.take(part.bins, rows, 0))
             parts.append(part)
         return RowValues(
-            of_row=P.take(self.of_row, rows, 0), of_side=self.of_side, parts=tuple(parts)
+            of_row=primitives.take(self.of_row, rows, 0), of_side=self.of_side, parts=tuple(parts)
         )
 
-    def array(self, splits: Splits) -> Array:
+    def array(self, splits: Splits) -> FloatArray:
         """The values themselves, (n, K)."""
-        P = splits.primitives
         blocks = []
         order = []
         for rows, values in self.tiles(splits):
@@ -96,17 +88,16 @@ class RowValues(NamedTuple):
             order.append(np.arange(splits.n_rows)[rows])
         if len(blocks) == 1 and isinstance(rows, slice):
             return blocks[0]
-        return P.take(P.concat(blocks, axis=0), np.argsort(np.concatenate(order)), 0)
+        return np.concatenate(blocks, axis=0)[np.argsort(np.concatenate(order))]
 
-    def written(self, rows: RowIndex, splits: Splits) -> Array:
+    def written(self, rows: RowIndex, splits: Splits) -> FloatArray:
         """The values as an array, (c, K), where they are those of these c rows alone."""
-        P = splits.primitives
         if splits.one_sided:
-            return P.region_values(self.of_row, self.of_side, self.parts, splits.count)
-        inside = P.take(splits.flags, rows, 0)
-        return P.row_values(self.of_row, self.of_side, self.parts, inside)
+            return primitives.region_values(self.of_row, self.of_side, self.parts, splits.count)
+        inside = primitives.take(splits.members, rows, 0)
+        return primitives.row_values(self.of_row, self.of_side, self.parts, inside)
 
-    def sums(self, mode: int, splits: Splits, function: HybridFunction | None = None) -> Array:
+    def sums(self, mode: int, splits: Splits, function: HybridFunction | None = None) -> FloatArray:
         """Weighted sums over both sides, (2, 2, K): first of losses or values, then of squares.
 
         Parameters
@@ -117,22 +108,21 @@ class RowValues(NamedTuple):
         function : callable, optional
             Applied to the values before they are added up.
         """
-        P = splits.primitives
         if self._adds_up_by_class and function is None and mode in (SQUARE, ABSOLUTE):
             return self._sums_by_class(mode, splits)
-        total = P.array(np.zeros((2, 2, splits.count)))
+        total = np.zeros((2, 2, splits.count))
         for rows, values in self.tiles(splits):
-            weights = P.take(splits.row_weights, rows, 0)
+            weights = primitives.take(splits.row_weights, rows, 0)
             if function is not None:
-                written = P.host(values.written(rows, splits))
-                results = P.array(function(written, rows))
-                zeros = P.array(np.zeros(results.shape[0]))
-                values = RowValues(of_row=zeros, parts=(as_part(P, results),))
+                written = values.written(rows, splits)
+                results = np.asarray(function(written, rows), dtype=np.float64)
+                zeros = np.zeros(results.shape[0])
+                values = RowValues(of_row=zeros, parts=(as_part(results),))
             if splits.one_sided:
-                total = total + P.region_sums(mode, values.written(rows, splits), weights)
+                total = total + primitives.region_sums(mode, values.written(rows, splits), weights)
                 continue
-            inside = P.take(splits.flags, rows, 0)
-            total = P.side_sums(
+            inside = primitives.take(splits.members, rows, 0)
+            total = primitives.side_sums(
                 mode, values.of_row, values.of_side, values.parts, inside, weights, total
             )
         return total
@@ -143,27 +133,26 @@ class RowValues(NamedTuple):
         reads_entries = all(part.index is not None for part in self.parts)
         return self.by_class and self.tiled is None and reads_entries
 
-    def _sums_by_class(self, mode: int, splits: Splits) -> Array:
+    def _sums_by_class(self, mode: int, splits: Splits) -> FloatArray:
         """Sums of losses as in `sums`: rows that read the same entries have one loss on each side."""
-        P = splits.primitives
-        carriers, class_of_row = self._classes(P)
+        carriers, class_of_row = self._classes()
         left_mass, total_mass = splits.shares(class_of_row, len(carriers))
         of_classes = self._of_rows(carriers, splits)
         on_left = _loss_on_side(of_classes, mode, splits, left_mass, is_left=True)
         if splits.one_sided:
-            on_right = P.array(np.zeros(splits.count))
+            on_right = np.zeros(splits.count)
         else:
             right_mass = total_mass[:, None] - left_mass
             on_right = _loss_on_side(of_classes, mode, splits, right_mass, is_left=False)
-        losses_by_side = P.xp.stack([on_left, on_right])
-        return P.xp.stack([losses_by_side, P.xp.zeros_like(losses_by_side)])
+        losses_by_side = np.stack([on_left, on_right])
+        return np.stack([losses_by_side, np.zeros_like(losses_by_side)])
 
-    def _classes(self, P: ArrayNamespace) -> tuple[IntArray, IntArray]:
+    def _classes(self) -> tuple[IntArray, IntArray]:
         """A row of each class, and the class of each row: rows whose own number and entries are equal."""
-        keys = [np.unique(P.host(self.of_row), return_inverse=True)[1]]
+        keys = [np.unique(self.of_row, return_inverse=True)[1]]
         for part in self.parts:
             indexes = [index for index in (part.index, part.bins) if index is not None]
-            keys += [np.asarray(P.host(index), dtype=np.intp) for index in indexes]
+            keys += [np.asarray(index, dtype=np.intp) for index in indexes]
         classes = np.zeros(len(keys[0]), dtype=np.intp)
         for key in keys:
             pairs = classes * (int(key.max(initial=0)) + 1) + key
@@ -173,8 +162,8 @@ class RowValues(NamedTuple):
 
 
 def _loss_on_side(
-    classes: RowValues, mode: int, splits: Splits, mass: Array, is_left: bool
-) -> Array:
+    classes: RowValues, mode: int, splits: Splits, mass: FloatArray, is_left: bool
+) -> FloatArray:
     """The loss of all classes on one side of every split, (K,).
 
     Parameters
@@ -189,14 +178,13 @@ def _loss_on_side(
     is_left : bool
         Which side it is.
     """
-    P = splits.primitives
-    side = P.flags(np.full(tuple(mass.shape), is_left))
-    values = P.row_values(classes.of_row, classes.of_side, classes.parts, side)
+    side = np.full(tuple(mass.shape), is_left)
+    values = primitives.row_values(classes.of_row, classes.of_side, classes.parts, side)
     if mode == SQUARE:
         losses = values**2
     else:
-        losses = P.xp.abs(values)
-    return P.xp.sum(mass * losses, axis=0)
+        losses = np.abs(values)
+    return np.asarray(np.sum(mass * losses, axis=0))
 
 
 def sum_row_values(values: Sequence[RowValues], splits: Splits) -> RowValues:
@@ -225,7 +213,7 @@ def sum_row_values(values: Sequence[RowValues], splits: Splits) -> RowValues:
             tiled = added.tiled
         elif added.tiled is not None:
             written = RowValues(splits.zeros, tiled=added.tiled).array(splits)
-            parts.append(as_part(splits.primitives, written))
+            parts.append(as_part(written))
     return RowValues(
         of_row=of_row,
         of_side=of_side,

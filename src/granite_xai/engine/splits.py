@@ -15,9 +15,8 @@ from typing import Any
 import numpy as np
 
 from granite_xai.base.typing import BoolArray, FloatArray, IntArray
-from granite_xai.compute.families import Families
-from granite_xai.compute.primitives import NUMPY, Array, ArrayNamespace
-from granite_xai.compute.selection import primitives_for
+from granite_xai.compute import primitives
+from granite_xai.compute.primitives import Families
 
 # Of each cut, beside its splits, a row takes so many bytes: classes, their numbers through all cuts, and
 # the sorted rows.
@@ -106,8 +105,6 @@ class Splits:
         All positive.
     lines : array of shape (K, n), optional
         Weights that differ by split, one line each, as those of replicates; every row is then on the left.
-    primitives : ArrayNamespace
-        Where the sums are formed.
     families : Families, optional
         Of cuts of columns, the segments that each sends left; the first family is the whole node.
     segments : array of shape (n_families, n), optional
@@ -119,23 +116,18 @@ class Splits:
     members: BoolArray
     weights: FloatArray
     lines: FloatArray | None = None
-    primitives: ArrayNamespace = NUMPY
     families: Families | None = None
     segments: IntArray | None = None
     columns: IntArray | None = None
 
     @classmethod
-    def of(
-        cls, inside: BoolArray, weights: FloatArray, primitives: ArrayNamespace | None = None
-    ) -> Splits:
+    def of(cls, inside: BoolArray, weights: FloatArray) -> Splits:
         """The batch of splits given by the (K, n) membership of the left side."""
         members = np.ascontiguousarray(inside.T)
-        return cls(members, weights, primitives=primitives or _worthwhile_primitives(members))
+        return cls(members, weights)
 
     @classmethod
-    def along(
-        cls, cuts: Sequence[Cut], weights: FloatArray, primitives: ArrayNamespace | None = None
-    ) -> Splits:
+    def along(cls, cuts: Sequence[Cut], weights: FloatArray) -> Splits:
         """The batch of splits given by cuts of columns."""
         members = np.concatenate([cut.members for cut in cuts], axis=1)
         # First the whole node as one segment without a candidate: totals are then added in one order, always.
@@ -147,21 +139,18 @@ class Splits:
         return cls(
             members=members,
             weights=weights,
-            primitives=primitives or _worthwhile_primitives(members),
             families=families,
             segments=np.ascontiguousarray(classes + families.starts[:-1, None]),
             columns=np.repeat([cut.column for cut in cuts], splits_of_cuts),
         )
 
     @classmethod
-    def whole(cls, weights: FloatArray, primitives: ArrayNamespace | None = None) -> Splits:
+    def whole(cls, weights: FloatArray) -> Splits:
         """All rows as one region."""
-        return cls.of(np.ones((1, len(weights)), dtype=np.bool_), weights, primitives)
+        return cls.of(np.ones((1, len(weights)), dtype=np.bool_), weights)
 
     @classmethod
-    def weighted(
-        cls, lines: FloatArray, weights: FloatArray, primitives: ArrayNamespace | None = None
-    ) -> Splits:
+    def weighted(cls, lines: FloatArray, weights: FloatArray) -> Splits:
         """All rows as one region, again and again under other weights: the replicates of a node.
 
         Parameters
@@ -172,7 +161,7 @@ class Splits:
             The weights of the rows themselves.
         """
         members = np.ones(lines.shape[::-1], dtype=np.bool_)
-        return cls(members, weights, lines, primitives or _worthwhile_primitives(members))
+        return cls(members, weights, lines)
 
     def at(self, rows: IntArray) -> Splits:
         """The same splits of some of the rows."""
@@ -214,21 +203,16 @@ class Splits:
         return bool(self.members.all())
 
     @cached_property
-    def zeros(self) -> Array:
+    def zeros(self) -> FloatArray:
         """A 0 for each row."""
-        return self.primitives.array(np.zeros(self.n_rows))
+        return np.zeros(self.n_rows)
 
     @cached_property
-    def flags(self) -> Array:
-        """Membership of the left side where sums are formed, (n, K)."""
-        return self.primitives.flags(self.members)
-
-    @cached_property
-    def row_weights(self) -> Array:
+    def row_weights(self) -> FloatArray:
         """Weight of each row, (n, 1), or of each row in each split, (n, K)."""
         if self.lines is None:
-            return self.primitives.array(self.weights[:, None])
-        return self.primitives.array(np.ascontiguousarray(self.lines.T))
+            return self.weights[:, None]
+        return np.ascontiguousarray(self.lines.T)
 
     @cached_property
     def left_weights(self) -> FloatArray:
@@ -246,14 +230,14 @@ class Splits:
     def mass(self) -> FloatArray:
         """Weight of both sides, (K, 2)."""
         left, total = self.shares(self._one_code, 1)
-        return self.primitives.host(self._both_sides(left, total)[0, :, :]).T
+        return self._both_sides(left, total)[0, :, :].T
 
     @cached_property
-    def scale(self) -> Array:
+    def scale(self) -> FloatArray:
         """One over the mass of both sides, (1, 2, K); 1 where a side is empty: it is never read."""
         return self.scales(self._one_code, 1)
 
-    def scales(self, bins: IntArray, count: int) -> Array:
+    def scales(self, bins: IntArray, count: int) -> FloatArray:
         """One over the mass of both sides in each bin, (B, 2, K); 1 where a side has no row there.
 
         Parameters
@@ -263,12 +247,11 @@ class Splits:
         count : int
             B.
         """
-        xp = self.primitives.xp
         left, total = self.shares(bins, count)
         mass = self._both_sides(left, total)
-        return 1.0 / xp.where(mass > 0, mass, xp.ones_like(mass))
+        return 1.0 / np.where(mass > 0, mass, np.ones_like(mass))
 
-    def sums(self, block: Array) -> tuple[Array, Array]:
+    def sums(self, block: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Weighted sums of the lines of a block over the left rows, (c, K), and over all rows, (c,).
 
         Parameters
@@ -277,13 +260,13 @@ class Splits:
             One line a row.
         """
         if self.families is None:
-            return self.by_share(self._left_by_row, self.primitives.array(self.weights), block)
+            return self.by_share(self._left_by_row, self.weights, block)
         if np.any(self.weights != 1.0):
-            block = block * self.primitives.array(self.weights)[:, None]
-        by_segment = self.primitives.segment_sum(block, self._order)
-        return self.primitives.left_sums(by_segment, self.families), by_segment[0, :]
+            block = block * self.weights[:, None]
+        by_segment = primitives.segment_sum(block, self._order)
+        return primitives.left_sums(by_segment, self.families), by_segment[0, :]
 
-    def shares(self, codes: IntArray, count: int) -> tuple[Array, Array]:
+    def shares(self, codes: IntArray, count: int) -> tuple[FloatArray, FloatArray]:
         """Weight of the left rows that carry each code, (count, K), and of all rows, (count,).
 
         Parameters
@@ -292,17 +275,17 @@ class Splits:
             Code of each row, below ``count``.
         count : int
         """
-        weights = self.primitives.array(self.weights)
+        weights = self.weights
         if self.families is None or self.segments is None:
-            left = self.primitives.line_share(self._left_by_row, codes, count)
-            total = self.primitives.line_share(weights[:, None], codes, count)[:, 0]
+            left = primitives.line_share(self._left_by_row, codes, count)
+            total = primitives.line_share(weights[:, None], codes, count)[:, 0]
             return left, total
-        by_segment = self.primitives.segment_share(
-            weights, codes, count, self.segments, self.families
-        )
-        return self.primitives.left_sums(by_segment, self.families), by_segment[0, :]
+        by_segment = primitives.segment_share(weights, codes, count, self.segments, self.families)
+        return primitives.left_sums(by_segment, self.families), by_segment[0, :]
 
-    def by_share(self, left: Array, total: Array, block: Array) -> tuple[Array, Array]:
+    def by_share(
+        self, left: FloatArray, total: FloatArray, block: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
         """Sums of the lines of a block by their weight on the left, (c, K), and in all, (c,).
 
         Parameters
@@ -314,10 +297,10 @@ class Splits:
         block : array of shape (count, c)
             One line a code.
         """
-        left_sums = self.primitives.product(block.T, left)
+        left_sums = block.T @ left
         if self.one_sided:
             return left_sums, left_sums[:, 0]
-        return left_sums, self.primitives.product(total[None, :], block)[0, :]
+        return left_sums, (total[None, :] @ block)[0, :]
 
     def means(self, values: FloatArray) -> FloatArray:
         """Weighted mean of (K, n) values on each side, shape (K, 2); 0 on an empty side."""
@@ -344,7 +327,7 @@ class Splits:
             Of the about four arrays of such cells that are alive at once.
         """
         width = max(width, 1)
-        rows_in_cache = max(self.primitives.cells // width, FEWEST_ROWS)
+        rows_in_cache = max(primitives.CELLS // width, FEWEST_ROWS)
         rows_in_memory = most_bytes // (TILE_CELL_BYTES * width)
         step = max(1, min(rows_in_cache, rows_in_memory))
         for start in range(0, count, step):
@@ -355,39 +338,30 @@ class Splits:
         """Sums over the rows, (K,)."""
         return np.asarray(np.einsum("kn,kn->k", weights, np.broadcast_to(values, weights.shape)))
 
-    def _both_sides(self, left: Array, total: Array) -> Array:
+    def _both_sides(self, left: FloatArray, total: FloatArray) -> FloatArray:
         """Weights of both sides, (B, 2, K), from those of the left one, (B, K), and of all, (B,)."""
-        xp = self.primitives.xp
-        zero = xp.zeros_like(left)
+        zero = np.zeros_like(left)
         if self.lines is not None:
-            return xp.stack([left, zero], axis=1)
+            return np.stack([left, zero], axis=1)
         right = total[:, None] - left
         # What is left after subtracting may be round-off: less than the lightest row is nothing.
         is_empty = right < 0.5 * float(self.weights.min())
-        return xp.stack([left, xp.where(is_empty, zero, right)], axis=1)
+        return np.stack([left, np.where(is_empty, zero, right)], axis=1)
 
     @property
     def _one_code(self) -> IntArray:
         return np.zeros(self.n_rows, dtype=np.intp)
 
     @cached_property
-    def _left_by_row(self) -> Array:
+    def _left_by_row(self) -> FloatArray:
         """Weights of the left rows, 0 elsewhere, (n, K)."""
         if self.lines is not None:
             return self.row_weights
-        return self.primitives.array(np.where(self.members, self.weights[:, None], 0.0))
+        return np.where(self.members, self.weights[:, None], 0.0)
 
     @cached_property
     def _order(self) -> Any:
         """The rows as `segment_sum` wants them."""
         if self.families is None or self.segments is None:
             raise ValueError("these splits are not cuts of columns")
-        return self.primitives.order(np.ascontiguousarray(self.segments), self.families)
-
-
-def _worthwhile_primitives(members: BoolArray) -> ArrayNamespace:
-    """Compiled loops or NumPy, by the number of cells (n, K).
-
-    Every row is averaged over every other, for every split.
-    """
-    return primitives_for(len(members) * max(members.shape))
+        return primitives.order(np.ascontiguousarray(self.segments), self.families)

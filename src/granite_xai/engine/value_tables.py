@@ -15,8 +15,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from granite_xai.base.typing import IntArray
-from granite_xai.compute.primitives import Array, ArrayNamespace, Part
+from granite_xai.base.typing import FloatArray, IntArray
+from granite_xai.compute.primitives import Part
 from granite_xai.engine.pairs import hybrid_predictions
 from granite_xai.engine.splits import Splits
 from granite_xai.evaluations.matrix import Matrix
@@ -49,12 +49,12 @@ class ValueTables:
         for chosen in self._tiles_of_entries(first_rows):
             lines = self._lines_of(matrix, first_rows[chosen])
             sums.append(self.splits.sums(lines))
-        left, total = _concatenated(sums, self.splits.primitives)
+        left, total = _concatenated(sums)
         return Part(
             left=left,
             total=total,
             scale=self.splits.scale,
-            index=self.splits.primitives.numbers(matrix.present.number_of_row),
+            index=matrix.present.number_of_row,
         )
 
     def of_values_and_bins(self, matrix: Matrix, bins: Bins, coefficient: float) -> Part:
@@ -68,7 +68,6 @@ class ValueTables:
             Of the rows, for the columns S.
         coefficient : float
         """
-        P = self.splits.primitives
         n_bins = len(bins.rows_by_bin)
         # Bins may tell values apart that are one line: the model does not, or one stands for the others.
         value_and_bin = matrix.present.number_of_row * n_bins + bins.numbers
@@ -88,28 +87,26 @@ class ValueTables:
             left=left,
             total=total,
             scale=coefficient * self.splits.scales(bins.numbers, n_bins),
-            index=P.numbers(entry_of_row),
-            bins=P.numbers(bins.numbers),
+            index=entry_of_row,
+            bins=bins.numbers,
         )
 
     def _sums_of_equal_bins(
         self, matrix: Matrix, bins: Bins, first_rows: IntArray
-    ) -> tuple[Array, Array]:
+    ) -> tuple[FloatArray, FloatArray]:
         """Sums over the references in the bin of each entry: all pairs of rows and entries are made."""
-        P = self.splits.primitives
         bin_of_entry = bins.numbers[first_rows]
         sums = []
         for chosen in self._tiles_of_entries(first_rows):
             lines = self._lines_of(matrix, first_rows[chosen])
             in_bin = bins.numbers[:, None] == bin_of_entry[chosen][None, :]
-            sums.append(self.splits.sums(lines * P.array(in_bin)))
-        return _concatenated(sums, P)
+            sums.append(self.splits.sums(lines * in_bin))
+        return _concatenated(sums)
 
     def _sums_bin_by_bin(
         self, matrix: Matrix, bins: Bins, first_rows: IntArray
-    ) -> tuple[Array, Array]:
+    ) -> tuple[FloatArray, FloatArray]:
         """The same sums of one bin after the other: its entries meet the rows of the bin alone."""
-        P = self.splits.primitives
         bin_of_entry = bins.numbers[first_rows]
         sums = []
         for number, members in enumerate(bins.rows_by_bin):
@@ -120,26 +117,25 @@ class ValueTables:
             references = matrix.pairs.at(members)
             for chosen in in_bin.tiles(len(carriers), in_bin.n_rows, self.block):
                 carried = matrix.pairs.at(carriers[chosen])
-                lines = hybrid_predictions(P, matrix, references, carried, is_shown=True)
+                lines = hybrid_predictions(matrix, references, carried, is_shown=True)
                 sums.append(in_bin.sums(lines))
-        return _concatenated(sums, P)
+        return _concatenated(sums)
 
     def _tiles_of_entries(self, first_rows: IntArray) -> Iterator[slice]:
         return self.splits.tiles(len(first_rows), self.splits.n_rows, self.block)
 
-    def _lines_of(self, matrix: Matrix, carriers: IntArray) -> Array:
+    def _lines_of(self, matrix: Matrix, carriers: IntArray) -> FloatArray:
         """The lines of the values that some rows carry, at all rows, (n, carriers)."""
-        P = self.splits.primitives
         if matrix.column_of_row is None:  # all rows, in their order
-            return P.take(matrix.values, matrix.codes[carriers], 0).T
+            return np.asarray(matrix.values[matrix.codes[carriers]].T)
         pairs = matrix.pairs
-        return hybrid_predictions(P, matrix, pairs, pairs.at(carriers), is_shown=True)
+        return hybrid_predictions(matrix, pairs, pairs.at(carriers), is_shown=True)
 
 
-def _concatenated(sums: list[tuple[Array, Array]], P: ArrayNamespace) -> tuple[Array, Array]:
+def _concatenated(sums: list[tuple[FloatArray, FloatArray]]) -> tuple[FloatArray, FloatArray]:
     """Sums over the left, (entries, K), and over all, (entries,), of several tiles of entries."""
     if len(sums) == 1:
         return sums[0]
-    left = P.concat([left for left, _ in sums], axis=0)
-    total = P.concat([total for _, total in sums], axis=0)
+    left = np.concatenate([left for left, _ in sums], axis=0)
+    total = np.concatenate([total for _, total in sums], axis=0)
     return left, total

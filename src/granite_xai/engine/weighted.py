@@ -20,7 +20,8 @@ from typing import NamedTuple
 import numpy as np
 
 from granite_xai.base.typing import Coalition, FloatArray, IntArray, Term, Terms
-from granite_xai.compute.primitives import SPREAD, Array, Part
+from granite_xai.compute import primitives
+from granite_xai.compute.primitives import SPREAD, Part
 from granite_xai.engine.averages import Averages
 from granite_xai.engine.masked import Masked
 from granite_xai.engine.row_values import HybridFunction, RowValues, Tiles, sum_row_values
@@ -33,8 +34,8 @@ from granite_xai.evaluations.matrix import Matrix
 class Entries(NamedTuple):
     """The distinct pairs of a value of ``E_i`` and an interval of the column, in one node."""
 
-    predictions: Array  # (entries, n): lines of E_i
-    ratios: Array  # (entries, n): lines of W
+    predictions: FloatArray  # (entries, n): lines of E_i
+    ratios: FloatArray  # (entries, n): lines of W
     of_row: IntArray  # (n,): entry of each row
 
 
@@ -42,9 +43,11 @@ class WeightedBlock(NamedTuple):
     """Some rows against all that their means are taken over: entries, or rows of the node."""
 
     rows: slice
-    predictions: Array  # (references, rows)
-    ratios: Array  # (references, rows)
-    sums: Callable[[Array], tuple[Array, Array]]  # of a block over the left rows, and over all rows
+    predictions: FloatArray  # (references, rows)
+    ratios: FloatArray  # (references, rows)
+    sums: Callable[
+        [FloatArray], tuple[FloatArray, FloatArray]
+    ]  # of a block over the left rows, and over all rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,31 +80,30 @@ class WeightedAverages(Masked):
             return self._averages.averaged(coalition, function)
         return RowValues(self.splits.zeros, tiled=self._means(coalition, 1.0, function))
 
-    def total_variance(self, hidden: Coalition) -> Array:
+    def total_variance(self, hidden: Coalition) -> FloatArray:
         """Mean over the rows of each side of the variance when the hidden column is redrawn, (2, K)."""
         visible = self.evaluations.everything - hidden
         if not self._is_weighted(visible):
             return self._averages.total_variance(hidden)
-        P = self.splits.primitives
         splits = self.splits
-        total = P.array(np.zeros((2, 2, splits.count)))
+        total = np.zeros((2, 2, splits.count))
         for block in self._blocks(visible):
-            predictions = P.take(self._averages.predictions, block.rows, 0)
+            predictions = primitives.take(self._averages.predictions, block.rows, 0)
             deviations = block.predictions - predictions[None, :]
             left_ratios, ratios = block.sums(block.ratios)
             scale = self._scale(left_ratios, ratios)
-            each_row = P.numbers(np.arange(deviations.shape[1]))  # a bin of its own
+            each_row = np.arange(deviations.shape[1])  # a bin of its own
             parts = []
             for moment in (deviations**2, deviations):
                 left, total_moment = block.sums(moment * block.ratios)
                 parts.append(Part(left=left, total=total_moment, scale=scale, bins=each_row))
-            total = P.side_sums(
+            total = primitives.side_sums(
                 SPREAD,
-                P.take(splits.zeros, block.rows, 0),
+                primitives.take(splits.zeros, block.rows, 0),
                 None,
                 tuple(parts),
-                P.take(splits.flags, block.rows, 0),
-                P.take(splits.row_weights, block.rows, 0),
+                primitives.take(splits.members, block.rows, 0),
+                primitives.take(splits.row_weights, block.rows, 0),
                 total,
             )
         return total[0, :, :] * splits.scale[0, :, :]
@@ -122,15 +124,14 @@ class WeightedAverages(Masked):
         """The entries of the column that is shown or hidden."""
         densities = self.densities[visible]
         matrix = self._matrix(frozenset({densities.column}))
-        P = self.splits.primitives
         value_of_row = matrix.present.number_of_row
         value_and_interval = value_of_row * len(densities.ratios) + densities.intervals
         _, carriers, entry_of_row = np.unique(
             value_and_interval, return_index=True, return_inverse=True
         )
         return Entries(
-            predictions=P.take(P.array(matrix.values), matrix.codes[carriers], 0),
-            ratios=P.array(densities.ratios[densities.intervals[carriers]]),
+            predictions=primitives.take(matrix.values, matrix.codes[carriers], 0),
+            ratios=densities.ratios[densities.intervals[carriers]],
             of_row=entry_of_row.reshape(-1),
         )
 
@@ -138,47 +139,43 @@ class WeightedAverages(Masked):
         """``E_i`` with one line a value and one column a row of the node."""
         matrix, is_shown = self.evaluations.stored(column)
         if is_shown:
-            return matrix.compact(self.evaluations.primitives)
+            return matrix.compact()
         return self.evaluations.matrix(column)
 
-    def _scale(self, left: Array, total: Array, coefficient: float = 1.0) -> Array:
+    def _scale(self, left: FloatArray, total: FloatArray, coefficient: float = 1.0) -> FloatArray:
         """A coefficient over the weights of both sides, (rows, 2, K); the coefficient itself where a side is empty."""
-        xp = self.splits.primitives.xp
         right = total[:, None] - left
-        mass = xp.stack([left, right], axis=1)
-        inhabited = self.splits.primitives.array(self.splits.mass.T > 0)[None, :, :]
-        return coefficient / xp.where(inhabited, mass, xp.ones_like(mass))
+        mass = np.stack([left, right], axis=1)
+        inhabited = np.asarray(self.splits.mass.T > 0, dtype=np.float64)[None, :, :]
+        return coefficient / np.where(inhabited, mass, np.ones_like(mass))
 
     def _table(self, visible: Coalition, coefficient: float) -> Part:
         """``F_i`` of a column that is shown: one mean for each entry."""
         entries = self._entries(visible)
-        P = self.splits.primitives
         left, total = self.splits.sums((entries.predictions * entries.ratios).T)
         left_ratios, ratios = self.splits.sums(entries.ratios.T)
         scale = self._scale(left_ratios, ratios, coefficient)
-        entry_of_row = P.numbers(entries.of_row)
+        entry_of_row = entries.of_row
         return Part(left=left, total=total, scale=scale, index=entry_of_row, bins=entry_of_row)
 
     def _means(
         self, visible: Coalition, coefficient: float, function: HybridFunction | None = None
     ) -> Tiles:
         """Means of each row's hybrid predictions, or of a function of them, some rows at a time."""
-        P = self.splits.primitives
         for block in self._blocks(visible):
             values = block.predictions
             if function is not None:
-                values = P.array(function(P.host(values), block.rows))
+                values = np.asarray(function(values, block.rows), dtype=np.float64)
             left, total = block.sums(values * block.ratios)
             left_ratios, ratios = block.sums(block.ratios)
             scale = self._scale(left_ratios, ratios, coefficient)
-            each_row = P.numbers(np.arange(values.shape[1]))  # a bin of its own
+            each_row = np.arange(values.shape[1])  # a bin of its own
             yield block.rows, Part(left=left, total=total, scale=scale, bins=each_row)
 
     def _blocks(self, visible: Coalition) -> Iterator[WeightedBlock]:
         """Every row against the references of its mean."""
         entries = self._entries(visible)
         splits = self.splits
-        P = splits.primitives
         n_entries = entries.ratios.shape[0]
         if self._is_shown(visible):  # the references are the rows of the node
             width = max(splits.n_rows, splits.count)
@@ -186,8 +183,8 @@ class WeightedAverages(Masked):
                 entry_of_row = entries.of_row[rows]
                 yield WeightedBlock(
                     rows=rows,
-                    predictions=P.take(entries.predictions, entry_of_row, 0).T,
-                    ratios=P.take(entries.ratios, entry_of_row, 0).T,
+                    predictions=primitives.take(entries.predictions, entry_of_row, 0).T,
+                    ratios=primitives.take(entries.ratios, entry_of_row, 0).T,
                     sums=splits.sums,
                 )
             return
@@ -197,8 +194,8 @@ class WeightedAverages(Masked):
         for rows in splits.tiles(splits.n_rows, width, self.evaluations.block):
             yield WeightedBlock(
                 rows=rows,
-                predictions=P.take(entries.predictions, rows, 1),
-                ratios=P.take(entries.ratios, rows, 1),
+                predictions=primitives.take(entries.predictions, rows, 1),
+                ratios=primitives.take(entries.ratios, rows, 1),
                 sums=partial(splits.by_share, left_share, share),
             )
 

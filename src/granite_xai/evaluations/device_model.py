@@ -1,4 +1,4 @@
-"""A model on a device: rows are recombined there, the model is asked there, its answers stay there."""
+"""A model on a device: rows are recombined there, the model is asked there, its answers come back."""
 
 from __future__ import annotations
 
@@ -10,9 +10,8 @@ from typing import Any
 import numpy as np
 
 from granite_xai.base.errors import GraniteError
-from granite_xai.base.typing import Coalition, IntArray
-from granite_xai.compute.primitives import Array, ArrayNamespace
-from granite_xai.compute.selection import device_faults
+from granite_xai.base.typing import Coalition, FloatArray, IntArray
+from granite_xai.compute.device import DeviceArrays, device_faults
 from granite_xai.evaluations.distinct_values import DistinctValues
 from granite_xai.models import Predictor
 from granite_xai.models.failures import Raised
@@ -32,8 +31,8 @@ LIBRARIES = ("cupy", "jax.numpy")
 class ArrayExchange:
     """How arrays reach the library in which a model is written, and come back."""
 
-    to_model: Callable[[Array], Any]
-    from_model: Callable[[Any], Array]
+    to_model: Callable[[Any], Any]
+    from_model: Callable[[Any], Any]
 
 
 def _unchanged(values: Any) -> Any:
@@ -51,8 +50,7 @@ class DeviceModel:
     ----------
     predictor : Predictor
     table : Table
-    primitives : ArrayNamespace
-        Those of the device.
+    arrays : DeviceArrays
     cells : array of shape (n_rows, n_columns)
         The table's numbers on the device.
     exchange : ArrayExchange
@@ -60,8 +58,8 @@ class DeviceModel:
 
     predictor: Predictor
     table: Table
-    primitives: ArrayNamespace
-    cells: Array
+    arrays: DeviceArrays
+    cells: Any
     exchange: ArrayExchange = SAME_LIBRARY
 
     @property
@@ -71,24 +69,24 @@ class DeviceModel:
             return self.predictor.batch_size
         return DEVICE_BATCH
 
-    def ask(self, rows: Array) -> Array | None:
+    def ask(self, rows: Any) -> Any | None:
         """F of rows on the device, in double precision there; None where an answer is no number."""
         return self.predictor.on_device(
             self.exchange.to_model(rows),
             rows.shape[0],
             self.exchange.from_model,
-            self.primitives,
+            self.arrays,
         )
 
-    def predictions(self) -> Array:
+    def predictions(self) -> FloatArray:
         """F of the table's own rows."""
         # The matrix of no columns has one line: of no columns all rows have the same value.
         codes = np.zeros(self.table.n_rows, dtype=np.intp)
         only_value = DistinctValues(codes=codes, representatives=codes[:1])
         return self.matrix(frozenset(), only_value)[0, :]
 
-    def matrix(self, columns: Coalition, distinct: DistinctValues) -> Array:
-        """``E_S[u, n] = F(value u on S, row n elsewhere)``, shape (U, n), on the device.
+    def matrix(self, columns: Coalition, distinct: DistinctValues) -> FloatArray:
+        """``E_S[u, n] = F(value u on S, row n elsewhere)``, shape (U, n).
 
         Parameters
         ----------
@@ -97,26 +95,33 @@ class DeviceModel:
         distinct : DistinctValues
             The U values of S.
         """
-        xp = self.primitives.xp
+        xp = self.arrays.xp
         n_rows = self.table.n_rows
         is_replaced = np.isin(np.arange(self.table.n_columns), sorted(columns))
-        replaced = self.primitives.flags(is_replaced)[None, None, :]  # (1, 1, columns)
+        replaced = xp.asarray(is_replaced, device=self.arrays.device)[
+            None, None, :
+        ]  # (1, 1, columns)
         values_at_once = max(1, self.batch_size // n_rows)
-        parts = []
-        with device_faults(self.primitives):
+        values = np.empty((len(distinct), n_rows))
+        with device_faults():
             for start in range(0, len(distinct), values_at_once):
                 donors = distinct.representatives[start : start + values_at_once]
-                donor_cells = self.primitives.take(self.cells, donors, 0)[:, None, :]
+                donor_cells = xp.take(self.cells, self._places(donors), axis=0)[:, None, :]
                 # (values, rows, columns)
                 hybrids = xp.where(replaced, donor_cells, self.cells[None, :, :])
                 hybrid_rows = xp.reshape(hybrids, (-1, hybrids.shape[2]))
                 answers = self._answers(hybrid_rows, donors, columns)
-                parts.append(xp.reshape(answers, (-1, n_rows)))
-            if len(parts) == 1:
-                return parts[0]
-            return xp.concat(parts, axis=0)
+                values[start : start + values_at_once] = self.arrays.host(answers).reshape(
+                    -1, n_rows
+                )
+        return values
 
-    def _answers(self, hybrid_rows: Array, donors: IntArray, columns: Coalition) -> Array:
+    def _places(self, rows: IntArray) -> Any:
+        """Positions of rows as an array of the device."""
+        xp = self.arrays.xp
+        return xp.asarray(rows, dtype=xp.int64, device=self.arrays.device)
+
+    def _answers(self, hybrid_rows: Any, donors: IntArray, columns: Coalition) -> Any:
         """The answers for recombined rows.
 
         Where the model fails there, or some answers are no numbers, the host is asked about the same
@@ -141,7 +146,7 @@ class DeviceModel:
 
 
 def find_device_model(
-    predictor: Predictor, table: Table, primitives: ArrayNamespace | None
+    predictor: Predictor, table: Table, arrays: DeviceArrays | None
 ) -> DeviceModel | None:
     """The model on a device; None where it is asked on the host.
 
@@ -149,8 +154,8 @@ def find_device_model(
     ----------
     predictor : Predictor
     table : Table
-    primitives : ArrayNamespace or None
-        Those of the device; None: there is no device.
+    arrays : DeviceArrays, optional
+        Of the device; None: there is none.
 
     Notes
     -----
@@ -158,24 +163,24 @@ def find_device_model(
     of the array libraries that are loaded: it is at home there if it answers with an array of the same
     library and with the host's numbers.
     """
-    if primitives is None:
+    if arrays is None:
         return None
     kind = predictor.model_output
     if kind.is_module:
         cells = kind.prepare(table.native)
-        if _device_type(cells) != _device_type(primitives):
+        if _device_type(cells) != _device_type(arrays):
             return None
-        return DeviceModel(predictor, table, primitives, cells)
+        return DeviceModel(predictor, table, arrays, cells)
     if not kind.is_function:
         return None
     try:
-        cells = primitives.array(number_matrix(table.native, "the device"))
+        cells = arrays.array(number_matrix(table.native, "the device"))
     except GraniteError:  # text or dates: no matter for a device
         return None
     exchanges = [SAME_LIBRARY]
     exchanges += [_shared_with(sys.modules[name]) for name in LIBRARIES if name in sys.modules]
     for exchange in exchanges:
-        device_model = DeviceModel(predictor, table, primitives, cells, exchange)
+        device_model = DeviceModel(predictor, table, arrays, cells, exchange)
         if _answers_as_on_host(device_model):
             return device_model
     return None
@@ -196,7 +201,7 @@ def _answers_as_on_host(device_model: DeviceModel) -> bool:
     if on_device is None:
         return False
     on_host = device_model.predictor.on_rows(compared)
-    differences = np.abs(device_model.primitives.host(on_device) - on_host)
+    differences = np.abs(device_model.arrays.host(on_device) - on_host)
     return bool(np.all(differences <= SAME_ANSWERS * np.max(np.abs(on_host))))
 
 

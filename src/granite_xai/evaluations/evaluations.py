@@ -19,7 +19,6 @@ from granite_xai.base.typing import (
     Term,
 )
 from granite_xai.compute import BLOCK, slices
-from granite_xai.compute.primitives import ArrayNamespace
 from granite_xai.evaluations.ale_predictions import AlePredictions
 from granite_xai.evaluations.coordinates import Coordinates
 from granite_xai.evaluations.densities import DensityRatios
@@ -29,7 +28,6 @@ from granite_xai.evaluations.row_bins import Bins
 from granite_xai.evaluations.vectors import Vectors
 
 # A working block is one part in so many of a device's free memory, as it is of the host's limit.
-BLOCKS_OF_DEVICE = 8
 
 # One masked model that is read: a masking operator (of a room above this one) and the visible columns.
 Reading = tuple[Any, Coalition]
@@ -111,8 +109,6 @@ class Evaluations:
         ``F`` at T of a row with hidden columns drawn by the residuals of another.
     densities : mapping of (masking, coalition T) to DensityRatios
         Weights of the rows, for the one column that T shows or hides.
-    primitives : ArrayNamespace, optional
-        Those of the device that holds the matrices; None: the processor.
     others : tuple of Evaluations
         Of the same rows, where several outputs are explained: the further ones.
     """
@@ -135,7 +131,6 @@ class Evaluations:
     snapped: Mapping[Coalition, GridColumn] = field(default_factory=dict)
     sampled: Mapping[Reading, Matrix] = field(default_factory=dict)
     densities: Mapping[Reading, DensityRatios] = field(default_factory=dict)
-    primitives: ArrayNamespace | None = None
     others: tuple[Evaluations, ...] = ()
     _on_grid: dict[Coalition, Evaluations] = field(default_factory=dict, init=False, repr=False)
 
@@ -170,11 +165,9 @@ class Evaluations:
         return self.matrices[store], shown
 
     def matrix(self, columns: Coalition) -> Matrix:
-        """``E_S`` on the host; where its complement was evaluated, that turned round, one line a row."""
+        """``E_S``; where its complement was evaluated, that turned round, one line a row."""
         matrix, shown = self.stored(columns)
-        matrix = matrix.compact(self.primitives)
-        if self.primitives is not None:
-            matrix = replace(matrix, values=self.primitives.host(matrix.values))
+        matrix = matrix.compact()
         if shown:
             return matrix
         values = np.empty((self.n_rows, self.n_rows))
@@ -239,22 +232,7 @@ class Evaluations:
             snapped=_restrict_all(self.snapped, rows),
             sampled=self._restrict_matrices(self.sampled, rows),
             densities=_restrict_all(self.densities, rows),
-            primitives=self.primitives,
             others=tuple(output.restrict(rows) for output in self.others),
-        )
-
-    def on(self, primitives: ArrayNamespace | None) -> Evaluations:
-        """The same evaluations with their matrices on the device of these primitives; None: as they are."""
-        if primitives is None:
-            return self
-        return replace(
-            self,
-            matrices=_move_all(self.matrices, primitives),
-            attributions=_move_all(self.attributions, primitives),
-            sampled=_move_all(self.sampled, primitives),
-            primitives=primitives,
-            block=working_block(primitives, self.block),
-            others=tuple(output.on(primitives) for output in self.others),
         )
 
     def divide(self, is_left: BoolArray, column: int, left_side: bool) -> Evaluations:
@@ -283,22 +261,7 @@ class Evaluations:
     def _restrict_matrices(
         self, matrices: Mapping[Key, Matrix], rows: IntArray
     ) -> dict[Key, Matrix]:
-        return {key: matrix.restrict(rows, self.primitives) for key, matrix in matrices.items()}
-
-
-def working_block(primitives: ArrayNamespace | None, block: int) -> int:
-    """Bytes of what is computed at a time: of the host's limit, or of what the device itself has left.
-
-    Parameters
-    ----------
-    primitives : ArrayNamespace, optional
-        Those of the device that holds the matrices; None: the processor.
-    block : int
-        What the user's limit allows on the host.
-    """
-    if primitives is None or primitives.free is None:
-        return block
-    return primitives.free // BLOCKS_OF_DEVICE
+        return {key: matrix.restrict(rows) for key, matrix in matrices.items()}
 
 
 class _Restrictable(Protocol):
@@ -325,10 +288,3 @@ def _last_axis(array: FloatArray | None, rows: IntArray) -> FloatArray | None:
     if array is None:
         return None
     return array[..., rows]
-
-
-def _move_all(matrices: Mapping[Key, Matrix], primitives: ArrayNamespace) -> dict[Key, Matrix]:
-    return {
-        key: replace(matrix, values=primitives.array(matrix.values))
-        for key, matrix in matrices.items()
-    }

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from granite_xai.base.typing import FloatArray, IntArray
-from granite_xai.compute.primitives import ArrayNamespace, Pairs
+from granite_xai.compute.primitives import Pairs
 
 LONG_LINE = 512  # cells of a line from which cutting it out is worth a call of its own
 COMPARED_CELLS = 8  # of neighbouring lines, before the whole lines are compared
@@ -80,7 +80,7 @@ class Matrix:
             columns = np.arange(len(self.codes))
         return Pairs(lines=self.codes, columns=columns)
 
-    def restrict(self, rows: IntArray, primitives: ArrayNamespace | None = None) -> Matrix:
+    def restrict(self, rows: IntArray) -> Matrix:
         """Only these rows; cut out, with only the values that occur in them, where these are few."""
         part = Matrix(
             values=self.values,
@@ -90,18 +90,14 @@ class Matrix:
         )
         if part.has_many_values:
             return part
-        return part.compact(primitives)
+        return part.compact()
 
-    def compact(self, primitives: ArrayNamespace | None = None) -> Matrix:
+    def compact(self) -> Matrix:
         """The same with ``values`` of its own rows alone."""
         if self.column_of_row is None:
             return self
         lines = self.present.lines
-        if primitives is None:
-            values = cut_out(self.values, lines, self.column_of_row)
-        else:
-            lines_of_values = primitives.take(self.values, lines, 0)
-            values = primitives.take(lines_of_values, self.column_of_row, 1)
+        values = cut_out(self.values, lines, self.column_of_row)
         levels = None
         if self.levels is not None:
             levels = self.levels[lines]
@@ -110,7 +106,7 @@ class Matrix:
     def join_equal_lines(self) -> Matrix:
         """The same with equal neighbouring lines as one: values that the model does not tell apart.
 
-        For a matrix of all rows as it was evaluated, on the host and not on a grid: the result has neither
+        For a matrix of all rows as it was evaluated, not on a grid: the result has neither
         ``levels`` nor ``column_of_row``.
         """
         values = self.values
@@ -137,17 +133,6 @@ def cut_out(values: FloatArray, lines: IntArray, columns: IntArray) -> FloatArra
         # "clip" writes into the result; the default mode would buffer it.
         values[line].take(columns, out=result[number], mode="clip")
     return result
-
-
-def read_cells(
-    values: Any, lines: IntArray, columns: IntArray, primitives: ArrayNamespace | None
-) -> FloatArray:
-    """The cells (lines[i], columns[i]) of an array, which may lie on a device."""
-    if primitives is None:
-        return np.asarray(values[lines, columns])
-    flat = primitives.xp.reshape(values, (-1,))
-    places = lines * values.shape[1] + columns
-    return primitives.host(primitives.take(flat, places, 0))
 
 
 def dense_numbers(codes: IntArray, count: int) -> tuple[IntArray, IntArray]:

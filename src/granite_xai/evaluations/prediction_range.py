@@ -9,13 +9,11 @@ import numpy as np
 
 from granite_xai.base.errors import InputError
 from granite_xai.base.typing import FloatArray
-from granite_xai.compute.primitives import ArrayNamespace
 
 # Disagreements are up to fourth powers of predictions: within these sizes they have all their digits.
 LARGEST_SIZE = 1e70
 SMALLEST_SIZE = 1e-70
-HOST_CELLS = 2**16  # evaluations looked at together
-DEVICE_CELLS = 2**26  # the same on a device
+CELLS_AT_ONCE = 2**16  # evaluations looked at together
 
 
 def out_of_range(message: str) -> InputError:
@@ -51,33 +49,25 @@ class EvaluationRange:
     largest_change: float = 0.0
     others: tuple[EvaluationRange, ...] = ()
 
-    def note_values(self, values: Any, primitives: ArrayNamespace | None = None) -> Any:
+    def note_values(self, values: FloatArray) -> FloatArray:
         """Take note of some evaluations and pass them on, unless they are too large (N06).
 
         Parameters
         ----------
         values : array of any shape
-            On the host, or on the device of ``primitives``.
-        primitives : ArrayNamespace, optional
 
         Returns
         -------
         array
             The values themselves.
         """
-        if primitives is None:
-            xp: Any = np
-            n_at_once = HOST_CELLS
-        else:
-            xp = primitives.xp
-            n_at_once = DEVICE_CELLS
-        flat = xp.reshape(values, (-1,))
-        for start in range(0, flat.shape[0], n_at_once):
-            part = flat[start : min(start + n_at_once, flat.shape[0])]
-            self.scale = max(self.scale, float(xp.max(xp.abs(part))))
+        flat = values.reshape(-1)
+        for start in range(0, flat.shape[0], CELLS_AT_ONCE):
+            part = flat[start : min(start + CELLS_AT_ONCE, flat.shape[0])]
+            self.scale = max(self.scale, float(np.max(np.abs(part))))
             require_at_most("predictions reach", self.scale)
-            self.float32 = self.float32 and bool(xp.all(_in_single_precision(part, xp) == part))
-            self.integers = self.integers and bool(xp.all(xp.round(part) == part))
+            self.float32 = self.float32 and bool(np.all(_in_single_precision(part) == part))
+            self.integers = self.integers and bool(np.all(np.round(part) == part))
         return values
 
     def require_sizeable(self) -> None:
@@ -101,9 +91,7 @@ class EvaluationRange:
         return self.float32 and not self.integers
 
 
-def _in_single_precision(values: Any, xp: Any) -> Any:
+def _in_single_precision(values: FloatArray) -> Any:
     """Values rounded to float32, to be compared with themselves; what is beyond its range becomes infinite."""
-    if xp is not np:  # other libraries may not compare two types
-        return xp.astype(xp.astype(values, xp.float32), xp.float64)
     with np.errstate(over="ignore"):
         return values.astype(np.float32)

@@ -71,8 +71,6 @@ def evaluate(
     route = requested.cheaper_route(route)
     by_trees = route.trees is not None
     n_stores = len(requested.kept.stores) + len(requested.streamed.stores)
-    if diagnostics is not None:
-        diagnostics.note("evaluations", route.note(n_stores))
     n_model_rows = requested.n_model_rows(route.table, recombined=not by_trees)
     require_evaluations(resources, n_model_rows)
     # Either the rows that the model answers are shown, or the matrices that are made from its trees.
@@ -95,6 +93,8 @@ def evaluate(
         ]
         _evaluate_stores(evaluators, requested, shown_by=resources if by_trees else quiet)
         by_output = [evaluator.finish(coordinates) for evaluator in evaluators]
+    if diagnostics is not None:
+        diagnostics.note("evaluations", route.note(n_stores))
     extents = [evaluator.extent for evaluator in evaluators]
     extents[0].others = tuple(extents[1:])
     evaluations = replace(by_output[0], others=tuple(by_output[1:]))

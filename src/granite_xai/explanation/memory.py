@@ -8,7 +8,6 @@ from typing import Any
 
 from granite_xai.base.errors import InputError
 from granite_xai.compute import MemoryNeeds, Resources, require_budget
-from granite_xai.compute.memory import require_free
 from granite_xai.evaluations.distinct_values import DistinctValues
 from granite_xai.evaluations.table_memory import table_bytes
 from granite_xai.explanation.masking import Masking
@@ -48,12 +47,7 @@ def require_room_for(
     """
     n_rows = route.table.n_rows
     needs = _needs(requested, n_rows, route.table, candidate)
-    device_model = requested.device_model(route, resources)
-    if device_model is not None:
-        require_free(device_model.primitives.free, requested.n_bytes)
-        needs = replace(needs, evaluations=0)
-        require_budget(resources, needs, n_rows)
-    elif needs.least_limit > resources.memory_limit:
+    if needs.least_limit > resources.memory_limit:
         require_budget(resources, needs, n_rows, _remedies(requested, route, resources, candidate))
     return needs
 

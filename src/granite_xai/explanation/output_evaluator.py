@@ -12,12 +12,11 @@ from granite_xai.base.errors import ModelError
 from granite_xai.base.typing import AleColumn, Coalition, FloatArray, IntArray, PairwiseShapley
 from granite_xai.compute import Resources
 from granite_xai.compute.compiled import available
-from granite_xai.compute.primitives import NUMPY, ArrayNamespace
 from granite_xai.evaluations.ale_predictions import AlePredictions
 from granite_xai.evaluations.coordinates import Coordinates
 from granite_xai.evaluations.distinct_values import DistinctValues, lowest_and_highest
-from granite_xai.evaluations.evaluations import Evaluations, GridColumn, working_block
-from granite_xai.evaluations.matrix import Matrix, read_cells
+from granite_xai.evaluations.evaluations import Evaluations, GridColumn
+from granite_xai.evaluations.matrix import Matrix
 from granite_xai.evaluations.prediction_range import EvaluationRange, require_at_most
 from granite_xai.evaluations.request import MatrixRequest
 from granite_xai.evaluations.row_bins import Bins
@@ -70,18 +69,14 @@ class OutputEvaluator:
         self.block = resources.block
         self.everything: Coalition = frozenset(range(route.table.n_columns))
         device_model = requested.device_model(route, resources)
-        # Of the device where evaluations are; None: the host.
-        self.primitives: ArrayNamespace | None
         # From a store and its distinct values to predictions of recombined rows, (values, rows).
         self.matrix_of: Callable[..., Any]
         if device_model is None:
-            self.primitives = None
             self.matrix_of = partial(route.matrix, fast=fast, block=self.block, n_jobs=n_jobs)
             predictions = route.predictions(self.block)
         else:
-            self.primitives = device_model.primitives
             self.matrix_of = device_model.matrix
-            predictions = device_model.primitives.host(device_model.predictions())
+            predictions = device_model.predictions()
         self.extent = EvaluationRange()
         self.extent.note_values(predictions)
         if y is not None:
@@ -115,16 +110,16 @@ class OutputEvaluator:
     def _evaluated(self, store: Coalition, matrices: MatrixRequest) -> Matrix:
         """``E_S``, centred by the offset."""
         distinct = matrices.stores[store]
-        values = self.extent.note_values(self.matrix_of(store, distinct), self.primitives)
+        values = self.extent.note_values(self.matrix_of(store, distinct))
         values -= self.offset
         # A row with its own values is the row itself: its cell is compared with its prediction. On a grid only the
         # rows that carry a grid value have a line of their own.
         on_grid = distinct.levels is not None
         carriers = distinct.representatives if on_grid else np.arange(matrices.n_rows)
-        diagonal = read_cells(values, distinct.codes[carriers], carriers, self.primitives)
+        diagonal = values[distinct.codes[carriers], carriers]
         self.extent.note_change(diagonal, self.predictions[carriers])
         matrix = Matrix(values, distinct.codes, distinct.levels)
-        if on_grid or store in matrices.binned or self.primitives is not None:
+        if on_grid or store in matrices.binned:
             return matrix
         return matrix.join_equal_lines()  # values that neither the model nor bins tell apart
 
@@ -160,9 +155,8 @@ class OutputEvaluator:
             errors=self._errors(),
             sampled=sampled,
             everything=self.everything,
-            block=working_block(self.primitives, self.block),
+            block=self.block,
             coordinates=coordinates,
-            primitives=self.primitives,
         )
 
     def _attributions(self) -> dict[PairwiseShapley, Matrix]:
@@ -191,7 +185,7 @@ class OutputEvaluator:
         carrier = grid.representatives[grid.codes]
         matrix = self.matrices[columns]
         every_row = np.arange(len(carrier))
-        predictions = read_cells(matrix.values, matrix.codes, every_row, self.primitives)
+        predictions = matrix.values[matrix.codes, every_row]
         moved_against = {}
         for (masking, visible), values in against.items():
             if visible == columns:
@@ -217,7 +211,7 @@ class OutputEvaluator:
     def _at_ends(self, columns: Coalition) -> FloatArray:
         """``E_S`` at the lowest and the highest value of a column, (2, n)."""
         end_values = lowest_and_highest(self.route.table, min(columns))
-        at_ends = (self.primitives or NUMPY).host(self.matrix_of(columns, end_values))
+        at_ends = self.matrix_of(columns, end_values)
         self.extent.note_values(at_ends)
         return np.asarray(at_ends - self.offset)
 

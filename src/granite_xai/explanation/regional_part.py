@@ -41,7 +41,7 @@ def regional_part(
     random_signs : array of shape (vectors, n), optional
         With them, errors tell how values vary with the sample, too.
     """
-    splits = Splits.whole(evaluations.weights, evaluations.primitives)
+    splits = Splits.whole(evaluations.weights)
     game = Game.of(effect.behavior, effect.masking, evaluations, splits)
     values = _effects(game, effect, effect.combined)
     base = game.values({frozenset(): 1.0})[0]
@@ -89,7 +89,7 @@ def _sampling_errors(
     """
     lines = signed_lines(random_signs, evaluations.weights)  # (replicates, n) weights of the rows
     shares = lines / lines.sum(axis=1, keepdims=True)
-    splits = Splits.weighted(lines, evaluations.weights, evaluations.primitives)
+    splits = Splits.weighted(lines, evaluations.weights)
     game = Game.of(effect.behavior, effect.masking, evaluations, splits)
     errors = []
     size_errors = []

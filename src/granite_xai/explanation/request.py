@@ -9,7 +9,7 @@ from math import isqrt
 from granite_xai.base.coalitions import union
 from granite_xai.base.typing import AleColumn, Coalition, IntArray, PairwiseShapley, Terms
 from granite_xai.compute import Resources
-from granite_xai.compute.selection import primitives_on
+from granite_xai.compute.device import arrays_on
 from granite_xai.evaluations.device_model import DeviceModel
 from granite_xai.evaluations.distinct_values import DistinctValues
 from granite_xai.evaluations.request import MatrixRequest, request_matrices
@@ -155,11 +155,10 @@ class EvaluationRequest:
         return BYTES_OF_NUMBER * self.outputs * n_numbers
 
     def device_model(self, route: Route, resources: Resources) -> DeviceModel | None:
-        """The model on a device, where all that is read of it can stay there; None: on the host."""
-        needs_host = self.attributions or self.sampled or self.outputs > 1
-        if needs_host or resources.device == "cpu" or route.trees is not None:
+        """The model on a device; None: on the host."""
+        if self.outputs > 1 or resources.device == "cpu" or route.trees is not None:
             return None
-        return route.device_model(primitives_on(resources.device))
+        return route.device_model(arrays_on(resources.device))
 
     @property
     def attributions(self) -> dict[PairwiseShapley, Terms]:

@@ -14,7 +14,6 @@ import numpy as np
 
 from granite_xai.base.coalitions import union
 from granite_xai.base.typing import Coalition, FloatArray, IntArray, Players
-from granite_xai.compute.primitives import NUMPY, ArrayNamespace
 from granite_xai.disagreement.disagreement import Disagreement, ResolvedQuestion
 from granite_xai.engine.splits import Splits
 from granite_xai.evaluations.evaluations import Evaluations
@@ -112,7 +111,7 @@ def _share_without_interactions(
         offsets = grid_residuals(table, evaluations, column, weight_shares)
         grid_offsets[column] = offsets[0, rows]
     additive = additive_evaluations(question, of_rows, grid_offsets)
-    all_rows = Splits.whole(of_rows.weights, of_rows.primitives)
+    all_rows = Splits.whole(of_rows.weights)
     disagreement_of_model = float(question.regional(of_rows, all_rows)[0, 0])
     if additive is None or disagreement_of_model <= noise_floor:
         return None
@@ -149,12 +148,11 @@ def additive_evaluations(
     if reads_baselines or not has_all_curves:
         return None
     model = _additive_model(players, evaluations, grid_offsets)
-    primitives = evaluations.primitives or NUMPY
     matrices = {}
     for columns, matrix in evaluations.matrices.items():
         visible_part = model.part_of(columns)
         hidden_part = model.part_without(columns)
-        matrices[columns] = _sum_of_pairs(matrix, visible_part, hidden_part, primitives)
+        matrices[columns] = _sum_of_pairs(matrix, visible_part, hidden_part)
     on_grid = {}
     for columns, grid in evaluations.snapped.items():
         predictions = model.predictions - grid_offsets[columns]
@@ -164,7 +162,7 @@ def additive_evaluations(
         effect = np.zeros(evaluations.n_rows)
         if len(term.members) == 1:  # interactions of an additive model are 0
             effect = model.part_of(union(term.members))
-        attributions[term] = _sum_of_pairs(matrix, effect, -effect, primitives)
+        attributions[term] = _sum_of_pairs(matrix, effect, -effect)
     return replace(
         evaluations,
         predictions=model.predictions,
@@ -211,7 +209,7 @@ def _additive_model(
     players: Players, evaluations: Evaluations, grid_offsets: Mapping[Coalition, FloatArray]
 ) -> _AdditiveModel:
     """The centred curve of each player (its PDP) and the mean prediction."""
-    all_rows = Splits.whole(evaluations.weights, evaluations.primitives)
+    all_rows = Splits.whole(evaluations.weights)
     game = Game.of(Local(), Marginal(), evaluations, all_rows)
     curves_on_grid = {}
     curves_at_rows = {}
@@ -230,9 +228,7 @@ def _sum_of(curves: Sequence[FloatArray]) -> FloatArray:
     return np.asarray(np.sum(curves, axis=0))
 
 
-def _sum_of_pairs(
-    matrix: Matrix, visible: FloatArray, hidden: FloatArray, primitives: ArrayNamespace
-) -> Matrix:
+def _sum_of_pairs(matrix: Matrix, visible: FloatArray, hidden: FloatArray) -> Matrix:
     """In the form of a matrix of the model, what a row that is seen and one that is hidden add up to.
 
     Parameters
@@ -241,9 +237,8 @@ def _sum_of_pairs(
         Its lines stand for values, each carried by one of the rows.
     visible, hidden : arrays of shape (n,)
         What each row adds where it is seen, and where it stands for the columns that are not.
-    primitives : ArrayNamespace
     """
     _, carriers, line_of_row = matrix.present
-    visible_part = primitives.array(visible[carriers])[:, None]
-    hidden_part = primitives.array(hidden)[None, :]
+    visible_part = visible[carriers][:, None]
+    hidden_part = hidden[None, :]
     return Matrix(visible_part + hidden_part, line_of_row)

@@ -265,7 +265,7 @@ def _scaled_objective(
     fitted: FitResult, questions: tuple[ResolvedQuestion, ...], evaluations: Evaluations
 ) -> ScaledObjective:
     """The objective on other rows: in its own units for one question, in shares for several."""
-    all_rows = Splits.whole(evaluations.weights, evaluations.primitives)
+    all_rows = Splits.whole(evaluations.weights)
     unscaled = ScaledObjective(
         questions, np.ones(len(questions)), fitted.floors, float(all_rows.mass[0, 0])
     )
@@ -286,7 +286,7 @@ def _losses_by_row(
     """Each row's part of the disagreement on all rows; None where a question has no value a row."""
     if not all(question.first.behavior.per_row for question in questions):
         return None
-    all_rows = Splits.whole(evaluations.weights, evaluations.primitives)
+    all_rows = Splits.whole(evaluations.weights)
     losses = [question.losses(evaluations, all_rows)[0] for question in questions]
     weighted = objective.factors @ np.stack(losses)  # (rows,)
     return np.asarray(weighted * evaluations.weights / objective.total)

@@ -87,7 +87,7 @@ def check_grid(
 
 def _gaps(question: ResolvedQuestion, evaluations: Evaluations) -> FloatArray:
     """The gaps of all sets on all rows; one number a set for sensitivity and risk."""
-    all_rows = Splits.whole(evaluations.weights, evaluations.primitives)
+    all_rows = Splits.whole(evaluations.weights)
     gaps = np.stack(list(question.gap_values(evaluations, all_rows)))
     if question.first.behavior.per_row:
         return gaps

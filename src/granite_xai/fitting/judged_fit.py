@@ -12,7 +12,6 @@ from granite_xai.base.diagnostics import Diagnostics
 from granite_xai.base.errors import DataWarning
 from granite_xai.base.typing import FloatArray
 from granite_xai.compute import Meter, require_evaluations
-from granite_xai.compute.selection import compiled_loops
 from granite_xai.disagreement.disagreement import both_sides
 from granite_xai.evaluations.probe import probe
 from granite_xai.fitting.cost import FitCost, cost_of_fit, plan_facts
@@ -146,11 +145,7 @@ def _fit_rows(
     if inputs.route.trees is not None:  # they answer for the model, but for the pilot and own rows
         n_sent = cost.pilot + inputs.table.n_rows + len(choice.held_out_rows)
     meter = Meter(inputs.resources, n_sent)
-    with (
-        compiled_loops(allowed=inputs.n_pilot_values is None),
-        closing(meter),
-        inputs.predictor.metered(meter),
-    ):
+    with closing(meter), inputs.predictor.metered(meter):
         fit = run(replace(inputs, plan=plan), meter)
         if is_judged:
             fit = _judge(opened, fit, choice)

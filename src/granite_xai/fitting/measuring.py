@@ -72,7 +72,7 @@ def measure(
         N06, where a disagreement is too large to be a number.
     """
     errors = _prediction_noise_of_outputs(evaluations, extent, probe, is_single_precision, record)
-    all_rows = Splits.whole(evaluations.weights, evaluations.primitives)
+    all_rows = Splits.whole(evaluations.weights)
     disagreements = np.empty(len(questions))
     floors = np.empty(len(questions))
     with np.errstate(over="ignore", invalid="ignore"):  # an overflow is named below (N06)
@@ -132,7 +132,7 @@ def _prediction_noise(
 ) -> float:
     """The noise of one prediction of an output: rounding, or how far repeated answers differ."""
     error = delta(probe, extent.scale, is_single_precision)
-    all_rows = Splits.whole(evaluations.weights, evaluations.primitives)
+    all_rows = Splits.whole(evaluations.weights)
     spread = float(np.sqrt(all_rows.variances(evaluations.predictions[None])[0, 0]))
     warning = changed_answers_warning(error, extent.largest_change, spread, is_single_precision)
     if warning is None:

@@ -132,16 +132,13 @@ def _ask_model(inputs: FitInputs) -> ModelAnswers:
 def _measure_all_rows(inputs: FitInputs, answers: ModelAnswers, probed: Probe) -> RootFigures:
     """The disagreement on all rows, its noise floor, and what chance says of it."""
     evaluations = answers.evaluations
-    n_jobs = resolve_jobs(inputs.n_jobs)
-    if evaluations.primitives:  # a device has threads of its own
-        n_jobs = 1
     measured = measure(
         inputs.comparisons,
         evaluations,
         answers.extent,
         probed,
         is_single_precision=inputs.predictor.native_float32,
-        n_jobs=n_jobs,
+        n_jobs=resolve_jobs(inputs.n_jobs),
         record=inputs.diagnostics,
     )
     root = RootFigures(

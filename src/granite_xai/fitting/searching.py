@@ -141,7 +141,7 @@ def search_again(
         resources=replace(inputs.resources, progress=False),  # searches are shown, not their rows
     )
     with one_blas_thread():
-        all_rows = Splits.whole(evaluations.weights, evaluations.primitives)
+        all_rows = Splits.whole(evaluations.weights)
         disagreements = np.array(
             [question.regional(evaluations, all_rows)[0, 0] for question in inputs.comparisons]
         )

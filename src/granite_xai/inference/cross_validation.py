@@ -155,7 +155,7 @@ def _disagreement_under(
     question: ResolvedQuestion, sets: list[int], evaluations: Evaluations, lines: FloatArray
 ) -> FloatArray:
     """Disagreement of some sets of the question together under each line of weights, (n_lines,)."""
-    splits = Splits.weighted(lines, evaluations.weights, evaluations.primitives)
+    splits = Splits.weighted(lines, evaluations.weights)
     total = np.zeros(len(lines))
     for gaps in replace(question, chosen=sets).gap_values(evaluations, splits):
         if question.first.behavior.per_row:

@@ -224,7 +224,7 @@ def _squared_gaps(
 
 def _plug_in(question: ResolvedQuestion, evaluations: Evaluations) -> FloatArray:
     """Mean loss of the gap of every set as it is, (S,)."""
-    whole = Splits.whole(evaluations.weights, evaluations.primitives)
+    whole = Splits.whole(evaluations.weights)
     shares = evaluations.weights / evaluations.weights.sum()
     by_set = []
     for gaps in question.gap_values(evaluations, whole):

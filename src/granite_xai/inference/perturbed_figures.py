@@ -108,7 +108,7 @@ class _SignedGaps(NamedTuple):
         cls, question: ResolvedQuestion, evaluations: Evaluations, signs: FloatArray
     ) -> _SignedGaps:
         lines = signed_lines(signs, evaluations.weights)
-        splits = Splits.weighted(lines, evaluations.weights, evaluations.primitives)
+        splits = Splits.weighted(lines, evaluations.weights)
         return cls(question, lines, question.gap_values(evaluations, splits))
 
     def of_regions(self) -> FloatArray:

@@ -255,7 +255,7 @@ class Replicates:
 def _replicated_splits(evaluations: Evaluations, multipliers: FloatArray) -> Splits:
     """The rows under their own weights, and under those of some replicates."""
     lines = np.vstack([np.ones(evaluations.n_rows), multipliers]) * evaluations.weights
-    return Splits.weighted(lines, evaluations.weights, evaluations.primitives)
+    return Splits.weighted(lines, evaluations.weights)
 
 
 def _regional_gaps_from_predictions(

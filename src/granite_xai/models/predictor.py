@@ -16,7 +16,7 @@ import numpy as np
 from granite_xai.base.errors import ModelError
 from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.compute import BLOCK
-from granite_xai.compute.primitives import ArrayNamespace
+from granite_xai.compute.device import DeviceArrays
 from granite_xai.models.answers import one_column, outside_unit_interval, read_outputs
 from granite_xai.models.failures import CHECK_ROWS, Raised, failure_error, smallest_failing
 from granite_xai.models.output import ModelOutput
@@ -369,7 +369,7 @@ class Predictor:
             self._count_call(count, time.perf_counter() - begin)
 
     def on_device(
-        self, sent: Any, count: int, take: Callable[[Any], Any], primitives: ArrayNamespace
+        self, sent: Any, count: int, take: Callable[[Any], Any], arrays: DeviceArrays
     ) -> Any:
         """F of rows that lie on a device.
 
@@ -381,7 +381,7 @@ class Predictor:
             Number of rows.
         take : callable
             Makes what the model returned an array of the namespace.
-        primitives : ArrayNamespace
+        arrays : DeviceArrays
             Of the device.
 
         Returns
@@ -389,7 +389,7 @@ class Predictor:
         array of shape (count,) on the device, or None
             None: a value is no number, or no probability where one is explained.
         """
-        xp = primitives.xp
+        xp = arrays.xp
         with self._lock:
             values, choice = self.model_output.unpacked(self._call_model(sent, count))
             values = take(values)

@@ -22,7 +22,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from granite_xai.base.typing import FloatArray, IntArray
-from granite_xai.compute.primitives import NUMPY, Array, ArrayNamespace
 from granite_xai.evaluations.matrix import Matrix
 
 LOSSLESS = 1e-15  # share of the interaction's squares that factors called exact may lose
@@ -93,7 +92,6 @@ class Factors:
 def factor(
     matrix: Matrix,
     weights: FloatArray,
-    primitives: ArrayNamespace | None = None,
     offset: float = 0.0,
 ) -> Factors:
     """Factor the predictions of one set.
@@ -101,41 +99,38 @@ def factor(
     Parameters
     ----------
     matrix : Matrix
-        ``E`` with one line for each value and one column for each row, on the host or a device.
+        ``E`` with one line for each value and one column for each row.
     weights : array of shape (n_rows,)
         Weights of the rows.
-    primitives : ArrayNamespace, optional
-        Those of the device that holds the matrix; None: the host.
     offset : float
         What was subtracted from the predictions; tells how large they were when they were rounded.
     """
-    P = primitives or NUMPY
     predictions = matrix.values  # (values, rows)
     n_values = int(predictions.shape[0])
     value_shares = np.bincount(matrix.codes, weights=weights, minlength=n_values) / weights.sum()
     row_shares = weights / weights.sum()
 
-    row_part = P.host(P.array(value_shares[None, :]) @ predictions)[0]  # (rows,)
-    centred = predictions - P.array(row_part)[None, :]
-    value_part = P.host(centred @ P.array(row_shares[:, None]))[:, 0]  # (values,)
-    interaction = centred - P.array(value_part)[:, None]
+    row_part = (value_shares[None, :] @ predictions)[0]  # (rows,)
+    centred = predictions - row_part[None, :]
+    value_part = (centred @ row_shares[:, None])[:, 0]  # (values,)
+    interaction = centred - value_part[:, None]
 
     # Principal directions in the metric of shares: values and rows that weigh more count for more.
     metric = np.sqrt(value_shares)
-    weighted = interaction * P.array(metric)[:, None] * P.array(np.sqrt(row_shares))[None, :]
-    strengths, directions = _principal(weighted, P)
-    largest = abs(offset) + float(P.host(P.xp.max(P.xp.abs(predictions))))
-    first_lines = P.host(predictions[: min(LINES_READ, n_values), :])
+    weighted = interaction * metric[:, None] * np.sqrt(row_shares)[None, :]
+    strengths, directions = _principal(weighted)
+    largest = abs(offset) + float(np.max(np.abs(predictions)))
+    first_lines = predictions[: min(LINES_READ, n_values), :]
     rounding = ROUNDING * largest
     if _is_single_precision(first_lines + offset, largest):
         rounding = ROUNDING_OF_SINGLE * largest
     rank = _exact_rank(strengths, rounding)
     directions = directions[:, :rank]
 
-    row_factors = P.host(interaction.T @ P.array(directions * metric[:, None]))
+    row_factors = interaction.T @ (directions * metric[:, None])
     scale = np.divide(1.0, metric, out=np.zeros_like(metric), where=metric > 0)
     value_factors = (directions * scale[:, None])[matrix.codes]
-    own_interaction = _at_own_values(interaction, matrix.codes, P)
+    own_interaction = interaction[matrix.codes, np.arange(len(matrix.codes))]
     return Factors(
         row_part=row_part,
         value_part=value_part[matrix.codes],
@@ -147,28 +142,19 @@ def factor(
     )
 
 
-def _at_own_values(interaction: Array, codes: IntArray, P: ArrayNamespace) -> FloatArray:
-    """The interaction (values, rows) of each row at its own value, (rows,)."""
-    rows = np.arange(len(codes))
-    if P is NUMPY:
-        return np.asarray(interaction[codes, rows])
-    flat = P.xp.reshape(interaction, (-1,))
-    return P.host(P.take(flat, codes * len(codes) + rows, 0))
-
-
-def _principal(weighted: Array, P: ArrayNamespace) -> tuple[FloatArray, FloatArray]:
+def _principal(weighted: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Squared strengths, largest first, and directions (values, rank) of a matrix (values, rows)."""
     if weighted.shape[0] <= MOST_DIRECTIONS:
-        strengths, directions = np.linalg.eigh(P.host(weighted @ weighted.T))
+        strengths, directions = np.linalg.eigh(weighted @ weighted.T)
         return np.maximum(strengths[::-1], 0.0), directions[:, ::-1]
     # Many values: a few directions by repeated multiplication, from a start that is always the same.
     transposed = weighted.T
     start = np.random.default_rng(0).normal(size=(int(weighted.shape[0]), SKETCH))
     for _ in range(SKETCH_PASSES):
         basis, _ = np.linalg.qr(start)
-        start = P.host(weighted @ (transposed @ P.array(basis)))
+        start = weighted @ (transposed @ basis)
     basis, _ = np.linalg.qr(start)
-    projected = P.host(transposed @ P.array(basis))  # (rows, sketch)
+    projected = transposed @ basis  # (rows, sketch)
     strengths, turn = np.linalg.eigh(projected.T @ projected)
     return np.maximum(strengths[::-1], 0.0), basis @ turn[:, ::-1]
 

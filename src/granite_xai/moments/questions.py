@@ -99,7 +99,7 @@ def question_statistics(
     for members in question.first.layout.sets:
         columns = union(members)
         of_set = evaluations.on_grid(columns)
-        factors = factor(_matrix(of_set, columns), of_set.weights, of_set.primitives, of_set.offset)
+        factors = factor(_matrix(of_set, columns), of_set.weights, of_set.offset)
         statistics = kind(
             factors=factors,
             weights=of_set.weights,
@@ -114,7 +114,7 @@ def _matrix(evaluations: Evaluations, columns: Coalition) -> Matrix:
     """``E`` of a set as one matrix, where it was evaluated, or turned where its complement was."""
     matrix, is_own = evaluations.stored(columns)
     if is_own:
-        return matrix.compact(evaluations.primitives)
+        return matrix.compact()
     return evaluations.matrix(columns)
 
 

@@ -103,7 +103,7 @@ class DistanceToPureEffect:
         total = np.zeros(len(divisions))
         for block in _blocks_of_cohorts(divisions, self.block):
             members = divisions[block.division] == block.cohort[:, None]  # (block, n)
-            splits = Splits.of(members, self.evaluations.weights, self.evaluations.primitives)
+            splits = Splits.of(members, self.evaluations.weights)
             disagreement = self.question.regional(self.evaluations, splits)[:, 0]
             np.add.at(total, block.division, disagreement * splits.mass[:, 0])
         return np.asarray(total / self.evaluations.weights.sum())
@@ -146,7 +146,7 @@ def effects_inside(
     array of shape (n, sets)
     """
     members = division == np.arange(division.max() + 1)[:, None]  # (cohorts, n)
-    splits = Splits.of(members, evaluations.weights, evaluations.primitives)
+    splits = Splits.of(members, evaluations.weights)
     values = local_values(effect, evaluations, splits)  # (sets, cohorts, n)
     return np.asarray(values[:, division, np.arange(len(division))].T)
 

@@ -25,6 +25,6 @@ def local_values(
         Each row is explained on its own side; None: all rows are one region.
     """
     if splits is None:
-        splits = Splits.whole(evaluations.weights, evaluations.primitives)
+        splits = Splits.whole(evaluations.weights)
     game = Game.of(effect.behavior, effect.masking, evaluations, splits)
     return np.stack([game.values(terms) for terms in effect.combined])

@@ -92,7 +92,7 @@ class Problem(Routed):
     def measure(self, members: FloatArray) -> FloatArray:
         """Share of the disagreement in each of some regions, given by the (K, n) membership of their rows."""
         evaluations = self.evaluations
-        splits = Splits.of(members.astype(np.bool_), evaluations.weights, evaluations.primitives)
+        splits = Splits.of(members.astype(np.bool_), evaluations.weights)
         disagreements = self.shares.disagreements(evaluations, splits)
         return self.shares.remaining(disagreements, splits.mass)[:, 0]
 

@@ -14,7 +14,6 @@ import numpy as np
 
 from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.compute import map_blocks, resolve_jobs
-from granite_xai.compute.selection import primitives_for
 from granite_xai.disagreement.disagreement import ResolvedQuestion
 from granite_xai.disagreement.objective import ScaledObjective
 from granite_xai.engine.splits import CUT_BYTES, Splits
@@ -24,7 +23,6 @@ from granite_xai.search.problem import Problem
 from granite_xai.tables import Table
 
 BLOCK = 2**21  # candidates times rows scored together: each block reads all pairs of rows
-ON_DEVICE = 2**24  # the same on a device
 WIDE = 30  # columns from which scoring in stages is worth it
 FIRST = 4  # sets of the first stage, and those that each further stage adds at least
 SHARE = 8  # one block of candidates takes at most one part in so many of the memory limit
@@ -70,16 +68,11 @@ def score_candidates(
     min_together : int
         Candidates of a block, at least, unless memory is too short for them.
     """
-    primitives = evaluations.primitives
     limit = problem.resources.memory_limit
-    pairs_at_once = BLOCK
-    if primitives is not None:  # a device counts its own memory
-        limit = primitives.free or limit
-        pairs_at_once = ON_DEVICE
     memory = _Memory(
         split_bytes=problem.shares.split_bytes(evaluations), cut_bytes=CUT_BYTES * len(rows)
     )
-    max_together = max(pairs_at_once // len(rows), min_together)
+    max_together = max(BLOCK // len(rows), min_together)
     blocks = list(_blocks(options, memory, limit // SHARE, max_together))
     # A quarter of the limit for the arrays of all blocks in work; blocks are the same for any number of jobs.
     largest = max(memory.of_block(block) for block in blocks)
@@ -87,7 +80,7 @@ def score_candidates(
     # Of few blocks the sets are divided among the threads.
     jobs_of_block = 1
     is_few_blocks = len(blocks) == 1 or len(blocks) < 2 * jobs
-    if is_few_blocks and primitives is None:
+    if is_few_blocks:
         jobs_of_block = jobs
     score_block = partial(
         _score_block, problem.shares, problem.table, rows, evaluations, jobs_of_block
@@ -137,8 +130,7 @@ def _score_block(
     jobs: int,
     block: list[Candidate],
 ) -> Scores:
-    primitives = evaluations.primitives or primitives_for(table.n_rows**2)  # as for the root
-    splits = Splits.along(cuts_of(block, table, rows), evaluations.weights, primitives)
+    splits = Splits.along(cuts_of(block, table, rows), evaluations.weights)
     return Scores(shares.disagreements(evaluations, splits, jobs), splits.mass)
 
 
@@ -167,8 +159,7 @@ def score_best_columns(
         isinstance(question, ResolvedQuestion) for question in problem.shares.comparisons
     )
     is_wide = len(columns) >= max(WIDE, n_columns + 1)
-    on_device = evaluations.primitives is not None  # fastest with all sets at once
-    if not is_wide or not all_resolved or on_device:
+    if not is_wide or not all_resolved:
         return score_candidates(problem, rows, options, evaluations, min_together)
     stages = _StagedScores(problem, rows, options, evaluations, min_together)
     return stages.of_best_columns(n_columns)
@@ -268,7 +259,7 @@ def _with_sets(problem: Problem, sets: Sequence[_SetOfQuestion]) -> Problem:
 def _sets_by_share(problem: Problem, evaluations: Evaluations) -> list[_SetOfQuestion]:
     """All sets of all questions, that with the largest share on the rows of the node first."""
     shares = problem.shares
-    whole = Splits.whole(evaluations.weights, evaluations.primitives)
+    whole = Splits.whole(evaluations.weights)
     sets = []
     questions = cast("tuple[ResolvedQuestion, ...]", shares.comparisons)
     for position, question in enumerate(questions):

@@ -125,7 +125,7 @@ def _has_gaps_in_pairs(question: ResolvedQuestion) -> bool:
 
 def _losses_by_set(question: ResolvedQuestion, evaluations: Evaluations) -> list[float]:
     """Summed losses of the gaps of each set, the rows as one region."""
-    whole = Splits.whole(evaluations.weights, evaluations.primitives)
+    whole = Splits.whole(evaluations.weights)
     gaps_of_sets = question.gap_values(evaluations, whole)
     return [float(evaluations.weights @ question.loss(gaps[0])) for gaps in gaps_of_sets]
 
@@ -198,7 +198,7 @@ class _AlongColumn:
         members = union(question.first.layout.sets[interacting.number])
         evaluations = self.evaluations.on_grid(members)
         every_row = np.arange(evaluations.n_rows)
-        whole = Splits.whole(evaluations.weights, evaluations.primitives)
+        whole = Splits.whole(evaluations.weights)
         step = max(1, PAIRS_AT_ONCE // evaluations.n_rows)
         gaps = np.empty(evaluations.n_rows)
         for tile in np.split(every_row, range(step, evaluations.n_rows, step)):
@@ -206,6 +206,6 @@ class _AlongColumn:
                 masking.masked(evaluations, whole).pair_block(terms, every_row, tile)
                 for masking, terms in question.gap_terms[interacting.number].items()
             ]
-            block = whole.primitives.host(sum(pair_gaps[1:], pair_gaps[0]))
+            block = sum(pair_gaps[1:], pair_gaps[0])
             gaps[tile] = np.einsum("mc,mc->c", block, self.regression @ self.basis[tile].T)
         return gaps

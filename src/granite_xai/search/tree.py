@@ -9,7 +9,6 @@ import numpy as np
 
 from granite_xai.base.errors import InputError
 from granite_xai.base.validation import real_number, unknown, whole_number
-from granite_xai.compute.selection import device_faults, primitives_on
 from granite_xai.regions import Node, Partition
 from granite_xai.search.candidates import CUTS
 from granite_xai.search.partitioner import Partitioner, PartitionResult
@@ -131,7 +130,4 @@ class Tree(Partitioner):
     def grown(self, problem: Problem) -> Node:
         """Grow and prune the tree of a problem."""
         every_row = np.arange(problem.table.n_rows, dtype=np.intp)
-        primitives = primitives_on(problem.resources.device)
-        with device_faults(primitives):
-            search = TreeSearch.of(self, problem)
-            return search.search(every_row, problem.evaluations.on(primitives)).node
+        return TreeSearch.of(self, problem).search(every_row, problem.evaluations).node

@@ -236,9 +236,7 @@ class _WeightedRegion:
 
         Of a local effect the root mean square over the rows, of others their value.
         """
-        splits = Splits.weighted(
-            self.weight_lines, self.evaluations.weights, self.evaluations.primitives
-        )
+        splits = Splits.weighted(self.weight_lines, self.evaluations.weights)
         explainer = self.question.second
         importances = []
         for members, terms in zip(explainer.layout.sets, explainer.combined, strict=True):

@@ -288,7 +288,7 @@ def _means_of_joint_effects(
     shares : array of shape (K, n)
         Of the rows in each region; 0 for rows of other regions.
     """
-    splits = Splits.of(shares > 0, evaluations.weights, evaluations.primitives)
+    splits = Splits.of(shares > 0, evaluations.weights)
     game = Game.of(Local(), Marginal(), evaluations, splits)
     means = [np.sum(shares * game.values(Pure().terms((), members)), axis=1) for members in effects]
     return np.stack(means, axis=1)
@@ -352,7 +352,7 @@ def additive_predictions(
     inside = np.zeros((len(regions), evaluations.n_rows), dtype=np.bool_)
     for members, rows in zip(inside, regions, strict=True):
         members[rows] = True
-    splits = Splits.of(inside, evaluations.weights, evaluations.primitives)
+    splits = Splits.of(inside, evaluations.weights)
     game = Game.of(Local(), Marginal(), evaluations, splits)
     values = game.values(Additive(order).terms(players, ()))
     shares = splits.left_weights / splits.mass[:, :1]

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from granite_xai.base.typing import FloatArray
-from granite_xai.compute.primitives import NUMPY
 from granite_xai.evaluations.evaluations import Evaluations
 from granite_xai.explanation.masking.levels import sortable
 from granite_xai.surrogate.grid_curves import as_numbers, grid_curve
@@ -96,18 +95,17 @@ def effects_by_region(
         masked = np.broadcast_to(evaluations.predictions, shares.shape)
         return _by_level(column, masked, means)
     matrix, is_shown = evaluations.stored(frozenset({column.position}))
-    P = evaluations.primitives or NUMPY
     if not is_shown:
         n_values = matrix.values.shape[0]
         share_of_value = np.stack(
             [np.bincount(matrix.codes, weights=share, minlength=n_values) for share in shares]
         )
-        masked = P.host(P.product(P.array(share_of_value), matrix.values))  # (K, n)
+        masked = share_of_value @ matrix.values  # (K, n)
         return _by_level(column, masked, means)
     if matrix.levels is not None:
         curves = [grid_curve(column, evaluations, share) for share in shares]
         return np.stack(curves) - means[:, None]
-    masked_by_value = P.host(P.product(matrix.values, P.array(shares.T)))  # (values, K)
+    masked_by_value = matrix.values @ shares.T  # (values, K)
     return _by_level(column, masked_by_value.T[:, matrix.codes], means)
 
 

@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from granite_xai.base.typing import Coalition, FloatArray, IntArray, Terms
-from granite_xai.compute.primitives import NUMPY
 from granite_xai.evaluations.evaluations import Evaluations, GridColumn
 from granite_xai.evaluations.matrix import Matrix
 from granite_xai.explanation.masking.levels import sortable
@@ -52,8 +51,7 @@ def grid_curve(column: Column, evaluations: Evaluations, shares: FloatArray) -> 
     matrix = evaluations.matrices[columns]
     if matrix.levels is None:
         raise ValueError(f"column {column.name!r} is not on a grid")
-    P = evaluations.primitives or NUMPY
-    by_line = P.host(P.product(matrix.values, P.array(shares)))  # (lines,)
+    by_line = matrix.values @ shares  # (lines,)
     has_missing = not np.all(matrix.levels >= 0)  # then their line comes first
     # Without missing values it is the mean prediction, so that their effect is 0.
     at_missing = by_line[0] if has_missing else evaluations.predictions @ shares

@@ -21,7 +21,7 @@ from granite_xai.base.errors import GraniteError, ModelWarning
 from granite_xai.base.typing import Coalition, FloatArray, IntArray, Players
 from granite_xai.compute import BLOCK
 from granite_xai.compute.compiled import available
-from granite_xai.compute.primitives import ArrayNamespace
+from granite_xai.compute.device import DeviceArrays
 from granite_xai.evaluations.device_model import DeviceModel, find_device_model
 from granite_xai.evaluations.distinct_values import DistinctValues
 from granite_xai.evaluations.matrix import cut_out
@@ -626,10 +626,10 @@ class Route:
             "largest_difference": self._decision.audit.difference,
         }
 
-    def device_model(self, primitives: ArrayNamespace | None) -> DeviceModel | None:
+    def device_model(self, arrays: DeviceArrays | None) -> DeviceModel | None:
         """The model on a device; looked for once."""
-        if primitives is not None and not self._looked_for_device_model:
-            self._device_model = find_device_model(self.predictor, self.table, primitives)
+        if arrays is not None and not self._looked_for_device_model:
+            self._device_model = find_device_model(self.predictor, self.table, arrays)
             self._looked_for_device_model = True
         return self._device_model
 

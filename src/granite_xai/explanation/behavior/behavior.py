@@ -18,7 +18,7 @@ from typing import ClassVar
 import numpy as np
 
 from granite_xai.base.typing import FloatArray, Term, Terms
-from granite_xai.compute.primitives import Array, as_part
+from granite_xai.compute.primitives import as_part
 from granite_xai.engine.masked import Masked
 from granite_xai.engine.row_values import RowValues, sum_row_values
 from granite_xai.engine.splits import Splits
@@ -86,7 +86,7 @@ class Behavior(ABC):
         """Error of one value when every prediction may be off by ``delta`` (the noise floor, C4)."""
 
     @abstractmethod
-    def value(self, game: Game, term: Term) -> Array:
+    def value(self, game: Game, term: Term) -> FloatArray:
         """``nu`` of one term: (n, K) where there is a value for each row, otherwise (2, K)."""
 
 
@@ -111,7 +111,7 @@ class Game:
     masked: Masked
     evaluations: Evaluations
     splits: Splits
-    kept_values: dict[Term, Array] = field(default_factory=dict)
+    kept_values: dict[Term, FloatArray] = field(default_factory=dict)
 
     @classmethod
     def of(
@@ -156,20 +156,20 @@ class Game:
             summands.append(self.masked.combined(in_one_pass))
         if one_by_one:
             total = sum(coefficient * self._value(term) for term, coefficient in one_by_one.items())
-            part = as_part(self.splits.primitives, total)
+            part = as_part(np.asarray(total))
             summands.append(RowValues(of_row=self.splits.zeros, parts=(part,)))
         if not summands:
             return RowValues(of_row=self.splits.zeros)
         return sum_row_values(summands, self.splits)
 
-    def regional(self, terms: Terms) -> Array:
+    def regional(self, terms: Terms) -> FloatArray:
         """A linear combination of values, one number for each side of every split, (2, K)."""
-        total = self.splits.primitives.array(np.zeros((2, self.splits.count)))
+        total = np.zeros((2, self.splits.count))
         for term, coefficient in terms.items():
             total = total + coefficient * self._value(term)
         return total
 
-    def _value(self, term: Term) -> Array:
+    def _value(self, term: Term) -> FloatArray:
         if term in self.kept_values:
             return self.kept_values[term]
         return self.behavior.value(self, term)
@@ -180,7 +180,7 @@ class Game:
             combination = self.rows(terms).array(self.splits)
         else:
             combination = self.regional(terms)
-        return self.splits.primitives.host(combination).T
+        return combination.T
 
 
 def read_twice(combinations: Sequence[Terms]) -> set[Term]:

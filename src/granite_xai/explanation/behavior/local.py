@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from granite_xai.base.typing import Term
-from granite_xai.compute.primitives import Array
+from granite_xai.base.typing import FloatArray, Term
 from granite_xai.evaluations.evaluations import Evaluations
 from granite_xai.explanation.behavior.behavior import Behavior, Game
 
@@ -29,6 +28,6 @@ class Local(Behavior):
         """Error of one value: that of a prediction (C4)."""
         return delta
 
-    def value(self, game: Game, term: Term) -> Array:
+    def value(self, game: Game, term: Term) -> FloatArray:
         """``F_T`` at every row, (n, K)."""
         return game.masked.combined({term: 1.0}).array(game.splits)

@@ -9,7 +9,7 @@ import numpy as np
 
 from granite_xai.base.typing import Coalition, FloatArray, PairLoss, Term
 from granite_xai.base.validation import unknown
-from granite_xai.compute.primitives import MOMENTS, Array
+from granite_xai.compute.primitives import MOMENTS
 from granite_xai.engine.row_values import HybridFunction, RowIndex
 from granite_xai.engine.splits import Splits
 from granite_xai.evaluations.evaluations import Evaluations
@@ -87,7 +87,7 @@ class Risk(Behavior):
             evaluations.weights,
         )
 
-    def value(self, game: Game, term: Term) -> Array:
+    def value(self, game: Game, term: Term) -> FloatArray:
         """Minus the loss of ``F_T``: of each row, (n, K), or its mean on both sides of every split, (2, K)."""
         if not isinstance(term, frozenset):
             raise TypeError(f"{term} is no coalition")
@@ -96,14 +96,14 @@ class Risk(Behavior):
             return self._mean_of_losses(game, term)
         return self._loss_of_mean(game, term)
 
-    def _mean_of_losses(self, game: Game, coalition: Coalition) -> Array:
+    def _mean_of_losses(self, game: Game, coalition: Coalition) -> FloatArray:
         """C7: the loss of every single prediction behind ``F_T``, averaged like the predictions."""
         losses = game.masked.averaged(coalition, self._loss_function(game))
         if self.pointwise:
             return -losses.array(game.splits)
         return -_side_means(losses.sums(MOMENTS, game.splits), game.splits)
 
-    def _loss_of_mean(self, game: Game, coalition: Coalition) -> Array:
+    def _loss_of_mean(self, game: Game, coalition: Coalition) -> FloatArray:
         """The loss of ``F_T``, which is a mean of predictions.
 
         The engine has one line a row, (rows, K); a loss function takes one column a row: arrays are turned on the way
@@ -113,8 +113,8 @@ class Risk(Behavior):
         loss_function = self._loss_function(game)
         predictions = game.masked.combined({coalition: 1.0})
         if self.pointwise:
-            written = splits.primitives.host(predictions.array(splits))  # (n, K)
-            return -splits.primitives.array(loss_function(written.T, slice(None)).T)
+            written = predictions.array(splits)  # (n, K)
+            return -np.asarray(loss_function(written.T, slice(None)).T, dtype=np.float64)
         mode = self._loss.mode
         if mode is None:
             losses = predictions.sums(
@@ -122,9 +122,7 @@ class Risk(Behavior):
             )
         else:  # a function of prediction minus y, which the engine adds up in one pass
             level = game.evaluations.offset - game.evaluations.target  # (n,)
-            residuals = predictions._replace(
-                of_row=predictions.of_row + splits.primitives.array(level)
-            )
+            residuals = predictions._replace(of_row=predictions.of_row + level)
             losses = residuals.sums(mode, splits)
         return -_side_means(losses, splits)
 
@@ -140,6 +138,6 @@ class Risk(Behavior):
         return losses
 
 
-def _side_means(sums: Array, splits: Splits) -> Array:
+def _side_means(sums: FloatArray, splits: Splits) -> FloatArray:
     """Means over both sides of every split, (2, K), from weighted sums (2, 2, K), whose first line holds values."""
     return sums[0, :, :] * splits.scale[0, :, :]

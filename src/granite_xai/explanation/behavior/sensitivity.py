@@ -8,9 +8,9 @@ from typing import ClassVar
 import numpy as np
 
 from granite_xai.base.errors import InputError
-from granite_xai.base.typing import JansenTotal, Term, Terms
+from granite_xai.base.typing import FloatArray, JansenTotal, Term, Terms
 from granite_xai.base.validation import unknown
-from granite_xai.compute.primitives import MOMENTS, Array
+from granite_xai.compute.primitives import MOMENTS
 from granite_xai.engine.row_values import RowValues
 from granite_xai.engine.splits import Splits
 from granite_xai.evaluations.evaluations import Evaluations
@@ -68,13 +68,13 @@ class Sensitivity(Behavior):
         variance = all_rows.variances(evaluations.predictions[None])[0, 0]
         return sensitivity_error(delta, float(np.sqrt(variance)))
 
-    def value(self, game: Game, term: Term) -> Array:
+    def value(self, game: Game, term: Term) -> FloatArray:
         """The variance of ``F_T`` on both sides of every split, or Jansen's total variance (C5), (2, K)."""
         if isinstance(term, JansenTotal):
             return game.masked.total_variance(term.hidden)
         splits = game.splits
         if not term:  # F without visible columns is the same for all rows
-            return splits.primitives.array(np.zeros((2, splits.count)))
+            return np.zeros((2, splits.count))
         moments = self._centred(game, term).sums(MOMENTS, splits) * splits.scale  # (2, 2, K)
         mean = moments[0, :, :]
         mean_square = moments[1, :, :]

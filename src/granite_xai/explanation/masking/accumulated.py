@@ -259,7 +259,6 @@ class Changes(Masked):
 
     def combined(self, terms: Terms) -> RowValues:
         """A linear combination of changes, and of the mean prediction that effects are counted from."""
-        P = self.splits.primitives
         coalitions: dict[Term, float] = {}
         own_factors: dict[AleColumn, float] = {}  # of each row's change
         mean_factors: dict[AleColumn, float] = {}  # of the mean change in the row's interval
@@ -282,5 +281,5 @@ class Changes(Masked):
                 row_factor=own_factors.get(column, 0.0),
                 mean_factor=mean_factors.get(column, 0.0),
             )
-            parts.append(as_part(P, P.array(changes)))
+            parts.append(as_part(changes))
         return values._replace(parts=tuple(parts))
