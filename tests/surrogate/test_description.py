@@ -46,7 +46,7 @@ def curve(model, rows, weights, column):
     at_places = []
     for place in places:
         changed = rows.copy()
-        changed[column] = place
+        changed[column] = pd.Series(place, index=rows.index, dtype=values.dtype)
         at_places.append(np.average(model(changed), weights=weights))
     if is_numeric:
         return lambda column_values: np.interp(column_values, places, at_places)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -276,3 +278,12 @@ def test_without_a_confidence_level_every_fitting_row_is_a_reference():
     g = gx.Granite(model, confidence_level=None, search="greedy", max_depth=0, resources=limits)
     found = g.fit(X).explain_row(X[:1])
     assert found.mean == pytest.approx(model(X).mean(), rel=1e-12)
+
+
+def test_amounts_that_are_nothing_beside_the_others_are_told_as_nothing():
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(700, 3))
+    row = gx.Granite(lambda X: 100 * X[:, 0] * np.sign(X[:, 1]) + 1e-5 * X[:, 2]).fit(rows)
+    text = str(row.explain_row(np.array([[1.0, 1.0, 2.0]])))
+    assert "0.0000" not in text
+    assert re.search(r"x2 +2 .* 0$", text, re.MULTILINE)

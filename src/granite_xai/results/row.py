@@ -24,6 +24,8 @@ from granite_xai.tables import Table, frame
 
 MOST_SETS = 12
 """Sets in a text; what the others add is summed up."""
+SHOWN_AS_NOTHING = 1e-3
+"""Share of the largest contribution below which the table says 0."""
 
 LONGEST_NAME = 40
 ROUNDING = 1e-12
@@ -200,11 +202,12 @@ class RowExplanation(Printable):
         return share(self.percentiles[number])
 
     def _bar(self, contribution: float, largest: float) -> Bar:
-        text = self.unit.signed_effect(contribution, bare=True)
         length = 0.0
         if largest > 0:
             length = abs(contribution) / largest
-        return Bar(text, length)
+        if length < SHOWN_AS_NOTHING:
+            contribution = 0.0
+        return Bar(self.unit.signed_effect(contribution, bare=True), length)
 
     def __repr__(self) -> str:
         numbers = f"prediction {number(self.prediction)}, mean of the region {number(self.mean)}"
