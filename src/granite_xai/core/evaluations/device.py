@@ -1,4 +1,4 @@
-"""A model on a device: rows are recombined there and the model is asked there (Resources(device=))."""
+"""A model on a device: rows are recombined there, the model is asked there, its answers come back."""
 
 from __future__ import annotations
 
@@ -11,8 +11,7 @@ import numpy as np
 
 from granite_xai.base.errors import GraniteError
 from granite_xai.base.typing import Coalition, FloatArray, IntArray
-from granite_xai.compute.primitives import ArrayNamespace
-from granite_xai.compute.selection import device_faults, primitives_on
+from granite_xai.compute.device import DeviceArrays, arrays_on, device_faults
 from granite_xai.models import Predictor
 from granite_xai.models.failures import Raised
 from granite_xai.models.number_cells import number_matrix
@@ -37,8 +36,7 @@ class DeviceModel:
     ----------
     model : Predictor
     table : Table
-    arrays : ArrayNamespace
-        Of the device.
+    arrays : DeviceArrays
     cells : array of shape (n_rows, n_columns)
         The table's numbers on the device.
     to_model, from_model : callable
@@ -47,7 +45,7 @@ class DeviceModel:
 
     model: Predictor
     table: Table
-    arrays: ArrayNamespace
+    arrays: DeviceArrays
     cells: Array
     to_model: Callable[[Array], Any]
     from_model: Callable[[Any], Array]
@@ -63,14 +61,16 @@ class DeviceModel:
         xp = self.arrays.xp
         n_rows, n_columns = self.cells.shape
         is_replaced = np.isin(np.arange(n_columns), sorted(columns))
-        replaced = self.arrays.flags(is_replaced)[None, None, :]  # (1, 1, columns)
+        device = self.arrays.device
+        replaced = xp.asarray(is_replaced, device=device)[None, None, :]  # (1, 1, columns)
         batch = self.model.batch_size if self.model.user_sets_batch else DEVICE_BATCH
         at_once = max(1, batch // n_rows)
         result = np.empty((n_rows, len(carriers)))
-        with device_faults(self.arrays):
+        with device_faults():
             for start in range(0, len(carriers), at_once):
                 donors = carriers[start : start + at_once]
-                donor_cells = self.arrays.take(self.cells, donors, 0)[:, None, :]
+                places = xp.asarray(donors, dtype=xp.int64, device=device)
+                donor_cells = xp.take(self.cells, places, axis=0)[:, None, :]
                 hybrids = xp.where(replaced, donor_cells, self.cells[None, :, :])
                 answers = self._answers(xp.reshape(hybrids, (-1, n_columns)), donors, columns)
                 lines = self.arrays.host(answers).reshape(len(donors), n_rows)
@@ -108,7 +108,7 @@ def find_device_model(model: Predictor, table: Table, device: str) -> DeviceMode
     of the array libraries that are loaded: it is at home there if it answers with an array of the same
     library and with the host's numbers.
     """
-    arrays = primitives_on(device)
+    arrays = arrays_on(device)
     if arrays is None:
         return None
     kind = model.model_output

@@ -278,10 +278,10 @@ class _Pilot:
         curves = self._curves(pilot_rows, levels)
         value_of_level = self._nearest_pilot_value(levels)  # -1: a rare label
         is_rare = value_of_level < 0
-        mass = np.bincount(
+        counted = np.bincount(
             value_of_level[~is_rare], weights=self._mass[~is_rare], minlength=len(levels)
         )
-        mass = np.maximum(mass.astype(np.float64), TINY)
+        mass: FloatArray = np.maximum(counted.astype(np.float64), TINY)
         vectors = _merging_vectors(curves, mass)
         merge = merge_neighbours if self.column.is_ordered else merge_any_pairs
         cell_of_value = merge(vectors, mass, n_cells, _flat_distance(curves))
