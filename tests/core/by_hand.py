@@ -50,6 +50,7 @@ def evaluations_of(function: Any, x: np.ndarray, **fields: Any) -> Evaluations:
         matrices[Coalition([column])] = Matrix(np.column_stack(by_value), codes.reshape(-1))
     return Evaluations(
         f=function(x) - offset,
+        offset=offset,
         weights=fields.pop("weights", np.ones(n)),
         y=fields.pop("y", None),
         matrices=matrices,

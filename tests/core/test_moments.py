@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -98,7 +100,7 @@ def test_two_columns_are_read_from_one(every_direction):
     x = drawn(N, d=2)
     both = evaluations_of(lambda x: np.sin(2 * x[:, 0] * x[:, 1]) + x[:, 0], x, y=x[:, 0])
     first = {Coalition([0]): both.matrices[Coalition([0])]}
-    one = type(both)(both.f, both.weights, both.y, first, 2)
+    one = replace(both, matrices=first)
     for question in MARGINAL:
         asked = ResolvedQuestion.named(question, 2)
         members = (np.random.default_rng(2).uniform(size=(N, 3)) < 0.6).astype(float)

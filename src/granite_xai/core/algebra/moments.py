@@ -23,7 +23,7 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from granite_xai.base.typing import Elementwise, FloatArray, IntArray
+from granite_xai.base.typing import BoolArray, Elementwise, FloatArray, IntArray
 from granite_xai.core.algebra.disagreement import ResolvedQuestion, Term
 from granite_xai.core.evaluations.evaluations import Coalition, Evaluations, Matrix
 
@@ -212,14 +212,16 @@ class Sums:
         """Packed sums of products of some numbers with each other."""
         return self.values[self.layout.blocks[numbers]]
 
-    def covariance(self, numbers: tuple[str, ...]) -> FloatArray:
-        """Covariances of some numbers, (size, size, n_sets, n_bins, n_regions)."""
-        size = self.layout.size(numbers)
-        first, second = np.triu_indices(size)
-        moments = np.empty((size, size, *self.mass.shape))
-        moments[first, second] = moments[second, first] = self.block(numbers) / self._divisors
-        means = moments[:-1, -1]
-        return np.asarray(moments[:-1, :-1] - means[:, None] * means)
+    def mean_products(self, numbers: tuple[str, ...], less_means: bool = False) -> FloatArray:
+        """Packed mean products of some numbers without the last, or their covariances."""
+        first, second = np.triu_indices(self.layout.size(numbers) - 1)
+        packed = self.block(numbers) / self._divisors
+        by_one = _with_last(self.layout.size(numbers))
+        products = np.delete(packed, by_one, axis=0)
+        if not less_means:
+            return products
+        means = packed[by_one]
+        return products - means[first] * means[second]
 
     def coefficients(self, model: SetModel) -> FloatArray:
         """What a model multiplies each number of a row by, (size, n_sets, n_bins, n_regions)."""
@@ -285,6 +287,27 @@ class MeanSquare:
         """The mean square."""
         return np.asarray(sums.sum_of_squares(self.model).sum(axis=1) / sums.of_region.mass[:, 0])
 
+    def between_rows(self, sums: Sums) -> FloatArray:
+        """Mean square over pairs of rows of the model of one against the other, (n_sets,): ``trace(K S K' S)``.
+
+        The model of a row in a region is the mean of these over the region, so that they limit what any
+        part of the region shows. Infinite where the model reads bins.
+        """
+        numbers = self.model.numbers()
+        if self.model.of_bin or not self.model.averaged() <= set(numbers):
+            return np.full(sums.mass.shape[0], np.inf)
+        layout = sums.layout
+        ends = np.cumsum([layout.size((number,)) for number in numbers])
+        places = dict(zip(numbers, np.split(np.arange(ends[-1]), ends[:-1]), strict=True))
+        K = np.zeros((ends[-1], ends[-1]))
+        for (own, other), coefficient in self.model.of_region.items():
+            K[places[own], places[other]] = coefficient
+        first, second = np.triu_indices(ends[-1])
+        moments = np.empty((sums.mass.shape[0], ends[-1], ends[-1]))
+        packed = sums.block(numbers)[:, :, 0, 0] / sums.mass[:, 0, 0]  # (n_products, n_sets)
+        moments[:, first, second] = moments[:, second, first] = packed.T
+        return np.asarray(np.einsum("sij,sji->s", K @ moments @ K.T, moments))
+
 
 @dataclass(frozen=True)
 class Variance(MeanSquare):
@@ -320,11 +343,15 @@ class TotalVariance:
         """Its mean over the rows of a region."""
         if not self.within_bins:
             sums = sums.of_region
-        of_values = sums.covariance(("b", "w", ONE))
-        means = sums.mean("U")
-        squares_of_rows = sums.covariance(("U", ONE)) + means[:, None] * means
-        total = of_values[0, 0] + 2.0 * np.einsum("i...,i...->...", means, of_values[0, 1:])
-        total += np.einsum("ij...,ij...->...", of_values[1:, 1:], squares_of_rows)
+        rank = sums.layout.rank
+        of_values = sums.mean_products(("b", "w", ONE), less_means=True)  # b and w, then w alone
+        of_rows = sums.mean_products(("U", ONE))
+        total = of_values[0] + 2.0 * np.einsum(
+            "i...,i...->...", sums.mean("U"), of_values[1 : rank + 1]
+        )
+        first, second = np.triu_indices(rank)
+        twice = np.where(first == second, 1.0, 2.0)
+        total += np.einsum("i,i...,i...->...", twice, of_values[rank + 1 :], of_rows)
         return np.asarray((total * sums.mass).sum(axis=1) / sums.of_region.mass[:, 0])
 
 
@@ -433,6 +460,23 @@ class Moments:
         """The same for some of the rows; bins keep their numbers."""
         bins = None if self.bins is None else self.bins[places]
         return replace(self, products=self.products[places], bins=bins)
+
+    def limits(self) -> FloatArray:
+        """What each set shows in any part of these rows, about at most, (n_sets,); infinite: not known."""
+        by_set = self.products.sum(axis=0).reshape(self.layout.n_products, -1, 1, 1)
+        (_, quantity), *others = self.formula.quantities
+        is_mean_square = isinstance(quantity, MeanSquare) and self.formula.loss is None
+        if others or self.bins is not None or not is_mean_square:
+            return np.full(by_set.shape[1], np.inf)
+        return quantity.between_rows(Sums(self.layout, by_set))
+
+    def of_sets(self, is_wanted: BoolArray) -> Moments:
+        """Only some of the sets."""
+        if is_wanted.all():
+            return self
+        by_set = self.products.reshape(len(self.products), self.layout.n_products, -1)
+        products = by_set[:, :, is_wanted].reshape(len(self.products), -1)
+        return replace(self, products=products)
 
     def of_sums(self, sums: FloatArray) -> FloatArray:
         """Disagreement of regions, summed over the sets, (K,), from sums (n_products * n_sets, n_bins, K)."""

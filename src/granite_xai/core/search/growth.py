@@ -299,7 +299,7 @@ class Growth:
             score: Score = partial(self._on_evaluations, node)
             remaining = self._remaining(score, candidates)
             return self._sharpened(node, candidates, remaining, score)
-        tables = self.tables.take(node.places)
+        tables = self.tables.take(node.places).deciding()
         remaining = self._remaining(tables.sides, candidates)
         single = self._sharpened(node, candidates, remaining, tables.sides)[0]
         if self.options.max_depth - node.depth < 2:

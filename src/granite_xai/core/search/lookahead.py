@@ -25,7 +25,7 @@ from granite_xai.core.search.cuts import (
     regions_as_classes,
     sharpest,
 )
-from granite_xai.core.search.tables import LEFT, RIGHT, Tables
+from granite_xai.core.search.tables import LEFT, RIGHT, Grid, Tables
 
 COARSE_CUTS = 9  # of each column that are paired
 FINE_CUTS = 19  # of each column when two levels are cut again
@@ -148,7 +148,7 @@ def _best_two_levels(tables: Tables, columns: Sequence[Cuts], alpha: float) -> l
     """For each column the best tree of up to two levels that cuts it first; least cost first."""
     pairs = [(i, j) for i in range(len(columns)) for j in range(i, len(columns))]
     undivided = tables.sides(columns)
-    quarters = tables.remaining([(columns[i], columns[j]) for i, j in pairs])
+    quarters = tables.remaining([Grid(columns[i], columns[j]) for i, j in pairs])
     tops = [
         _Top.of(cuts, remaining, alpha) for cuts, remaining in zip(columns, undivided, strict=True)
     ]
@@ -251,11 +251,16 @@ def _best_of_grid(
     if top_axis is None:
         raise ValueError("a tree of two levels has a cut at its top")
     cuts = top_axis.cuts
-    top = _Top.of(cuts, tables.sides([cuts])[0], alpha)
-    for side, axis in zip((LEFT, RIGHT), lower_axes, strict=True):
-        if axis is not None and len(axis.cuts):
-            quarters = tables.remaining([(cuts, axis.cuts)])[0][side]  # (2, k, l)
-            top.divide(axis.cuts, quarters.sum(axis=0)[None] + 2 * alpha, (side,))
+    lower = {
+        side: axis.cuts
+        for side, axis in enumerate(lower_axes)
+        if axis is not None and len(axis.cuts)
+    }
+    divided = [Grid(cuts, lower_cuts, side) for side, lower_cuts in lower.items()]
+    undivided, *quarters = tables.remaining([Grid(cuts), *divided])
+    top = _Top.of(cuts, undivided, alpha)
+    for (side, lower_cuts), parts in zip(lower.items(), quarters, strict=True):  # (1, 2, k, l)
+        top.divide(lower_cuts, parts.sum(axis=1) + 2 * alpha, (side,))
     return top.least_cost(), top.best_tree()
 
 
@@ -304,10 +309,9 @@ def _with_best_threshold(
 
     def remaining(cuts: Cuts) -> FloatArray:
         """What the regions on both sides leave, (k,)."""
-        total = np.zeros(len(cuts))
-        for side, of_side in enumerate(regions):
-            total += tables.remaining([(cuts, of_side)])[0][side, LEFT].sum(axis=1)
-        return total
+        grids = [Grid(cuts, of_side, side) for side, of_side in enumerate(regions)]
+        left, right = tables.remaining(grids)  # (1, 2, k, regions), inside and outside of each
+        return np.asarray(left[0, LEFT].sum(axis=1) + right[0, LEFT].sum(axis=1))
 
     axis = node.axis_around(inner.cut, n_cuts)
     before = remaining(Cuts.of([inner.cut], axis.codes))[0]

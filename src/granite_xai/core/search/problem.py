@@ -16,7 +16,7 @@ from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.base.validation import real_number, unknown, whole_number
 from granite_xai.compute import Resources
 from granite_xai.core.algebra.masked_model import RegionWeights
-from granite_xai.core.evaluations.evaluations import Evaluations
+from granite_xai.core.evaluations.evaluations import Evaluations, Sample
 from granite_xai.regions import Leaf, Node, Partition, Rule, find_column, satisfied
 from granite_xai.tables import Table
 
@@ -116,15 +116,13 @@ class Problem:
         Threads.
     diagnostics : Diagnostics
         Where notes for the user go.
-    error : float
-        Noise of one prediction.
     seed : int
         For whatever is drawn.
     report_progress : callable
         Takes how many more nodes were looked at.
     """
 
-    sample: Any
+    sample: Sample
     measures: tuple[Measure, ...]
     shares: Shares
     tree: Tree
@@ -134,21 +132,18 @@ class Problem:
     resources: Resources = field(default_factory=Resources)
     n_jobs: int | None = None
     diagnostics: Diagnostics = field(default_factory=Diagnostics)
-    error: float = 0.0
     seed: int = 0
     report_progress: Callable[[float], None] = nobody_watches
 
     @property
     def table(self) -> Table:
         """The fitting rows."""
-        table: Table = self.sample.rows.table
-        return table
+        return self.sample.rows.table
 
     @property
     def weights(self) -> FloatArray:
         """Weight of each row, (n_rows,)."""
-        weights: FloatArray = self.sample.rows.weights
-        return weights
+        return self.sample.rows.weights
 
     @property
     def every_row(self) -> IntArray:

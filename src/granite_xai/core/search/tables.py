@@ -10,20 +10,84 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
 
-from granite_xai.base.typing import FloatArray, IntArray
+from granite_xai.base.typing import BoolArray, FloatArray, IntArray
 from granite_xai.compute import in_threads, resolve_jobs
 from granite_xai.core.algebra.moments import Moments
 from granite_xai.core.search.cuts import Cuts
 
 LEFT, RIGHT = 0, 1  # sides of a cut
 PARTS_AT_ONCE = 2600  # parts whose sums are worked on together: what the cache holds
+NEGLIGIBLE = 1e-3  # share of all squared gaps between two rows below which a set decides nothing
 INT32_END = 2**31  # numbers of 32 bits end before this one
 
-Grid = tuple[Cuts, ...]  # of one column, or of two
+
+class Grid(NamedTuple):
+    """Cuts of one column, or every pair of cuts of two.
+
+    Parameters
+    ----------
+    first : Cuts
+    second : Cuts, optional
+    side : int, optional
+        Only the parts on this side of the first cuts; None: on both.
+    """
+
+    first: Cuts
+    second: Cuts | None = None
+    side: int | None = None
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """(2, k) sides, or (2, 2, k, l) quarters; the first axis has length 1 where one side is wanted."""
+        n_sides = 2 if self.side is None else 1
+        if self.second is None:
+            return (n_sides, len(self.first.left))
+        return (n_sides, 2, len(self.first.left), len(self.second.left))
+
+    @property
+    def n_parts(self) -> int:
+        """How many sides, or quarters."""
+        return math.prod(self.shape)
+
+    @property
+    def n_classes(self) -> tuple[int, ...]:
+        """Classes along each column; crossed they are cells."""
+        if self.second is None:
+            return (self.first.left.shape[1],)
+        return (self.first.left.shape[1], self.second.left.shape[1])
+
+    def cells(self) -> IntArray:
+        """The cell of each row, (n_rows,)."""
+        if self.second is None:
+            return self.first.classes
+        return self.first.classes * self.second.left.shape[1] + self.second.classes
+
+    def fill(self, parts: FloatArray, by_cell: FloatArray) -> None:
+        """Write sums over parts (n_parts, width) from those over cells (n_cells, width), which are overwritten."""
+        width = by_cell.shape[1]
+        parts = parts.reshape(*self.shape, width)
+        sums = _sums_of_left(by_cell.reshape(*self.n_classes, width), self.first)
+        if self.second is None:
+            if self.side != RIGHT:
+                parts[0] = sums[:-1]
+            if self.side != LEFT:
+                np.subtract(sums[-1:], sums[:-1], out=parts[-1])
+            return
+        sums = _sums_of_left(sums.swapaxes(0, 1), self.second).swapaxes(0, 1)
+        left_left, left = sums[:-1, :-1], sums[:-1, -1:]  # both cuts; the first alone
+        if self.side != RIGHT:
+            parts[0, LEFT] = left_left
+            np.subtract(left, left_left, out=parts[0, RIGHT])
+        if self.side != LEFT:
+            right = parts[-1]
+            np.subtract(sums[-1:, :-1], left_left, out=right[LEFT])
+            np.subtract(sums[-1:, -1:] - left, right[LEFT], out=right[RIGHT])
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,6 +118,17 @@ class Tables:
         sets = [(factor, moments.take(places)) for factor, moments in self.sets]
         return replace(self, sets=sets, weights=self.weights[places])
 
+    def deciding(self) -> Tables:
+        """Without the sets that show next to nothing in any part of the rows."""
+        limits = [factor * moments.limits() for factor, moments in self.sets]
+        negligible = NEGLIGIBLE * sum(of_sets[np.isfinite(of_sets)].sum() for of_sets in limits)
+        sets = [
+            (factor, moments.of_sets(of_sets > negligible))
+            for (factor, moments), of_sets in zip(self.sets, limits, strict=True)
+            if (of_sets > negligible).any()
+        ]
+        return replace(self, sets=sets)
+
     def thinner(self, step: int) -> Tables:
         """Every so manieth row stands for all."""
         sets = [(factor, moments.take(slice(None, None, step))) for factor, moments in self.sets]
@@ -67,7 +142,7 @@ class Tables:
 
     def sides(self, candidates: Sequence[Cuts]) -> list[FloatArray]:
         """What both sides of each cut leave, (2, k) for each column."""
-        return self.remaining([(cuts,) for cuts in candidates])
+        return self.remaining([Grid(cuts) for cuts in candidates])
 
     def remaining(self, grids: Sequence[Grid]) -> list[FloatArray]:
         """Share that each part of some grids leaves; infinite where it has too few rows.
@@ -75,7 +150,7 @@ class Tables:
         Returns
         -------
         list of arrays
-            For each grid (2, k) of both sides, or (2, 2, k, l) of the quarters of every pair of cuts.
+            Of the shapes of the grids.
         """
         n_bins = max((moments.n_bins for _, moments in self.sets), default=1)
         batches = list(_batches(grids, PARTS_AT_ONCE // n_bins))
@@ -84,9 +159,8 @@ class Tables:
         for batch, remaining in zip(batches, of_batches, strict=True):
             start = 0
             for grid in batch:
-                shape = _shape_of_parts(grid)
-                end = start + math.prod(shape)
-                tables.append(remaining[start:end].reshape(shape))
+                end = start + grid.n_parts
+                tables.append(remaining[start:end].reshape(grid.shape))
                 start = end
         return tables
 
@@ -98,9 +172,7 @@ class Tables:
         is_enough = counts >= self.min_samples
         total = np.zeros(np.count_nonzero(is_enough))
         for factor, moments in self.sets:
-            sums = cells.sums_of_parts(moments.products, moments.bins, moments.n_bins)
-            if not is_enough.all():
-                sums = sums[:, :, is_enough]
+            sums = cells.sums_of_parts(moments.products, is_enough, moments.bins, moments.n_bins)
             total += factor * moments.of_sums(sums)
         if self.total_mass is not None:
             total *= mass[is_enough] / self.total_mass
@@ -109,23 +181,17 @@ class Tables:
         return remaining
 
 
-def _shape_of_parts(grid: Grid) -> tuple[int, ...]:
-    """Both sides of every column, then the cuts of every column."""
-    return (2,) * len(grid) + tuple(len(cuts.left) for cuts in grid)
-
-
 def _batches(grids: Sequence[Grid], most_parts: int) -> Iterator[list[Grid]]:
     """Neighbouring grids that are worked on together."""
     batch: list[Grid] = []
     n_parts = 0
     for grid in grids:
-        n_of_grid = math.prod(_shape_of_parts(grid))
-        if batch and n_parts + n_of_grid > most_parts:
+        if batch and n_parts + grid.n_parts > most_parts:
             yield batch
             batch = []
             n_parts = 0
         batch.append(grid)
-        n_parts += n_of_grid
+        n_parts += grid.n_parts
     if batch:
         yield batch
 
@@ -135,60 +201,61 @@ class _Cells:
 
     def __init__(self, grids: Sequence[Grid]) -> None:
         self.grids = grids
-        self._shapes = [tuple(cuts.left.shape[1] for cuts in grid) for grid in grids]
-        sizes = [math.prod(shape) for shape in self._shapes]
-        self._ends = np.cumsum(sizes)
-        numbers = []
-        for grid, shape, end, size in zip(grids, self._shapes, self._ends, sizes, strict=True):
-            classes = tuple(cuts.classes for cuts in grid)
-            numbers.append(np.ravel_multi_index(classes, shape) + (end - size))
-        self._of_rows = np.stack(numbers, axis=1)  # (n_rows, n_grids)
+        sizes = [math.prod(grid.n_classes) for grid in grids]
+        self.ends = np.cumsum(sizes)
+        starts = self.ends - sizes
+        self.of_rows = np.stack(
+            [grid.cells() + start for grid, start in zip(grids, starts, strict=True)], axis=1
+        )  # (n_rows, n_grids)
 
     def sums_of_parts(
-        self, numbers: FloatArray, bins: IntArray | None = None, n_bins: int = 1
+        self,
+        numbers: FloatArray,
+        is_wanted: BoolArray | None = None,
+        bins: IntArray | None = None,
+        n_bins: int = 1,
     ) -> FloatArray:
-        """Sums of numbers (n_rows, p) over the parts of all grids, within bins: (p, n_bins, n_parts)."""
-        by_cell = self._sums_of_cells(numbers, bins, n_bins)  # (n_cells, n_bins * p)
-        parts = []
-        start = 0
-        for grid, shape, end in zip(self.grids, self._shapes, self._ends, strict=True):
-            sums = by_cell[start:end].reshape(*shape, -1)
-            start = end
-            sums = _both_sides(sums, grid[0], axis=0)  # (2, k, ...)
-            if len(grid) == 2:
-                sums = _both_sides(sums, grid[1], axis=2).swapaxes(0, 1)  # (2, 2, k, l, ...)
-            parts.append(sums.reshape(-1, by_cell.shape[1]))
-        # Parts last: numbers of a kind lie side by side.
-        side_by_side = np.ascontiguousarray(np.concatenate(parts).T)
-        return side_by_side.reshape(n_bins, -1, side_by_side.shape[1]).swapaxes(0, 1)
-
-    def _sums_of_cells(self, numbers: FloatArray, bins: IntArray | None, n_bins: int) -> FloatArray:
-        n_rows, n_each = self._of_rows.shape
-        places = self._of_rows
+        """Sums of numbers (n_rows, p) over wanted parts of all grids, within bins: (p, n_bins, n_wanted)."""
+        membership = self._membership
         if bins is not None:
-            places = places * n_bins + bins[:, None]
-        n_cells = int(self._ends[-1])
-        is_small = max(places.size, n_cells * n_bins) < INT32_END  # SciPy would convert others
-        index_type = np.int32 if is_small else np.int64
-        membership = sparse.csc_matrix(
-            (
-                np.ones(places.size),
-                places.reshape(-1).astype(index_type),
-                np.arange(0, places.size + 1, n_each, dtype=index_type),
-            ),
-            shape=(n_cells * n_bins, n_rows),
-        )
-        return np.asarray(membership @ numbers).reshape(n_cells, -1)
+            membership = _membership(
+                self.of_rows * n_bins + bins[:, None], int(self.ends[-1]) * n_bins
+            )
+        by_cell = np.asarray(membership @ numbers).reshape(self.ends[-1], -1)
+        sums = np.empty((sum(grid.n_parts for grid in self.grids), by_cell.shape[1]))
+        first_cell = first_part = 0
+        for grid, end_cell in zip(self.grids, self.ends, strict=True):
+            end_part = first_part + grid.n_parts
+            grid.fill(sums[first_part:end_part], by_cell[first_cell:end_cell])
+            first_cell, first_part = end_cell, end_part
+        if is_wanted is not None and not is_wanted.all():
+            sums = sums[is_wanted]
+        # Parts last: numbers of a kind lie side by side.
+        return np.ascontiguousarray(sums.T).reshape(n_bins, -1, len(sums)).swapaxes(0, 1)
+
+    @cached_property
+    def _membership(self) -> sparse.csc_matrix:
+        return _membership(self.of_rows, int(self.ends[-1]))
 
 
-def _both_sides(by_class: FloatArray, cuts: Cuts, axis: int) -> FloatArray:
-    """Sums on both sides of each cut, (2, ...), from sums over classes along an axis."""
+def _membership(cells: IntArray, n_cells: int) -> sparse.csc_matrix:
+    """A column of zeros and ones for each row, from the cells (n_rows, n_grids) that it lies in."""
+    n_rows, n_each = cells.shape
+    is_small = max(cells.size, n_cells) < INT32_END  # SciPy would convert others
+    index_type = np.int32 if is_small else np.int64
+    places = cells.reshape(-1).astype(index_type)
+    starts = np.arange(0, cells.size + 1, n_each, dtype=index_type)
+    return sparse.csc_matrix((np.ones(cells.size), places, starts), shape=(n_cells, n_rows))
+
+
+def _sums_of_left(by_class: FloatArray, cuts: Cuts) -> FloatArray:
+    """Sums over the classes that each cut sends left, and over all classes, (k + 1, ...)."""
+    n_cuts, n_classes = cuts.left.shape
     if cuts.is_nested:
-        sums = np.cumsum(by_class, axis=axis)
-        n_cuts = len(cuts.left)
-        on_left = sums.take(range(n_cuts), axis=axis)
-        total = sums.take([n_cuts], axis=axis)
-    else:
-        total = by_class.sum(axis=axis, keepdims=True)
-        on_left = np.moveaxis(np.tensordot(cuts.left, by_class, axes=(1, axis)), 0, axis)
-    return np.stack([on_left, total - on_left])
+        for number in range(1, n_classes):  # NumPy's cumulative sum is slower along a first axis
+            by_class[number] += by_class[number - 1]
+        return by_class
+    with_all = np.ones((n_cuts + 1, n_classes))
+    with_all[:-1] = cuts.left
+    sums = with_all @ np.ascontiguousarray(by_class).reshape(n_classes, -1)
+    return sums.reshape(n_cuts + 1, *by_class.shape[1:])
