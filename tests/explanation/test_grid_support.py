@@ -25,7 +25,7 @@ def effect(*axes):
         (("conditional", "risk", "pure"), True),
         ((gx.Accumulated(), "local", "pure"), True),
         (("marginal", "local", "partial"), False),
-        ((gx.Conditional(sampler="copula"), "local", "pure"), False),
+        ((gx.Conditional(sampler="copula"), "local", "pure"), True),
         (("marginal", "local", "full", GROUPS), False),
         (("marginal", "local", "pure", "interaction"), False),
     ],

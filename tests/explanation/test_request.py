@@ -44,9 +44,3 @@ def test_conditional_effects_have_bins_and_the_same_rows():
     asked = request(TABLE, [effect("conditional", "local", "pure")])
     assert {visible for _, visible in asked.binned} >= {frozenset({i}) for i in range(3)}
     assert asked.n_model_rows(TABLE) == 12 + VALUES * 12
-
-
-def test_a_copula_asks_about_every_visible_value_and_donor():
-    asked = request(TABLE, [effect(gx.Conditional(sampler="copula"), "local", "pure")])
-    assert asked.n_sampled_rows == (2 + 3 + 12) * 12
-    assert asked.kept.n_model_rows == 0

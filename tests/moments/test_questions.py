@@ -64,8 +64,6 @@ def test_a_gap_of_a_region_may_have_any_loss(name):
     [
         gx.question("ice-pdp", loss="absolute"),
         gx.question("mplot-pdp", loss=lambda gap: np.abs(gap) ** 1.5),
-        gx.question("mplot-pdp", conditional=Conditional(sampler="copula")),
-        gx.question("cfi-pfi", conditional=Conditional(sampler="copula")),
         gx.question("pfi-risk", risk_loss="absolute"),
         gx.question("pfi-risk", average="loss"),
         gx.question("cfi-pfi", pointwise=True),
@@ -84,8 +82,6 @@ def test_a_gap_of_a_region_may_have_any_loss(name):
     ids=[
         "absolute",
         "own-loss",
-        "copula",
-        "copula-risk",
         "absolute-risk",
         "mean-of-losses",
         "pointwise",

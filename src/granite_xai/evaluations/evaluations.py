@@ -105,8 +105,6 @@ class Evaluations:
         What a partitioner wants to be alike in a region.
     snapped : mapping of coalition to GridColumn
         For each single column on a grid, what moving it to its grid values changes in its own gap.
-    sampled : mapping of (masking, coalition T) to Matrix
-        ``F`` at T of a row with hidden columns drawn by the residuals of another.
     densities : mapping of (masking, coalition T) to DensityRatios
         Weights of the rows, for the one column that T shows or hides.
     others : tuple of Evaluations
@@ -129,7 +127,6 @@ class Evaluations:
     coordinates: Coordinates | None = None
     vectors: tuple[Vectors, ...] = ()
     snapped: Mapping[Coalition, GridColumn] = field(default_factory=dict)
-    sampled: Mapping[Reading, Matrix] = field(default_factory=dict)
     densities: Mapping[Reading, DensityRatios] = field(default_factory=dict)
     others: tuple[Evaluations, ...] = ()
     _on_grid: dict[Coalition, Evaluations] = field(default_factory=dict, init=False, repr=False)
@@ -230,7 +227,6 @@ class Evaluations:
             coordinates=coordinates,
             vectors=tuple(vectors.restrict(rows) for vectors in self.vectors),
             snapped=_restrict_all(self.snapped, rows),
-            sampled=self._restrict_matrices(self.sampled, rows),
             densities=_restrict_all(self.densities, rows),
             others=tuple(output.restrict(rows) for output in self.others),
         )

@@ -28,7 +28,7 @@ def supports_grid(effect: ResolvedExplainer, table: Table) -> bool:
     """
     if effect.changes():
         return True  # accumulated effects read no matrix of values
-    if effect.pairwise or effect.needed().sampled:
+    if effect.pairwise:
         return False
     everything = frozenset(range(table.n_columns))
     for members, terms in zip(effect.layout.sets, effect.terms, strict=True):

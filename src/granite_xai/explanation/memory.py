@@ -11,8 +11,7 @@ from granite_xai.compute import MemoryNeeds, Resources, require_budget
 from granite_xai.evaluations.distinct_values import DistinctValues
 from granite_xai.evaluations.table_memory import table_bytes
 from granite_xai.explanation.masking import Masking
-from granite_xai.explanation.masking.copula import INTERVALS, why_no_copula
-from granite_xai.explanation.masking.fitted import column_of_ratios
+from granite_xai.explanation.masking.copula import INTERVALS, column_of_ratios, why_no_copula
 from granite_xai.explanation.request import BYTES_OF_NUMBER, EvaluationRequest, request
 from granite_xai.tables import Table
 from granite_xai.trees.ensembles import Route
@@ -117,13 +116,12 @@ def _matrix_lines(requested: EvaluationRequest, n_rows: int, is_whole_table: boo
 
     kept = [n_values(distinct) for distinct in requested.kept.stores.values()]
     streamed = [n_values(distinct) for distinct in requested.streamed.stores.values()]
-    sampled = [n_values(distinct) for distinct in requested.sampled.values()]
     # Nodes of the tree cut their rows out of matrices with few values (`Matrix.restrict`): about half of these is
     # there twice while a tree grows, as measured by benchmarks/growth.py.
     cut_out = sum(count for count in kept if 4 * count < n_rows) // 2
     attributed = len(requested.attributions) * n_rows
     largest_streamed = max(streamed, default=0)
-    return sum(kept) + cut_out + sum(sampled) + attributed + largest_streamed
+    return sum(kept) + cut_out + attributed + largest_streamed
 
 
 def _vectors(requested: EvaluationRequest) -> int:

@@ -136,9 +136,6 @@ class OutputEvaluator:
         grid_columns = {}
         for columns, grid in requested.grid_columns.items():
             grid_columns[columns] = self._grid_column(columns, grid, bins, against)
-        sampled = {}
-        for reading, distinct in requested.sampled.items():
-            sampled[reading] = self._drawn(*reading, distinct)
         return Evaluations(
             predictions=self.predictions,
             weights=self.weights,
@@ -153,7 +150,6 @@ class OutputEvaluator:
             attributions=self._attributions(),
             ale={column: self._ale_predictions(column) for column in requested.changes},
             errors=self._errors(),
-            sampled=sampled,
             everything=self.everything,
             block=self.block,
             coordinates=coordinates,
@@ -214,13 +210,6 @@ class OutputEvaluator:
         at_ends = self.matrix_of(columns, end_values)
         self.extent.note_values(at_ends)
         return np.asarray(at_ends - self.offset)
-
-    def _drawn(self, masking: Masking, visible: Coalition, distinct: DistinctValues) -> Matrix:
-        """``F`` at the visible values with hidden ones drawn by a copula, centred."""
-        values = self.reference.copulas[masking].predictions(
-            self.route.predictor, self.route.table, visible, distinct.representatives
-        )
-        return Matrix(self.extent.note_values(values) - self.offset, distinct.codes)
 
     def _by_paths(self, terms: Iterable[PairwiseShapley]) -> dict[PairwiseShapley, FloatArray]:
         """Attributions from the paths of the trees, all sets of the same players in one walk."""

@@ -45,8 +45,6 @@ class EvaluationRequest:
         Those that put the rows into bins, or weigh them.
     coordinates : bool
         Whether the places of the rows in their columns are needed.
-    sampled : mapping of (masking, coalition) to DistinctValues
-        Those drawn by a copula, with the distinct visible values.
     outputs : int
         Outputs that are evaluated, each with matrices of its own.
     value_cells : mapping of int to ValueCells
@@ -64,7 +62,6 @@ class EvaluationRequest:
     readings: set[Reading]
     binned: AbstractSet[Reading] = frozenset()
     coordinates: bool = False
-    sampled: Mapping[Reading, DistinctValues] = field(default_factory=dict)
     outputs: int = 1
     value_cells: Mapping[int, ValueCells] = field(default_factory=dict)
     output: int = 0
@@ -80,7 +77,6 @@ class EvaluationRequest:
             Whether the model answers recombined rows, too; otherwise its trees give these.
         """
         total = table.n_rows + self._n_baseline_rows(table) + self._n_step_rows(table)
-        total += self.n_sampled_rows
         if recombined:
             total += self.kept.n_model_rows + self.streamed.n_model_rows
         if recombined and not self.value_cells:
@@ -109,12 +105,6 @@ class EvaluationRequest:
                 _, _, n_points = intervals.points(intervals.fitted)
                 total += int(n_points.sum())
         return total
-
-    @property
-    def n_sampled_rows(self) -> int:
-        """Rows that a copula makes: every row with every distinct value of the visible columns."""
-        n_values = sum(len(distinct) for distinct in self.sampled.values())
-        return self.kept.n_rows * n_values
 
     def cheaper_route(self, route: Route) -> Route:
         """The route that costs less for these matrices: by trees, as given, or by the model itself.
@@ -151,7 +141,7 @@ class EvaluationRequest:
     def n_bytes(self) -> int:
         """Memory of the matrices that are kept."""
         n_attributed = len(self.attributions) * self.kept.n_rows**2
-        n_numbers = self.kept.n_model_rows + self.n_sampled_rows + n_attributed
+        n_numbers = self.kept.n_model_rows + n_attributed
         return BYTES_OF_NUMBER * self.outputs * n_numbers
 
     def device_model(self, route: Route, resources: Resources) -> DeviceModel | None:
@@ -200,10 +190,7 @@ def request(
         Values with the same number are one to the model, and evaluated once.
     """
     read = _read_together(effects, everything=frozenset(range(table.n_columns)))
-    if read.by_copula:  # it draws for every distinct value of the visible columns
-        grid = ValueGrid.of(table, None)
-    else:
-        grid = ValueGrid.of(table, values)
+    grid = ValueGrid.of(table, values)
     for effect in effects:
         require_grid_support(effect, table, grid.columns)
     compared: set[Coalition] = set()
@@ -220,9 +207,6 @@ def request(
         cells=cells,
         binned={visible for _, visible in read.binned},
     )
-    sampled = {}
-    for masking, visible in read.drawn:
-        sampled[masking, visible] = DistinctValues(*table.distinct(sorted(visible)))
     return EvaluationRequest(
         effects=effects,
         kept=kept,
@@ -231,7 +215,6 @@ def request(
         readings=read.readings,
         binned=read.binned,
         coordinates=read.coordinates,
-        sampled=sampled,
         value_cells=grid.cells,
         grid_size=values if isinstance(values, int) else 0,
     )
@@ -247,10 +230,6 @@ class _ReadTogether:
         Whose predictions for all pairs of rows are read.
     readings, against, binned, coordinates
         As in `EvaluationRequest`.
-    drawn : set of (masking, coalition)
-        Those whose hidden columns a copula draws.
-    by_copula : bool
-        Whether a masking draws from a copula at all.
     """
 
     pairs: set[Coalition] = field(default_factory=set)
@@ -258,8 +237,6 @@ class _ReadTogether:
     against: set[Reading] = field(default_factory=set)
     binned: set[Reading] = field(default_factory=set)
     coordinates: bool = False
-    drawn: set[Reading] = field(default_factory=set)
-    by_copula: bool = False
 
 
 def _read_together(effects: Sequence[ResolvedExplainer], everything: Coalition) -> _ReadTogether:
@@ -270,13 +247,10 @@ def _read_together(effects: Sequence[ResolvedExplainer], everything: Coalition) 
         read.readings |= effect.readings()
         read.pairs |= needed.pairs
         read.coordinates = read.coordinates or needed.coordinates
-        read.by_copula = read.by_copula or bool(needed.sampled)
         read.binned |= {(masking, visible) for visible in needed.bins}
-        # With everything visible the masked model is the prediction; with nothing visible a copula draws whole rows.
+        # With everything visible the masked model is the prediction.
         against = needed.against - {everything}
-        drawn = needed.sampled - {frozenset(), everything}
         read.against |= {(masking, visible) for visible in against}
-        read.drawn |= {(masking, visible) for visible in drawn}
     return read
 
 

@@ -310,7 +310,7 @@ class _PartialEffects:
             if visible:
                 _, distinct = self.table.distinct(sorted(visible))
                 against_references += self.masking.n_references * len(distinct)
-        matrices = request_matrices(self.table, needed.pairs | needed.sampled)
+        matrices = request_matrices(self.table, needed.pairs)
         return matrices.n_model_rows + against_references
 
     def _draws(self, seed: int, order_pairs: int | None) -> tuple[Draw, ...]:

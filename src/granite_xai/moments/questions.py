@@ -54,8 +54,6 @@ def statistics_kind(question: ResolvedQuestion) -> type[Statistics] | None:
         return None  # nothing is left to combine the set with
     sides = (question.question.first, question.question.second)
     explanations = tuple((side.masking.key, side.interaction.key) for side in sides)
-    if any(getattr(side.masking, "sampler", "bins") == "copula" for side in sides):
-        return None
     return BY_BEHAVIOR.get(_behavior_name(question), {}).get(explanations)
 
 

@@ -190,7 +190,7 @@ class AgainstFit:
         step = max(1, BLOCK // len(self.references))
         for start in range(0, len(carriers), step):
             block = slice(start, start + step)
-            hybrids = self._hybrids(effect.masking, visible, carriers[block])
+            hybrids = self._hybrids(visible, carriers[block])
             # Refuses predictions too large to be squared (N06).
             EvaluationRange().note_values(hybrids)
             mean = (hybrids * shares[block]).sum(axis=1, keepdims=True)
@@ -232,21 +232,14 @@ class AgainstFit:
             )
         return np.asarray(shares / shares.sum(axis=1, keepdims=True))
 
-    def _hybrids(self, masking: Masking, visible: Coalition, carriers: IntArray) -> FloatArray:
+    def _hybrids(self, visible: Coalition, carriers: IntArray) -> FloatArray:
         """Predictions of hybrid rows, (n_carriers, n_references).
 
         A hybrid row has the visible values of a carrier and the hidden ones of a reference.
-
-        A copula that draws hidden values (`Conditional(sampler="copula")`) moves those of the reference by what the
-        visible values let expect.
         """
         fitted = self.rows.fitted
         table = self.rows.route.table
         references = self.references
-        if visible and masking.evaluations({visible}).sampled:
-            copula = fitted.reference.copulas[masking]
-            reference_table = fitted.table.take(references)
-            return copula.predictions(fitted.predictor, table, visible, carriers, reference_table)
         hybrids = fitted.predictor.recombined(
             fitted.table,
             np.tile(references, len(carriers)),

@@ -14,6 +14,7 @@ from granite_xai.disagreement.objective import ScaledObjective
 from granite_xai.explanation.explainer import Explainer
 from granite_xai.explanation.influence import PlayersAndSets
 from granite_xai.explanation.masking.accumulated import AleIntervals
+from granite_xai.explanation.masking.copula import column_of_ratios
 from granite_xai.explanation.masking.fitted import FittedMaskings, fit_maskings
 from granite_xai.explanation.resolved import ResolvedExplainer
 from granite_xai.explanation.result import Part
@@ -276,14 +277,20 @@ class RowsToShow:
         """Bins, baselines and intervals of the fit; those that it did not need are learned from its rows."""
         fitted = self.fitted
         reference = fitted.reference
+        everything = frozenset(range(fitted.table.n_columns))
         learned_maskings = reference.baselines.keys() | reference.copulas.keys()
         readings = set()
         changes = set()
         for effect in effects:
             changes |= effect.changes() - reference.steps.keys()
             for reading in effect.readings() - reference.bins.keys():
-                masking, _ = reading
-                if masking not in learned_maskings:
+                masking, visible = reading
+                lacks_ratios = (
+                    masking in reference.copulas
+                    and visible not in (frozenset(), everything)
+                    and column_of_ratios(visible, everything) is None
+                )
+                if masking not in learned_maskings or lacks_ratios:
                     readings.add(reading)
         added = fit_maskings(readings, changes, fitted.table, fitted.weights, self.seed)
         return reference.joined(added)

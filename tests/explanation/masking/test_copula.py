@@ -1,17 +1,16 @@
-"""The copula against Gaussian closed forms, its own definition, and the bins beside it."""
+"""Weights by a copula against Gaussian closed forms, and the bins beside them."""
 
 from __future__ import annotations
 
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.stats import norm, rankdata
+from scipy.stats import norm
 
 import granite_xai as gx
 from explanation.masking.normal_pairs import first_column, normal_pair
 from granite_xai.evaluations.probe import PROBED_ROWS
-from granite_xai.explanation.masking.copula import Margin, fit_copula
-from granite_xai.models import as_predictor
+from granite_xai.explanation.masking.copula import Margin
 from granite_xai.tables import read_table
 
 COPULA = gx.Conditional(sampler="copula")
@@ -62,20 +61,6 @@ def test_masked_models_are_conditional_means_of_normal_columns():
         assert np.sqrt(np.mean((gap - gap.mean()) ** 2)) < 0.08 * stated.std()
 
 
-def by_hand(X: np.ndarray, visible: list[int], n: int, m: int) -> np.ndarray:
-    """Row n with its hidden columns drawn by the residuals of row m."""
-    N, d = X.shape
-    scores = norm.ppf((np.column_stack([rankdata(X[:, j]) for j in range(d)]) - 0.5) / N)
-    R = np.corrcoef(scores.T)
-    hidden = [j for j in range(d) if j not in visible]
-    B = np.linalg.solve(R[np.ix_(visible, visible)], R[np.ix_(visible, hidden)])
-    drawn = scores[n, visible] @ B + scores[m, hidden] - scores[m, visible] @ B
-    row = X[n].copy()
-    for j, z in zip(hidden, drawn, strict=True):
-        row[j] = np.sort(X[:, j])[min(int(np.ceil(norm.cdf(z) * N - 1e-9)), N) - 1]
-    return row
-
-
 def tangled(X: np.ndarray) -> np.ndarray:
     return X[:, 0] * X[:, 1] + np.sin(X[:, 2])
 
@@ -84,22 +69,6 @@ def three(seed: int, n: int = 25) -> np.ndarray:
     X = np.random.default_rng(seed).normal(size=(n, 3))
     X[:, 2] += X[:, 0]
     return np.exp(X / 2)  # no column is normal
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_it_is_the_mean_over_the_residuals_of_the_regions_rows(seed):
-    """On all rows and in a region, pure and full, against a loop; correlations are those of all rows."""
-    X = three(seed)
-    rows = np.flatnonzero(X[:, 1] > np.median(X[:, 1]))
-    for chosen in (np.arange(len(X)), rows):
-        for interaction, visible in (("pure", [0]), ("full", [1, 2])):
-            way = gx.Explainer(COPULA, "local", interaction, gx.Individual(["x0"]))
-            found = way.explain(tangled, X, rows=chosen).values[:, 0]
-            hybrids = np.array([[by_hand(X, visible, n, m) for m in chosen] for n in chosen])
-            masked = tangled(hybrids.reshape(-1, 3)).reshape(len(chosen), -1).mean(axis=1)
-            own = tangled(X[chosen])
-            wanted = masked - own.mean() if interaction == "pure" else own - masked
-            np.testing.assert_allclose(found, wanted, atol=1e-10)
 
 
 @pytest.mark.parametrize(
@@ -150,18 +119,6 @@ def test_columns_without_ranks_are_refused(X, fault):
         ).fit(X)
 
 
-def test_hidden_values_made_a_few_rows_at_a_time_are_the_same():
-    table = read_table(three(2), missing="error")
-    carriers = np.arange(table.n_rows)
-
-    def predictions(**limit):
-        copula = fit_copula(table, np.ones(table.n_rows))
-        return copula.predictions(as_predictor(tangled), table, frozenset({0}), carriers, **limit)
-
-    few = predictions(pairs_at_once=4 * table.n_rows)
-    np.testing.assert_array_equal(few, predictions())
-
-
 def test_a_new_value_has_the_score_of_the_fitting_value_at_or_below_it():
     """Four values, a quarter of the rows each: the middles of their ranks are at 1/8, 3/8, 5/8 and 7/8."""
     cells = [[1.0], [2.0], [3.0], [4.0]], [[2.5], [3.0], [0.0], [9.0]]
@@ -181,20 +138,18 @@ def test_rows_sent_to_the_model_are_planned():
     assert planned - PROBED_ROWS < sent <= planned
 
 
-@pytest.mark.parametrize(("interaction", "visible"), [("pure", [0]), ("full", [1, 2])])
-def test_rows_against_the_fitting_rows_get_residuals_of_the_fitting_rows(interaction, visible):
-    X = three(2, 40)
-    n_explained = 6
-    conditional = gx.Explainer(COPULA, "local", interaction, gx.Individual(["x0"]), name="copula")
-    marginal = gx.Explainer("marginal", "local", interaction, gx.Individual(["x0"]), name="plain")
-    question = gx.Disagreement(conditional, marginal)
-    g = gx.Granite(tangled, question, max_depth=0, confidence_level=None).fit(X)
-    values = g.explain(X[:n_explained], reference="fitting").of("copula")[:, 0]
-    hybrids = [by_hand(X, visible, n, m) for n in range(n_explained) for m in range(len(X))]
-    masked = tangled(np.array(hybrids)).reshape(n_explained, -1).mean(axis=1)
-    predictions = tangled(X)
-    if interaction == "pure":
-        expected = masked - predictions.mean()
-    else:
-        expected = predictions[:n_explained] - masked
-    np.testing.assert_allclose(values, expected, atol=1e-10)
+@pytest.mark.parametrize(
+    "question",
+    [
+        gx.question("mplot-pdp", conditional=COPULA).with_influence(gx.Interactions(2)),
+        gx.question("cshap-shap", conditional=COPULA),
+    ],
+    ids=["pairs", "Shapley values of four features"],
+)
+def test_P03_several_features_shown_and_several_hidden_are_refused(question):
+    X = np.column_stack([three(0, 60), np.random.default_rng(1).normal(size=60)])
+    with pytest.raises(
+        gx.InputError, match="P03: .*weighs rows where one feature is shown"
+    ) as caught:
+        gx.Granite(tangled, question).fit(X)
+    assert "Conditional()" in caught.value.hint

@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Set as AbstractSet
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar
 
 from granite_xai.base.errors import InputError
+from granite_xai.base.text import listing
 from granite_xai.base.typing import Coalition, FloatArray, IntArray, JansenTotal, Term
 from granite_xai.base.validation import choose
 from granite_xai.engine.averages import Averages
 from granite_xai.engine.masked import Masked
 from granite_xai.engine.splits import Splits
 from granite_xai.engine.weighted import WeightedAverages
-from granite_xai.evaluations.evaluations import Evaluations, Reading
+from granite_xai.evaluations.evaluations import Evaluations
 from granite_xai.evaluations.row_bins import Bins
 from granite_xai.explanation.masking.bin_fitting import fit_bins
 from granite_xai.explanation.masking.choice import choose_sampler, wide_bins
-from granite_xai.explanation.masking.copula import fit_copula
+from granite_xai.explanation.masking.copula import column_of_ratios, fit_copula
 from granite_xai.explanation.masking.masking import Learned, Masking, Needed
 from granite_xai.tables import Table
 
 SAMPLERS = ("auto", "bins", "copula")
-Value = TypeVar("Value")
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,13 +37,12 @@ class Conditional(Masking):
         ``fit(X_T, X_rest)`` and ``apply(X_T)`` that returns a bin number for each row.
     sampler : "auto", "bins" or "copula"
         ``"bins"``: over the rows that share the bin of the visible columns. ``"copula"``: over all rows of the region,
-        each giving what is left of its hidden columns when a Gaussian copula of the ranks has predicted them; for
-        columns that depend strongly on each other, where ten bins are too wide. Columns need an order, and every
-        coalition costs a model call for each pair of rows. ``"auto"``: the rows choose (``bins="tree"``): where a
-        Gaussian copula predicts columns better than bins do, effects of single columns weigh the rows by it, without
-        further model calls; otherwise bins. ``diagnostics_["conditional"]`` of a fit has the choice and its reason. A
-        fit with ``search="greedy"`` and ``confidence_level=None`` has bins, as in the paper. A warning (D49) says where
-        bins are too wide.
+        weighed by how much likelier their values are beside those of the row, by a Gaussian copula of the ranks; for
+        columns that depend strongly on each other, where ten bins are too wide. It needs no further model calls, but
+        columns with an order, and one column that is shown, or one that is hidden. ``"auto"``: the rows choose
+        (``bins="tree"``): the copula where it predicts columns better than bins do, otherwise bins.
+        ``diagnostics_["conditional"]`` of a fit has the choice and its reason. A fit with ``search="greedy"`` and
+        ``confidence_level=None`` has bins, as in the paper. A warning (D49) says where bins are too wide.
 
     Examples
     --------
@@ -75,9 +74,10 @@ class Conditional(Masking):
     ) -> Learned:
         """The bins of the visible columns, or the copula of all."""
         if self.sampler == "copula":
+            _require_ratios(table, coalitions)
             return Learned(copula=fit_copula(table, weights))
         choice = None
-        if self.may_weigh_rows():
+        if self.guarded and self.sampler == "auto":
             choice = choose_sampler(table, coalitions, weights, seed)
             if choice.sampler == "copula":
                 return Learned(copula=fit_copula(table, weights), choice=choice)
@@ -91,9 +91,7 @@ class Conditional(Masking):
         return Learned(bins=bins, choice=choice, wide_bins=wide)
 
     def evaluations(self, coalitions: AbstractSet[Coalition]) -> Needed:
-        """Pairs of rows, and how the rows are weighted; or pairs of rows and residuals."""
-        if self.sampler == "copula":
-            return Needed(sampled=coalitions)
+        """Pairs of rows, and how the rows are weighted."""
         return Needed(pairs=coalitions, bins=coalitions)
 
     def cell_sizes(self, evaluations: Evaluations, term: Term) -> IntArray | None:
@@ -115,26 +113,19 @@ class Conditional(Masking):
         return replace(self, guarded=self.bins == "tree" and self.sampler != "copula")
 
     def may_weigh_rows(self) -> bool:
-        """Whether the rows choose between bins and a copula."""
-        return self.guarded and self.sampler == "auto"
+        """Whether rows are weighed by a copula, or choose it."""
+        return self.sampler == "copula" or (self.guarded and self.sampler == "auto")
 
     def masked(self, evaluations: Evaluations, splits: Splits) -> Masked:
-        """Means over the rows of a side: of the same bin, weighted by density ratios, or over the residuals of all."""
-        if self.sampler == "copula":
-            drawn = self._by_visible(evaluations.sampled)
-            stored_as = {visible: (visible, True) for visible in drawn}
-            of_draws = replace(evaluations, matrices=drawn, stored_as=stored_as, snapped={})
-            return Averages(of_draws, splits)
-        densities = self._by_visible(evaluations.densities)
+        """Means over the rows of a side: of the same bin, or weighted by density ratios."""
+        densities = {
+            visible: ratios
+            for (masking, visible), ratios in evaluations.densities.items()
+            if masking == self
+        }
         if densities:
             return WeightedAverages(evaluations, splits, densities)
         return Averages(evaluations, splits, lambda visible: self._bins(evaluations, visible))
-
-    def _by_visible(self, of_readings: Mapping[Reading, Value]) -> dict[Coalition, Value]:
-        """What belongs to readings of this masking, by their visible columns."""
-        return {
-            visible: value for (masking, visible), value in of_readings.items() if masking == self
-        }
 
     def _bins(self, evaluations: Evaluations, visible: Coalition) -> Bins | None:
         """The bins of the visible columns; None where all rows are in one."""
@@ -142,3 +133,22 @@ class Conditional(Masking):
         if bins is None or bins.single:
             return None
         return bins
+
+
+def _require_ratios(table: Table, coalitions: AbstractSet[Coalition]) -> None:
+    """Refuse sets of visible columns for which a copula has no weights of rows (P03)."""
+    everything = frozenset(range(table.n_columns))
+    for visible in sorted(coalitions, key=sorted):
+        if (
+            visible not in (frozenset(), everything)
+            and column_of_ratios(visible, everything) is None
+        ):
+            names = [table.names[position] for position in sorted(visible)]
+            raise InputError(
+                f"Conditional(sampler='copula') weighs rows where one feature is shown or one is hidden; here "
+                f"{listing(names)} of {table.n_columns} features are shown together.",
+                code="P03",
+                argument="masking",
+                columns=names,
+                hint="Use Conditional(), which takes bins there.",
+            )

@@ -1,19 +1,15 @@
 """A Gaussian copula of the ranks: how hidden columns depend on visible ones, smoothly, where bins are too coarse.
 
 Every column becomes normal scores of its ranks, and the scores are taken for jointly normal. Given the visible scores,
-the hidden ones are then a linear prediction plus a residual (docs/method.rst, "Bins or a copula"). Two things are read
-from that:
-
-- values of hidden columns drawn with the residuals of donor rows, for any coalition (`Copula.predictions`);
-- density ratios of one column, which weigh rows that the model was asked about anyway (`Copula.density_ratios`).
+a column is then normal around a linear prediction (docs/method.rst, "Bins or a copula"). The ratios of its
+conditional to its marginal density weigh rows that the model was asked about anyway.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property, partial
-from typing import Any
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from scipy.special import ndtr, ndtri
@@ -23,10 +19,8 @@ from granite_xai.base.text import column_text
 from granite_xai.base.typing import Coalition, FloatArray, IntArray
 from granite_xai.evaluations.densities import DensityRatios
 from granite_xai.explanation.masking.levels import level_codes, ranks_among
-from granite_xai.models import Predictor, SentRows
 from granite_xai.tables import Column, Table
 
-PAIRS_AT_ONCE = 2**18  # pairs of rows whose hidden values are made at once
 SINGULAR = 1e-10  # singular values of correlations below this share of the largest count as 0
 ROUNDING = 1e-12  # of shares, which are sums of rounded numbers
 # Of a column, at most, within which density ratios are constant: as exact as 128 with equal numbers of rows. At a
@@ -93,11 +87,6 @@ class Margin:
     def scores(self, column: Column) -> FloatArray:
         """Normal score of each row, (n,)."""
         return np.asarray(self.middles[self.levels_of(column)])
-
-    def values(self, scores: FloatArray) -> Any:
-        """The fitting value at each score."""
-        levels = np.searchsorted(self.shares, ndtr(scores), side="left")
-        return self.fitted.levels[np.minimum(levels, len(self.shares) - 1)]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -187,114 +176,18 @@ class Copula:
         explained = float(self.correlations[position, others] @ slopes)
         return mean, max(1.0 - explained, LEAST_SPREAD**2) ** 0.5
 
-    def predictions(
-        self,
-        predictor: Predictor,
-        table: Table,
-        visible: Coalition,
-        carriers: IntArray,
-        references: Table | None = None,
-        pairs_at_once: int = PAIRS_AT_ONCE,
-    ) -> FloatArray:
-        """F of the visible values of some rows, with hidden ones drawn by the residuals of every reference row.
 
-        Parameters
-        ----------
-        predictor : Predictor
-        table : Table
-        visible : coalition
-        carriers : array of shape (c,)
-            Rows of the table that carry the visible values.
-        references : Table, optional
-            The n donors of residuals; None: the rows of the table.
-        pairs_at_once : int
-            Pairs of a carrier and a donor that are in memory together, about.
+def column_of_ratios(visible: Coalition, everything: Coalition) -> int | None:
+    """The one column that is shown, or else the one that is hidden.
 
-        Returns
-        -------
-        array of shape (c, n)
-        """
-        if references is None:
-            references = table
-        drawn = _DrawnRows.of(self, table, references, visible)
-        n_donors = references.n_rows
-        result = np.empty((len(carriers), n_donors))
-        step = max(1, pairs_at_once // n_donors)
-        for start in range(0, len(carriers), step):
-            rows = carriers[start : start + step]
-            result[start : start + step] = drawn.predictions(predictor, rows)
-        return result
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _DrawnRows:
-    """Rows of a table whose hidden columns are predicted from the visible ones, plus the residuals of donors.
-
-    Parameters
-    ----------
-    table : Table
-        The rows that give the visible values.
-    references : Table
-        The donors of residuals.
-    hidden : tuple of int
-        Positions of the h hidden columns.
-    margins : dict of int to Margin
-    expected : array of shape (rows of the table, h)
-        Scores of the hidden columns, predicted from the visible ones.
-    residuals : array of shape (donors, h)
-        What the prediction lacks in the donors.
+    None where nothing or everything is shown, or several columns are shown and several hidden.
     """
-
-    table: Table
-    references: Table
-    hidden: tuple[int, ...]
-    margins: dict[int, Margin]
-    expected: FloatArray
-    residuals: FloatArray
-
-    @classmethod
-    def of(cls, copula: Copula, table: Table, references: Table, visible: Coalition) -> _DrawnRows:
-        shown = sorted(visible)
-        hidden = [j for j in range(table.n_columns) if j not in visible]
-        slopes = copula.slopes(shown, hidden)
-        reference_scores = copula.scores(references)
-        return cls(
-            table=table,
-            references=references,
-            hidden=tuple(hidden),
-            margins=copula.margins,
-            expected=copula.scores(table)[:, shown] @ slopes,
-            residuals=reference_scores[:, hidden] - reference_scores[:, shown] @ slopes,
-        )
-
-    def predictions(self, predictor: Predictor, rows: IntArray) -> FloatArray:
-        """F of some rows with the residuals of every donor, (rows, donors)."""
-        n_donors = self.references.n_rows
-        carriers = np.repeat(rows, n_donors)
-        donors = np.tile(np.arange(n_donors), len(rows))
-        sent = SentRows(
-            count=len(carriers),
-            base=self.table,
-            base_rows=carriers,
-            donor=self.references,
-            donor_rows=donors,
-            columns=self.hidden,
-        )
-        answers = predictor.evaluate(partial(self._build, carriers, donors), sent)
-        return answers.reshape(len(rows), n_donors)
-
-    def _build(self, carriers: IntArray, donors: IntArray, part: slice | IntArray) -> Any:
-        """A part of the rows, in the library of the table."""
-        scores = self.expected[carriers[part]] + self.residuals[donors[part]]  # (rows, h)
-        columns = [column.take(carriers[part]) for column in self.table.columns]
-        for place, j in enumerate(self.hidden):
-            values = self.margins[j].values(scores[:, place])
-            columns[j] = replace(columns[j], values=values)
-        container = self.table.container
-        every_row = np.arange(len(scores))
-        return container.recombined(
-            carriers[part], container.adopt(columns), every_row, list(self.hidden)
-        )
+    if visible == everything or not visible:
+        return None
+    for side in (visible, everything - visible):
+        if len(side) == 1:
+            return min(side)
+    return None
 
 
 def why_no_copula(table: Table) -> tuple[Column, str] | None:

@@ -13,7 +13,7 @@ from granite_xai.evaluations.row_bins import Bins
 from granite_xai.explanation.masking.accumulated import AleIntervals, fit_intervals
 from granite_xai.explanation.masking.bins import BinFunction
 from granite_xai.explanation.masking.choice import SamplerChoice, WideBins
-from granite_xai.explanation.masking.copula import Copula
+from granite_xai.explanation.masking.copula import Copula, column_of_ratios
 from granite_xai.explanation.masking.masking import Masking
 from granite_xai.tables import Table
 
@@ -34,7 +34,7 @@ class FittedMaskings:
     steps : dict of AleColumn to AleIntervals
         The intervals of accumulated effects.
     copulas : dict of Masking to Copula
-        What a masking draws from, or weighs rows by.
+        What a masking weighs rows by.
     """
 
     bins: dict[Reading, BinFunction]
@@ -73,25 +73,10 @@ class FittedMaskings:
             column = column_of_ratios(visible, everything)
             if copula is None or column is None:
                 continue
-            if masking.evaluations({visible}).sampled:  # the copula draws values instead
-                continue
             if (masking, column) not in ratios:
                 ratios[masking, column] = copula.density_ratios(table, column)
             by_reading[masking, visible] = ratios[masking, column]
         return by_reading
-
-
-def column_of_ratios(visible: Coalition, everything: Coalition) -> int | None:
-    """The one column that is shown, or else the one that is hidden.
-
-    None where nothing or everything is shown, or several columns are shown and several hidden.
-    """
-    if visible == everything or not visible:
-        return None
-    for side in (visible, everything - visible):
-        if len(side) == 1:
-            return min(side)
-    return None
 
 
 def fit_maskings(

@@ -36,8 +36,6 @@ class Needed(NamedTuple):
         T whose ``F(x_T, b_{-T})`` is needed for the reference rows b that were learned.
     bins : set of coalitions
         Coalitions whose bins are needed.
-    sampled : set of coalitions
-        T whose hidden columns the copula draws for all pairs of rows.
     coordinates : bool
         Whether the places of the rows in their columns are needed.
     """
@@ -45,7 +43,6 @@ class Needed(NamedTuple):
     pairs: AbstractSet[Coalition] = frozenset()
     against: AbstractSet[Coalition] = frozenset()
     bins: AbstractSet[Coalition] = frozenset()
-    sampled: AbstractSet[Coalition] = frozenset()
     coordinates: bool = False
 
 
