@@ -26,7 +26,9 @@ def test_the_least_limit_is_where_a_request_begins_to_fit():
 
 def test_what_does_not_fit_is_refused_with_rows_that_would():
     limit = require_room_for(ASKED, ROUTE, Resources()).least_limit
-    with pytest.raises(gx.ResourceError, match=r"fewer rows \(max_samples=") as caught:
+    with pytest.raises(
+        gx.ResourceError, match=r"fewer rows \(299; of a fit max_samples=299\)"
+    ) as caught:
         require_room_for(ASKED, ROUTE, Resources(memory_limit=limit - 1))
     assert "max_grid=16" in str(caught.value)
 

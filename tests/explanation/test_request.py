@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-import granite_xai as gx
 from explanation.evaluated import effect_on
 from granite_xai.explanation.request import request
 from granite_xai.tables import read_table

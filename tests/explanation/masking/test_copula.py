@@ -127,6 +127,7 @@ def test_a_new_value_has_the_score_of_the_fitting_value_at_or_below_it():
     np.testing.assert_allclose(found, norm.ppf([3 / 8, 5 / 8, 1 / 8, 7 / 8]))
 
 
+@pytest.mark.filterwarnings("ignore:C10:granite_xai.BinWarning")
 def test_rows_sent_to_the_model_are_planned():
     """All but those of the probe, which the plan counts at their most."""
     X = three(1, 30)
