@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
@@ -46,9 +46,55 @@ PASSES = 4  # times that all thresholds of a tree are chosen again, at most
 CELLS_AT_ONCE = 2**21  # candidates times rows that are scored together
 
 ONLY_CHANCE = "no more than chance"
-Score = Callable[
-    [Sequence[Cuts]], list[FloatArray]
-]  # (2, k) for each column: what both sides leave
+
+
+class Scorer(Protocol):
+    """What the sides of cuts of some rows leave: `Tables` from sums over rows, or `OnEvaluations`."""
+
+    def take(self, places: IntArray) -> Scorer:
+        """The same of some of the rows."""
+
+    def sides(self, candidates: Sequence[Cuts]) -> list[FloatArray]:
+        """The objective of both sides of each cut, (2, k) for each column."""
+
+
+@dataclass(frozen=True, eq=False)
+class OnEvaluations:
+    """Scores from the predictions themselves.
+
+    Parameters
+    ----------
+    problem : Problem
+    outputs : sequence of Evaluations
+        About the rows of a node.
+    min_together : int
+        Cuts that are scored together, at least.
+    """
+
+    problem: Problem
+    outputs: Outputs
+    min_together: int
+
+    def take(self, places: IntArray) -> OnEvaluations:
+        """The same of some of the rows."""
+        return replace(self, outputs=tuple(of.take(places) for of in self.outputs))
+
+    def sides(self, candidates: Sequence[Cuts]) -> list[FloatArray]:
+        """The objective of both sides of each cut, (2, k) for each column."""
+        problem = self.problem
+        weights = self.outputs[0].weights
+        goes_left = np.hstack([cuts.goes_left() for cuts in candidates])
+        at_once = max(CELLS_AT_ONCE // len(weights), self.min_together)
+
+        def score(start: int) -> FloatArray:
+            regions = RegionWeights.sides(goes_left[:, start : start + at_once], weights)
+            disagreements = problem.disagreements(self.outputs, regions)
+            return problem.shares.objective(disagreements, regions.mass())
+
+        starts = range(0, goes_left.shape[1], at_once)
+        blocks = in_threads(score, starts, resolve_jobs(problem.n_jobs))
+        ends = np.cumsum([len(cuts) for cuts in candidates])
+        return np.split(np.hstack(blocks), ends[:-1], axis=1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -166,7 +212,7 @@ class Growth:
 
     def tree(self) -> Node:
         """The tree of all rows."""
-        root = OpenNode(self.problem.every_row, self.problem.sample.outputs, depth=0)
+        root = self.root()
         required_gain = (self.options.min_improvement or 0.0) * self.open(root).objective
         tree = self.grow(root._replace(required_gain=required_gain))
         if self.tables is None:
@@ -182,6 +228,10 @@ class Growth:
                 break
             tree = better
         return tree
+
+    def root(self) -> OpenNode:
+        """All rows."""
+        return OpenNode(self.problem.every_row, self.problem.sample.outputs, depth=0)
 
     def grow(self, node: OpenNode) -> Node:
         """The pruned subtree of a node."""
@@ -269,7 +319,7 @@ class Growth:
         required_gain: float = 0.0,
     ) -> Node:
         """A region cut in two, with what grows on both sides."""
-        goes_left = cut.goes_left(self._codes(cut.column, node.places))
+        goes_left = cut.goes_left(self.codes(cut.column, node.places))
         # One side after the other: what is known of a side's rows is dropped when it is grown.
         left = grow_below[0](node.side(goes_left, required_gain))
         right = grow_below[1](node.side(~goes_left, required_gain))
@@ -288,46 +338,45 @@ class Growth:
 
     def _followed(self, node: OpenNode) -> list[BestCut]:
         """The cuts of a node that are followed, with what they leave, in the order that breaks ties."""
-        columns = [self._candidates(node, column) for column in self.columns]
+        columns = [self.candidates(node, column) for column in self.columns]
         candidates = [cuts for cuts in columns if len(cuts)]
         if not candidates:
             return []
+        scorer = self.scorer(node)
+        remaining = _remaining(scorer, candidates)
         if self.options.search == "greedy":
-            remaining = self._remaining(partial(self._on_evaluations, node), candidates)
             return _best_of_columns(candidates, remaining)[: self.options.beam]
-        if self.tables is None:
-            score: Score = partial(self._on_evaluations, node)
-            remaining = self._remaining(score, candidates)
-            return self._sharpened(node, candidates, remaining, score)
-        tables = self.tables.take(node.places).deciding()
-        remaining = self._remaining(tables.sides, candidates)
-        single = self._sharpened(node, candidates, remaining, tables.sides)[0]
+        sharpened = self._sharpened(node, candidates, remaining, scorer)
+        if not isinstance(scorer, Tables):
+            return sharpened
+        single = sharpened[0]
         if self.options.max_depth - node.depth < 2:
             return [single]
         least = [of_column.min() for of_column in remaining]
         paired = np.sort(np.argsort(least, kind="stable")[:COLUMNS_AHEAD])
         ahead = first_of_two_levels(
             self._node_cuts(node.places),
-            tables,
+            scorer,
             [candidates[number] for number in paired],
             self.options.alpha,
         )
         if ahead == single.cut:
             return [single]
-        of_ahead = tables.sides([Cuts.of([ahead], self._codes(ahead.column, node.places))])[0]
-        return [single, BestCut(ahead, float(of_ahead.sum()))]
+        alone = Cuts.of([ahead], self.codes(ahead.column, node.places))
+        return [single, BestCut(ahead, float(scorer.sides([alone])[0].sum()))]
 
-    @staticmethod
-    def _remaining(score: Score, candidates: Sequence[Cuts]) -> list[FloatArray]:
-        """What both sides of each cut leave together, (k,) for each column."""
-        return [sides.sum(axis=0) for sides in score(candidates)]
+    def scorer(self, node: OpenNode) -> Scorer:
+        """What tells which cuts of a node are best."""
+        if self.tables is None:
+            return OnEvaluations(self.problem, node.outputs, self.options.max_candidates)
+        return self.tables.take(node.places).deciding()
 
     def _sharpened(
         self,
         node: OpenNode,
         candidates: Sequence[Cuts],
         remaining: Sequence[FloatArray],
-        score: Score,
+        scorer: Scorer,
     ) -> list[BestCut]:
         """The best cut of each of the best columns among all values, the least first."""
         least = [of_column.min() for of_column in remaining]
@@ -335,14 +384,14 @@ class Growth:
         sharper = []
         for number in best_columns:
             cuts = candidates[number]
-            codes = self._codes(cuts.column, node.places)
+            codes = self.codes(cuts.column, node.places)
             axis = Axis.starting_with(cuts, codes, self.options.min_samples_leaf)
             sharper.append(
-                sharpest(axis, remaining[number], lambda finer: self._remaining(score, [finer])[0])
+                sharpest(axis, remaining[number], lambda finer: _remaining(scorer, [finer])[0])
             )
         return _least_first(sharper)
 
-    def _candidates(self, node: OpenNode, position: int) -> Cuts:
+    def candidates(self, node: OpenNode, position: int) -> Cuts:
         """The candidates of a column."""
         options = self.options
         column = self.problem.table.columns[position]
@@ -355,37 +404,21 @@ class Growth:
             cuts = thresholds_at(position, chosen(codes, options.max_candidates), codes)
         return Cuts.of(cuts, codes, options.min_samples_leaf)
 
-    def _on_evaluations(self, node: OpenNode, candidates: Sequence[Cuts]) -> list[FloatArray]:
-        """What both sides of each cut leave, (2, k) for each column."""
-        problem = self.problem
-        weights = problem.weights[node.places]
-        goes_left = np.hstack([cuts.goes_left() for cuts in candidates])
-        n_cuts = goes_left.shape[1]
-        at_once = max(CELLS_AT_ONCE // len(weights), self.options.max_candidates)
-
-        def score(start: int) -> FloatArray:
-            regions = RegionWeights.sides(goes_left[:, start : start + at_once], weights)
-            disagreements = problem.disagreements(node.outputs, regions)
-            return problem.shares.objective(disagreements, regions.mass())
-
-        blocks = in_threads(score, range(0, n_cuts, at_once), resolve_jobs(problem.n_jobs))
-        ends = np.cumsum([len(cuts) for cuts in candidates])
-        return np.split(np.hstack(blocks), ends[:-1], axis=1)
-
     # The rows of a node --------------------------------------------------------------------------
 
-    def _codes(self, column: int, places: IntArray) -> IntArray:
+    def codes(self, column: int, places: IntArray) -> IntArray:
+        """Codes of a column at some rows."""
         return self.problem.table.columns[column].codes[places]
 
     def _node_cuts(self, places: IntArray) -> NodeCuts:
-        return NodeCuts(places, self._codes, self._cuts_around, self.options.min_samples_leaf)
+        return NodeCuts(places, self.codes, self._cuts_around, self.options.min_samples_leaf)
 
     def _cuts_around(self, cut: Cut, places: IntArray, count: int) -> Sequence[Cut]:
         """A cut, and about so many others of its column; groups of levels are those it was chosen from."""
         if cut.group:
             options = self._groups[cut]
         else:
-            codes = self._codes(cut.column, places)
+            codes = self.codes(cut.column, places)
             last_codes = np.append(quantile_codes(codes, count + 1), cut.last)
             options = thresholds_at(cut.column, np.unique(last_codes[last_codes >= 0]), codes)
         chosen = {*evenly(options, 2 * count), cut}
@@ -411,6 +444,11 @@ def _tables(problem: Problem, min_samples: int) -> Tables | None:
         min_samples=min_samples,
         n_jobs=problem.n_jobs,
     )
+
+
+def _remaining(scorer: Scorer, candidates: Sequence[Cuts]) -> list[FloatArray]:
+    """What both sides of each cut leave together, (k,) for each column."""
+    return [sides.sum(axis=0) for sides in scorer.sides(candidates)]
 
 
 def _best_of_columns(candidates: Sequence[Cuts], remaining: Sequence[FloatArray]) -> list[BestCut]:

@@ -66,7 +66,8 @@ class Grid(NamedTuple):
         """The cell of each row, (n_rows,)."""
         if self.second is None:
             return self.first.classes
-        return self.first.classes * self.second.left.shape[1] + self.second.classes
+        n_second = self.n_classes[1]
+        return np.asarray(self.first.classes * n_second + self.second.classes)
 
     def fill(self, parts: FloatArray, by_cell: FloatArray) -> None:
         """Write sums over parts (n_parts, width) from those over cells (n_cells, width), which are overwritten."""

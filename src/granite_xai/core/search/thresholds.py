@@ -62,6 +62,7 @@ def conditions(
             return is_missing_condition, is_present
     elif missing:
         missing_side = larger_side
+    sides: tuple[Condition, Condition]
     left_levels = np.unique(codes[goes_left & ~is_missing])
     right_levels = np.unique(codes[~goes_left & ~is_missing])
     if column.kind in ("nominal", "boolean"):
