@@ -17,7 +17,7 @@ from strategies import paper
 
 def test_the_defaults_are_those_of_the_public_face():
     assert Resources() == Resources(
-        memory_limit=2**29,
+        memory_limit=2**31,
         max_evaluations=None,
         max_grid="auto",
         batch_size=None,

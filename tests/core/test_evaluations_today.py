@@ -135,7 +135,7 @@ class TodaysQuestion:
             attributions=attributions,
         )
 
-    def learn(self, rows: Rows, seed: int, as_in_paper: bool) -> dict[Any, Any]:
+    def learn(self, rows: Rows, seed: int, as_in_paper: bool, record: Any = None) -> Any:
         learned = {}
         for side in self.sides:
             for column in side.changes():

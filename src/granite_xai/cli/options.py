@@ -221,7 +221,7 @@ def _add_settings(group: Any) -> None:
         type=int,
         default=512,
         metavar="MIB",
-        help="memory it may take; default: 512 MiB",
+        help="memory it may take; default: 2 GiB",
     )
     group.add_argument("--jobs", type=int, help="threads of the search; default: 1")
     group.add_argument(

@@ -44,11 +44,11 @@ class Resources:
 
     Examples
     --------
-    >>> Resources(batch_size=32).memory_limit == 2**29
+    >>> Resources(batch_size=32).memory_limit == 2**31
     True
     """
 
-    memory_limit: int = 2**29
+    memory_limit: int = 2**31
     max_evaluations: int | None = None
     max_grid: int | Literal["auto"] | None = "auto"
     batch_size: int | None = None

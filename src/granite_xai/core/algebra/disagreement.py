@@ -131,7 +131,7 @@ class ResolvedQuestion:
 
     asks_beside = False
 
-    def learn(self, rows, seed: int, as_in_paper: bool):
+    def learn(self, rows, seed: int, as_in_paper: bool, record=None):
         """Bins, from the fitting rows."""
         learned = {}
         for visible in self.conditioned():

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -19,13 +19,18 @@ from granite_xai.base.typing import Elementwise, FloatArray, IntArray
 from granite_xai.core.evaluations.evaluations import Evaluations
 from granite_xai.models import Predictor, SentRows
 from granite_xai.tables.columns import Column
+from granite_xai.tables.opening import open_table
 from granite_xai.tables.table import Table, nudged, recombine
 
 MOST_ROWS = 64  # of a probe
 REVERSED_ROWS = 7  # that are sent alone, in reversed order
 # Sent to the model: as they are, again, moved up, moved down; and reversed.
 PROBED_ROWS = 4 * MOST_ROWS + REVERSED_ROWS
-MOST_GROUPS = 64  # of columns that are moved by themselves, where moving all of them changes much
+MOST_GROUPS = (
+    256  # of columns that take a step by themselves, where all of them together change much
+)
+SAME_NOISE = 0.5  # share of a change from which it is taken for noise
+UP_AND_DOWN: tuple[Literal[1, -1], ...] = (1, -1)
 JUMP = 0.01  # share of the standard deviation from which a jump would hide what is asked for
 # Changes, as shares of the standard deviation, that other orders of summation may explain.
 ORDER_OF_SUMS_DOUBLE = 1e-7
@@ -179,10 +184,6 @@ def _changes_of_moved_floats(
 ) -> tuple[FloatArray, str | None]:
     """Larger of two median changes of each output, up and down, and what the model said if it failed.
 
-    A model with thresholds on values of the data changes where one of many columns crosses one. That
-    is no noise: noise also shows, in sum, where few columns move at a time, and there the median row
-    crosses nothing.
-
     Parameters
     ----------
     model : Predictor
@@ -195,28 +196,52 @@ def _changes_of_moved_floats(
     columns = [column.position for column in table.columns if _can_move(column)]
     medians = np.zeros(len(answers))
     failure = None
-    for direction in (1, -1):
+    for direction in UP_AND_DOWN:
         try:
-            moved = _median_change(model, nudged(table, rows, direction, columns), answers)
-            is_rounding = moved <= round_off(float(np.max(np.abs(answers))), model.native_float32)
-            if len(columns) > 1 and not np.all(is_rounding):
-                n_groups = min(len(columns), MOST_GROUPS)
-                summed = np.zeros(len(answers))
-                for group in np.array_split(columns, n_groups):
-                    some_moved = nudged(table, rows, direction, group.tolist())
-                    summed += _median_change(model, some_moved, answers)
-                moved = np.minimum(moved, summed)
+            change = _noise_of_steps(model, table, rows, direction, columns, answers)
         except ModelError as error:
             # A lookup of exact values has no neighbours: no rounding of the input can reach it either.
             failure = str(error)
         else:
-            medians = np.maximum(medians, moved)
+            medians = np.maximum(medians, change)
     return medians, failure
 
 
-def _median_change(model: Predictor, moved: Any, answers: FloatArray) -> FloatArray:
-    """Median change of each output, (n_outputs,)."""
-    return np.asarray(np.median(np.abs(model.all_outputs(moved) - answers), axis=1))
+def _noise_of_steps(
+    model: Predictor,
+    table: Table,
+    rows: IntArray,
+    direction: Literal[1, -1],
+    columns: Sequence[int],
+    answers: FloatArray,
+) -> FloatArray:
+    """Median change of each output where floats move by one step, without thresholds that they cross.
+
+    A model with thresholds on values of the data, such as boosted trees, changes where one of many
+    columns leaves its own value. That is no noise: a second step changes nothing more, and neither
+    does the first one in most rows if only a few columns take it. Rounding shows in the second step
+    as well, and a column whose values all lie on jumps shows by itself.
+    """
+    moved = nudged(table, rows, direction, columns)
+    after_step = model.all_outputs(moved)
+    change = _median(after_step - answers)
+    scale = float(np.max(np.abs(answers)))
+    if np.all(change <= round_off(scale, model.native_float32)):
+        return change
+    again = open_table(moved, "X").nudged(np.arange(len(rows)), direction, list(columns))
+    noise = _median(model.all_outputs(again) - after_step)
+    if np.any(noise < SAME_NOISE * change):
+        by_group = np.zeros(len(answers))
+        for group in np.array_split(columns, min(len(columns), MOST_GROUPS)):
+            some_moved = nudged(table, rows, direction, group.tolist())
+            by_group += _median(model.all_outputs(some_moved) - answers)
+        noise = np.maximum(noise, by_group)
+    return np.where(noise < SAME_NOISE * change, noise, change)
+
+
+def _median(changes: FloatArray) -> FloatArray:
+    """Median size of the changes of each output, (n_outputs,)."""
+    return np.asarray(np.median(np.abs(changes), axis=1))
 
 
 def _can_move(column: Column) -> bool:

@@ -16,7 +16,7 @@ from granite_xai.base.diagnostics import Diagnostics
 from granite_xai.base.errors import DataWarning, ResourceError
 from granite_xai.base.typing import Coalition, FloatArray, IntArray
 from granite_xai.compute import Resources
-from granite_xai.compute.resources import model_row_budget, too_much_work
+from granite_xai.compute.resources import model_row_budget, require_supported
 from granite_xai.core.evaluations.asking import ask, ask_recombined
 from granite_xai.core.evaluations.evaluations import Sample
 from granite_xai.core.evaluations.limits import (
@@ -90,8 +90,10 @@ class Question(Protocol):
     def asks_beside(self) -> bool:
         """Whether what it learned of the rows asks the model about more than matrices."""
 
-    def learn(self, rows: Rows, seed: int, as_in_paper: bool) -> dict[Any, Learned]:
-        """What its maskings learn of the fitting rows."""
+    def learn(
+        self, rows: Rows, seed: int, as_in_paper: bool, record: Diagnostics | None = None
+    ) -> Mapping[Any, Learned]:
+        """What its maskings learn of the fitting rows, under the keys of their facts."""
 
 
 @dataclass(frozen=True)
@@ -269,7 +271,7 @@ def make_plan(
             )
     learned: dict[Any, Learned] = {}
     for question in questions:
-        learned.update(question.learn(search, options.seed, options.as_in_paper))
+        learned.update(question.learn(search, options.seed, options.as_in_paper, record))
     return Plan(
         model=model,
         needs=draft.needs,
@@ -362,6 +364,7 @@ class Draft:
         self._model = model
         self._questions = questions
         table = search.table
+        require_supported(options.resources)
         require_table_room(table, options.resources)
         self._reading = Reading.of(model, table, record, options.seed)
         self.reads: dict[Coalition, AbstractSet[Coalition]] = {}
@@ -511,8 +514,39 @@ class Draft:
         while needed > enough:
             enough = needed
             needed = self.cost(n_held_out, enough).model_rows
-        message = f"the plan sends {enough:,} rows to the model; max_evaluations allows {limit:,}."
-        raise too_much_work(message, f"max_evaluations={enough}", code="M13")
+        n_search = len(self.search)
+        n_fitting = bisect_right(
+            range(1, n_search),
+            limit,
+            key=lambda n: self._most_model_rows(n, n_held_out * n // n_search + 1),
+        )
+        remedies = []
+        if n_fitting > 0:
+            remedies.append(f"fewer rows (max_samples={n_fitting})")
+        remedies.append(f"or a higher limit (Resources(max_evaluations={enough}))")
+        hint = ", ".join(remedies).removeprefix("or ")
+        raise ResourceError(
+            f"the plan sends {enough:,} rows to the model; max_evaluations allows {limit:,}. "
+            f"Remedies: {hint}.",
+            code="M13",
+            argument="resources",
+            hint=hint,
+        )
+
+    def _most_model_rows(self, n_search: int, n_held_out: int) -> int:
+        """Rows that are sent to the model, at most, if only so many search and judge."""
+        n_used = n_search + n_held_out
+        if self.n_pilot_values is not None:
+            cost = self.cost(0, self.options.budget)
+            of_row = cost.of_search / len(self.search)
+            return PROBED_ROWS + cost.pilot + round(n_used * of_row)
+        asked = self.request()
+        beside = (asked.n_model_rows() - asked.n_recombined) / asked.n_rows
+        n_recombined = 0
+        for of_set in (*asked.matrices.values(), *asked.summed.values()):
+            for n_rows in (n_search, n_held_out):
+                n_recombined += n_rows * min(len(of_set), n_rows)
+        return PROBED_ROWS + n_recombined + round(MARGIN_FOR_OTHER_ROWS * beside * n_used)
 
     def facts(self, cost: Cost, n_held_out: int, n_available: int) -> dict[str, Any]:
         """The plan in plain numbers, for `g.plan(X)` and ``diagnostics_["plan"]``."""
