@@ -8,10 +8,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from granite_xai.core.algebra.disagreement import ResolvedQuestion
-from granite_xai.core.algebra.masked_model import RegionWeights
+from granite_xai.core.algebra.disagreement import ResolvedQuestion, questions
+from granite_xai.core.algebra.influence import Interactions
+from granite_xai.core.algebra.objective import Shares
+from granite_xai.core.algebra.region_weights import RegionWeights
 from granite_xai.core.evaluations.evaluations import Coalition, Evaluations, Matrix
-from granite_xai.core.search.problem import Problem, Shares, Tree
+from granite_xai.core.search.problem import Problem, Tree
 from granite_xai.tables import read_table
 
 
@@ -33,6 +35,14 @@ def drawn(n: int, seed: int = 0, d: int = 3, places: int = 9) -> np.ndarray:
     x = rng.uniform(-1, 1, size=(n, d))
     x[:, 1] = 0.6 * x[:, 1] + 0.4 * x[:, 0]
     return np.round(x * places) / places
+
+
+def named(name: str, n_columns: int, order: int = 1) -> ResolvedQuestion:
+    """A question of the catalog about every column, or about every set of so many columns."""
+    question = questions()[name]
+    if order > 1:
+        question = question.with_influence(Interactions(order))
+    return question.resolve(read_table(np.zeros((2, n_columns)), missing="error"), pairs=0)
 
 
 def evaluations_of(function: Any, x: np.ndarray, **fields: Any) -> Evaluations:
@@ -64,7 +74,7 @@ def problem_of(
 ) -> Problem:
     """A problem that takes the sample for the world."""
     evaluations = evaluations_of(function, x, **fields)
-    measure = ResolvedQuestion.named(question, x.shape[1])
+    measure = named(question, x.shape[1])
     root = measure.regional(evaluations, RegionWeights.whole(evaluations.weights))[0, 0]
     table = read_table(
         pd.DataFrame(x, columns=[f"x{j}" for j in range(x.shape[1])]), missing="error"

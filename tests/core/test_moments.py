@@ -7,12 +7,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from core.by_hand import drawn, evaluations_of, waves
+from core.by_hand import drawn, evaluations_of, named, waves
 from granite_xai.core.algebra import moments as module
-from granite_xai.core.algebra.conditional import Bins
-from granite_xai.core.algebra.disagreement import ResolvedQuestion
-from granite_xai.core.algebra.masked_model import RegionWeights
+from granite_xai.core.algebra.masking import Conditional
 from granite_xai.core.algebra.moments import factor, moments_of
+from granite_xai.core.algebra.region_weights import RegionWeights
 from granite_xai.core.evaluations.evaluations import Coalition
 
 MARGINAL = ("ice-pdp", "sobol", "variance", "pfi-risk")
@@ -37,7 +36,7 @@ def evaluations(weighted: bool = False):
         x,
         y=rng.normal(size=N),
         weights=rng.uniform(0.5, 2, size=N) if weighted else np.ones(N),
-        facts={("bins", columns): Bins(rng.integers(0, 4, size=N)) for columns in visible},
+        facts={(Conditional(), columns): rng.integers(0, 4, size=N) for columns in visible},
     )
 
 
@@ -56,7 +55,7 @@ def from_sums(moments, members):
 @pytest.mark.parametrize("question", [*MARGINAL, *CONDITIONAL])
 def test_sums_over_rows_give_the_disagreement_of_any_region(question, weighted, every_direction):
     known = evaluations(weighted)
-    asked = ResolvedQuestion.named(question, 3)
+    asked = named(question, 3)
     members = (np.random.default_rng(2).uniform(size=(N, 5)) < [0.9, 0.6, 0.5, 0.3, 0.2]).astype(
         float
     )
@@ -68,7 +67,7 @@ def test_sums_over_rows_give_the_disagreement_of_any_region(question, weighted, 
 @pytest.mark.parametrize("question", [*MARGINAL, *CONDITIONAL])
 def test_some_rows_are_a_region(question, every_direction):
     known = evaluations()
-    asked = ResolvedQuestion.named(question, 3)
+    asked = named(question, 3)
     inside = np.flatnonzero(drawn(N)[:, 0] > 0)
     expected = asked.regional(known.take(inside), RegionWeights.whole(np.ones(len(inside))))[0]
     total = 0.0
@@ -82,17 +81,17 @@ def test_some_rows_are_a_region(question, every_direction):
 
 def test_rows_that_share_one_bin_have_nothing_conditional(every_direction):
     known = evaluations_of(waves, drawn(N))
-    moments = moments_of(ResolvedQuestion.named("mplot-pdp", 3), known)
+    moments = moments_of(named("mplot-pdp", 3), known)
     assert from_sums(moments, np.ones((N, 1))) == pytest.approx(0.0)
 
 
 @pytest.mark.parametrize("question", ["shap-pdp", "ice-shap", "coe", "cice-mplot", "sage-risk"])
 def test_questions_without_moments(question):
-    assert moments_of(ResolvedQuestion.named(question, 3), evaluations()) is None
+    assert moments_of(named(question, 3), evaluations()) is None
 
 
 def test_pairs_have_none():
-    assert moments_of(ResolvedQuestion.named("ice-pdp", 3, order=2), evaluations()) is None
+    assert moments_of(named("ice-pdp", 3, order=2), evaluations()) is None
 
 
 def test_two_columns_are_read_from_one(every_direction):
@@ -102,7 +101,7 @@ def test_two_columns_are_read_from_one(every_direction):
     first = {Coalition([0]): both.matrices[Coalition([0])]}
     one = replace(both, matrices=first)
     for question in MARGINAL:
-        asked = ResolvedQuestion.named(question, 2)
+        asked = named(question, 2)
         members = (np.random.default_rng(2).uniform(size=(N, 3)) < 0.6).astype(float)
         assert from_sums(moments_of(asked, one), members) == pytest.approx(
             from_sums(moments_of(asked, both), members), rel=1e-6

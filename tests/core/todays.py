@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from granite_xai.core.algebra.conditional import Bins
-from granite_xai.core.algebra.disagreement import ResolvedQuestion
+from core.by_hand import named
+from granite_xai.core.algebra.masking import Conditional
+from granite_xai.core.algebra.objective import Shares
 from granite_xai.core.evaluations.evaluations import Evaluations, Matrix
-from granite_xai.core.search.problem import Problem, Shares, Tree
+from granite_xai.core.search.problem import Problem, Tree
 
 
 def evaluations_of(today: Any) -> Evaluations:
@@ -20,7 +21,7 @@ def evaluations_of(today: Any) -> Evaluations:
         compact = matrix.compact()
         matrices[columns] = Matrix(np.ascontiguousarray(compact.values.T), compact.codes)
     bins = {
-        ("bins", visible): Bins(bins.numbers)
+        (Conditional(), visible): bins.numbers
         for (_, visible), bins in today.bins.items()
         if not bins.single
     }
@@ -30,6 +31,7 @@ def evaluations_of(today: Any) -> Evaluations:
         y=today.y,
         matrices=matrices,
         facts=bins,
+        moved={columns: {} for columns in today.snapped},
         offset=today.offset,
         n_columns=len(today.everything),
     )
@@ -37,7 +39,7 @@ def evaluations_of(today: Any) -> Evaluations:
 
 def problem_of(today: Any, question: str, **tree: Any) -> Problem:
     """The same problem, with one question by its name."""
-    resolved = ResolvedQuestion.named(question, today.table.n_columns)
+    resolved = named(question, today.table.n_columns)
     options = {
         name: getattr(today.tree, name)
         for name in ("max_depth", "min_samples_leaf", "alpha", "max_candidates", "beam", "search")

@@ -1,88 +1,141 @@
-"""One formula for every masked model: something read at the row times something averaged over the
-region.
+"""Masked models: one formula for all but accumulated effects.
 
-    F_T[n, k] = left[n] · (sum of W[m, k] right[m]) / (sum of W[m, k]),   m all rows or n's bin
+A masked model is something read at the row times something averaged over the region,
 
-PDP, ICE, the mean, M-plots and both conditional forms are choices of ``left`` and ``right``.
-Where ``right`` would be the identity it is left out, and ``left`` holds one number for each pair
-of rows.
+    F_T[n, k] = left[n] · sum over m of W[m, k] right[m]  /  sum over m of W[m, k],
+
+where m runs over all rows or over those of n's bin (conditional masking). Where rows are weighed by
+density ratios (copula), the same product of the ratios divides. The prediction for row n against the
+single row m is ``left[n] · right[m]``:
+
+    F itself                  left = F, right = 1
+    no column visible         left = 1, right = F
+    S shown (PDP, M-plot)     left[n] = indicator of n's value of S, right[m] = E_S[m, ·]
+    S hidden (ICE, full)      left[n] = E_S[n, ·],  right[m] = indicator of m's value of S
+    references b (baseline)   left[n] = F(x_T, b),  right = one over their number
+    Shapley values            left = Phi, right = the identity
+
+With about as many values as rows, one number for each pair of rows is less work: ``right`` is then the
+identity and is left out. Masked models that are averaged alike add up before they are averaged
+(`combined`), and sums over the right of a cut are totals less sums over the left.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import NamedTuple
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
 
 import numpy as np
 
-from granite_xai.core.evaluations.evaluations import Coalition, Evaluations
+from granite_xai.base.typing import Coalition, FloatArray, IntArray
+from granite_xai.core.algebra.region_weights import RegionWeights
+from granite_xai.core.evaluations.evaluations import Evaluations
+
+PAIRS_AT_ONCE = 2**22  # pairs of rows whose predictions are in memory together
+FEW = 2  # numbers of a row that are cheaper added to pairs than averaged by themselves
+
+OfEach = Callable[[FloatArray, IntArray], FloatArray]
+"""A function of single predictions, one line a row, and of the places of these rows."""
 
 
-@dataclass(frozen=True)
-class RegionWeights:
-    """K weighings of the same n rows: the left sides of K cuts, beside all rows, or K lines of
-    weights.
+class Averaged(Protocol):
+    """What effects are made of: numbers of rows that depend on the region."""
+
+    @property
+    def adds_up(self) -> bool:
+        """Whether it becomes one with others of its kind before it is averaged (`combined`)."""
+
+    def values(self, regions: RegionWeights) -> FloatArray:
+        """At each row, in the region that the row is in, (n, K)."""
+
+    def cell_sizes(self) -> IntArray | None:
+        """How many rows the number of each row averages over, (n,); None: all of its region."""
+
+    @classmethod
+    def combined(cls, weighted: Sequence[tuple[float, Any]], /) -> Sequence[Averaged]:
+        """The sum of some of one kind, each times a factor, as few as possible."""
+
+
+@dataclass(frozen=True, eq=False)
+class MaskedModel:
+    """A masked model, or a sum of masked models, ready to be averaged over any region.
 
     Parameters
     ----------
-    weights : array of shape (n, K)
-        Of the rows on the left, or of all rows.
-    total : array of shape (n,), optional
-        Weight of each row on either side of a cut; None: there is only one side.
+    left : array of shape (n, r)
+        Read at the row; one number for each pair of rows, (n, n), where there is no `right`.
+    right : array of shape (n, r), optional
+        Averaged over the region; None: the identity.
+    bins : array of shape (n,), optional
+        Averages are over the rows of the same bin.
+    ratios : array in the shape of the predictions, optional
+        Weight of each single prediction.
+    is_shown : bool
+        Whether the predictions stand in `right`, and `left` says which of them are read; otherwise
+        they stand in `left`, and the lines of `right` are shares that add up to 1.
     """
 
-    weights: np.ndarray
-    total: np.ndarray | None = None
+    left: FloatArray
+    right: FloatArray | None = None
+    bins: IntArray | None = None
+    ratios: FloatArray | None = None
+    is_shown: bool = False
+
+    @property
+    def adds_up(self) -> bool:
+        """Whether it becomes one with others: where all rows of the region count by their weight."""
+        return self.bins is None and self.ratios is None
 
     @classmethod
-    def whole(cls, weights: np.ndarray) -> RegionWeights:
-        """All rows as one region."""
-        return cls(weights[:, None])
+    def of_rows(cls, values: FloatArray) -> MaskedModel:
+        """Numbers of the rows, (n,), whatever the region."""
+        return cls(values[:, None], np.ones((len(values), 1)))
 
     @classmethod
-    def sides(cls, goes_left: np.ndarray, weights: np.ndarray) -> RegionWeights:
-        """Both sides of cuts, given by which rows go left, (n, K)."""
-        return cls(goes_left * weights[:, None], weights)
+    def mean_of(cls, values: FloatArray) -> MaskedModel:
+        """The mean of some numbers of the rows, (n,)."""
+        return cls(np.ones((len(values), 1)), values[:, None], is_shown=True)
 
-    def take(self, places: np.ndarray) -> RegionWeights:
-        """The same for some of the rows."""
-        return RegionWeights(
-            self.weights[places], None if self.total is None else self.total[places]
+    @classmethod
+    def combined(cls, weighted: Sequence[tuple[float, MaskedModel]], /) -> list[MaskedModel]:
+        """The sum of some masked models: those that are averaged alike become one.
+
+        Predictions of pairs of rows are added up; other numbers of rows stand side by side.
+        """
+        groups: dict[int | None, list[tuple[float, MaskedModel]]] = {}
+        sums: list[MaskedModel] = []
+        for factor, masked in weighted:
+            if masked.ratios is None:
+                bins = None if masked.bins is None else id(masked.bins)
+                groups.setdefault(bins, []).append((factor, masked))
+            elif masked.is_shown and masked.right is not None:
+                sums.append(replace(masked, right=factor * masked.right))
+            else:
+                sums.append(replace(masked, left=factor * masked.left))
+        for group in groups.values():
+            sums += _sums(group)
+        return sums
+
+    def take(self, places: IntArray) -> MaskedModel:
+        """The same of some of the rows."""
+        if self.right is None:
+            pairs = np.ix_(places, places)
+            return replace(
+                self,
+                left=self.left[pairs],
+                bins=None if self.bins is None else self.bins[places],
+                ratios=None if self.ratios is None else self.ratios[pairs],
+            )
+        return replace(
+            self,
+            left=self.left[places],
+            right=self.right[places],
+            bins=None if self.bins is None else self.bins[places],
+            ratios=None if self.ratios is None else self.ratios[places],
         )
 
-    def mass(self) -> np.ndarray:
-        """Weight of each region, (sides, K)."""
-        on_left = self.weights.sum(axis=0)
-        if self.total is None:
-            return on_left[None]
-        return np.stack([on_left, self.total.sum() - on_left])
-
-    def means(self, values: np.ndarray) -> np.ndarray:
-        """Mean over the rows of each region, (sides, K), of numbers (n, K) that each row has on
-        its own side.
-        """
-        on_left = np.einsum("nk,nk->k", self.weights, values)
-        if self.total is None:
-            return on_left[None] / self.mass()
-        return np.stack([on_left, self.total @ values - on_left]) / self.mass()
-
-    def at_rows(self, on_left: np.ndarray, on_right: np.ndarray) -> np.ndarray:
-        """From numbers of both sides, (n, K) or (K,), those of the side that each row is on, (n,
-        K).
-        """
-        if self.total is None:
-            return on_left
-        return np.where(self.weights > 0, on_left, on_right)
-
-
-class MaskedModel(NamedTuple):
-    """A masked model, or a combination of masked models, ready to be averaged over any region."""
-
-    left: np.ndarray  # (n, r), or (n, n) for each pair of rows
-    right: np.ndarray | None  # (n, r); None: the identity
-    bins: np.ndarray | None = None  # (n,)
-
-    def values(self, regions: RegionWeights) -> np.ndarray:
+    def values(self, regions: RegionWeights) -> FloatArray:
         """The masked model at each row, in the region that the row is in, (n, K)."""
         if self.bins is None:
             return self._means(regions)
@@ -91,88 +144,153 @@ class MaskedModel(NamedTuple):
             values[places] = self._within(places)._means(regions.take(places))
         return values
 
-    def _means(self, regions: RegionWeights) -> np.ndarray:
-        """The formula, for rows that share one bin."""
-        on_left = self._read(regions.weights)  # (n, K)
-        mass = regions.mass()
-        if regions.total is None:
-            return on_left / mass[0]
-        # What is on the right is the total without what is on the left: one product
-        # serves both sides.
-        everywhere = self._read(regions.total[:, None])  # (n, 1)
-        return regions.at_rows(on_left, everywhere - on_left) / regions.at_rows(*mass)
+    def means_of_each(self, function: OfEach, regions: RegionWeights) -> FloatArray:
+        """The same mean of a function of each single prediction, (n, K)."""
+        every_row = np.arange(len(self.left))
+        if not self.is_shown:
+            return replace(self, left=function(self.left, every_row)).values(regions)
+        # What a row makes of the predictions of others is its own: there are as many as pairs of rows.
+        values = np.empty(regions.weights.shape)
+        for places in [every_row] if self.bins is None else places_of_bins(self.bins):
+            within = self._within(places)
+            for part in _parts(len(places)):
+                predictions = function(within.left[part] @ within.right.T, places[part])
+                ratios = None
+                if within.ratios is not None:
+                    ratios = within.left[part] @ within.ratios.T
+                pairs = MaskedModel(predictions, ratios=ratios)
+                values[places[part]] = pairs._means(
+                    regions.take(places), regions.take(places[part])
+                )
+        return values
 
-    def _read(self, weights: np.ndarray) -> np.ndarray:
-        """``left`` times the weighted sums of ``right``, (n, K), under weights (n, K)."""
-        sums = weights if self.right is None else self.right.T @ weights
-        return self.left @ sums
+    def cell_sizes(self) -> IntArray | None:
+        """How many rows the mean at each row rests on, (n,); None: all rows of its region.
 
-    def _within(self, places: np.ndarray) -> MaskedModel:
-        """The same for the rows of one bin."""
-        if self.right is None:
-            return MaskedModel(self.left[np.ix_(places, places)], None)
-        right = self.right[places]
-        is_read = right.any(axis=0)
-        return MaskedModel(self.left[np.ix_(places, is_read)], right[:, is_read])
+        Of weighed rows the effective number, ``(sum of weights)² / sum of squares``.
+        """
+        if self.bins is not None:
+            return np.bincount(self.bins)[self.bins]
+        if self.ratios is None:
+            return None
+        if self.is_shown:
+            sums = self.left @ self.ratios.sum(axis=0)
+            squares = self.left @ np.square(self.ratios).sum(axis=0)
+        else:
+            rows_of_entry = (
+                np.ones(len(self.left)) if self.right is None else self.right.sum(axis=0)
+            )
+            sums = self.ratios @ rows_of_entry
+            squares = np.square(self.ratios) @ rows_of_entry
+        return np.maximum(np.rint(sums**2 / squares), 1).astype(np.intp)
+
+    def _means(self, regions: RegionWeights, of_rows: RegionWeights | None = None) -> FloatArray:
+        """The formula for rows that share one bin.
+
+        Parameters
+        ----------
+        regions : RegionWeights
+            Of the rows that are averaged.
+        of_rows : RegionWeights, optional
+            Of the rows that read; None: the same ones.
+        """
+        of_rows = regions if of_rows is None else of_rows
+        left, right = self.left, self.right
+        if self.ratios is None:
+            sums = _sums_on_own_side(left, right, regions, of_rows)
+            mass = regions.mass()
+            return sums / of_rows.at_rows(*np.where(mass > 0, mass, 1.0))
+        if self.is_shown:
+            weighted = _sums_on_own_side(left, self.right * self.ratios, regions, of_rows)
+            return weighted / _sums_on_own_side(left, self.ratios, regions, of_rows)
+        weighted = _sums_on_own_side(left * self.ratios, right, regions, of_rows)
+        return weighted / _sums_on_own_side(self.ratios, right, regions, of_rows)
+
+    def _within(self, places: IntArray) -> MaskedModel:
+        """The same for the rows of one bin, without what none of them reads."""
+        within = replace(self.take(places), bins=None)
+        if within.right is None or within.ratios is not None:
+            return within
+        is_read = within.left.any(axis=0) & within.right.any(axis=0)
+        return replace(within, left=within.left[:, is_read], right=within.right[:, is_read])
 
 
-def places_of_bins(bins: np.ndarray) -> list[np.ndarray]:
+def _sums_on_own_side(
+    left: FloatArray, right: FloatArray | None, regions: RegionWeights, of_rows: RegionWeights
+) -> FloatArray:
+    """``left`` times the weighted sums of ``right`` over the side of each row, (rows, K)."""
+
+    def read(weights: FloatArray) -> FloatArray:
+        return left @ (weights if right is None else right.T @ weights)
+
+    on_left = read(regions.weights)
+    if regions.total is None:
+        return on_left
+    # What is on the right is the total without what is on the left: one product serves both sides.
+    everywhere = read(regions.total[:, None])
+    return of_rows.at_rows(on_left, everywhere - on_left)
+
+
+def _parts(n_rows: int) -> Iterator[slice]:
+    """Some rows at a time, against all of them."""
+    step = max(1, PAIRS_AT_ONCE // max(n_rows, 1))
+    for start in range(0, n_rows, step):
+        yield slice(start, start + step)
+
+
+def places_of_bins(bins: IntArray) -> list[IntArray]:
     """The rows of each bin."""
     order = np.argsort(bins, kind="stable")
     return np.split(order, np.flatnonzero(np.diff(bins[order])) + 1)
 
 
-def combined(weighted: list[tuple[float, MaskedModel]]) -> list[MaskedModel]:
-    """The sum of some readouts, as few as possible: those that share their bins become one.
-
-    Numbers of pairs are added up; other numbers stand side by side.
-    """
-    groups: dict[tuple, list[tuple[float, MaskedModel]]] = {}
-    for coefficient, readout in weighted:
-        groups.setdefault((id(readout.bins), readout.right is None), []).append(
-            (coefficient, readout)
-        )
-    sums = []
-    for (_, has_pairs), group in groups.items():
-        lefts = [coefficient * readout.left for coefficient, readout in group]
-        bins = group[0][1].bins
-        if has_pairs:
-            sums.append(MaskedModel(sum(lefts), None, bins))
+def _sums(group: Sequence[tuple[float, MaskedModel]]) -> list[MaskedModel]:
+    """The sum of masked models with the same bins: as pairs, side by side, or both."""
+    has_pairs = any(masked.right is None for _, masked in group)
+    pairs: FloatArray | None = None
+    lefts, rights = [], []
+    for factor, masked in group:
+        left, right = masked.left, masked.right
+        if right is not None and not (has_pairs and left.shape[1] <= FEW):
+            lefts.append(factor * left)
+            rights.append(right)
+            continue
+        of_pairs = left if right is None else left @ right.T
+        if pairs is None:
+            pairs = factor * of_pairs
         else:
-            sums.append(
-                MaskedModel(
-                    np.hstack(lefts), np.hstack([readout.right for _, readout in group]), bins
-                )
-            )
+            pairs += factor * of_pairs
+    bins = group[0][1].bins
+    sums = [] if pairs is None else [MaskedModel(pairs, bins=bins)]
+    if lefts:
+        sums.append(MaskedModel(np.hstack(lefts), np.hstack(rights), bins=bins))
     return sums
 
 
-def masked_model(
-    evaluations: Evaluations, visible: Coalition, f: np.ndarray, bins: np.ndarray | None
+def averaged(
+    evaluations: Evaluations, visible: Coalition, bins: IntArray | None = None
 ) -> MaskedModel:
-    """``F_T`` with the columns outside T averaged over the region.
+    """``F_T`` with the columns outside T averaged over the rows of the region, or of the row's bin.
 
     Parameters
     ----------
     evaluations : Evaluations
-    visible : coalition T
-    f : array of shape (n,)
-        Predictions of the rows as they are.
+    visible : coalition
+        T, not everything.
     bins : array of shape (n,), optional
-        Conditional masking: hidden columns are averaged over the rows of the same bin.
+        Of the visible columns.
     """
-    ones = np.ones((len(f), 1))
-    if visible == evaluations.everything:
-        return MaskedModel(f[:, None], ones)
     if not visible:
-        return MaskedModel(ones, f[:, None])
-    is_shown = visible in evaluations.matrices
-    matrix = evaluations.matrices[visible if is_shown else evaluations.everything - visible]
+        return MaskedModel.mean_of(evaluations.f)
+    matrix, is_shown = evaluations.reading(visible)
     n, n_values = matrix.values.shape
-    if 2 * n_values > n:  # many values: one number for each pair of rows is less work
-        pairs = matrix.values[:, matrix.codes]
-        return MaskedModel(np.ascontiguousarray(pairs.T) if is_shown else pairs, None, bins)
-    own_value = np.eye(n_values)[matrix.codes]  # (n, U)
+    if 2 * n_values > n:
+        pairs = matrix.values[:, matrix.codes]  # row n with S as row m has it
+        if is_shown:
+            pairs = np.ascontiguousarray(pairs.T)
+        return MaskedModel(pairs, bins=bins)
+    own_value = np.zeros((n, n_values))
+    own_value[np.arange(n), matrix.codes] = 1.0
     if is_shown:
-        return MaskedModel(own_value, matrix.values, bins)
-    return MaskedModel(matrix.values, own_value, bins)
+        return MaskedModel(own_value, matrix.values, bins=bins, is_shown=True)
+    return MaskedModel(matrix.values, own_value, bins=bins)

@@ -24,7 +24,9 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from granite_xai.base.typing import BoolArray, Elementwise, FloatArray, IntArray
-from granite_xai.core.algebra.disagreement import ResolvedQuestion, Term
+from granite_xai.core.algebra.behavior import RedrawnVariance, Risk, Sensitivity
+from granite_xai.core.algebra.disagreement import ResolvedQuestion
+from granite_xai.core.algebra.effects import Term, Terms
 from granite_xai.core.evaluations.evaluations import Coalition, Evaluations, Matrix
 
 KEPT = 0.99  # share of the squared interactions of a set that a search must see
@@ -498,7 +500,7 @@ def moments_of(
         Of sets side by side, unless one has more.
     """
     sets = []
-    for members, gap in zip(question.sets, question.gaps, strict=True):
+    for members, gap in zip(question.sets, question.gap_terms, strict=True):
         formula = _formula(question, members, gap, evaluations)
         if formula is None:
             return None
@@ -555,50 +557,62 @@ def _factors(evaluations: Evaluations, members: Coalition) -> Factors:
     return factor(others, evaluations.weights).turned(evaluations.weights)
 
 
-def _bins(evaluations: Evaluations, gap: dict[Term, float]) -> IntArray | None:
+def _bins(evaluations: Evaluations, gap: Terms) -> IntArray | None:
+    """The bins that a gap reads; where it reads several there are no moments."""
     for term in gap:
-        if term.is_conditional and ("bins", term.visible) in evaluations.facts:
-            bins: IntArray = evaluations.facts["bins", term.visible].numbers
+        bins = _bins_of(evaluations, term)
+        if bins is not None:
             return bins
     return None
 
 
+def _bins_of(evaluations: Evaluations, term: Term) -> IntArray | None:
+    bins: IntArray | None = evaluations.facts.get((term.masking, term.visible))
+    return bins
+
+
 def _formula(
-    question: ResolvedQuestion,
-    members: Coalition,
-    gap: dict[Term, float],
-    evaluations: Evaluations,
+    question: ResolvedQuestion, members: Coalition, gap: Terms, evaluations: Evaluations
 ) -> Formula | None:
     """How the disagreement of a set follows from sums; None where it does not."""
-    everything = evaluations.everything
     by_visible = {
-        everything: EVERYTHING,
-        everything - members: HIDDEN,
+        evaluations.everything: EVERYTHING,
+        evaluations.everything - members: HIDDEN,
         members: SHOWN,
         Coalition(): NOTHING,
     }
-    conditioned = {
-        term.visible
-        for term in gap
-        if term.is_conditional and ("bins", term.visible) in evaluations.facts
-    }
-    if len(by_visible) < 4 or len(conditioned) > 1 or any(t.visible not in by_visible for t in gap):
+    if len(by_visible) < 4 or any(term.visible not in by_visible for term in gap):
         return None
     models = {}
+    conditioned = set()
     for term in gap:
+        bins = _bins_of(evaluations, term)
+        is_mean = term.masking.redraws and (bins is None or isinstance(bins, np.ndarray))
+        if not is_mean and term.visible != evaluations.everything:
+            return None
         bilinear = by_visible[term.visible]
-        is_binned = term.is_conditional and term.visible in conditioned
-        models[term] = SetModel({}, bilinear) if is_binned else SetModel(bilinear, {})
-    if question.is_local:
+        if bins is None or bins.min() == bins.max():
+            models[term] = SetModel(bilinear, {})
+        else:
+            models[term] = SetModel({}, bilinear)
+            conditioned.add(term.visible)
+    if len(conditioned) > 1:
+        return None
+    if question.behavior.is_linear:
+        if question.question.loss != "squared":
+            return None
         summed = SetModel.sum((gap[term], model) for term, model in models.items())
         return Formula(((1.0, MeanSquare(summed)),), loss=None)
     quantities: list[tuple[float, Quantity]] = []
     for term, model in models.items():
-        if term.is_total:
+        behavior = term.behavior
+        if isinstance(behavior, RedrawnVariance):
             quantities.append((gap[term], TotalVariance(within_bins=bool(model.of_bin))))
-        elif question.behavior == "risk":
+        elif isinstance(behavior, Sensitivity):
+            quantities.append((gap[term], Variance(model.with_prediction())))
+        elif isinstance(behavior, Risk) and behavior.has_squares:
             error = SetModel.sum([(1.0, model), (-1.0, SetModel({("y", ONE): 1.0}, {}))])
             quantities.append((-gap[term], MeanSquare(error.with_prediction())))
         else:
-            quantities.append((gap[term], Variance(model.with_prediction())))
-    return Formula(tuple(quantities), loss=np.square)
+            return None
+    return Formula(tuple(quantities), loss=question.loss)

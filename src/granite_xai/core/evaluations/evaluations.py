@@ -144,11 +144,13 @@ class Evaluations:
         The set is at the values that stand for the rows' own in every term of its gap: in the
         predictions, in its own matrix, which also serves the other columns, and in what is known.
         """
-        if members not in self.matrices:
+        is_moved = members in self.moved
+        is_read_both_ways = self.everything - members in self.matrices
+        if members not in self.matrices or not (is_moved or is_read_both_ways):
             return self
         return replace(
             self,
-            f=self.matrices[members].own(),
+            f=self.matrices[members].own() if is_moved else self.f,
             facts={**self.facts, **self.moved.get(members, {})},
             gap=members,
         )

@@ -10,8 +10,10 @@ import numpy as np
 
 from granite_xai.base.diagnostics import Diagnostics
 from granite_xai.base.typing import FloatArray
-from granite_xai.core.algebra.disagreement import ResolvedQuestion
-from granite_xai.core.algebra.masked_model import RegionWeights
+from granite_xai.core.algebra.disagreement import ResolvedQuestion, questions
+from granite_xai.core.algebra.influence import Interactions
+from granite_xai.core.algebra.objective import Shares
+from granite_xai.core.algebra.region_weights import RegionWeights
 from granite_xai.core.evaluations.evaluations import Evaluations, Sample
 from granite_xai.core.fitting.plan import (
     Draft,
@@ -23,7 +25,7 @@ from granite_xai.core.fitting.plan import (
 )
 from granite_xai.core.fitting.settings import Settings
 from granite_xai.core.inference.noise import Estimate, Noise, Signs, judge, noise_of
-from granite_xai.core.search.problem import Problem, Shares
+from granite_xai.core.search.problem import Problem
 from granite_xai.models import Predictor, for_table
 from granite_xai.models.row_arguments import read_clusters, read_weights
 from granite_xai.regions import Leaf, Partition
@@ -151,7 +153,10 @@ def options_of(settings: Settings) -> Options:
 
 def question_on(table: Table, settings: Settings) -> ResolvedQuestion:
     """The question about the columns of a table."""
-    return ResolvedQuestion.named(settings.question, table.n_columns, settings.order)
+    question = questions()[settings.question]
+    if settings.order > 1:
+        question = question.with_influence(Interactions(settings.order))
+    return question.resolve(table, pairs=0)
 
 
 def curves_of(table: Table) -> frozenset[frozenset[int]]:
@@ -175,7 +180,7 @@ def find_regions(
     every_row = np.arange(len(evaluations))
     whole = RegionWeights.whole(evaluations.weights)
     disagreement = float(question.regional(evaluations, whole)[0, 0])
-    floor = rounding_floor(question, evaluations, sample.errors[0], settings.order)
+    floor = question.floor(evaluations, sample.errors[0])
     names = sample.rows.table.names
     if disagreement <= floor:
         return disagreement, Partition(Leaf(len(every_row), 1.0, 0.0, "nothing to explain"), names)
@@ -221,18 +226,3 @@ def judge_regions(
     signs = Signs.drawn(held_out.rows.clusters, settings.seed)
     regions = partition.apply(held_out.rows.table)
     return judge(question, held_out.outputs[0], regions, signs, settings.confidence_level)
-
-
-def rounding_floor(
-    question: ResolvedQuestion, evaluations: Evaluations, error: float, order: int
-) -> float:
-    """Disagreement that errors of single predictions can produce (C4)."""
-    shares = evaluations.weights / evaluations.weights.sum()
-    if question.behavior == "sensitivity":
-        spread = np.sqrt(shares @ np.square(evaluations.f))
-        error = 2 * spread * error + error**2
-    elif question.behavior == "risk":
-        of_model = shares @ np.abs(evaluations.f - (evaluations.y - evaluations.offset))
-        of_mean = shares @ np.abs(evaluations.y - evaluations.offset)
-        error = 2 * max(of_model, of_mean) * error + error**2
-    return len(question.sets) * (2.0 ** (order + 1) * error) ** 2

@@ -21,7 +21,7 @@ import numpy as np
 from scipy.stats import f as f_distribution, norm
 
 from granite_xai.core.algebra.disagreement import ResolvedQuestion
-from granite_xai.core.algebra.masked_model import RegionWeights
+from granite_xai.core.algebra.region_weights import RegionWeights
 from granite_xai.core.evaluations.evaluations import Evaluations
 
 STEP = 0.1  # a
@@ -94,7 +94,7 @@ def noise_of(
     measured = [
         _of_set(question, gap, np.minimum(sizes, drawn.n_observations), regions, signs)
         for gap, sizes in zip(
-            question.gap_values(evaluations, regions),
+            question.gaps(evaluations, regions),
             cell_sizes(question, evaluations),
             strict=True,
         )
@@ -163,16 +163,7 @@ def cell_sizes(question: ResolvedQuestion, evaluations: Evaluations) -> list[np.
     n = len(evaluations)
     if not question.is_local:
         return [np.array([n])] * len(question.sets)
-    by_set = []
-    for gap in question.gaps:
-        sizes = np.full(n, n)
-        for term in gap:
-            key = ("bins", term.visible)
-            if term.is_conditional and key in evaluations.facts:
-                bins = evaluations.facts[key].numbers
-                sizes = np.minimum(sizes, np.bincount(bins)[bins])
-        by_set.append(sizes)
-    return by_set
+    return list(question.cell_sizes(evaluations))
 
 
 def _three(lines: np.ndarray, n_pairs: int) -> np.ndarray:

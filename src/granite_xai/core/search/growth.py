@@ -18,8 +18,8 @@ import numpy as np
 from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.compute import in_threads, resolve_jobs
 from granite_xai.core.algebra.disagreement import ResolvedQuestion
-from granite_xai.core.algebra.masked_model import RegionWeights
 from granite_xai.core.algebra.moments import Moments, moments_of
+from granite_xai.core.algebra.region_weights import RegionWeights
 from granite_xai.core.search.cuts import (
     TIE,
     Axis,

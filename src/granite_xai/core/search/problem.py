@@ -15,7 +15,8 @@ from granite_xai.base.text import listing
 from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.base.validation import real_number, unknown, whole_number
 from granite_xai.compute import Resources
-from granite_xai.core.algebra.masked_model import RegionWeights
+from granite_xai.core.algebra.objective import Shares
+from granite_xai.core.algebra.region_weights import RegionWeights
 from granite_xai.core.evaluations.evaluations import Evaluations, Sample
 from granite_xai.regions import Leaf, Node, Partition, Rule, find_column, satisfied
 from granite_xai.tables import Table
@@ -43,47 +44,6 @@ class RegionNoise(Protocol):
 
     corrected: float  # the objective without what chance adds, but for the mass of the region
     is_exceeded: bool  # whether the rows show more than chance
-
-
-@dataclass(frozen=True, eq=False)
-class Shares:
-    """The objective (C1): ``sum over q of factor_q * R_q(region)``, times the region's share of the mass.
-
-    Parameters
-    ----------
-    factors : array of shape (Q,)
-        ``w_q / R_q(all rows)``, or ``w_q`` over the variance of the prediction; 0 for a question at
-        its noise floor.
-    floors : array of shape (Q,)
-        Noise floor of each question.
-    total : float
-        Mass of all rows.
-    by_mass : bool
-        Whether regions count by their mass.
-    root_factors : array of shape (Q,), optional
-        ``w_q / R_q(all rows)``; None: these are the factors.
-    """
-
-    factors: FloatArray
-    floors: FloatArray
-    total: float
-    by_mass: bool = True
-    root_factors: FloatArray | None = None
-
-    def objective(self, disagreements: FloatArray, mass: FloatArray) -> FloatArray:
-        """What a partition makes small in sum, (...), from ``R_q`` (..., Q) and the mass of regions (...)."""
-        shares: FloatArray = disagreements @ self.factors
-        return shares * mass / self.total if self.by_mass else shares
-
-    def share(self, disagreements: FloatArray, mass: FloatArray) -> FloatArray:
-        """Share of the disagreement on all rows that regions hold, also where the objective is another."""
-        factors = self.factors if self.root_factors is None else self.root_factors
-        shares: FloatArray = disagreements @ factors
-        return shares * mass / self.total
-
-    def is_at_floor(self, disagreements: FloatArray) -> bool:
-        """Whether every question that counts is at its noise floor in a region, by its ``R_q``, (Q,)."""
-        return bool(np.all((disagreements <= self.floors) | (self.factors == 0.0)))
 
 
 def nobody_watches(n_nodes: float) -> None:
