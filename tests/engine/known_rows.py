@@ -6,7 +6,6 @@ from collections.abc import Callable
 
 import numpy as np
 
-from granite_xai.evaluations.coordinates import Coordinates
 from granite_xai.evaluations.evaluations import Evaluations
 from granite_xai.evaluations.matrix import Matrix
 
@@ -43,9 +42,6 @@ def known_rows() -> Evaluations:
         errors={},
         ale={},
         everything=ALL,
-        coordinates=Coordinates(
-            ranks=CHANCE.permutation(N)[None] / N, levels=CHANCE.integers(0, 2, (1, N))
-        ),
     )
 
 

@@ -107,8 +107,6 @@ def test_any_two_pure_or_full_effects_of_columns_can_be_compared_on_a_grid(data)
     sides, words = [], []
     for _ in range(2):
         masking, about_masking = data.draw(maskings(case))
-        # The central row of a region is chosen among the rows as they are; the oracle would choose among snapped ones.
-        assume(masking != gx.Baseline("region"))
         interaction, about_interaction = data.draw(
             st.sampled_from(["pure", "full"]).flatmap(interactions)
         )

@@ -42,7 +42,7 @@ def evaluations_of(explainer, **options):
         evaluator.keep(store)
     for store in requested.streamed.stores:
         evaluator.sum_up(store)
-    return evaluator.finish(None), fitted
+    return evaluator.finish(), fitted
 
 
 def test_predictions_against_a_baseline_have_its_hidden_columns():

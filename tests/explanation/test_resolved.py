@@ -115,13 +115,6 @@ def test_paths_give_shapley_values_of_four_players_or_more():
     assert not resolved(gx.Partial(), n_columns=4, masking=conditional, by_paths=True).by_paths
 
 
-def test_effects_by_paths_against_a_row_of_the_region_have_terms_for_other_rows():
-    effect = resolved(gx.Partial(), n_columns=4, masking=gx.Baseline("region"), by_paths=True)
-    assert effect.by_paths
-    assert len(effect.terms[0]) == 16
-    assert all(terms == {} for terms in effect.attributions.values())
-
-
 def test_accumulated_effects_read_changes_of_columns():
     effect = resolve(gx.Accumulated(5), LOCAL, gx.Pure(), gx.Individual([1]), table_of(3))
     assert {(key.column, key.intervals) for key in effect.changes()} == {(1, 5)}

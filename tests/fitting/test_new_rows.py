@@ -218,7 +218,7 @@ def test_other_rows_are_measured_as_defined(name, data):
 @given(data=st.data())
 @examples(80)
 def test_bins_and_baselines_of_other_rows_stay_as_fitted(data):
-    """Any two maskings on new rows; the baseline of a region is a fitting row of that region."""
+    """Any two maskings on new rows."""
     case = data.draw(cases(min_rows=5, max_rows=8, min_columns=2, max_columns=3, weighted=None))
     sides, words = [], []
     for _ in range(2):

@@ -106,17 +106,6 @@ def test_the_fidelity_of_all_outputs_is_the_mean(joint):
     assert total.global_fidelity == pytest.approx(expected)
 
 
-def test_central_rows_are_members_of_their_region():
-    baseline = gx.Baseline("region")
-    pure = gx.Explainer(masking=baseline, interaction="pure")
-    full = gx.Explainer(masking=baseline, interaction="full")
-    result = fit(question=gx.Disagreement(full, pure))[0].result
-    assert set(result.centres) == {None, *range(len(result.partition))}
-    for region in range(len(result.partition)):
-        assert result.regions[result.centres[region]] == region
-    assert fit()[0].result.centres == {}
-
-
 def test_attributes_of_rows_stand_in_the_order_of_the_user_s_table():
     fitted, _ = fit(partitioner=gx.partitioners.Clusters(n_clusters=2))
     labels = fitted.result.learned["clusters_"]

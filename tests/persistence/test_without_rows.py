@@ -15,24 +15,10 @@ from persistence.saved_objects import (
 )
 from persistence.shared import (
     NEW,
-    assert_same_evaluation,
-    assert_same_explanation,
     baseline,
 )
 
 pytestmark = pytest.mark.filterwarnings("ignore::granite_xai.base.errors.BinWarning")
-
-
-def test_F09_a_baseline_chosen_in_each_region_is_a_row_of_the_data(tmp_path):
-    granite = fitted(baseline("region"))
-    loaded = gx.load(gx.save(granite, tmp_path / "a.json"), model=model)
-    np.testing.assert_array_equal(loaded.predict(NEW), granite.predict(NEW))
-    for ask in (loaded.evaluate, loaded.explain):
-        with pytest.raises(InputError, match=r"F09: .*include_data=True"):
-            ask(NEW)
-    whole = gx.load(gx.save(granite, tmp_path / "a.json", include_data=True), model=model)
-    assert_same_explanation(whole.explain(NEW), granite.explain(NEW))
-    assert_same_evaluation(whole.evaluate(NEW), granite.evaluate(NEW))
 
 
 def test_F09_effects_of_several_columns_need_the_rows(tmp_path):
@@ -65,7 +51,7 @@ def test_S15_without_include_data_no_row_of_the_data_is_in_the_file(tmp_path):
     """Every cell differs, so that a row would show by two cells that belong together."""
     rng = np.random.default_rng(0)
     X = np.round(rng.normal(size=(50, 3)), 12)
-    for question in ("ice-pdp", "ale", "mplot-pdp", baseline("median"), baseline("region")):
+    for question in ("ice-pdp", "ale", "mplot-pdp", baseline("median")):
         granite = gx.Granite(
             lambda X: X[:, 0] * X[:, 1] + X[:, 2], question, min_samples_leaf=10
         ).fit(X)

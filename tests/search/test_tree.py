@@ -12,7 +12,6 @@ from hypothesis import assume, given, strategies as st
 
 import granite_xai as gx
 import oracle as o
-from granite_xai.explanation.masking import Baseline
 from granite_xai.regions import Interval, Leaf
 from granite_xai.search.tree import Tree
 from strategies import (
@@ -326,21 +325,6 @@ def test_beams_follow_the_best_columns(beam, data):
     check(case, name, o.question(name), options, options)
 
 
-@given(data=st.data())
-@examples(60)
-def test_baselines_of_the_region_reach_the_search(data):
-    """The baseline is another row in every region, also with missing cells."""
-    case = data.draw(
-        cases(min_rows=6, max_rows=9, min_columns=2, max_columns=3, weighted=None, missing=None)
-    )
-    kinds = data.draw(st.sampled_from([("full", "pure"), ("partial", "pure"), ("full", "partial")]))
-    masking = {"masking": "baseline", "baseline": "region"}
-    sides = [gx.Explainer(Baseline("region"), "local", kind) for kind in kinds]
-    asked = o.Question(*(o.Setting(**masking, interaction=kind) for kind in kinds))
-    options = data.draw(growth(case))
-    check(case, gx.Disagreement(*sides), asked, {**options, "missing": "allow"}, options)
-
-
 @pytest.mark.parametrize(
     "name", ["mplot-pdp", "cshap-shap", "csobol-sobol", "cfi-pfi", "cice-mplot"]
 )
@@ -381,37 +365,6 @@ def test_a_node_that_disagrees_ten_thousand_times_as_much_as_all_rows():
     case = Case(rows, function, (-1.0, 0.5, 0.0, -1.0, 0.0), (2.5, 2.5, 0.0, 2.5, 0.0), framed=True)
     options = {"max_depth": 2, "min_samples_leaf": 1, "alpha": 0.01, "split_features": [0]}
     check(case, "pfi-risk", o.question("pfi-risk"), options, options)
-
-
-@pytest.mark.parametrize("max_depth", [0, 2])
-def test_two_rows_at_the_same_distance_from_the_centre(max_depth):
-    """Rows 0 and 4 are 2.5 ranks of 7 away from the medians, as 2.5/7 + 0 and as 1.5/7 + 1/7: the first is central."""
-    rows = (
-        (3.0, -0.75),
-        (3.0, 2.0),
-        (0.0, np.nan),
-        (1.0, 1.5),
-        (-1.0, -1.75),
-        (-2.0, 0.25),
-        (-1.0, -2.5),
-    )
-    case = Case(
-        rows, Function(("numeric",) * 2, (0.0, 0.0), (Term("product", 1.0, (0, 1)),)), (0.0,) * 7
-    )
-    sides = [gx.Explainer(Baseline("region"), "local", kind) for kind in ("full", "pure")]
-    settings = [
-        o.Setting(masking="baseline", baseline="region", interaction=kind)
-        for kind in ("full", "pure")
-    ]
-    assert o.region_row(case.problem(), range(7)) == [3.0, -0.75]
-    options = {"max_depth": max_depth, "min_samples_leaf": 1, "alpha": 0.01}
-    check(
-        case,
-        gx.Disagreement(*sides),
-        o.Question(*settings),
-        {**options, "missing": "allow"},
-        options,
-    )
 
 
 def test_the_noise_floor_of_a_risk_where_the_mean_prediction_is_the_target():

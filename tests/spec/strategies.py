@@ -401,7 +401,7 @@ def maskings(draw, case: Case, names: Sequence[str] = ("marginal", "baseline", "
     if name == "marginal":
         return Marginal(), {"masking": name}
     if name == "baseline":
-        row = draw(st.sampled_from(["mean", "median", "region", "given"]))
+        row = draw(st.sampled_from(["mean", "median", "given"]))
         if row == "given":
             given = draw(st.sampled_from(case.rows))
             return Baseline(native_row(case, given)), {"masking": name, "baseline": given}

@@ -20,7 +20,6 @@ from granite_xai.base.typing import (
 )
 from granite_xai.compute import BLOCK, slices
 from granite_xai.evaluations.ale_predictions import AlePredictions
-from granite_xai.evaluations.coordinates import Coordinates
 from granite_xai.evaluations.densities import DensityRatios
 from granite_xai.evaluations.fine_curve import FineCurve
 from granite_xai.evaluations.matrix import Matrix
@@ -99,8 +98,6 @@ class Evaluations:
         All column positions.
     block : int
         Bytes of what is computed at a time from these.
-    coordinates : Coordinates, optional
-        Where each row lies in its columns, for a baseline chosen in each region.
     vectors : tuple of Vectors
         What a partitioner wants to be alike in a region.
     snapped : mapping of coalition to GridColumn
@@ -124,7 +121,6 @@ class Evaluations:
     ale: Mapping[AleColumn, AlePredictions]
     everything: Coalition
     block: int = BLOCK
-    coordinates: Coordinates | None = None
     vectors: tuple[Vectors, ...] = ()
     snapped: Mapping[Coalition, GridColumn] = field(default_factory=dict)
     densities: Mapping[Reading, DensityRatios] = field(default_factory=dict)
@@ -207,9 +203,6 @@ class Evaluations:
 
     def restrict(self, rows: IntArray) -> Evaluations:
         """The same evaluations for some of the rows (positions within this node)."""
-        coordinates = self.coordinates
-        if coordinates is not None:
-            coordinates = coordinates.restrict(rows)
         return Evaluations(
             predictions=self.predictions[rows],
             weights=self.weights[rows],
@@ -224,7 +217,6 @@ class Evaluations:
             ale=_restrict_all(self.ale, rows),
             everything=self.everything,
             block=self.block,
-            coordinates=coordinates,
             vectors=tuple(vectors.restrict(rows) for vectors in self.vectors),
             snapped=_restrict_all(self.snapped, rows),
             densities=_restrict_all(self.densities, rows),

@@ -9,7 +9,6 @@ from dataclasses import replace
 from granite_xai.base.diagnostics import Diagnostics
 from granite_xai.base.typing import FloatArray
 from granite_xai.compute import Meter, Resources, progress, require_evaluations
-from granite_xai.evaluations.coordinates import Coordinates
 from granite_xai.evaluations.evaluations import Evaluations
 from granite_xai.evaluations.prediction_range import EvaluationRange
 from granite_xai.explanation.masking.fitted import FittedMaskings
@@ -28,7 +27,6 @@ def evaluate(
     weights: FloatArray,
     y: FloatArray | None,
     n_jobs: int | None = None,
-    coordinates: Coordinates | None = None,
     diagnostics: Diagnostics | None = None,
 ) -> tuple[Evaluations, EvaluationRange]:
     """Evaluate every row of a request once, after checking that the request fits the limits.
@@ -49,8 +47,6 @@ def evaluate(
         The target, for behaviors that need it.
     n_jobs : int, optional
         Threads of the walks through trees.
-    coordinates : Coordinates, optional
-        Where the rows lie among others; None: among themselves.
     diagnostics : Diagnostics, optional
         Where the way to the evaluations is noted.
 
@@ -92,7 +88,7 @@ def evaluate(
             for output, route_of_output in enumerate(_output_routes(route))
         ]
         _evaluate_stores(evaluators, requested, shown_by=resources if by_trees else quiet)
-        by_output = [evaluator.finish(coordinates) for evaluator in evaluators]
+        by_output = [evaluator.finish() for evaluator in evaluators]
     if diagnostics is not None:
         diagnostics.note("evaluations", route.note(n_stores))
     extents = [evaluator.extent for evaluator in evaluators]

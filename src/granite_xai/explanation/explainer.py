@@ -14,7 +14,6 @@ from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.base.validation import choose, whole_number
 from granite_xai.compute import Resources, one_blas_thread, require_evaluations, require_supported
 from granite_xai.engine.signed_weights import signs
-from granite_xai.evaluations.coordinates import Coordinates
 from granite_xai.explanation.behavior import BEHAVIORS, Behavior
 from granite_xai.explanation.behavior.target import target_for
 from granite_xai.explanation.evaluating import evaluate
@@ -185,14 +184,12 @@ class Explainer:
         if len(drawn) < len(region):
             region = region[drawn]
             route = Route(predictor, table.take(region))
-        # Bins and ranks are those among all rows that are used: of a region, those among all rows of the table.
+        # Bins are those among all rows that are used: of a region, those among all rows of the table.
         full_table = table
         full_weights = weights
-        places = region
         if rows is None:
             full_table = route.table
             full_weights = weights[region]
-            places = np.arange(len(region))
         effect = self.effect(route, resources, random_state)
         effect = replace(effect, masking=effect.masking.chosen_by_rows())
         fitted = fit_maskings(
@@ -204,9 +201,6 @@ class Explainer:
             record,
         )
         requested = request(route.table, [effect], values=resources.grid, cells=route.cells)
-        coordinates = None
-        if requested.coordinates:
-            coordinates = Coordinates.of(full_table).restrict(places)
         evaluations, extent = evaluate(
             route,
             requested,
@@ -214,7 +208,6 @@ class Explainer:
             resources=resources,
             weights=weights[region],
             y=None if target is None else target[region],
-            coordinates=coordinates,
         )
         extent.require_sizeable()
         with one_blas_thread():

@@ -13,7 +13,6 @@ from granite_xai.base.typing import AleColumn, Coalition, FloatArray, IntArray, 
 from granite_xai.compute import Resources
 from granite_xai.compute.compiled import available
 from granite_xai.evaluations.ale_predictions import AlePredictions
-from granite_xai.evaluations.coordinates import Coordinates
 from granite_xai.evaluations.distinct_values import DistinctValues, lowest_and_highest
 from granite_xai.evaluations.evaluations import Evaluations, GridColumn
 from granite_xai.evaluations.matrix import Matrix
@@ -123,16 +122,12 @@ class OutputEvaluator:
             return matrix
         return matrix.join_equal_lines()  # values that neither the model nor bins tell apart
 
-    def finish(self, coordinates: Coordinates | None) -> Evaluations:
+    def finish(self) -> Evaluations:
         """Ask for all that is read besides the stores."""
         requested = self.requested
         table = self.route.table
         bins = self.reference.bins_of(requested.readings, table)
         against = {reading: self._against(*reading) for reading in requested.against}
-        if not requested.coordinates:
-            coordinates = None
-        elif coordinates is None:
-            coordinates = Coordinates.of(table)
         grid_columns = {}
         for columns, grid in requested.grid_columns.items():
             grid_columns[columns] = self._grid_column(columns, grid, bins, against)
@@ -152,7 +147,6 @@ class OutputEvaluator:
             errors=self._errors(),
             everything=self.everything,
             block=self.block,
-            coordinates=coordinates,
         )
 
     def _attributions(self) -> dict[PairwiseShapley, Matrix]:

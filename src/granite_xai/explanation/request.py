@@ -43,8 +43,6 @@ class EvaluationRequest:
         All masked models that are read.
     binned : set of (masking, coalition)
         Those that put the rows into bins, or weigh them.
-    coordinates : bool
-        Whether the places of the rows in their columns are needed.
     outputs : int
         Outputs that are evaluated, each with matrices of its own.
     value_cells : mapping of int to ValueCells
@@ -61,7 +59,6 @@ class EvaluationRequest:
     against: set[Reading]
     readings: set[Reading]
     binned: AbstractSet[Reading] = frozenset()
-    coordinates: bool = False
     outputs: int = 1
     value_cells: Mapping[int, ValueCells] = field(default_factory=dict)
     output: int = 0
@@ -214,7 +211,6 @@ def request(
         against=read.against,
         readings=read.readings,
         binned=read.binned,
-        coordinates=read.coordinates,
         value_cells=grid.cells,
         grid_size=values if isinstance(values, int) else 0,
     )
@@ -228,7 +224,7 @@ class _ReadTogether:
     ----------
     pairs : set of coalitions
         Whose predictions for all pairs of rows are read.
-    readings, against, binned, coordinates
+    readings, against, binned
         As in `EvaluationRequest`.
     """
 
@@ -236,7 +232,6 @@ class _ReadTogether:
     readings: set[Reading] = field(default_factory=set)
     against: set[Reading] = field(default_factory=set)
     binned: set[Reading] = field(default_factory=set)
-    coordinates: bool = False
 
 
 def _read_together(effects: Sequence[ResolvedExplainer], everything: Coalition) -> _ReadTogether:
@@ -246,7 +241,6 @@ def _read_together(effects: Sequence[ResolvedExplainer], everything: Coalition) 
         needed = effect.needed()
         read.readings |= effect.readings()
         read.pairs |= needed.pairs
-        read.coordinates = read.coordinates or needed.coordinates
         read.binned |= {(masking, visible) for visible in needed.bins}
         # With everything visible the masked model is the prediction.
         against = needed.against - {everything}

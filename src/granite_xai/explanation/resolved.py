@@ -252,16 +252,11 @@ class _PartialEffects:
     ) -> ResolvedExplainer:
         """Their terms; the parameters are those of `resolve`."""
         n_players = len(self.layout.players)
-        # Where each region has a baseline of its own, that may be any of its fitting rows while regions are searched;
-        # other rows are explained against one fixed row, by another masking.
-        differs_for_other_rows = self.masking.anchored(None) != self.masking
-        by_paths = by_paths and self._has_paths(differs_for_other_rows)
-        if by_paths and not differs_for_other_rows:
+        if by_paths and self._has_paths():
             no_terms: tuple[Terms, ...] = ({},) * len(self.layout.sets)
             return self._resolved(no_terms, by_paths=True)
-        if by_paths or order_pairs == 0:
-            # Fitting rows need no coalitions, but effects of other rows against the fixed row are terms.
-            return self._resolved(_exact_terms(self.interaction, self.layout), by_paths=by_paths)
+        if order_pairs == 0:
+            return self._resolved(_exact_terms(self.interaction, self.layout))
         if order_pairs is None and n_players <= MAX_EXACT_PLAYERS:
             terms = _exact_terms(self.interaction, self.layout)
             if self._n_rows(self._coalitions(terms)) <= self.max_evaluations:
@@ -283,20 +278,16 @@ class _PartialEffects:
             index=_index(self.interaction, self.layout),
         )
 
-    def _has_paths(self, differs_for_other_rows: bool) -> bool:
+    def _has_paths(self) -> bool:
         """Whether paths of trees give these effects, and cost less than coalitions.
 
-        They give Shapley values of single players against single rows. Where other rows need the coalitions as well,
-        all of these must be few enough to be named.
+        They give Shapley values of single players against single rows.
         """
         if self.layout.order > 1 or not self.interaction.is_shapley:
             return False
         if not self.masking.averages_rows or not self.behavior.is_linear:
             return False
-        n_players = len(self.layout.players)
-        if differs_for_other_rows and n_players > MAX_EXACT_PLAYERS:
-            return False
-        return n_players >= MIN_PATH_PLAYERS
+        return len(self.layout.players) >= MIN_PATH_PLAYERS
 
     def _coalitions(self, combinations: Iterable[Terms]) -> set[Coalition]:
         everything = frozenset(range(self.table.n_columns))

@@ -50,8 +50,6 @@ class FitResult:
         Disagreement on all rows before any split, and its noise floor.
     remaining : float
         Share of the disagreement that the regions leave.
-    centres : dict
-        Central row of all rows (None) and of each region, where a baseline depends on the region.
     additive : Deferred of SurrogateFit
         The surrogate; it asks the model where the questions are about some of the columns.
     missing : bool
@@ -85,7 +83,6 @@ class FitResult:
     root_disagreements: FloatArray = field(metadata=saved_as("roots"))
     floors: FloatArray
     remaining: float
-    centres: dict[int | None, int]
     additive: Deferred[SurrogateFit]
     missing: bool
     confidence: Confidence | None = None

@@ -68,7 +68,6 @@ def check_grid(
         resources=replace(resources, max_grid=None),
         weights=on_grid.weights,
         y=y_of_rows,
-        coordinates=on_grid.coordinates,
     )
     gaps = {}
     for question in questions:

@@ -192,8 +192,6 @@ def _judgement(
             signs=signs(judging.clusters, fitted.confidence.seed),
             clusters=judging.clusters,
             measured=measured,
-            # The baseline of a region is one of its search rows: nodes above regions have none.
-            measures_inner=not (are_held_out and fitted.centres),
         )
     return Judgement(estimate=estimate, nodes=nodes)
 

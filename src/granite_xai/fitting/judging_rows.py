@@ -87,7 +87,7 @@ def observe_regions(
     every_row = np.arange(len(regions))
     by_region: list[Sample | None] = [None] * len(new_rows.fitted.partition)
     for region, rows in rows_by_region(regions):
-        inside = new_rows.inside(region, rows, both_sides(questions), observed)
+        inside = new_rows.inside(rows, both_sides(questions), observed)
         by_region[region] = Sample(
             questions=inside.questions(questions),
             evaluations=inside.evaluations,

@@ -107,7 +107,6 @@ class NewRows:
     def observe(
         self,
         effects: Sequence[ResolvedExplainer],
-        region: int | None = None,
         maskings: FittedMaskings | None = None,
     ) -> Observation:
         """Ask the model what some effects read.
@@ -115,22 +114,17 @@ class NewRows:
         Parameters
         ----------
         effects : sequence of ResolvedExplainer
-        region : int, optional
-            In which all rows are; None: in different ones.
         maskings : FittedMaskings, optional
             Bins, baselines, copulas and intervals; None: those of the fit.
         """
         table = self.route.table
-        effects, maskings = _with_baselines_of_region(
-            self.fitted, effects, maskings or self.fitted.reference, region
-        )
         weights = self.weights
         if weights is None:
             weights = np.ones(table.n_rows)
         evaluations, _ = evaluate(
             self.route,
             request(table, effects, values=self._values_for(effects), cells=self.route.cells),
-            maskings,
+            maskings or self.fitted.reference,
             resources=self.resources,
             weights=weights,
             y=self.y,
@@ -149,7 +143,6 @@ class NewRows:
 
     def inside(
         self,
-        region: int,
         rows: IntArray,
         effects: Sequence[ResolvedExplainer],
         everywhere: Observation | None,
@@ -159,7 +152,6 @@ class NewRows:
 
         Parameters
         ----------
-        region : int
         rows : array of int
             Places of the rows of the region.
         effects : sequence of ResolvedExplainer
@@ -168,8 +160,7 @@ class NewRows:
         maskings : FittedMaskings, optional
             As in `observe`.
         """
-        has_regional_baselines = bool(self.fitted.centres)
-        if everywhere is not None and not has_regional_baselines:
+        if everywhere is not None:
             return Observation(everywhere.effects, everywhere.evaluations.restrict(rows))
         y = self.y
         if y is not None:
@@ -178,7 +169,7 @@ class NewRows:
         if weights is not None:
             weights = weights[rows]
         inside = self.with_table(self.route.table.take(rows), y, weights)
-        return inside.observe(effects, region, maskings)
+        return inside.observe(effects, maskings)
 
     def with_table(
         self, table: Table, y: FloatArray | None = None, weights: FloatArray | None = None
@@ -186,29 +177,6 @@ class NewRows:
         """The same fit, asked about other rows."""
         route = Route(self.fitted.predictor, table)
         return replace(self, route=route, y=y, weights=weights, clusters=None)
-
-
-def _with_baselines_of_region(
-    fitted: FitResult,
-    effects: Sequence[ResolvedExplainer],
-    reference: FittedMaskings,
-    region: int | None,
-) -> tuple[Sequence[ResolvedExplainer], FittedMaskings]:
-    """Effects and maskings in which a baseline that depends on the region is the central row of this one.
-
-    Both are unchanged where no baseline depends on the region.
-    """
-    if not fitted.centres:
-        return effects, reference
-    central_row = fitted.table.take(np.array([fitted.centres[region]]))
-    anchored_effects = []
-    baselines = dict(reference.baselines)
-    for effect in effects:
-        anchored = effect.masking.anchored(region)
-        if anchored != effect.masking:
-            baselines[anchored] = central_row
-        anchored_effects.append(replace(effect, masking=anchored))
-    return anchored_effects, replace(reference, baselines=baselines)
 
 
 def rows_by_region(regions: IntArray) -> Iterator[tuple[int, IntArray]]:
@@ -239,10 +207,10 @@ def explain_rows(new_rows: NewRows, regions: IntArray) -> Explanation:
         names += comparison.question.side_names
     # A grid is that of all rows, in every region; without one, each region is asked about by itself, which costs less.
     everywhere = None
-    if new_rows.values is not None and not fitted.centres:
+    if new_rows.values is not None:
         everywhere = new_rows.observe(effects)
     parts: list[Part] = []
     for region, rows in rows_by_region(regions):
-        inside = new_rows.inside(region, rows, effects, everywhere)
+        inside = new_rows.inside(rows, effects, everywhere)
         parts += inside.parts(region, names, rows, fitted.confidence)
     return Explanation(fitted.layout.labels, tuple(parts), new_rows.route.table)

@@ -13,7 +13,6 @@ from granite_xai.base.deferred import Deferred
 from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.compute import Meter, one_blas_thread, resolve_jobs
 from granite_xai.disagreement.disagreement import ResolvedQuestion
-from granite_xai.engine.centres import central_rows
 from granite_xai.evaluations.evaluations import Evaluations
 from granite_xai.evaluations.prediction_range import EvaluationRange
 from granite_xai.evaluations.probe import Probe, probe
@@ -199,8 +198,6 @@ def _describe(
     values = None
     if isinstance(inputs.values, LearnedValues):
         values = inputs.values.without_curves()
-    with one_blas_thread():
-        centres = _centres(evaluations, rows_of_regions)
     result = FitResult(
         table=inputs.table,
         predictor=inputs.predictor,
@@ -213,7 +210,6 @@ def _describe(
         root_disagreements=root.disagreements,
         floors=root.floors,
         remaining=float(sum(region.disagreement for region in partition)),
-        centres=centres,
         additive=additive,
         missing=inputs.missing,
         confidence=inputs.confidence,
@@ -257,18 +253,6 @@ def _in_order_of_table(
     """Attributes with an entry for each row, in the order in which the user's table has these rows."""
     order = np.argsort(inputs.positions, kind="stable")
     return {name: values[order] for name, values in by_row.items()}
-
-
-def _centres(evaluations: Evaluations, regions: Sequence[IntArray]) -> dict[int | None, int]:
-    """The central row of all rows (None) and of each region, where a baseline depends on the region."""
-    if evaluations.coordinates is None:
-        return {}
-    scopes = [np.arange(evaluations.n_rows), *regions]
-    members = np.zeros((len(scopes), evaluations.n_rows))  # weight of each row in each scope
-    for scope, rows in enumerate(scopes):
-        members[scope, rows] = evaluations.weights[rows]
-    of_all_rows, *of_regions = central_rows(evaluations.coordinates, members).tolist()
-    return {None: of_all_rows, **dict(enumerate(of_regions))}
 
 
 def _with_each_output(joint: FitRun) -> FitRun:

@@ -40,7 +40,6 @@ def check_consistency(result: FitResult, place: str) -> None:
     _check_reference(result, f"{place}.reference")
     if has_rows(result.table):
         _check_rows(result, place)
-    _check_centres(result, f"{place}.centres")
 
 
 def _check_figures(result: FitResult, place: str) -> None:
@@ -150,14 +149,3 @@ def _check_rows(result: FitResult, place: str) -> None:
     for weights in (result.weights, surrogate.weights):
         are_weights = are_numbers(weights, result.table.n_rows) and bool(np.all(weights > 0))
         require(are_weights, f"{place}.weights", "are not numbers above 0, one for each row")
-
-
-def _check_centres(result: FitResult, place: str) -> None:
-    """One row for each region and one for all rows, or none at all."""
-    centres = result.centres
-    regions = {None, *range(len(result.partition))}
-    names_regions = not centres or set(centres) == regions
-    require(names_regions, place, "do not name one row for each region")
-    n_rows = result.table.n_rows if has_rows(result.table) else math.inf
-    are_rows = all(0 <= row < n_rows for row in centres.values())
-    require(are_rows, place, "names a row that does not exist")

@@ -95,7 +95,7 @@ class AgainstFit:
         if (
             not averages_over_references
         ):  # hidden values are those of a baseline, which the fit chose
-            observed = self.rows.observe([effect], self.region)
+            observed = self.rows.observe([effect])
             (part,) = observed.parts(self.region, [name], positions, None)
             return part
         self._require_evaluations(effect)

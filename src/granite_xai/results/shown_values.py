@@ -219,7 +219,7 @@ class RowsToShow:
         for scope in self.scopes[:most]:
             observed = everywhere
             if scope.region is not None:
-                observed = self.rows.inside(scope.region, scope.rows, effects, everywhere, maskings)
+                observed = self.rows.inside(scope.rows, effects, everywhere, maskings)
             parts = observed.parts(scope.region or 0, names, scope.rows, self.fitted.confidence)
             evaluations = observed.evaluations
             offset = evaluations.offset
@@ -306,10 +306,7 @@ class RowsToShow:
         """
         fitted = self.fitted
         roots = fitted.root_disagreements
-        # Where values are hidden by a baseline that is a row of the region, the fit knows those of its regions
-        # (centres). They are left out: every node has one among its own rows, as in the search.
-        without_centres = replace(self.rows, fitted=replace(fitted, centres={}))
-        everywhere = without_centres.observe(both_sides(fitted.comparisons)).evaluations
+        everywhere = self.rows.observe(both_sides(fitted.comparisons)).evaluations
         weights = np.where(roots > fitted.floors, fitted.question_weights, 0.0)
         factors = np.divide(weights, roots, out=np.zeros_like(roots), where=weights > 0)
         objective = ScaledObjective(

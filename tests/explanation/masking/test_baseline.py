@@ -8,7 +8,7 @@ import pytest
 
 import granite_xai as gx
 from granite_xai.base.errors import InputError
-from granite_xai.explanation.masking.baseline import RegionRow, central_position
+from granite_xai.explanation.masking.baseline import central_position
 from granite_xai.tables import read_table
 
 FRAME = pd.DataFrame(
@@ -58,22 +58,10 @@ def test_effects_are_counted_from_the_baseline():
     assert values.tolist() == [[-1.0, 2.0], [1.0, 8.0]]
 
 
-def test_a_baseline_of_each_region_is_one_of_its_rows():
-    masking = gx.Baseline("region")
-    assert masking.averages_rows
-    assert masking.n_references == 0
-    assert masking.learn(TABLE, set(), np.ones(4), 0).references is None
-    needed = masking.evaluations({frozenset({0})})
-    assert needed.pairs == {frozenset({0})}
-    assert needed.coordinates
-    assert masking.anchored(3) == RegionRow(3)
-
-
 def test_a_fixed_baseline_is_the_same_everywhere():
     masking = gx.Baseline("median")
     assert masking.evaluations({frozenset({0})}).against == {frozenset({0})}
     assert masking.n_references == 1
-    assert masking.anchored(3) is masking
 
 
 def test_P01_an_unknown_row_is_refused():

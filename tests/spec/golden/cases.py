@@ -402,10 +402,6 @@ BY_MASKING = {
         "smooth", "numbers", baseline_of((0.5, -0.2, 0.1, 0.3)), **HALVES
     ),
     "baseline of medians, a tree": case("smooth", "numbers", baseline_of("median"), alpha=0.0),
-    "baseline of each region": case("smooth", "numbers", baseline_of("region")),
-    "baseline of each region, all kinds of columns": case(
-        "mixed effects", "mixed", baseline_of("region")
-    ),
     "baseline and marginal SHAP": case(
         "gated", "numbers", gx.Disagreement("shap", "baseline-shap"), **HALVES
     ),

@@ -45,7 +45,7 @@ from strategies import paper
 LEVELS = (2, 3, 2, 2)
 MODEL = Lookup(LEVELS, seed=6)
 GROUP, D = frozenset({0, 1}), frozenset(range(4))
-MASKINGS = [Marginal(), Conditional("exact"), Conditional(), Baseline("median"), Baseline("region")]
+MASKINGS = [Marginal(), Conditional("exact"), Conditional(), Baseline("median")]
 BEHAVIORS = [Local(), Sensitivity(), Risk("squared")]
 
 # Weight of Delta(T) in the index of a pair, as a function of |T|: 1 at |T| = 2, then ever less.

@@ -21,7 +21,7 @@ from granite_xai import (
 )
 from paper.games import Array, close, effects, shapley, value_game
 
-MASKINGS = [Marginal(), Conditional("exact"), Conditional(), Baseline("median"), Baseline("region")]
+MASKINGS = [Marginal(), Conditional("exact"), Conditional(), Baseline("median")]
 BEHAVIORS = [
     Local(),
     Sensitivity(),
@@ -78,7 +78,7 @@ def test_partial_effects_are_the_shapley_values_of_the_game(masking: Any, behavi
 
 
 @pytest.mark.parametrize(
-    "masking", [Marginal(), Conditional("exact"), Baseline("median"), Baseline("region")], ids=repr
+    "masking", [Marginal(), Conditional("exact"), Baseline("median")], ids=repr
 )
 @pytest.mark.parametrize("behavior", [Local(), Sensitivity()], ids=repr)
 def test_columns_that_play_the_same_part_get_the_same_effect(masking: Any, behavior: Any) -> None:
@@ -103,7 +103,7 @@ def test_local_effects_are_linear_in_the_model(masking: Any, interaction: str) -
 
 
 @pytest.mark.parametrize("behavior", [Local(), Sensitivity(), Risk("squared")], ids=repr)
-@pytest.mark.parametrize("masking", [Marginal(), Baseline("median"), Baseline("region")], ids=repr)
+@pytest.mark.parametrize("masking", [Marginal(), Baseline("median")], ids=repr)
 def test_a_column_the_model_does_not_use_gets_nothing(masking: Any, behavior: Any) -> None:
     phi = effects(masking, behavior, "partial", lambda X: X[:, 0] * X[:, 1] + X[:, 2], X, Y)
     assert close(phi[..., 3], 0.0, 10.0)

@@ -20,7 +20,6 @@ MASKINGS = [
     Baseline("median"),
     Baseline("mean"),
     Baseline((0.5, 1.0, -0.25)),
-    Baseline("region"),
 ]
 BEHAVIORS = [
     Local(),

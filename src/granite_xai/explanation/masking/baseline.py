@@ -1,4 +1,4 @@
-"""Baseline masking: hidden columns are set to one row, the same in every region or a central one of each.
+"""Baseline masking: hidden columns are set to one row, the same in every region.
 
 See docs/method.rst, "What the model is asked".
 """
@@ -13,7 +13,6 @@ import numpy as np
 
 from granite_xai.base.typing import Coalition, FloatArray
 from granite_xai.base.validation import unknown
-from granite_xai.engine.centres import AgainstCentres
 from granite_xai.engine.masked import Masked
 from granite_xai.engine.references import AgainstReferences
 from granite_xai.engine.splits import Splits
@@ -21,7 +20,7 @@ from granite_xai.evaluations.evaluations import Evaluations
 from granite_xai.explanation.masking.masking import Learned, Masking, Needed
 from granite_xai.tables import Column, Table, read_table, recombine, row_like
 
-NAMED_ROWS = ("median", "mean", "region")
+NAMED_ROWS = ("median", "mean")
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,19 +29,21 @@ class Baseline(Masking):
 
     Parameters
     ----------
-    row : "median", "mean", "region", mapping or sequence
+    row : "median", "mean", mapping or sequence
         ``"median"``, ``"mean"``: lower medians or means of the fitting rows (nominal columns: the most
-        frequent level), the same in every region. ``"region"``: the row of the region closest to the
-        region's medians and modes. A mapping of column to value, or one value for each column: that row.
+        frequent level), the same in every region. A mapping of column to value, or one value for each
+        column: that row.
 
     Examples
     --------
-    >>> Baseline("region").row
-    'region'
+    >>> Baseline("mean").row
+    'mean'
     """
 
     row: Any = "median"
     key: ClassVar[str] = "baseline"
+    in_pairs: ClassVar[bool] = True
+    n_references: ClassVar[int] = 1
 
     def __post_init__(self) -> None:
         if isinstance(self.row, str):
@@ -52,32 +53,10 @@ class Baseline(Masking):
         cells = self.row.items() if isinstance(self.row, Mapping) else self.row
         object.__setattr__(self, "row", tuple(cells))
 
-    @property
-    def averages_rows(self) -> bool:  # type: ignore[override]
-        """Where the baseline is one of the region's rows."""
-        return self._is_regional
-
-    @property
-    def in_pairs(self) -> bool:  # type: ignore[override]
-        """Where the baseline is the same in every region."""
-        return not self._is_regional
-
-    @property
-    def n_references(self) -> int:  # type: ignore[override]
-        """The one row, unless every region has its own."""
-        return 0 if self._is_regional else 1
-
-    @property
-    def _is_regional(self) -> bool:
-        """Whether every region has a baseline of its own, one of its rows."""
-        return bool(self.row == "region")
-
     def learn(
         self, table: Table, coalitions: AbstractSet[Coalition], weights: FloatArray, seed: int
     ) -> Learned:
-        """The row, unless every region has its own."""
-        if self._is_regional:
-            return Learned()
+        """The row."""
         if self.row == "median":
             return Learned(references=_median_row(table, weights))
         if self.row == "mean":
@@ -86,33 +65,6 @@ class Baseline(Masking):
         is_mapping = all(isinstance(cell, tuple) and len(cell) == 2 for cell in self.row)
         cells = dict(self.row) if is_mapping else self.row
         return Learned(references=row_like(table, cells, "row"))
-
-    def evaluations(self, coalitions: AbstractSet[Coalition]) -> Needed:
-        """The rows against the baseline; pairs of rows where the baseline may be any of them."""
-        if self._is_regional:
-            return Needed(pairs=coalitions, coordinates=True)
-        return Needed(against=coalitions)
-
-    def masked(self, evaluations: Evaluations, splits: Splits) -> Masked:
-        """Predictions against the baseline of the row's region."""
-        if self._is_regional:
-            return AgainstCentres(evaluations, splits)
-        return AgainstReferences(
-            evaluations, splits, lambda visible: evaluations.against[self, visible]
-        )
-
-    def anchored(self, region: int | None) -> Masking:
-        """For other rows a region's baseline is one of its fitting rows."""
-        return RegionRow(region) if self._is_regional else self
-
-
-@dataclass(frozen=True, slots=True)
-class RegionRow(Masking):
-    """Hidden columns are set to the central fitting row of a region (None: of all rows), to explain other rows."""
-
-    region: int | None
-    key: ClassVar[str] = "baseline"
-    n_references: ClassVar[int] = 1
 
     def evaluations(self, coalitions: AbstractSet[Coalition]) -> Needed:
         """The rows against the baseline."""

@@ -36,14 +36,11 @@ class Needed(NamedTuple):
         T whose ``F(x_T, b_{-T})`` is needed for the reference rows b that were learned.
     bins : set of coalitions
         Coalitions whose bins are needed.
-    coordinates : bool
-        Whether the places of the rows in their columns are needed.
     """
 
     pairs: AbstractSet[Coalition] = frozenset()
     against: AbstractSet[Coalition] = frozenset()
     bins: AbstractSet[Coalition] = frozenset()
-    coordinates: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -149,10 +146,6 @@ class Masking(ABC):
 
     def chosen_by_rows(self) -> Masking:
         """The masking everywhere but in the paper's algorithm: the rows choose what it learns of them."""
-        return self
-
-    def anchored(self, region: int | None) -> Masking:
-        """The masking as other rows of a region see it; different where it depends on the region's fitting rows."""
         return self
 
     def terms(self, keys: tuple[str, str, str], sets: PlayersAndSets) -> tuple[Terms, ...] | None:
