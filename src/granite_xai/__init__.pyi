@@ -46,10 +46,10 @@ from .explanation.masking import (
 from .explanation.result import Explanation as Explanation
 from .inference.estimate import Estimate as Estimate
 from .inference.stability import Stability as Stability
-from .persistence import load as load, save as save
 from .regions import Partition as Partition, Region as Region, Rule as Rule
 from .report import Report as Report, explain as explain
 from .results.row import RowExplanation as RowExplanation
+from .saving import load as load, save as save
 from .studies.comparison import Comparison as Comparison, compare as compare
 from .studies.groups import (
     GroupProposal as GroupProposal,

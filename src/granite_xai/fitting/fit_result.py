@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from granite_xai.base.deferred import Deferred
-from granite_xai.base.files import BY_ROW, saved_as
 from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.disagreement.disagreement import ResolvedQuestion
 from granite_xai.evaluations.evaluations import Evaluations
@@ -31,7 +30,7 @@ from granite_xai.tables import Table
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FitResult:
-    """What a fit found; a file keeps it.
+    """What a fit found; `granite_xai.saving` writes it to files.
 
     Parameters
     ----------
@@ -66,8 +65,8 @@ class FitResult:
         Values that stood for columns; None: no pilot chose any.
     nodes : tuple of NodeFigures
         Of each question; older files do not hold them.
-    fingerprint : object
-        Of the model, where it was loaded from a file.
+    saved_row : dict, optional
+        Of a fit that was loaded, the row of its file with the prediction of its model (`granite_xai.saving`).
     outputs : mapping
         Where all outputs are explained, the result of each in these regions.
     """
@@ -78,9 +77,9 @@ class FitResult:
     question_weights: tuple[float, ...]
     reference: FittedMaskings
     partition: Partition
-    regions: IntArray = field(metadata=BY_ROW)
-    weights: FloatArray = field(metadata=BY_ROW)
-    root_disagreements: FloatArray = field(metadata=saved_as("roots"))
+    regions: IntArray
+    weights: FloatArray
+    root_disagreements: FloatArray
     floors: FloatArray
     remaining: float
     additive: Deferred[SurrogateFit]
@@ -93,7 +92,7 @@ class FitResult:
     learned: Mapping[str, Any] = field(default_factory=dict)
     values: LearnedValues | None = None
     nodes: tuple[NodeFigures, ...] = ()
-    fingerprint: object = None
+    saved_row: dict[str, Any] | None = None
     outputs: Mapping[Any, FitResult] = field(default_factory=dict)
 
     @property

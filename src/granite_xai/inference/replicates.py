@@ -13,13 +13,12 @@ those scatter around the true ones:
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple, cast
 
 import numpy as np
 
-from granite_xai.base.files import saved_as
 from granite_xai.base.typing import BoolArray, FloatArray, IntArray
 from granite_xai.compute import map_blocks
 from granite_xai.compute.primitives import SQUARE
@@ -50,7 +49,7 @@ class Chance:
 
     plug_in: FloatArray  # R as measured
     # What R would be on average if every true gap were 0.
-    chance_level: FloatArray = field(metadata=saved_as("level"))
+    chance_level: FloatArray
     bar: FloatArray  # what R would hardly exceed if every true gap were 0
     corrected: FloatArray  # R without what chance adds; may be negative
     proven: BoolArray | None = None  # which questions have a split that gains more than chance

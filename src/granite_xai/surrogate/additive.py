@@ -11,13 +11,12 @@ effects as they are: its centres are 0.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import combinations
 
 import numpy as np
 
 from granite_xai.base.coalitions import subsets, union
-from granite_xai.base.files import BY_ROW
 from granite_xai.base.typing import Coalition, FloatArray, IntArray, Players
 from granite_xai.compute import one_blas_thread
 from granite_xai.engine.splits import Splits
@@ -51,7 +50,7 @@ class RegionSurrogate:
 
     mean: float
     curves: tuple[Curve, ...]
-    rows: IntArray = field(metadata=BY_ROW)
+    rows: IntArray
     joint_centres: tuple[float, ...] = ()
 
 
@@ -73,7 +72,7 @@ class Surrogate:
     effects: tuple[tuple[Coalition, ...], ...]
     regions: tuple[RegionSurrogate, ...]
     table: Table
-    weights: FloatArray = field(metadata=BY_ROW)
+    weights: FloatArray
 
     @property
     def joint_effects(self) -> tuple[tuple[Coalition, ...], ...]:

@@ -5,8 +5,6 @@ from granite_xai.tables.containers import Outline
 from granite_xai.tables.reading import read_table
 from granite_xai.tables.row_by_hand import row_like
 from granite_xai.tables.rows import Rows
-from granite_xai.tables.saved_outline import outline_from_dict, outline_to_dict
-from granite_xai.tables.saved_rows import read_alike, rows_from_dict, rows_to_dict
 from granite_xai.tables.table import (
     Table,
     frame,
@@ -23,13 +21,8 @@ __all__ = [
     "Table",
     "frame",
     "nudged",
-    "outline_from_dict",
-    "outline_to_dict",
-    "read_alike",
     "read_table",
     "recombine",
     "require_rows",
     "row_like",
-    "rows_from_dict",
-    "rows_to_dict",
 ]

@@ -1,0 +1,1096 @@
+"""Saving and loading: what a fit found, as plain content in one JSON file. Nothing in a file is ever run.
+
+A file is one object::
+
+    schema      "granite-xai/granite" or "granite-xai/partition"
+    version     4; files of other versions are refused (F07)
+    package     the granite-xai that wrote it
+    sha256      of everything else, so that accidents are noticed; it is no signature
+    partition   of a saved partition: as `Partition.to_dict` has it
+    granite     of a saved fit: its content
+
+The content of a fit has no row of the data and no model::
+
+    table        library, labels of the columns, and of each column its name, kind and distinct values
+    options      of `Granite`, without the model
+    diagnostics  what the fit noticed, without seconds: files of equal fits are equal
+    fit          what was found; where all outputs are explained, in all of them together
+    outputs      of each output by its name the same, where all are explained; otherwise empty
+
+and of what was found::
+
+    output       which output of the model is explained: label, probability, classes, explained
+    row          one row of medians and most frequent values, its dtypes, and the prediction of the model there
+    questions    of each how it was resolved: by_paths of trees, pairs of orders that were drawn
+    weights, disagreements, floors   of the questions; remaining: share left in the regions
+    partition    as `Partition.to_dict` has it
+    curves       effects (sets of columns); regions and everywhere: the mean prediction, the curve of each column at its
+                 values, and the means of effects of several columns; fidelity, global_fidelity
+    maskings     bins, copulas, intervals and baselines that maskings learned; values: those that stand for columns
+    missing, confidence, chance, estimate, stability, path, nodes     as `FitResult` has them
+    attributes   further fitted attributes, such as ``clusters_``
+    row_weights  of the search rows by their positions in X; null: all 1
+
+What JSON has no type for is an object that says under ``"$"`` what it is (`_Plain`): an array, a tuple, a column of
+the table, or a record, which has a class of the package and its fields by name. A change of what is written is a change
+of this module and of `VERSION`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import json
+import math
+import os
+import re
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, fields, is_dataclass, replace
+from datetime import date, timedelta
+from functools import cached_property
+from importlib.util import find_spec
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, NamedTuple, NoReturn, cast
+
+import narwhals as nw
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from granite_xai import __version__, partitioners
+from granite_xai.base import typing as terms
+from granite_xai.base.deferred import Deferred
+from granite_xai.base.diagnostics import warn
+from granite_xai.base.errors import FormatError, InputError, ModelError, ModelWarning
+from granite_xai.base.files import (
+    MAX_BYTES,
+    array_from_json,
+    array_to_json,
+    broken,
+    entry,
+    object_array,
+    read_json,
+    require,
+    write_text,
+)
+from granite_xai.base.typing import IntArray
+from granite_xai.compute import Resources
+from granite_xai.disagreement import disagreement
+from granite_xai.disagreement.disagreement import ResolvedQuestion
+from granite_xai.disagreement.objective import Objective
+from granite_xai.estimator import Granite, set_fitted_attributes
+from granite_xai.evaluations import fine_curve, value_cells
+from granite_xai.explanation import explainer
+from granite_xai.explanation.behavior import BEHAVIORS
+from granite_xai.explanation.explainer import INFLUENCES
+from granite_xai.explanation.interaction import INTERACTIONS
+from granite_xai.explanation.masking import MASKINGS, bins, copula, fitted
+from granite_xai.explanation.masking.accumulated import AleIntervals
+from granite_xai.explanation.masking.fitted import FittedMaskings
+from granite_xai.explanation.resolved import MAX_PAIRS
+from granite_xai.fitting.fit_result import FitResult
+from granite_xai.fitting.fitted_view import fitted_view
+from granite_xai.fitting.options import chosen_influence
+from granite_xai.inference import (
+    confidence,
+    described_share,
+    estimate,
+    node_figures,
+    path as tree_path,
+    replicates,
+    stability,
+)
+from granite_xai.models import Predictor, Usage, as_predictor, joint_predictor
+from granite_xai.partitioners import original
+from granite_xai.regions.partition import Partition
+from granite_xai.surrogate.additive import RegionSurrogate, Surrogate, SurrogateFit
+from granite_xai.surrogate.curves import Curve
+from granite_xai.tables import Column, Outline, Table, read_table
+from granite_xai.tables.arrays import ArrayContainer
+from granite_xai.tables.columns import KINDS, LABELLED
+from granite_xai.tables.containers import Container
+from granite_xai.tables.frames import FrameContainer
+
+VERSION = 4
+"""Version of the files that are written, and the only one that is read."""
+
+TOLERANCE = 1e-5
+"""Of predictions, as a share of the largest: machines round differently, models differ by more."""
+
+Saved = Partition | Granite
+
+
+def save(obj: Saved, path: str | os.PathLike[str]) -> Path:
+    """Save a partition or a fitted Granite as JSON; neither its model nor a row of its data is in the file.
+
+    The file is written completely or not at all. A saved Granite holds the distinct values of each column, sorted and
+    each column for itself, because its curves stand on them. Equal fits have equal files, byte by byte. Explanations
+    and evaluations have frames: ``explanation.frame().to_csv(path)`` keeps them.
+
+    Parameters
+    ----------
+    obj : Partition or Granite
+    path : str or path
+        Where; an existing file is replaced. This is what is returned.
+
+    Raises
+    ------
+    InputError or ResourceError
+        F08: an object that JSON cannot hold, by name; F01: no room on the disk.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from granite_xai import Partition, load
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = save(Partition.from_rules(["x0 ≤ 1", "x0 > 1"]), Path(folder) / "regions.json")
+    ...     load(path)
+    <Partition of 2 regions: x0 ≤ 1; x0 > 1>
+    """
+    if type(obj) is Partition:
+        kind, content = "partition", obj.to_dict()
+    elif type(obj) is Granite:
+        kind, content = "granite", _write_granite(obj)
+    else:
+        raise InputError(
+            f"a {type(obj).__name__} cannot be saved; a Partition and a fitted Granite can.",
+            code="P01",
+            argument="obj",
+            hint="What has a frame() is kept by obj.frame().to_csv(path).",
+        )
+    document = {"schema": f"granite-xai/{kind}", "version": VERSION, "package": __version__}
+    document = {**document, "sha256": _checksum({**document, kind: content}), kind: content}
+    text = json.dumps(document, allow_nan=False)
+    if len(text) >= MAX_BYTES:
+        message = f"the file would have {len(text):,} bytes; at most {MAX_BYTES:,} are read."
+        hint = "Fit with fewer values (max_samples=)."
+        raise InputError(message, code="F05", argument="obj", hint=hint)
+    return write_text(path, text + "\n")
+
+
+def load(path: str | os.PathLike[str], model: Any = None, X: Any = None) -> Saved:
+    """Load what `save` wrote. Nothing in a file is ever run, and what it holds is checked first.
+
+    Parameters
+    ----------
+    path : str or path
+    model : object, optional
+        The model of a saved Granite. It is asked about one row, whose prediction must be what it was. Without it the
+        object applies, prints and predicts from its curves, and what has to ask the model is an error.
+    X : table, optional
+        The table that the Granite was fitted on. Its search rows are taken again: effects of several features, and
+        explanations against the fitting rows, need them. With a model, its mean prediction in every region must be
+        what it was.
+
+    Raises
+    ------
+    FormatError, ModelError or InputError
+        F04 broken or changed file, F05 what is no file or too large, F06 pickle, F07 file of another version; F09
+        another model or table.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import granite_xai as gx
+    >>> toy = gx.datasets.make_toy()
+    >>> g = gx.Granite(toy.model, "ice-pdp").fit(toy.X)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     again = load(gx.save(g, Path(folder) / "g.json"), model=toy.model)
+    >>> [str(region.rule) for region in again.partition_]
+    ['x2 ≤ 0', 'x2 > 0']
+    """
+    document = read_json(path)
+    kind = _kind_of(document)
+    content = entry(document, kind, dict, "the file")
+    with _as_format_errors("the file"):
+        is_unchanged = entry(document, "sha256", str, "the file") == _checksum(document)
+    if not is_unchanged:
+        message = f"{path} was changed after it was saved: its checksum is not that of its content."
+        hint = "Save the fit again."
+        raise FormatError(message, code="F04", argument="path", hint=hint)
+    if kind == "granite":
+        return _load_granite(content, model, X)
+    if model is not None or X is not None:
+        argument = "X" if model is None else "model"
+        message = f"the file holds a saved {kind}, which has no {argument}."
+        raise InputError(message, code="P03", argument=argument, hint=f"Leave {argument} out.")
+    return Partition.from_dict(content)
+
+
+def _kind_of(document: dict[str, Any]) -> str:
+    """What a file holds: "granite" or "partition"; FormatError F04, or F07 for other versions."""
+    schema = entry(document, "schema", str, "the file")
+    version = entry(document, "version", int, "the file")
+    package = entry(document, "package", str, "the file")
+    prefix, _, kind = schema.partition("/")
+    what = f"has the schema {schema[:60]!r}, which is not known"
+    require(prefix == "granite-xai", "the file", what)
+    if version != VERSION:
+        is_earlier = version < VERSION
+        edition = "an earlier edition" if is_earlier else "a newer edition"
+        message = (
+            f"the file has version {version}, written by {edition} (granite-xai {package[:30]}); "
+            f"this is granite-xai {__version__}, which reads version {VERSION}."
+        )
+        hint = "Fit again." if is_earlier else "Install a newer granite-xai."
+        raise FormatError(message, code="F07", argument="path", hint=hint)
+    require(kind in ("granite", "partition"), "the file", what)
+    return kind
+
+
+def _checksum(document: dict[str, Any]) -> str:
+    """SHA-256 of all entries of a file but itself."""
+    rest = {name: content for name, content in document.items() if name != "sha256"}
+    return hashlib.sha256(json.dumps(rest, allow_nan=False).encode("ascii")).hexdigest()
+
+
+@contextmanager
+def _as_format_errors(place: str) -> Iterator[None]:
+    """Whatever content that was not written by `save` makes our classes raise is an error of the file (F04)."""
+    try:
+        yield
+    except FormatError:
+        raise
+    except Exception as error:
+        what = f"does not hold what it claims ({type(error).__name__}: {str(error)[:200]})"
+        raise broken(place, what) from error
+
+
+# A fit
+
+
+def _write_granite(granite: Granite) -> dict[str, Any]:
+    """The content of a fit."""
+    view = fitted_view(granite, several=True)
+    result = view.result
+    plain = _Plain(result.table)
+    options = granite.get_params(deep=False)
+    del options["model"]
+    return {
+        "table": _write_table(result.table, plain),
+        "options": {name: plain.write(value, name) for name, value in options.items()},
+        "diagnostics": plain.write(_without_seconds(view.diagnostics), "diagnostics_"),
+        "fit": _write_result(result, plain),
+        "outputs": [
+            [plain.write(name, "output"), _write_result(of_output, plain)]
+            for name, of_output in result.outputs.items()
+        ],
+    }
+
+
+def _without_seconds(findings: Mapping[str, Any]) -> dict[str, Any]:
+    """Findings without times, which are all that differs between two equal fits."""
+    timeless = {}
+    for name, finding in findings.items():
+        if name != "seconds":
+            is_mapping = isinstance(finding, Mapping)
+            timeless[name] = _without_seconds(finding) if is_mapping else finding
+    return timeless
+
+
+def _write_result(result: FitResult, plain: _Plain) -> dict[str, Any]:
+    """The content of what was found."""
+    predictor = result.predictor
+    questions = [question for question in result.comparisons if not question.output]
+    written = {
+        "output": {
+            "label": predictor.label,
+            "probability": predictor.is_probability,
+            "classes": predictor.classes,
+            "explained": predictor.explained_class,
+        },
+        "row": _row_of(result, plain),
+        "questions": [
+            {
+                "by_paths": question.first.by_paths or question.second.by_paths,
+                "pairs": [len(question.first.draws), len(question.second.draws)],
+            }
+            for question in questions
+        ],
+        "weights": result.question_weights,
+        "disagreements": result.root_disagreements,
+        "floors": result.floors,
+        "remaining": result.remaining,
+        "curves": _curves(result.additive.value),
+        "maskings": result.reference,
+        "values": result.values,
+        "missing": result.missing,
+        "confidence": result.confidence,
+        "chance": result.chance,
+        "estimate": result.estimate,
+        "stability": result.stability,
+        "path": result.path,
+        "nodes": result.nodes,
+        "attributes": dict(result.learned),
+        "row_weights": _weights_by_position(result),
+    }
+    content: dict[str, Any] = plain.write(written, "fit")
+    return {**content, "partition": result.partition.to_dict()}
+
+
+def _curves(additive: SurrogateFit) -> dict[str, Any]:
+    surrogate = additive.surrogate
+    everywhere = additive.everywhere
+    return {
+        "effects": surrogate.effects,
+        "regions": [_curves_of_region(region) for region in surrogate.regions],
+        "everywhere": None if everywhere is None else _curves_of_region(everywhere),
+        "fidelity": additive.fidelity,
+        "global_fidelity": additive.global_fidelity,
+    }
+
+
+def _curves_of_region(region: RegionSurrogate) -> dict[str, Any]:
+    return {
+        "mean": region.mean,
+        "curves": [
+            {"column": curve.column, "effects": curve.effects, "centre": curve.centre}
+            for curve in region.curves
+        ],
+        "joint_centres": region.joint_centres,
+    }
+
+
+def _weights_by_position(result: FitResult) -> NDArray[np.float64] | None:
+    """Weights of the search rows in the order that these have in the table of the user; None: all 1."""
+    if np.all(result.weights == 1.0):
+        return None
+    origin = result.table.container.origin
+    if origin is None or len(origin) != len(result.weights):
+        return result.weights
+    return np.asarray(result.weights[np.argsort(origin)])
+
+
+def _load_granite(content: dict[str, Any], model: Any, X: Any) -> Granite:
+    with _as_format_errors("granite"):
+        outline = _read_table(content["table"])
+        diagnostics = _Plain(outline).read(content["diagnostics"], "granite.diagnostics")
+        searched = np.array(diagnostics["rows"]["search"], dtype=np.intp)
+        require(isinstance(diagnostics["seed"], int), "granite.diagnostics.seed", "is no seed")
+    table = outline if X is None else _search_rows(X, outline, searched)
+    with _as_format_errors("granite"):
+        plain = _Plain(table)
+        granite = _unfitted(content["options"], plain, model)
+        result = _read_results(content, granite, plain, int(diagnostics["seed"]))
+        set_fitted_attributes(granite, result, diagnostics)
+        _rehearse(granite, result, plain)
+    if X is not None:
+        _require_same_regions(result)
+    if model is not None:
+        set_fitted_attributes(granite, _with_model(granite, result, plain), diagnostics)
+    return granite
+
+
+def _unfitted(data: dict[str, Any], plain: _Plain, model: Any) -> Granite:
+    """A Granite with the options of the file."""
+    options = {name: plain.read(value, f"granite.options.{name}") for name, value in data.items()}
+    expected = inspect.signature(Granite).parameters.keys() - {"model"}
+    require(options.keys() == expected, "granite.options", "are not those of Granite")
+    is_limit = isinstance(options["resources"], Resources | None)
+    require(is_limit, "granite.options.resources", "is not a set of limits")
+    return Granite(model, **options)
+
+
+def _read_results(content: dict[str, Any], granite: Granite, plain: _Plain, seed: int) -> FitResult:
+    """What was found, with that of each output; without the model."""
+    outputs: dict[Any, FitResult] = {}
+    for data in content["outputs"]:
+        name, of_output = data
+        name = plain.read(name, "granite.outputs")
+        is_new = isinstance(name, str | int | float) and name not in outputs
+        require(is_new, "granite.outputs", f"have {name!r:.60}, which is no name of one output")
+        outputs[name] = _read_result(of_output, granite, plain, seed)
+    result = _read_result(content["fit"], granite, plain, seed)
+    if not outputs:
+        return result
+    comparisons = []
+    for number, name in enumerate(outputs):
+        for question in result.comparisons:
+            label = f"{question.question.label} of {name}"
+            comparisons.append(question.about_output(number, label))
+    return replace(
+        result,
+        predictor=joint_predictor({name: each.predictor for name, each in outputs.items()}),
+        comparisons=tuple(comparisons),
+        outputs=outputs,
+    )
+
+
+def _read_result(data: dict[str, Any], granite: Granite, plain: _Plain, seed: int) -> FitResult:
+    """What was found about one output, or about all of them together."""
+    table = plain.table
+    partition = Partition.from_dict(data["partition"])
+    require(partition.names == table.names, "partition.names", "are not those of the table")
+    kept = plain.read({key: value for key, value in data.items() if key != "partition"}, "fit")
+    detached = cast(Predictor, Detached(**kept["output"]))
+    maskings = kept["maskings"]
+    require(isinstance(maskings, FittedMaskings), "fit.maskings", "are not what maskings learn")
+    for name in kept["attributes"]:
+        is_fitted_name = name.isidentifier() and name.endswith("_") and not name.startswith("_")
+        is_free = is_fitted_name and not hasattr(Granite, name)
+        require(is_free, "fit.attributes", f"have {name[:60]!r}, which is no name of a finding")
+    regions = np.empty(0, dtype=np.intp)
+    weights = np.ones(0) if kept["row_weights"] is None else kept["row_weights"]
+    if not isinstance(table.container, Outline):
+        regions = partition.apply(table)
+        weights = np.ones(table.n_rows) if kept["row_weights"] is None else weights
+        require(weights.shape == regions.shape, "fit.row_weights", "are not one for each row")
+    additive = _read_curves(kept["curves"], regions, weights, table, len(partition))
+    questions = _resolved_again(granite, kept["questions"], seed, detached, table)
+    questions = tuple(_as_learned(question, maskings) for question in questions)
+    disagreements = kept["disagreements"]
+    for figures in (disagreements, kept["floors"]):
+        are_numbers = figures.ndim == 1 and bool(np.all(np.isfinite(figures)))
+        require(are_numbers, "fit.disagreements", "are not numbers")
+    return FitResult(
+        table=table,
+        predictor=detached,
+        comparisons=questions,
+        question_weights=kept["weights"],
+        reference=maskings,
+        partition=partition,
+        regions=regions,
+        weights=weights,
+        root_disagreements=disagreements,
+        floors=kept["floors"],
+        remaining=float(kept["remaining"]),
+        additive=Deferred(lambda: additive, now=True),
+        missing=bool(kept["missing"]),
+        confidence=kept["confidence"],
+        chance=kept["chance"],
+        estimate=kept["estimate"],
+        stability=kept["stability"],
+        path=kept["path"],
+        learned=kept["attributes"],
+        values=kept["values"],
+        nodes=kept["nodes"],
+        saved_row=data["row"],
+    )
+
+
+def _read_curves(
+    data: dict[str, Any],
+    regions: IntArray,
+    weights: NDArray[np.float64],
+    table: Table,
+    n_regions: int,
+) -> SurrogateFit:
+    def read_region(data: dict[str, Any], rows: IntArray) -> RegionSurrogate:
+        curves = []
+        for curve in data["curves"]:
+            column, effects = curve["column"], curve["effects"]
+            has_levels = effects.shape == (len(column.levels) + 1,)
+            require(has_levels, "fit.curves", f"of {column.name!r} are not one for each value")
+            curves.append(Curve(column=column, effects=effects, centre=float(curve["centre"])))
+        return RegionSurrogate(
+            mean=float(data["mean"]),
+            curves=tuple(curves),
+            rows=rows,
+            joint_centres=data["joint_centres"],
+        )
+
+    require(
+        len(data["regions"]) == n_regions, "fit.curves", f"are not those of {n_regions} regions"
+    )
+    everywhere = None
+    if data["everywhere"] is not None:
+        everywhere = read_region(data["everywhere"], np.arange(len(regions)))
+    surrogate = Surrogate(
+        effects=data["effects"],
+        regions=tuple(
+            read_region(region, np.flatnonzero(regions == number))
+            for number, region in enumerate(data["regions"])
+        ),
+        table=table,
+        weights=weights,
+    )
+    return SurrogateFit(
+        surrogate=surrogate,
+        fidelity=float(data["fidelity"]),
+        global_fidelity=float(data["global_fidelity"]),
+        everywhere=everywhere,
+    )
+
+
+class _SavedRoute(NamedTuple):
+    """Stands for the route of the fit (`trees.routes`): all that is read of it when a question is resolved."""
+
+    table: Table
+    predictor: Predictor
+    gives_attributions: bool  # as was decided when the file was written
+
+
+def _resolved_again(
+    granite: Granite, data: list[Any], seed: int, predictor: Predictor, table: Table
+) -> list[ResolvedQuestion]:
+    """The questions of a loaded Granite, resolved on its table as they were."""
+    influence = chosen_influence(granite.influence, granite.groups, granite.features)
+    objective = granite.question
+    if not isinstance(objective, Objective):
+        objective = Objective(objective)
+    questions = [question for question, _ in objective.weighted(influence)]
+    require(len(questions) == len(data), "fit.questions", f"are not {len(questions)}")
+    limits = Resources() if granite.resources is None else granite.resources
+    resolved = []
+    for question, saved in zip(questions, data, strict=True):
+        first, second = saved["pairs"]
+        are_pairs = all(count == 0 or 1 < count <= MAX_PAIRS for count in (first, second))
+        require(are_pairs, "fit.questions", "have no such numbers of pairs")
+        route: Any = _SavedRoute(table, predictor, gives_attributions=bool(saved["by_paths"]))
+        resolved.append(question.compare(route, limits, seed, (first, second)))
+    return resolved
+
+
+def _as_learned(question: ResolvedQuestion, maskings: FittedMaskings) -> ResolvedQuestion:
+    """The question with the masking of the file: what the rows chose, or bins in the paper's algorithm."""
+    learned = {masking for masking, _ in maskings.bins} | maskings.copulas.keys()
+    chosen = question.chosen_by_rows()
+    if {chosen.first.masking, chosen.second.masking} & learned:
+        return chosen
+    return question
+
+
+def _rehearse(granite: Granite, result: FitResult, plain: _Plain) -> None:
+    """Print the fit and predict a row from its curves: content that does not fit together fails here."""
+    str(granite)
+    granite._repr_mimebundle_()
+    for each in (result, *result.outputs.values()):
+        if each.saved_row is not None and not each.additive.value.surrogate.needs_model:
+            row = plain.rows(plain.read(each.saved_row["values"], "fit.row"), n_rows=1)
+            each.additive.value.surrogate.predict(row, each.partition.apply(row))
+        if each.estimate is not None:
+            each.estimate.frame()
+            str(each.estimate)
+        for figures in each.nodes:
+            figures.frame()
+
+
+# The model and the rows of a fit
+
+
+class Detached:
+    """Stands where the model was: it knows what was explained, and any question to it is an F09 error.
+
+    Parameters
+    ----------
+    label, probability, classes, explained
+        The explained output, as the `Predictor` describes it.
+    """
+
+    native_float32 = False
+    usage = Usage()
+    outputs: Mapping[Any, Detached] = MappingProxyType({})  # one that stands for several has them
+
+    def __init__(self, label: str, probability: bool, classes: Any, explained: Any) -> None:
+        self.label = label
+        self.is_probability = probability
+        self.classes = classes
+        self.explained_class = explained
+
+    def __getattr__(self, name: str) -> NoReturn:
+        if name.startswith("_"):  # copy and pickle ask for names that need not be there
+            raise AttributeError(name)
+        self()
+
+    def __call__(self, *_: Any) -> NoReturn:
+        """Refused: there is no model."""
+        message = "this object was loaded without its model, which has to be asked here."
+        hint = "Load with gx.load(path, model=model)."
+        raise InputError(message, code="F09", argument="model", hint=hint)
+
+
+def _with_model(granite: Granite, result: FitResult, plain: _Plain) -> FitResult:
+    """The result with the model in place, which must answer as it did when the fit was saved (F09)."""
+    resources = granite.resources or Resources()
+    names = result.outputs or {granite.output: result}
+    with_model = {}
+    for name, of_output in names.items():
+        predictor = as_predictor(
+            granite.model,
+            output=name,
+            response=granite.response,
+            batch_size=resources.batch_size,
+            n_jobs=granite.n_jobs,
+            device=resources.device,
+            block=resources.block,
+        )
+        _require_same_model(predictor, of_output, plain)
+        with_model[name] = replace(of_output, predictor=predictor)
+    if not result.outputs:
+        return with_model[granite.output]
+    predictors = {name: each.predictor for name, each in with_model.items()}
+    return replace(result, predictor=joint_predictor(predictors), outputs=with_model)
+
+
+def _require_same_model(predictor: Predictor, result: FitResult, plain: _Plain) -> None:
+    """Refuse a model that explains another output, or predicts something else of what the file knows."""
+    saved = result.predictor
+    output = (predictor.is_probability, predictor.explained_class)
+    if output != (saved.is_probability, saved.explained_class):
+        raise _another_model(f"{predictor.label} is explained, not {saved.label}")
+    regions = result.additive.value.surrogate.regions
+    means = np.array([region.mean for region in regions])
+    table = result.table
+    row = result.saved_row
+    if row is None or find_spec(table.container.library) is None:
+        text = "the file holds no prediction, so whether this is the same model is not known."
+        warn(f"F09: {text}", ModelWarning)
+    else:
+        with _as_format_errors("fit.row"):
+            native_row = _native_row(table, row, plain)
+        expected = float(row["prediction"])
+        predicted = float(predictor.on_rows(native_row)[0])
+        largest = max(abs(expected), float(np.max(np.abs(means))))
+        if not abs(predicted - expected) <= TOLERANCE * largest:
+            raise _another_model(f"it predicts {predicted:.5g} where that predicted {expected:.5g}")
+    if not isinstance(table.container, Outline):
+        predictions = predictor.on_rows(table)
+        tolerance = TOLERANCE * float(np.max(np.abs(predictions)))
+        for number, region in enumerate(regions):
+            if len(region.rows):
+                mean = np.average(predictions[region.rows], weights=result.weights[region.rows])
+                if not abs(mean - region.mean) <= tolerance:
+                    what = f"its mean prediction in region {number} is {mean:.5g}"
+                    raise _another_model(f"{what}, not {region.mean:.5g}")
+
+
+def _another_model(why: str) -> ModelError:
+    message = f"this is not the model that was saved with: {why}."
+    hint = "Load with the model that the object was fitted with, or fit again."
+    return ModelError(message, code="F09", argument="model", hint=hint)
+
+
+def _search_rows(X: Any, outline: Table, positions: IntArray) -> Table:
+    """The search rows of a fit, from the table that it was fitted on."""
+    table = read_table(X, missing="allow", like=outline)
+    if positions.max(initial=0) >= table.n_rows:
+        raise _another_table(f"it has {table.n_rows:,} rows, too few")
+    rows = table.take(positions)
+    for column, of_fit in zip(rows.columns, outline.columns, strict=True):
+        if not of_fit.passes and column.levels.tolist() != of_fit.levels.tolist():
+            raise _another_table(f"column {column.name!r} has other values")
+    return rows
+
+
+def _require_same_regions(result: FitResult) -> None:
+    """Refuse rows that fill the regions otherwise than those of the fit."""
+    counts = np.bincount(result.regions, minlength=len(result.partition)).tolist()
+    if counts != [region.n_samples for region in result.partition]:
+        raise _another_table("its rows fill the regions otherwise")
+
+
+def _another_table(why: str) -> InputError:
+    message = f"X is not the table that was fitted on: {why}."
+    hint = "Pass the X of the fit, with its rows in the same order, or leave X out."
+    return InputError(message, code="F09", argument="X", hint=hint)
+
+
+def _row_of(result: FitResult, plain: _Plain) -> dict[str, Any] | None:
+    """A row of medians and most frequent values with its dtypes and the prediction of the model.
+
+    None where no file can hold such a row, or the model cannot be asked about it.
+    """
+    if result.saved_row is not None or result.outputs:
+        return result.saved_row
+    table = result.table
+    try:
+        row = {
+            "values": [_central_value(column) for column in table.columns],
+            "dtypes": _dtypes(table.container),
+        }
+        written: dict[str, Any] = plain.write(row, "row")
+        prediction = result.predictor.on_rows(_native_row(table, written, plain))[0]
+    except Exception:  # each library has errors of its own for a dtype that it does not make
+        return None
+    return {**written, "prediction": float(prediction)}
+
+
+def _central_value(column: Column) -> NDArray[Any]:
+    """The lower median of an ordered column, the most frequent value of another one, as an array of one."""
+    codes = np.sort(column.codes[column.codes >= 0])
+    if not len(codes):
+        return _missing_values(column, 1)
+    code = codes[(len(codes) - 1) // 2]
+    if not column.is_ordered:
+        code = np.argmax(np.bincount(codes))
+    return column.levels[code : code + 1]
+
+
+def _missing_values(column: Column, count: int) -> NDArray[Any]:
+    if column.kind in LABELLED:
+        return np.full(count, None, dtype=object)
+    if column.kind == "date":
+        return np.full(count, "NaT", dtype=column.levels.dtype)
+    return np.full(count, np.nan)
+
+
+def _dtypes(container: Any) -> list[Any]:
+    """What the dtypes of a table are called: of an array one, of a frame one for each column."""
+    if container.library == "numpy":
+        return [container.matrix.dtype.str]
+    names: list[Any] = []
+    for position in range(len(container.labels)):
+        series = container.series(position)
+        if container.library != "pandas":
+            dtype = series.dtype
+            parts = {"name": type(dtype).__name__}
+            for part in ("time_unit", "time_zone", "categories"):
+                if hasattr(dtype, part):
+                    parts[part] = getattr(dtype, part)
+            names.append(parts)
+        elif isinstance(series.to_native().dtype, pd.CategoricalDtype):
+            dtype = series.to_native().dtype
+            names.append({"categories": np.asarray(dtype.categories), "ordered": dtype.ordered})
+        else:
+            names.append(str(series.to_native().dtype))
+    return names
+
+
+def _native_row(table: Table, data: dict[str, Any], plain: _Plain) -> Table:
+    """The row of a file in the library and dtypes of the table."""
+    row = plain.rows(plain.read(data["values"], "row"), n_rows=1)
+    container = _one_row(table.container, plain.read(data["dtypes"], "row"))
+    first = np.zeros(1, dtype=np.intp)
+    adopted = container.adopt(row.columns)
+    native = container.recombined(first, adopted, first, list(range(table.n_columns)))
+    return read_table(native, missing="allow", like=table)
+
+
+def _one_row(like: Container, dtypes: Sequence[Any]) -> Container:
+    """A table of one row, whose cells mean nothing, in a library and in dtypes that `_dtypes` gave."""
+    labels = list(like.labels)
+    if like.library == "numpy":
+        return ArrayContainer(np.zeros((1, len(labels)), dtype=np.dtype(dtypes[0])))
+    if like.library == "pandas":
+        columns = [pd.Series([0]).astype(_pandas_dtype(dtype)) for dtype in dtypes]
+        frame = pd.concat(columns, axis=1)
+        frame.columns = pd.Index(labels)
+        return FrameContainer(frame, "pandas", has_range_index=True)
+    schema: dict[str, Any] = {}
+    for label, parts in zip(labels, dtypes, strict=True):
+        dtype = getattr(nw, parts.pop("name"))
+        schema[label] = dtype(**parts) if parts else dtype
+    data = {label: [None] for label in labels}
+    backend: Any = like.library
+    return FrameContainer(nw.from_dict(data, schema, backend=backend).to_native(), like.library)
+
+
+def _pandas_dtype(dtype: Any) -> Any:
+    if isinstance(dtype, dict):
+        return pd.CategoricalDtype(pd.Index(dtype["categories"]), ordered=dtype["ordered"])
+    # No time zone of dateutil: its name may be that of a file.
+    if re.fullmatch(r"(?!.*dateutil)[\w\[\], /+-]{1,60}", dtype) is None:
+        raise broken("fit.row.dtypes", f"is {dtype[:60]!r}, which is not known")
+    return pd.api.types.pandas_dtype(dtype)
+
+
+# A table without its rows
+
+
+def _write_table(table: Table, plain: _Plain) -> Any:
+    """What is known of the columns. Their distinct values stand in ascending order, so that no row can be told."""
+    columns = []
+    for column in table.columns:
+        seen = None  # where all labels of the table are among the levels
+        if not column.passes and set(column.seen or ()) > set(column.levels.tolist()):
+            seen = column.seen
+        columns.append(
+            {
+                "name": column.name,
+                "kind": column.kind,
+                "levels": column.levels[:0] if column.passes else column.levels,
+                "missing": bool(column.missing.any()),
+                "order": column.order,
+                "integer": column.integer,
+                "declared": None if column.passes else column.declared,
+                "passes": column.passes,
+                "seen": seen,
+            }
+        )
+    labels = [
+        str(label) if isinstance(label, str) else int(label) for label in table.container.labels
+    ]
+    outline = {"library": table.container.library, "labels": labels, "columns": columns}
+    return plain.write(outline, "table")
+
+
+def _read_table(data: Any) -> Table:
+    """Read what `_write_table` wrote, as a table without rows."""
+    outline = _Plain().read(data, "table")
+    library, labels = outline["library"], tuple(outline["labels"])
+    known = ("numpy", "pandas", "polars", "pyarrow")
+    require(library in known, "table.library", f"is {library!r:.60}, which is not known")
+    columns = []
+    for position, facts in enumerate(outline["columns"]):
+        place = f"table.columns[{position}]"
+        levels, has_missing = facts["levels"], facts["missing"]
+        flags = (has_missing, facts["integer"], facts["passes"])
+        require(all(type(flag) is bool for flag in flags), place, "has a flag that is none")
+        column = Column(
+            name=entry(facts, "name", str, place),
+            position=position,
+            kind=facts["kind"],
+            values=levels,
+            order=facts["order"],
+            integer=facts["integer"],
+            declared=facts["declared"],
+            passes=facts["passes"],
+            seen=facts["seen"],
+        )
+        if has_missing:
+            column = replace(column, values=np.append(levels, _missing_values(column, 1)))
+        expected = "O" if column.kind in LABELLED else "mM" if column.kind == "date" else "f"
+        is_of_kind = column.kind in KINDS and levels.dtype.kind in expected
+        require(is_of_kind, f"{place}.levels", "are not those of a column of this kind")
+        are_levels = column.levels.tolist() == levels.tolist()
+        require(are_levels, f"{place}.levels", "are not different values in their order")
+        columns.append(column)
+    names = {column.name for column in columns}
+    has_names = 0 < len(names) == len(columns) == len(labels)
+    require(has_names, "table.columns", "are not columns with different names")
+    return Table(tuple(columns), Outline(labels, library))
+
+
+# Values that JSON has no type for
+
+MARK = "$"
+"""The key that says what an object of the file is, where it is no mapping of texts."""
+
+_SEQUENCES: dict[str, Any] = {"tuple": tuple, "set": frozenset, "mapping": dict}
+_SPECIAL_NUMBERS = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
+
+
+@dataclass(frozen=True, eq=False)
+class _Plain:
+    """Values of a fit in the types of JSON, and back.
+
+    Parameters
+    ----------
+    table : Table, optional
+        That of the fit: its columns are written as their positions.
+    """
+
+    table: Any = None
+
+    @cached_property
+    def records(self) -> dict[str, type]:
+        """The classes that a file may name: operators of the algebra, partitioners, what they learn, and figures."""
+        named: list[Mapping[str, Any]] = [MASKINGS, BEHAVIORS, INTERACTIONS, INFLUENCES]
+        operators = [operator for by_name in named for operator in by_name.values()]
+        modules = {type(operator).__module__ for operator in operators}
+        modules |= {getattr(partitioners, name).__module__ for name in partitioners.__all__}
+        modules |= {module.__name__ for module in _MODULES}
+        modules |= {Objective.__module__, Resources.__module__}
+        classes = {}
+        for module in sorted(modules):
+            for value in vars(sys.modules[module]).values():
+                is_record = is_dataclass(value) or hasattr(value, "_fields")
+                if isinstance(value, type) and is_record and value.__module__ == module:
+                    classes[value.__name__] = value
+        return classes
+
+    def write(self, value: Any, place: str) -> Any:
+        """Write a value.
+
+        Parameters
+        ----------
+        value : object
+        place : str
+            Where it stands, for errors.
+
+        Raises
+        ------
+        InputError
+            F08: no file can hold the value.
+        """
+        if isinstance(value, timedelta):
+            value = np.timedelta64(value)
+        elif isinstance(value, date) and getattr(value, "tzinfo", None) is None:
+            value = np.datetime64(value)
+        if isinstance(value, np.datetime64 | np.timedelta64):
+            value = np.asarray(value)
+        elif isinstance(value, np.generic):
+            value = value.item()
+        if value is None or isinstance(value, bool | int | str):
+            return value
+        if isinstance(value, float):
+            return value if math.isfinite(value) else _marked("number", str(value))
+        if isinstance(value, list):
+            return [self.write(item, f"{place}[{number}]") for number, item in enumerate(value)]
+        if isinstance(value, np.ndarray):
+            return self._write_array(value, place)
+        if isinstance(value, Deferred):
+            return _marked("deferred", self.write(value.value, place))
+        if isinstance(value, Column):
+            return _marked("column", value.position)
+        if isinstance(value, Partition):
+            return _marked("partition", value.to_dict())
+        if isinstance(value, Table):
+            return _marked("rows", [self.write(column.values, place) for column in value.columns])
+        if self.records.get(type(value).__name__) is type(value):
+            return self._write_record(value, place)
+        if isinstance(value, Mapping):
+            return self._write_mapping(value, place)
+        if isinstance(value, tuple):
+            return _marked("tuple", self.write(list(value), place))
+        if isinstance(value, set | frozenset):  # sorted, so that equal sets are written alike
+            return _marked("set", sorted(self.write(list(value), place), key=json.dumps))
+        raise _unwritable(value, place)
+
+    def _write_array(self, values: NDArray[Any], place: str) -> Any:
+        if values.dtype == object and values.ndim == 1:
+            return _marked("labels", self.write(values.tolist(), place))
+        if values.dtype.kind not in "biufmMU" or values.dtype == np.longdouble:
+            raise _unwritable(values, place)
+        return _marked("array", array_to_json(values))
+
+    def _write_record(self, value: Any, place: str) -> Any:
+        names = [field.name for field in fields(value)] if is_dataclass(value) else value._fields
+        if isinstance(value, AleIntervals):
+            names = [name for name in names if name != "ends"]  # rows of the data
+        written = {MARK: type(value).__name__}
+        for name in names:
+            written[name] = self.write(getattr(value, name), f"{place}.{name}")
+        return written
+
+    def _write_mapping(self, value: Mapping[Any, Any], place: str) -> Any:
+        if all(isinstance(key, str) for key in value) and MARK not in value:
+            return {key: self.write(item, f"{place}.{key}") for key, item in value.items()}
+        pairs = [self.write([key, item], place) for key, item in value.items()]
+        return _marked("mapping", sorted(pairs, key=json.dumps))
+
+    def read(self, data: Any, place: str) -> Any:
+        """Read what `write` wrote; anything else is an error, which `_as_format_errors` makes a FormatError.
+
+        Parameters
+        ----------
+        data : object
+            What the file holds.
+        place : str
+            Where it stands there.
+        """
+        if isinstance(data, list):
+            return [self.read(item, f"{place}[{number}]") for number, item in enumerate(data)]
+        if not isinstance(data, dict):
+            return data
+        if MARK not in data:
+            return {key: self.read(item, f"{place}.{key[:60]}") for key, item in data.items()}
+        kind = entry(data, MARK, str, place)
+        if kind in self.records:
+            return self._read_record(self.records[kind], data, place)
+        value = entry(data, "value", object, place)
+        if kind == "number":
+            return _SPECIAL_NUMBERS[cast(str, value)]
+        if kind == "array":
+            return array_from_json(value, place)[()]  # a date has no dimensions
+        if kind == "labels":
+            return object_array(self.read(value, place))
+        if kind in _SEQUENCES:
+            return _SEQUENCES[kind](self.read(value, place))
+        if kind == "deferred":
+            computed = self.read(value, place)
+            return Deferred(lambda: computed, now=True)
+        if kind == "partition":
+            return Partition.from_dict(value)
+        if kind == "column":
+            is_position = type(value) is int and 0 <= value < self.table.n_columns
+            require(is_position, place, "is not the position of a column")
+            return self.table.columns[value]
+        if kind == "rows":
+            values = self.read(value, place)
+            return self.rows(values, len(values[0]))
+        raise broken(place, f"is {kind[:60]!r}, which is not known")
+
+    def _read_record(self, kind: Any, data: dict[str, Any], place: str) -> Any:
+        parts = {
+            name: self.read(part, f"{place}.{name[:60]}")
+            for name, part in data.items()
+            if name != MARK
+        }
+        for name, hint in inspect.get_annotations(kind).items():
+            if name in parts:
+                require(_fits(parts[name], str(hint)), f"{place}.{name}", f"is not of type {hint}")
+        if kind is AleIntervals:
+            column, levels = parts["fitted"], parts["fitted"].levels
+            values = [_missing_values(each, len(parts["parts"])) for each in self.table.columns]
+            values[column.position] = levels[parts["parts"]]
+            parts["ends"] = self.rows(values, len(parts["parts"]))
+        if kind is partitioners.AllExcept:
+            return kind(*parts["columns"])
+        return kind(**parts)
+
+    def rows(self, values: Sequence[NDArray[Any]], n_rows: int) -> Table:
+        """Rows with the values of each column, which rows of other libraries can take cells from."""
+        columns = []
+        cells = {}
+        for column, of_column in zip(self.table.columns, values, strict=True):
+            is_one_a_row = isinstance(of_column, np.ndarray) and of_column.shape == (n_rows,)
+            require(is_one_a_row, "the rows of the file", "are not one value for each row")
+            columns.append(replace(column, values=of_column))
+            dtype = object if of_column.dtype == object else None
+            cells[column.name] = pd.Series(of_column, dtype=dtype)
+        return Table(tuple(columns), FrameContainer(pd.DataFrame(cells), "pandas"))
+
+
+_MODULES = (
+    bins,
+    confidence,
+    copula,
+    described_share,
+    disagreement,
+    estimate,
+    explainer,
+    fine_curve,
+    fitted,
+    node_figures,
+    original,
+    replicates,
+    stability,
+    terms,
+    tree_path,
+    value_cells,
+)
+"""Modules whose records a file may hold, beside those of operators and partitioners."""
+
+_SCALARS: dict[str, Any] = {"float": (int, float), "int": int, "str": str, "bool": bool}
+_ARRAYS = {"FloatArray": "f", "IntArray": "i", "BoolArray": "b"}
+
+
+def _fits(value: Any, hint: str) -> bool:
+    """Whether a value is what a record says of a figure; what is no figure is left to the record itself."""
+    if hint in _ARRAYS:
+        return isinstance(value, np.ndarray) and value.dtype.kind == _ARRAYS[hint]
+    if hint == "tuple[float, ...]":
+        return isinstance(value, tuple) and all(_fits(item, "float") for item in value)
+    if isinstance(value, bool):
+        return hint not in ("float", "int")
+    return isinstance(value, _SCALARS.get(hint, object))
+
+
+def _marked(kind: str, value: Any) -> dict[str, Any]:
+    return {MARK: kind, "value": value}
+
+
+def _unwritable(value: Any, place: str) -> InputError:
+    """The error for a value that no file can hold, such as a function or a model (F08)."""
+    if callable(value) and hasattr(value, "__qualname__"):
+        what = f"the function {value.__qualname__}"
+    else:
+        what = f"a {type(value).__qualname__}"
+    if isinstance(value, np.random.RandomState | np.random.Generator):
+        hint = "Set random_state to diagnostics_['seed'], the seed that was drawn from it."
+    else:
+        hint = (
+            "Use an option that has a name or is a number, or pickle the object: "
+            "that keeps functions and the model."
+        )
+    return InputError(
+        f"{place} is {what}, which a file cannot hold: a loaded file never runs code.",
+        code="F08",
+        argument=re.split(r"[.\[]", place)[0],
+        hint=hint,
+    )
