@@ -28,7 +28,7 @@ node_modules/axe-core/axe.min.js:
 
 # Tables, models, fits and files: where other packages are met. Left out where the Python is not on the PATH.
 MET := tests/tables tests/models tests/parts tests/explanation tests/regions/test_rule.py tests/display \
-	tests/persistence tests/spec/test_fuzz.py \
+	tests/use/test_saving.py tests/spec/test_fuzz.py \
 	tests/use/test_estimator.py tests/use/test_explainer.py tests/use/test_model_table.py
 HAS = "$(1)" -c 'import ensurepip, venv' >/dev/null 2>&1
 

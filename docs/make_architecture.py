@@ -54,7 +54,7 @@ ROOMS: dict[str, tuple[str, str]] = {
     "frameworks": ("", "Earlier methods as configurations, compared"),
     "display": ("", "Pictures; one file a display"),
     "report": ("", "The story: a dictionary, then a page or a text"),
-    "persistence": ("", "Versioned JSON"),
+    "saving": ("", "Files: what a fit found as plain content"),
     "cli": ("", "The command granite"),
     "datasets": ("", "Tables and toys to try things on"),
     "core": ("", "The numeric core, written anew as one piece; only its tests import it yet"),
@@ -71,7 +71,7 @@ BOXES = [
     (4, 1, "R", "disagreement", "two explanations\ncompared"),
     (3, 1, "Ω", "search, regions", "rules with little\ndisagreement"),
     (2, 1, "G", "surrogate", "one curve a column\nand region"),
-    (1, 1, "", "estimator", "display, report,\npersistence, cli"),
+    (1, 1, "", "estimator", "display, report,\nsaving, cli"),
 ]
 ARROWS = [((0, 0), (1, 0)), ((1, 0), (2, 0)), ((2, 0), (3, 0)), ((3, 0), (4, 0)), ((4, 0), (4, 1)), ((4, 1), (3, 1)),
           ((3, 1), (2, 1)), ((2, 1), (1, 1))]  # fmt: skip

@@ -123,7 +123,7 @@ CASES: dict[str, dict[str, str]] = {
         "N03": "Ties go to the first column and the smallest threshold, and are counted in ``diagnostics_``.",
         "N04": "Bitwise equal for any number of threads and workers and on a busy machine; the same regions and figures for "
         "rows in any order; the same regions for any block size. "
-        "``save(reproducible=True)`` writes equal fits as equal bytes.",
+        "``save`` writes equal fits as equal bytes.",
         "N05": "Sums are centred first: variances are never negative and keep their digits.",
         "N06": "Predictions (or y) above 1e70 in size, or none that reaches 1e-70: an error that says to rescale.",
         "N07": "Tiny and empty sets raise no warning of NumPy.",
@@ -145,12 +145,12 @@ CASES: dict[str, dict[str, str]] = {
         "F02": "A target that cannot be written is refused before the work.",
         "F03": "Existing files are replaced at once or not at all.",
         "F04": "Truncated and invalid files, and what would fail only when it is used: an error naming the place.",
-        "F05": "Hostile files, and what is no regular file, are refused in bounded time and memory.",
+        "F05": "Hostile files, and what is no regular file, are refused; nothing in a file is run.",
         "F06": "Pickles are refused, whatever wraps them.",
-        "F07": "Files of newer versions are refused with both versions; those of version 2 load.",
+        "F07": "Files of other versions are refused with both versions; what to do stands beside.",
         "F08": "``pickle``, ``deepcopy``, ``clone`` and joblib as in scikit-learn.",
-        "F09": "Without the fitting rows a loaded object says what it cannot do; a model whose answers differ on one "
-        "of up to 1,000 rows, some of every region, is refused with their number.",
+        "F09": "Without the fitting rows a loaded object says what it cannot do; a model that predicts something else "
+        "of the one row in the file, or another mean in a region of the fitting rows, is refused.",
         "F10": "Files are UTF-8 with the same bytes everywhere.",
     },
     "Reports, pictures and the command line": {

@@ -14,6 +14,7 @@ The content of a fit has no row of the data and no model::
     table        library, labels of the columns, and of each column its name, kind and distinct values
     options      of `Granite`, without the model
     diagnostics  what the fit noticed, without seconds: files of equal fits are equal
+    rows         positions of the search rows in the table of the user, and their weights; null: as they are, and all 1
     fit          what was found; where all outputs are explained, in all of them together
     outputs      of each output by its name the same, where all are explained; otherwise empty
 
@@ -29,7 +30,6 @@ and of what was found::
     maskings     bins, copulas, intervals and baselines that maskings learned; values: those that stand for columns
     missing, confidence, chance, estimate, stability, path, nodes     as `FitResult` has them
     attributes   further fitted attributes, such as ``clusters_``
-    row_weights  of the search rows by their positions in X; null: all 1
 
 What JSON has no type for is an object that says under ``"$"`` what it is (`_Plain`): an array, a tuple, a column of
 the table, or a record, which has a class of the package and its fields by name. A change of what is written is a change
@@ -50,7 +50,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, fields, is_dataclass, replace
 from datetime import date, timedelta
 from functools import cached_property
-from importlib.util import find_spec
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple, NoReturn, cast
@@ -91,7 +90,7 @@ from granite_xai.explanation.masking import MASKINGS, bins, copula, fitted
 from granite_xai.explanation.masking.accumulated import AleIntervals
 from granite_xai.explanation.masking.fitted import FittedMaskings
 from granite_xai.explanation.resolved import MAX_PAIRS
-from granite_xai.fitting.fit_result import FitResult
+from granite_xai.fitting.fit_result import FitResult, FromFile
 from granite_xai.fitting.fitted_view import fitted_view
 from granite_xai.fitting.options import chosen_influence
 from granite_xai.inference import (
@@ -253,7 +252,7 @@ def _as_format_errors(place: str) -> Iterator[None]:
     """Whatever content that was not written by `save` makes our classes raise is an error of the file (F04)."""
     try:
         yield
-    except FormatError:
+    except (FormatError, ImportError):  # a library that is not installed here
         raise
     except Exception as error:
         what = f"does not hold what it claims ({type(error).__name__}: {str(error)[:200]})"
@@ -274,12 +273,22 @@ def _write_granite(granite: Granite) -> dict[str, Any]:
         "table": _write_table(result.table, plain),
         "options": {name: plain.write(value, name) for name, value in options.items()},
         "diagnostics": plain.write(_without_seconds(view.diagnostics), "diagnostics_"),
+        "rows": _positions_and_weights(result, plain),
         "fit": _write_result(result, plain),
         "outputs": [
             [plain.write(name, "output"), _write_result(of_output, plain)]
             for name, of_output in result.outputs.items()
         ],
     }
+
+
+def _positions_and_weights(result: FitResult, plain: _Plain) -> Any:
+    """Where the search rows are in the table of the user, and what each counts."""
+    if result.from_file is not None:
+        return result.from_file.rows
+    weights = None if np.all(result.weights == 1.0) else result.weights
+    rows = {"positions": result.table.container.origin, "weights": weights}
+    return plain.write(rows, "rows")
 
 
 def _without_seconds(findings: Mapping[str, Any]) -> dict[str, Any]:
@@ -303,7 +312,6 @@ def _write_result(result: FitResult, plain: _Plain) -> dict[str, Any]:
             "classes": predictor.classes,
             "explained": predictor.explained_class,
         },
-        "row": _row_of(result, plain),
         "questions": [
             {
                 "by_paths": question.first.by_paths or question.second.by_paths,
@@ -326,10 +334,9 @@ def _write_result(result: FitResult, plain: _Plain) -> dict[str, Any]:
         "path": result.path,
         "nodes": result.nodes,
         "attributes": dict(result.learned),
-        "row_weights": _weights_by_position(result),
     }
     content: dict[str, Any] = plain.write(written, "fit")
-    return {**content, "partition": result.partition.to_dict()}
+    return {**content, "partition": result.partition.to_dict(), "row": _row_of(result, plain)}
 
 
 def _curves(additive: SurrogateFit) -> dict[str, Any]:
@@ -348,32 +355,28 @@ def _curves_of_region(region: RegionSurrogate) -> dict[str, Any]:
     return {
         "mean": region.mean,
         "curves": [
-            {"column": curve.column, "effects": curve.effects, "centre": curve.centre}
+            {
+                "column": curve.column,
+                "effects": curve.effects,
+                "centre": curve.centre,
+                "level_shares": curve.level_shares,
+            }
             for curve in region.curves
         ],
         "joint_centres": region.joint_centres,
     }
 
 
-def _weights_by_position(result: FitResult) -> NDArray[np.float64] | None:
-    """Weights of the search rows in the order that these have in the table of the user; None: all 1."""
-    if np.all(result.weights == 1.0):
-        return None
-    origin = result.table.container.origin
-    if origin is None or len(origin) != len(result.weights):
-        return result.weights
-    return np.asarray(result.weights[np.argsort(origin)])
-
-
 def _load_granite(content: dict[str, Any], model: Any, X: Any) -> Granite:
     with _as_format_errors("granite"):
         outline = _read_table(content["table"])
-        diagnostics = _Plain(outline).read(content["diagnostics"], "granite.diagnostics")
-        searched = np.array(diagnostics["rows"]["search"], dtype=np.intp)
-        require(isinstance(diagnostics["seed"], int), "granite.diagnostics.seed", "is no seed")
-    table = outline if X is None else _search_rows(X, outline, searched)
+        positions = _Plain(outline).read(content["rows"]["positions"], "granite.rows")
+        are_positions = positions is None or bool(np.all(positions >= 0))
+        require(are_positions, "granite.rows.positions", "are no positions")
+    table = outline if X is None else _search_rows(X, outline, positions)
     with _as_format_errors("granite"):
         plain = _Plain(table)
+        diagnostics = plain.read(content["diagnostics"], "granite.diagnostics")
         granite = _unfitted(content["options"], plain, model)
         result = _read_results(content, granite, plain, int(diagnostics["seed"]))
         set_fitted_attributes(granite, result, diagnostics)
@@ -403,8 +406,8 @@ def _read_results(content: dict[str, Any], granite: Granite, plain: _Plain, seed
         name = plain.read(name, "granite.outputs")
         is_new = isinstance(name, str | int | float) and name not in outputs
         require(is_new, "granite.outputs", f"have {name!r:.60}, which is no name of one output")
-        outputs[name] = _read_result(of_output, granite, plain, seed)
-    result = _read_result(content["fit"], granite, plain, seed)
+        outputs[name] = _read_result(of_output, content["rows"], granite, plain, seed)
+    result = _read_result(content["fit"], content["rows"], granite, plain, seed)
     if not outputs:
         return result
     comparisons = []
@@ -420,12 +423,17 @@ def _read_results(content: dict[str, Any], granite: Granite, plain: _Plain, seed
     )
 
 
-def _read_result(data: dict[str, Any], granite: Granite, plain: _Plain, seed: int) -> FitResult:
+def _read_result(
+    data: dict[str, Any], rows: dict[str, Any], granite: Granite, plain: _Plain, seed: int
+) -> FitResult:
     """What was found about one output, or about all of them together."""
     table = plain.table
     partition = Partition.from_dict(data["partition"])
     require(partition.names == table.names, "partition.names", "are not those of the table")
-    kept = plain.read({key: value for key, value in data.items() if key != "partition"}, "fit")
+    kept = {}
+    for name, part in data.items():
+        if name not in ("partition", "row"):
+            kept[name] = plain.read(part, f"fit.{name[:60]}")
     detached = cast(Predictor, Detached(**kept["output"]))
     maskings = kept["maskings"]
     require(isinstance(maskings, FittedMaskings), "fit.maskings", "are not what maskings learn")
@@ -434,14 +442,14 @@ def _read_result(data: dict[str, Any], granite: Granite, plain: _Plain, seed: in
         is_free = is_fitted_name and not hasattr(Granite, name)
         require(is_free, "fit.attributes", f"have {name[:60]!r}, which is no name of a finding")
     regions = np.empty(0, dtype=np.intp)
-    weights = np.ones(0) if kept["row_weights"] is None else kept["row_weights"]
+    weights = np.ones(0)
     if not isinstance(table.container, Outline):
         regions = partition.apply(table)
-        weights = np.ones(table.n_rows) if kept["row_weights"] is None else weights
-        require(weights.shape == regions.shape, "fit.row_weights", "are not one for each row")
+        given = plain.read(rows["weights"], "rows.weights")
+        weights = np.ones(table.n_rows) if given is None else given
+        require(weights.shape == regions.shape, "rows.weights", "are not one for each row")
     additive = _read_curves(kept["curves"], regions, weights, table, len(partition))
     questions = _resolved_again(granite, kept["questions"], seed, detached, table)
-    questions = tuple(_as_learned(question, maskings) for question in questions)
     disagreements = kept["disagreements"]
     for figures in (disagreements, kept["floors"]):
         are_numbers = figures.ndim == 1 and bool(np.all(np.isfinite(figures)))
@@ -449,7 +457,7 @@ def _read_result(data: dict[str, Any], granite: Granite, plain: _Plain, seed: in
     return FitResult(
         table=table,
         predictor=detached,
-        comparisons=questions,
+        comparisons=tuple(_as_learned(question, maskings) for question in questions),
         question_weights=kept["weights"],
         reference=maskings,
         partition=partition,
@@ -458,6 +466,7 @@ def _read_result(data: dict[str, Any], granite: Granite, plain: _Plain, seed: in
         root_disagreements=disagreements,
         floors=kept["floors"],
         remaining=float(kept["remaining"]),
+        centres={},
         additive=Deferred(lambda: additive, now=True),
         missing=bool(kept["missing"]),
         confidence=kept["confidence"],
@@ -468,7 +477,7 @@ def _read_result(data: dict[str, Any], granite: Granite, plain: _Plain, seed: in
         learned=kept["attributes"],
         values=kept["values"],
         nodes=kept["nodes"],
-        saved_row=data["row"],
+        from_file=FromFile(row=data["row"], rows=rows),
     )
 
 
@@ -482,15 +491,17 @@ def _read_curves(
     def read_region(data: dict[str, Any], rows: IntArray) -> RegionSurrogate:
         curves = []
         for curve in data["curves"]:
-            column, effects = curve["column"], curve["effects"]
-            has_levels = effects.shape == (len(column.levels) + 1,)
+            column, effects, shares = curve["column"], curve["effects"], curve["level_shares"]
+            n_levels = len(column.levels)
+            has_levels = effects.shape == (n_levels + 1,) and shares.shape == (n_levels,)
             require(has_levels, "fit.curves", f"of {column.name!r} are not one for each value")
-            curves.append(Curve(column=column, effects=effects, centre=float(curve["centre"])))
+            centre = float(curve["centre"])
+            curves.append(Curve(column, effects, centre=centre, level_shares=shares))
         return RegionSurrogate(
             mean=float(data["mean"]),
             curves=tuple(curves),
             rows=rows,
-            joint_centres=data["joint_centres"],
+            joint_centres=tuple(map(float, data["joint_centres"])),
         )
 
     require(
@@ -559,9 +570,11 @@ def _rehearse(granite: Granite, result: FitResult, plain: _Plain) -> None:
     str(granite)
     granite._repr_mimebundle_()
     for each in (result, *result.outputs.values()):
-        if each.saved_row is not None and not each.additive.value.surrogate.needs_model:
-            row = plain.rows(plain.read(each.saved_row["values"], "fit.row"), n_rows=1)
-            each.additive.value.surrogate.predict(row, each.partition.apply(row))
+        if each.from_file.row is not None and not each.additive.value.surrogate.needs_model:
+            cells = plain.read(each.from_file.row["row"]["value"]["cells"], "fit.row")
+            row = plain.rows(cells)
+            for region in range(len(each.partition)):
+                each.additive.value.surrogate.predict(row, np.array([region]))
         if each.estimate is not None:
             each.estimate.frame()
             str(each.estimate)
@@ -635,15 +648,15 @@ def _require_same_model(predictor: Predictor, result: FitResult, plain: _Plain) 
     regions = result.additive.value.surrogate.regions
     means = np.array([region.mean for region in regions])
     table = result.table
-    row = result.saved_row
-    if row is None or find_spec(table.container.library) is None:
+    row = None if result.from_file is None else result.from_file.row
+    if row is None:
         text = "the file holds no prediction, so whether this is the same model is not known."
         warn(f"F09: {text}", ModelWarning)
     else:
         with _as_format_errors("fit.row"):
-            native_row = _native_row(table, row, plain)
-        expected = float(row["prediction"])
-        predicted = float(predictor.on_rows(native_row)[0])
+            saved_row = plain.read(row["row"], "fit.row")
+            expected = float(row["prediction"])
+        predicted = float(predictor.on_rows(saved_row)[0])
         largest = max(abs(expected), float(np.max(np.abs(means))))
         if not abs(predicted - expected) <= TOLERANCE * largest:
             raise _another_model(f"it predicts {predicted:.5g} where that predicted {expected:.5g}")
@@ -664,9 +677,11 @@ def _another_model(why: str) -> ModelError:
     return ModelError(message, code="F09", argument="model", hint=hint)
 
 
-def _search_rows(X: Any, outline: Table, positions: IntArray) -> Table:
+def _search_rows(X: Any, outline: Table, positions: IntArray | None) -> Table:
     """The search rows of a fit, from the table that it was fitted on."""
     table = read_table(X, missing="allow", like=outline)
+    if positions is None:
+        positions = np.arange(table.n_rows)
     if positions.max(initial=0) >= table.n_rows:
         raise _another_table(f"it has {table.n_rows:,} rows, too few")
     rows = table.take(positions)
@@ -694,19 +709,18 @@ def _row_of(result: FitResult, plain: _Plain) -> dict[str, Any] | None:
 
     None where no file can hold such a row, or the model cannot be asked about it.
     """
-    if result.saved_row is not None or result.outputs:
-        return result.saved_row
+    if result.from_file is not None:
+        return result.from_file.row
+    if result.outputs:  # each has a row of its own
+        return None
     table = result.table
     try:
-        row = {
-            "values": [_central_value(column) for column in table.columns],
-            "dtypes": _dtypes(table.container),
-        }
-        written: dict[str, Any] = plain.write(row, "row")
-        prediction = result.predictor.on_rows(_native_row(table, written, plain))[0]
+        cells = [_central_value(column) for column in table.columns]
+        row = plain.native_rows(cells, _dtypes(table.container))
+        prediction = float(result.predictor.on_rows(row)[0])
+        return {"row": plain.write(row, "row"), "prediction": prediction}
     except Exception:  # each library has errors of its own for a dtype that it does not make
         return None
-    return {**written, "prediction": float(prediction)}
 
 
 def _central_value(column: Column) -> NDArray[Any]:
@@ -750,23 +764,13 @@ def _dtypes(container: Any) -> list[Any]:
     return names
 
 
-def _native_row(table: Table, data: dict[str, Any], plain: _Plain) -> Table:
-    """The row of a file in the library and dtypes of the table."""
-    row = plain.rows(plain.read(data["values"], "row"), n_rows=1)
-    container = _one_row(table.container, plain.read(data["dtypes"], "row"))
-    first = np.zeros(1, dtype=np.intp)
-    adopted = container.adopt(row.columns)
-    native = container.recombined(first, adopted, first, list(range(table.n_columns)))
-    return read_table(native, missing="allow", like=table)
-
-
 def _one_row(like: Container, dtypes: Sequence[Any]) -> Container:
     """A table of one row, whose cells mean nothing, in a library and in dtypes that `_dtypes` gave."""
     labels = list(like.labels)
     if like.library == "numpy":
         return ArrayContainer(np.zeros((1, len(labels)), dtype=np.dtype(dtypes[0])))
     if like.library == "pandas":
-        columns = [pd.Series([0]).astype(_pandas_dtype(dtype)) for dtype in dtypes]
+        columns = [_pandas_cell(dtype) for dtype in dtypes]
         frame = pd.concat(columns, axis=1)
         frame.columns = pd.Index(labels)
         return FrameContainer(frame, "pandas", has_range_index=True)
@@ -779,13 +783,15 @@ def _one_row(like: Container, dtypes: Sequence[Any]) -> Container:
     return FrameContainer(nw.from_dict(data, schema, backend=backend).to_native(), like.library)
 
 
-def _pandas_dtype(dtype: Any) -> Any:
+def _pandas_cell(dtype: Any) -> Any:
+    """A column of one cell that means nothing."""
     if isinstance(dtype, dict):
-        return pd.CategoricalDtype(pd.Index(dtype["categories"]), ordered=dtype["ordered"])
+        categories = pd.Index(dtype["categories"])
+        return pd.Series(pd.Categorical([None], categories, ordered=dtype["ordered"]))
     # No time zone of dateutil: its name may be that of a file.
     if re.fullmatch(r"(?!.*dateutil)[\w\[\], /+-]{1,60}", dtype) is None:
         raise broken("fit.row.dtypes", f"is {dtype[:60]!r}, which is not known")
-    return pd.api.types.pandas_dtype(dtype)
+    return pd.Series([0]).astype(pd.api.types.pandas_dtype(dtype))
 
 
 # A table without its rows
@@ -861,6 +867,7 @@ MARK = "$"
 """The key that says what an object of the file is, where it is no mapping of texts."""
 
 _SEQUENCES: dict[str, Any] = {"tuple": tuple, "set": frozenset, "mapping": dict}
+_KINDS = {"number", "array", "labels", "deferred", "partition", "column", "rows", *_SEQUENCES}
 _SPECIAL_NUMBERS = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
 
 
@@ -929,8 +936,10 @@ class _Plain:
             return _marked("column", value.position)
         if isinstance(value, Partition):
             return _marked("partition", value.to_dict())
-        if isinstance(value, Table):
-            return _marked("rows", [self.write(column.values, place) for column in value.columns])
+        if isinstance(value, Table):  # a baseline, or the row of the file
+            cells = [column.values for column in value.columns]
+            rows = {"cells": cells, "dtypes": _dtypes(value.container)}
+            return _marked("rows", self.write(rows, place))
         if self.records.get(type(value).__name__) is type(value):
             return self._write_record(value, place)
         if isinstance(value, Mapping):
@@ -982,6 +991,7 @@ class _Plain:
         kind = entry(data, MARK, str, place)
         if kind in self.records:
             return self._read_record(self.records[kind], data, place)
+        require(kind in _KINDS, place, f"is {kind[:60]!r}, which is not known")
         value = entry(data, "value", object, place)
         if kind == "number":
             return _SPECIAL_NUMBERS[cast(str, value)]
@@ -1000,10 +1010,7 @@ class _Plain:
             is_position = type(value) is int and 0 <= value < self.table.n_columns
             require(is_position, place, "is not the position of a column")
             return self.table.columns[value]
-        if kind == "rows":
-            values = self.read(value, place)
-            return self.rows(values, len(values[0]))
-        raise broken(place, f"is {kind[:60]!r}, which is not known")
+        return self.native_rows(**self.read(value, place))
 
     def _read_record(self, kind: Any, data: dict[str, Any], place: str) -> Any:
         parts = {
@@ -1018,17 +1025,27 @@ class _Plain:
             column, levels = parts["fitted"], parts["fitted"].levels
             values = [_missing_values(each, len(parts["parts"])) for each in self.table.columns]
             values[column.position] = levels[parts["parts"]]
-            parts["ends"] = self.rows(values, len(parts["parts"]))
+            parts["ends"] = self.rows(values)
         if kind is partitioners.AllExcept:
             return kind(*parts["columns"])
         return kind(**parts)
 
-    def rows(self, values: Sequence[NDArray[Any]], n_rows: int) -> Table:
-        """Rows with the values of each column, which rows of other libraries can take cells from."""
+    def native_rows(self, cells: Sequence[NDArray[Any]], dtypes: Sequence[Any]) -> Table:
+        """Rows in the library and in the dtypes of the table, from the cells of each column."""
+        rows = self.rows(cells)
+        every_row = np.arange(rows.n_rows)
+        container = _one_row(self.table.container, dtypes)
+        adopted = container.adopt(rows.columns)
+        columns = list(range(self.table.n_columns))
+        native = container.recombined(np.zeros_like(every_row), adopted, every_row, columns)
+        return read_table(native, missing="allow", like=self.table)
+
+    def rows(self, values: Sequence[NDArray[Any]]) -> Table:
+        """Rows with the values of each column, which rows of any library can take cells from."""
         columns = []
         cells = {}
         for column, of_column in zip(self.table.columns, values, strict=True):
-            is_one_a_row = isinstance(of_column, np.ndarray) and of_column.shape == (n_rows,)
+            is_one_a_row = isinstance(of_column, np.ndarray) and of_column.shape == values[0].shape
             require(is_one_a_row, "the rows of the file", "are not one value for each row")
             columns.append(replace(column, values=of_column))
             dtype = object if of_column.dtype == object else None

@@ -158,11 +158,10 @@ def test_where_there_is_no_path_is_said(tmp_path):
 
 
 @pytest.mark.parametrize("alpha", ["auto", 0.05])
-@pytest.mark.parametrize("include_data", [True, False])
-def test_a_path_that_is_known_is_saved_with_the_fit(alpha, include_data, tmp_path):
+def test_a_path_that_is_known_is_saved_with_the_fit(alpha, tmp_path):
     g = gx.Granite(two_steps, alpha=alpha, max_depth=2, holdout=False, search="greedy").fit(table())
     path = g.path_ if alpha != "auto" else None  # which the fit itself has made
-    gx.save(g, tmp_path / "fit.json", include_data=include_data)
+    gx.save(g, tmp_path / "fit.json")
     loaded = gx.load(tmp_path / "fit.json")
     assert loaded.path_.equals(g.path_ if path is None else path)
     assert pickle.loads(pickle.dumps(g)).path_.equals(g.path_)

@@ -61,7 +61,7 @@ def test_P03_several_rows_are_refused(fitted):
 
 
 def test_without_the_fitting_rows_curves_contribute(fitted, tmp_path):
-    gx.save(fitted, tmp_path / "fit.json", include_data=False)
+    gx.save(fitted, tmp_path / "fit.json")
     loaded = gx.load(tmp_path / "fit.json", model=step)
     exact = explained(fitted, X[3])
     by_curves = explained(loaded, X[3])

@@ -75,9 +75,10 @@ def test_numbers_have_positions_and_labels_have_none(fitted):
     assert not curves["day"].ordered
 
 
-def test_a_fit_without_rows_counts_all_levels_of_the_rule_alike(g, tmp_path):
-    gx.save(g, tmp_path / "fit.json", include_data=False)
+def test_a_loaded_fit_knows_the_shares_of_its_rows(g, fitted, tmp_path):
+    gx.save(g, tmp_path / "fit.json")
     loaded = fitted_view(gx.load(tmp_path / "fit.json")).result
-    pair = region_curves(loaded, 0)["hour"]
-    assert pair.here.weights == pytest.approx(np.full(6, 1 / 6))
-    assert len(region_curves(loaded, 0)["day"].here.labels) == 1
+    for name, pair in region_curves(fitted, 0).items():
+        again = region_curves(loaded, 0)[name]
+        assert again.here.weights.tolist() == pair.here.weights.tolist()
+        assert again.overall.labels == pair.overall.labels

@@ -66,8 +66,8 @@ def test_results_of_an_outline_come_in_pandas_where_its_library_is_not_installed
 def test_F09_what_needs_rows_is_refused_by_an_outline(ask):
     with pytest.raises(InputError, match="F09: this needs the fitting rows") as caught:
         ask(Outline(labels=("a",), library="pandas"))
-    assert caught.value.argument == "include_data"
-    assert "include_data=True" in caught.value.hint
+    assert caught.value.argument == "X"
+    assert "gx.load(path, model=model, X=X)" in caught.value.hint
 
 
 def test_F09_says_what_needs_the_rows():

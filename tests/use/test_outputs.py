@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -13,7 +11,7 @@ from sklearn.linear_model import LinearRegression
 from sklearn.neural_network import MLPClassifier
 
 import granite_xai as gx
-from granite_xai import FormatError, InputError, ModelError
+from granite_xai import InputError, ModelError
 from granite_xai.partitioners import Clusters, GivenRules
 
 NAMES = ("setosa", "versicolor", "virginica")
@@ -260,30 +258,6 @@ def test_what_is_about_one_output_asks_which(network):
         gx.Granite(two_outputs, "pfi-risk", output="all", **ROWS).fit(table(), table()[:, 0])
 
 
-def test_a_saved_fit_of_all_outputs_comes_back(network, tmp_path):
-    model, X, _ = network
-    g = gx.Granite(model, output="all", **ROWS).fit(X)
-    for include_data in (False, True):
-        path = gx.save(g, tmp_path / "g.json", include_data=include_data)
-        again, detached = gx.load(path, model=model), gx.load(path)
-        for loaded in (again, detached):
-            assert str(loaded.partition_) == str(g.partition_)
-            assert loaded.outputs_ == NAMES
-            assert loaded.disagreements_ == g.disagreements_
-            np.testing.assert_allclose(loaded.predict(X), g.predict(X))
-            assert loaded.of_output("virginica").remaining_ == g.of_output("virginica").remaining_
-        assert again.evaluate(X).remaining == pytest.approx(g.evaluate(X).remaining, rel=1e-12)
-        own = again.evaluate(X, output="setosa")
-        assert own.disagreement == pytest.approx(
-            g.evaluate(X, output="setosa").disagreement, rel=1e-12
-        )
-        with pytest.raises(InputError, match="F09"):
-            detached.evaluate(X)
-    other = MLPClassifier((3,), random_state=1, max_iter=20).fit(X, flowers()[1])
-    with pytest.raises(ModelError, match="F09"):
-        gx.load(path, model=other)
-
-
 def test_an_interrupted_fit_of_all_outputs_starts_anew(network):
     model, X, _ = network
     calls, stop = [], 14
@@ -331,18 +305,3 @@ def test_stability_and_path_are_about_all_outputs(network):
     assert len(g.path_) >= 1
     with pytest.raises(InputError, match="P03"):
         g.of_output("setosa").stability(2)
-
-
-@pytest.mark.parametrize("wrong", [[3], None, "virginica"])
-def test_F04_a_file_whose_outputs_have_no_names_of_their_own_is_refused(network, tmp_path, wrong):
-    model, X, _ = network
-    path = gx.save(gx.Granite(model, output="all", **ROWS).fit(X), tmp_path / "g.json")
-    data = json.loads(path.read_text())
-    data["granite"]["outputs"][0]["parameters"]["output"] = wrong
-    path.write_text(json.dumps(data))
-    with pytest.raises(FormatError, match="F04"):
-        gx.load(path, verify=False)
-    data["granite"]["outputs"] = {"a": 1}
-    path.write_text(json.dumps(data))
-    with pytest.raises(FormatError, match="F04"):
-        gx.load(path, verify=False)

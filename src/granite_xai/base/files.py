@@ -261,6 +261,7 @@ def array_from_json(data: Any, place: str) -> NDArray[Any]:
         contents = base64.b64decode(entry(data, "bytes", str, place), validate=True)
         dtype = np.dtype(name)
         require(dtype.kind in _KINDS_OF_CELLS, place, f"is an array of {name[:60]}")
+        require(all(length >= 0 for length in shape), place, "has no such shape")
         return np.frombuffer(contents, dtype=dtype).reshape(shape).copy()
     except (TypeError, ValueError, OverflowError, SyntaxError) as error:
         if isinstance(error, FormatError):

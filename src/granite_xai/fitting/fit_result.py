@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -26,6 +26,13 @@ from granite_xai.models import Predictor
 from granite_xai.regions import Partition
 from granite_xai.surrogate.additive import SurrogateFit
 from granite_xai.tables import Table
+
+
+class FromFile(NamedTuple):
+    """What a file knows of the model and the rows that it does not hold, as `granite_xai.saving` wrote it."""
+
+    row: Any  # one row, and the prediction of the model there
+    rows: Any  # positions of the search rows, and their weights
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -65,8 +72,8 @@ class FitResult:
         Values that stood for columns; None: no pilot chose any.
     nodes : tuple of NodeFigures
         Of each question; older files do not hold them.
-    saved_row : dict, optional
-        Of a fit that was loaded, the row of its file with the prediction of its model (`granite_xai.saving`).
+    from_file : FromFile, optional
+        Of a fit that was loaded.
     outputs : mapping
         Where all outputs are explained, the result of each in these regions.
     """
@@ -92,7 +99,7 @@ class FitResult:
     learned: Mapping[str, Any] = field(default_factory=dict)
     values: LearnedValues | None = None
     nodes: tuple[NodeFigures, ...] = ()
-    saved_row: dict[str, Any] | None = None
+    from_file: FromFile | None = None
     outputs: Mapping[Any, FitResult] = field(default_factory=dict)
 
     @property

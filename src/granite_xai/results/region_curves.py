@@ -6,13 +6,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from granite_xai.base.typing import BoolArray, FloatArray
+from granite_xai.base.typing import FloatArray
 from granite_xai.fitting.fit_result import FitResult
 from granite_xai.results.feature_curve import FeatureCurve
 from granite_xai.results.level_text import level_text
 from granite_xai.surrogate.additive import RegionSurrogate
 from granite_xai.surrogate.curves import Curve
-from granite_xai.tables import Column
 
 
 class CurvePair(NamedTuple):
@@ -29,8 +28,7 @@ def overall_curves(fitted: FitResult) -> dict[str, FeatureCurve]:
         return {}
     curves = {}
     for curve in everywhere.curves:
-        shares = _shares_of_levels(fitted, curve.column, region=None)
-        curves[curve.column.name] = _feature_curve(everywhere, curve, shares)
+        curves[curve.column.name] = _feature_curve(everywhere, curve, curve.level_shares)
     return curves
 
 
@@ -56,51 +54,13 @@ def region_curves(fitted: FitResult, region: int) -> dict[str, CurvePair]:
     pairs = {}
     for curve in surrogate.curves:
         name = curve.column.name
-        shares = _shares_of_levels(fitted, curve.column, region)
+        shares = curve.level_shares
         if name in overall and shares.any():
             pairs[name] = CurvePair(
                 here=_feature_curve(surrogate, curve, shares),
                 overall=_feature_curve(everywhere, overall[name], shares),
             )
     return pairs
-
-
-def _shares_of_levels(fitted: FitResult, column: Column, region: int | None) -> FloatArray:
-    """Share of the rows that have each level of a column, (n_levels,); 0 without rows.
-
-    Of the rows of a region, or (None) of all rows.
-    A fit that was loaded without its rows counts all levels that the rule allows alike.
-    """
-    has_rows = len(column.codes) == len(fitted.regions)
-    if has_rows:
-        masses = _masses_of_levels(fitted, column, region)
-    else:
-        masses = _allowed_levels(fitted, column, region).astype(np.float64)
-    if masses.sum() > 0:
-        return np.asarray(masses / masses.sum())
-    return masses
-
-
-def _masses_of_levels(fitted: FitResult, column: Column, region: int | None) -> FloatArray:
-    """Weight of the rows of a region that have each level of a column, (n_levels,)."""
-    codes = column.codes
-    weights = fitted.weights
-    if region is not None:
-        inside = fitted.regions == region
-        codes = codes[inside]
-        weights = weights[inside]
-    n_codes = 1 + len(column.levels)  # a missing value has the code -1
-    masses = np.bincount(codes + 1, weights=weights, minlength=n_codes)
-    return np.asarray(masses[1:], dtype=np.float64)
-
-
-def _allowed_levels(fitted: FitResult, column: Column, region: int | None) -> BoolArray:
-    """Which levels of a column the rule of a region allows, (n_levels,)."""
-    if region is not None:
-        for name, condition in fitted.partition[region].rule.conditions:
-            if name == column.name:
-                return condition.contains(column.levels, column.order)
-    return np.ones(len(column.levels), dtype=np.bool_)
 
 
 def _feature_curve(surrogate: RegionSurrogate, curve: Curve, shares: FloatArray) -> FeatureCurve:

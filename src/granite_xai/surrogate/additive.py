@@ -28,7 +28,7 @@ from granite_xai.explanation.masking import Marginal
 from granite_xai.models import Predictor
 from granite_xai.surrogate.curves import Curve, effects_by_region
 from granite_xai.surrogate.grid_curves import grid_residuals
-from granite_xai.tables import Outline, Table, require_rows
+from granite_xai.tables import Column, Outline, Table, require_rows
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -252,7 +252,11 @@ def fit_surrogate(
         column = table.columns[position]
         by_region = effects_by_region(column, evaluations, shares, means)  # (K, 1 + levels)
         for curves, column_effects, share in zip(curves_of_region, by_region, shares, strict=True):
-            curve = Curve(column=column, effects=column_effects)
+            curve = Curve(
+                column=column,
+                effects=column_effects,
+                level_shares=_shares_of_levels(column, share),
+            )
             if centred:
                 curve = curve.centred(share)
             curves.append(curve)
@@ -272,6 +276,22 @@ def fit_surrogate(
         for k, rows in enumerate(regions)
     ]
     return replace(surrogate, regions=tuple(surrogates))
+
+
+def _shares_of_levels(column: Column, shares: FloatArray) -> FloatArray:
+    """Share of the rows with a value that have each level, (n_levels,); 0 where no row has one.
+
+    Parameters
+    ----------
+    column : Column
+    shares : array of shape (n,)
+        Of the rows in a region.
+    """
+    with_missing = np.bincount(column.codes + 1, weights=shares, minlength=len(column.levels) + 1)
+    by_level = with_missing[1:]
+    if by_level.sum() > 0:
+        return np.asarray(by_level / by_level.sum())
+    return np.asarray(by_level, dtype=np.float64)
 
 
 def _means_of_joint_effects(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -26,11 +26,14 @@ class Curve:
     centre : float
         Mean of the effects over the rows of the region, from which a description counts them; 0 in the paper's
         surrogate.
+    level_shares : array of shape (levels,)
+        Share of the region's rows with a value that have each level.
     """
 
     column: Column
     effects: FloatArray
     centre: float = 0.0
+    level_shares: FloatArray = field(default_factory=lambda: np.zeros(0))
 
     def centred(self, shares: FloatArray) -> Curve:
         """The curve counted from its mean over rows; a missing value adds 0 where none was seen.

@@ -134,8 +134,8 @@ class Outline(Container):
         raise InputError(
             f"{what} needs the fitting rows, which the file did not hold.",
             code="F09",
-            argument="include_data",
-            hint="Save the fit in Python with gx.save(obj, path, include_data=True).",
+            argument="X",
+            hint="Load with gx.load(path, model=model, X=X), X being the table that was fitted on.",
         )
 
     def cells(self, position: int) -> NoReturn:

@@ -1,17 +1,25 @@
-"""Writing is all or nothing: F01 to F03 and F10."""
+"""Writing is all or nothing (F01 to F03, F10); arrays come back from JSON exactly."""
 
 from __future__ import annotations
 
 import errno
+import json
 import os
 import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from granite_xai.base.errors import InputError, ResourceError
-from granite_xai.base.files.writing import Disk, require_writable, write_text
+from granite_xai.base.errors import FormatError, InputError, ResourceError
+from granite_xai.base.files import (
+    array_from_json,
+    array_to_json,
+    read_json,
+    require_writable,
+    write_text,
+)
 
 
 def names(folder):
@@ -19,16 +27,17 @@ def names(folder):
 
 
 @pytest.mark.parametrize("code", [errno.ENOSPC, errno.EDQUOT, errno.EFBIG])
-@pytest.mark.parametrize("step", ["flush", "rename"])
-def test_F01_a_full_disk_leaves_the_old_file_and_nothing_else(tmp_path, code, step):
+@pytest.mark.parametrize("step", ["os.fsync", "pathlib.Path.replace"])
+def test_F01_a_full_disk_leaves_the_old_file_and_nothing_else(tmp_path, monkeypatch, code, step):
     target = tmp_path / "report.html"
     target.write_bytes(b"old")
 
     def fail(*_):
         raise OSError(code, os.strerror(code))
 
+    monkeypatch.setattr(step, fail)
     with pytest.raises(ResourceError, match=r"report\.html.*4 bytes") as caught:
-        write_text(target, "ä\n\n", Disk(**{step: fail}))
+        write_text(target, "ä\n\n")
     assert (caught.value.code, caught.value.argument) == ("F01", "path")
     assert caught.value.__cause__.errno == code
     assert target.read_bytes() == b"old"
@@ -46,12 +55,13 @@ def test_F01_the_real_error_of_a_full_device_is_the_one_that_is_simulated():
 
 
 @pytest.mark.parametrize("kind", [KeyboardInterrupt, MemoryError, RuntimeError])
-def test_F01_no_partial_file_after_any_exception(tmp_path, kind):
+def test_F01_no_partial_file_after_any_exception(tmp_path, monkeypatch, kind):
     def stop(*_):
         raise kind
 
+    monkeypatch.setattr("os.fsync", stop)
     with pytest.raises(kind):
-        write_text(tmp_path / "a.json", "text", Disk(flush=stop))
+        write_text(tmp_path / "a.json", "text")
     assert names(tmp_path) == []
 
 
@@ -139,3 +149,69 @@ def test_F02_pipes_and_devices_are_not_replaced_by_a_file(tmp_path, write):
             write(path)
     assert pipe.is_fifo()
     assert names(tmp_path) == ["link", "pipe"]
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        np.array([0.1, -0.0, np.nan, np.inf, 5e-324]),
+        np.array([[1, 2], [3, 2**62]]),
+        np.array([], dtype=np.float32),
+        np.array([True, False]),
+        np.array(["a", "≤ 😀", ""]),
+        np.array(["2020-02-29", "NaT"], dtype="datetime64[ns]"),
+        np.array(3, dtype="timedelta64[D]"),
+        np.arange(6.0).reshape(2, 3).T,
+    ],
+)
+def test_arrays_come_back_from_json_exactly(values):
+    again = array_from_json(json.loads(json.dumps(array_to_json(values))), "here")
+    assert again.dtype == values.dtype
+    np.testing.assert_array_equal(again, values)
+    again[...] = values  # it may be written
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"dtype": "O"},
+        {"dtype": "no dtype"},
+        {"dtype": 8},
+        {"dtype": "V8"},
+        {"shape": [3]},
+        {"shape": [-5]},
+        {"shape": ["2"]},
+        {"shape": 2},
+        {"shape": [2**62]},
+        {"bytes": "AAAA"},
+        {"bytes": "not base64!"},
+        {"bytes": "ä"},
+        {"bytes": None},
+    ],
+)
+def test_F04_what_is_no_array_is_refused(changes):
+    with pytest.raises(FormatError, match=r"F04: here"):
+        array_from_json({**array_to_json(np.array([1.0, 2.0])), **changes}, "here")
+
+
+@pytest.mark.parametrize(
+    ("raw", "code"),
+    [
+        (b"", "F04"),
+        (b"  ", "F04"),
+        (b"[1]", "F04"),
+        (b'{"a": 1', "F04"),
+        (b'{"a": \xff}', "F04"),
+        (b'{"a": NaN}', "F05"),
+        (b'{"a": ' + b"9" * 5000 + b"}", "F05"),
+        (b'{"a": ' + b"[" * 200_000, "F05"),
+        (b"PK\x03\x04", "F06"),
+        (b"\x93NUMPY", "F06"),
+    ],
+)
+def test_F04_to_F06_text_that_is_no_object_of_json_is_refused(tmp_path, raw, code):
+    path = tmp_path / "a.json"
+    path.write_bytes(raw)
+    with pytest.raises(FormatError, match=code) as caught:
+        read_json(path)
+    assert caught.value.argument == "path"
