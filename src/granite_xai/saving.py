@@ -54,7 +54,6 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple, NoReturn, cast
 
-import narwhals as nw
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
@@ -108,9 +107,8 @@ from granite_xai.regions.partition import Partition
 from granite_xai.surrogate.additive import RegionSurrogate, Surrogate, SurrogateFit
 from granite_xai.surrogate.curves import Curve
 from granite_xai.tables import Column, Outline, Table, read_table
-from granite_xai.tables.arrays import ArrayContainer
 from granite_xai.tables.columns import KINDS, LABELLED
-from granite_xai.tables.containers import Container
+from granite_xai.tables.dtypes import dtypes_of, empty_row
 from granite_xai.tables.frames import FrameContainer
 
 VERSION = 4
@@ -716,7 +714,7 @@ def _row_of(result: FitResult, plain: _Plain) -> dict[str, Any] | None:
     table = result.table
     try:
         cells = [_central_value(column) for column in table.columns]
-        row = plain.native_rows(cells, _dtypes(table.container))
+        row = plain.native_rows(cells, dtypes_of(table.container))
         prediction = float(result.predictor.on_rows(row)[0])
         return {"row": plain.write(row, "row"), "prediction": prediction}
     except Exception:  # each library has errors of its own for a dtype that it does not make
@@ -740,58 +738,6 @@ def _missing_values(column: Column, count: int) -> NDArray[Any]:
     if column.kind == "date":
         return np.full(count, "NaT", dtype=column.levels.dtype)
     return np.full(count, np.nan)
-
-
-def _dtypes(container: Any) -> list[Any]:
-    """What the dtypes of a table are called: of an array one, of a frame one for each column."""
-    if container.library == "numpy":
-        return [container.matrix.dtype.str]
-    names: list[Any] = []
-    for position in range(len(container.labels)):
-        series = container.series(position)
-        if container.library != "pandas":
-            dtype = series.dtype
-            parts = {"name": type(dtype).__name__}
-            for part in ("time_unit", "time_zone", "categories"):
-                if hasattr(dtype, part):
-                    parts[part] = getattr(dtype, part)
-            names.append(parts)
-        elif isinstance(series.to_native().dtype, pd.CategoricalDtype):
-            dtype = series.to_native().dtype
-            names.append({"categories": np.asarray(dtype.categories), "ordered": dtype.ordered})
-        else:
-            names.append(str(series.to_native().dtype))
-    return names
-
-
-def _one_row(like: Container, dtypes: Sequence[Any]) -> Container:
-    """A table of one row, whose cells mean nothing, in a library and in dtypes that `_dtypes` gave."""
-    labels = list(like.labels)
-    if like.library == "numpy":
-        return ArrayContainer(np.zeros((1, len(labels)), dtype=np.dtype(dtypes[0])))
-    if like.library == "pandas":
-        columns = [_pandas_cell(dtype) for dtype in dtypes]
-        frame = pd.concat(columns, axis=1)
-        frame.columns = pd.Index(labels)
-        return FrameContainer(frame, "pandas", has_range_index=True)
-    schema: dict[str, Any] = {}
-    for label, parts in zip(labels, dtypes, strict=True):
-        dtype = getattr(nw, parts.pop("name"))
-        schema[label] = dtype(**parts) if parts else dtype
-    data = {label: [None] for label in labels}
-    backend: Any = like.library
-    return FrameContainer(nw.from_dict(data, schema, backend=backend).to_native(), like.library)
-
-
-def _pandas_cell(dtype: Any) -> Any:
-    """A column of one cell that means nothing."""
-    if isinstance(dtype, dict):
-        categories = pd.Index(dtype["categories"])
-        return pd.Series(pd.Categorical([None], categories, ordered=dtype["ordered"]))
-    # No time zone of dateutil: its name may be that of a file.
-    if re.fullmatch(r"(?!.*dateutil)[\w\[\], /+-]{1,60}", dtype) is None:
-        raise broken("fit.row.dtypes", f"is {dtype[:60]!r}, which is not known")
-    return pd.Series([0]).astype(pd.api.types.pandas_dtype(dtype))
 
 
 # A table without its rows
@@ -938,7 +884,7 @@ class _Plain:
             return _marked("partition", value.to_dict())
         if isinstance(value, Table):  # a baseline, or the row of the file
             cells = [column.values for column in value.columns]
-            rows = {"cells": cells, "dtypes": _dtypes(value.container)}
+            rows = {"cells": cells, "dtypes": dtypes_of(value.container)}
             return _marked("rows", self.write(rows, place))
         if self.records.get(type(value).__name__) is type(value):
             return self._write_record(value, place)
@@ -1034,7 +980,7 @@ class _Plain:
         """Rows in the library and in the dtypes of the table, from the cells of each column."""
         rows = self.rows(cells)
         every_row = np.arange(rows.n_rows)
-        container = _one_row(self.table.container, dtypes)
+        container = empty_row(self.table.container, dtypes)
         adopted = container.adopt(rows.columns)
         columns = list(range(self.table.n_columns))
         native = container.recombined(np.zeros_like(every_row), adopted, every_row, columns)
