@@ -568,8 +568,9 @@ def _rehearse(granite: Granite, result: FitResult, plain: _Plain) -> None:
     str(granite)
     granite._repr_mimebundle_()
     for each in (result, *result.outputs.values()):
-        if each.from_file.row is not None and not each.additive.value.surrogate.needs_model:
-            cells = plain.read(each.from_file.row["row"]["value"]["cells"], "fit.row")
+        saved = None if each.from_file is None else each.from_file.row
+        if saved is not None and not each.additive.value.surrogate.needs_model:
+            cells = plain.read(saved["row"]["value"]["cells"], "fit.row")
             row = plain.rows(cells)
             for region in range(len(each.partition)):
                 each.additive.value.surrogate.predict(row, np.array([region]))
@@ -702,7 +703,7 @@ def _another_table(why: str) -> InputError:
     return InputError(message, code="F09", argument="X", hint=hint)
 
 
-def _row_of(result: FitResult, plain: _Plain) -> dict[str, Any] | None:
+def _row_of(result: FitResult, plain: _Plain) -> Any:
     """A row of medians and most frequent values with its dtypes and the prediction of the model.
 
     None where no file can hold such a row, or the model cannot be asked about it.
