@@ -491,7 +491,7 @@ def forged(document, folder):
         ("granite.rows", None, "F04"),
         ("granite.rows.positions", "all", "F04"),
         ("granite.fit.partition.names", ["a"], "F04"),
-        ("granite.fit.partition.nodes.0.children", [0, 1], "F04"),
+        ("granite.fit.partition.tree", {"n_samples": 1}, "F04"),
         ("granite.fit.questions", [], "F04"),
         ("granite.fit.questions.0.pairs", [1, 0], "F04"),
         ("granite.fit.questions.0.pairs", [10**9, 0], "F04"),
