@@ -464,7 +464,6 @@ def _read_result(
         root_disagreements=disagreements,
         floors=kept["floors"],
         remaining=float(kept["remaining"]),
-        centres={},
         additive=Deferred(lambda: additive, now=True),
         missing=bool(kept["missing"]),
         confidence=kept["confidence"],
