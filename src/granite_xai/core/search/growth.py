@@ -15,7 +15,7 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from granite_xai.base.typing import FloatArray, IntArray
+from granite_xai.base.typing import BoolArray, FloatArray, IntArray
 from granite_xai.compute import in_threads, resolve_jobs
 from granite_xai.core.algebra.disagreement import ResolvedQuestion
 from granite_xai.core.algebra.moments import Moments, moments_of
@@ -174,7 +174,7 @@ class OpenNode(NamedTuple):
     depth: int
     required_gain: float = 0.0  # what a split must gain, at least
 
-    def side(self, is_inside: np.ndarray, required_gain: float) -> OpenNode:
+    def side(self, is_inside: BoolArray, required_gain: float = 0.0) -> OpenNode:
         """Some of the rows, one level deeper."""
         inside = np.flatnonzero(is_inside)
         outputs = tuple(evaluations.take(inside) for evaluations in self.outputs)
@@ -221,7 +221,7 @@ class Growth:
             cuts = tree.cuts()
             if cuts is None:
                 break
-            node_cuts = self._node_cuts(root.places)
+            node_cuts = self.node_cuts(root.places)
             cuts = polished(node_cuts, self.tables, cuts, self.options.max_candidates)
             better = self.follow(root, cuts)
             if self._cost(better) >= self._cost(tree) - TIE:
@@ -265,6 +265,21 @@ class Growth:
             partial(self.follow, cuts=cuts.below[1]),
         )
         return self._pruned(region, self._divided(node, region, cuts.cut, below))
+
+    def as_it_is(self, node: OpenNode, cuts: CutTree | None) -> Node:
+        """The subtree of given cuts, whether they pay or not."""
+        region = self.open(node)
+        if cuts is None:
+            return region
+        below = (
+            partial(self.as_it_is, cuts=cuts.below[0]),
+            partial(self.as_it_is, cuts=cuts.below[1]),
+        )
+        return self._divided(node, region, cuts.cut, below)
+
+    def grown_from(self, node: OpenNode, cut: Cut) -> Node:
+        """The subtree that begins with a given cut, grown and pruned below it."""
+        return self._divided(node, self.open(node), cut, (self.grow, self.grow))
 
     def open(self, node: OpenNode) -> Node:
         """Some rows as one region, with the reason why they are not divided, if there is one (C2)."""
@@ -355,7 +370,7 @@ class Growth:
         least = [of_column.min() for of_column in remaining]
         paired = np.sort(np.argsort(least, kind="stable")[:COLUMNS_AHEAD])
         ahead = first_of_two_levels(
-            self._node_cuts(node.places),
+            self.node_cuts(node.places),
             scorer,
             [candidates[number] for number in paired],
             self.options.alpha,
@@ -410,7 +425,8 @@ class Growth:
         """Codes of a column at some rows."""
         return self.problem.table.columns[column].codes[places]
 
-    def _node_cuts(self, places: IntArray) -> NodeCuts:
+    def node_cuts(self, places: IntArray) -> NodeCuts:
+        """Some rows, and how their columns may be cut."""
         return NodeCuts(places, self.codes, self._cuts_around, self.options.min_samples_leaf)
 
     def _cuts_around(self, cut: Cut, places: IntArray, count: int) -> Sequence[Cut]:
