@@ -70,12 +70,18 @@ def evaluations_of(function: Any, x: np.ndarray, **fields: Any) -> Evaluations:
 
 
 def problem_of(
-    function: Any, x: np.ndarray, question: str = "ice-pdp", tree: Tree | None = None, **fields: Any
+    function: Any,
+    x: np.ndarray,
+    question: str = "ice-pdp",
+    tree: Tree | None = None,
+    root: float | None = None,
+    **fields: Any,
 ) -> Problem:
-    """A problem that takes the sample for the world."""
+    """A problem that takes the sample for the world; its disagreement on all rows may be told."""
     evaluations = evaluations_of(function, x, **fields)
     measure = named(question, x.shape[1])
-    root = measure.regional(evaluations, RegionWeights.whole(evaluations.weights))[0, 0]
+    if root is None:
+        root = measure.regional(evaluations, RegionWeights.whole(evaluations.weights))[0, 0]
     table = read_table(
         pd.DataFrame(x, columns=[f"x{j}" for j in range(x.shape[1])]), missing="error"
     )

@@ -158,15 +158,31 @@ def test_threads_change_nothing(search, question, monkeypatch):
 
 
 @pytest.mark.parametrize("search", SEARCHES)
-@pytest.mark.parametrize("d", [1, 2])
-def test_tables_of_one_and_two_columns(search, d):
-    x = drawn(120, d=2)[:, :d]
-    product = (lambda x: x[:, 0] * x[:, 1]) if d == 2 else (lambda x: x[:, 0] ** 2)
-    question = "ice-pdp" if d == 2 else "variance"
-    problem = problem_of(product, x, question, Tree(search=search, **FREE))
-    if d == 1:  # shown and hidden are the same column
-        problem = replace(problem, shares=replace(problem.shares, factors=np.array([1.0])))
-    assert len(grown(problem)) >= d
+def test_two_columns_may_be_read_from_one(search):
+    x = drawn(120, d=2)
+    problem = problem_of(lambda x: x[:, 0] * x[:, 1], x, tree=Tree(search=search, **FREE))
+    assert len(grown(problem)) > 1
+
+
+class Spread:
+    """A measure of one's own: the variance of the predictions."""
+
+    output = 0
+
+    def regional(self, evaluations, regions):
+        f = evaluations.f[:, None]
+        means = regions.means(np.broadcast_to(f, regions.weights.shape))
+        return regions.means(np.square(f - regions.at_rows(*means)))
+
+
+@pytest.mark.parametrize("search", SEARCHES)
+def test_another_measure_may_become_small_in_a_table_of_one_column(search):
+    x = drawn(120)[:, :1]
+    problem = problem_of(lambda x: np.sign(x[:, 0]), x, tree=Tree(search=search, **FREE), root=1.0)
+    f = problem.sample.outputs[0].f
+    shares = replace(problem.shares, factors=np.array([1 / f.var()]))
+    partition = grown(replace(problem, measures=(Spread(),), shares=shares))
+    assert remaining(partition) < 0.05
 
 
 # When growth stops -----------------------------------------------------------------------------

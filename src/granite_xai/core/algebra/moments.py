@@ -16,7 +16,7 @@ bins. Sums add up: those of cells tell the disagreement of every region that is 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple, Protocol
@@ -466,11 +466,11 @@ class Moments:
     def limits(self) -> FloatArray:
         """What each set shows in any part of these rows, about at most, (n_sets,); infinite: not known."""
         by_set = self.products.sum(axis=0).reshape(self.layout.n_products, -1, 1, 1)
-        (_, quantity), *others = self.formula.quantities
-        is_mean_square = isinstance(quantity, MeanSquare) and self.formula.loss is None
-        if others or self.bins is not None or not is_mean_square:
-            return np.full(by_set.shape[1], np.inf)
-        return quantity.between_rows(Sums(self.layout, by_set))
+        (_, first), *others = self.formula.quantities
+        is_of_rows = self.formula.loss is None and self.bins is None and not others
+        if is_of_rows and isinstance(first, MeanSquare):
+            return first.between_rows(Sums(self.layout, by_set))
+        return np.full(by_set.shape[1], np.inf)
 
     def of_sets(self, is_wanted: BoolArray) -> Moments:
         """Only some of the sets."""
@@ -575,7 +575,7 @@ def _formula(
     question: ResolvedQuestion, members: Coalition, gap: Terms, evaluations: Evaluations
 ) -> Formula | None:
     """How the disagreement of a set follows from sums; None where it does not."""
-    by_visible = {
+    by_visible: dict[Hashable, Bilinear] = {
         evaluations.everything: EVERYTHING,
         evaluations.everything - members: HIDDEN,
         members: SHOWN,

@@ -191,9 +191,7 @@ class _Other:
             inner = below
         return node, inner, region
 
-    def _places(
-        self, node: OpenNode, inner: CutTree, region: Node, cuts: Cuts
-    ) -> Iterator[_Place]:
+    def _places(self, node: OpenNode, inner: CutTree, region: Node, cuts: Cuts) -> Iterator[_Place]:
         """Cuts of the column of the split, and whether the tree with them leaves nearly the same."""
         remaining = self._remaining(node, inner)
         of_itself = remaining(Cuts.of([inner.cut], self.growth.codes(cuts.column, node.places)))[0]

@@ -126,7 +126,7 @@ class Problem:
         """Share of the disagreement in each of some regions, (K,), from the membership of rows (n_rows, K)."""
         regions = RegionWeights(members * self.weights[:, None])
         disagreements = self.disagreements(self.sample.outputs, regions)
-        return self.shares.share(disagreements, regions.mass())[0]
+        return np.asarray(self.shares.share(disagreements, regions.mass())[0])
 
     def share(self, places: IntArray) -> float:
         """Share of the disagreement on all rows in a region of some of them, without what chance adds."""
