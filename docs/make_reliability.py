@@ -62,7 +62,7 @@ CASES: dict[str, dict[str, str]] = {
         "D44": "A data set that is neither in the folder nor on OpenML: an error saying where to put it.",
         "D46": "Fewer than five rows of a region as their own reference: an error that says why.",
         "D47": "Clusters at the fit, and none with the rows that judge it: a warning: the interval is too narrow.",
-        "D48": "A lazy table whose rows have no order of their own: a warning: a seed draws other rows each time.",
+        "D48": "A lazy table: a note on how its rows are drawn; without an order of their own a seed draws other rows each time.",
         "D49": "Features that tell each other so closely that bins of conditional masking are too wide: the rows choose a "
         "copula; where bins are asked for, in the paper's algorithm, and where nothing else can be done (several features "
         "shown and several hidden): a warning with what bins and a copula leave of a feature.",

@@ -36,8 +36,7 @@ from granite_xai.results.one_row import label_of_row, naming_new_levels, one_row
 from granite_xai.results.output_words import target_name
 from granite_xai.results.printed import ResultText
 from granite_xai.results.row import RowExplanation
-from granite_xai.tables.lazy import is_lazy
-from granite_xai.tables.rows import same_rows_in_any_order
+from granite_xai.tables import is_lazy, same_rows_in_any_order
 
 
 class Granite(GraniteBase):

@@ -103,13 +103,11 @@ from granite_xai.inference import (
 )
 from granite_xai.models import Predictor, Usage, as_predictor, joint_predictor
 from granite_xai.partitioners import original
-from granite_xai.regions.partition import Partition
+from granite_xai.regions import Partition
 from granite_xai.surrogate.additive import RegionSurrogate, Surrogate, SurrogateFit
 from granite_xai.surrogate.curves import Curve
-from granite_xai.tables import Column, Outline, Table, read_table
-from granite_xai.tables.columns import KINDS, LABELLED
+from granite_xai.tables import KINDS, LABELLED, Column, FrameContainer, Outline, Table, read_table
 from granite_xai.tables.dtypes import dtypes_of, empty_row
-from granite_xai.tables.frames import FrameContainer
 
 VERSION = 4
 """Version of the files that are written, and the only one that is read."""

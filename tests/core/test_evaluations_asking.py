@@ -23,8 +23,7 @@ from granite_xai.core.evaluations.reading import Reading
 from granite_xai.core.evaluations.request import request, require_few_values
 from granite_xai.core.evaluations.values import stand_ins
 from granite_xai.models import as_predictor, for_table
-from granite_xai.tables import read_table
-from granite_xai.tables.rows import Rows
+from granite_xai.tables import Rows, read_table
 
 EVERY_COALITION = [
     Coalition(chosen) for size in range(4) for chosen in combinations(range(3), size)

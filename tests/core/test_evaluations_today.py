@@ -35,7 +35,7 @@ from granite_xai.fitting.fit_request import (
 from granite_xai.fitting.inputs import open_inputs
 from granite_xai.fitting.pipeline import _ask_model
 from granite_xai.fitting.row_choice import choose_rows, n_judging_rows
-from granite_xai.tables.rows import Rows
+from granite_xai.tables import Rows
 
 GRID_OF_8 = {"resources": gx.Resources(max_grid=8)}
 EXACT = {"confidence_level": None, "search": "greedy"}

@@ -123,6 +123,7 @@ def test_an_exact_fit_asks_the_model_about_its_own_rows_alone():
     options = {
         "max_depth": 2,
         "min_samples_leaf": 10,
+        "missing": "allow",
         "resources": gx.Resources(max_grid=None),  # no pilot, which asks the model itself
     }
     by_terms = gx.Granite(model, "ice-pdp", **options).fit(NUMBERS)

@@ -7,8 +7,8 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from granite_xai.tables import read_table
-from granite_xai.tables.rows import Rows, cell_keys, fixed_row_order
+from granite_xai.tables import Rows, fixed_row_order, read_table
+from granite_xai.tables.rows import cell_keys
 
 N = 200
 DRAW = np.random.default_rng(0)

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from granite_xai.tables.arrays import ArrayContainer, gathered, next_cells
-from granite_xai.tables.columns import Column
+from granite_xai.tables import ArrayContainer, Column
+from granite_xai.tables.containers import gathered, next_cells
 
 BASE = np.arange(12.0).reshape(4, 3)
 DONOR = 100 + np.arange(15.0).reshape(5, 3)

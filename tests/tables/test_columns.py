@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from granite_xai.tables.columns import Column, sorted_labels
+from granite_xai.tables import Column, sorted_labels
 
 
 def labels(*cells, kind="nominal", **options):

@@ -7,8 +7,7 @@ import pyarrow as pa
 import pytest
 
 from granite_xai.base.errors import InputError
-from granite_xai.tables.containers import Outline
-from granite_xai.tables.opening import open_table
+from granite_xai.tables import Outline, open_table
 
 ROWS = np.array([0])
 

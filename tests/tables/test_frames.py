@@ -6,9 +6,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from granite_xai.tables.columns import Column
-from granite_xai.tables.frames import FrameContainer
-from granite_xai.tables.opening import open_table
+from granite_xai.tables import Column, FrameContainer, open_table
 
 DATA = {"a": [0.5, 1.5, 2.5], "s": ["x", "y", "x"]}
 FRAMES = {"pandas": pd.DataFrame, "polars": pl.DataFrame, "pyarrow": pa.table}

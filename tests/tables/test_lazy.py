@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import granite_xai as gx
-from granite_xai.tables.lazy import collect_rows, is_lazy
+from granite_xai.tables import collect_rows, is_lazy
 from tables.lazy_tables import LAZY, N, X, model
 
 
@@ -16,6 +16,8 @@ def test_a_lazy_table_is_fitted_applied_and_evaluated(engine):
     assert is_lazy(frame)
     g = gx.Granite(model, max_samples=200, min_samples_leaf=10).fit(frame)
     assert g.diagnostics_["plan"]["rows"] == 200
+    assert "drawn by their number (D48)" in g.diagnostics_["lazy"]
+    assert "lazy" not in gx.Granite(model, max_samples=200).fit(X).diagnostics_
     again = gx.Granite(model, max_samples=200, min_samples_leaf=10).fit(frame)
     assert [str(region.rule) for region in again.partition_] == [
         str(region.rule) for region in g.partition_

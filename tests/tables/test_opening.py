@@ -8,8 +8,7 @@ import pytest
 import scipy.sparse
 
 from granite_xai.base.errors import InputError
-from granite_xai.tables import read_table
-from granite_xai.tables.opening import open_table
+from granite_xai.tables import open_table, read_table
 
 
 def refused(X, code, *parts):

@@ -10,8 +10,8 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from granite_xai.tables.cells import UnreadableError
-from granite_xai.tables.series import native_dtype, read_series
+from granite_xai.tables import UnreadableError
+from granite_xai.tables.cells import native_dtype, read_series
 
 
 def read(native):

@@ -27,7 +27,7 @@ import pandas as pd
 import granite_xai as gx
 from granite_xai.base.text import shortened
 from granite_xai.cli.printing import remark
-from granite_xai.tables.lazy import MOST_ROWS, draw_positions
+from granite_xai.tables import MOST_ROWS, draw_positions
 
 SEPARATORS = {".tsv": "\t", ".tab": "\t"}
 PARQUET = (".parquet", ".pq")

@@ -15,8 +15,7 @@ from granite_xai.display.figures import SMALL, Axes
 from granite_xai.display.palette import GREY
 from granite_xai.explanation.masking.levels import carriers
 from granite_xai.surrogate.grids import Grid, grid_codes
-from granite_xai.tables import Column, Table
-from granite_xai.tables.columns import LABELLED
+from granite_xai.tables import LABELLED, Column, Table
 
 MOST_LEVELS = 20  # of a nominal feature that are drawn: the most frequent ones
 BARS = 20  # that show where the rows of an ordered feature lie

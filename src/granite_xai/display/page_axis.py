@@ -13,8 +13,7 @@ from granite_xai.base.text import shortened
 from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.base.wording import MISSING, percent, value
 from granite_xai.display.axis import FEW_VALUES, places_of, round_ticks
-from granite_xai.tables import Column
-from granite_xai.tables.columns import LABELLED
+from granite_xai.tables import LABELLED, Column
 
 MOST_DOTS = 12  # values drawn as dots; more of an ordered feature are a line
 MOST_LABELS = 12  # levels without an order that are drawn one by one; rare ones are put together

@@ -30,7 +30,7 @@ from granite_xai.models import as_predictor
 from granite_xai.models.model_table import allows_missing, read_input
 from granite_xai.models.row_arguments import read_rows, read_weights
 from granite_xai.models.target_columns import note_columns_that_are_y
-from granite_xai.tables.rows import fixed_row_order
+from granite_xai.tables import fixed_row_order
 from granite_xai.trees.ensembles import Route
 
 # Rows of a sample that is drawn because all rows are too many: partial effects cost as their square.

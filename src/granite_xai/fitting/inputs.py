@@ -32,10 +32,14 @@ from granite_xai.models.target_columns import note_columns_that_are_y
 from granite_xai.search.given_rules import GivenRules
 from granite_xai.search.partitioner import OwnPartitioner
 from granite_xai.search.tree import Tree
-from granite_xai.tables import Table, read_table
-from granite_xai.tables.lazy import collect_rows, is_lazy
-from granite_xai.tables.lazy_order import order_notice
-from granite_xai.tables.rows import same_rows_in_any_order
+from granite_xai.tables import (
+    DRAWN_BY_NUMBER,
+    Table,
+    collect_rows,
+    is_lazy,
+    read_table,
+    same_rows_in_any_order,
+)
 from granite_xai.trees.ensembles import Route
 
 
@@ -370,7 +374,7 @@ def collected_for(
     X, y, sample_weight, clusters
         As in `Granite.fit`.
     record : Diagnostics, optional
-        Gets the warning that the rows of a lazy table have no order of their own.
+        Gets a note on how the rows of a lazy table are drawn.
     seed : int, optional
         Draws the rows, and is that of the fit; None: as ``random_state`` says.
 
@@ -380,9 +384,8 @@ def collected_for(
     """
     if not is_lazy(X):
         return X, y, sample_weight, clusters
-    notice = order_notice(X)
-    if notice is not None:
-        (record or Diagnostics()).warn(notice, DataWarning)
+    if record is not None:
+        record.note("lazy", DRAWN_BY_NUMBER)
     n_rows = None
     if isinstance(g.max_samples, int):
         n_rows = 2 * g.max_samples  # some may be held out

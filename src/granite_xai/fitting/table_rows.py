@@ -9,8 +9,7 @@ import numpy as np
 
 from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.fitting.rows import numbered_by_first_row
-from granite_xai.tables import Table
-from granite_xai.tables.rows import fixed_row_order
+from granite_xai.tables import Table, fixed_row_order
 
 
 @dataclass(frozen=True, slots=True, eq=False)

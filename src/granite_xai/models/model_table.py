@@ -10,8 +10,7 @@ import numpy as np
 from granite_xai.base.errors import InputError, ModelError
 from granite_xai.base.text import listing
 from granite_xai.models import Predictor, accepts_missing
-from granite_xai.tables import Table, read_table
-from granite_xai.tables.reading import require_present
+from granite_xai.tables import Table, read_table, require_present
 
 # Rows that a model is tried on to see whether it takes missing values: the first such row of each
 # feature, at most so many.

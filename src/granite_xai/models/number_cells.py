@@ -9,9 +9,7 @@ from numpy.typing import NDArray
 
 from granite_xai.base.errors import InputError
 from granite_xai.base.text import column_text
-from granite_xai.tables.cells import UnreadableError, as_kind
-from granite_xai.tables.containers import Container
-from granite_xai.tables.opening import open_table
+from granite_xai.tables import Container, UnreadableError, as_kind, open_table
 
 NUMBER_KINDS = "fiub"  # kinds of arrays: floats, integers, unsigned integers, truth values
 

@@ -23,8 +23,7 @@ from granite_xai.models.output import (
     class_position,
     number_output,
 )
-from granite_xai.tables.containers import Container
-from granite_xai.tables.opening import open_table
+from granite_xai.tables import Container, open_table
 
 READER = "the session"
 TEXT = "tensor(string)"

@@ -31,8 +31,7 @@ from granite_xai.regions.words import (
     rule_words,
     stop_reason_words,
 )
-from granite_xai.tables import Table, frame
-from granite_xai.tables.lazy import is_lazy
+from granite_xai.tables import Table, frame, is_lazy
 
 REGIONS_IN_REPR = 4  # rules that ``repr`` lists
 NO_REGION = -1  # of a row that no rule has a place for, in the engine of a frame

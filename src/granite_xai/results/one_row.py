@@ -10,8 +10,7 @@ import numpy as np
 
 from granite_xai.base.errors import ModelError
 from granite_xai.base.text import column_text, listing
-from granite_xai.tables import Table, row_like
-from granite_xai.tables.columns import sorted_labels
+from granite_xai.tables import Table, row_like, sorted_labels
 
 MOST_LEVELS = 10
 """Levels that a hint lists."""

@@ -11,7 +11,7 @@ from scipy.special import stdtrit
 from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.results.scopes import Scope
 from granite_xai.studies.case_figures import Case
-from granite_xai.tables.columns import MISSING_CODE
+from granite_xai.tables import MISSING_CODE
 
 
 class CaseCurve(NamedTuple):

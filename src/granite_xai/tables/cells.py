@@ -1,12 +1,13 @@
-"""Cells of a column turned into values of one kind."""
+"""Columns of any library read as values of one kind."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from decimal import Decimal
 from numbers import Integral, Real
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 
+import narwhals as nw
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
@@ -14,7 +15,11 @@ from numpy.typing import NDArray
 from granite_xai.base.files import object_array
 from granite_xai.base.text import shortened
 from granite_xai.base.typing import BoolArray, FloatArray
-from granite_xai.tables.columns import MISSING_CODE, Kind
+
+Kind = Literal["numeric", "ordinal", "nominal", "boolean", "date"]
+KINDS: dict[str, Kind] = {kind: kind for kind in get_args(Kind)}
+LABELLED = ("ordinal", "nominal", "boolean")  # kinds whose values are Python objects
+MISSING_CODE = -1
 
 LARGEST_EXACT = 2**53  # beyond it float64 does not hold every whole number
 SMALLEST_INT64 = -(2**63)
@@ -23,57 +28,41 @@ CELLS_MUST_BE = "each argument must be a string or a number"  # scikit-learn's w
 TO_FLOATS = "Convert the column: astype(float)."
 
 # What pandas' infer_dtype says about objects that are read as numbers, and as dates or durations.
-NUMBER_CONTENTS = (
-    "empty",
-    "integer",
-    "floating",
-    "mixed-integer-float",
-    "mixed-integer",
-    "mixed",
-)
+NUMBER_CONTENTS = ("empty", "integer", "floating", "mixed-integer-float", "mixed-integer", "mixed")
 DATE_CONTENTS = ("date", "datetime", "datetime64", "timedelta", "timedelta64")
+FINER_THAN_NANOSECONDS = ("ps", "fs", "as")  # units of NumPy that no table library has
+READ_AS_OBJECTS = (nw.Int128, nw.UInt128, nw.Object)
 
-
-class Refusal(NamedTuple):
-    """Why columns of some content are not read."""
-
-    code: str
-    reason: str  # with a place for the dtype
-    hint: str
-
-
-# By content: a word of pandas' infer_dtype, or one of ours.
+# Why columns of some content are not read: the code, the reason with a place for the dtype, the
+# hint. The content is a word of pandas' infer_dtype, or one of ours.
 REFUSALS = {
-    "complex": Refusal(
-        code="D22",
-        reason="has dtype {}. Complex data not supported",
-        hint="Pass real and imaginary parts as two columns.",
+    "complex": (
+        "D22",
+        "has dtype {}. Complex data not supported",
+        "Pass real and imaginary parts as two columns.",
     ),
-    "bytes": Refusal(
-        code="D12", reason=f"holds bytes; {CELLS_MUST_BE}", hint="Decode it: astype(str)."
+    "bytes": ("D12", f"holds bytes; {CELLS_MUST_BE}", "Decode it: astype(str)."),
+    "decimal": ("D20", "holds Decimal numbers", TO_FLOATS),
+    "period": ("D18", "holds periods ({})", "Convert the column: .dt.to_timestamp()."),
+    "time": (
+        "D18",
+        "holds times of day",
+        "Convert the column to seconds, or to timedelta.",
     ),
-    "decimal": Refusal(code="D20", reason="holds Decimal numbers", hint=TO_FLOATS),
-    "period": Refusal(
-        code="D18", reason="holds periods ({})", hint="Convert the column: .dt.to_timestamp()."
+    "fine": (
+        "D18",
+        "has dtype {}, finer than nanoseconds",
+        "Convert the column: astype('datetime64[ns]').",
     ),
-    "time": Refusal(
-        code="D18",
-        reason="holds times of day",
-        hint="Convert the column to seconds, or to timedelta.",
+    "sparse": ("D23", "is sparse ({})", "Convert it: .sparse.to_dense()."),
+    "nested": ("D12", "has categories that are no single values", "Convert the column."),
+    "ambiguous": (
+        "D12",
+        "has categories that read the same as text",
+        "Rename the categories.",
     ),
-    "sparse": Refusal(code="D23", reason="is sparse ({})", hint="Convert it: .sparse.to_dense()."),
-    "nested": Refusal(
-        code="D12", reason="has categories that are no single values", hint="Convert the column."
-    ),
-    "ambiguous": Refusal(
-        code="D12",
-        reason="has categories that read the same as text",
-        hint="Rename the categories.",
-    ),
+    "other": ("D12", f"has dtype {{}}; {CELLS_MUST_BE}", "Convert the column."),
 }
-REFUSAL_OF_DTYPE = Refusal(
-    code="D12", reason=f"has dtype {{}}; {CELLS_MUST_BE}", hint="Convert the column."
-)
 
 
 class Cells(NamedTuple):
@@ -121,17 +110,112 @@ class UnreadableError(Exception):
 
 
 def content_error(content: str, dtype: object) -> UnreadableError:
-    """The error for a column that is not read because of what it holds (D12, D18, D20, D22, D23).
+    """The error for a column that is not read because of what it holds (D12, D18, D20, D22, D23)."""
+    code, reason, hint = REFUSALS[content]
+    return UnreadableError(code, reason.format(dtype), hint)
+
+
+def read_series(series: Any) -> Cells:
+    """Read one column by its dtype (D13, D14, D17, D18, D19, D23).
 
     Parameters
     ----------
-    content : str
-        A key of `REFUSALS`; anything else is refused by its dtype.
-    dtype : object
-        That of the column, for the message.
+    series : narwhals.Series
+
+    Returns
+    -------
+    Cells
+
+    Raises
+    ------
+    UnreadableError
+        Its dtype, or what its cells are, is not supported.
     """
-    refusal = REFUSALS.get(content, REFUSAL_OF_DTYPE)
-    return UnreadableError(refusal.code, refusal.reason.format(dtype), refusal.hint)
+    is_pandas = series.implementation.is_pandas()
+    if is_pandas:
+        native = series.to_native()
+        if isinstance(native.dtype, np.dtype):
+            return from_array(native.to_numpy())
+        if type(native.dtype).__name__ == "ArrowDtype":
+            return read_series(nw.from_native(native.array.__arrow_array__(), series_only=True))
+    dtype = series.dtype
+    missing = series.is_null().to_numpy()
+    if dtype.is_integer() and dtype not in READ_AS_OBJECTS:
+        return from_integers(series.fill_null(0).to_numpy(), missing)
+    if dtype.is_float() or dtype in (nw.Date, nw.Datetime, nw.Duration):
+        return from_array(series.to_numpy())
+    if dtype == nw.String:
+        return from_labels(series.to_list(), missing, kind="nominal", text=True)
+    if dtype == nw.Boolean:
+        return from_labels(series.to_list(), missing, kind="boolean")
+    if dtype in (nw.Categorical, nw.Enum):
+        return _read_categories(series, missing)
+    if dtype in READ_AS_OBJECTS or (missing.all() and not is_pandas):
+        return from_objects(object_array(series.to_list()))
+    native = native_dtype(series)
+    dtype_name = type(native).__name__
+    if dtype_name == "SparseDtype":
+        n_bytes = len(series) * np.dtype(native.subtype).itemsize
+        raise content_error("sparse", f"{native}; {n_bytes} bytes when dense")
+    if dtype_name == "PeriodDtype":
+        raise content_error("period", native)
+    if dtype in (nw.Decimal, nw.Time):
+        raise content_error("time" if dtype == nw.Time else "decimal", dtype)
+    raise content_error("other", native if dtype == nw.Unknown else dtype)
+
+
+def _read_categories(series: Any, missing: BoolArray) -> Cells:
+    """Labels of a dictionary; ordered if the library says so."""
+    categories = _declared_categories(series)
+    if any(isinstance(category, dict | list) for category in categories):
+        raise content_error("nested", series.dtype)
+    plain_labels = {category: plain_label(category) for category in categories}
+    if len(set(plain_labels.values())) < len(plain_labels):
+        raise content_error("ambiguous", series.dtype)
+    # to_list, not to_numpy: for a pyarrow dictionary the latter puts a label in place of a null.
+    labels = [plain_labels.get(label, label) for label in series.to_list()]
+    return from_labels(
+        labels,
+        missing,
+        kind="ordinal" if _is_ordered(series) else "nominal",
+        declared=tuple(plain_labels.values()) or None,
+    )
+
+
+def _is_ordered(series: Any) -> bool:
+    """Whether categories have an order; a polars Enum has one, a Categorical has not.
+
+    Before 1.32 polars calls its Categorical ordered, by the order in which the process first met
+    the labels.
+    """
+    if series.implementation.is_polars():
+        return bool(series.dtype == nw.Enum)
+    return bool(nw.is_ordered_categorical(series))
+
+
+def _declared_categories(series: Any) -> list[Any]:
+    """The categories of the dtype, in its order; none of a polars Categorical.
+
+    Those of a polars Categorical are the labels of every frame of the process: no declaration.
+    """
+    native = series.to_native()
+    if hasattr(native, "unify_dictionaries"):  # pyarrow
+        chunks = native.unify_dictionaries().chunks
+        if not chunks:
+            return []
+        return list(chunks[0].dictionary.to_pylist())
+    categories: Any = getattr(native.dtype, "categories", None)
+    if not hasattr(categories, "to_list"):
+        return []
+    return list(categories.to_list())
+
+
+def native_dtype(series: Any) -> Any:
+    """The dtype of a column as its own library has it."""
+    native = series.to_native()
+    if hasattr(native, "dtype"):
+        return native.dtype
+    return native.type  # pyarrow
 
 
 def from_array(values: NDArray[Any]) -> Cells:
@@ -145,14 +229,15 @@ def from_array(values: NDArray[Any]) -> Cells:
     if dtype_kind == "O":
         return from_objects(values)
     if dtype_kind in "Mm":
+        if np.datetime_data(values.dtype)[0] in FINER_THAN_NANOSECONDS:
+            raise content_error("fine", values.dtype)
         return Cells("date", values.copy())
     if dtype_kind == "b":
         return Cells("boolean", values.astype(object))
     if dtype_kind in "UT":
         none_missing = np.zeros(len(values), dtype=bool)
         return from_labels(values.tolist(), none_missing, text=True)
-    content = {"c": "complex", "S": "bytes"}.get(dtype_kind, "")
-    raise content_error(content, values.dtype)
+    raise content_error({"c": "complex", "S": "bytes"}.get(dtype_kind, "other"), values.dtype)
 
 
 def from_integers(values: NDArray[Any], missing: BoolArray | None = None) -> Cells:

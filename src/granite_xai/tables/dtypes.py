@@ -10,9 +10,7 @@ import narwhals as nw
 import numpy as np
 import pandas as pd
 
-from granite_xai.tables.arrays import ArrayContainer
-from granite_xai.tables.containers import Container
-from granite_xai.tables.frames import FrameContainer
+from granite_xai.tables.containers import ArrayContainer, Container, FrameContainer
 
 
 def dtypes_of(container: Any) -> list[Any]:

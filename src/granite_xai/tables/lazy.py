@@ -18,6 +18,11 @@ ROW_NUMBER = "__granite_row"
 MARGIN = 1.1
 MARGIN_ROWS = 100
 SEED_STEP = 1_000_003  # prime: row numbers of different seeds do not meet in tables up to this size
+DRAWN_BY_NUMBER = (
+    "Rows of a lazy table are drawn by their number (D48). Where they come in no order of their own, as "
+    "after a join or a group-by, the same seed may draw other rows each time, and two fits may differ: "
+    "sort the table by a unique key, or collect and sort it before the fit."
+)
 LAZY_TYPES = {
     "polars": "LazyFrame",
     "duckdb": "DuckDBPyRelation",

@@ -1,39 +1,46 @@
-"""Tables read from what a user passes.
+"""Tables read from what a user passes: opened, named, of kinds, and in agreement with the fit.
 
 Bad data end here, before a model is called.
 """
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 from numbers import Integral
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from granite_xai.base.diagnostics import warn
 from granite_xai.base.errors import CellError, DataWarning, InputError
+from granite_xai.base.files import object_array
 from granite_xai.base.text import column_text, count_text, listing, rows_text
 from granite_xai.base.typing import BoolArray
 from granite_xai.base.validation import choose
-from granite_xai.tables.agreement import (
-    check_agreement,
-    new_level_notices,
-    new_missing_notices,
-)
-from granite_xai.tables.cells import Cells, UnreadableError, as_kind
-from granite_xai.tables.columns import KINDS, Column, Kind, sorted_labels
-from granite_xai.tables.containers import Container
-from granite_xai.tables.opening import open_table
-from granite_xai.tables.passing import mark_passing
-from granite_xai.tables.table import Table
+from granite_xai.tables.cells import KINDS, Cells, Kind, UnreadableError, as_kind, from_array
+from granite_xai.tables.containers import ArrayContainer, Container, FrameContainer
+from granite_xai.tables.lazy import is_lazy
+from granite_xai.tables.table import Column, Table, sorted_labels
 
-SHOWN = 5  # columns and rows that a message names
+SHOWN = 5  # names, columns and rows that a message lists
+FEW_TEXTS = 20  # so many different texts are levels however few the rows
 IMPUTE = (
     "The model is not declared to accept missing values: "
     'pass missing="allow" if it does, or impute/drop.'
+)
+FRAMES = {"pandas": "DataFrame", "polars": "DataFrame", "pyarrow": "Table"}
+COLLECT_METHODS = {"polars": "collect", "dask": "compute", "pyspark": "toPandas"}
+# Hints have a place for the name of the argument.
+CONVERT = "Pass a 2-D NumPy array, a list of lists, or a pandas, polars or pyarrow table."
+TO_FRAME = "Pass pandas.DataFrame({})."
+RESHAPE = (  # scikit-learn's words
+    "Reshape your data either using array.reshape(-1, 1) if your data has a single feature or "
+    "array.reshape(1, -1) if it contains a single sample."
 )
 
 
@@ -83,7 +90,7 @@ def read_table(
     if like is None:
         wanted_kinds = _wanted_kinds(kinds, names, container)
     else:
-        notices += check_agreement(container, like, argument)
+        notices += _checked_agreement(container, like, argument)
         names = like.names
         wanted_kinds = {column.position: column.kind for column in like.columns}
     cells = [
@@ -95,20 +102,222 @@ def read_table(
     ]
     table = Table(tuple(columns), container)
     if requested is not None:
-        positions = _positions_of(requested, table) | set(wanted_kinds)
-        passing = mark_passing(table, cells, positions, used, argument)
-        table = passing.table
-        notices += passing.notices
-    _require_finite(table, argument)
+        explained = set(wanted_kinds)
+        for column, label in zip(columns, container.labels, strict=True):
+            if label in requested or column.name in requested:
+                explained.add(column.position)
+        table, passing_notices = _with_passing_columns(table, cells, explained, used, argument)
+        notices += passing_notices
+    infinite = [
+        (column, np.isinf(column.values), "infinity value")
+        for column in table.columns
+        if column.kind == "numeric" and not column.passes
+    ]
+    hint = "Replace infinity by a finite value, or drop these rows."
+    _refuse_cells(table, infinite, "D03", hint, argument)
     if missing == "error":
         require_present(table, argument=argument)
-    notices += _inexact_notices(table, cells, argument)
+    for column in table.columns:
+        if column.kind == "numeric" and cells[column.position].inexact:
+            notices.append(
+                f"D20: {argument} {column_text(column.name, column.position)} holds integers beyond "
+                "2^53, which float64 cannot hold exactly: neighbours count as equal. "
+                "Subtract an offset, or make it a category."
+            )
     if like is not None:
-        notices += new_level_notices(table, like, argument)
-        notices += new_missing_notices(table, like, argument)
+        notices += _new_level_notices(table, like, argument)
+        notices += _new_missing_notices(table, like, argument)
     for notice in notices:
         warn(notice, DataWarning)
     return replace(table, notices=tuple(notices))
+
+
+def require_present(table: Table, further_hint: str = "", argument: str = "X") -> None:
+    """Refuse missing values, but for columns that only pass through (D01).
+
+    Parameters
+    ----------
+    table : Table
+    further_hint : str
+        A further sentence of the hint, with the blank before it.
+    argument : str
+        Name of the table in messages.
+    """
+    missing = []
+    for column in table.columns:
+        if not column.passes:
+            what = "NaN" if column.kind == "numeric" else "missing value"
+            missing.append((column, column.missing, what))
+    _refuse_cells(table, missing, "D01", IMPUTE + further_hint, argument)
+
+
+def _refuse_cells(
+    table: Table,
+    candidates: Iterable[tuple[Column, BoolArray, str]],
+    code: str,
+    hint: str,
+    argument: str,
+) -> None:
+    """Raise one error about all columns that have flagged rows.
+
+    Parameters
+    ----------
+    candidates : iterable of (column, flags, what)
+        Which rows of a column have a cell of some sort, and what that is called.
+    """
+    bad = [candidate for candidate in candidates if candidate[1].any()]
+    if not bad:
+        return
+    texts = []
+    for column, flags, what in bad[:SHOWN]:
+        rows = np.flatnonzero(flags)
+        plural = "s" if len(rows) > 1 and what != "NaN" else ""
+        cells = count_text(len(rows), what + plural, table.row_labels(rows[:SHOWN]))
+        texts.append(f"{column_text(column.name, column.position)} has {cells}")
+    if len(bad) > SHOWN:
+        texts.append(f"and {len(bad) - SHOWN} more columns")
+    any_flag = np.any([flags for _, flags, _ in bad], axis=0)
+    raise InputError(
+        f"{argument} {'; '.join(texts)}.",
+        code=code,
+        argument=argument,
+        columns=[column.name for column, _, _ in bad],
+        rows=table.row_labels(np.flatnonzero(any_flag)[:SHOWN]),
+        hint=hint,
+    )
+
+
+# What the user passed, in the container of its library --------------------------------------------
+
+
+def open_table(X: Any, argument: str) -> Container:
+    """Put a table into the container of its library.
+
+    Parameters
+    ----------
+    X : object
+        What the user passed.
+    argument : str
+        As what they passed it, for messages.
+
+    Returns
+    -------
+    Container
+
+    Raises
+    ------
+    InputError
+        X is no table; the message has the conversion to use.
+    """
+    if isinstance(X, np.ndarray):
+        return ArrayContainer(_checked_matrix(X, argument))
+    for library, type_name in FRAMES.items():
+        if _is_a(X, library, type_name):
+            has_range_index = _is_a(getattr(X, "index", None), "pandas", "RangeIndex")
+            return FrameContainer(X, library, has_range_index=has_range_index)
+    if isinstance(X, (list, tuple)):
+        return ArrayContainer(_checked_matrix(_from_lists(X, argument), argument))
+    if hasattr(type(X), "__array__") and not hasattr(X, "shape"):
+        # A plain holder of an array; arrays and frames of other libraries have a shape.
+        return ArrayContainer(_checked_matrix(np.asarray(X), argument))
+    raise _no_table_error(X, argument)
+
+
+def _checked_matrix(X: NDArray[Any], argument: str) -> NDArray[Any]:
+    """An array that is a plain table of real cells."""
+    if isinstance(X, np.matrix):
+        raise _error(argument, "is a numpy.matrix.", "Pass numpy.asarray({}).")
+    if isinstance(X, np.ma.MaskedArray):
+        raise _error(argument, "is a masked array.", "Pass {}.filled(numpy.nan).")
+    if X.dtype.names is not None:
+        raise _error(argument, "is a structured array.", TO_FRAME)
+    if X.dtype.kind == "c":
+        raise InputError(
+            f"Complex data not supported: {argument} has dtype {X.dtype}.",
+            code="D22",
+            argument=argument,
+            hint="Pass real and imaginary parts as columns.",
+        )
+    if X.ndim != 2:
+        hint = RESHAPE if X.ndim < 2 else "Pass {0}.reshape(len({0}), -1)."
+        raise _not_2d_error(argument, X.ndim, f"has shape {X.shape}.", hint)
+    return X
+
+
+def _from_lists(X: Sequence[Any], argument: str) -> NDArray[Any]:
+    """Rows given one by one; numbers and text in one table stay what they are."""
+    if any(isinstance(row, dict) for row in X):
+        raise _error(argument, "is a list of dicts.", TO_FRAME)
+    if len(X) == 0 or not all(isinstance(row, (list, tuple, np.ndarray)) for row in X):
+        raise _not_2d_error(argument, 1, f"is a list of {len(X)} cells.", RESHAPE)
+    width = len(X[0])
+    ragged = [number for number, row in enumerate(X) if len(row) != width]
+    if ragged:
+        message = f"row 0 has {width} cells, row {ragged[0]} has {len(X[ragged[0]])}."
+        hint = "Give every row the same number of cells."
+        raise _error(argument, message, hint, rows=ragged[:SHOWN])
+    objects = object_array(list(chain.from_iterable(X))).reshape(len(X), width)
+    if objects.size == 0:
+        return np.empty(objects.shape)
+    try:
+        array = np.asarray(objects.tolist())
+    except ValueError:  # cells that are lists: the reader of the column names them
+        return objects
+    if array.dtype.kind in "biufc":
+        return array
+    return objects
+
+
+def _no_table_error(X: Any, argument: str) -> InputError:
+    """The error that says what was passed instead of a table."""
+    type_name = f"{type(X).__module__}.{type(X).__qualname__}"
+    scipy_sparse = sys.modules.get("scipy.sparse")
+    if scipy_sparse is not None and scipy_sparse.issparse(X):
+        n_bytes = int(np.prod(X.shape)) * X.dtype.itemsize
+        message = f"is sparse ({type_name} of shape {X.shape}); dense it takes {n_bytes:,} bytes."
+        return _error(argument, message, "Pass {}.toarray() if that fits.", code="D23")
+    if is_lazy(X):
+        library = type_name.partition(".")[0]
+        method = COLLECT_METHODS.get(library, "df")
+        return _error(argument, f"is a {type_name}.", f"Pass {{}}.{method}().", code="D26")
+    for library in ("pandas", "polars"):
+        if _is_a(X, library, "Series"):
+            hint = f"{RESHAPE} A Series becomes a table by {{}}.to_frame()."
+            return _not_2d_error(argument, 1, f"is a {library} Series.", hint)
+    if isinstance(X, dict):
+        return _error(argument, "is a dict.", TO_FRAME)
+    is_of_another_library = hasattr(X, "shape") or hasattr(X, "columns")
+    is_iterator = hasattr(X, "__next__")
+    return _error(
+        argument,
+        f"is a {type_name}, which is not a table.",
+        hint="Pass list({})." if is_iterator else CONVERT,
+        code="D26" if is_of_another_library else "D25",
+    )
+
+
+def _not_2d_error(argument: str, dimensions: int, what: str, hint: str) -> InputError:
+    """The error about anything that has no rows and columns, in scikit-learn's words."""
+    message = f"Expected 2D array, got {dimensions}D array instead: {argument} {what}"
+    return InputError(message, code="D25", argument=argument, hint=hint.format(argument))
+
+
+def _error(
+    argument: str, what: str, hint: str, code: str = "D25", rows: Sequence[int] = ()
+) -> InputError:
+    """The error that says what the argument is, and what to pass instead."""
+    return InputError(
+        f"{argument} {what}", code=code, argument=argument, rows=rows, hint=hint.format(argument)
+    )
+
+
+def _is_a(X: Any, library: str, type_name: str) -> bool:
+    """Whether X is of a type, without importing its library: if it is not loaded, X cannot be."""
+    library_type = getattr(sys.modules.get(library), type_name, None)
+    return isinstance(library_type, type) and isinstance(X, library_type)
+
+
+# Names, kinds, cells ------------------------------------------------------------------------------
 
 
 def _require_cells(container: Container, argument: str) -> None:
@@ -245,7 +454,8 @@ def _column(name: str, position: int, cells: Cells, like: Table | None) -> Colum
         if cells.kind == "ordinal":
             order = fitted.order
     if cells.kind == "ordinal" and not order:
-        order = cells.declared or _sorted_present(cells)
+        present = {label for label in cells.values if label is not None}
+        order = cells.declared or tuple(sorted_labels(present))
     return Column(
         name=name,
         position=position,
@@ -258,95 +468,242 @@ def _column(name: str, position: int, cells: Cells, like: Table | None) -> Colum
     )
 
 
-def _sorted_present(cells: Cells) -> tuple[Any, ...]:
-    """The labels that some row carries, sorted."""
-    present = {label for label in cells.values if label is not None}
-    return tuple(sorted_labels(present))
+# Agreement with the table of the fit --------------------------------------------------------------
 
 
-def _positions_of(labels: Collection[Any], table: Table) -> set[int]:
-    """Positions of the columns whose label or name is among some."""
-    positions = set()
-    for column, label in zip(table.columns, table.container.labels, strict=True):
-        if label in labels or column.name in labels:
-            positions.add(column.position)
-    return positions
+def _checked_agreement(container: Container, like: Table, argument: str) -> list[str]:
+    """Refuse other columns than those of the fit (D37).
+
+    Parameters
+    ----------
+    container : Container
+        The new table.
+    like : Table
+        The table of the fit.
+    argument : str
+        Name of the new table in messages.
+
+    Returns
+    -------
+    list of str
+        What is only worth a warning (D38).
+
+    Raises
+    ------
+    InputError
+        D37: other names, another order, or another number of columns.
+    """
+    fitted = like.container
+    are_frames = "numpy" not in (container.library, fitted.library)
+    if are_frames and container.named == fitted.named:
+        if container.names != like.names:
+            raise _other_names(container.names, like.names, argument)
+        return []
+    n_features = len(container.labels)
+    if n_features != like.n_columns:
+        message = (
+            f"{argument} has {n_features} features, "
+            f"but Granite is expecting {like.n_columns} features as input."
+        )
+        raise InputError(message, code="D37", argument=argument)
+    if container.named and not fitted.named:
+        return [f"{argument} has feature names, but Granite was fitted without feature names"]
+    if fitted.named and not container.named:
+        without_names = f"{argument} does not have valid feature names"
+        return [f"{without_names}, but Granite was fitted with feature names"]
+    return []
 
 
-def _inexact_notices(table: Table, cells: Sequence[Cells], argument: str) -> list[str]:
-    """Say which columns hold whole numbers that are too large for float64 (D20)."""
+def _other_names(names: Sequence[str], fitted: Sequence[str], argument: str) -> InputError:
+    """The error for names that are not those of the fit, or not in their order."""
+    unexpected = sorted(set(names) - set(fitted))
+    absent = sorted(set(fitted) - set(names))
+    message = "The feature names should match those that were passed during fit.\n"
+    message += _name_list("unseen at fit time", unexpected)
+    message += _name_list("seen at fit time, yet now missing", absent)
+    columns = [*unexpected, *absent]
+    if not columns:
+        message += "Feature names must be in the same order as they were in fit.\n"
+        columns = [new for new, old in zip(names, fitted, strict=True) if new != old]
+    return InputError(message, code="D37", argument=argument, columns=columns)
+
+
+def _name_list(what: str, names: Sequence[str]) -> str:
+    """A heading and the first names, one a line; nothing where there are none."""
+    if not names:
+        return ""
+    text = f"Feature names {what}:\n"
+    for name in names[:SHOWN]:
+        printable = name if name.isprintable() else repr(name)
+        text += f"- {printable}\n"
+    if len(names) > SHOWN:
+        text += "- ...\n"
+    return text
+
+
+def _new_level_notices(table: Table, like: Table, argument: str) -> list[str]:
+    """Say which labels the fit has not seen; labels are compared, never codes (D15)."""
     notices = []
-    for column in table.columns:
-        if column.kind == "numeric" and cells[column.position].inexact:
+    for column, fitted in zip(table.columns, like.columns, strict=True):
+        if fitted.passes or column.kind not in ("nominal", "ordinal"):
+            continue
+        # A declared label has its place in the order even if no row of the fit carried it; a label of rows that the fit
+        # was given and did not draw is not new either.
+        labels_of_fit = {*fitted.levels, *(fitted.order or ()), *(fitted.seen or ())}
+        unseen = sorted_labels(set(column.levels) - labels_of_fit)
+        if unseen:
+            n_levels = "1 level that was"
+            if len(unseen) > 1:
+                n_levels = f"{len(unseen)} levels that were"
             place = column_text(column.name, column.position)
-            notices.append(
-                f"D20: {argument} {place} holds integers beyond 2^53, "
-                "which float64 cannot hold exactly: neighbours count as equal. "
-                "Subtract an offset, or make it a category."
-            )
+            levels = listing(unseen, SHOWN)
+            notices.append(f"D15: {argument} {place} has {n_levels} not seen at fit: {levels}")
     return notices
 
 
-class BadCells(NamedTuple):
-    """Cells of a column that are refused."""
-
-    column: Column
-    flags: BoolArray  # (n_rows,): which rows have such a cell
-    what: str  # what such a cell is called
-
-
-def _require_finite(table: Table, argument: str) -> None:
-    """Refuse infinite numbers, but for columns that only pass through (D03)."""
-    explained = [column for column in table.columns if not column.passes]
-    infinite = [
-        BadCells(column, np.isinf(column.values), "infinity value")
-        for column in explained
-        if column.kind == "numeric"
-    ]
-    hint = "Replace infinity by a finite value, or drop these rows."
-    _refuse_cells(table, infinite, "D03", hint, argument)
+def _new_missing_notices(table: Table, like: Table, argument: str) -> list[str]:
+    """Say which features have missing values where no fitting row had one (D02)."""
+    names = []
+    n_missing = 0
+    for column, fitted in zip(table.columns, like.columns, strict=True):
+        if not fitted.passes and column.missing.any() and not fitted.missing.any():
+            names.append(column.name)
+            n_missing += int(column.missing.sum())
+    if not names:
+        return []
+    features = "feature" if len(names) == 1 else "features"
+    values = "1 missing value" if n_missing == 1 else f"{n_missing:,} missing values"
+    place = f"{features} {listing(names, SHOWN)}"
+    unseen = f"D02: {argument} has {values} in {place}, where no fitting row had any."
+    return [f"{unseen} A split sends them with its larger side; a curve adds nothing for them."]
 
 
-def require_present(table: Table, further_hint: str = "", argument: str = "X") -> None:
-    """Refuse missing values, but for columns that only pass through (D01).
+# Columns that only pass through to the model ------------------------------------------------------
+
+
+def _with_passing_columns(
+    table: Table,
+    cells: Sequence[Cells],
+    requested: Collection[int],
+    used: Collection[str] | None,
+    argument: str,
+) -> tuple[Table, list[str]]:
+    """Mark the columns that the model does not use, and those whose texts are mostly different.
 
     Parameters
     ----------
     table : Table
-    further_hint : str
-        A further sentence of the hint, with the blank before it.
+    cells : sequence of Cells
+        As the columns were read.
+    requested : collection of int
+        Positions of columns that are explained in any case.
+    used : collection of str or None
+        Names of the columns that the model uses; None: all.
     argument : str
-        Name of the table in messages.
+        Name of the table in notices.
     """
-    missing = []
+    not_used = set()
+    texts = set()
+    most_levels = max(FEW_TEXTS, table.n_rows / 2)
     for column in table.columns:
-        if not column.passes:
-            what = "NaN" if column.kind == "numeric" else "missing value"
-            missing.append(BadCells(column, column.missing, what))
-    _refuse_cells(table, missing, "D01", IMPUTE + further_hint, argument)
+        position = column.position
+        if position in requested:
+            continue
+        if used is not None and column.name not in used:
+            not_used.add(position)
+        elif cells[position].text and len(column.levels) > most_levels:
+            texts.add(position)
+    passing = not_used | texts
+    if len(passing) == table.n_columns:  # nothing would be left to explain
+        return table, []
+    columns = list(table.columns)
+    for position in passing:
+        columns[position] = replace(columns[position], passes=True)
+    notices = []
+    if not_used:
+        notices.append(_passing_notice("the model does not use", not_used, table, argument))
+    if texts:
+        reason = "more than half of the cells are different texts in"
+        notices.append(_passing_notice(reason, texts, table, argument))
+    return replace(table, columns=tuple(columns)), notices
 
 
-def _refuse_cells(
-    table: Table, candidates: Iterable[BadCells], code: str, hint: str, argument: str
-) -> None:
-    """Raise one error about all columns that have flagged rows."""
-    bad = [candidate for candidate in candidates if candidate.flags.any()]
-    if not bad:
-        return
-    texts = []
-    for column, flags, what in bad[:SHOWN]:
-        rows = np.flatnonzero(flags)
-        plural = "s" if len(rows) > 1 and what != "NaN" else ""
-        cells = count_text(len(rows), what + plural, table.row_labels(rows[:SHOWN]))
-        texts.append(f"{column_text(column.name, column.position)} has {cells}")
-    if len(bad) > SHOWN:
-        texts.append(f"and {len(bad) - SHOWN} more columns")
-    any_flag = np.any([candidate.flags for candidate in bad], axis=0)
-    raise InputError(
-        f"{argument} {'; '.join(texts)}.",
-        code=code,
-        argument=argument,
-        columns=[candidate.column.name for candidate in bad],
-        rows=table.row_labels(np.flatnonzero(any_flag)[:SHOWN]),
-        hint=hint,
+def _passing_notice(reason: str, positions: Collection[int], table: Table, argument: str) -> str:
+    names = listing([table.names[position] for position in sorted(positions)], SHOWN)
+    return (
+        f"D11: {reason} {names} of {argument}: passed on to the model as it is, neither "
+        "explained nor split. To explain it, name it in features or kinds."
     )
+
+
+# One row by hand ----------------------------------------------------------------------------------
+
+
+def row_like(table: Table, row: Mapping[Any, Any] | Sequence[Any], argument: str) -> Table:
+    """Read one row that is given by hand.
+
+    Parameters
+    ----------
+    table : Table
+        Whose columns, dtypes and library the row gets.
+    row : mapping of a column's label to its cell, or sequence of all cells
+        Columns may be left out where the table has one row: they have its cells.
+    argument : str
+        Name of the row in messages.
+
+    Returns
+    -------
+    Table
+        With one row.
+    """
+    cells = _cells_by_position(table, row, argument)
+    without_cell = [column.name for column in table.columns if column.position not in cells]
+    if without_cell and table.n_rows != 1:
+        raise InputError(
+            f"{argument} has no cell for the columns {listing(without_cell)}.",
+            code="D37",
+            argument=argument,
+            columns=without_cell,
+            hint="Give every column a cell.",
+        )
+    first_row = np.zeros(1, dtype=np.intp)
+    columns = []
+    for column in table.columns:
+        if column.position in cells:
+            columns.append(_column_of_cell(column, cells[column.position], argument))
+        else:
+            columns.append(column.take(first_row))
+    container = table.container
+    native = container.recombined(first_row, container.adopt(columns), first_row, sorted(cells))
+    return read_table(native, missing="allow", like=table, argument=argument)
+
+
+def _cells_by_position(
+    table: Table, row: Mapping[Any, Any] | Sequence[Any], argument: str
+) -> dict[int, Any]:
+    if isinstance(row, Mapping):
+        return {table.resolve(label, argument): cell for label, cell in row.items()}
+    if len(row) != table.n_columns:
+        raise InputError(
+            f"{argument} has {len(row)} cells, the table has {table.n_columns} columns.",
+            code="D37",
+            argument=argument,
+            hint=f"Features: {listing(table.names)}.",
+        )
+    return dict(enumerate(row))
+
+
+def _column_of_cell(column: Column, cell: Any, argument: str) -> Column:
+    """A column of one row, of the kind of another column."""
+    try:
+        cells = as_kind(from_array(object_array([cell])), column.kind)
+    except UnreadableError as unreadable:
+        place = column_text(column.name, column.position)
+        raise InputError(
+            f"{argument} {place} {unreadable.reason}.",
+            code=unreadable.code,
+            argument=argument,
+            columns=[column.name],
+            hint=unreadable.hint,
+        ) from None
+    return Column(column.name, column.position, column.kind, cells.values, order=column.order)

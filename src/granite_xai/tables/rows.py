@@ -19,8 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from granite_xai.base.typing import FloatArray, IntArray
-from granite_xai.tables.columns import Column
-from granite_xai.tables.table import Table
+from granite_xai.tables.table import Column, Table
 
 SMALL_TABLE = 600  # rows below which none are held out by default
 MOST_HELD_OUT = 4000  # held-out rows by default, at most

@@ -28,8 +28,7 @@ from granite_xai.evaluations.matrix import cut_out
 from granite_xai.evaluations.model_matrix import evaluate_matrix
 from granite_xai.evaluations.request import MatrixRequest
 from granite_xai.models import Predictor
-from granite_xai.tables import Column, Table, read_table, recombine
-from granite_xai.tables.table import distinct_rows
+from granite_xai.tables import Column, Table, distinct_rows, read_table, recombine
 from granite_xai.trees.additive import AdditiveModel, TermsOnTable, is_additive, read_terms
 from granite_xai.trees.forest import ANCHOR, Forest, ForestOnTable
 from granite_xai.trees.tree_readers import (

@@ -39,8 +39,7 @@ from granite_xai.core.algebra.masking import Masking
 from granite_xai.core.algebra.region_weights import RegionWeights
 from granite_xai.core.evaluations.evaluations import Evaluations
 from granite_xai.core.evaluations.needs import Learned, Needs, Recombined
-from granite_xai.tables import Column, Table
-from granite_xai.tables.rows import Rows
+from granite_xai.tables import Column, Rows, Table
 
 PARTS = 10  # parts of an interval: a region's first and last interval end at ends of parts
 CELLS_AT_ONCE = 2**16  # rows times weighings; about a dozen arrays of this size exist

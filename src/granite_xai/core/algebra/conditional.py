@@ -18,8 +18,7 @@ from sklearn.tree import DecisionTreeRegressor
 
 from granite_xai.base.errors import InputError
 from granite_xai.base.typing import Coalition, FloatArray, IntArray
-from granite_xai.tables import Column, Table
-from granite_xai.tables.rows import Rows
+from granite_xai.tables import Column, Rows, Table
 
 INTERVALS = 10  # of one column, unless the user says otherwise
 MAX_LEAVES = 10  # of the tree behind the bins of several columns

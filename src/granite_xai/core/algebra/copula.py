@@ -29,8 +29,7 @@ from granite_xai.base.typing import Coalition, FloatArray, IntArray
 from granite_xai.core.algebra.conditional import common_bins, fit_bins, level_codes, ranks_among
 from granite_xai.core.algebra.masked_model import MaskedModel
 from granite_xai.core.evaluations.evaluations import Evaluations
-from granite_xai.tables import Column, Table
-from granite_xai.tables.rows import Rows, row_order_by_ranks
+from granite_xai.tables import Column, Rows, Table, row_order_by_ranks
 
 SINGULAR = 1e-10  # singular values of correlations below this share of the largest count as 0
 ROUNDING = 1e-12  # of shares, which are sums of rounded numbers

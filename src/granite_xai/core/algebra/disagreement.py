@@ -30,8 +30,7 @@ from granite_xai.core.algebra.masking import Conditional, Masking, learn
 from granite_xai.core.algebra.region_weights import RegionWeights
 from granite_xai.core.evaluations.evaluations import Evaluations
 from granite_xai.core.evaluations.needs import Learned, Needs
-from granite_xai.tables import Table
-from granite_xai.tables.rows import Rows
+from granite_xai.tables import Rows, Table
 
 NUMBERS_AT_ONCE = 2**21  # of rows and regions, of which gaps are in memory together
 

@@ -30,8 +30,7 @@ from granite_xai.core.algebra.copula import (
 from granite_xai.core.algebra.masked_model import Averaged, MaskedModel, averaged
 from granite_xai.core.evaluations.evaluations import Evaluations
 from granite_xai.core.evaluations.needs import Learned, Needs, Recombined
-from granite_xai.tables import Column, Table, read_table, recombine, row_like
-from granite_xai.tables.rows import Rows
+from granite_xai.tables import Column, Rows, Table, read_table, recombine, row_like
 
 if TYPE_CHECKING:
     from granite_xai.core.algebra.behavior import Behavior

@@ -24,8 +24,7 @@ from granite_xai.core.evaluations.request import Request
 from granite_xai.core.evaluations.values import Values
 from granite_xai.models import Predictor, SentRows
 from granite_xai.models.predictor import CELL_BYTES
-from granite_xai.tables.rows import Rows
-from granite_xai.tables.table import recombine
+from granite_xai.tables import Rows, recombine
 
 MOST_ROWS = 2**20  # recombined rows indexed at a time; the model gets them in smaller batches
 INDEX_BYTES = 32  # of a recombined row: its base row and its donor, tiled and repeated

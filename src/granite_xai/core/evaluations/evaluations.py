@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 import numpy as np
 
 from granite_xai.base.typing import Coalition, FloatArray, IntArray
-from granite_xai.tables.rows import Rows
+from granite_xai.tables import Rows
 
 __all__ = ["Attribution", "Coalition", "Evaluations", "Fact", "Matrix", "Sample"]
 

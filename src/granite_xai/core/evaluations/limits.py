@@ -11,7 +11,7 @@ from granite_xai.compute.memory import FIXED, bytes_text
 from granite_xai.compute.resources import too_much_work
 from granite_xai.core.evaluations.request import Request
 from granite_xai.core.evaluations.values import Values
-from granite_xai.tables.table import Table
+from granite_xai.tables import Table
 
 COARSE_GRID = 16  # values of a column that are recommended where memory is short
 COARSEST_GRID = 32  # values that a column has at least where a pilot may choose them

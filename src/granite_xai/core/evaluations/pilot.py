@@ -19,8 +19,7 @@ import numpy as np
 
 from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.core.evaluations.values import Cells, FineCurve
-from granite_xai.tables.columns import Column
-from granite_xai.tables.table import Table
+from granite_xai.tables import Column, Table
 
 CELLS = 16  # values that stand for a column
 

@@ -18,9 +18,7 @@ from granite_xai.base.errors import DataWarning, InputError, ModelError, ModelWa
 from granite_xai.base.typing import Elementwise, FloatArray, IntArray
 from granite_xai.core.evaluations.evaluations import Evaluations
 from granite_xai.models import Predictor, SentRows
-from granite_xai.tables.columns import Column
-from granite_xai.tables.opening import open_table
-from granite_xai.tables.table import Table, nudged, recombine
+from granite_xai.tables import Column, Table, nudged, open_table, recombine
 
 MOST_ROWS = 64  # of a probe
 REVERSED_ROWS = 7  # that are sent alone, in reversed order

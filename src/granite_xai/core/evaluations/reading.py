@@ -15,7 +15,7 @@ from granite_xai.base.diagnostics import Diagnostics
 from granite_xai.base.typing import Coalition, FloatArray, IntArray
 from granite_xai.core.evaluations.request import Request
 from granite_xai.models import Predictor
-from granite_xai.tables.table import Table
+from granite_xai.tables import Table
 from granite_xai.trees.ensembles import PartsOnTable, Route
 
 

@@ -16,7 +16,7 @@ from granite_xai.base.errors import InputError
 from granite_xai.base.typing import Coalition, IntArray
 from granite_xai.core.evaluations.needs import Learned, Needs
 from granite_xai.core.evaluations.values import Cells, Values, every_value, few_values, stand_ins
-from granite_xai.tables.table import Table
+from granite_xai.tables import Table
 
 MOST_CHECKED_ROWS = 200  # rows on which exact gaps are compared with those at quantiles
 END_VALUES = 2  # of a column at quantiles: the smallest and the largest

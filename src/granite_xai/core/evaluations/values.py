@@ -13,8 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from granite_xai.base.typing import FloatArray, IntArray
-from granite_xai.tables.columns import Column
-from granite_xai.tables.table import Table
+from granite_xai.tables import Column, Table
 
 
 class Values(NamedTuple):

@@ -29,8 +29,7 @@ from granite_xai.core.search.problem import Problem
 from granite_xai.models import Predictor, for_table
 from granite_xai.models.row_arguments import read_clusters, read_weights
 from granite_xai.regions import Leaf, Partition
-from granite_xai.tables import Table, read_table
-from granite_xai.tables.rows import Rows
+from granite_xai.tables import Rows, Table, read_table
 
 __all__ = ["Fit", "Settings", "fit"]
 

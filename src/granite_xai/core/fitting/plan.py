@@ -50,8 +50,7 @@ from granite_xai.core.evaluations.request import (
 )
 from granite_xai.core.evaluations.values import Cells, stand_ins
 from granite_xai.models import Predictor
-from granite_xai.tables.rows import MOST_HELD_OUT, Rows
-from granite_xai.tables.table import Table
+from granite_xai.tables import MOST_HELD_OUT, Rows, Table
 
 PILOT_SHARE = 0.25  # of the model rows of a fit, which its pilot may take
 FEWEST_SEARCHING = 1000  # rows that search whatever the budget, if the table has so many

@@ -20,8 +20,7 @@ from granite_xai.evaluations.densities import DensityRatios
 from granite_xai.explanation.masking.bin_fitting import fit_bins
 from granite_xai.explanation.masking.bins import common_bins
 from granite_xai.explanation.masking.copula import Copula, fit_copula, why_no_copula
-from granite_xai.tables import Table
-from granite_xai.tables.rows import row_order_by_ranks
+from granite_xai.tables import Table, row_order_by_ranks
 
 WAYS = ("unconditional", "bins", "copula")  # in the order of the errors
 FOLDS = 4  # parts of the rows, each predicted from the others
