@@ -13,7 +13,7 @@ import granite_xai as gx
 from default_cases import CASES
 from default_figures import beside, explained, target
 from default_tables import rows
-from granite_xai.base.errors import Diagnostics
+from granite_xai.base.diagnostics import Diagnostics
 from granite_xai.core.evaluations.asking import Ends
 from granite_xai.core.evaluations.evaluations import Attribution, Coalition
 from granite_xai.core.evaluations.needs import Needs, Recombined, Summed
@@ -88,8 +88,25 @@ def today(name: str) -> Today:
     return Today(opened, choice, opened.resolve(choice.search_rows, Diagnostics()))
 
 
-class TodaysIntervals:
+class TodaysAle:
     """What accumulated effects ask about, as the algebra's would."""
+
+    def __init__(self, columns: Any) -> None:
+        self.columns = columns
+
+    def learn(self, rows: Rows, coalitions: Any, *options: Any) -> Any:
+        learned = {}
+        for column in self.columns:
+            intervals = fit_intervals(column, rows.table, rows.weights)
+            if intervals is not None:
+                learned[Coalition([column.column])] = TodaysIntervals(column, intervals)
+        return learned
+
+
+class TodaysIntervals:
+    """Those of one column."""
+
+    follows_values = False
 
     def __init__(self, column: Any, intervals: Any) -> None:
         self.column = column
@@ -111,7 +128,10 @@ class TodaysQuestion:
 
     def __init__(self, question: Any) -> None:
         self.sides = both_sides([question])
-        self.asks_beside = any(side.changes() for side in self.sides)
+        changes = set().union(*(side.changes() for side in self.sides))
+        ale = TodaysAle(changes)
+        self.is_ale = bool(changes)
+        self.is_sampled = any(side.draws for side in self.sides)
         reads: dict[Coalition, set[Coalition]] = {}
         coalitions: set[Coalition] = set()
         attributions = {}
@@ -133,16 +153,8 @@ class TodaysQuestion:
             coalitions=frozenset(coalitions),
             compared=frozenset(reads),
             attributions=attributions,
+            facts=frozenset((ale, Coalition([column.column])) for column in changes),
         )
-
-    def learn(self, rows: Rows, seed: int, as_in_paper: bool, record: Any = None) -> Any:
-        learned = {}
-        for side in self.sides:
-            for column in side.changes():
-                intervals = fit_intervals(column, rows.table, rows.weights)
-                if intervals is not None:
-                    learned["ale", column] = TodaysIntervals(column, intervals)
-        return learned
 
 
 def options_of(opened: Any) -> Options:
@@ -230,7 +242,7 @@ def test_the_model_says_the_same_about_the_rows_that_search(name):
         asking = [
             question
             for question in questions
-            if not question.asks_beside  # what is learned of them is the algebra's
+            if not question.is_ale  # what is learned of them is the algebra's
         ]
         plan = make_plan(
             inputs.predictor,

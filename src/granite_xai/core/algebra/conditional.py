@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from copy import deepcopy
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from scipy.stats import chi2
@@ -34,6 +34,7 @@ class Bins:
     """A function from a table to a bin number of each row, which masking learned."""
 
     __slots__ = ()
+    follows_values: ClassVar[bool] = True
 
     def of(self, table: Table) -> IntArray:
         """Bin number of each row, (n,), from 0."""

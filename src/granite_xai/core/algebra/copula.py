@@ -17,12 +17,14 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import ClassVar
 from weakref import WeakKeyDictionary
 
 import numpy as np
 from scipy.special import ndtr, ndtri
 
-from granite_xai.base.errors import BinWarning, Diagnostics, InputError
+from granite_xai.base.diagnostics import Diagnostics
+from granite_xai.base.errors import BinWarning, InputError
 from granite_xai.base.text import column_text
 from granite_xai.base.typing import Coalition, FloatArray, IntArray
 from granite_xai.core.algebra.conditional import common_bins, fit_bins, level_codes, ranks_among
@@ -254,6 +256,7 @@ class WeighedRows:
 
     copula: Copula
     column: int
+    follows_values: ClassVar[bool] = False
 
     def asks(self, table: Table) -> None:
         """Nothing of the model."""

@@ -7,17 +7,17 @@ averaged over the rows of the region where there is a gap at every row.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from typing import Any
 
 import numpy as np
 
-from granite_xai.base.errors import Diagnostics, InputError
-from granite_xai.base.options import choose
+from granite_xai.base.errors import InputError
 from granite_xai.base.printable import PrintableDict
 from granite_xai.base.typing import Coalition, Elementwise, FloatArray, IntArray, PairLoss
+from granite_xai.base.validation import choose
 from granite_xai.core.algebra.accumulated import Accumulated
 from granite_xai.core.algebra.behavior import Behavior, Risk, Sensitivity, gap_loss
 from granite_xai.core.algebra.catalog import QUESTIONS, explanations
@@ -25,11 +25,11 @@ from granite_xai.core.algebra.effects import Effect, Term, Terms, cell_sizes, co
 from granite_xai.core.algebra.explainer import Explainer
 from granite_xai.core.algebra.influence import Influence
 from granite_xai.core.algebra.interaction import weighted_sum
-from granite_xai.core.algebra.masking import Conditional, Masking, learn
+from granite_xai.core.algebra.masking import Conditional, Masking
 from granite_xai.core.algebra.region_weights import RegionWeights
 from granite_xai.core.evaluations.evaluations import Evaluations
-from granite_xai.core.evaluations.needs import Learned, Needs
-from granite_xai.tables import Rows, Table
+from granite_xai.core.evaluations.needs import Needs
+from granite_xai.tables import Table
 
 NUMBERS_AT_ONCE = 2**21  # of rows and regions, of which gaps are in memory together
 
@@ -299,27 +299,10 @@ class ResolvedQuestion:
         sides = zip(self.sets, self.first.reads, self.second.reads, strict=True)
         return {members: first | second for members, first, second in sides}
 
-    def learn(
-        self, rows: Rows, seed: int, as_in_paper: bool = False, record: Diagnostics | None = None
-    ) -> dict[Hashable, Learned]:
-        """What its maskings learn of the fitting rows, under the keys of their facts.
-
-        Parameters
-        ----------
-        rows : Rows
-        seed : int
-        as_in_paper : bool
-            Whether what is learned is not guarded against chance.
-        record : Diagnostics, optional
-            Where choices that the rows make are noted.
-        """
-        return learn(self.needs.facts, rows, seed, not as_in_paper, record)
-
     @property
-    def asks_beside(self) -> bool:
-        """Whether what is learned asks the model about more than pairs of rows."""
-        needs = self.needs
-        return any(visible not in needs.coalitions for _, visible in needs.facts)
+    def is_sampled(self) -> bool:
+        """Whether an effect is a mean over drawn orders of arrival."""
+        return self.first.is_sampled or self.second.is_sampled
 
     # What it says of regions --------------------------------------------------------------------
 
@@ -392,7 +375,7 @@ class ResolvedQuestion:
 
     def cell_sizes(self, evaluations: Evaluations) -> Iterator[IntArray]:
         """For each set how many rows of the region its gap averages over, at least, at each row, (n,)."""
-        return cell_sizes(self.sets, self.gap_terms, evaluations)
+        return cell_sizes(self.gap_terms, evaluations)
 
     def floor(self, evaluations: Evaluations, error: float) -> float:
         """Disagreement that errors of the model's answers, and sampled effects, can produce (C4).

@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from granite_xai.base.errors import Diagnostics, ModelError
+from granite_xai.base.diagnostics import Diagnostics
+from granite_xai.base.errors import ModelError
 from granite_xai.base.typing import Coalition, FloatArray, IntArray
 from granite_xai.compute import Meter, Resources, progress, slices
 from granite_xai.core.evaluations.attributions import Sums
@@ -268,9 +269,10 @@ class _Asker:
             carrier_of_row = values.carriers[values.codes]
             moved[columns] = {}
             for key, learned in request.learned.items():
-                is_about_columns = isinstance(key, tuple) and columns in key
-                follows = request.at_quantiles or learned.asks(self.rows.table) is not None
-                if is_about_columns and follows:
+                _, visible = key
+                says_the_model = learned.asks(self.rows.table) is not None
+                follows = learned.follows_values and (says_the_model or request.at_quantiles)
+                if visible == columns and follows:
                     moved[columns][key] = facts[key].take(carrier_of_row)
         return moved
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Protocol
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 from granite_xai.base.typing import Coalition, FloatArray, IntArray
 from granite_xai.tables import Table
@@ -38,7 +38,16 @@ class Recombined(NamedTuple):
 
 
 class Learned(Protocol):
-    """What a masking learned of the fitting rows about one masked model."""
+    """What a masking learned of the fitting rows about one masked model.
+
+    Attributes
+    ----------
+    follows_values : bool
+        Whether it says what holds at the row's value of the visible columns: where the model says it, it
+        follows the values that stand for a column in that column's own gap (C22).
+    """
+
+    follows_values: ClassVar[bool]
 
     def asks(self, table: Table) -> Recombined | None:
         """What the model is asked beside `Needs.coalitions` about the rows of a table; None: nothing."""

@@ -1,4 +1,4 @@
-"""How noisy predictions are, and the disagreement that noise alone can produce (C4, method page 1.5).
+"""How noisy predictions are (C4, method page 1.5).
 
 A probe asks the model about a few rows: as they are, again, some of them reversed, and with every
 float moved by one step up and down. The *error* of a prediction is how far its answers differ then, or
@@ -13,15 +13,9 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from granite_xai.base.errors import (
-    DataWarning,
-    Diagnostics,
-    InputError,
-    ModelError,
-    ModelWarning,
-    warn,
-)
-from granite_xai.base.typing import Elementwise, FloatArray, IntArray
+from granite_xai.base.diagnostics import Diagnostics, warn
+from granite_xai.base.errors import DataWarning, InputError, ModelError, ModelWarning
+from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.core.evaluations.evaluations import Evaluations
 from granite_xai.models import Predictor, SentRows
 from granite_xai.tables import Column, Table, nudged, open_table, recombine
@@ -412,9 +406,6 @@ def is_constant(evaluations: Evaluations, extent: Extent) -> bool:
     return float(np.max(np.abs(evaluations.f))) <= EQUAL_PREDICTIONS * extent.scale
 
 
-# The floor -----------------------------------------------------------------------------------------
-
-
 def round_off(scale: float, is_single: bool) -> float:
     """Error of one value by rounding alone: ``8 ε s``, s the largest value in size."""
     return 8 * (EPSILON_SINGLE if is_single else EPSILON_DOUBLE) * abs(scale)
@@ -427,35 +418,3 @@ def is_float32(values: FloatArray) -> bool:
         extent.are_single = bool(np.all(values.astype(np.float32) == values))
         extent.are_whole = bool(np.all(values == np.round(values)))
     return len(values) > 0 and extent.is_single_precision
-
-
-def rounding_floor(n_sets: int, loss: Elementwise, order: int, error: float) -> float:
-    """Disagreement that errors of values alone can produce: ``|S| ℓ(2^(k + 1) e)``.
-
-    Parameters
-    ----------
-    n_sets : int
-        |S|, the number of sets of columns that are compared.
-    loss : callable
-        The loss of a gap.
-    order : int
-        k; 1: no interactions.
-    error : float
-        e, the error of one value.
-    """
-    gap = np.array([2.0 ** (order + 1) * error])
-    return n_sets * float(loss(gap)[0])
-
-
-def sampling_floor(loss: Elementwise, errors: FloatArray, weights: FloatArray | None) -> float:
-    """What sampled partial effects add to the floor: ``sum_S mean_n ℓ(2 · standard error)`` (C19).
-
-    Parameters
-    ----------
-    loss : callable
-        The loss of a gap.
-    errors : array of shape (n, n_sets)
-        Standard errors; of effects of a region, (1, n_sets).
-    weights : array of shape (n,), optional
-    """
-    return float(np.sum(np.average(loss(2.0 * errors), axis=0, weights=weights)))

@@ -12,10 +12,12 @@ from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import Any, Literal, NamedTuple, Protocol
 
-from granite_xai.base.errors import DataWarning, Diagnostics, ResourceError
+from granite_xai.base.diagnostics import Diagnostics
+from granite_xai.base.errors import DataWarning, ResourceError
 from granite_xai.base.typing import Coalition, FloatArray, IntArray
 from granite_xai.compute import Resources
 from granite_xai.compute.resources import model_row_budget, require_supported
+from granite_xai.core.algebra.masking import learn
 from granite_xai.core.evaluations.asking import ask, ask_recombined
 from granite_xai.core.evaluations.evaluations import Sample
 from granite_xai.core.evaluations.limits import (
@@ -85,13 +87,8 @@ class Question(Protocol):
         """What the gap of each set reads."""
 
     @property
-    def asks_beside(self) -> bool:
-        """Whether what it learned of the rows asks the model about more than matrices."""
-
-    def learn(
-        self, rows: Rows, seed: int, as_in_paper: bool, record: Diagnostics | None = None
-    ) -> Mapping[Any, Learned]:
-        """What its maskings learn of the fitting rows, under the keys of their facts."""
+    def is_sampled(self) -> bool:
+        """Whether effects are means over drawn orders of arrival."""
 
 
 @dataclass(frozen=True)
@@ -267,9 +264,7 @@ def make_plan(
             values = learned_values(
                 model, search, draft.single_columns, options, draft.n_pilot_values
             )
-    learned: dict[Any, Learned] = {}
-    for question in questions:
-        learned.update(question.learn(search, options.seed, options.as_in_paper, record))
+    learned = learn(draft.needs.facts, search, options.seed, not options.as_in_paper, record)
     return Plan(
         model=model,
         needs=draft.needs,
@@ -359,8 +354,6 @@ class Draft:
     ) -> None:
         self.search = search
         self.options = options
-        self._model = model
-        self._questions = questions
         table = search.table
         require_supported(options.resources)
         require_table_room(table, options.resources)
@@ -371,6 +364,14 @@ class Draft:
             self.needs |= question.needs
             for members, coalitions in question.reads.items():
                 self.reads[members] = self.reads.get(members, frozenset()) | coalitions
+        # What maskings learn that is not read from matrices: the model is asked about it.
+        self._asked_beside = frozenset(
+            fact
+            for question in questions
+            for fact in question.needs.facts
+            if fact[1] not in question.needs.coalitions
+        )
+        self.is_sampled = any(question.is_sampled for question in questions)
         self.n_outputs = len(model.outputs) or 1
         max_grid = options.resources.max_grid
         is_by_column = not self.needs.attributions and reads_single_columns(
@@ -406,12 +407,7 @@ class Draft:
         if isinstance(values, int):
             replaced = stand_ins(table, values).keys()
             require_few_values(self.reads, table, replaced)
-        learned: dict[Any, Learned] = {}
-        for question in self._questions:
-            if question.asks_beside:
-                learned.update(
-                    question.learn(self.search, self.options.seed, self.options.as_in_paper)
-                )
+        learned = learn(self._asked_beside, self.search, self.options.seed)
         return request(
             self.needs,
             table,
@@ -457,7 +453,7 @@ class Draft:
         columns = [table.columns[position] for position in self.single_columns]
         values = {column.name: n_values(column, self.n_pilot_values) for column in columns}
         asked_beside = 0.0
-        if any(question.asks_beside for question in self._questions):
+        if self._asked_beside:
             asked_beside = self.request().n_asked_beside / n_rows
         if drawn_from is not None:
             asked_beside *= MARGIN_FOR_OTHER_ROWS
@@ -702,7 +698,9 @@ class RowChooser:
     def _affordable_rows_of_pairs(self, n_available: int) -> int:
         """Rows that search where the cost grows with their square: groups, pairs, Shapley values.
 
-        The largest of a few numbers that is paid for; the smallest of them where none is.
+        The largest of a few numbers that is paid for; the smallest of them where none is. Exact effects
+        of fewer rows come before sampled ones of more: the noise of few orders of arrival would drown
+        what more rows show.
         """
         options = self._options
         sizes = [size for size in ROWS_OF_QUADRATIC_COST if size < n_available]
@@ -711,6 +709,7 @@ class RowChooser:
         has_explicit_budget = options.resources.max_evaluations is not None
         if has_explicit_budget and n_available > FEWEST_IN_EXPLICIT_BUDGET:
             sizes.append(FEWEST_IN_EXPLICIT_BUDGET)
+        sampled = []
         for size in sizes:
             choice = self._first(size)
             try:
@@ -718,9 +717,13 @@ class RowChooser:
                 draft.require_memory()
             except ResourceError:  # too dear even to be drawn
                 continue
-            if draft.cost(self.n_judging(choice), options.budget).model_rows <= options.budget:
+            cost = draft.cost(self.n_judging(choice), options.budget)
+            if cost.model_rows > options.budget:
+                continue
+            if not draft.is_sampled:
                 return size
-        return sizes[-1]
+            sampled.append(size)
+        return sampled[0] if sampled else sizes[-1]
 
 
 def _searching_of(n_used: float) -> int:
