@@ -41,16 +41,6 @@ def test_a_combination_adds_tables_tiles_and_the_row_itself():
             assert found[n, k] == pytest.approx(wanted, rel=1e-12, abs=1e-13)
 
 
-def test_a_block_holds_single_pairs():
-    terms = dict(zip(COALITIONS, (0.3, -1.0, 2.0, 0.7, -0.4, 1.5), strict=True))
-    some, others = np.array([3, 0, 9]), np.array([5, 2])
-    found = masked(False).pair_block(terms, others, some)
-    for i, m in enumerate(others):
-        for j, n in enumerate(some):
-            wanted = sum(a * hybrid(visible, n, m) for visible, a in terms.items())
-            assert found[i, j] == pytest.approx(wanted, rel=1e-13)
-
-
 @pytest.mark.parametrize("binned", [False, True])
 @pytest.mark.parametrize("visible", [FEW, ALL - FEW, MANY], ids=str)
 def test_a_function_is_averaged_over_the_references(visible, binned):

@@ -146,30 +146,3 @@ def test_a_combination_of_masked_models_is_the_sum_of_its_terms(batch, coefficie
     np.testing.assert_allclose(
         game.values(terms), wanted, atol=1e-10 * (1e-9 + np.abs(wanted).max())
     )
-
-
-@given(data=st.data())
-@examples(60)
-def test_the_masked_model_is_the_mean_over_the_references_of_its_pairs(data):
-    """Every row against every reference of its side, for each coalition alone and for all of them together."""
-    case = data.draw(cases(min_rows=4, max_rows=8, max_columns=3, weighted=None))
-    masking, _ = data.draw(
-        maskings(case, ["marginal", "baseline"]).filter(lambda found: found[0].in_pairs)
-    )
-    with quiet():
-        evaluations = known(case, masking)
-    inside, rows = np.arange(evaluations.n_rows) % 3 == 0, np.arange(evaluations.n_rows)
-    splits, every = Splits.of(inside[None], evaluations.weights), o.subsets(range(case.d))
-    game = Game.of(Local(), masking, evaluations, splits)
-    for terms in ({T: 1.0 + len(T) for T in every}, *({T: 2.0} for T in every)):
-        pairs, wanted = (
-            masking.masked(evaluations, splits).pair_block(terms, rows, rows),
-            game.values(terms)[0],
-        )
-        for side in (inside, ~inside)[
-            : evaluations.n_rows
-        ]:  # one row, where the others have no weight, is one side
-            found = np.average(pairs[np.ix_(side, side)], axis=0, weights=evaluations.weights[side])
-            np.testing.assert_allclose(
-                found, wanted[side], atol=1e-9 * size_of(case, case.problem())
-            )

@@ -23,14 +23,6 @@ def test_the_mean_over_the_references_does_not_depend_on_the_region():
         np.testing.assert_allclose(found[:, k], wanted, rtol=1e-13)
 
 
-def test_every_reference_of_a_region_meets_the_same_block():
-    rows = np.array([4, 0])
-    block = MASKED.pair_block({FEW: 1.0}, np.array([1, 2, 3]), rows)
-    assert block.shape == (3, 2)
-    for line in block:
-        np.testing.assert_allclose(line, AGAINST[FEW].mean(axis=0)[rows])
-
-
 def test_a_function_is_averaged_over_the_references():
     found = MASKED.averaged(FEW, lambda values, rows: values**2).array(SPLITS)
     np.testing.assert_allclose(found[:, 0], (AGAINST[FEW] ** 2).mean(axis=0))

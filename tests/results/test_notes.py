@@ -8,7 +8,7 @@ import pytest
 
 from granite_xai.inference.stability import SplitStability, Stability
 from granite_xai.regions import Leaf, Partition, Rule, Split, cut
-from granite_xai.results.notes import doubts_of, gradual_note, notes_of, rival_note
+from granite_xai.results.notes import doubts_of, notes_of, rival_note
 
 
 def tree(n_left=200, n_right=300):
@@ -23,7 +23,7 @@ def partition(**sizes):
 
 
 def record(**changes):
-    usual = {"smooth": False, "between": [], "tie": False, "second": None}
+    usual = {"gain": 0.5, "plateau": 0.0, "between": [], "second": None, "behind": None}
     return {**usual, **changes}
 
 
@@ -40,14 +40,17 @@ def test_few_of_many_rows_are_a_warning_and_no_note():
     assert notes([record()], ["M13: 6,250 of 327,346 rows were used."]) == []
 
 
-def test_a_gradual_change_names_the_cuts_that_would_do():
-    text = gradual_note(record(between=["hr ≤ 16", "hr ≤ 6"]), tree(), {})
-    assert "the cut at hr 6 is not a threshold" in text
-    assert "any cut from 6 to 16 would do almost as well" in text
+def test_a_wide_plateau_names_the_cuts_that_would_do():
+    (text,) = notes([record(plateau=0.2, between=["hr ≤ 16", "hr ≤ 6"])])
+    assert text == (
+        "the cut at hr 6 could lie elsewhere: any cut from 6 to 16 would do almost as well."
+    )
+    assert notes([record(plateau=0.05, between=["hr ≤ 16", "hr ≤ 6"])]) == []
+    assert notes([record(plateau=0.2, between=["hr ≤ 6", "hr ≤ 6"])]) == []
 
 
-def test_a_gradual_change_without_a_range_names_none():
-    assert "any cut" not in gradual_note(record(between=["hr ≤ 6", "hr ≤ 6"]), tree(), {})
+def test_a_rival_that_is_behind_by_more_than_a_twentieth_is_none():
+    assert notes([record(second="temp ≤ 0", behind=0.03)]) == []
 
 
 def test_a_rival_is_named_with_its_place():
@@ -62,7 +65,7 @@ def test_a_rival_is_named_with_its_place():
 
 @pytest.mark.parametrize(
     "other",
-    [{"tie": True, "second": "temp ≤ 0"}, {"smooth": True, "between": ["hr ≤ 3", "hr ≤ 9"]}],
+    [{"second": "temp ≤ 0", "behind": 0.02}, {"plateau": 0.2, "between": ["hr ≤ 3", "hr ≤ 9"]}],
 )
 def test_other_ways_to_split_are_told_only_of_splits_whose_parts_are_not_split_again(other):
     """A split that is followed by others was chosen with these: judged alone, another may look as good."""

@@ -18,13 +18,12 @@ from functools import cached_property
 
 import numpy as np
 
-from granite_xai.base.typing import Coalition, FloatArray, IntArray, PairwiseShapley, Terms
+from granite_xai.base.typing import Coalition, FloatArray, PairwiseShapley, Terms
 from granite_xai.compute import primitives
 from granite_xai.compute.primitives import SPREAD, Part
 from granite_xai.engine.hybrids import Hybrids
 from granite_xai.engine.marginal_means import MatrixTerms, marginal_means
 from granite_xai.engine.masked import Masked
-from granite_xai.engine.pairs import hybrid_predictions
 from granite_xai.engine.row_values import HybridFunction, RowValues, Tiles, sum_row_values
 from granite_xai.engine.splits import Splits
 from granite_xai.engine.value_tables import ValueTables
@@ -85,26 +84,6 @@ class Averages(Masked):
         values = RowValues(of_row=of_row, of_side=of_side, parts=(*parts, *tables))
         in_tiles = [RowValues(self.splits.zeros, tiled=means) for means in tiles]
         return sum_row_values([values, *in_tiles], self.splits)
-
-    def pair_block(self, terms: Terms, references: IntArray, rows: IntArray) -> FloatArray:
-        """A combination of some rows against every reference, (references, rows), where rows have no bins."""
-        predictions = self.evaluations.predictions
-        everything = self.evaluations.everything
-        of_references = terms.get(frozenset(), 0.0) * predictions[references]
-        of_rows = terms.get(everything, 0.0) * predictions[rows]
-        total = of_references[:, None] + of_rows[None, :]
-        for term, coefficient in terms.items():
-            if not term or term == everything:
-                continue
-            matrix, is_shown = self.evaluations.stored(term)
-            total = total + hybrid_predictions(
-                matrix,
-                matrix.pairs.at(references),
-                matrix.pairs.at(rows),
-                is_shown=is_shown,
-                coefficient=coefficient,
-            )
-        return total
 
     def averaged(self, coalition: Coalition, function: HybridFunction) -> RowValues:
         """The mean over the references of a function of the hybrid predictions (references, c) of some rows."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 
-from granite_xai.base.typing import Coalition, FloatArray, IntArray, Terms
+from granite_xai.base.typing import Coalition, FloatArray, Terms
 from granite_xai.engine.row_values import HybridFunction, RowValues
 
 
@@ -21,13 +21,6 @@ class Masked(ABC):
         ----------
         terms : mapping of term to coefficient
         """
-
-    def pair_block(self, terms: Terms, references: IntArray, rows: IntArray) -> FloatArray:
-        """A combination of some rows against single references, (references, rows).
-
-        Its mean over all references of a region is what `combined` gives.
-        """
-        raise TypeError("only maskings in pairs are asked")
 
     def averaged(self, coalition: Coalition, function: HybridFunction) -> RowValues:
         """The mean over the references of a function of the single predictions behind ``F_T``."""

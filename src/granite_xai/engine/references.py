@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from granite_xai.base.typing import Coalition, FloatArray, IntArray, Terms
+from granite_xai.base.typing import Coalition, FloatArray, Terms
 from granite_xai.engine.masked import Masked
 from granite_xai.engine.row_values import HybridFunction, RowValues
 from granite_xai.engine.splits import Splits
@@ -33,11 +33,6 @@ class AgainstReferences(Masked):
     def combined(self, terms: Terms) -> RowValues:
         """A linear combination of masked models: each the mean over the reference rows."""
         return RowValues(self._of_rows(terms))
-
-    def pair_block(self, terms: Terms, references: IntArray, rows: IntArray) -> FloatArray:
-        """The same for every reference of the region, (references, rows)."""
-        of_rows = self._of_rows(terms)[rows]
-        return np.broadcast_to(of_rows, (len(references), len(rows)))
 
     def averaged(self, coalition: Coalition, function: HybridFunction) -> RowValues:
         """The mean over the reference rows of a function of the predictions."""

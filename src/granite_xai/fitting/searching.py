@@ -12,7 +12,6 @@ from granite_xai.base.diagnostics import Diagnostics
 from granite_xai.base.typing import BoolArray, FloatArray, IntArray
 from granite_xai.compute import Meter, one_blas_thread
 from granite_xai.disagreement.objective import ScaledObjective, scaled_objective
-from granite_xai.engine.signed_weights import signs
 from granite_xai.engine.splits import Splits
 from granite_xai.evaluations.evaluations import Evaluations
 from granite_xai.fitting.fit_inputs import FitInputs
@@ -230,9 +229,8 @@ def note_clarity(
     if not is_searched_tree or inputs.confidence is None:
         return
     problem = problem_of(inputs, evaluations, root)
-    drawn_signs = signs(inputs.clusters, inputs.seed)
     every_row = np.arange(len(inputs.weights))
-    clarity = split_clarity(problem, cast(Node, partition.root), drawn_signs, every_row)
+    clarity = split_clarity(problem, cast(Node, partition.root), every_row)
     inputs.diagnostics.note("splits", list(clarity))
 
 

@@ -204,23 +204,6 @@ class FullAgainstPure(LocalStatistics):
         gaps = gaps - factors.row_factors @ value_means - factors.value_factors @ row_means
         return float(shares @ np.square(gaps))
 
-    def influences(self) -> FloatArray:
-        """How the weighted sum of squared gaps over all rows grows with the weight of each, (n_rows,).
-
-        More weight at row n counts its own gap, and moves ``mean(z)`` and all gaps with it. With
-        shares p of the weights:
-
-            gap[n]² + 2 h · (z[n] - mean(z)),    h = K sum over m of p[m] gap[m] z[m]
-
-        Their weighted mean is the disagreement.
-        """
-        shares = self.weights / self.weights.sum()
-        vectors = self.vectors()
-        mean_vector = shares @ vectors
-        gaps = vectors @ self.times_k(mean_vector)
-        slope = self.times_k((shares * gaps) @ vectors)  # h
-        return np.asarray(np.square(gaps) + 2.0 * (vectors @ slope - mean_vector @ slope))
-
     def unweighted_products(self) -> FloatArray:
         """All pairs of ``z``."""
         return packed_products(self.vectors())

@@ -23,6 +23,10 @@ from granite_xai.regions import (
 
 HINT_ROWS = 100  # search rows below which a region is a hint
 SELDOM = 0.5  # share of searches below which a first split makes the regions tentative
+WIDE_PLATEAU = (
+    0.1  # share of the rows between cuts that would do almost as well, from which it is said
+)
+ALMOST = 0.05  # share of a split's gain that another one that does almost as well may be behind
 WAVERING = ("M09", "N01")  # warnings of models whose answers are not steady
 
 
@@ -88,7 +92,7 @@ def notes_of(
     splits = _recorded_splits(partition, diagnostics.get("splits", ()))
     # Other ways to split were judged by the split alone. Where a part is split again, the tree was not.
     lowest = [entry for entry in splits if all(isinstance(c, Leaf) for c in entry.split.children)]
-    yield from _gradual_notes(lowest, vocabulary)
+    yield from _moved_notes(lowest, vocabulary)
     yield from _rival_notes(lowest, vocabulary)
 
 
@@ -101,9 +105,9 @@ class RecordedSplit(NamedTuple):
     rule : Rule
         Of the rows that are split.
     record : mapping
-        ``smooth``: whether the cut is one of a gradual change. ``between``: the first and the last of the conditions
-        that would do almost as well. ``second``: the best condition on another column. ``tie``: whether that is almost
-        as good.
+        ``gain``: what the split takes away. ``between``: the first and the last of the conditions that would do
+        almost as well, with a share of ``plateau`` of the rows between them. ``second``: the best condition on
+        another column, and how far it is ``behind``.
     """
 
     split: Split
@@ -135,36 +139,23 @@ def _splits(node: Node, rule: Rule = Rule()) -> Iterator[tuple[Split, Rule]]:  #
         yield from _splits(child, rule.and_(node.column, condition))
 
 
-def _gradual_notes(splits: Sequence[RecordedSplit], vocabulary: Vocabulary) -> Iterator[str]:
-    """Cuts of gradual changes, once for each feature."""
+def _moved_notes(splits: Sequence[RecordedSplit], vocabulary: Vocabulary) -> Iterator[str]:
+    """Cuts that could lie elsewhere, once for each feature."""
     mentioned: set[str] = set()
     for split, _, record in splits:
-        if record["smooth"] and split.column not in mentioned:
+        bounds = sorted(set(_numeric_bounds(record["between"])))
+        is_wide = record["plateau"] >= WIDE_PLATEAU and len(bounds) == 2
+        if is_wide and split.column not in mentioned:
             mentioned.add(split.column)
-            yield gradual_note(record, split, vocabulary)
-
-
-def gradual_note(record: Mapping[str, Any], split: Split, vocabulary: Vocabulary) -> str:
-    """Say that a cut is no threshold, and which others would do.
-
-    Parameters
-    ----------
-    record : mapping
-        What a fit notes of the split.
-    split : Split
-    vocabulary : mapping
-        What the words of rules need to know.
-    """
-    feature = feature_text(split.column)
-    cut = _cut_text(split.column, split.left, vocabulary)
-    text = f"the cut at {feature} {cut} is not a threshold: effects change little by little"
-    bounds = sorted(set(_numeric_bounds(record["between"])))
-    if len(bounds) == 2:
-        lowest, highest = [
-            _cut_text(split.column, Interval(high=bound), vocabulary) for bound in bounds
-        ]
-        text += f", any cut from {lowest} to {highest} would do almost as well"
-    return f"{text}."
+            feature = feature_text(split.column)
+            cut = _cut_text(split.column, split.left, vocabulary)
+            lowest, highest = [
+                _cut_text(split.column, Interval(high=bound), vocabulary) for bound in bounds
+            ]
+            yield (
+                f"the cut at {feature} {cut} could lie elsewhere: "
+                f"any cut from {lowest} to {highest} would do almost as well."
+            )
 
 
 def _numeric_bounds(conditions: Sequence[str]) -> Iterator[float]:
@@ -190,7 +181,7 @@ def _cut_text(column: str, condition: Any, vocabulary: Vocabulary) -> str:
 def _rival_notes(splits: Sequence[RecordedSplit], vocabulary: Vocabulary) -> Iterator[str]:
     """Features that would divide rows almost as well."""
     for split, rule, record in splits:
-        if record["tie"] and record["second"]:
+        if record["second"] and record["behind"] <= ALMOST * record["gain"]:
             ((rival, _),) = Rule.parse(record["second"]).conditions
             yield rival_note(rival, split.column, rule, vocabulary)
 

@@ -9,7 +9,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain
-from typing import cast
 
 import numpy as np
 
@@ -17,7 +16,6 @@ from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.compute import in_threads, resolve_jobs
 from granite_xai.disagreement.disagreement import ResolvedQuestion
 from granite_xai.engine.splits import Cut
-from granite_xai.moments.statistics import FullAgainstPure
 from granite_xai.search.cells import (
     CellMembership,
     PartBatch,
@@ -79,27 +77,6 @@ class RegionTables:
         )
         vars(thinner)["blocks"] = self.blocks
         return thinner
-
-    @property
-    def have_influences(self) -> bool:
-        """Whether it is known how the objective moves with the weight of single rows."""
-        return all(isinstance(entry.statistics, FullAgainstPure) for entry in self.sets)
-
-    def influences(self, rows: IntArray) -> FloatArray:
-        """How what some rows leave as one region grows with the weight of each of them, (n_rows,).
-
-        Only where `have_influences`.
-        """
-        weights = self.weights[rows]
-        total = np.zeros(len(rows))
-        for entry in self.sets:
-            statistics = cast("FullAgainstPure", entry.statistics)
-            if statistics.rank > 0:
-                total += entry.factor * statistics.take(rows).influences()
-        if self.by_mass:
-            return total / self.total_mass
-        mean = weights @ total / weights.sum()
-        return np.asarray((total - mean) / weights.sum())
 
     def of_node(self, rows: IntArray) -> NodeTables:
         """The tables of the rows of a node; sets that show next to nothing in any part are left out."""

@@ -42,7 +42,6 @@ class Baseline(Masking):
 
     row: Any = "median"
     key: ClassVar[str] = "baseline"
-    in_pairs: ClassVar[bool] = True
     n_references: ClassVar[int] = 1
 
     def __post_init__(self) -> None:

@@ -28,7 +28,6 @@ class Marginal(Masking):
 
     key: ClassVar[str] = "marginal"
     averages_rows: ClassVar[bool] = True
-    in_pairs: ClassVar[bool] = True
     redraws: ClassVar[bool] = True
 
     def evaluations(self, coalitions: AbstractSet[Coalition]) -> Needed:

@@ -79,9 +79,6 @@ class Masking(ABC):
         Whether hidden columns are drawn from the region, so that Jansen's variance is defined.
     averages_rows : bool
         Whether ``F_T`` is a mean over single rows of the region, so that local effects are means over pairs of rows.
-    in_pairs : bool
-        Whether ``F_T`` at a row is a mean over all rows of the region, or the same in every region, so that gaps can
-        be read pair by pair (`Masked.pair_block`).
     n_references : int
         Reference rows that are learned and the same in every region.
     """
@@ -91,7 +88,6 @@ class Masking(ABC):
     hides: ClassVar[bool] = True
     redraws: ClassVar[bool] = False
     averages_rows: ClassVar[bool] = False
-    in_pairs: ClassVar[bool] = False
     n_references: ClassVar[int] = 0
 
     def learn(
