@@ -979,7 +979,7 @@ class _Plain:
         rows = self.rows(cells)
         every_row = np.arange(rows.n_rows)
         container = empty_row(self.table.container, dtypes)
-        adopted = container.adopt(rows.columns)
+        adopted = container.adopt([column.values for column in rows.columns])
         columns = list(range(self.table.n_columns))
         native = container.recombined(np.zeros_like(every_row), adopted, every_row, columns)
         return read_table(native, missing="allow", like=self.table)

@@ -11,6 +11,7 @@ from hypothesis import given, strategies as st
 import granite_xai as gx
 from granite_xai.base.errors import InputError
 from granite_xai.regions import Interval, Levels, Rule, cut
+from parts.lazy_tables import EAGER, GAPS, LAZY, RNG, RULES, N, X, duckdb, model, numbers
 from parts.random_rules import (
     HOSTILE,
     ORDER,
@@ -18,7 +19,6 @@ from parts.random_rules import (
     rules,
 )
 from parts.rules_elsewhere import cases, few, in_duckdb, in_python, in_sqlite, membership
-from tables.lazy_tables import EAGER, GAPS, LAZY, RNG, RULES, N, X, duckdb, model, numbers
 
 
 @given(rules)

@@ -83,7 +83,7 @@ def _equidistant_grid(table: Table, column: Column, points: int) -> Grid:
     first_rows = np.zeros(len(values), dtype=np.intp)
     columns = [table_column.take(first_rows) for table_column in table.columns]
     columns[column.position] = replace(column, values=values.copy(), integer=False)
-    rows = Table(tuple(columns), table.container.adopt(columns))
+    rows = Table(tuple(columns), table.container.adopt([column.values for column in columns]))
     return Grid(column=column.position, values=values, rows=rows)
 
 

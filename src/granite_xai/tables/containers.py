@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from importlib import import_module
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 import narwhals as nw
 import numpy as np
@@ -22,9 +22,6 @@ from numpy.typing import NDArray
 from granite_xai.base.errors import InputError
 from granite_xai.base.typing import IntArray
 from granite_xai.tables.cells import Cells, from_array, native_dtype, read_series
-
-if TYPE_CHECKING:
-    from granite_xai.tables.table import Column
 
 Matrix = NDArray[Any]
 
@@ -87,11 +84,11 @@ class ArrayContainer(_Container):
         """A copy of some columns, in the library."""
         return self.matrix[:, list(positions)]
 
-    def adopt(self, columns: Sequence[Column]) -> ArrayContainer:
-        """Columns as an array: of floats, or of objects when some are none."""
-        all_floats = all(column.values.dtype == np.float64 for column in columns)
+    def adopt(self, columns: Sequence[NDArray[Any]]) -> ArrayContainer:
+        """Values of columns as an array: of floats, or of objects when some are none."""
+        all_floats = all(values.dtype == np.float64 for values in columns)
         dtype = np.float64 if all_floats else object
-        return ArrayContainer(np.column_stack([column.values.astype(dtype) for column in columns]))
+        return ArrayContainer(np.column_stack([values.astype(dtype) for values in columns]))
 
     def recombined(
         self, rows: IntArray, donor: Any, donor_rows: IntArray, columns: Sequence[int]
@@ -169,11 +166,10 @@ class FrameContainer(_Container):
         """A copy of some columns."""
         return self.frame[:, list(positions)].to_native()
 
-    def adopt(self, columns: Sequence[Column]) -> FrameContainer:
-        """The columns of another library; dtypes follow when rows are recombined."""
+    def adopt(self, columns: Sequence[NDArray[Any]]) -> FrameContainer:
+        """Values of columns in this library; dtypes follow when rows are recombined."""
         values: dict[str, Any] = {}
-        for name, column in zip(self.names, columns, strict=True):
-            cells = column.values
+        for name, cells in zip(self.names, columns, strict=True):
             # Python's dates hold no nanoseconds: a list would be one of plain integers.
             if self.library == "pandas" or cells.dtype.str.endswith("[ns]"):
                 values[name] = cells

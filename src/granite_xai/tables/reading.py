@@ -656,7 +656,17 @@ def row_like(table: Table, row: Mapping[Any, Any] | Sequence[Any], argument: str
     Table
         With one row.
     """
-    cells = _cells_by_position(table, row, argument)
+    if isinstance(row, Mapping):
+        cells = {table.resolve(label, argument): cell for label, cell in row.items()}
+    elif len(row) == table.n_columns:
+        cells = dict(enumerate(row))
+    else:
+        raise InputError(
+            f"{argument} has {len(row)} cells, the table has {table.n_columns} columns.",
+            code="D37",
+            argument=argument,
+            hint=f"Features: {listing(table.names)}.",
+        )
     without_cell = [column.name for column in table.columns if column.position not in cells]
     if without_cell and table.n_rows != 1:
         raise InputError(
@@ -666,44 +676,20 @@ def row_like(table: Table, row: Mapping[Any, Any] | Sequence[Any], argument: str
             columns=without_cell,
             hint="Give every column a cell.",
         )
-    first_row = np.zeros(1, dtype=np.intp)
-    columns = []
-    for column in table.columns:
-        if column.position in cells:
-            columns.append(_column_of_cell(column, cells[column.position], argument))
-        else:
-            columns.append(column.take(first_row))
+    values = [column.values[:1] for column in table.columns]
+    for position, cell in cells.items():
+        column = table.columns[position]
+        try:
+            values[position] = as_kind(from_array(object_array([cell])), column.kind).values
+        except UnreadableError as unreadable:
+            raise InputError(
+                f"{argument} {column_text(column.name, position)} {unreadable.reason}.",
+                code=unreadable.code,
+                argument=argument,
+                columns=[column.name],
+                hint=unreadable.hint,
+            ) from None
     container = table.container
-    native = container.recombined(first_row, container.adopt(columns), first_row, sorted(cells))
+    first = np.zeros(1, dtype=np.intp)
+    native = container.recombined(first, container.adopt(values), first, sorted(cells))
     return read_table(native, missing="allow", like=table, argument=argument)
-
-
-def _cells_by_position(
-    table: Table, row: Mapping[Any, Any] | Sequence[Any], argument: str
-) -> dict[int, Any]:
-    if isinstance(row, Mapping):
-        return {table.resolve(label, argument): cell for label, cell in row.items()}
-    if len(row) != table.n_columns:
-        raise InputError(
-            f"{argument} has {len(row)} cells, the table has {table.n_columns} columns.",
-            code="D37",
-            argument=argument,
-            hint=f"Features: {listing(table.names)}.",
-        )
-    return dict(enumerate(row))
-
-
-def _column_of_cell(column: Column, cell: Any, argument: str) -> Column:
-    """A column of one row, of the kind of another column."""
-    try:
-        cells = as_kind(from_array(object_array([cell])), column.kind)
-    except UnreadableError as unreadable:
-        place = column_text(column.name, column.position)
-        raise InputError(
-            f"{argument} {place} {unreadable.reason}.",
-            code=unreadable.code,
-            argument=argument,
-            columns=[column.name],
-            hint=unreadable.hint,
-        ) from None
-    return Column(column.name, column.position, column.kind, cells.values, order=column.order)

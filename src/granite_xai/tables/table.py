@@ -375,7 +375,7 @@ def recombine(
         raise ValueError(shapes)
     donor_container = donor.container
     if donor_container.library != base.container.library:
-        donor_container = base.container.adopt(donor.columns)
+        donor_container = base.container.adopt([column.values for column in donor.columns])
     return base.container.recombined(base_rows, donor_container, donor_rows, sorted(columns))
 
 

@@ -7,7 +7,7 @@ import pytest
 
 import granite_xai as gx
 from granite_xai.tables import collect_rows, is_lazy
-from tables.lazy_tables import LAZY, N, X, model
+from parts.lazy_tables import LAZY, N, X, model
 
 
 @pytest.mark.parametrize("engine", LAZY)

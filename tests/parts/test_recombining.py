@@ -1,6 +1,9 @@
-"""Recombined rows: cell by cell those of base and donor, in the container and the dtypes of the base."""
+"""Tables and columns: parts, distinct rows, and rows made of two tables in the user's library."""
+
+from __future__ import annotations
 
 import datetime as dt
+import pickle
 import time
 
 import numpy as np
@@ -10,7 +13,18 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from granite_xai.tables import frame, nudged, read_table, recombine
+from granite_xai.base.errors import InputError
+from granite_xai.tables import (
+    Column,
+    FrameContainer,
+    Outline,
+    frame,
+    nudged,
+    open_table,
+    read_table,
+    recombine,
+    sorted_labels,
+)
 
 N = 6
 
@@ -323,3 +337,296 @@ def test_a_batch_is_recombined_in_milliseconds(make):
         recombine(table, rows, table, others, [2])
         seconds.append(time.perf_counter() - start)
     assert min(seconds) < 0.02
+
+
+DATA = {"a": [0.5, 1.5, 2.5], "s": ["x", "y", "x"]}
+FRAMES = {"pandas": pd.DataFrame, "polars": pl.DataFrame, "pyarrow": pa.table}
+
+
+def lists(native):
+    if isinstance(native, pa.Table):
+        return native.to_pydict()
+    return {name: native[name].to_list() for name in native.columns}
+
+
+@pytest.mark.parametrize("library", FRAMES)
+def test_rows_and_columns_are_taken_in_the_order_given(library):
+    container = open_table(FRAMES[library](DATA), "X")
+    part = container.take(np.array([2, 0, 2]))
+    assert type(part.native) is type(container.native)
+    assert lists(part.native) == {"a": [2.5, 0.5, 2.5], "s": ["x", "x", "x"]}
+    assert list(lists(part.select([1, 0]))) == ["s", "a"]
+    assert part.row_labels(np.array([1, 2])) == [0, 2]
+
+
+def test_rows_of_pandas_are_called_by_their_index():
+    container = open_table(pd.DataFrame(DATA, index=["p", "q", "r"]), "X")
+    assert container.row_labels(np.array([2, 0])) == ["r", "p"]
+    assert container.take(np.array([2, 1])).row_labels(np.array([0])) == ["r"]
+
+
+@pytest.mark.parametrize("library", FRAMES)
+def test_nanoseconds_survive_the_way_into_another_library(library):
+    container = open_table(FRAMES[library]({"t": [1.0]}), "X")
+    instant = np.array(["2020-01-01T00:00:00.000000001"], dtype="M8[ns]")
+    adopted = container.adopt([instant])
+    assert adopted.cells(0).values.tolist() == instant.tolist()
+
+
+def test_order_of_categories_counts_although_pandas_calls_such_dtypes_equal():
+    base = pd.DataFrame({"c": pd.Categorical(["x", "y"], ["x", "y"])})
+    donor = pd.DataFrame({"c": pd.Categorical(["y", "x"], ["y", "x"])})
+    assert base["c"].dtype == donor["c"].dtype
+    made = open_table(base, "X").recombined(
+        np.array([0, 1]), open_table(donor, "X"), np.array([0, 1]), [0]
+    )
+    assert made["c"].tolist() == ["y", "x"]
+    assert made["c"].cat.categories.tolist() == ["x", "y"]
+
+
+def test_a_donor_in_utc_comes_in_the_time_zone_of_the_base():
+    base = pd.DataFrame(
+        {"t": pd.to_datetime(["2020-01-01", "2020-07-01"]).tz_localize("Asia/Tokyo")}
+    )
+    donor = pd.DataFrame({"t": pd.to_datetime(["2021-01-01 12:00"])})
+    rows = np.array([0, 1])
+    made = open_table(base, "X").recombined(rows, open_table(donor, "X"), np.array([0, 0]), [0])
+    assert made["t"].tolist() == [pd.Timestamp("2021-01-01 21:00", tz="Asia/Tokyo")] * 2
+
+
+def test_a_new_frame_has_row_numbers_only_where_the_table_had_them():
+    X = pd.DataFrame(DATA, index=[5, 6, 7])
+    rows = np.array([2, 2])
+    by_label = FrameContainer(X, "pandas").recombined(rows, FrameContainer(X, "pandas"), rows, [0])
+    assert by_label.index.tolist() == [7, 7]
+    numbered = FrameContainer(X, "pandas", has_range_index=True)
+    assert numbered.recombined(rows, numbered, rows, [0]).index.tolist() == [0, 1]
+
+
+ROWS = np.array([0])
+
+
+def test_names_are_texts_and_positions_of_an_array_begin_with_x():
+    array = open_table(np.ones((2, 3)), "X")
+    assert array.labels == (0, 1, 2)
+    assert array.names == ("x0", "x1", "x2")
+    frame = open_table(pd.DataFrame([[1.0, 2.0]], columns=[7, "b"]), "X")
+    assert frame.labels == (7, "b")
+    assert frame.names == ("7", "b")
+
+
+@pytest.mark.parametrize(
+    ("X", "is_named"),
+    [
+        (np.ones((1, 2)), False),
+        (pd.DataFrame([[1.0, 2.0]], columns=["a", "b"]), True),
+        (pd.DataFrame([[1.0, 2.0]], columns=[0, "b"]), False),
+        (pl.DataFrame({"a": [1]}), True),
+        (pa.table({"a": [1]}), True),
+    ],
+)
+def test_a_table_is_named_if_all_its_columns_have_text_as_names(X, is_named):
+    assert open_table(X, "X").named == is_named
+
+
+def test_an_outline_has_labels_and_an_empty_table_of_its_library():
+    outline = Outline(labels=("a", 3), library="polars")
+    assert outline.names == ("a", "3")
+    assert not outline.named
+    assert outline.n_rows == 0
+    assert type(outline.native) is pl.DataFrame
+    assert type(Outline(labels=(0, 1), library="numpy").native) is pd.DataFrame
+    assert type(Outline(labels=("a",), library="pyarrow").native) is pa.Table
+    assert Outline(labels=(0, 1), library="numpy").names == ("x0", "x1")
+
+
+def test_results_of_an_outline_come_in_pandas_where_its_library_is_not_installed(monkeypatch):
+    monkeypatch.setattr("granite_xai.tables.containers.find_spec", lambda name: None)
+    assert type(Outline(labels=("a",), library="polars").native) is pd.DataFrame
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda outline: outline.cells(0),
+        lambda outline: outline.take(ROWS),
+        lambda outline: outline.select([0]),
+        lambda outline: outline.adopt([]),
+        lambda outline: outline.recombined(ROWS, outline, ROWS, [0]),
+        lambda outline: outline.nudged(ROWS, 1, [0]),
+    ],
+)
+def test_F09_what_needs_rows_is_refused_by_an_outline(ask):
+    with pytest.raises(InputError, match="F09: this needs the fitting rows") as caught:
+        ask(Outline(labels=("a",), library="pandas"))
+    assert caught.value.argument == "X"
+    assert "gx.load(path, model=model, X=X)" in caught.value.hint
+
+
+def test_F09_says_what_needs_the_rows():
+    with pytest.raises(InputError, match="F09: a refit needs the fitting rows"):
+        Outline(labels=("a",), library="pandas").refuse(what="a refit")
+
+
+def labels(*cells, kind="nominal", **options):
+    return Column("c", 0, kind, np.array(cells, dtype=object), **options)
+
+
+def test_numbers_have_their_distinct_values_as_levels_and_missing_is_minus_one():
+    column = Column("x", 0, "numeric", np.array([2.0, np.nan, -0.0, 2.0, 0.0]))
+    assert column.levels.tolist() == [0.0, 2.0]
+    assert not np.signbit(column.levels[0])
+    assert column.codes.tolist() == [1, -1, 0, 1, 0]
+    assert column.missing.tolist() == [False, True, False, False, False]
+
+
+def test_labels_follow_the_declared_order_and_others_come_last():
+    column = labels("low", "new", None, "high", kind="ordinal", order=("low", "mid", "high"))
+    assert column.levels.tolist() == ["low", "high", "new"]
+    assert column.codes.tolist() == [0, 2, -1, 1]
+    declared = labels("b", "a", "c", declared=("c", "a"))
+    assert declared.levels.tolist() == ["c", "a", "b"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "ordered"),
+    [("numeric", True), ("ordinal", True), ("date", True), ("nominal", False), ("boolean", False)],
+)
+def test_kinds_with_an_order(kind, ordered):
+    assert Column("c", 0, kind, np.zeros(1)).is_ordered == ordered
+
+
+@pytest.mark.parametrize("is_read_before", [False, True])
+def test_a_part_has_the_levels_of_its_rows(is_read_before):
+    column = labels("b", "a", None, "c", "b")
+    if is_read_before:  # then codes of the part follow from those of the whole
+        assert len(column.levels) == 3
+    part = column.take(np.array([4, 2, 3]))
+    assert part.levels.tolist() == ["b", "c"]
+    assert part.codes.tolist() == [0, -1, 1]
+
+
+def test_merged_levels_share_the_label_of_their_first():
+    column = labels("a", "b", "c", None, "d")
+    merged = column.merged(np.array([0, 1, 1, 2]))
+    assert merged.levels.tolist() == ["a", "b", "d"]
+    assert merged.codes.tolist() == [0, 1, 1, -1, 2]
+    assert column.merged(np.arange(4)) is column
+
+
+def test_columns_are_never_written():
+    column = Column("x", 0, "numeric", np.array([1.0, 2.0]))
+    for array in (column.values, column.codes, column.levels, column.missing):
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 0
+
+
+def test_labels_of_several_types_have_an_order_too():
+    assert sorted_labels(["b", "a"]) == ["a", "b"]
+    assert sorted_labels(["b", 2, "a", 1]) == [1, 2, "a", "b"]
+
+
+CELLS = {
+    "numeric": st.sampled_from([-1.0, -0.0, 0.0, 2.5, np.nan, 5e-324]),
+    "nominal": st.sampled_from(["a", "b", "c", None]),
+    "boolean": st.sampled_from([True, False, None]),
+    "date": st.sampled_from([pd.Timestamp("2020-01-01"), pd.Timestamp("2021-01-01"), pd.NaT]),
+}
+
+
+@st.composite
+def frames(draw):
+    n = draw(st.integers(1, 12))
+    kinds = draw(st.lists(st.sampled_from(sorted(CELLS)), min_size=1, max_size=4))
+    cells = [draw(st.lists(CELLS[kind], min_size=n, max_size=n)) for kind in kinds]
+    series = [
+        pd.Series(c, dtype="datetime64[us]" if k == "date" else object)
+        for c, k in zip(cells, kinds, strict=True)
+    ]
+    return pd.DataFrame(dict(enumerate(series)))
+
+
+def key(cell):
+    """Missing first, then the value; -0.0 equals 0.0 for Python too."""
+    return (0, 0) if pd.isna(cell) else (1, cell)
+
+
+@given(frames(), st.data())
+def test_distinct_rows_equal_a_plain_loop(X, data):
+    columns = data.draw(st.lists(st.integers(0, X.shape[1] - 1), unique=True))
+    rows = [tuple(key(X.iloc[n, j]) for j in columns) for n in range(len(X))]
+    values = sorted(set(rows))
+    codes, first = read_table(X, missing="allow").distinct(columns)
+    assert codes.tolist() == [values.index(row) for row in rows]
+    assert first.tolist() == [rows.index(value) for value in values]
+    assert codes.dtype == first.dtype == np.intp
+
+
+@given(frames(), st.data())
+def test_a_part_of_a_table_is_the_table_of_the_part(X, data):
+    rows = data.draw(st.lists(st.integers(0, len(X) - 1), min_size=1, max_size=15))
+    fresh, ranked = read_table(X, missing="allow"), read_table(X, missing="allow")
+    ranked.distinct(range(X.shape[1]))  # ranks are known before the part is taken
+    for part in (fresh.take(rows), ranked.take(rows)):
+        for whole, column in zip(fresh.columns, part.columns, strict=True):
+            np.testing.assert_array_equal(column.values, whole.values[rows])
+            present = sorted({int(code) for code in whole.codes[rows]} - {-1})
+            assert column.levels.tolist() == whole.levels[present].tolist()
+            known = [None if code < 0 else column.levels[code] for code in column.codes]
+            assert known == [None if code < 0 else whole.levels[code] for code in whole.codes[rows]]
+        pd.testing.assert_frame_equal(part.native, X.take(rows))
+
+
+def test_distinct_of_one_column_follows_its_levels():
+    table = read_table(np.array([[2.0], [np.nan], [1.0], [2.0]]), missing="allow")
+    assert table.distinct([0])[0].tolist() == [2, 0, 1, 2]
+    assert table.distinct([0])[1].tolist() == [1, 2, 0]
+
+
+def test_distinct_of_a_coalition_is_in_ascending_order_and_of_none_is_one_value():
+    table = read_table(np.array([[1, 0], [0, 1], [0, 0]]), missing="error")
+    assert (
+        table.distinct(frozenset({1, 0}))[0].tolist()
+        == table.distinct([0, 1])[0].tolist()
+        == [2, 1, 0]
+    )
+    assert table.distinct([1, 0])[0].tolist() == [1, 2, 0]
+    assert table.distinct([])[0].tolist() == [0, 0, 0]
+    assert table.distinct([])[1].tolist() == [0]
+
+
+def test_distinct_of_many_columns_of_many_values_does_not_overflow():
+    X = np.random.default_rng(0).normal(size=(300, 40))
+    codes, first = read_table(X, missing="error").distinct(range(40))
+    assert codes[first].tolist() == list(range(300))
+    assert np.argsort(X[:, 0]).tolist() == first.tolist()
+
+
+def test_P04_an_unknown_column_is_answered_with_the_names():
+    table = read_table(pd.DataFrame({"temp": [1.0], "hr": [2.0]}), missing="error")
+    assert [table.resolve(label, "features") for label in ("hr", 1, np.int64(0))] == [1, 1, 0]
+    for label in ("tmp", 2, -1, True, None, 0.0, ("temp",), ["temp"]):
+        with pytest.raises(InputError, match=r"P04: features=.*Features: 'temp', 'hr'") as caught:
+            table.resolve(label, "features")
+        assert caught.value.argument == "features"
+    with pytest.raises(InputError, match="Did you mean 'temp'"):
+        table.resolve("tmp", "features")
+    assert read_table([[1.0, 2.0]], missing="error").resolve("x1", "features") == 1
+
+
+def test_a_label_wins_over_a_position():
+    table = read_table(pd.DataFrame({1: [1.0], 0: [2.0]}), missing="error")
+    assert table.resolve(0, "features") == 1
+
+
+def test_tables_are_immutable_and_can_be_pickled():
+    table = read_table(pd.DataFrame({"a": [2.0, 1.0], "b": ["x", None]}), missing="allow")
+    copy = pickle.loads(pickle.dumps(table))
+    assert copy.names == ("a", "b")
+    assert copy.columns[1].codes.tolist() == table.columns[1].codes.tolist() == [0, -1]
+    with pytest.raises(AttributeError):
+        table.columns = ()
+    for column in table.columns:
+        for array in (column.values, column.levels, column.codes):
+            with pytest.raises(ValueError, match="read-only"):
+                array[0] = array[0]
