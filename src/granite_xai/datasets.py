@@ -17,8 +17,8 @@ import numpy as np
 import pandas as pd
 
 from granite_xai.base.errors import InputError
+from granite_xai.base.options import whole_number
 from granite_xai.base.typing import FloatArray
-from granite_xai.base.validation import whole_number
 
 __all__ = [
     "Toy",

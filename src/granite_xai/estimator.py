@@ -12,10 +12,9 @@ from sklearn.utils import estimator_html_repr
 from sklearn.utils.validation import check_is_fitted
 
 import granite_xai
-from granite_xai.base.diagnostics import Diagnostics, warn
-from granite_xai.base.errors import DataWarning
+from granite_xai.base.errors import DataWarning, Diagnostics, warn
+from granite_xai.base.options import choose, real_number, whole_number
 from granite_xai.base.typing import FloatArray, IntArray
-from granite_xai.base.validation import choose, real_number, whole_number
 from granite_xai.compute import Resources
 from granite_xai.explanation.result import Explanation
 from granite_xai.fitting.evaluation import Evaluation, evaluate_rows

@@ -61,8 +61,7 @@ from numpy.typing import NDArray
 from granite_xai import __version__, partitioners
 from granite_xai.base import typing as terms
 from granite_xai.base.deferred import Deferred
-from granite_xai.base.diagnostics import warn
-from granite_xai.base.errors import FormatError, InputError, ModelError, ModelWarning
+from granite_xai.base.errors import FormatError, InputError, ModelError, ModelWarning, warn
 from granite_xai.base.files import (
     MAX_BYTES,
     array_from_json,

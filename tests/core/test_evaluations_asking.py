@@ -11,8 +11,7 @@ import pandas as pd
 import pytest
 
 import granite_xai as gx
-from granite_xai.base.diagnostics import Diagnostics
-from granite_xai.base.errors import InputError, ModelError, ModelWarning, ResourceError
+from granite_xai.base.errors import Diagnostics, InputError, ModelError, ModelWarning, ResourceError
 from granite_xai.compute import Resources
 from granite_xai.core.evaluations.asking import Asked, ask
 from granite_xai.core.evaluations.evaluations import Coalition

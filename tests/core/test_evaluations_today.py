@@ -13,7 +13,7 @@ import granite_xai as gx
 from default_cases import CASES
 from default_figures import beside, explained, target
 from default_tables import rows
-from granite_xai.base.diagnostics import Diagnostics
+from granite_xai.base.errors import Diagnostics
 from granite_xai.core.evaluations.asking import Ends
 from granite_xai.core.evaluations.evaluations import Attribution, Coalition
 from granite_xai.core.evaluations.needs import Needs, Recombined, Summed

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 import granite_xai as gx
-from granite_xai.base.formats import share
+from granite_xai.base.numbers import share
 
 
 def of_region(lines, region):

@@ -11,8 +11,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from granite_xai.base.diagnostics import Diagnostics
-from granite_xai.base.errors import ModelError, ModelWarning
+from granite_xai.base.errors import Diagnostics, ModelError, ModelWarning
 from granite_xai.evaluations.probe import Probe, delta, probe
 from granite_xai.models import as_predictor
 from granite_xai.tables import read_table

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import granite_xai as gx
-from granite_xai.base.diagnostics import Diagnostics
+from granite_xai.base.errors import Diagnostics
 from granite_xai.evaluations.pilot import CELLS, PILOTS
 from granite_xai.evaluations.probe import PROBED_ROWS
 from granite_xai.fitting.cost import FitCost, cost_of_fit

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 import granite_xai as gx
-from granite_xai.base.diagnostics import Diagnostics
+from granite_xai.base.errors import Diagnostics
 from granite_xai.fitting.inputs import open_inputs
 
 X = np.random.default_rng(16).normal(size=(50, 2))

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import granite_xai as gx
-from granite_xai.base.diagnostics import Diagnostics
+from granite_xai.base.errors import Diagnostics
 from granite_xai.evaluations.value_cells import LearnedValues
 from granite_xai.fitting.fit_request import (
     asks_about_all_players,

@@ -11,7 +11,7 @@ from sklearn.datasets import load_iris
 from sklearn.tree import DecisionTreeClassifier
 
 import granite_xai as gx
-from granite_xai.base.diagnostics import Diagnostics
+from granite_xai.base.errors import Diagnostics
 from granite_xai.evaluations.pilot import CELLS
 from granite_xai.fitting.inputs import collected_for, open_inputs, read_rows_of
 

@@ -8,7 +8,7 @@ from sklearn.datasets import load_iris
 from sklearn.linear_model import LogisticRegression
 
 import granite_xai as gx
-from granite_xai.base.diagnostics import Diagnostics
+from granite_xai.base.errors import Diagnostics
 from granite_xai.compute import Meter
 from granite_xai.fitting.inputs import open_inputs
 from granite_xai.fitting.pipeline import run

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import granite_xai as gx
-from granite_xai.base.diagnostics import Diagnostics
+from granite_xai.base.errors import Diagnostics
 from granite_xai.fitting.cost import cost_of_fit
 from granite_xai.fitting.inputs import open_inputs
 from granite_xai.fitting.row_choice import choose_rows, few_rows_notice

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import granite_xai as gx
-from granite_xai.base.diagnostics import Diagnostics
+from granite_xai.base.errors import Diagnostics
 from granite_xai.fitting.inputs import open_inputs
 from granite_xai.fitting.judged_fit import fit_and_judge
 from granite_xai.fitting.searching import (

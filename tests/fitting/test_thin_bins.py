@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 import granite_xai as gx
-from granite_xai.base.diagnostics import Diagnostics
-from granite_xai.base.errors import BinWarning
+from granite_xai.base.errors import BinWarning, Diagnostics
 from granite_xai.evaluations.densities import DensityRatios
 from granite_xai.evaluations.row_bins import Bins
 from granite_xai.fitting.thin_bins import _listed_features, note_bins

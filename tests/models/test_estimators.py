@@ -19,8 +19,7 @@ from sklearn.preprocessing import PolynomialFeatures, StandardScaler
 from sklearn.svm import SVC, LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
-from granite_xai.base.diagnostics import Diagnostics
-from granite_xai.base.errors import InputError, ModelWarning
+from granite_xai.base.errors import Diagnostics, InputError, ModelWarning
 from granite_xai.models import accepts_missing, as_predictor
 from models.border import THREE, YES, X, refused
 from models.small_boosters import lgb, xgb

@@ -16,8 +16,7 @@ import pandas as pd
 import pytest
 
 import granite_xai as gx
-from granite_xai.base.diagnostics import Diagnostics
-from granite_xai.base.errors import ModelError, ModelWarning
+from granite_xai.base.errors import Diagnostics, ModelError, ModelWarning
 from granite_xai.models import as_predictor, for_table, remote
 from granite_xai.models.predictor import SMALLEST_BATCH, WORKER_BATCHES
 from granite_xai.models.sent_rows import SentRows

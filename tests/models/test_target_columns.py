@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 import granite_xai as gx
-from granite_xai.base.diagnostics import Diagnostics
+from granite_xai.base.errors import Diagnostics
 from granite_xai.models.target_columns import FEWEST_ROWS, note_columns_that_are_y
 from granite_xai.tables import read_table
 

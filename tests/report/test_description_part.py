@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import granite_xai as gx
-from granite_xai.base.formats import share
+from granite_xai.base.numbers import share
 from report.cases import interacting
 
 

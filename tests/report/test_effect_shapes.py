@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from granite_xai.base.formats import amount
+from granite_xai.base.numbers import amount
 from granite_xai.report.chart_frame import Margins
 from granite_xai.report.effect_charts import as_drawn
 from granite_xai.report.effect_shapes import (

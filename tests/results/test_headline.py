@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 import granite_xai as gx
-from granite_xai.base.formats import OutputUnit
+from granite_xai.base.numbers import OutputUnit
 from granite_xai.results.dependence import Dependence
 from granite_xai.results.headline import both_titles, headline
 from granite_xai.results.output_words import OutputWords

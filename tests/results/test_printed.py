@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 import granite_xai as gx
-from granite_xai.base.formats import amount
+from granite_xai.base.numbers import amount
 from granite_xai.fitting.fitted_view import fitted_view
 from granite_xai.results.printed import printed_result
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import granite_xai as gx
-from granite_xai.base.formats import OutputUnit
+from granite_xai.base.numbers import OutputUnit
 from granite_xai.fitting.fitted_view import fitted_view
 from granite_xai.results.profile import profiles
 from results.two_groups import two_groups

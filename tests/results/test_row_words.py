@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from granite_xai.base.formats import OutputUnit
+from granite_xai.base.numbers import OutputUnit
 from granite_xai.results.row_words import (
     MOST_NAMED,
     interactions_sentence,

@@ -7,6 +7,9 @@ import unicodedata
 from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
+ALL_ROWS = "all rows"
+MISSING = "missing"
+
 LONGEST = 60
 """Characters of a name or rule that are shown (S07); frames and partitions have it in full."""
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import granite_xai as gx
 from granite_xai.base.files import require_writable
-from granite_xai.base.wording import duration
+from granite_xai.base.numbers import duration
 from granite_xai.cli.inputs import STANDARD_INPUT, hint_at_categories, open_case, read_parts
 from granite_xai.cli.printing import (
     MEBIBYTE,

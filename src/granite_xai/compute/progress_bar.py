@@ -8,7 +8,7 @@ import threading
 from collections.abc import Iterable, Iterator
 from typing import Any, TypeVar
 
-from granite_xai.base.wording import duration
+from granite_xai.base.numbers import duration
 from granite_xai.compute.resources import Resources
 
 Item = TypeVar("Item")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from granite_xai.base.errors import ResourceError
-from granite_xai.base.validation import choose, whole_number
+from granite_xai.base.options import choose, whole_number
 
 MODEL_ROWS = 1_000_000
 """Rows that a fit sends to the model where nobody says how many."""

@@ -7,9 +7,9 @@ from dataclasses import replace
 from functools import cache
 
 from granite_xai.base.errors import InputError
+from granite_xai.base.options import choose
 from granite_xai.base.printable import PrintableDict
 from granite_xai.base.typing import Elementwise, PairLoss
-from granite_xai.base.validation import choose
 from granite_xai.disagreement.disagreement import Disagreement
 from granite_xai.explanation.behavior import Risk, Sensitivity
 from granite_xai.explanation.catalog import explanations

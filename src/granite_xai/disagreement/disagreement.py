@@ -10,8 +10,8 @@ import numpy as np
 
 from granite_xai.base.coalitions import union
 from granite_xai.base.errors import InputError
+from granite_xai.base.options import choose
 from granite_xai.base.typing import Elementwise, FloatArray, IntArray, Term, Terms
-from granite_xai.base.validation import choose
 from granite_xai.compute import Resources, in_threads
 from granite_xai.compute.primitives import MOMENTS
 from granite_xai.engine.row_values import HybridFunction, RowIndex, sum_row_values

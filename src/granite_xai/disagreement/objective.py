@@ -9,8 +9,8 @@ from typing import Any, Protocol
 import numpy as np
 
 from granite_xai.base.errors import InputError
+from granite_xai.base.options import choose, real_number, unknown
 from granite_xai.base.typing import BoolArray, FloatArray
-from granite_xai.base.validation import choose, real_number, unknown
 from granite_xai.disagreement.catalog import questions
 from granite_xai.disagreement.disagreement import Disagreement, ResolvedQuestion
 from granite_xai.engine.splits import Splits

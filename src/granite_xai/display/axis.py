@@ -8,9 +8,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from granite_xai.base.text import distinct_labels, wrapped
+from granite_xai.base.text import MISSING, distinct_labels, wrapped
 from granite_xai.base.typing import FloatArray, IntArray
-from granite_xai.base.wording import MISSING
 from granite_xai.display.figures import SMALL, Axes
 from granite_xai.display.palette import GREY
 from granite_xai.explanation.masking.levels import carriers

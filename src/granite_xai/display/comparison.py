@@ -6,8 +6,8 @@ from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from granite_xai.base.options import whole_number
 from granite_xai.base.text import drawable, shortened
-from granite_xai.base.validation import whole_number
 from granite_xai.display.axis import Axis
 from granite_xai.display.figures import SMALL, Axes, Drawn, framed, set_title, sheet, tidy
 from granite_xai.display.palette import CASES, GREY

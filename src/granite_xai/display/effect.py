@@ -8,11 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from granite_xai.base.formats import share
-from granite_xai.base.text import distinct_labels, drawable, shortened
+from granite_xai.base.numbers import share
+from granite_xai.base.options import whole_number
+from granite_xai.base.text import MISSING, distinct_labels, drawable, shortened
 from granite_xai.base.typing import BoolArray, Elementwise, FloatArray
-from granite_xai.base.validation import whole_number
-from granite_xai.base.wording import MISSING
 from granite_xai.display.axis import Axis
 from granite_xai.display.effect_lines import MOST_CURVES, FeatureInScope, Line, Panel, lines_of
 from granite_xai.display.figures import (

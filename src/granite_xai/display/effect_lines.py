@@ -9,8 +9,8 @@ from typing import Any, Literal
 
 import numpy as np
 
+from granite_xai.base.text import MISSING
 from granite_xai.base.typing import AleColumn, FloatArray, IntArray
-from granite_xai.base.wording import MISSING
 from granite_xai.display.axis import Axis, ShownLevels, shown_levels
 from granite_xai.explanation.explainer import Explainer
 from granite_xai.explanation.masking.accumulated import AleIntervals

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from granite_xai.base.errors import InputError
+from granite_xai.base.numbers import rows_of
 from granite_xai.base.text import drawable, wrapped
-from granite_xai.base.wording import rows_of
 from granite_xai.results.scopes import Scope
 from granite_xai.tables import Table, frame
 

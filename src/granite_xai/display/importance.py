@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from granite_xai.base.errors import InputError
+from granite_xai.base.numbers import count
+from granite_xai.base.options import choose, whole_number
 from granite_xai.base.text import distinct_labels, drawable, wrapped
 from granite_xai.base.typing import FloatArray
-from granite_xai.base.validation import choose, whole_number
-from granite_xai.base.wording import count
 from granite_xai.display.figures import (
     SMALL,
     Drawn,

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from granite_xai.base.errors import InputError
+from granite_xai.base.options import choose, whole_number
 from granite_xai.base.text import drawable, shortened
 from granite_xai.base.typing import FloatArray
-from granite_xai.base.validation import choose, whole_number
 from granite_xai.display.axis import Axis
 from granite_xai.display.figures import SMALL, Drawn, framed, grid_of, set_title, sheet
 from granite_xai.display.interaction_heatmap import LONGEST_NAME, draw_heatmaps

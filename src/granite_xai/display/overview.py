@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from granite_xai.base.numbers import count
+from granite_xai.base.options import whole_number
 from granite_xai.base.text import distinct_labels, drawable, wrapped
 from granite_xai.base.typing import FloatArray, IntArray
-from granite_xai.base.validation import whole_number
-from granite_xai.base.wording import count
 from granite_xai.display.figures import SMALL, Axes, Drawn, framed, scope_label, sheet, tidy
 from granite_xai.display.palette import BLACK, GREY, PALE, region_color
 from granite_xai.display.sides import local_sides

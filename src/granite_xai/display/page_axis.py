@@ -8,10 +8,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from granite_xai.base.formats import with_minus
-from granite_xai.base.text import shortened
+from granite_xai.base.numbers import column_number, share, with_minus
+from granite_xai.base.text import MISSING, shortened
 from granite_xai.base.typing import FloatArray, IntArray
-from granite_xai.base.wording import MISSING, percent, value
 from granite_xai.display.axis import FEW_VALUES, places_of, round_ticks
 from granite_xai.tables import LABELLED, Column
 
@@ -109,7 +108,7 @@ class PageAxis:
             self.note = "logarithmic axis"
         elif largest - smallest > 2 * (far - smallest) > 0:
             self.groups = [group for group in self.groups if values[group[0]] <= far]
-            self.note = f"up to the 99th percentile; the largest value is {value(largest)}"
+            self.note = f"up to the 99th percentile; the largest value is {column_number(largest)}"
 
     def _add_missing(self, is_named: bool) -> None:
         """Append the place of missing values."""
@@ -120,10 +119,10 @@ class PageAxis:
             place = float(len(self.x))
         else:
             place = last + (0.08 * (last - min(self.x)) or 1.0)
-        share = percent(float(self.counts[0] / self.counts.sum()), 0)
+        missing = share(float(self.counts[0] / self.counts.sum()))
         self.groups.append(np.array([-1]))
         self.x.append(place)
-        self.texts.append(f"{MISSING} ({share})")
+        self.texts.append(f"{MISSING} ({missing})")
 
     def means_at_places(self, values: FloatArray, line_of_level: IntArray) -> FloatArray:
         """Values at the places: means over their levels, by rows.
@@ -246,7 +245,7 @@ def _text(column: Column, group: IntArray) -> str:
         return f"{len(group)} rare levels"
     level = column.levels[group[0]]
     if column.kind == "numeric":
-        return value(float(level))
+        return column_number(float(level))
     if np.issubdtype(column.levels.dtype, np.datetime64):
         return str(level.astype("M8[D]"))
     return str(level)
@@ -282,7 +281,7 @@ def page_ticks(effect: Mapping[str, Any], width: float, small: bool = False) -> 
         gap = 0.4 if small else 0.06  # of the axis, that the text of missing values takes
         end = missing[0].place - gap * (high - low)
         numbers = [number for number in numbers if number < end]
-    number_ticks = [Tick(number, with_minus(value(number)), "") for number in numbers]
+    number_ticks = [Tick(number, with_minus(column_number(number)), "") for number in numbers]
     return [*number_ticks, *(tick._replace(text=MISSING) for tick in missing)]
 
 

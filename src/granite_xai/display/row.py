@@ -7,10 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from granite_xai.base.formats import share
+from granite_xai.base.numbers import count, share
+from granite_xai.base.options import whole_number
 from granite_xai.base.text import distinct_labels, drawable, shortened, wrapped
-from granite_xai.base.validation import whole_number
-from granite_xai.base.wording import count
 from granite_xai.display.axis import Axis
 from granite_xai.display.figures import SMALL, Axes, Drawn, grid_of, sheet, tidy
 from granite_xai.display.palette import BLUE, GREY, ORANGE

@@ -9,10 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from granite_xai.base.formats import share
-from granite_xai.base.text import drawable, shortened, wrapped
+from granite_xai.base.numbers import rows_of, share
+from granite_xai.base.text import ALL_ROWS, drawable, shortened, wrapped
 from granite_xai.base.typing import IntArray
-from granite_xai.base.wording import ALL_ROWS, rows_of
 from granite_xai.display.figures import SMALL, Axes, Drawn, framed, sheet
 from granite_xai.display.palette import BLACK, GREY, region_color
 from granite_xai.fitting.fitted_view import fitted_view

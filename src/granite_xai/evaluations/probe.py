@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from granite_xai.base.diagnostics import Diagnostics, warn
-from granite_xai.base.errors import ModelError, ModelWarning
+from granite_xai.base.errors import Diagnostics, ModelError, ModelWarning, warn
 from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.evaluations.noise_floor import ENTERS_FLOOR, is_float32, round_off
 from granite_xai.models import Predictor, SentRows

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import replace
 
-from granite_xai.base.diagnostics import Diagnostics
+from granite_xai.base.errors import Diagnostics
 from granite_xai.base.typing import FloatArray
 from granite_xai.compute import Meter, Resources, progress, require_evaluations
 from granite_xai.evaluations.evaluations import Evaluations

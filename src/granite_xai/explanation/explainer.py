@@ -8,10 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from granite_xai.base.diagnostics import Diagnostics, warn
-from granite_xai.base.errors import DataWarning, ResourceError
+from granite_xai.base.errors import DataWarning, Diagnostics, ResourceError, warn
+from granite_xai.base.options import choose, whole_number
 from granite_xai.base.typing import FloatArray, IntArray
-from granite_xai.base.validation import choose, whole_number
 from granite_xai.compute import Resources, one_blas_thread, require_evaluations, require_supported
 from granite_xai.engine.signed_weights import signs
 from granite_xai.explanation.behavior import BEHAVIORS, Behavior

@@ -18,8 +18,8 @@ from math import comb, factorial
 from typing import ClassVar
 
 from granite_xai.base.coalitions import subsets, union, without
+from granite_xai.base.options import unknown
 from granite_xai.base.typing import Coalition, Players, Term, Terms
-from granite_xai.base.validation import unknown
 
 
 def add_terms(summands: Iterable[tuple[float, Terms]]) -> dict[Term, float]:

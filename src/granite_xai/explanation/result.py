@@ -11,10 +11,9 @@ from typing import Any
 import numpy as np
 
 from granite_xai.base.errors import InputError
-from granite_xai.base.formats import amount
+from granite_xai.base.numbers import amount, count
 from granite_xai.base.printable import Printable, TextSummary
 from granite_xai.base.typing import FloatArray, IntArray
-from granite_xai.base.wording import count
 from granite_xai.tables import Table, frame
 
 ROUNDING = 1e-12  # share of the largest size below which one is rounding

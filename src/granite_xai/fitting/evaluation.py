@@ -9,12 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from granite_xai.base.formats import OutputUnit, amount, share
 from granite_xai.base.notebook import Bar, RegionLabel
+from granite_xai.base.numbers import OutputUnit, amount, count, share
 from granite_xai.base.printable import Printable, TextSummary
-from granite_xai.base.text import shortened
+from granite_xai.base.text import ALL_ROWS, shortened
 from granite_xai.base.typing import FloatArray, IntArray
-from granite_xai.base.wording import ALL_ROWS, count
 from granite_xai.compute import one_blas_thread
 from granite_xai.disagreement.disagreement import ResolvedQuestion, both_sides
 from granite_xai.disagreement.objective import ScaledObjective

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
-from granite_xai.base.diagnostics import Diagnostics
+from granite_xai.base.errors import Diagnostics
 from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.compute import Resources
 from granite_xai.compute.resources import MODEL_ROWS

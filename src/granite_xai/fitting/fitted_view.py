@@ -12,9 +12,9 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from granite_xai.base.errors import InputError
+from granite_xai.base.options import unknown
 from granite_xai.base.text import listing
 from granite_xai.base.typing import FloatArray, IntArray
-from granite_xai.base.validation import unknown
 from granite_xai.compute import Resources
 from granite_xai.explanation.behavior import Behavior
 from granite_xai.explanation.behavior.target import target_for

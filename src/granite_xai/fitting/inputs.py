@@ -9,8 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from granite_xai.base.diagnostics import Diagnostics
-from granite_xai.base.errors import DataWarning, InputError
+from granite_xai.base.errors import DataWarning, Diagnostics, InputError
 from granite_xai.base.typing import IntArray
 from granite_xai.compute.resources import model_row_budget
 from granite_xai.disagreement.disagreement import ResolvedQuestion, both_sides

@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from granite_xai.base.diagnostics import Diagnostics
-from granite_xai.base.errors import DataWarning
+from granite_xai.base.errors import DataWarning, Diagnostics
 from granite_xai.base.typing import FloatArray
 from granite_xai.compute import Meter, require_evaluations
 from granite_xai.disagreement.disagreement import both_sides

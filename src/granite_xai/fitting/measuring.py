@@ -7,8 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from granite_xai.base.diagnostics import Diagnostics
-from granite_xai.base.errors import DataWarning, ModelWarning
+from granite_xai.base.errors import DataWarning, Diagnostics, ModelWarning
 from granite_xai.base.typing import FloatArray
 from granite_xai.disagreement.disagreement import ResolvedQuestion
 from granite_xai.engine.splits import Splits

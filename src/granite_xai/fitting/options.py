@@ -11,7 +11,7 @@ from typing import Any, TypedDict
 import numpy as np
 
 from granite_xai.base.errors import InputError
-from granite_xai.base.validation import choose, real_number, unknown, whole_number
+from granite_xai.base.options import choose, real_number, unknown, whole_number
 from granite_xai.compute import Resources, require_supported, resolve_jobs
 from granite_xai.disagreement.disagreement import Disagreement
 from granite_xai.disagreement.objective import Objective

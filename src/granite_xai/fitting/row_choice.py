@@ -7,8 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from granite_xai.base.diagnostics import Diagnostics
-from granite_xai.base.errors import ResourceError
+from granite_xai.base.errors import Diagnostics, ResourceError
 from granite_xai.evaluations.probe import PROBED_ROWS
 from granite_xai.fitting.cost import cost_of_fit
 from granite_xai.fitting.fit_request import require_memory

@@ -8,7 +8,7 @@ from typing import cast
 
 import numpy as np
 
-from granite_xai.base.diagnostics import Diagnostics
+from granite_xai.base.errors import Diagnostics
 from granite_xai.base.typing import BoolArray, FloatArray, IntArray
 from granite_xai.compute import Meter, one_blas_thread
 from granite_xai.disagreement.objective import ScaledObjective, scaled_objective

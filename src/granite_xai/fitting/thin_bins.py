@@ -7,11 +7,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from granite_xai.base.diagnostics import Diagnostics
-from granite_xai.base.errors import BinWarning
+from granite_xai.base.errors import BinWarning, Diagnostics
+from granite_xai.base.numbers import count
 from granite_xai.base.text import listing
 from granite_xai.base.typing import Coalition, IntArray
-from granite_xai.base.wording import count
 from granite_xai.evaluations.evaluations import Evaluations
 
 FEWEST_ROWS = 5

@@ -13,7 +13,7 @@ from sklearn.base import clone
 from sklearn.metrics import adjusted_rand_score
 
 from granite_xai.base.errors import GraniteWarning, InputError
-from granite_xai.base.validation import choose, whole_number
+from granite_xai.base.options import choose, whole_number
 from granite_xai.estimator import Granite
 from granite_xai.explanation.catalog import explanations
 from granite_xai.fitting.evaluation import evaluate_rows

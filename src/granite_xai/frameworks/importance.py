@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from granite_xai.base.errors import InputError
+from granite_xai.base.options import whole_number
 from granite_xai.base.typing import IntArray
-from granite_xai.base.validation import whole_number
 from granite_xai.estimator import Granite
 from granite_xai.explanation.result import Part
 from granite_xai.frameworks.published import questions_of

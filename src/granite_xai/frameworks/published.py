@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np  # noqa: F401  # for the examples
 
-from granite_xai.base.validation import choose
+from granite_xai.base.options import choose
 from granite_xai.compute import Resources
 from granite_xai.disagreement.catalog import question as named_question
 from granite_xai.disagreement.disagreement import Disagreement

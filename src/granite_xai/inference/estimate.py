@@ -10,15 +10,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from granite_xai.base.deferred import Deferred
-from granite_xai.base.formats import (
+from granite_xai.base.notebook import Bar
+from granite_xai.base.numbers import (
     ShareWithInterval,
+    count,
     share,
     share_interval,
     share_with_interval,
 )
-from granite_xai.base.notebook import Bar
 from granite_xai.base.printable import Printable, TextSummary
-from granite_xai.base.wording import count
 from granite_xai.inference.confidence import FEWEST_CLUSTERS
 from granite_xai.inference.described_share import DescribedShares
 from granite_xai.tables import frame

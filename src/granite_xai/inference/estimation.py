@@ -13,8 +13,8 @@ from typing import NamedTuple
 import numpy as np
 
 from granite_xai.base.deferred import Deferred
+from granite_xai.base.text import ALL_ROWS
 from granite_xai.base.typing import FloatArray, IntArray
-from granite_xai.base.wording import ALL_ROWS
 from granite_xai.engine.signed_weights import STEP
 from granite_xai.inference.confidence import Confidence
 from granite_xai.inference.described_share import DescribedShares

@@ -11,11 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from granite_xai.base.formats import share, with_minus
 from granite_xai.base.notebook import Bar
+from granite_xai.base.numbers import column_number, share, with_minus
 from granite_xai.base.printable import Printable, TextSummary
-from granite_xai.base.text import drawable, plain, shortened
-from granite_xai.base.wording import ALL_ROWS, value
+from granite_xai.base.text import ALL_ROWS, drawable, plain, shortened
 from granite_xai.regions import Partition
 from granite_xai.tables import frame
 
@@ -269,4 +268,4 @@ class Stability(Printable):
 def _threshold_text(threshold: float) -> str:
     """A threshold with four digits, or as many as stand before its decimal point."""
     is_large = abs(threshold) >= 1e4
-    return with_minus(value(threshold) if is_large else f"{threshold:.4g}")
+    return with_minus(column_number(threshold) if is_large else f"{threshold:.4g}")

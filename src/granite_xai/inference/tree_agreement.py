@@ -9,8 +9,8 @@ from math import nan
 
 import numpy as np
 
+from granite_xai.base.text import ALL_ROWS
 from granite_xai.base.typing import IntArray
-from granite_xai.base.wording import ALL_ROWS
 from granite_xai.inference.stability import SplitStability, Stability
 from granite_xai.regions import (
     Interval,

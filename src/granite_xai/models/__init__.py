@@ -6,9 +6,8 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Any, NamedTuple
 
-from granite_xai.base.diagnostics import Diagnostics, warn
-from granite_xai.base.errors import GraniteError, ModelError, ModelWarning
-from granite_xai.base.validation import choose, whole_number
+from granite_xai.base.errors import Diagnostics, GraniteError, ModelError, ModelWarning, warn
+from granite_xai.base.options import choose, whole_number
 from granite_xai.compute import BLOCK
 from granite_xai.models import boosters, estimators
 from granite_xai.models.answers import outside_unit_interval

@@ -8,8 +8,8 @@ from typing import Any, Literal, NamedTuple, NoReturn
 import numpy as np
 
 from granite_xai.base.errors import InputError, ModelError
+from granite_xai.base.options import unknown
 from granite_xai.base.text import listing
-from granite_xai.base.validation import unknown
 from granite_xai.models.error_text import error_text
 
 Scale = Literal["predict", "probability", "raw"]

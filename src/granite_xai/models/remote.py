@@ -20,8 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from granite_xai.base.diagnostics import Diagnostics, warn
-from granite_xai.base.errors import ModelWarning
+from granite_xai.base.errors import Diagnostics, ModelWarning, warn
 from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.compute import one_blas_thread
 from granite_xai.compute.workers import (

@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from granite_xai.base.diagnostics import Diagnostics
-from granite_xai.base.errors import DataWarning
+from granite_xai.base.errors import DataWarning, Diagnostics
 from granite_xai.base.text import listing
 from granite_xai.tables import Column, Table
 

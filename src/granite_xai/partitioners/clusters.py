@@ -8,8 +8,8 @@ from typing import ClassVar
 
 import numpy as np
 
+from granite_xai.base.options import choose, real_number, whole_number
 from granite_xai.base.typing import FloatArray, IntArray
-from granite_xai.base.validation import choose, real_number, whole_number
 from granite_xai.compute import Resources
 from granite_xai.explanation.explainer import Explainer
 from granite_xai.explanation.resolved import ResolvedExplainer

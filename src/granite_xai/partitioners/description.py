@@ -7,8 +7,8 @@ from dataclasses import replace
 import numpy as np
 
 from granite_xai.base.errors import InputError
+from granite_xai.base.options import choose
 from granite_xai.base.typing import FloatArray, IntArray
-from granite_xai.base.validation import choose
 from granite_xai.evaluations.vectors import Vectors
 from granite_xai.explanation.catalog import explanations
 from granite_xai.explanation.explainer import Explainer

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from granite_xai.base.validation import choose, real_number, whole_number
+from granite_xai.base.options import choose, real_number, whole_number
 from granite_xai.compute import Resources
 from granite_xai.disagreement.catalog import question
 from granite_xai.evaluations.noise_floor import rounding_floor

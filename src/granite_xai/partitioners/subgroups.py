@@ -8,8 +8,8 @@ from typing import ClassVar
 
 import numpy as np
 
+from granite_xai.base.options import choose
 from granite_xai.base.typing import FloatArray
-from granite_xai.base.validation import choose
 from granite_xai.compute import Resources
 from granite_xai.evaluations.vectors import Vectors
 from granite_xai.explanation.masking.intervals import interval_edges

@@ -15,12 +15,11 @@ import numpy as np
 
 from granite_xai.base.errors import FormatError, InputError
 from granite_xai.base.files import broken, entry
-from granite_xai.base.formats import share
 from granite_xai.base.notebook import Bar, RegionLabel
+from granite_xai.base.numbers import rows_of, share
 from granite_xai.base.printable import Printable, TextSummary
 from granite_xai.base.text import LABELS_SHOWN, aligned, count_text
 from granite_xai.base.typing import BoolArray, IntArray
-from granite_xai.base.wording import rows_of
 from granite_xai.regions.code import DIALECTS, PYTHON, Narwhals, python_function
 from granite_xai.regions.rule import Rule, as_table, condition_from_dict
 from granite_xai.regions.tree import Leaf, Node, Split, find_leaves, leaves

@@ -19,11 +19,10 @@ from numpy.typing import NDArray
 from granite_xai.base import notebook
 from granite_xai.base.errors import InputError
 from granite_xai.base.files import broken, entry
+from granite_xai.base.options import choose
 from granite_xai.base.printable import Printable
-from granite_xai.base.text import listing
+from granite_xai.base.text import ALL_ROWS, listing
 from granite_xai.base.typing import BoolArray
-from granite_xai.base.validation import choose
-from granite_xai.base.wording import ALL_ROWS
 from granite_xai.regions.code import (
     DIALECTS,
     PANDAS,

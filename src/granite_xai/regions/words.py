@@ -14,9 +14,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from granite_xai.base.formats import with_minus
-from granite_xai.base.text import plain, shortened
-from granite_xai.base.wording import ALL_ROWS
+from granite_xai.base.numbers import with_minus
+from granite_xai.base.text import ALL_ROWS, plain, shortened
 from granite_xai.regions.rule import Condition, Interval, Levels, Rule
 from granite_xai.regions.tree import Node, Place, walk
 from granite_xai.regions.values import label_sort_key, value_text

@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from granite_xai.base.text import plain, shortened
-from granite_xai.base.wording import ALL_ROWS
+from granite_xai.base.text import ALL_ROWS, plain, shortened
 from granite_xai.estimator import Granite
 from granite_xai.fitting.evaluation import Evaluation
 from granite_xai.fitting.fitted_view import fitted_view

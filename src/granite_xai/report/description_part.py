@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from granite_xai.base.formats import share
+from granite_xai.base.numbers import share
 from granite_xai.explanation.influence import Interactions
 from granite_xai.report.source import ReportSource, number_or_none
 from granite_xai.report.wording import basis_text, benefit_heading

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from granite_xai.base.formats import amount
+from granite_xai.base.numbers import amount
 from granite_xai.display.axis import round_ticks
 from granite_xai.report.chart_frame import Frame, Limits, Margins
 from granite_xai.report.curve_labels import LabelledCurve, curve_labels

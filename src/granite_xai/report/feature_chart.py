@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from granite_xai.base.formats import amount
+from granite_xai.base.numbers import amount
 from granite_xai.base.text import shortened, visible
 from granite_xai.display.axis import round_ticks
 from granite_xai.report.chart_frame import Frame, Margins

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from granite_xai.base.formats import share
+from granite_xai.base.numbers import share
 from granite_xai.base.text import plain
 from granite_xai.report.measure import measure_of
 from granite_xai.report.wording import certainty_sentences

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from granite_xai.base.formats import UNKNOWN, OutputUnit, amount
+from granite_xai.base.numbers import UNKNOWN, OutputUnit, amount
 
 
 class Measure(NamedTuple):

@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from granite_xai.base.formats import amount, share, share_interval
+from granite_xai.base.numbers import amount, share, share_interval
 from granite_xai.base.text import LONGEST, shortened, visible
 from granite_xai.display.palette import EVERYONE, REGIONS
 from granite_xai.report.effect_charts import (

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from statistics import NormalDist
 from typing import Any
 
-from granite_xai.base.formats import amount, share
+from granite_xai.base.numbers import amount, share
 from granite_xai.report.chart_frame import Limits
 from granite_xai.report.effect_charts import as_drawn, limits_of
 from granite_xai.report.effect_shapes import Effect

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from granite_xai.base.formats import share
+from granite_xai.base.numbers import share
 from granite_xai.report.chart_frame import Frame, Margins
 from granite_xai.report.svg import circle, figure, line, text_at
 

@@ -19,8 +19,7 @@ import numpy as np
 
 from granite_xai.base.errors import InputError
 from granite_xai.base.files import write_text
-from granite_xai.base.text import plain
-from granite_xai.base.wording import ALL_ROWS
+from granite_xai.base.text import ALL_ROWS, plain
 from granite_xai.display.figures import framed
 from granite_xai.estimator import Granite, fit_with_evaluations
 from granite_xai.fitting.fitted_view import fitted_view

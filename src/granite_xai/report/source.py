@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from granite_xai.base.formats import amount, with_minus
+from granite_xai.base.numbers import amount, with_minus
 from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.disagreement.disagreement import ResolvedQuestion
 from granite_xai.estimator import Granite

@@ -6,8 +6,8 @@ import time
 from contextlib import closing
 from typing import Any
 
+from granite_xai.base.numbers import count
 from granite_xai.base.text import plain
-from granite_xai.base.wording import count
 from granite_xai.compute import Meter, one_blas_thread
 from granite_xai.fitting.fitted_view import fitted_view
 from granite_xai.report.certainty_part import evaluation, stability

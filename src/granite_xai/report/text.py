@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Mapping
 from typing import Any
 
-from granite_xai.base.formats import share
+from granite_xai.base.numbers import share
 from granite_xai.base.text import aligned, plain, shortened
 from granite_xai.report.measure import Measure, measure_of
 from granite_xai.report.wording import certainty_sentences

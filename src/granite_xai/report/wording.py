@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from granite_xai.base.formats import share
-from granite_xai.base.wording import ALL_ROWS
+from granite_xai.base.numbers import share
+from granite_xai.base.text import ALL_ROWS
 from granite_xai.report.measure import Measure
 from granite_xai.results.described import Described
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from granite_xai.base.errors import InputError
+from granite_xai.base.numbers import count
 from granite_xai.base.typing import AleDifference, Coalition, FloatArray, IntArray, Term, Terms
-from granite_xai.base.wording import count
 from granite_xai.compute import Resources, require_evaluations
 from granite_xai.engine.signed_weights import signs
 from granite_xai.engine.weighted import weights_of_rows

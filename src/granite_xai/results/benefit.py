@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from granite_xai.base.formats import amount, share
+from granite_xai.base.numbers import amount, share
 from granite_xai.explanation.influence import Influence, Interactions
 from granite_xai.inference.estimate import WHAT_GIVES_AN_INTERVAL, rows_in_words
 from granite_xai.inference.node_figures import NodeFigures

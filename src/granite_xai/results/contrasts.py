@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from granite_xai.base.formats import amount
+from granite_xai.base.numbers import amount
 from granite_xai.regions import feature_text
 from granite_xai.results.feature_curve import FeatureCurve
 from granite_xai.results.region_curves import CurvePair

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from granite_xai.base.formats import ShareWithInterval, share, share_with_interval
+from granite_xai.base.numbers import ShareWithInterval, share, share_with_interval
 from granite_xai.fitting.fit_result import FitResult
 
 

@@ -9,8 +9,8 @@ import numpy as np
 
 from granite_xai.base.coalitions import union
 from granite_xai.base.errors import InputError
+from granite_xai.base.text import MISSING
 from granite_xai.base.typing import Coalition, FloatArray, IntArray
-from granite_xai.base.wording import MISSING
 from granite_xai.compute import Resources
 from granite_xai.explanation.behavior import Local
 from granite_xai.explanation.influence import PlayersAndSets

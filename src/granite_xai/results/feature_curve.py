@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from granite_xai.base.formats import amount
+from granite_xai.base.numbers import amount
 from granite_xai.base.typing import BoolArray, FloatArray, IntArray
 
 

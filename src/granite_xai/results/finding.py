@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from granite_xai.base.formats import OutputUnit, amount
+from granite_xai.base.numbers import OutputUnit, amount
 from granite_xai.base.text import plain
 from granite_xai.fitting.fit_result import FitResult
 from granite_xai.regions import Vocabulary, vocabulary

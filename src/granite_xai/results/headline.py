@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from granite_xai.base.formats import OutputUnit, amount
+from granite_xai.base.numbers import OutputUnit, amount
 from granite_xai.disagreement.disagreement import Disagreement
 from granite_xai.explanation.catalog import title as explanation_title
 from granite_xai.fitting.causes import DEPEND, EITHER, INTERACT, cause

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from granite_xai.base.numbers import column_number
 from granite_xai.base.text import plain, shortened
-from granite_xai.base.wording import value
 from granite_xai.tables import Column
 
 LONGEST_LABEL = 40
@@ -21,5 +21,5 @@ def level_text(column: Column, level: Any) -> str:
         A present value of it.
     """
     if column.kind == "numeric":
-        return value(float(level))
+        return column_number(float(level))
     return shortened(plain(level), LONGEST_LABEL)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from granite_xai.base import notebook
-from granite_xai.base.formats import OutputUnit, amount, share
+from granite_xai.base.numbers import OutputUnit, amount, share
 from granite_xai.base.text import aligned, shortened
 from granite_xai.fitting.fit_result import FitResult
 from granite_xai.results.described import Described, in_regions_text

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from granite_xai.base.formats import OutputUnit
+from granite_xai.base.numbers import OutputUnit
 from granite_xai.base.typing import BoolArray, FloatArray
 from granite_xai.fitting.fit_result import FitResult
 from granite_xai.results.traits import Trait, traits_of

@@ -7,12 +7,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from granite_xai.base.formats import OutputUnit, share
 from granite_xai.base.notebook import Bar
+from granite_xai.base.numbers import OutputUnit, count, share, table_number
 from granite_xai.base.printable import Printable, TextSummary
 from granite_xai.base.text import plain, shortened
 from granite_xai.base.typing import FloatArray, IntArray
-from granite_xai.base.wording import count, number
 from granite_xai.results.row_words import (
     interactions_sentence,
     outweighs,
@@ -210,7 +209,7 @@ class RowExplanation(Printable):
         return Bar(self.unit.signed_effect(contribution, bare=True), length)
 
     def __repr__(self) -> str:
-        numbers = f"prediction {number(self.prediction)}, mean of the region {number(self.mean)}"
+        numbers = f"prediction {table_number(self.prediction)}, mean of the region {table_number(self.mean)}"
         row = "this row" if self.row is None else f"row {plain(self.row)}"
         return f"<RowExplanation of {row}: region {self.region}, {numbers}>"
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from granite_xai.base.formats import OutputUnit
+from granite_xai.base.numbers import OutputUnit
 from granite_xai.base.text import plain, shortened
 from granite_xai.base.typing import FloatArray
 

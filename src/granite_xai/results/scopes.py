@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from granite_xai.base.text import ALL_ROWS
 from granite_xai.base.typing import IntArray
-from granite_xai.base.wording import ALL_ROWS
 from granite_xai.regions import Partition
 
 

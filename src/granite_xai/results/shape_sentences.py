@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from granite_xai.base.formats import share
+from granite_xai.base.numbers import share
 from granite_xai.fitting.fit_result import FitResult
 from granite_xai.inference.node_figures import NodeFigures
 from granite_xai.regions import Condition, Rule, Vocabulary, feature_text, rule_in_sentence

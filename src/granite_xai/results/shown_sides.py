@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from granite_xai.base.errors import InputError
+from granite_xai.base.options import choose
 from granite_xai.base.text import drawable
-from granite_xai.base.validation import choose
 from granite_xai.disagreement.disagreement import ResolvedQuestion
 from granite_xai.explanation.catalog import explanations as named_explanations, title
 from granite_xai.explanation.explainer import Explainer

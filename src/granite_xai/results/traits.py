@@ -6,10 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from granite_xai.base.formats import share
-from granite_xai.base.text import plain
+from granite_xai.base.numbers import share
+from granite_xai.base.text import MISSING, plain
 from granite_xai.base.typing import BoolArray, FloatArray
-from granite_xai.base.wording import MISSING
 from granite_xai.fitting.fit_result import FitResult
 from granite_xai.results.level_text import level_text
 from granite_xai.tables import Column

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from granite_xai.base.errors import InputError
-from granite_xai.base.validation import real_number, unknown, whole_number
+from granite_xai.base.options import real_number, unknown, whole_number
 from granite_xai.regions import Node, Partition
 from granite_xai.search.candidates import CUTS
 from granite_xai.search.partitioner import Partitioner, PartitionResult

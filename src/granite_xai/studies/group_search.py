@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from granite_xai.base.formats import share
+from granite_xai.base.numbers import share
 from granite_xai.base.typing import FloatArray
 from granite_xai.compute import one_blas_thread
 from granite_xai.disagreement.disagreement import ResolvedQuestion, both_sides

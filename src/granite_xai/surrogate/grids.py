@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from granite_xai.base.errors import InputError
+from granite_xai.base.options import choose, whole_number
 from granite_xai.base.text import column_text
 from granite_xai.base.typing import IntArray
-from granite_xai.base.validation import choose, whole_number
 from granite_xai.explanation.masking.intervals import interval_edges
 from granite_xai.explanation.masking.levels import carriers
 from granite_xai.tables import Column, Table

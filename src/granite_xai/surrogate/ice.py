@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from granite_xai.base.options import choose, whole_number
 from granite_xai.base.typing import FloatArray
-from granite_xai.base.validation import choose, whole_number
 from granite_xai.compute import Resources, require_evaluations
 from granite_xai.evaluations.vectors import centred
 from granite_xai.models import Predictor

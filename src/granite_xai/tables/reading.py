@@ -16,12 +16,11 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from granite_xai.base.diagnostics import warn
-from granite_xai.base.errors import CellError, DataWarning, InputError
+from granite_xai.base.errors import CellError, DataWarning, InputError, warn
 from granite_xai.base.files import object_array
+from granite_xai.base.options import choose
 from granite_xai.base.text import column_text, count_text, listing, rows_text
 from granite_xai.base.typing import BoolArray
-from granite_xai.base.validation import choose
 from granite_xai.tables.cells import KINDS, Cells, Kind, UnreadableError, as_kind, from_array
 from granite_xai.tables.containers import ArrayContainer, Container, FrameContainer
 from granite_xai.tables.lazy import is_lazy

@@ -14,8 +14,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from granite_xai.base.files import object_array
+from granite_xai.base.options import unknown
 from granite_xai.base.typing import BoolArray, Coalition, IntArray
-from granite_xai.base.validation import unknown
 from granite_xai.tables.cells import LABELLED, MISSING_CODE, Kind
 from granite_xai.tables.containers import Container, Outline
 

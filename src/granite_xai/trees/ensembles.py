@@ -16,8 +16,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from granite_xai.base.diagnostics import Diagnostics, warn
-from granite_xai.base.errors import GraniteError, ModelWarning
+from granite_xai.base.errors import Diagnostics, GraniteError, ModelWarning, warn
 from granite_xai.base.typing import Coalition, FloatArray, IntArray, Players
 from granite_xai.compute import BLOCK
 from granite_xai.compute.compiled import available

@@ -9,7 +9,7 @@ import pytest
 
 import granite_xai as gx
 from explanation.masking.normal_pairs import first_column, normal_pair
-from granite_xai.base.diagnostics import Diagnostics
+from granite_xai.base.errors import Diagnostics
 from granite_xai.explanation.masking.fitted import fit_maskings
 from granite_xai.tables import read_table
 

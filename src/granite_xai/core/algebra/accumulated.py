@@ -20,10 +20,9 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from granite_xai.base.diagnostics import Diagnostics
-from granite_xai.base.errors import InputError
+from granite_xai.base.errors import Diagnostics, InputError
+from granite_xai.base.options import whole_number
 from granite_xai.base.typing import BoolArray, Coalition, FloatArray, IntArray
-from granite_xai.base.validation import whole_number
 from granite_xai.core.algebra.behavior import Behavior, Local
 from granite_xai.core.algebra.conditional import (
     INTERVALS,

@@ -14,8 +14,8 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from granite_xai.base.errors import InputError
+from granite_xai.base.options import unknown
 from granite_xai.base.typing import Elementwise, FloatArray, IntArray, PairLoss
-from granite_xai.base.validation import unknown
 from granite_xai.core.algebra.interaction import Full, Interaction
 from granite_xai.core.algebra.masked_model import Averaged, MaskedModel
 from granite_xai.core.algebra.region_weights import RegionWeights

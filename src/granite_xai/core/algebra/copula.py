@@ -23,8 +23,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from scipy.special import ndtr, ndtri
 
-from granite_xai.base.diagnostics import Diagnostics
-from granite_xai.base.errors import BinWarning, InputError
+from granite_xai.base.errors import BinWarning, Diagnostics, InputError
 from granite_xai.base.text import column_text
 from granite_xai.base.typing import Coalition, FloatArray, IntArray
 from granite_xai.core.algebra.conditional import common_bins, fit_bins, level_codes, ranks_among

@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 
 from granite_xai.base.errors import InputError
+from granite_xai.base.options import choose
 from granite_xai.base.printable import PrintableDict
 from granite_xai.base.typing import Coalition, Elementwise, FloatArray, IntArray, PairLoss
-from granite_xai.base.validation import choose
 from granite_xai.core.algebra.accumulated import Accumulated
 from granite_xai.core.algebra.behavior import Behavior, Risk, Sensitivity, gap_loss
 from granite_xai.core.algebra.catalog import QUESTIONS, explanations

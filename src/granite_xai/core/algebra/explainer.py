@@ -9,10 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from granite_xai.base.diagnostics import Diagnostics, warn
-from granite_xai.base.errors import DataWarning, ResourceError
+from granite_xai.base.errors import DataWarning, Diagnostics, ResourceError, warn
+from granite_xai.base.options import choose, whole_number
 from granite_xai.base.typing import Coalition, IntArray
-from granite_xai.base.validation import choose, whole_number
 from granite_xai.compute import Resources, one_blas_thread, require_supported
 from granite_xai.core.algebra.accumulated import Accumulated
 from granite_xai.core.algebra.behavior import BEHAVIORS, Behavior

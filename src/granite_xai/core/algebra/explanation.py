@@ -11,10 +11,9 @@ from typing import Any
 import numpy as np
 
 from granite_xai.base.errors import InputError
-from granite_xai.base.formats import amount
+from granite_xai.base.numbers import amount, count
 from granite_xai.base.printable import Printable, TextSummary
 from granite_xai.base.typing import Coalition, FloatArray, IntArray
-from granite_xai.base.wording import count
 from granite_xai.core.algebra.effects import Effect, Term
 from granite_xai.core.algebra.region_weights import RegionWeights
 from granite_xai.core.evaluations.evaluations import Evaluations

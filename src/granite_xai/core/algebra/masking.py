@@ -14,10 +14,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from granite_xai.base.diagnostics import Diagnostics
-from granite_xai.base.errors import InputError
+from granite_xai.base.errors import Diagnostics, InputError
+from granite_xai.base.options import choose, unknown
 from granite_xai.base.typing import Coalition, FloatArray, IntArray
-from granite_xai.base.validation import choose, unknown
 from granite_xai.core.algebra.conditional import fit_bins
 from granite_xai.core.algebra.copula import (
     DensityRatios,

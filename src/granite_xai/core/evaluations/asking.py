@@ -9,8 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from granite_xai.base.diagnostics import Diagnostics
-from granite_xai.base.errors import ModelError
+from granite_xai.base.errors import Diagnostics, ModelError
 from granite_xai.base.typing import Coalition, FloatArray, IntArray
 from granite_xai.compute import Meter, Resources, progress, slices
 from granite_xai.core.evaluations.attributions import Sums

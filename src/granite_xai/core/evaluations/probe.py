@@ -13,8 +13,14 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from granite_xai.base.diagnostics import Diagnostics, warn
-from granite_xai.base.errors import DataWarning, InputError, ModelError, ModelWarning
+from granite_xai.base.errors import (
+    DataWarning,
+    Diagnostics,
+    InputError,
+    ModelError,
+    ModelWarning,
+    warn,
+)
 from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.core.evaluations.evaluations import Evaluations
 from granite_xai.models import Predictor, SentRows

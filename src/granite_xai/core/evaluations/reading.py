@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, cast
 
 import numpy as np
 
-from granite_xai.base.diagnostics import Diagnostics
+from granite_xai.base.errors import Diagnostics
 from granite_xai.base.typing import Coalition, FloatArray, IntArray
 from granite_xai.core.evaluations.request import Request
 from granite_xai.models import Predictor

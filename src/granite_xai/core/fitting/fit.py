@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from granite_xai.base.diagnostics import Diagnostics
+from granite_xai.base.errors import Diagnostics
 from granite_xai.base.typing import FloatArray
 from granite_xai.core.algebra.disagreement import ResolvedQuestion, questions
 from granite_xai.core.algebra.influence import Interactions

@@ -12,8 +12,7 @@ from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import Any, Literal, NamedTuple, Protocol
 
-from granite_xai.base.diagnostics import Diagnostics
-from granite_xai.base.errors import DataWarning, ResourceError
+from granite_xai.base.errors import DataWarning, Diagnostics, ResourceError
 from granite_xai.base.typing import Coalition, FloatArray, IntArray
 from granite_xai.compute import Resources
 from granite_xai.compute.resources import model_row_budget, require_supported

@@ -9,11 +9,10 @@ from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
-from granite_xai.base.diagnostics import Diagnostics
-from granite_xai.base.errors import InputError
+from granite_xai.base.errors import Diagnostics, InputError
+from granite_xai.base.options import real_number, unknown, whole_number
 from granite_xai.base.text import listing
 from granite_xai.base.typing import FloatArray, IntArray
-from granite_xai.base.validation import real_number, unknown, whole_number
 from granite_xai.compute import Resources
 from granite_xai.core.algebra.objective import Shares
 from granite_xai.core.algebra.region_weights import RegionWeights

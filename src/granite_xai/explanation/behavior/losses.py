@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from granite_xai.base.errors import InputError
+from granite_xai.base.options import unknown
 from granite_xai.base.typing import Elementwise, FloatArray, PairLoss
-from granite_xai.base.validation import unknown
 from granite_xai.compute.primitives import ABSOLUTE, SQUARE
 from granite_xai.models.error_text import error_text
 

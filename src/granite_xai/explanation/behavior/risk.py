@@ -7,8 +7,8 @@ from typing import ClassVar
 
 import numpy as np
 
+from granite_xai.base.options import unknown
 from granite_xai.base.typing import Coalition, FloatArray, PairLoss, Term
-from granite_xai.base.validation import unknown
 from granite_xai.compute.primitives import MOMENTS
 from granite_xai.engine.row_values import HybridFunction, RowIndex
 from granite_xai.engine.splits import Splits

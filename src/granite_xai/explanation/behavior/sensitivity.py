@@ -8,8 +8,8 @@ from typing import ClassVar
 import numpy as np
 
 from granite_xai.base.errors import InputError
+from granite_xai.base.options import unknown
 from granite_xai.base.typing import FloatArray, JansenTotal, Term, Terms
-from granite_xai.base.validation import unknown
 from granite_xai.compute.primitives import MOMENTS
 from granite_xai.engine.row_values import RowValues
 from granite_xai.engine.splits import Splits

@@ -12,6 +12,7 @@ from typing import ClassVar
 import numpy as np
 
 from granite_xai.base.errors import InputError
+from granite_xai.base.options import whole_number
 from granite_xai.base.typing import (
     AleColumn,
     AleDifference,
@@ -21,7 +22,6 @@ from granite_xai.base.typing import (
     Term,
     Terms,
 )
-from granite_xai.base.validation import whole_number
 from granite_xai.compute.primitives import as_part
 from granite_xai.engine.averages import Averages
 from granite_xai.engine.masked import Masked

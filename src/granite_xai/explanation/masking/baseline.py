@@ -11,8 +11,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from granite_xai.base.options import unknown
 from granite_xai.base.typing import Coalition, FloatArray
-from granite_xai.base.validation import unknown
 from granite_xai.engine.masked import Masked
 from granite_xai.engine.references import AgainstReferences
 from granite_xai.engine.splits import Splits

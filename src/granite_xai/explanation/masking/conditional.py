@@ -7,9 +7,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 from granite_xai.base.errors import InputError
+from granite_xai.base.options import choose
 from granite_xai.base.text import listing
 from granite_xai.base.typing import Coalition, FloatArray, IntArray, JansenTotal, Term
-from granite_xai.base.validation import choose
 from granite_xai.engine.averages import Averages
 from granite_xai.engine.masked import Masked
 from granite_xai.engine.splits import Splits

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from granite_xai.base.diagnostics import Diagnostics
-from granite_xai.base.errors import BinWarning
+from granite_xai.base.errors import BinWarning, Diagnostics
 from granite_xai.base.typing import AleColumn, Coalition, FloatArray
 from granite_xai.evaluations.densities import DensityRatios
 from granite_xai.evaluations.row_bins import Bins

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from granite_xai.base.errors import InputError
-from granite_xai.base.validation import choose, closest, real_number, unknown, whole_number
+from granite_xai.base.options import choose, closest, real_number, unknown, whole_number
 
 TABLE = {"ice-pdp": 1.5, "sobol": 2.5}
 

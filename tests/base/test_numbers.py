@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from granite_xai.base.formats import OutputUnit, amount, share, share_interval, signed
+from granite_xai.base.numbers import OutputUnit, amount, share, share_interval, signed
 
 
 @pytest.mark.parametrize(

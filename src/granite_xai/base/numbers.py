@@ -1,7 +1,7 @@
-"""Numbers of sentences: shares, amounts, values of the explained output.
+"""The writers of numbers: shares, amounts, values of the explained output, counts, durations.
 
-Two significant digits, whole numbers from 10 on, a true minus sign, no blank before a percent sign.
-Exact numbers are for frames and files.
+In sentences two significant digits, whole numbers from 10 on, a true minus sign, no blank before a percent sign. Numbers
+of tables and axes have more digits; exact ones are for frames and files.
 """
 
 from __future__ import annotations
@@ -16,6 +16,9 @@ ROUNDING = 1e-12  # share that differs from 0 or 1 by rounding alone
 WHOLE_FROM = 9.95  # from here on two significant digits are a whole number
 SMALLEST_DECIMAL = 1e-6  # smaller amounts are written with an exponent …
 EXPONENT_FROM = 1e15  # … and so are these
+FEW_ROWS = (
+    20  # below which a region is flagged (S15): its figures say little, and they are about few
+)
 SMALLEST_POINTS = 0.05  # percentage points that are not shown as 0.0
 
 
@@ -214,3 +217,72 @@ def _points(value: float) -> str:
     if abs(points) >= WHOLE_FROM or points == 0:
         return with_minus(f"{points + 0.0:,.0f}")
     return with_minus(f"{points:.1f}")
+
+
+def table_number(value: float) -> str:
+    """Write a number of a table: four significant digits, and no exponent where it reads well without.
+
+    Examples
+    --------
+    >>> table_number(12345.678), table_number(0.00123456), table_number(1e-9), table_number(math.nan)
+    ('12,346', '0.001235', '1e-09', '–')
+    """
+    if not math.isfinite(value):
+        return UNKNOWN
+    if 1000 <= abs(value) < EXPONENT_FROM:
+        return f"{value:,.0f}"
+    return f"{value:.4g}"
+
+
+def column_number(value: float) -> str:
+    """Write a value of a column: no separators, which would turn the year 2011 into 2,011.
+
+    Examples
+    --------
+    >>> column_number(2011.0), column_number(0.125)
+    ('2011', '0.125')
+    """
+    return f"{value:.6g}"
+
+
+def count(amount: int, noun: str) -> str:
+    """Write a count with its noun.
+
+    Examples
+    --------
+    >>> count(1, "region"), count(1234, "row")
+    ('1 region', '1,234 rows')
+    """
+    plural = "" if amount == 1 else "s"
+    return f"{amount:,} {noun}{plural}"
+
+
+def rows_of(amount: int) -> str:
+    """Write the number of rows of a region; few ones are flagged.
+
+    Examples
+    --------
+    >>> rows_of(1234), rows_of(7)
+    ('1,234 rows', '7 rows (few)')
+    """
+    text = count(amount, "row")
+    if amount < FEW_ROWS:
+        return f"{text} (few)"
+    return text
+
+
+def duration(seconds: float) -> str:
+    """Write seconds as a person reads them.
+
+    Examples
+    --------
+    >>> duration(0.123), duration(75.4), duration(600.0), duration(9000.0)
+    ('0.12 s', '75 s', '10 min', '2.5 h')
+    """
+    if seconds < 10:
+        return f"{seconds:.2g} s"
+    if seconds < 120:
+        return f"{seconds:.0f} s"
+    if seconds < 7200:
+        return f"{seconds / 60:.0f} min"
+    return f"{seconds / 3600:.1f} h"
