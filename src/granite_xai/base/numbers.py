@@ -1,7 +1,7 @@
 """The writers of numbers: shares, amounts, values of the explained output, counts, durations.
 
-In sentences two significant digits, whole numbers from 10 on, a true minus sign, no blank before a percent sign. Numbers
-of tables and axes have more digits; exact ones are for frames and files.
+In sentences two significant digits, whole numbers from 10 on, a true minus sign, no blank before a percent sign.
+Numbers of tables and axes have more digits; exact ones are for frames and files.
 """
 
 from __future__ import annotations
