@@ -375,7 +375,7 @@ class ResolvedQuestion:
 
     def cell_sizes(self, evaluations: Evaluations) -> Iterator[IntArray]:
         """For each set how many rows of the region its gap averages over, at least, at each row, (n,)."""
-        return cell_sizes(self.gap_terms, evaluations)
+        return cell_sizes(self.sets, self.gap_terms, evaluations)
 
     def floor(self, evaluations: Evaluations, error: float) -> float:
         """Disagreement that errors of the model's answers, and sampled effects, can produce (C4).

@@ -174,7 +174,7 @@ class Effect:
 
     def cell_sizes(self, evaluations: Evaluations) -> Iterator[IntArray]:
         """For each set how many rows its effect averages over at each row, at least, (n,)."""
-        return cell_sizes(self.terms, evaluations)
+        return cell_sizes(self.sets, self.terms, evaluations)
 
     def _read_by_masking(self) -> set[Hashable]:
         everything = union(self.layout.players)
@@ -208,16 +208,19 @@ def combination(terms: Terms, evaluations: Evaluations, regions: RegionWeights) 
     return np.asarray(total)
 
 
-def cell_sizes(combinations: Iterable[Terms], evaluations: Evaluations) -> Iterator[IntArray]:
-    """For each combination how many rows of the region its masked models average over, at least, (n,)."""
-    n_rows = len(evaluations)
+def cell_sizes(
+    sets: Sequence[Coalition], combinations: Sequence[Terms], evaluations: Evaluations
+) -> Iterator[IntArray]:
+    """For each set how many rows of the region the masked models of its combination average over, at least, (n,)."""
     of_terms: dict[Term, IntArray | None] = {}
-    for terms in combinations:
-        smallest = np.full(n_rows, n_rows)
+    for members, terms in zip(sets, combinations, strict=True):
+        view = evaluations.in_gap_of(members)
+        known = of_terms if view is evaluations else {}
+        smallest = np.full(len(evaluations), len(evaluations))
         for term in terms:
-            if term not in of_terms:
-                of_terms[term] = term.masked(evaluations).cell_sizes()
-            sizes = of_terms[term]
+            if term not in known:
+                known[term] = term.masked(view).cell_sizes()
+            sizes = known[term]
             if sizes is not None:
                 smallest = np.minimum(smallest, sizes)
         yield smallest

@@ -258,7 +258,7 @@ class _Asking:
         requested = request(
             effect.needs,
             rows.table,
-            values=self.resources.max_grid,
+            values=self.resources.grid,
             model_cells=reading.model_cells,
             learned=learned,
         )
@@ -268,9 +268,9 @@ class _Asking:
         self, effect: Effect, rows: Rows, learned: Mapping[Any, Learned]
     ) -> Evaluations:
         """What the model says about some rows."""
-        if self.resources.max_grid is not None:
+        if self.resources.grid is not None:
             reads = dict(zip(effect.sets, effect.reads, strict=True))
-            on_grid = stand_ins(rows.table, self.resources.max_grid).keys()
+            on_grid = stand_ins(rows.table, self.resources.grid).keys()
             require_few_values(reads, rows.table, on_grid)
         requested, reading = self.request(effect, rows, learned)
         asked = ask(self.model, rows, requested, reading, resources=self.resources)
@@ -328,7 +328,7 @@ class _Asking:
         try:
             requested, reading = self.request(self.effect(rows), rows)
             reading = reading.cheaper(requested)
-            require_room(requested, rows.table, self.resources)
+            require_room(requested, rows.table, self.resources, n_outputs=1)
             require_rows(self.resources, requested.n_model_rows(is_read=reading.is_read))
         except ResourceError:
             return False
