@@ -11,7 +11,7 @@ import granite_xai as gx
 from default_cases import CASES, Case
 from default_figures import beside, explained, read_records, same, target
 from default_tables import rows
-from granite_xai.base.diagnostics import Diagnostics
+from granite_xai.base.errors import Diagnostics
 from granite_xai.compute import Resources
 from granite_xai.core.algebra import disagreement as questions
 from granite_xai.core.algebra.influence import Individual, Interactions, Joint
