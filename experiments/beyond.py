@@ -13,6 +13,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.model_selection import train_test_split
 
 import granite_xai as gx
+from experiments.comparison import compare
 from experiments.models import bike
 from experiments.published import AS_PUBLISHED
 from experiments.results import Result, table
@@ -87,9 +88,7 @@ def both_at_once(model: Any, train: Any, test: Any) -> list[dict[str, Any]]:
         name: gx.Granite(model, question, **AS_PUBLISHED) for name, question in OBJECTIVES.items()
     }
     rulers = ("ice-pdp", "mplot-pdp", BOTH)
-    found = gx.frameworks.compare(
-        model, *train, test=test, questions=rulers, frameworks=asked, resamples=0
-    )
+    found = compare(model, *train, test=test, questions=rulers, frameworks=asked, resamples=0)
     found = found.rename(columns={"framework": "regions for"}).drop(
         columns=["feature", "rules", "stability", "seconds"]
     )

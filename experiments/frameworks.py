@@ -10,6 +10,7 @@ import pandas as pd
 from sklearn.ensemble import HistGradientBoostingRegressor
 
 import granite_xai as gx
+from experiments.comparison import FRAMEWORKS, compare, overview
 from experiments.results import Result, table
 
 ASKED = ("ice-pdp", "mplot-pdp")
@@ -33,8 +34,8 @@ differ many times over."""
 
 def run(quick: bool) -> Result:
     """The overview from the configurations, then every framework on bike rentals and diabetes."""
-    overview = gx.frameworks.overview()
-    agree = overview.astype(str).to_numpy().tolist() == printed()
+    addressed = overview()
+    agree = addressed.astype(str).to_numpy().tolist() == printed()
     loads = {"bike rentals": gx.datasets.load_bike_sharing, "diabetes": gx.datasets.load_diabetes}
     if quick:
         del loads["bike rentals"]  # diabetes comes with scikit-learn: no data folder is needed
@@ -43,13 +44,13 @@ def run(quick: bool) -> Result:
         for name, load in loads.items()
     }
     data = {
-        "overview": overview.to_dict(orient="records"),
+        "overview": addressed.to_dict(orient="records"),
         "overview_is_the_papers": agree,
         "compared": found,
     }
     return Result(
         "Regional frameworks as configurations",
-        _text(overview, agree, found),
+        _text(addressed, agree, found),
         data,
         {},
         _differences(agree),
@@ -67,10 +68,10 @@ def compared(load: Any, rows: int, quick: bool, seed: int = 0) -> dict[str, Any]
     X, y = load()
     fitting, test, rest = divided(X, y, rows, seed)
     model = HistGradientBoostingRegressor(max_iter=100, random_state=seed).fit(*rest)
-    chosen = ("granite", "vine", "repid") if quick else None
+    chosen = ("granite", "vine", "repid") if quick else FRAMEWORKS
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", gx.BinWarning)
-        frame = gx.frameworks.compare(
+        frame = compare(
             model,
             *fitting,
             test=test,
@@ -98,7 +99,7 @@ def divided(
     return [(X.iloc[part].reset_index(drop=True), y.iloc[part].to_numpy()) for part in parts]
 
 
-def _text(overview: pd.DataFrame, agree: bool, found: dict[str, Any]) -> str:
+def _text(addressed: pd.DataFrame, agree: bool, found: dict[str, Any]) -> str:
     sections = [
         f"**{name.capitalize()}.** {spoken(part)}\n\n{_lines(part)}" for name, part in found.items()
     ]
@@ -107,7 +108,7 @@ def _text(overview: pd.DataFrame, agree: bool, found: dict[str, Any]) -> str:
     return f"""Which disagreement, behavior, masking and interaction each framework addresses, read off the
 configurations that `gx.frameworks` runs. {same}
 
-{table(overview.to_dict(orient="records"))}
+{table(addressed.to_dict(orient="records"))}
 
 ✓ fulfilled, ✗ not fulfilled, * all choices, – not defined; m marginal, c conditional.
 

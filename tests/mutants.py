@@ -55,7 +55,7 @@ Before them come the file's own examples, after them the folder of its room."""
 BOUNDS: dict[str, set[str]] = {
     "inference/replicates": {"LINES"},
     "engine/splits": {"CUT_BYTES", "CELLS_ALIVE", "FEWEST_ROWS"},
-    "partitioners/cohorts": {"BLOCK"},
+    "frameworks/cohex": {"BLOCK"},
     "search/tables": {"PARTS_AT_ONCE", "NODES_KEPT", "BYTES_KEPT"},
     "search/product_blocks": {"NUMBERS_AT_ONCE"},
     "search/scoring": {"BLOCK", "ON_DEVICE", "WIDE", "FIRST", "SHARE"},

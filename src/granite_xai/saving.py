@@ -91,6 +91,7 @@ from granite_xai.explanation.resolved import MAX_PAIRS
 from granite_xai.fitting.fit_result import FitResult, FromFile
 from granite_xai.fitting.fitted_view import fitted_view
 from granite_xai.fitting.options import chosen_influence
+from granite_xai.frameworks.fd_trees import NumericTree
 from granite_xai.inference import (
     confidence,
     described_share,
@@ -101,7 +102,6 @@ from granite_xai.inference import (
     stability,
 )
 from granite_xai.models import Predictor, Usage, as_predictor, joint_predictor
-from granite_xai.partitioners import original
 from granite_xai.regions import Partition
 from granite_xai.surrogate.additive import RegionSurrogate, Surrogate, SurrogateFit
 from granite_xai.surrogate.curves import Curve
@@ -834,7 +834,7 @@ class _Plain:
         modules = {type(operator).__module__ for operator in operators}
         modules |= {getattr(partitioners, name).__module__ for name in partitioners.__all__}
         modules |= {module.__name__ for module in _MODULES}
-        modules |= {Objective.__module__, Resources.__module__}
+        modules |= {Objective.__module__, Resources.__module__, NumericTree.__module__}
         classes = {}
         for module in sorted(modules):
             for value in vars(sys.modules[module]).values():
@@ -1007,7 +1007,6 @@ _MODULES = (
     fine_curve,
     fitted,
     node_figures,
-    original,
     replicates,
     stability,
     terms,

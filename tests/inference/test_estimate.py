@@ -10,7 +10,7 @@ import pytest
 import granite_xai as gx
 from strategies import quiet
 
-RULES = gx.partitioners.Given(["x1 ≤ 0", "x1 > 0"])
+RULES = gx.partitioners.GivenRules(["x1 ≤ 0", "x1 > 0"])
 
 
 def test_the_printed_result_says_how_much_one_curve_a_feature_describes():

@@ -19,7 +19,7 @@ def step(X):
     return X[:, 0] * np.where(X[:, 1] > 0, 1.0, -1.0) + 0.6 * X[:, 0] * X[:, 2]
 
 
-RULES = gx.partitioners.Given(["x1 ≤ 0", "x1 > 0"])
+RULES = gx.partitioners.GivenRules(["x1 ≤ 0", "x1 > 0"])
 
 
 def fixed(X, y=None, question="ice-pdp", **options):

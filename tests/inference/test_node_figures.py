@@ -34,7 +34,7 @@ def test_without_a_split_the_root_is_the_region():
 
 
 def test_regions_without_a_tree_are_children_of_the_root():
-    given = gx.partitioners.Given(["x1 ≤ 0", "x1 > 0"])
+    given = gx.partitioners.GivenRules(["x1 ≤ 0", "x1 > 0"])
     (found,) = figures(fitted(rows(100), partitioner=given))
     assert [(node.parent, node.region) for node in found.nodes] == [(-1, -1), (0, 0), (0, 1)]
     partition = Partition.from_rules(["x0 ≤ 0", "x0 > 0"])
@@ -51,7 +51,7 @@ def test_figures_are_saved_and_older_files_have_none(tmp_path):
 def test_importances_inside_regions_are_those_of_regions_with_rows_by_their_share():
     X = rows(900)
     y = model(X) + np.random.default_rng(2).normal(size=900)
-    three = gx.partitioners.Given(["x1 ≤ 0", "x1 > 0 and x1 ≤ 99", "x1 > 99"])
+    three = gx.partitioners.GivenRules(["x1 ≤ 0", "x1 > 0 and x1 ≤ 99", "x1 > 99"])
     searching = np.vstack([X, [[0.0, 100.0, 0.0]] * 2])
     (found,) = figures(
         fitted(searching, "pfi-risk", np.append(y, [0.0, 0.0]), partitioner=three, holdout=(X, y))

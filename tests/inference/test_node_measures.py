@@ -88,7 +88,7 @@ def test_mean_and_spread_are_those_of_the_search_rows():
 def test_a_region_without_held_out_rows_says_nothing():
     """Given regions of which no row is held out: how far rows stray is nan, and nothing else suffers."""
     X = rows(900)
-    far = gx.partitioners.Given(["x1 ≤ 99", "x1 > 99"])
+    far = gx.partitioners.GivenRules(["x1 ≤ 99", "x1 > 99"])
     (found,) = figures(
         fitted(np.vstack([X, [[0.0, 100.0, 0.0]] * 2]), partitioner=far, holdout=(X, None))
     )

@@ -46,7 +46,7 @@ def test_values_that_a_pilot_chose_show_the_same_importance(comparison):
 
 @pytest.mark.parametrize("question", ["ice-pdp", "mplot-pdp", "cfi-pfi"])
 def test_heterogeneity_is_corrected_for_noise_as_in_an_estimate(question):
-    options = {"partitioner": gx.partitioners.Given(["b ≤ 0", "b > 0"]), "holdout": False}
+    options = {"partitioner": gx.partitioners.GivenRules(["b ≤ 0", "b > 0"]), "holdout": False}
     with quiet():
         compared = gx.compare(MODELS, X, y, partition=RULES, question=question)
         fitted = gx.Granite(champion, question, **options).fit(X, y)

@@ -6,9 +6,10 @@ import numpy as np
 import pandas as pd
 from hypothesis import given, strategies as st
 
+from granite_xai.evaluations.vectors import centred
 from granite_xai.models import as_predictor
 from granite_xai.surrogate.grids import dependence_bins, make_grid
-from granite_xai.surrogate.ice import Ice
+from granite_xai.surrogate.ice import ice_curves
 from granite_xai.tables import read_table
 
 rows = st.lists(
@@ -26,8 +27,9 @@ def tangled(X):
 def ice(model, X, feature, points=20, grid="quantile", center=False):
     """Grid and curves of one column."""
     table = read_table(X, missing="error")
-    curves = Ice(feature, points, grid, center).vectors(as_predictor(model), table)
-    return make_grid(table, table.resolve(feature, "feature"), points, grid).values, curves
+    places = make_grid(table, table.resolve(feature, "feature"), points, grid)
+    curves = ice_curves(as_predictor(model), table, places)
+    return places.values, centred(curves) if center else curves
 
 
 @given(rows, st.integers(0, 2), st.integers(2, 6))

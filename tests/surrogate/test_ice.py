@@ -11,9 +11,10 @@ from hypothesis import given, settings, strategies as st
 
 import granite_xai as gx
 from accumulated import ale, resembling_levels
+from granite_xai.evaluations.vectors import centred
 from granite_xai.models import as_predictor
 from granite_xai.surrogate.grids import make_grid
-from granite_xai.surrogate.ice import Ice
+from granite_xai.surrogate.ice import ice_curves
 from granite_xai.tables import read_table
 
 rows = st.lists(
@@ -31,8 +32,9 @@ def tangled(X):
 def ice(model, X, feature, points=20, grid="quantile", center=False):
     """Grid and curves of one column."""
     table = read_table(X, missing="error")
-    curves = Ice(feature, points, grid, center).vectors(as_predictor(model), table)
-    return make_grid(table, table.resolve(feature, "feature"), points, grid).values, curves
+    places = make_grid(table, table.resolve(feature, "feature"), points, grid)
+    curves = ice_curves(as_predictor(model), table, places)
+    return places.values, centred(curves) if center else curves
 
 
 @given(
@@ -53,14 +55,6 @@ def test_ice_is_the_prediction_with_one_cell_replaced(cells, j, points, kind, ce
             wanted.append(float(tangled(changed[None])[0]))
         level = sum(wanted) / len(wanted) if center else 0.0
         assert curves[n] == pytest.approx([value - level for value in wanted], abs=1e-9)
-
-
-def test_differences_are_those_of_neighbours_on_the_grid():
-    X = np.random.default_rng(0).normal(size=(30, 3))
-    table, predictor = read_table(X, missing="error"), as_predictor(tangled)
-    _, curves = ice(tangled, X, "x0", points=7)
-    found = Ice("x0", points=7, differences=True).vectors(predictor, table)
-    assert found == pytest.approx(np.diff(curves, axis=1))
 
 
 @settings(max_examples=40)
@@ -131,7 +125,6 @@ def test_bad_requests_name_the_argument():
         (lambda: ice(tangled, X, "x9"), "feature='x9'"),
         (lambda: ice(lambda X: X[:, 0], X, "x0", grid="log"), "grid='log'"),
         (lambda: ice(lambda X: X[:, 0], X, "x0", points=1), "points=1"),
-        (lambda: Ice("x0", points=1), "points=1"),
     ):
         with pytest.raises(gx.InputError, match=words):
             call()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import granite_xai as gx
@@ -87,6 +88,67 @@ def test_a_model_with_nothing_to_explain_has_one_cluster(X):
         assert g.description_accuracy_ == 1.0
 
 
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_accuracy_of_a_description_is_that_of_the_most_frequent_label_of_a_region(X, weighted):
+    weights = np.random.default_rng(1).choice([0.5, 1.0, 2.5], size=len(X)) if weighted else None
+    g = paper(model, partitioner=Clusters("shap", n_clusters=4), max_depth=1)
+    g.fit(X, sample_weight=weights)
+    regions = g.apply(X)
+    mass = np.ones(len(X)) if weights is None else weights
+    right = 0.0
+    for region in range(len(g.partition_)):
+        inside = regions == region
+        right += max(mass[inside & (g.clusters_ == label)].sum() for label in set(g.clusters_))
+    assert 0.5 < g.description_accuracy_ < 1.0
+    assert g.description_accuracy_ == pytest.approx(right / mass.sum())
+
+
+@pytest.mark.parametrize("beta", [0.0, 100.0])
+def test_cohorts_are_many_where_they_are_free_and_one_where_they_are_dear(X, beta):
+    cohorts = Cohorts(free=1, beta=beta, restarts=2, rounds=2)
+    g = paper(model, partitioner=cohorts, random_state=3).fit(X[:14])
+    assert sorted(set(g.clusters_.tolist())) == list(range(g.clusters_.max() + 1))
+    assert (g.clusters_.max() > 0) == (beta == 0.0)
+
+
+@pytest.mark.parametrize(("cohorts", "price"), [(1, 0.0), (2, 0.0), (3, 0.5), (6, 1.0), (18, 2.0)])
+def test_only_cohorts_beyond_the_free_ones_cost(cohorts, price):
+    assert Cohorts(free=2, beta=5.0).penalty(cohorts, 100) == pytest.approx(price)
+    assert Cohorts().penalty(cohorts + 2, 100) == pytest.approx(price)  # four are free by default
+
+
+def test_subgroups_ignore_the_model_and_the_units():
+    rng = np.random.default_rng(4)
+    x1 = rng.normal(size=200).round(2)
+    x0 = (np.where(x1 > 0.5, 3.0, 0.0) + rng.normal(size=200)).round(2)
+    X = np.column_stack([x0, x1])
+    options = {"partitioner": Subgroups("x0"), "alpha": 0.02, "max_candidates": 300}
+    regions = paper(lambda X: X[:, 0] * X[:, 1], **options).fit(X).apply(X)
+    other = paper(lambda X: np.log(X[:, 0]) * X[:, 1] ** 3, **options).fit(np.exp(X))
+    assert other.apply(np.exp(X)).tolist() == regions.tolist()
+    assert "x0" not in " ".join(map(str, other.partition_.rules))
+
+
+@pytest.mark.parametrize("by", ["distribution", "mean"])
+def test_subgroups_follow_levels_and_missing_values(by):
+    """What differs between the halves of `size` is the level of `kind`; of `gaps` only whether it is missing."""
+    rng = np.random.default_rng(5)
+    size = rng.normal(size=150)
+    frame = pd.DataFrame(
+        {"kind": np.where(size > 0, "a", "b"), "size": size, "noise": rng.normal(size=150)}
+    )
+    frame.loc[::10, "kind"] = "c"
+    frame["gaps"] = pd.Series(np.where(size > 0, np.nan, 1.0) * rng.integers(1, 4, 150))
+
+    def of_kind(X):
+        return X["size"].to_numpy() * (X["kind"] == "a").to_numpy()
+
+    options = {"missing": "allow", "split_features": ["size", "noise"]}
+    for feature in ("kind", "gaps"):
+        g = paper(of_kind, partitioner=Subgroups(feature, by), **options).fit(frame)
+        assert g.partition_.root.column == "size"
+
+
 def test_columns_left_out_are_not_split(X):
     g = paper(model, split_features=AllExcept("x1"), alpha=0.0).fit(X)
     assert "x1" not in " ".join(map(str, g.partition_.rules))
@@ -120,6 +182,8 @@ def test_improvement_stops_the_tree_at_the_root_and_below(X):
         (lambda: Subgroups("a", by="mode"), "by='mode'"),
         (lambda: RepidTree(effect="shp"), "effect='shp'"),
         (lambda: RepidTree(points=1), "points=1"),
+        (lambda: Ice("x0", points=1), "points=1"),
+        (lambda: Ice("x0", grid="log"), "grid='log'"),
         (lambda: Tree(cuts="random"), "cuts='random'"),
         (lambda: Tree(min_improvement=-0.1), "min_improvement=-0.1"),
         (lambda: gx.frameworks.gadget(model, effect="pdp"), "effect='pdp'"),
@@ -150,18 +214,3 @@ def test_unknown_columns_are_named_before_the_model_is_asked(X, make):
     with pytest.raises(gx.InputError, match="'x9'"):
         paper(counting, partitioner=make("x9")).fit(X)
     assert not calls
-
-
-def test_the_names_of_0_1_still_work():
-    """Page 8.2: what a user wrote for the first edition finds the same partitioners."""
-    old = {
-        "Found": "PartitionResult",
-        "Given": "GivenRules",
-        "Original": "RepidTree",
-        "Without": "AllExcept",
-    }
-    assert {name: getattr(gx.partitioners, name) for name in old} == {
-        name: getattr(gx.partitioners, new) for name, new in old.items()
-    }
-    with pytest.raises(AttributeError, match="Originals"):
-        gx.partitioners.Originals  # noqa: B018

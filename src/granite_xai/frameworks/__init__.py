@@ -1,6 +1,7 @@
-"""Six published regional frameworks as configurations of `Granite`, and a comparison of all of them.
+"""Six earlier methods for regions, each a configuration of `Granite`.
 
-Each function returns an unfitted `Granite`; further options are those of `Granite`.
+Every function takes the model first, then the feature (by its label) where it is about one, and further options of
+`Granite`; it returns an unfitted `Granite`. ``exact=True`` is the original's own form where the two differ.
 
 >>> import granite_xai as gx
 >>> toy = gx.datasets.make_toy()
@@ -11,26 +12,11 @@ Each function returns an unfitted `Granite`; further options are those of `Grani
 
 from __future__ import annotations
 
-from granite_xai.frameworks.compare import compare
-from granite_xai.frameworks.importance import subgroup_importance
-from granite_xai.frameworks.paper_table import overview
-from granite_xai.frameworks.published import (
-    cohex,
-    fd_trees,
-    gadget,
-    repid,
-    transformation_trees,
-    vine,
-)
+from granite_xai.frameworks.cohex import cohex
+from granite_xai.frameworks.fd_trees import fd_trees
+from granite_xai.frameworks.gadget import gadget
+from granite_xai.frameworks.repid import repid
+from granite_xai.frameworks.transformation_trees import transformation_trees
+from granite_xai.frameworks.vine import vine
 
-__all__ = [
-    "cohex",
-    "compare",
-    "fd_trees",
-    "gadget",
-    "overview",
-    "repid",
-    "subgroup_importance",
-    "transformation_trees",
-    "vine",
-]
+__all__ = ["cohex", "fd_trees", "gadget", "repid", "transformation_trees", "vine"]

@@ -1,25 +1,62 @@
-"""Subgroups: regions in which one feature is nearly independent of the others."""
+"""Transformation trees, conditional subgroups (Molnar et al., 2023): regions in which one feature is independent."""
 
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass, replace
-from typing import ClassVar
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 
 from granite_xai.base.options import choose
 from granite_xai.base.typing import FloatArray
 from granite_xai.compute import Resources
+from granite_xai.estimator import Granite
 from granite_xai.evaluations.vectors import Vectors
 from granite_xai.explanation.masking.intervals import interval_edges
 from granite_xai.explanation.resolved import ResolvedExplainer
-from granite_xai.partitioners.scatter import ZERO_SCATTER, pose_scatter
+from granite_xai.frameworks.alike import ZERO_SCATTER, Scatter, configured, grow
 from granite_xai.search.given_rules import measured
 from granite_xai.search.partitioner import Partitioner, PartitionResult
 from granite_xai.search.problem import Problem
 from granite_xai.tables import Column
 from granite_xai.trees.ensembles import Route
+
+
+def transformation_trees(
+    model: Any,
+    feature: Hashable,
+    question: Any = "mplot-pdp",
+    *,
+    by: str = "distribution",
+    **options: Any,
+) -> Granite:
+    """Regions in which one feature hardly depends on the others, so that conditional and marginal effects agree.
+
+    Parameters
+    ----------
+    question : as in `Granite`
+        What is reported in the regions, which depend on the rows alone: "mplot-pdp", or "cfi-pfi" (needs y).
+    by : "distribution" or "mean"
+        What a split separates: the feature's distribution (transformation trees) or its mean (CART).
+    **options
+        Of `Granite`; alpha is a share of the feature's scatter here.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> x1 = rng.normal(size=200)
+    >>> X = np.column_stack([np.where(x1 > 0, 3.0, -3.0) + rng.normal(size=200), x1])
+    >>> g = transformation_trees(lambda X: X[:, 0] * X[:, 1], "x0", "ice-pdp").fit(X)
+    >>> {name for rule in g.partition_.rules for name, _ in rule.conditions}
+    {'x1'}
+    """
+    settings = {
+        "partitioner": Subgroups(feature, by),
+        "min_samples_leaf": 30,
+        "alpha": 0.02,
+    }
+    return configured(model, question, settings, options, feature)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,31 +98,30 @@ class Subgroups(Partitioner):
         """Leaves of the tree, with the disagreement of the question in them."""
         table = problem.table
         position = table.resolve(self.feature, "feature")
-        vectors = Vectors(describe_values(table.columns[position], self.by))
-        posed = pose_scatter(problem, [vectors], ZERO_SCATTER).problem
+        vectors = Vectors(_described(table.columns[position], self.by))
         splitting = [
             table.names[column] for column in problem.tree.columns(table) if column != position
         ]
-        tree = replace(problem.tree, split_features=splitting, search="greedy")
-        return PartitionResult(measured(tree.grown(posed), problem))
+        root = grow(problem, Scatter(), ZERO_SCATTER, [vectors], split_features=splitting).root
+        return PartitionResult(measured(root, problem))
 
 
-def describe_values(column: Column, by: str) -> FloatArray:
+def _described(column: Column, by: str) -> FloatArray:
     """A feature as vectors whose scatter is its spread.
 
     Parameters
     ----------
     column : Column
     by : "distribution" or "mean"
-        Of a feature with an order: indicators of lying below each tenth, or standardised values.
-        Others have indicators of their levels.
+        Of a feature with an order: indicators of lying below each tenth, or standardised values (of ordered labels
+        their places; 0 for missing ones). Others have indicators of their levels.
 
     Returns
     -------
     array of shape (n, n_entries)
         The last entry says whether a value is missing, if some are.
     """
-    is_missing = column.codes < 0
+    is_present = column.codes >= 0
     if not column.is_ordered:
         levels = np.arange(len(column.levels))
         vectors: FloatArray = np.equal.outer(column.codes, levels).astype(np.float64)
@@ -93,18 +129,11 @@ def describe_values(column: Column, by: str) -> FloatArray:
         tenths = interval_edges(column)[:-1]
         vectors = (column.codes[:, None] <= tenths).astype(np.float64)
     else:
-        vectors = _standardised(column)[:, None]
-    if is_missing.any():
-        vectors = np.hstack([vectors, is_missing.astype(np.float64)[:, None]])
+        values = column.values if column.kind == "numeric" else column.codes.astype(np.float64)
+        vectors = np.zeros((len(values), 1))
+        if is_present.any():
+            spread = values[is_present].std() or 1.0
+            vectors[is_present, 0] = (values[is_present] - values[is_present].mean()) / spread
+    if not is_present.all():
+        vectors = np.hstack([vectors, (~is_present).astype(np.float64)[:, None]])
     return vectors
-
-
-def _standardised(column: Column) -> FloatArray:
-    """Values (of ordered labels their places) in standard deviations from the mean; missing ones are 0."""
-    values = column.values if column.kind == "numeric" else column.codes.astype(np.float64)
-    is_present = column.codes >= 0
-    if not is_present.any():
-        return np.zeros(len(values))
-    mean = values[is_present].mean()
-    spread = values[is_present].std() or 1.0
-    return np.asarray(np.where(is_present, (values - mean) / spread, 0.0))

@@ -19,15 +19,14 @@ True
 
 from __future__ import annotations
 
-from granite_xai.partitioners.clusters import Clusters
-from granite_xai.partitioners.cohorts import Cohorts
-from granite_xai.partitioners.original import RepidTree
-from granite_xai.partitioners.subgroups import Subgroups
+from granite_xai.frameworks.cohex import Cohorts
+from granite_xai.frameworks.gadget import RepidTree
+from granite_xai.frameworks.transformation_trees import Subgroups
+from granite_xai.frameworks.vine import Clusters, Ice
 from granite_xai.search.given_rules import GivenRules
 from granite_xai.search.partitioner import Partitioner, PartitionResult
 from granite_xai.search.problem import Problem
 from granite_xai.search.tree import AllExcept, Tree
-from granite_xai.surrogate.ice import Ice
 
 __all__ = [
     "AllExcept",
@@ -42,9 +41,3 @@ __all__ = [
     "Subgroups",
     "Tree",
 ]
-
-# Their names in version 0.1.
-Found = PartitionResult
-Given = GivenRules
-Original = RepidTree
-Without = AllExcept

@@ -1,0 +1,380 @@
+"""CohEx (Meng et al., 2024): cohorts of rows around representatives, chosen so that explanations agree.
+
+A division is an array with the cohort of each row. Losses of divisions are shares of that of one cohort, so that they
+have no unit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from granite_xai.base.options import choose, real_number, whole_number
+from granite_xai.base.typing import FloatArray, IntArray
+from granite_xai.compute import Resources
+from granite_xai.disagreement.disagreement import Disagreement
+from granite_xai.engine.splits import Splits
+from granite_xai.estimator import Granite
+from granite_xai.evaluations.evaluations import Evaluations
+from granite_xai.explanation.explainer import Explainer
+from granite_xai.explanation.interaction import Pure
+from granite_xai.explanation.resolved import ResolvedExplainer
+from granite_xai.frameworks.alike import configured, local_explainer, one_group, put_into_rules
+from granite_xai.search.local_effects import local_values
+from granite_xai.search.partitioner import Partitioner, PartitionResult
+from granite_xai.search.problem import Problem
+from granite_xai.tables import Column, Table
+from granite_xai.trees.ensembles import Route
+
+PATIENCE = 30
+"""Random starts in a row without a better end, after which a round ends."""
+
+TIE = 1e-12
+"""Costs this close are the same: they differ by rounding."""
+
+BLOCK = 128
+"""Cohorts that are scored together."""
+
+Loss = Callable[[IntArray], FloatArray]
+"""From divisions, (C, n), to their losses, (C,), with explanations that are fixed."""
+
+GuidedLoss = Callable[[IntArray], Loss]
+"""The loss with rows explained inside the cohorts of one division, (n,)."""
+
+
+def cohex(
+    model: Any,
+    *,
+    against: str = "mean",
+    free: int = 4,
+    beta: float = 5.0,
+    restarts: int = 100,
+    rounds: int = 5,
+    **options: Any,
+) -> Granite:
+    """Cohorts of rows around representatives, in which SHAP values with the cohort as reference agree.
+
+    Partial and pure local effects of all features agree in each cohort. What is unlike the original: see `Cohorts`.
+
+    Parameters
+    ----------
+    against : "mean" or "pure"
+        SHAP values are compared with their mean in the cohort, as in the original, which penalises main effects too;
+        or with the pure effect as a function of the feature.
+    free, beta : int, float
+        Cohorts without a penalty, and the weight of the penalty for more.
+    restarts, rounds : int
+        Random starts, at most, and how often rows are explained again.
+    **options
+        Of `Granite`; those of its tree say how cohorts are described.
+
+    Examples
+    --------
+    >>> cohex(lambda X: X[:, 0], free=2).partitioner.free
+    2
+    """
+    cohorts = Cohorts(
+        on="shap", against=against, free=free, beta=beta, restarts=restarts, rounds=rounds
+    )
+    return configured(model, "shap-pdp", {"partitioner": cohorts}, options)
+
+
+class SearchEnd(NamedTuple):
+    """Where one search ended: its cost, and the cohort of each row."""
+
+    cost: float
+    division: IntArray
+
+
+@dataclass(frozen=True, slots=True)
+class Cohorts(Partitioner):
+    """Each row joins the nearest of a few representative rows; these are chosen so that explanations agree.
+
+    Representatives are added and removed greedily while this lowers
+
+        share of the loss left + beta * sqrt(max(k - free, 0) / n),     k cohorts, n rows
+
+    and the whole is repeated with explanations computed inside the cohorts found so far. Features are scaled, the best
+    candidate of all restarts and rounds is kept, and the loss is a share of that of one cohort, so that beta has no
+    unit (the original scales nothing and keeps the last candidate that improved).
+
+    Parameters
+    ----------
+    on : name of ``gx.explanations()`` or Explainer
+        The local explanation; its reference is the cohort itself.
+    against : "mean" or "pure"
+        What a row's effect is compared with: its mean over the cohort (CohEx: main effects are penalised too), or the
+        pure effect at the row's own value.
+    free, beta : int, float
+        Cohorts without a penalty, and the weight of the penalty for more.
+    restarts, rounds, pool : int
+        Random starts of each round, at most (30 in a row without a better end are the last); how often rows are
+        explained again; rows tried as a new representative in each step.
+
+    Examples
+    --------
+    >>> Cohorts(free=2).beta
+    5.0
+    """
+
+    on: str | Explainer = "shap"
+    against: str = "mean"
+    free: int = 4
+    beta: float = 5.0
+    restarts: int = 100
+    rounds: int = 5
+    pool: int = 40
+    ignores_noise_floor: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        choose("against", self.against, {name: name for name in ("mean", "pure")})
+        real_number("beta", self.beta, at_least=0)
+        for name in ("free", "restarts", "rounds", "pool"):
+            whole_number(name, getattr(self, name), at_least=1)
+        local_explainer(self.on, "on")
+
+    def extra_effects(
+        self, route: Route, resources: Resources, seed: int
+    ) -> tuple[ResolvedExplainer, ...]:
+        """The local effects that are read of the model."""
+        explainer = local_explainer(self.on, "on")
+        explainers = [explainer]
+        if self.against == "pure":
+            explainers.append(replace(explainer, interaction=Pure()))
+        return tuple(side.effect(route, resources, seed) for side in explainers)
+
+    def partition(self, problem: Problem) -> PartitionResult:
+        """Choose representatives, and describe their cohorts."""
+        if problem.below_noise_floor:
+            return one_group(problem)
+        explainer = local_explainer(self.on, "on")
+        if self.against == "mean":
+            effect = explainer.effect(problem.route, problem.resources, problem.seed)
+            loss = distance_to_mean(problem.evaluations, effect)
+        else:
+            question = Disagreement(explainer, replace(explainer, interaction=Pure()))
+            resolved = question.compare(problem.route, problem.resources, problem.seed)
+            loss = distance_to_pure_effect(problem.evaluations, resolved)
+        generator = np.random.default_rng(problem.seed)
+        division = self.search(loss, row_distances(problem.table), generator)
+        return put_into_rules(problem, division)
+
+    def search(
+        self, loss: GuidedLoss, distances: FloatArray, generator: np.random.Generator
+    ) -> IntArray:
+        """Search in rounds, each with explanations inside the cohorts of the round before.
+
+        Parameters
+        ----------
+        loss : GuidedLoss
+        distances : array of shape (n, n)
+            Squared distances of all pairs of rows.
+        generator : Generator
+
+        Returns
+        -------
+        array of shape (n,)
+            The best cohorts of all rounds, judged with their own explanations; the first of equal
+            ones.
+        """
+        n_rows = len(distances)
+        division = np.zeros(n_rows, dtype=np.intp)
+        best = SearchEnd(np.inf, division)
+        for _ in range(self.rounds):
+            division = self._best_of_restarts(loss(division), distances, generator)
+            n_cohorts = int(division.max()) + 1
+            loss_inside = float(loss(division)(division[None])[0])
+            cost = loss_inside + self.penalty(n_cohorts, n_rows)
+            if cost < best.cost - TIE:
+                best = SearchEnd(cost, division)
+        return best.division
+
+    def _best_of_restarts(
+        self, loss: Loss, distances: FloatArray, generator: np.random.Generator
+    ) -> IntArray:
+        """The best of many greedy searches; the cohort of each row."""
+        best = self._descend(loss, distances, generator)
+        n_without_gain = 0
+        for _ in range(self.restarts - 1):
+            candidate = self._descend(loss, distances, generator)
+            if candidate.cost < best.cost - TIE:
+                best = candidate
+                n_without_gain = 0
+            else:
+                n_without_gain += 1
+            if n_without_gain >= PATIENCE:
+                break
+        return best.division
+
+    def penalty(self, n_cohorts: int, n_rows: int) -> float:
+        """Price of the cohorts beyond the free ones."""
+        return self.beta * float(np.sqrt(max(n_cohorts - self.free, 0) / n_rows))
+
+    def _descend(
+        self, loss: Loss, distances: FloatArray, generator: np.random.Generator
+    ) -> SearchEnd:
+        """One greedy search: from random representatives, by sets with one of them less or more."""
+        n_rows = len(distances)
+        n_first = min(self.free, n_rows)
+        representatives = generator.choice(n_rows, size=n_first, replace=False).tolist()
+        division = np.argmin(distances[:, representatives], axis=1)
+        cost = float(loss(division[None])[0]) + self.penalty(n_first, n_rows)
+        while True:
+            n_tried = min(self.pool, n_rows)
+            pool = generator.choice(n_rows, size=n_tried, replace=False).tolist()
+            candidates = _sets_with_one_less_or_more(representatives, pool)
+            divisions = np.stack([np.argmin(distances[:, rows], axis=1) for rows in candidates])
+            penalties = [self.penalty(len(rows), n_rows) for rows in candidates]
+            costs = loss(divisions) + np.array(penalties)
+            cheapest = int(np.argmin(costs))
+            if costs[cheapest] >= cost - TIE:
+                # A representative may have no row: cohorts are numbered without gaps.
+                _, numbers = np.unique(division, return_inverse=True)
+                return SearchEnd(cost, numbers.reshape(-1).astype(np.intp))
+            cost = float(costs[cheapest])
+            representatives = candidates[cheapest]
+            division = divisions[cheapest]
+
+
+def _sets_with_one_less_or_more(representatives: list[int], pool: list[int]) -> list[list[int]]:
+    """Sets with one representative less, then those with one of the pool more."""
+    larger = [[*representatives, row] for row in pool if row not in representatives]
+    if len(representatives) == 1:
+        return larger
+    smaller = []
+    for left_out in representatives:
+        remaining = list(representatives)
+        remaining.remove(left_out)
+        smaller.append(remaining)
+    return smaller + larger
+
+
+def row_distances(table: Table) -> FloatArray:
+    """Squared distances of all pairs of rows, summed over the features, (n, n)."""
+    total = np.zeros((table.n_rows, table.n_rows))
+    for position in table.explained:
+        total += _distances_in(table.columns[position])
+    return total
+
+
+def _distances_in(column: Column) -> FloatArray:
+    """Squared distances in one feature: standardised differences, or 1 where labels differ.
+
+    A missing value is a label of its own.
+    """
+    if not column.is_ordered:
+        return np.not_equal.outer(column.codes, column.codes).astype(np.float64)
+    is_present = column.codes >= 0
+    values = column.values if column.kind == "numeric" else column.codes.astype(np.float64)
+    values = np.where(is_present, values, np.nan)
+    spread = 1.0
+    if is_present.any():
+        spread = float(np.nanstd(values)) or 1.0  # a constant feature has no distances
+    squares = np.square((values[:, None] - values) / spread)
+    one_is_missing = column.missing[:, None] != column.missing
+    return np.asarray(np.where(np.isnan(squares), one_is_missing, squares))
+
+
+def distance_to_mean(evaluations: Evaluations, effect: ResolvedExplainer) -> GuidedLoss:
+    """Squared distance of a row's explanation to the mean of its cohort (CohEx).
+
+    Parameters
+    ----------
+    evaluations : Evaluations
+    effect : ResolvedExplainer
+        The local explanation.
+    """
+    weights = evaluations.weights
+    one_cohort = np.zeros((1, evaluations.n_rows), dtype=np.intp)
+    vectors = effects_inside(effect, evaluations, one_cohort[0])
+    of_one_cohort = scatter_within(vectors, one_cohort, weights)[0] or 1.0
+
+    def guided_by(guiding: IntArray) -> Loss:
+        vectors = effects_inside(effect, evaluations, guiding)
+        return lambda divisions: scatter_within(vectors, divisions, weights) / of_one_cohort
+
+    return guided_by
+
+
+def distance_to_pure_effect(evaluations: Evaluations, question: Any) -> GuidedLoss:
+    """Disagreement of a row's explanation with the pure effect at its own values.
+
+    Parameters
+    ----------
+    evaluations : Evaluations
+    question : ResolvedQuestion
+        The explanation against its pure effect.
+    """
+
+    def disagreements(divisions: IntArray) -> FloatArray:
+        """Mean disagreement inside the cohorts of each division, (C,); some cohorts at a time."""
+        cohorts = [np.unique(division) for division in divisions]
+        place = np.repeat(np.arange(len(divisions)), [len(numbers) for numbers in cohorts])
+        number = np.concatenate(cohorts)
+        total = np.zeros(len(divisions))
+        for start in range(0, len(number), BLOCK):
+            block = slice(start, start + BLOCK)
+            members = divisions[place[block]] == number[block][:, None]  # (block, n)
+            splits = Splits.of(members, evaluations.weights)
+            disagreement = question.regional(evaluations, splits)[:, 0]
+            np.add.at(total, place[block], disagreement * splits.mass[:, 0])
+        return np.asarray(total / evaluations.weights.sum())
+
+    one_cohort = np.zeros((1, evaluations.n_rows), dtype=np.intp)
+    of_one_cohort = float(disagreements(one_cohort)[0]) or 1.0
+
+    def guided_by(guiding: IntArray) -> Loss:
+        # Every cohort that is scored is explained anew, so that none guides.
+        return lambda divisions: disagreements(divisions) / of_one_cohort
+
+    return guided_by
+
+
+def effects_inside(
+    effect: ResolvedExplainer, evaluations: Evaluations, division: IntArray
+) -> FloatArray:
+    """Local effects of each row with its own cohort as reference, (n, sets).
+
+    Parameters
+    ----------
+    effect : ResolvedExplainer
+    evaluations : Evaluations
+    division : array of shape (n,)
+    """
+    members = division == np.arange(division.max() + 1)[:, None]  # (cohorts, n)
+    splits = Splits.of(members, evaluations.weights)
+    values = local_values(effect, evaluations, splits)  # (sets, cohorts, n)
+    return np.asarray(values[:, division, np.arange(len(division))].T)
+
+
+def scatter_within(vectors: FloatArray, divisions: IntArray, weights: FloatArray) -> FloatArray:
+    """Weighted mean squared distance of vectors to the mean of their cohort, (C,).
+
+    Parameters
+    ----------
+    vectors : array of shape (n, n_entries)
+    divisions : array of shape (C, n)
+    weights : array of shape (n,)
+    """
+    n_divisions = len(divisions)
+    n_cohorts = int(divisions.max()) + 1
+    # One number for each cohort of each division.
+    cells = (divisions + n_cohorts * np.arange(n_divisions)[:, None]).ravel()
+
+    def sums_by_cohort(values: FloatArray) -> FloatArray:
+        tiled = np.tile(values, n_divisions)
+        sums = np.bincount(cells, weights=tiled, minlength=n_divisions * n_cohorts)
+        return np.asarray(sums, dtype=np.float64).reshape(n_divisions, n_cohorts)
+
+    # Around the common mean: what all rows share must not swamp what sets them apart.
+    deviations = vectors - np.average(vectors, axis=0, weights=weights)
+    mass = sums_by_cohort(weights)
+    divisor = np.where(mass > 0, mass, 1.0)
+    between = np.zeros(n_divisions)  # sum of squares of the cohorts' means
+    for entry in deviations.T:
+        between += (np.square(sums_by_cohort(weights * entry)) / divisor).sum(axis=1)
+    total = float(weights @ np.square(deviations).sum(axis=1))
+    return np.maximum(total - between, 0.0) / float(weights.sum())

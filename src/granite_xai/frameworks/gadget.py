@@ -1,0 +1,333 @@
+"""GADGET (Herbinger et al., 2024): regions in which ICE, ALE or SHAP curves of some features run parallel.
+
+The tree that its authors grow, which is that of REPID as well, is `RepidTree`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from granite_xai.base.options import choose, real_number, whole_number
+from granite_xai.base.typing import FloatArray
+from granite_xai.compute import Resources
+from granite_xai.disagreement.catalog import question as named_question
+from granite_xai.engine.splits import Splits
+from granite_xai.estimator import Granite
+from granite_xai.evaluations.evaluations import Evaluations
+from granite_xai.evaluations.noise_floor import rounding_floor
+from granite_xai.evaluations.vectors import Vectors, centred
+from granite_xai.explanation.explainer import Explainer
+from granite_xai.explanation.influence import Individual
+from granite_xai.explanation.masking import Accumulated
+from granite_xai.explanation.resolved import ResolvedExplainer
+from granite_xai.frameworks.alike import GrownTree, Scatter, configured, grow, original_settings
+from granite_xai.regions import leaves
+from granite_xai.search.given_rules import measured
+from granite_xai.search.local_effects import local_values
+from granite_xai.search.partitioner import Partitioner, PartitionResult
+from granite_xai.search.problem import Problem
+from granite_xai.surrogate.grids import make_grid, require_numeric
+from granite_xai.surrogate.ice import ice_curves
+from granite_xai.tables import Column, Table
+from granite_xai.trees.ensembles import Route
+
+EFFECTS = {"pd": "ice-pdp", "ale": "ale", "shap": "shap-pdp"}
+"""The question behind each kind of effect."""
+
+ALE_INTERVALS = 10
+"""Intervals of a feature in the named question "ale"."""
+
+KNOTS = 10
+"""Knots of a feature's curve; features with no more values are read by value."""
+
+SMOOTH = 1e-3
+"""Price of the curve's bends."""
+
+RIDGE = 1e-9
+"""Price of the curve's coefficients, so that values without rows do not make it singular."""
+
+
+def gadget(
+    model: Any,
+    features: Sequence[Hashable] | None = None,
+    effect: str = "pd",
+    *,
+    exact: bool = False,
+    recalculate: bool = True,
+    points: int = 20,
+    intervals: int = 10,
+    min_improvement: float = 0.1,
+    **options: Any,
+) -> Granite:
+    """Regions in which local effects of some features agree with their regional mean.
+
+    Parameters
+    ----------
+    features : sequence of labels, optional
+        Features whose effects are compared; None: all.
+    effect : "pd", "ale" or "shap"
+        ICE and PDP, changes across intervals and ALE, or SHAP values and PDP.
+    exact : bool
+        The original's loss and search, numeric features only: ICE curves on an equidistant grid, shortened with the
+        region; changes across quantile intervals; SHAP values around a penalised spline of the feature. Averaged
+        over grid points, not over the rows' own values. Where the original draws the effects next to a cut anew at
+        random, the interval ends at the cut; cuts scored on other rows than they are applied to are not copied.
+    recalculate : bool
+        Exact SHAP only: whether values are computed again in each region, or divided, the original's shortcut.
+    intervals, points, min_improvement : int, int, float
+        Of each feature, ALE only; the others as in `repid`.
+    **options
+        Of `Granite`.
+
+    Examples
+    --------
+    >>> X = np.random.default_rng(0).uniform(-1, 1, (80, 3))
+    >>> X[:, 2] = np.sign(X[:, 2])
+    >>> g = gadget(lambda X: 3 * X[:, 0] * X[:, 2], ["x0"], "ale", exact=True).fit(X)
+    >>> [str(rule) for rule in g.partition_.rules]
+    ['x2 ≤ 0', 'x2 > 0']
+    """
+    question: Any = choose("effect", effect, EFFECTS)
+    settings: dict[str, Any] = {}
+    if effect == "ale" and intervals != ALE_INTERVALS:
+        question = named_question("ale", intervals=intervals).with_influence(Individual(features))
+    else:
+        settings["features"] = features
+    if exact:
+        tree = RepidTree(
+            features=features,
+            effect=effect,
+            points=points,
+            intervals=intervals,
+            recalculate=recalculate,
+            min_improvement=min_improvement,
+        )
+        settings |= {"partitioner": tree, "min_samples_leaf": 10}
+        settings |= original_settings()
+    return configured(model, question, settings, options)
+
+
+@dataclass(frozen=True, slots=True)
+class RepidTree(Partitioner):
+    """REPID's and GADGET's own tree: curves on a fixed grid, improvement-based stopping, numeric features only.
+
+    The loss is the sum over rows (and grid points) of the squared distance between a local effect and its mean in the
+    region; ``loss_`` is its value on all rows, ``region_losses_`` that of each region.
+
+    Parameters
+    ----------
+    features : sequence of labels, optional
+        Features whose effects shall become alike; None: all.
+    effect : "pd", "ale" or "shap"
+        ICE curves on an equidistant grid, each centred by its mean; changes across quantile intervals; SHAP values
+        around a smooth curve of the feature (a penalised spline; by value, if there are at most ten).
+    points, intervals : int
+        Grid points of ICE curves; intervals of ALE.
+    trim, recalculate : bool
+        Whether a split along a compared feature drops the grid points outside each side and centres curves again;
+        whether SHAP values are computed again inside each region; otherwise those on all rows are divided.
+    min_improvement : float
+        Smallest gain of the first split, in shares of the loss of all rows; each later one needs this times the gain
+        of the split above it.
+
+    Examples
+    --------
+    >>> RepidTree(["x1"], "pd").points
+    20
+    """
+
+    features: Sequence[Hashable] | None = None
+    effect: str = "pd"
+    points: int = 20
+    intervals: int = 10
+    trim: bool = True
+    recalculate: bool = True
+    min_improvement: float = 0.1
+    ignores_noise_floor: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        choose("effect", self.effect, {name: name for name in EFFECTS})
+        whole_number("points", self.points, at_least=2)
+        real_number("min_improvement", self.min_improvement, at_least=0)
+
+    def _columns(self, table: Table) -> list[int]:
+        """Positions of the compared features."""
+        labels: Sequence[Hashable] = table.names
+        if self.features is not None:
+            labels = self.features
+        return sorted({table.resolve(label, "features") for label in labels})
+
+    def _influence(self, table: Table) -> Individual:
+        """Effects of the compared features, one by one."""
+        return Individual([table.names[position] for position in self._columns(table)])
+
+    def extra_effects(
+        self, route: Route, resources: Resources, seed: int
+    ) -> tuple[ResolvedExplainer, ...]:
+        """The local effects that are read of the model; other than numeric features are refused first."""
+        require_numeric(route.table.columns, "the original form (exact=True)")
+        influence = self._influence(route.table)
+        if self.effect == "pd":  # ICE curves are asked for later
+            return ()
+        if self.effect == "ale":
+            explainer = Explainer(Accumulated(self.intervals), "local", "full", influence)
+        else:
+            explainer = Explainer("marginal", "local", "partial", influence)
+        return (explainer.effect(route, resources, seed),)
+
+    def partition(self, problem: Problem) -> PartitionResult:
+        """Grow the original's tree; its regions carry the disagreement of the question."""
+        rounding = rounding_floor(len(self._columns(problem.table)), np.square, 1, problem.error)
+        if self.effect == "pd":
+            tree = self._around_mean_curve(problem, rounding)
+        elif self.effect == "ale":
+            tree = self._around_ale(problem, rounding)
+        else:
+            tree = self._around_dependence(problem, rounding)
+        shares = np.array([leaf.disagreement for _, leaf in leaves(tree.root)])
+        # The measure is a mean over rows, the original's loss a sum; rows may have weights.
+        loss = tree.of_all_rows * problem.shares.total
+        return PartitionResult(
+            partition=measured(tree.root, problem),
+            extra_attributes={"loss_": loss, "region_losses_": shares * loss},
+        )
+
+    def _grow(
+        self, problem: Problem, measure: Any, floor: float, vectors: Sequence[Vectors]
+    ) -> GrownTree:
+        stopping = {"alpha": 0.0, "min_improvement": self.min_improvement, "cuts": "values"}
+        return grow(problem, measure, floor, vectors, **stopping)
+
+    def _around_mean_curve(self, problem: Problem, rounding: float) -> GrownTree:
+        """ICE curves on a grid, each around its own mean."""
+        curves = []
+        for position in self._columns(problem.table):
+            grid = make_grid(problem.table, position, self.points, "equidistant")
+            ice = centred(ice_curves(problem.predictor, problem.table, grid, problem.resources))
+            vectors = Vectors(ice)
+            if self.trim:
+                values = problem.table.columns[position].values
+                vectors = Vectors(ice, column=position, grid=grid.values, column_values=values)
+            curves.append(vectors)
+        return self._grow(problem, Scatter(), rounding * self.points, curves)
+
+    def _around_ale(self, problem: Problem, rounding: float) -> GrownTree:
+        """Changes across intervals around their mean."""
+        influence = self._influence(problem.table)
+        ale = named_question("ale", intervals=self.intervals).with_influence(influence)
+        resolved = ale.compare(problem.route, problem.resources, problem.seed)
+        return self._grow(problem, resolved, rounding, ())
+
+    def _around_dependence(self, problem: Problem, rounding: float) -> GrownTree:
+        """SHAP values around a curve of their feature."""
+        (effect,) = self.extra_effects(problem.route, problem.resources, problem.seed)
+        values = local_values(effect, problem.evaluations)[:, 0]  # (features, n)
+        vectors = []
+        for position, values_of_feature in zip(self._columns(problem.table), values, strict=True):
+            basis = spline_basis(problem.table.columns[position])
+            vectors.append(Vectors(np.column_stack([values_of_feature, basis])))
+        measure = AroundDependence(effect, self.recalculate, problem.shares.total)
+        if problem.below_noise_floor:
+            # A curve leaves something of a steep function or a jump. Where effects are functions of
+            # their features, which the question knows, that is nothing to explain.
+            rounding = np.inf
+        return self._grow(problem, measure, rounding, vectors)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class AroundDependence:
+    """Squared distance of local effects to a smooth curve of the feature, fitted to the region's rows: a `Measure`.
+
+    The vectors of each row are the effect of a feature, then its `spline_basis`.
+
+    Parameters
+    ----------
+    effect : ResolvedExplainer
+        The local effects.
+    recalculate : bool
+        Whether effects are those inside the region; otherwise those on all rows.
+    mass : float
+        Weight of all rows: curves of small regions are smoothed the more.
+    """
+
+    effect: ResolvedExplainer
+    recalculate: bool
+    mass: float
+
+    def split_bytes(self, n_rows: int, n_values: int) -> int:
+        """Bytes that scoring takes for each split of so many rows."""
+        n_coefficients = KNOTS + 2
+        return 8 * (4 * n_rows + 4 * n_coefficients**2)
+
+    def regional(self, evaluations: Evaluations, splits: Splits, jobs: int = 1) -> FloatArray:
+        """Mean over the rows of both sides of every split, (K, 2)."""
+        if self.recalculate:
+            effects_inside = local_values(self.effect, evaluations, splits)  # (features, K, n)
+        total = np.zeros(splits.mass.shape)
+        for feature, vectors in enumerate(evaluations.vectors):
+            effects = vectors.values[:, 0]
+            basis = vectors.values[:, 1:]
+            if self.recalculate:
+                effects = effects_inside[feature]
+            effects = np.broadcast_to(effects, splits.inside.shape)  # (K, n)
+            total[:, 0] += sum_around_curve(effects, basis, splits.left_weights, self.mass)
+            total[:, 1] += sum_around_curve(effects, basis, splits.right_weights, self.mass)
+        return np.asarray(total / np.where(splits.mass > 0, splits.mass, 1.0))
+
+
+def spline_basis(column: Column) -> FloatArray:
+    """Functions of a feature that a curve is made of, one line a row.
+
+    Returns
+    -------
+    array of shape (n, p)
+        Cubic B-splines between its quantiles; indicators of its values, if there are at most ten.
+    """
+    if len(column.levels) <= KNOTS:
+        levels = np.arange(len(column.levels))
+        return np.equal.outer(column.codes, levels).astype(np.float64)
+    from sklearn.preprocessing import SplineTransformer
+
+    values = np.asarray(column.values, dtype=np.float64)[:, None]
+    knots = np.unique(np.quantile(values, np.linspace(0, 1, KNOTS)))[:, None]
+    return np.asarray(SplineTransformer(degree=3, knots=knots).fit_transform(values))
+
+
+def sum_around_curve(
+    values: FloatArray, basis: FloatArray, weights: FloatArray, mass: float
+) -> FloatArray:
+    """Weighted sum of squares of values around their penalised curve, in each of K regions.
+
+    With B the basis, W the weights of a region and P the penalty, the curve has the coefficients
+    ``c = (B' W B + P)⁻¹ B' W v``, and what it leaves is ``v' W v + c' B' W B c - 2 c' B' W v``.
+
+    Parameters
+    ----------
+    values, weights : arrays of shape (K, n)
+    basis : array of shape (n, p)
+    mass : float
+        Weight of all rows.
+
+    Returns
+    -------
+    array of shape (K,)
+    """
+    n, p = basis.shape
+    products = (basis[:, :, None] * basis[:, None, :]).reshape(n, p * p)
+    gram = (weights @ products).reshape(-1, p, p)  # B' W B
+    weighted = weights * values
+    projections = weighted @ basis  # B' W v, (K, p)
+    penalty = RIDGE * mass * np.eye(p)
+    is_indicator = bool(np.all((basis <= 0) | (basis >= 1)))
+    if not is_indicator:  # indicators have no bends
+        second_differences = np.diff(np.eye(p), 2, axis=0)
+        penalty = SMOOTH * mass / p * (second_differences.T @ second_differences) + penalty
+    coefficients = np.linalg.solve(gram + penalty, projections[:, :, None])[:, :, 0]
+    squares = np.einsum("kn,kn->k", weighted, values)
+    curve_squares = np.einsum("kp,kpq,kq->k", coefficients, gram, coefficients)
+    cross_products = np.einsum("kp,kp->k", coefficients, projections)
+    return np.asarray(np.maximum(squares + (curve_squares - 2 * cross_products), 0.0))

@@ -1,0 +1,349 @@
+"""What the earlier methods lower and how they cut, against plain loops and least squares."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, strategies as st
+
+from granite_xai.compute import Resources
+from granite_xai.disagreement.disagreement import Disagreement, ResolvedQuestion
+from granite_xai.engine.splits import Splits
+from granite_xai.evaluations.vectors import Vectors
+from granite_xai.explanation.evaluating import evaluate
+from granite_xai.explanation.explainer import Explainer
+from granite_xai.explanation.masking.fitted import FittedMaskings
+from granite_xai.explanation.request import request
+from granite_xai.frameworks import cohex
+from granite_xai.frameworks.alike import Scatter
+from granite_xai.frameworks.cohex import (
+    Cohorts,
+    distance_to_mean,
+    distance_to_pure_effect,
+    effects_inside,
+    row_distances,
+    scatter_within,
+)
+from granite_xai.frameworks.gadget import spline_basis, sum_around_curve
+from granite_xai.frameworks.vine import OneCut, best_cut, join_like_cuts, judge_cluster
+from granite_xai.models import as_predictor
+from granite_xai.tables import read_table
+from granite_xai.trees.ensembles import Route
+from strategies import examples
+
+PARTIAL = Explainer("marginal", "local", "partial")
+PURE = Explainer("marginal", "local", "pure")
+
+# ------------------------------------------------------------------------------------------- rows that are alike
+
+
+@given(data=st.data())
+@examples(60)
+def test_scatter_is_the_mean_squared_distance_to_the_mean_vector(data):
+    """Of both sides of every split, summed over all vectors; 0 on an empty side; an offset takes no digits."""
+    n, K = data.draw(st.integers(1, 7)), data.draw(st.integers(1, 3))
+    offset = data.draw(st.sampled_from([0.0, 1e7]))
+    generator = np.random.default_rng(data.draw(st.integers(0, 10**6)))
+    inside, weights = generator.random((K, n)) < 0.6, generator.choice([0.5, 1.0, 2.0], size=n)
+    several = [generator.integers(-8, 9, size=(n, G)) / 4 for G in (1, 3)]
+    evaluations = SimpleNamespace(vectors=[Vectors(values + offset) for values in several])
+    scatter = Scatter().regional(evaluations, Splits.of(inside, weights))
+    for k in range(K):
+        for side, rows in enumerate((inside[k], ~inside[k])):
+            wanted = 0.0
+            for values in several:
+                if rows.any():
+                    mean = np.average(values[rows], axis=0, weights=weights[rows])
+                    wanted += np.average(
+                        ((values[rows] - mean) ** 2).sum(axis=1), weights=weights[rows]
+                    )
+            assert scatter[k, side] == pytest.approx(wanted, abs=1e-6)
+
+
+def test_a_cut_along_the_feature_of_a_curve_shortens_the_curve():
+    """Each side reads the points on its side of the cut, and curves are centred again on these."""
+    generator = np.random.default_rng(0)
+    values = np.array([0.0, 1.0, 2.0, 3.0, 4.0])
+    curves = generator.integers(-8, 9, size=(5, 5)) / 4
+    vectors = Vectors(curves, column=0, grid=values, column_values=values)
+    inside = (values <= 1.0)[None]
+    splits = replace(Splits.of(inside, np.ones(5)), columns=np.array([0]))
+    left, right = Scatter().regional(SimpleNamespace(vectors=[vectors]), splits)[0]
+
+    def scatter_by_hand(rows, points):
+        part = curves[np.ix_(rows, points)]
+        part = part - part.mean(axis=1, keepdims=True)
+        return np.mean(((part - part.mean(axis=0)) ** 2).sum(axis=1))
+
+    assert left == pytest.approx(scatter_by_hand([0, 1], [0, 1]))
+    assert right == pytest.approx(scatter_by_hand([2, 3, 4], [2, 3, 4]))
+
+
+# ------------------------------------------------------------------------------------------- curves of GADGET
+
+
+def test_a_curve_is_made_of_splines_that_add_up_to_one_or_of_values():
+    few = read_table([[0.0], [1.0], [0.0]], missing="error").columns[0]
+    assert spline_basis(few).tolist() == [[1.0, 0.0], [0.0, 1.0], [1.0, 0.0]]
+    many = read_table(np.arange(50.0)[:, None], missing="error").columns[0]
+    assert spline_basis(many).shape == (50, 12)
+    np.testing.assert_allclose(spline_basis(many).sum(axis=1), 1.0)
+
+
+def test_what_a_curve_leaves_is_the_weighted_sum_of_its_squared_residuals():
+    """The curve minimises the weighted squares plus the price of its bends."""
+    generator = np.random.default_rng(0)
+    column = read_table(generator.normal(size=(60, 1)), missing="error").columns[0]
+    basis = spline_basis(column)
+    values = generator.normal(size=(2, 60))
+    weights = generator.choice([0.0, 0.5, 2.0], size=(2, 60))
+    n_coefficients = basis.shape[1]
+    bends = np.diff(np.eye(n_coefficients), 2, axis=0) * np.sqrt(1e-3 * 100.0 / n_coefficients)
+    ridge = np.sqrt(1e-9 * 100.0) * np.eye(n_coefficients)
+    left = sum_around_curve(values, basis, weights, mass=100.0)
+    for region in range(2):
+        roots = np.sqrt(weights[region])
+        equations = np.vstack([roots[:, None] * basis, bends, ridge])
+        right_side = np.append(roots * values[region], np.zeros(len(bends) + n_coefficients))
+        coefficients = np.linalg.lstsq(equations, right_side, rcond=None)[0]
+        residuals = values[region] - basis @ coefficients
+        np.testing.assert_allclose(left[region], weights[region] @ residuals**2, rtol=1e-8)
+
+
+def test_values_have_no_bends():
+    """Indicators: the curve is the mean at each value, however far apart these are."""
+    column = read_table([[0.0], [0.0], [1.0], [1.0], [5.0]], missing="error").columns[0]
+    values = np.array([[1.0, 3.0, 10.0, 10.0, -7.0]])
+    left = sum_around_curve(values, spline_basis(column), np.ones((1, 5)), mass=5.0)
+    np.testing.assert_allclose(left, [2.0], atol=1e-6)
+
+
+# ------------------------------------------------------------------------------------------------ VINE's clusters
+
+
+def test_one_cut_tells_a_cluster_from_the_others_and_like_cuts_are_one():
+    table = read_table([[0.0], [1.0], [2.0], [3.0]], missing="error")
+    assert best_cut(table, np.array([True, True, False, False])) == OneCut(0, 1.5, True)
+    nothing = read_table([[1.0], [1.0]], missing="error")
+    assert best_cut(nothing, np.array([True, False])) == OneCut(0, np.inf, True)
+    cuts = [OneCut(0, 1.0, True), OneCut(0, 1.05, True), OneCut(0, 0.5, True), OneCut(1, 1.0, True)]
+    assert join_like_cuts(cuts, [1.0, 1.0]) == [0, 0, 2, 3]
+    joined_once = [OneCut(0, 1.0, True), OneCut(0, 1.2, True), OneCut(0, 1.4, False)]
+    assert join_like_cuts(joined_once, [10.0]) == [0, 0, 2]
+
+
+@pytest.mark.parametrize(
+    ("members", "height", "kept"),
+    [
+        ([True, True, False, False], 1.0, True),
+        ([True, False, False, True], 1.0, False),  # the rule is right for half of the rows
+        ([True, True, False, False], 0.1, False),  # the curves are near the mean of all
+    ],
+)
+def test_a_cluster_is_kept_if_its_rule_is_right_and_its_curves_stand_apart(members, height, kept):
+    table = read_table([[0.0], [1.0], [2.0], [3.0]], missing="error")
+    members = np.array(members)
+    curves = np.where(members, 1.0 + height, 1.0 - height)[:, None] * np.ones(3)
+    rule = judge_cluster(OneCut(0, 1.5, True), members, table, curves)
+    assert rule.rule == "x0 ≤ 1.5"
+    assert rule.accuracy == np.mean(members == [True, True, False, False])
+    assert rule.n_samples == 2
+    assert rule.kept is kept
+
+
+# --------------------------------------------------------------------------------------------- cohorts of CohEx
+
+
+def model(X):
+    return X[:, 0] * np.sign(X[:, 1]) + X[:, 2] ** 2
+
+
+@pytest.fixture(scope="module")
+def X():
+    return np.random.default_rng(1).normal(size=(14, 3)).round(1)
+
+
+@pytest.fixture(scope="module")
+def evaluated(X):
+    return evaluations_of(model, X, np.random.default_rng(2).choice([0.5, 1.0, 2.0], size=len(X)))
+
+
+def evaluations_of(model, X, weights):
+    """The evaluations behind partial and pure effects, and these effects."""
+    table = read_table(X, missing="error")
+    route = Route(as_predictor(model), table)
+    effects = [explainer.effect(route, Resources(), 0) for explainer in (PARTIAL, PURE)]
+    evaluations, _ = evaluate(
+        route,
+        request(table, effects),
+        FittedMaskings({}, {}, {}),
+        weights=weights,
+        y=None,
+        resources=Resources(),
+    )
+    return evaluations, effects
+
+
+def divisions(n):
+    """Some ways to divide n rows into cohorts; a number may be skipped, as when a representative has no row."""
+    return st.lists(
+        st.lists(st.integers(0, 3), min_size=n, max_size=n), min_size=1, max_size=3
+    ).map(np.array)
+
+
+def scatter_by_loop(vectors, labels, weights):
+    """Mean over all rows of the squared distance to the weighted mean of their cohort."""
+    total = 0.0
+    for k in set(labels.tolist()):
+        rows = [n for n in range(len(labels)) if labels[n] == k]
+        mass = sum(weights[n] for n in rows)
+        for j in range(vectors.shape[1]):
+            mean = sum(weights[n] * vectors[n, j] for n in rows) / mass
+            total += sum(weights[n] * (vectors[n, j] - mean) ** 2 for n in rows)
+    return total / weights.sum()
+
+
+@given(divisions(9), st.sampled_from([0.0, 1e3, 1e7]), st.integers(0, 10**6))
+@examples(60)
+def test_cohorts_are_as_far_apart_as_their_rows_from_their_means(labels, offset, seed):
+    """With weights, for several divisions at once, also where what all rows share is much larger."""
+    generator = np.random.default_rng(seed)
+    vectors = generator.integers(-8, 9, size=(9, 2)) / 4 + offset
+    weights = generator.choice([0.5, 1.0, 3.0], size=9)
+    wanted = [scatter_by_loop(vectors - offset, line, weights) for line in labels]
+    np.testing.assert_allclose(
+        scatter_within(vectors, labels, weights), wanted, rtol=1e-6, atol=1e-6
+    )
+
+
+@given(labels=divisions(14))
+@examples(20)
+def test_rows_are_explained_with_their_own_cohort_as_reference(X, evaluated, labels):
+    evaluations, effects = evaluated
+    inside = effects_inside(effects[1], evaluations, labels[0])
+    assert inside.shape == (14, 3)
+    for k in np.unique(labels[0]):
+        rows = np.flatnonzero(labels[0] == k)
+        weights = evaluations.weights[rows]
+        for j in range(3):
+            for n in rows:
+                hybrids = X[rows].copy()
+                hybrids[:, j] = X[n, j]
+                wanted = np.average(model(hybrids), weights=weights) - np.average(
+                    model(X[rows]), weights=weights
+                )
+                assert inside[n, j] == pytest.approx(wanted, abs=1e-12)
+
+
+@pytest.mark.parametrize("block", [1, 2, 128])
+@given(labels=divisions(14))
+@examples(15)
+def test_the_pure_loss_is_the_disagreement_inside_each_cohort(evaluated, block, labels):
+    """A share of that of one cohort, however many cohorts are scored at once and whoever guided."""
+    evaluations, (partial, pure) = evaluated
+    question = ResolvedQuestion(Disagreement(PARTIAL, PURE), partial, pure)
+    one_cohort = np.zeros(14, dtype=np.intp)
+
+    def by_loop(line):
+        full = effects_inside(partial, evaluations, line)
+        gaps = full - effects_inside(pure, evaluations, line)
+        return np.average(np.square(gaps).sum(axis=1), weights=evaluations.weights)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys.modules[distance_to_pure_effect.__module__], "BLOCK", block)
+        losses = distance_to_pure_effect(evaluations, question)(one_cohort)(labels)
+    expected = [by_loop(line) / by_loop(one_cohort) for line in labels]
+    np.testing.assert_allclose(losses, expected, rtol=1e-9, atol=1e-12)
+
+
+@given(labels=divisions(14))
+@examples(15)
+def test_the_mean_loss_is_a_share_of_that_of_one_cohort(evaluated, labels):
+    evaluations, (partial, _) = evaluated
+    one_cohort = np.zeros(14, dtype=np.intp)
+    on_all_rows = effects_inside(partial, evaluations, one_cohort)
+    root = scatter_by_loop(on_all_rows, one_cohort, evaluations.weights)
+    guided = effects_inside(partial, evaluations, labels[0])
+    expected = [scatter_by_loop(guided, line, evaluations.weights) / root for line in labels]
+    losses = distance_to_mean(evaluations, partial)(labels[0])(labels)
+    np.testing.assert_allclose(losses, expected, rtol=1e-9, atol=1e-12)
+
+
+def test_a_loss_of_nothing_has_no_share(X):
+    """Where one cohort has no loss, neither has any other division; nothing is divided by zero."""
+    evaluations, effects = evaluations_of(lambda X: 0.0 * X[:, 0], X, np.ones(14))
+    question = ResolvedQuestion(Disagreement(PARTIAL, PURE), *effects)
+    labels = np.arange(14)[None] % 2
+    assert distance_to_mean(evaluations, effects[0])(labels[0])(labels).tolist() == [0.0]
+    assert distance_to_pure_effect(evaluations, question)(labels[0])(labels).tolist() == [0.0]
+
+
+def test_distances_have_no_unit_and_treat_missing_values_as_a_label():
+    """Standardised gaps of numbers and places in an order, 1 where labels differ or one of two values is missing."""
+    frame = pd.DataFrame(
+        {
+            "number": [1.0, 2.0, np.nan, 5.0, np.nan],
+            "same": [3.0] * 5,
+            "size": pd.Categorical(["s", "m", None, "l", "s"], ["s", "m", "l"], ordered=True),
+            "kind": ["a", "b", "a", None, None],
+            "flag": [True, False, True, True, False],
+        }
+    )
+    places = {"number": [1, 2, None, 5, None], "same": [3] * 5, "size": [0, 1, None, 2, 0]}
+    distances = row_distances(read_table(frame, missing="allow"))
+    for n in range(5):
+        for m in range(5):
+            wanted = 0.0
+            for name in ("kind", "flag"):
+                one, two = frame[name][n], frame[name][m]
+                wanted += (one != two) and not (pd.isna(one) and pd.isna(two))
+            for cells in places.values():
+                present = np.array([cell for cell in cells if cell is not None], dtype=float)
+                if cells[n] is None or cells[m] is None:
+                    wanted += (cells[n] is None) != (cells[m] is None)
+                else:
+                    wanted += ((cells[n] - cells[m]) / (present.std() or 1.0)) ** 2
+            assert distances[n, m] == pytest.approx(wanted), (n, m)
+
+
+def test_a_search_ends_where_no_set_of_representatives_is_better():
+    """Two far groups of rows, and a loss that counts rows outside the cohort of their group."""
+    places = np.array([0.0, 1.0, 2.0, 50.0, 51.0, 52.0])
+    groups = places > 25
+
+    def wrong_rows(divisions):
+        counts = []
+        for division in divisions:
+            by_cohort = [groups[division == cohort] for cohort in np.unique(division)]
+            counts.append(sum(min(cells.sum(), (~cells).sum()) for cells in by_cohort))
+        return np.array(counts, dtype=float)
+
+    cohorts = Cohorts(free=1, beta=1.0, restarts=5, rounds=1)
+    distances = np.square(places[:, None] - places)
+    division = cohorts.search(lambda guiding: wrong_rows, distances, np.random.default_rng(0))
+    assert len(set(division.tolist())) == 2
+    assert len(set(division[:3].tolist())) == len(set(division[3:].tolist())) == 1
+
+
+def test_a_round_is_judged_with_the_explanations_of_its_own_cohorts():
+    """Each round looks best to what guided it; those of one cohort guide the first, and judge nothing."""
+    places = np.arange(6.0)
+    first = []
+
+    def loss(guiding):
+        if not guiding.any():
+            return lambda divisions: np.array([abs(2.0 - len(set(d.tolist()))) for d in divisions])
+        first.append(guiding)
+        is_first = (guiding == first[0]).all()
+        return lambda divisions: np.full(len(divisions), 0.1 if is_first else 0.9)
+
+    cohorts = Cohorts(free=6, restarts=1, rounds=3)
+    distances = np.square(places[:, None] - places)
+    division = cohorts.search(loss, distances, np.random.default_rng(0))
+    assert division.tolist() == first[0].tolist()
+    assert cohex(len, free=6, rounds=3).partitioner.rounds == 3
