@@ -46,20 +46,3 @@ def test_figures_are_saved_and_older_files_have_none(tmp_path):
     gx.save(g, tmp_path / "fit.granite")
     loaded = gx.load(tmp_path / "fit.granite", model=model)
     assert figures(loaded) == figures(g)
-
-
-def test_importances_inside_regions_are_those_of_regions_with_rows_by_their_share():
-    X = rows(900)
-    y = model(X) + np.random.default_rng(2).normal(size=900)
-    three = gx.partitioners.GivenRules(["x1 ≤ 0", "x1 > 0 and x1 ≤ 99", "x1 > 99"])
-    searching = np.vstack([X, [[0.0, 100.0, 0.0]] * 2])
-    (found,) = figures(
-        fitted(searching, "pfi-risk", np.append(y, [0.0, 0.0]), partitioner=three, holdout=(X, y))
-    )
-    first, second = found.importances_inside_regions()
-    halves = [leaf for leaf in found.leaves if leaf.n_samples]
-    assert len(halves) == 2
-    expected = sum(leaf.share * np.array(leaf.first) for leaf in halves)
-    assert first == pytest.approx(expected)
-    assert second == pytest.approx(sum(leaf.share * np.array(leaf.second) for leaf in halves))
-    assert np.isfinite(first).all()
