@@ -55,7 +55,7 @@ def test_quantile_cuts_are_those_of_the_sorted_rows(codes, max_candidates):
 def test_cuts_send_rows_left_one_by_one_and_leave_enough_on_both_sides(codes, min_samples):
     options = thresholds_at(0, value_codes(codes, 9), codes)
     cuts = Cuts.of(options, codes, min_samples)
-    left = cuts.goes_left()
+    left = cuts.along.goes_left()
     for number, cut in enumerate(cuts.options):
         assert left[:, number].tolist() == cut.goes_left(codes).tolist()
     n_left = {option: int(option.goes_left(codes).sum()) for option in options}
@@ -65,7 +65,7 @@ def test_cuts_send_rows_left_one_by_one_and_leave_enough_on_both_sides(codes, mi
         if min(n_left[option], len(codes) - n_left[option]) >= min_samples
     ]
     assert list(cuts.options) == enough
-    assert cuts.is_nested == (codes.min() >= 0)
+    assert cuts.along.is_nested == (codes.min() >= 0)
 
 
 def test_missing_values_stand_alone_then_left_then_right():

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from core.by_hand import drawn, problem_of, steps
-from granite_xai.core.search.cuts import Cut, Cuts, quantile_codes, thresholds_at
+from granite_xai.core.search.cuts import Cut, Cuts, quantile_codes, regions_as_cuts, thresholds_at
 from granite_xai.core.search.growth import Growth
 from granite_xai.core.search.lookahead import (
     CutTree,
@@ -46,8 +46,7 @@ def cost(growth, tree, places=None):
         if len(places) < growth.options.min_samples_leaf:
             return np.inf
         tables = growth.tables.take(places)
-        everyone = Cuts.of([Cut(0, 10**6)], np.append(np.zeros(len(places), dtype=int), 10**7))
-        everyone = Cuts(everyone.options, everyone.classes[:-1], everyone.left, is_nested=True)
+        everyone = regions_as_cuts(np.zeros(len(places), dtype=int), 1)
         return float(tables.sides([everyone])[0][0, 0]) + ALPHA
     left, right = growth.node_cuts(places).sides(tree.cut)
     return cost(growth, tree.below[0], left) + cost(growth, tree.below[1], right)

@@ -10,7 +10,7 @@ import pytest
 from core.by_hand import drawn, problem_of, waves
 from granite_xai.core.algebra import moments as moments_module
 from granite_xai.core.search import tables as module
-from granite_xai.core.search.cuts import Cuts, quantile_codes, regions_as_classes, thresholds_at
+from granite_xai.core.search.cuts import Cuts, quantile_codes, regions_as_cuts, thresholds_at
 from granite_xai.core.search.growth import Growth
 from granite_xai.core.search.problem import Tree
 from granite_xai.core.search.tables import LEFT, RIGHT, Grid
@@ -41,7 +41,7 @@ def posed(question="ice-pdp"):
     cuts = []
     for column in problem.table.columns:
         last = quantile_codes(column.codes, 6)
-        cuts.append(Cuts.of(thresholds_at(column.position, last, column.codes), column.codes))
+        cuts.append(Cuts.of(thresholds_at(column.position, last, column.codes), column.codes).along)
     return problem, Growth.of(problem, problem.tree).tables, cuts
 
 
@@ -57,7 +57,7 @@ def test_both_sides_of_every_cut(question):
     problem, tables, cuts = posed(question)
     for of_column, sides in zip(cuts, tables.sides(cuts), strict=True):
         left = of_column.goes_left()
-        for number in range(len(of_column)):
+        for number in range(len(of_column.left)):
             expected = [share_of(problem, left[:, number]), share_of(problem, ~left[:, number])]
             assert sides[:, number] == pytest.approx(expected, rel=1e-6)
 
@@ -67,9 +67,9 @@ def test_all_quarters_of_every_pair_of_cuts(question):
     problem, tables, cuts = posed(question)
     first, second = cuts[0].goes_left(), cuts[1].goes_left()
     (quarters,) = tables.remaining([Grid(cuts[0], cuts[1])])
-    assert quarters.shape == (2, 2, len(cuts[0]), len(cuts[1]))
-    for i in range(len(cuts[0])):
-        for j in range(len(cuts[1])):
+    assert quarters.shape == (2, 2, len(cuts[0].left), len(cuts[1].left))
+    for i in range(len(cuts[0].left)):
+        for j in range(len(cuts[1].left)):
             for side, upper in ((LEFT, first[:, i]), (RIGHT, ~first[:, i])):
                 for lower_side, lower in ((LEFT, second[:, j]), (RIGHT, ~second[:, j])):
                     expected = share_of(problem, upper & lower)
@@ -94,7 +94,7 @@ def test_one_side_of_the_upper_cuts_is_that_side_of_all_quarters():
 def test_regions_in_the_place_of_cuts():
     problem, tables, cuts = posed()
     numbers = np.arange(N) % 3
-    (parts,) = tables.remaining([Grid(cuts[0], regions_as_classes(numbers, 3))])
+    (parts,) = tables.remaining([Grid(cuts[0], regions_as_cuts(numbers, 3))])
     left = cuts[0].goes_left()
     for region in range(3):
         expected = share_of(problem, left[:, 0] & (numbers == region))
@@ -105,7 +105,7 @@ def test_groups_and_missing_values_add_up_as_thresholds_do():
     """Cuts that are not nested are summed up by another way."""
     _, tables, cuts = posed()
     nested = cuts[0]
-    other = Cuts(nested.options, nested.classes, nested.left, is_nested=False)
+    other = nested._replace(is_nested=False)
     for pair in [(nested, cuts[1]), (cuts[1], nested), (nested, nested)]:
         swapped = tuple(other if each is nested else each for each in pair)
         (expected,) = tables.remaining([Grid(*pair)])
@@ -127,7 +127,7 @@ def test_tables_of_some_rows_are_those_of_these_rows():
     inside = np.flatnonzero(problem.table.columns[1].values > 0)
     part = tables.take(inside)
     codes = problem.table.columns[0].codes[inside]
-    of_part = Cuts.of(thresholds_at(0, quantile_codes(codes, 4), codes), codes)
+    of_part = Cuts.of(thresholds_at(0, quantile_codes(codes, 4), codes), codes).along
     left = of_part.goes_left()[:, 0]
     expected = [share_of(problem, np.isin(np.arange(N), inside[left]))]
     assert part.sides([of_part])[0][LEFT, 0] == pytest.approx(expected[0], rel=1e-6)
@@ -142,7 +142,7 @@ def test_sets_that_show_nothing_in_any_part_are_left_out():
     width = sum(moments.products.shape[1] for _, moments in tables.sets)
     assert sum(moments.products.shape[1] for _, moments in smaller.sets) < width
     codes = problem.table.columns[0].codes
-    cuts = [Cuts.of(thresholds_at(0, quantile_codes(codes, 9), codes), codes)]
+    cuts = [Cuts.of(thresholds_at(0, quantile_codes(codes, 9), codes), codes).along]
     assert smaller.sides(cuts)[0] == pytest.approx(tables.sides(cuts)[0], abs=1e-3)
 
 
@@ -151,8 +151,8 @@ def test_every_so_manieth_row_stands_for_all():
     thinner = tables.thinner(2)
     assert thinner.min_samples == FEWEST // 2
     codes = cuts[0].classes[::2]
-    of_half = Cuts.of(thresholds_at(0, np.array([1]), codes), codes)
-    of_all = Cuts.of(thresholds_at(0, np.array([1]), cuts[0].classes), cuts[0].classes)
+    of_half = Cuts.of(thresholds_at(0, np.array([1]), codes), codes).along
+    of_all = Cuts.of(thresholds_at(0, np.array([1]), cuts[0].classes), cuts[0].classes).along
     assert thinner.sides([of_half])[0] == pytest.approx(tables.sides([of_all])[0], rel=0.5)
 
 

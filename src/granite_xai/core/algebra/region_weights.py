@@ -2,12 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
 from granite_xai.base.typing import BoolArray, FloatArray, IntArray
+
+
+class CutsOfColumn(Protocol):
+    """k cuts of one column. Rows that all of them send the same way are one class."""
+
+    @property
+    def classes(self) -> IntArray:
+        """Class of each row, (n,)."""
+
+    @property
+    def left(self) -> BoolArray:
+        """Which classes each cut sends left, (k, n_classes)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,6 +55,12 @@ class RegionWeights:
     def sides(cls, goes_left: BoolArray, weights: FloatArray) -> RegionWeights:
         """Both sides of cuts, given by which rows go left, (n, K)."""
         return cls(goes_left * weights[:, None], weights)
+
+    @classmethod
+    def along(cls, cuts: Sequence[CutsOfColumn], weights: FloatArray) -> RegionWeights:
+        """Both sides of the cuts of some columns, one column after the other."""
+        goes_left = [of_column.left.T[of_column.classes] for of_column in cuts]
+        return cls.sides(np.hstack(goes_left), weights)
 
     @property
     def count(self) -> int:

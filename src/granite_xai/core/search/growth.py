@@ -8,7 +8,7 @@ tree again. Whatever is followed is measured on the evaluations.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import NamedTuple, Protocol
@@ -24,6 +24,7 @@ from granite_xai.core.search.cuts import (
     TIE,
     Axis,
     BestCut,
+    ColumnCuts,
     Cut,
     Cuts,
     evenly,
@@ -54,7 +55,7 @@ class Scorer(Protocol):
     def take(self, places: IntArray) -> Scorer:
         """The same of some of the rows."""
 
-    def sides(self, candidates: Sequence[Cuts]) -> list[FloatArray]:
+    def sides(self, candidates: Sequence[ColumnCuts]) -> list[FloatArray]:
         """The objective of both sides of each cut, (2, k) for each column."""
 
 
@@ -79,22 +80,38 @@ class OnEvaluations:
         """The same of some of the rows."""
         return replace(self, outputs=tuple(of.take(places) for of in self.outputs))
 
-    def sides(self, candidates: Sequence[Cuts]) -> list[FloatArray]:
+    def sides(self, candidates: Sequence[ColumnCuts]) -> list[FloatArray]:
         """The objective of both sides of each cut, (2, k) for each column."""
         problem = self.problem
         weights = self.outputs[0].weights
-        goes_left = np.hstack([cuts.goes_left() for cuts in candidates])
         at_once = max(CELLS_AT_ONCE // len(weights), self.min_together)
 
-        def score(start: int) -> FloatArray:
-            regions = RegionWeights.sides(goes_left[:, start : start + at_once], weights)
+        def score(block: Sequence[ColumnCuts]) -> FloatArray:
+            regions = RegionWeights.along(block, weights)
             disagreements = problem.disagreements(self.outputs, regions)
             return problem.shares.objective(disagreements, regions.mass())
 
-        starts = range(0, goes_left.shape[1], at_once)
-        blocks = in_threads(score, starts, resolve_jobs(problem.n_jobs))
-        ends = np.cumsum([len(cuts) for cuts in candidates])
+        blocks = in_threads(score, list(_blocks(candidates, at_once)), resolve_jobs(problem.n_jobs))
+        ends = np.cumsum([len(cuts.left) for cuts in candidates])
         return np.split(np.hstack(blocks), ends[:-1], axis=1)
+
+
+def _blocks(candidates: Sequence[ColumnCuts], most: int) -> Iterator[list[ColumnCuts]]:
+    """Neighbouring columns with at most so many cuts together; one that has more comes in parts."""
+    block: list[ColumnCuts] = []
+    n_cuts = 0
+    for cuts in candidates:
+        for start in range(0, len(cuts.left), most):
+            part = cuts
+            if len(cuts.left) > most:
+                part = cuts._replace(left=cuts.left[start : start + most], is_nested=False)
+            if block and n_cuts + len(part.left) > most:
+                yield block
+                block = []
+                n_cuts = 0
+            block.append(part)
+            n_cuts += len(part.left)
+    yield block
 
 
 @dataclass(frozen=True, eq=False)
@@ -378,7 +395,7 @@ class Growth:
         if ahead == single.cut:
             return [single]
         alone = Cuts.of([ahead], self.codes(ahead.column, node.places))
-        return [single, BestCut(ahead, float(scorer.sides([alone])[0].sum()))]
+        return [single, BestCut(ahead, float(scorer.sides([alone.along])[0].sum()))]
 
     def scorer(self, node: OpenNode) -> Scorer:
         """What tells which cuts of a node are best."""
@@ -464,7 +481,7 @@ def _tables(problem: Problem, min_samples: int) -> Tables | None:
 
 def _remaining(scorer: Scorer, candidates: Sequence[Cuts]) -> list[FloatArray]:
     """What both sides of each cut leave together, (k,) for each column."""
-    return [sides.sum(axis=0) for sides in scorer.sides(candidates)]
+    return [sides.sum(axis=0) for sides in scorer.sides([cuts.along for cuts in candidates])]
 
 
 def _best_of_columns(candidates: Sequence[Cuts], remaining: Sequence[FloatArray]) -> list[BestCut]:

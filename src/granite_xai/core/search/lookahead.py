@@ -22,7 +22,7 @@ from granite_xai.core.search.cuts import (
     Cuts,
     evenly,
     first_of_best,
-    regions_as_classes,
+    regions_as_cuts,
     sharpest,
 )
 from granite_xai.core.search.tables import LEFT, RIGHT, Grid, Tables
@@ -147,8 +147,8 @@ def first_of_two_levels(
 def _best_two_levels(tables: Tables, columns: Sequence[Cuts], alpha: float) -> list[CutTree]:
     """For each column the best tree of up to two levels that cuts it first; least cost first."""
     pairs = [(i, j) for i in range(len(columns)) for j in range(i, len(columns))]
-    undivided = tables.sides(columns)
-    quarters = tables.remaining([Grid(columns[i], columns[j]) for i, j in pairs])
+    undivided = tables.sides([cuts.along for cuts in columns])
+    quarters = tables.remaining([Grid(columns[i].along, columns[j].along) for i, j in pairs])
     tops = [
         _Top.of(cuts, remaining, alpha) for cuts, remaining in zip(columns, undivided, strict=True)
     ]
@@ -256,8 +256,8 @@ def _best_of_grid(
         for side, axis in enumerate(lower_axes)
         if axis is not None and len(axis.cuts)
     }
-    divided = [Grid(cuts, lower_cuts, side) for side, lower_cuts in lower.items()]
-    undivided, *quarters = tables.remaining([Grid(cuts), *divided])
+    divided = [Grid(cuts.along, lower_cuts.along, side) for side, lower_cuts in lower.items()]
+    undivided, *quarters = tables.remaining([Grid(cuts.along), *divided])
     top = _Top.of(cuts, undivided, alpha)
     for (side, lower_cuts), parts in zip(lower.items(), quarters, strict=True):  # (1, 2, k, l)
         top.divide(lower_cuts, parts.sum(axis=1) + 2 * alpha, (side,))
@@ -305,11 +305,11 @@ def _with_best_threshold(
         tables = tables.take(inside)
         node = node._replace(places=node.places[inside])
     # Each region below takes the left or the right part of the rows that its other conditions leave.
-    regions = [regions_as_classes(*node.regions_of(below)) for below in inner.below]
+    regions = [regions_as_cuts(*node.regions_of(below)) for below in inner.below]
 
     def remaining(cuts: Cuts) -> FloatArray:
         """What the regions on both sides leave, (k,)."""
-        grids = [Grid(cuts, of_side, side) for side, of_side in enumerate(regions)]
+        grids = [Grid(cuts.along, of_side, side) for side, of_side in enumerate(regions)]
         left, right = tables.remaining(grids)  # (1, 2, k, regions), inside and outside of each
         return np.asarray(left[0, LEFT].sum(axis=1) + right[0, LEFT].sum(axis=1))
 

@@ -137,7 +137,7 @@ class _Other:
         scorer = self.growth.scorer(node)
         codes = self.growth.codes(inner.cut.column, node.places)
         itself = Cuts.of([inner.cut], codes)
-        by_scores = float(scorer.sides([itself])[0].sum())
+        by_scores = float(scorer.sides([itself.along])[0].sum())
         gain = region.objective - sum(side.objective for side in region.below)
 
         below: list[_Place] = []
@@ -150,7 +150,7 @@ class _Other:
                 for place in self._places(node, inner, region, cuts):
                     (below if place.share_left < of_itself.share_left else above).append(place)
                 continue
-            remaining = scorer.sides([cuts])[0].sum(axis=0)
+            remaining = scorer.sides([cuts.along])[0].sum(axis=0)
             number = int(remaining.argmin())
             if behind is None or remaining[number] - by_scores < behind:
                 second, behind = cuts.options[number], float(remaining[number] - by_scores)
@@ -197,7 +197,7 @@ class _Other:
         of_itself = remaining(Cuts.of([inner.cut], self.growth.codes(cuts.column, node.places)))[0]
         gain = region.objective - sum(leaf.objective for leaf in region.leaves())
         limit = of_itself + LOSS_ON_PLATEAU * gain
-        shares_left = cuts.goes_left().mean(axis=0)
+        shares_left = cuts.along.goes_left().mean(axis=0)
         for cut, share_left, left in zip(cuts.options, shares_left, remaining(cuts), strict=True):
             if cut != inner.cut:
                 yield _Place(float(share_left), cut, bool(left <= limit))
@@ -216,7 +216,7 @@ class _Other:
         def remaining(cuts: Cuts) -> FloatArray:
             total = np.zeros(len(cuts))
             for side, inside, of_region in regions:
-                part = replace(cuts, classes=cuts.classes[inside])
+                part = cuts.along._replace(classes=cuts.along.classes[inside])
                 n_inside = np.count_nonzero(part.goes_left() == (side == LEFT), axis=0)
                 is_enough = n_inside >= self.growth.options.min_samples_leaf
                 total += np.where(is_enough, of_region.sides([part])[0][side], np.inf)

@@ -19,7 +19,7 @@ from scipy import sparse
 from granite_xai.base.typing import BoolArray, FloatArray, IntArray
 from granite_xai.compute import in_threads, resolve_jobs
 from granite_xai.core.algebra.moments import Moments
-from granite_xai.core.search.cuts import Cuts
+from granite_xai.core.search.cuts import ColumnCuts
 
 LEFT, RIGHT = 0, 1  # sides of a cut
 PARTS_AT_ONCE = 2600  # parts whose sums are worked on together: what the cache holds
@@ -32,14 +32,14 @@ class Grid(NamedTuple):
 
     Parameters
     ----------
-    first : Cuts
-    second : Cuts, optional
+    first : ColumnCuts
+    second : ColumnCuts, optional
     side : int, optional
         Only the parts on this side of the first cuts; None: on both.
     """
 
-    first: Cuts
-    second: Cuts | None = None
+    first: ColumnCuts
+    second: ColumnCuts | None = None
     side: int | None = None
 
     @property
@@ -73,14 +73,14 @@ class Grid(NamedTuple):
         """Write sums over parts (n_parts, width) from those over cells (n_cells, width), which are overwritten."""
         width = by_cell.shape[1]
         parts = parts.reshape(*self.shape, width)
-        sums = _sums_of_left(by_cell.reshape(*self.n_classes, width), self.first)
+        sums = self.first.left_sums(by_cell.reshape(*self.n_classes, width))
         if self.second is None:
             if self.side != RIGHT:
                 parts[0] = sums[:-1]
             if self.side != LEFT:
                 np.subtract(sums[-1:], sums[:-1], out=parts[-1])
             return
-        sums = _sums_of_left(sums.swapaxes(0, 1), self.second).swapaxes(0, 1)
+        sums = self.second.left_sums(sums.swapaxes(0, 1)).swapaxes(0, 1)
         left_left, left = sums[:-1, :-1], sums[:-1, -1:]  # both cuts; the first alone
         if self.side != RIGHT:
             parts[0, LEFT] = left_left
@@ -141,7 +141,7 @@ class Tables:
             min_samples=max(1, self.min_samples // step),
         )
 
-    def sides(self, candidates: Sequence[Cuts]) -> list[FloatArray]:
+    def sides(self, candidates: Sequence[ColumnCuts]) -> list[FloatArray]:
         """What both sides of each cut leave, (2, k) for each column."""
         return self.remaining([Grid(cuts) for cuts in candidates])
 
@@ -247,16 +247,3 @@ def _membership(cells: IntArray, n_cells: int) -> sparse.csc_matrix:
     places = cells.reshape(-1).astype(index_type)
     starts = np.arange(0, cells.size + 1, n_each, dtype=index_type)
     return sparse.csc_matrix((np.ones(cells.size), places, starts), shape=(n_cells, n_rows))
-
-
-def _sums_of_left(by_class: FloatArray, cuts: Cuts) -> FloatArray:
-    """Sums over the classes that each cut sends left, and over all classes, (k + 1, ...)."""
-    n_cuts, n_classes = cuts.left.shape
-    if cuts.is_nested:
-        for number in range(1, n_classes):  # NumPy's cumulative sum is slower along a first axis
-            by_class[number] += by_class[number - 1]
-        return by_class
-    with_all = np.ones((n_cuts + 1, n_classes))
-    with_all[:-1] = cuts.left
-    sums = with_all @ np.ascontiguousarray(by_class).reshape(n_classes, -1)
-    return sums.reshape(n_cuts + 1, *by_class.shape[1:])
