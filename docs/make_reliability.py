@@ -86,7 +86,8 @@ CASES: dict[str, dict[str, str]] = {
         "M04": "Answers that are not finite: an error with the recombined rows that produced them.",
         "M05": "Texts and complex answers: an error; whole numbers and truth values are numbers.",
         "M06": "Single precision is computed in double, and enters the noise floor.",
-        "M07": "A model that raises: the smallest set of rows at fault is found and named.",
+        "M07": "A model that raises: a row at fault is named; at every row: a hint to the table or the Pipeline that it was "
+        "fitted on.",
         "M09": "Answers that change on repeats, or with the batch: a warning, and the noise floor rises.",
         "M11": "A model that writes into its input gets copies; a warning says so.",
         "M13": "More model rows than ``max_evaluations``, where explicit options ask for them: an error before the work. A default "
@@ -107,6 +108,7 @@ CASES: dict[str, dict[str, str]] = {
         "M30": "An ensemble that is not recognised is never guessed: the model itself is asked.",
         "M31": "A model that cannot be pickled, or that lives on a device, is not sent to workers: it is asked in this "
         "process, with one warning.",
+        "M32": "An array for a model that was fitted on named columns: one warning, and the names of the fit for the model.",
     },
     "Parameters": {
         "P01": "Unknown names: an error with the valid ones and the closest.",

@@ -14,7 +14,7 @@ from granite_xai.evaluations.model_matrix import (
     evaluate_matrix,
 )
 from granite_xai.models import as_predictor
-from granite_xai.models.predictor import CELL_BYTES
+from granite_xai.models.model import CELL_BYTES
 from granite_xai.tables import read_table
 
 X = np.random.default_rng(2).normal(size=(7, 3))

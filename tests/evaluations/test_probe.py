@@ -233,7 +233,7 @@ def clock(monkeypatch):
     """A clock that only the model moves, so that timings do not depend on the machine."""
     now = [0.0]
     monkeypatch.setattr(
-        "granite_xai.models.predictor.time", SimpleNamespace(perf_counter=lambda: now[0])
+        "granite_xai.models.model.time", SimpleNamespace(perf_counter=lambda: now[0])
     )
     return now
 

@@ -142,7 +142,7 @@ import sys
 from granite_xai.models import as_predictor, accepts_missing
 model = lambda X: X[:, 0]
 as_predictor(model), accepts_missing(model)
-packages = {"torch", "onnxruntime", "catboost", "xgboost", "lightgbm"}
+packages = {"torch", "catboost", "xgboost", "lightgbm"}
 sys.exit(str(packages & set(sys.modules)) if packages & set(sys.modules) else 0)
 """
     assert (

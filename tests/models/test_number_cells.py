@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from granite_xai.base.errors import InputError
-from granite_xai.models.number_cells import number_matrix
+from granite_xai.models.kinds import number_matrix
 
 
 def test_truth_values_are_0_and_1_and_missing_cells_are_nan():

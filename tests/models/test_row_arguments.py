@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 import granite_xai as gx
-from granite_xai.models.row_arguments import read_clusters, read_rows, read_weights
+from granite_xai.models.targets import read_clusters, read_rows, read_weights
 from granite_xai.tables import read_table
 from models.border import refused_argument
 

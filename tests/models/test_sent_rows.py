@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from granite_xai.models.sent_rows import SentRows
+from granite_xai.models.model import SentRows
 from granite_xai.tables import read_table
 
 TABLE = read_table(

@@ -10,7 +10,7 @@ import pytest
 
 import granite_xai as gx
 from granite_xai.base.errors import Diagnostics
-from granite_xai.models.target_columns import FEWEST_ROWS, note_columns_that_are_y
+from granite_xai.models.targets import FEWEST_ROWS, note_columns_that_are_y
 from granite_xai.tables import read_table
 
 N = 60

@@ -32,7 +32,7 @@ from sklearn.tree import (
 )
 
 from granite_xai.models import as_predictor
-from granite_xai.models.output import OutputChoice
+from granite_xai.models.outputs import ModelOutput
 from granite_xai.tables import read_table
 from granite_xai.trees.ensembles import read_parts
 from granite_xai.trees.forest import LEAF, Forest
@@ -305,13 +305,13 @@ def test_labels_and_several_targets_of_classes_are_refused():
         )
     several = RandomForestClassifier(2).fit(X, LABELS)
     with pytest.raises(RefusalError, match="several targets"):
-        read_tree_model(ModelCall(several, "predict", raw=False))
+        read_tree_model(ModelCall(several, "predict", False, np.asarray))
 
 
 def test_the_score_before_the_link_is_raw():
     boosting = GradientBoostingClassifier(n_estimators=2).fit(X, TWO)
     assert model_call(as_predictor(boosting, response="raw")).raw
-    assert model_call(as_predictor(boosting)) == (boosting, "predict_proba", False)
+    assert model_call(as_predictor(boosting))[:3] == (boosting, "predict_proba", False)
     booster = xgboost.XGBClassifier(n_estimators=2).fit(X, TWO)
     assert model_call(as_predictor(booster, response="raw")).raw
 
@@ -394,8 +394,8 @@ ONE_SUM = {
 
 
 def _linked(name, *, n_outputs=1, raw=False, slope=1.0, **chosen):
-    choice = OutputChoice(**{"scale": "probability", **chosen})
-    return link_of(choice, raw, has_classes=True, name=name, slope=slope, n_outputs=n_outputs)
+    explained = ModelOutput(np.sum, **{"response": "probability", "label": "", **chosen})
+    return link_of(explained, raw, has_classes=True, name=name, slope=slope, n_outputs=n_outputs)
 
 
 @pytest.mark.parametrize("name", ONE_SUM)
@@ -432,7 +432,7 @@ def test_links_of_several_sums():
     ("options", "reason"),
     [
         ({"name": "softmax", "n_outputs": 3}, "3 outputs"),
-        ({"name": "identity", "scale": "predict"}, "labels"),
+        ({"name": "identity", "response": "predict"}, "labels"),
         ({"name": "unheard_of"}, "unheard_of"),
         ({"name": "softmax", "column": 0}, "softmax"),
     ],
@@ -477,5 +477,5 @@ def test_what_is_no_exact_number_is_refused(column, reason):
 def test_lightgbm_takes_tiny_numbers_for_zero():
     model = lightgbm.LGBMRegressor(verbose=-1).fit(X[:, :2], Y)
     tiny = read_table(np.array([[1e-36, -1e-36], [1e-30, np.nan]]), missing="allow")
-    seen = read_tree_model(ModelCall(model, "predict", raw=False)).view(tiny)
+    seen = read_tree_model(ModelCall(model, "predict", False, np.asarray)).view(tiny)
     np.testing.assert_array_equal(seen, [[0.0, 0.0], [1e-30, np.nan]])

@@ -16,6 +16,12 @@ LONGEST = 60
 LABELS_SHOWN = 5
 """Row labels that an error names."""
 
+LONGEST_ERROR = 300
+"""Characters of an error of somebody else that a message repeats."""
+
+UNPRINTABLE = "�"
+"""Stands in such a text for characters that act on a terminal."""
+
 # Controls, bidirectional overrides, line separators and lone surrogates.
 _CONTROLS = re.compile(
     "[\x00-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufeff]"
@@ -213,3 +219,25 @@ def _display_width(text: str) -> int:
     wide = sum(unicodedata.east_asian_width(character) in "WF" for character in text)
     combining = sum(unicodedata.combining(character) > 0 for character in text)
     return len(text) + wide - combining
+
+
+def error_text(error: Exception) -> str:
+    """What an error of somebody else says up to a stack trace: one line, short and printable.
+
+    Parameters
+    ----------
+    error : Exception
+    """
+    try:
+        text = str(error)
+    except Exception:  # the text of an error can fail as well
+        text = ""
+    lines = []
+    for line in text.strip().splitlines():
+        stripped = line.strip()
+        if stripped.startswith(("Stack trace", "Traceback")):
+            break
+        if stripped:
+            lines.append(stripped)
+    joined = " ".join(lines) or "(no message)"
+    return shortened("".join(c if c.isprintable() else UNPRINTABLE for c in joined), LONGEST_ERROR)

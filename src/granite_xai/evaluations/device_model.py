@@ -14,8 +14,8 @@ from granite_xai.base.typing import Coalition, FloatArray, IntArray
 from granite_xai.compute.device import DeviceArrays, device_faults
 from granite_xai.evaluations.distinct_values import DistinctValues
 from granite_xai.models import Predictor
-from granite_xai.models.failures import Raised
-from granite_xai.models.number_cells import number_matrix
+from granite_xai.models.kinds import number_matrix
+from granite_xai.models.model import Raised
 from granite_xai.tables import Table
 
 # Recombined rows asked about at a time, where the user sets no size: enough to keep a device busy.

@@ -8,7 +8,7 @@ from granite_xai.base.typing import Coalition, FloatArray
 from granite_xai.compute import BLOCK
 from granite_xai.evaluations.distinct_values import DistinctValues
 from granite_xai.models import Predictor
-from granite_xai.models.predictor import CELL_BYTES
+from granite_xai.models.model import CELL_BYTES
 from granite_xai.tables import Table
 
 MOST_ROWS = 2**20  # recombined rows indexed at a time; the predictor sends them in smaller batches

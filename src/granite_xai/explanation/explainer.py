@@ -26,9 +26,8 @@ from granite_xai.explanation.request import request
 from granite_xai.explanation.resolved import ResolvedExplainer, resolve
 from granite_xai.explanation.result import Explanation
 from granite_xai.models import as_predictor
-from granite_xai.models.model_table import allows_missing, read_input
-from granite_xai.models.row_arguments import read_rows, read_weights
-from granite_xai.models.target_columns import note_columns_that_are_y
+from granite_xai.models.columns import allows_missing, read_input
+from granite_xai.models.targets import note_columns_that_are_y, read_rows, read_weights
 from granite_xai.tables import fixed_row_order
 from granite_xai.trees.ensembles import Route
 

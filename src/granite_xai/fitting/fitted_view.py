@@ -21,7 +21,7 @@ from granite_xai.explanation.behavior.target import target_for
 from granite_xai.fitting.fit_result import FitResult, FitRun
 from granite_xai.fitting.new_rows import NewRows
 from granite_xai.inference.sample_size import random_rows
-from granite_xai.models.row_arguments import read_clusters, read_weights
+from granite_xai.models.targets import read_clusters, read_weights
 from granite_xai.surrogate.additive import in_unit_interval
 from granite_xai.tables import Table, collect_rows, read_table
 from granite_xai.trees.ensembles import Route

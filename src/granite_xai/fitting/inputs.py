@@ -25,9 +25,8 @@ from granite_xai.fitting.options import FitOptions, chosen_seed, fit_options, na
 from granite_xai.fitting.table_rows import TableRows, lacking_clusters_warning
 from granite_xai.inference.sample_size import LEAST_HELD_OUT
 from granite_xai.models import Predictor, for_table
-from granite_xai.models.model_table import allows_missing, read_input
-from granite_xai.models.row_arguments import read_clusters, read_weights
-from granite_xai.models.target_columns import note_columns_that_are_y
+from granite_xai.models.columns import allows_missing, read_input
+from granite_xai.models.targets import note_columns_that_are_y, read_clusters, read_weights
 from granite_xai.search.given_rules import GivenRules
 from granite_xai.search.partitioner import OwnPartitioner
 from granite_xai.search.tree import Tree

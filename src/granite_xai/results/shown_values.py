@@ -21,7 +21,7 @@ from granite_xai.explanation.result import Part
 from granite_xai.fitting.fit_result import FitResult
 from granite_xai.fitting.fitted_view import FittedGranite, fitted_view
 from granite_xai.fitting.new_rows import NewRows
-from granite_xai.models.row_arguments import read_weights
+from granite_xai.models.targets import read_weights
 from granite_xai.results.scopes import Scope, scopes_of
 from granite_xai.results.shown_sides import side_names
 from granite_xai.tables import Table

@@ -309,7 +309,7 @@ def read_terms(call: ModelCall, predictor: Predictor) -> AdditiveModel:
             f"a model of {len(scores)} terms with the link {model.link_!r} is not read by us"
         )
     link, _ = link_of(
-        predictor.model_output.choice,
+        predictor.model_output,
         raw=call.raw,
         has_classes=getattr(model, "classes_", None) is not None,
         name=LINKS[model.link_],

@@ -254,7 +254,7 @@ def read_parts(predictor: Predictor) -> Parts:
             return read_terms(call, predictor)
         model = read_tree_model(call)
         link, outputs = link_of(
-            predictor.model_output.choice,
+            predictor.model_output,
             raw=call.raw,
             has_classes=getattr(call.model, "classes_", None) is not None,
             name=model.link,
@@ -516,7 +516,8 @@ class Route:
     ) -> Decision:
         """The decision for the model, with a warning where users may expect that we read it."""
         if code == "M30":  # a model that is not fitted, or fails, says so itself
-            self.predictor.on_rows(self.table.take(np.arange(1)))
+            # Two rows, so that a model that fails at every row is told from one that fails at a row.
+            self.predictor.on_rows(self.table.take(np.arange(min(2, self.table.n_rows))))
         if code is not None:
             give_warning = warn if self._record is None else self._record.warn
             text = f"{code}: {reason}{aside}: every evaluation is a call of the model."

@@ -24,7 +24,7 @@ from scipy.special import expit
 
 from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.models import Predictor
-from granite_xai.models.output import OutputChoice, as_it_is
+from granite_xai.models.outputs import ModelOutput
 from granite_xai.tables import Column, Table
 from granite_xai.trees.forest import LEAF, Forest, join_trees
 
@@ -108,12 +108,13 @@ class ModelCall(NamedTuple):
     model: Any
     method: str
     raw: bool  # whether for the score before the link
+    prepare: Callable[[Any], Any]  # makes of a table what the model takes
 
 
 def model_call(predictor: Predictor) -> ModelCall:
     """Look at how a predictor calls its model; refuse what is not a method of the model itself."""
     send = predictor.model_output.send
-    if predictor.model_output.prepare is not as_it_is:
+    if predictor.model_output.is_module:
         raise RefusalError("the model takes something other than the table")
     if predictor.model_output.is_function and not inspect.ismethod(send):
         raise RefusalError("the model is a function")  # it may do anything with the trees it calls
@@ -131,6 +132,7 @@ def model_call(predictor: Predictor) -> ModelCall:
         model=method.__self__,
         method=method.__name__,
         raw=bool(output_margin or raw_score) or method.__name__ == "decision_function",
+        prepare=predictor.model_output.prepare,
     )
 
 
@@ -197,14 +199,14 @@ _ELEMENTWISE: dict[str, Link] = {
 
 
 def link_of(
-    choice: OutputChoice, raw: bool, has_classes: bool, name: str, slope: float, n_outputs: int
+    explained: ModelOutput, raw: bool, has_classes: bool, name: str, slope: float, n_outputs: int
 ) -> tuple[Link, tuple[int, ...]]:
     """The link of what is explained, and the outputs whose sums it reads; a RefusalError says why there is none.
 
     Parameters
     ----------
-    choice : OutputChoice
-        Which output is explained, on which scale.
+    explained : ModelOutput
+        Which output is explained, as which response.
     raw : bool
         Whether the score before the link is explained.
     has_classes : bool
@@ -216,14 +218,14 @@ def link_of(
     n_outputs : int
         Sums that the model forms for a row.
     """
-    output = choice.column
+    output = explained.column
     if output is None and n_outputs == 2:
-        output = choice.default
+        output = explained.default
     if n_outputs > 1 and output is None:
         raise RefusalError(f"the trees have {n_outputs} outputs")
-    if choice.scale == "predict" and has_classes:
+    if explained.response == "predict" and has_classes:
         raise RefusalError("labels are explained as numbers")
-    two_classes = choice.classes is not None and len(choice.classes) == 2
+    two_classes = explained.classes is not None and len(explained.classes) == 2
     one_sum_for_two = n_outputs == 1 and two_classes  # it is the score of the second class
     first_of_two = one_sum_for_two and output == 0
     chosen = 0  # number of the explained output, where there is a choice
@@ -345,7 +347,7 @@ def _read_histogram_boosting(model: Any, call: ModelCall) -> TreeModel:
         n_features=int(model.n_features_in_),
         bases=bases,
         trees_of=lambda output: [_read_records(stage[output], position_of) for stage in stages],
-        view=partial(_histogram_matrix, model),
+        view=partial(_histogram_matrix, model, call.prepare),
         slope=slope,
     )
 
@@ -358,9 +360,9 @@ def _histogram_positions(model: Any) -> IntArray:
     return np.concatenate([np.flatnonzero(is_categorical), np.flatnonzero(~is_categorical)])
 
 
-def _histogram_matrix(model: Any, table: Table) -> FloatArray:
+def _histogram_matrix(model: Any, prepare: Callable[[Any], Any], table: Table) -> FloatArray:
     """The matrix of histogram boosting: ordinal codes for categories, in the table's own order."""
-    encoded = np.asarray(model._preprocess_X(table.native, reset=False), dtype=np.float64)
+    encoded = np.asarray(model._preprocess_X(prepare(table.native), reset=False), dtype=np.float64)
     if getattr(model, "_preprocessor", None) is None:
         return encoded
     matrix = np.empty_like(encoded)

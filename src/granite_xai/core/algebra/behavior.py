@@ -15,12 +15,12 @@ import numpy as np
 
 from granite_xai.base.errors import InputError
 from granite_xai.base.options import unknown
+from granite_xai.base.text import error_text
 from granite_xai.base.typing import Elementwise, FloatArray, IntArray, PairLoss
 from granite_xai.core.algebra.interaction import Full, Interaction
 from granite_xai.core.algebra.masked_model import Averaged, MaskedModel
 from granite_xai.core.algebra.region_weights import RegionWeights
 from granite_xai.core.evaluations.evaluations import Evaluations
-from granite_xai.models.error_text import error_text
 
 LEAST_PROBABILITY = 1e-15  # log loss clips probabilities to between this and 1 minus this (C18)
 LOSS_ROUNDING = 2.0**-51  # of a mean loss, relative

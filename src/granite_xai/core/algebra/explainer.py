@@ -29,10 +29,8 @@ from granite_xai.core.evaluations.reading import Reading
 from granite_xai.core.evaluations.request import Request, request, require_few_values
 from granite_xai.core.evaluations.values import stand_ins
 from granite_xai.models import Predictor, as_predictor
-from granite_xai.models.model_table import allows_missing, read_input
-from granite_xai.models.row_arguments import read_rows, read_weights
-from granite_xai.models.target import read_target
-from granite_xai.models.target_columns import note_columns_that_are_y
+from granite_xai.models.columns import allows_missing, read_input
+from granite_xai.models.targets import note_columns_that_are_y, read_rows, read_target, read_weights
 from granite_xai.tables import Rows, Table, fixed_row_order
 
 # Rows of a sample that is drawn because all rows are too many: partial effects cost as their square.

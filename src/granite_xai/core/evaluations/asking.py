@@ -22,7 +22,7 @@ from granite_xai.core.evaluations.reading import Reading, ReadPart
 from granite_xai.core.evaluations.request import Request
 from granite_xai.core.evaluations.values import Values
 from granite_xai.models import Predictor, SentRows
-from granite_xai.models.predictor import CELL_BYTES
+from granite_xai.models.model import CELL_BYTES
 from granite_xai.tables import Rows, recombine
 
 MOST_ROWS = 2**20  # recombined rows indexed at a time; the model gets them in smaller batches

@@ -13,8 +13,8 @@ from granite_xai.base.errors import GraniteError
 from granite_xai.base.typing import Coalition, FloatArray, IntArray
 from granite_xai.compute.device import DeviceArrays, arrays_on, device_faults
 from granite_xai.models import Predictor
-from granite_xai.models.failures import Raised
-from granite_xai.models.number_cells import number_matrix
+from granite_xai.models.kinds import number_matrix
+from granite_xai.models.model import Raised
 from granite_xai.tables import Table
 
 Array = Any  # of a library that works on the device

@@ -27,7 +27,7 @@ from granite_xai.core.fitting.settings import Settings
 from granite_xai.core.inference.noise import Estimate, Noise, Signs, judge, noise_of
 from granite_xai.core.search.problem import Problem
 from granite_xai.models import Predictor, for_table
-from granite_xai.models.row_arguments import read_clusters, read_weights
+from granite_xai.models.targets import read_clusters, read_weights
 from granite_xai.regions import Leaf, Partition
 from granite_xai.tables import Rows, Table, read_table
 

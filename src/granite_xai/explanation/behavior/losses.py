@@ -14,9 +14,9 @@ import numpy as np
 
 from granite_xai.base.errors import InputError
 from granite_xai.base.options import unknown
+from granite_xai.base.text import error_text
 from granite_xai.base.typing import Elementwise, FloatArray, PairLoss
 from granite_xai.compute.primitives import ABSOLUTE, SQUARE
-from granite_xai.models.error_text import error_text
 
 LEAST_PROBABILITY = 1e-15  # log loss clips probabilities to between this and 1 minus this (C18)
 

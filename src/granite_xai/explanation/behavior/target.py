@@ -8,7 +8,7 @@ from typing import Any
 from granite_xai.base.typing import FloatArray
 from granite_xai.explanation.behavior.behavior import Behavior
 from granite_xai.models import Predictor
-from granite_xai.models.target import read_target
+from granite_xai.models.targets import read_target
 from granite_xai.tables import Table
 
 

@@ -17,9 +17,8 @@ import pytest
 
 import granite_xai as gx
 from granite_xai.base.errors import Diagnostics, ModelError, ModelWarning
-from granite_xai.models import as_predictor, for_table, remote
-from granite_xai.models.predictor import SMALLEST_BATCH, WORKER_BATCHES
-from granite_xai.models.sent_rows import SentRows
+from granite_xai.models import as_predictor, for_table, workers as room
+from granite_xai.models.model import SMALLEST_BATCH, WORKER_BATCHES, SentRows
 from granite_xai.tables import read_table
 from strategies import paper
 
@@ -421,10 +420,10 @@ def test_M31_arrays_on_a_device_do_not_travel(monkeypatch):
     monkeypatch.setitem(sys.modules, "torch", SimpleNamespace(Tensor=Tensor, device=Place))
     for held in (Tensor("cuda"), Place("cuda")):
         asked = as_predictor(lambda X, held=held: X[:, 0]).model_output
-        with pytest.raises(remote.CannotSendError, match="it lives on a device"):
-            remote.pack(remote.RemoteModel(asked, (asked,)))
-    assert not remote._is_on_device(Tensor("cpu"))
-    assert not remote._is_on_device(Place("cpu"))
+        with pytest.raises(room.CannotSendError, match="it lives on a device"):
+            room.pack((asked,))
+    assert not room._is_on_device(Tensor("cpu"))
+    assert not room._is_on_device(Place("cpu"))
 
 
 def test_M31_a_module_on_the_processor_travels_silently(loky):
@@ -438,12 +437,12 @@ def test_M31_a_module_on_the_processor_travels_silently(loky):
             recombined(module.cuda())
 
 
-def test_M31_a_cluster_that_cannot_be_reached(monkeypatch):
+def test_M31_a_cluster_that_cannot_be_reached(loky, monkeypatch):
     def unreachable(n_jobs):
         raise TimeoutError("no worker after 10 seconds")
 
-    at_home = recombined(smooth())
-    monkeypatch.setattr(remote, "count_workers", unreachable)
+    at_home = recombined(smooth(), n_jobs=1)
+    monkeypatch.setattr(joblib, "effective_n_jobs", unreachable)
     record = Diagnostics()
     with pytest.warns(ModelWarning, match="M31: .*cannot be reached"):
         answers = recombined(smooth(), record=record)
@@ -471,13 +470,13 @@ def test_a_predictor_is_pickled_with_its_options():
 def test_the_search_starts_no_process(monkeypatch):
     """Workers are for the model: with its answers known nothing else asks joblib."""
 
-    def here(function, shared, tasks, workers):
-        yield from (function(shared, task) for task in tasks)
+    def here(packed, tasks, n_workers):
+        yield from (room.answer_batch(packed, task) for task in tasks)
 
     def never(*arguments, **options):
         raise AssertionError("a process would start")
 
-    monkeypatch.setattr(remote, "results_from_workers", here)
+    monkeypatch.setattr(room, "_results", here)
     monkeypatch.setattr(joblib, "Parallel", never)
     model = smooth()
     with joblib.parallel_config("loky", n_jobs=2):
@@ -497,13 +496,10 @@ def test_a_worker_asks_from_one_thread_at_a_time_and_keeps_few_models():
         inside.pop()
         return X[:, 0]
 
-    asked = as_predictor(model).model_output
-    remote._unpacked["name"] = remote._Unpacked(
-        remote.RemoteModel(asked, (asked,)), threading.Lock()
-    )
-    batch = remote.RemoteBatch("name", 90, pickle.dumps(X))
+    room._unpacked["name"] = ((as_predictor(model).model_output,), threading.Lock())
+    batch = room.Batch("name", 90, pickle.dumps(X))
     threads = [
-        threading.Thread(target=remote.answer_batch, args=(np.zeros(0, np.uint8), batch))
+        threading.Thread(target=room.answer_batch, args=(np.zeros(0, np.uint8), batch))
         for _ in range(4)
     ]
     for thread in threads:
@@ -512,6 +508,6 @@ def test_a_worker_asks_from_one_thread_at_a_time_and_keeps_few_models():
         thread.join()
     assert most == [1] * 4
     for name in "abc":
-        remote._unpack(np.frombuffer(pickle.dumps(name), dtype=np.uint8), name)
-    assert list(remote._unpacked) == ["b", "c"]
-    remote._unpacked.clear()
+        room._unpack(np.frombuffer(pickle.dumps(name), dtype=np.uint8), name)
+    assert list(room._unpacked) == ["b", "c"]
+    room._unpacked.clear()

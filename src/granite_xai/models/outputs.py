@@ -1,4 +1,7 @@
-"""Which output of a model is explained."""
+"""Which of a model's outputs is explained, what it is called, and on which response.
+
+The scale of an explanation, once there is one, is applied where `ModelOutput` says how predictions are read.
+"""
 
 from __future__ import annotations
 
@@ -9,10 +12,9 @@ import numpy as np
 
 from granite_xai.base.errors import InputError, ModelError
 from granite_xai.base.options import unknown
-from granite_xai.base.text import listing
-from granite_xai.models.error_text import error_text
+from granite_xai.base.text import error_text, listing
 
-Scale = Literal["predict", "probability", "raw"]
+Response = Literal["predict", "probability", "raw"]
 Classes = tuple[Any, ...] | None
 Send = Callable[[Any], Any]
 
@@ -20,49 +22,41 @@ ALL = "all"  # the user's word for every output
 EVERY = object()  # what readers of models are given instead: no class can have this name
 EVERY_COLUMN = -1  # the column that stands for all of them
 # Of models whose answers have no names or types, the response is taken at the user's word.
-SCALES: dict[str, Scale] = {"probability": "probability", "raw": "raw"}
+RESPONSES: dict[str, Response] = {"probability": "probability", "raw": "raw"}
 PASS_A_FUNCTION = "Pass a function that returns the output to explain."
-LABEL_WARNING = (
-    "M22: {} predicts classes and gives no probabilities: its class labels are explained as "
-    "numbers. Pass response='raw' to explain its score, or response='predict' if the labels are "
-    "meant."
-)
 
 
-class OutputChoice(NamedTuple):
-    """Which of a model's outputs is explained."""
-
-    scale: Scale
-    classes: Classes = None  # the names of the columns where they are known
-    column: int | None = None  # the position of the one asked for, None where the user named none
-    default: int | None = None  # taken instead where there are two columns (None: refuse)
-
-
-def as_it_is(frame: Any) -> Any:
-    """Give the model the table itself."""
-    return frame
+def _as_it_is(values: Any) -> Any:
+    return values
 
 
 class ModelOutput(NamedTuple):
-    """How a model is asked for one output.
+    """How a model is asked for one output, and what is taken from its answer.
 
-    What ``prepare`` and ``unpack`` raise is an error about the table or the answer, not a failure of
-    the model.
+    What ``prepare`` and ``unpack`` raise is an error about the table or the answer, not a failure of the model.
 
     Parameters
     ----------
     send : callable
         Calls the model.
-    choice : OutputChoice
-        What is taken from its answer.
+    response : {"predict", "probability", "raw"}
+        What its numbers are.
     label : str
         What users call the output.
+    classes : tuple, optional
+        Names of the columns of the answer where they are known.
+    column : int, optional
+        The position of the one asked for; None where the user named none.
+    default : int, optional
+        Taken instead where there are two columns (None: refuse).
     warning : str, optional
         What users should know about it.
     prepare : callable
         Turns the table into what the model takes.
-    unpack : callable, optional
-        Turns the answer into one array; it may learn the names of the classes from it.
+    unpack : callable
+        Turns the answer into one array.
+    names : tuple of str, optional
+        What the model calls its columns, where it wants to be given them.
     is_function : bool
         Whether the user passed a function.
     is_module : bool
@@ -70,48 +64,54 @@ class ModelOutput(NamedTuple):
     """
 
     send: Send
-    choice: OutputChoice
+    response: Response
     label: str
+    classes: Classes = None
+    column: int | None = None
+    default: int | None = None
     warning: str | None = None
-    prepare: Send = as_it_is
-    unpack: Callable[[Any, OutputChoice], tuple[Any, OutputChoice]] | None = None
+    prepare: Send = _as_it_is
+    unpack: Send = _as_it_is
+    names: tuple[str, ...] | None = None
     is_function: bool = False
     is_module: bool = False
 
-    def unpacked(self, returned: Any) -> tuple[Any, OutputChoice]:
-        """What the model returned as one array, and the output that is taken from it."""
-        if self.unpack is None:
-            return returned, self.choice
-        return self.unpack(returned, self.choice)
+    @property
+    def explained_class(self) -> Any:
+        """The class whose probability or score is explained; None where there are no classes."""
+        if self.classes is None or self.column is None:
+            return None
+        return self.classes[self.column]
 
 
-def class_output(send: Send, scale: Scale, classes: Classes, output: Any) -> ModelOutput:
+def class_output(send: Send, response: Response, classes: Classes, output: Any) -> ModelOutput:
     """How a model is asked for a probability or a score.
 
     Parameters
     ----------
     send : callable
         Calls the model.
-    scale : {"probability", "raw"}
+    response : {"probability", "raw"}
     classes : tuple or None
         Names of the classes where they are known.
     output : object
         The class that is explained; None: the second of two.
     """
-    column = class_position(classes, output)
-    label = "probability" if scale == "probability" else "raw score"
+    column = _class_position(classes, output)
+    label = "probability" if response == "probability" else "raw score"
     if column is not None and classes is not None:
         label = f"{label} of class {classes[column]!r}"
     elif column is not None:
         label = f"{label} of output {column}"
     # Two unnamed columns of probabilities are those of "no" and "yes"; two unnamed scores could be
     # anything.
-    default = 1 if scale == "probability" else None
-    choice = OutputChoice(scale=scale, classes=classes, column=column, default=default)
-    return ModelOutput(send=send, choice=choice, label=label)
+    default = 1 if response == "probability" else None
+    return ModelOutput(send, response, label, classes=classes, column=column, default=default)
 
 
-def number_output(send: Send, output: Any, label: str, scale: Scale = "predict") -> ModelOutput:
+def number_output(
+    send: Send, output: Any, label: str, response: Response = "predict"
+) -> ModelOutput:
     """How a model is asked for a number.
 
     Parameters
@@ -122,13 +122,13 @@ def number_output(send: Send, output: Any, label: str, scale: Scale = "predict")
         Position of the number among several.
     label : str
         What the answer as a whole is called.
-    scale : {"predict", "probability", "raw"}
+    response : {"predict", "probability", "raw"}
         What the user says that the numbers are.
     """
     column = _position(output)
     if column is not None:
         label = f"output {column} of {label}"
-    return ModelOutput(send=send, choice=OutputChoice(scale, column=column), label=label)
+    return ModelOutput(send, response, label, column=column)
 
 
 def class_names(model: Any) -> Classes:
@@ -139,11 +139,12 @@ def class_names(model: Any) -> Classes:
     ModelError
         M02: classes of several targets, or two of the same name. M07: asking for them fails.
     """
+    name = type(model).__name__
     try:
         classes = getattr(model, "classes_", None)
     except Exception as error:  # a property may do anything
         raise ModelError(
-            f"{type(model).__name__}.classes_ raised {type(error).__name__} ({error_text(error)}).",
+            f"{name}.classes_ raised {type(error).__name__} ({error_text(error)}).",
             code="M07",
             argument="model",
             hint="Check the model.",
@@ -151,20 +152,24 @@ def class_names(model: Any) -> Classes:
     if classes is None:
         return None
     if isinstance(classes, list) and classes and isinstance(classes[0], np.ndarray):
-        reason = f"predicts {len(classes)} targets at once, each with its own classes."
-        raise _no_classes(model, reason)
+        raise ModelError(
+            f"{name} predicts {len(classes)} targets at once, each with its own classes.",
+            code="M02",
+            argument="model",
+            hint=PASS_A_FUNCTION,
+        )
     names = tuple(np.asarray(classes).tolist())
     if len(set(names)) < len(names):
-        raise _no_classes(model, f"names a class twice: its classes_ are {listing(names)}.")
+        raise ModelError(
+            f"{name} names a class twice: its classes_ are {listing(names)}.",
+            code="M02",
+            argument="model",
+            hint=PASS_A_FUNCTION,
+        )
     return names or None  # regressors of catboost have classes: none
 
 
-def _no_classes(model: Any, reason: str) -> ModelError:
-    text = f"{type(model).__name__} {reason}"
-    return ModelError(text, code="M02", argument="model", hint=PASS_A_FUNCTION)
-
-
-def class_position(classes: Classes, output: Any) -> int | None:
+def _class_position(classes: Classes, output: Any) -> int | None:
     """Position of the class that is explained.
 
     Parameters
@@ -206,7 +211,7 @@ def ask_which(names: tuple[Any, ...]) -> NoReturn:
         f"the model has {len(names)} outputs and it is not clear which to explain.",
         code="M02",
         argument="output",
-        hint=f"Pass output= one of {listing(names)}.",
+        hint=f"Pass output= one of {listing(names)}; Granite takes output={ALL!r} for all of them.",
     )
 
 

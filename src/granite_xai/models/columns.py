@@ -1,4 +1,4 @@
-"""The table that a model is explained on, checked against the one that it was fitted on."""
+"""The columns of the table that a model is explained on: their names, those it looks at, missing cells."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ import numpy as np
 
 from granite_xai.base.errors import InputError, ModelError
 from granite_xai.base.text import listing
-from granite_xai.models import Predictor, accepts_missing
+from granite_xai.models.kinds import accepts_missing
+from granite_xai.models.model import Predictor
 from granite_xai.tables import Table, read_table, require_present
 
 # Rows that a model is tried on to see whether it takes missing values: the first such row of each
@@ -41,8 +42,10 @@ def read_input(
     used = used_columns(model)
     table = read_table(X, kinds=kinds, missing="allow", requested=requested, used=used)
     fitted = _fitted_names(model)
-    if fitted is None or not table.container.named or _are_made_up_by_lightgbm(fitted):
+    if fitted is None or not table.container.named:
         return table
+    if fitted == [f"Column_{number}" for number in range(len(fitted))]:
+        return table  # made up by lightgbm for the columns of an array
     present = list(table.names)
     if type(model).__module__.startswith("lightgbm"):  # which writes blanks as underscores
         present = [name.replace(" ", "_") for name in present]
@@ -59,11 +62,6 @@ def _fitted_names(model: Any) -> list[str] | None:
     if names is None:
         return None
     return [str(name) for name in names]
-
-
-def _are_made_up_by_lightgbm(names: Sequence[str]) -> bool:
-    """Whether these are the names that lightgbm gives to the columns of an array."""
-    return names == [f"Column_{number}" for number in range(len(names))]
 
 
 def _other_columns(present: Sequence[str], fitted: Sequence[str]) -> InputError:
@@ -94,7 +92,11 @@ def used_columns(model: Any) -> set[str] | None:
 
     Only a column transformer at the start of a model selects its columns.
     """
-    step = _first_step(model)
+    # What sees the table first: of pipelines, also of those that a search found, the first step.
+    step = getattr(model, "best_estimator_", model)
+    while isinstance(steps := getattr(step, "steps", None), list) and steps:
+        _, first = steps[0]
+        step = getattr(first, "best_estimator_", first)
     transformers = getattr(step, "transformers_", None)
     fitted = _fitted_names(step)
     if transformers is None or fitted is None:
@@ -105,22 +107,6 @@ def used_columns(model: Any) -> set[str] | None:
         if not is_dropped:
             used |= _selected_names(columns, fitted)
     return used
-
-
-def _first_step(model: Any) -> Any:
-    """What sees the table first: of pipelines, also of those that a search found, the first step."""
-    step = _best_of_search(model)
-    steps = getattr(step, "steps", None)
-    while isinstance(steps, list) and steps:
-        _, first = steps[0]
-        step = _best_of_search(first)
-        steps = getattr(step, "steps", None)
-    return step
-
-
-def _best_of_search(model: Any) -> Any:
-    """The best estimator of a search for one; any other model itself."""
-    return getattr(model, "best_estimator_", model)
 
 
 def _selected_names(columns: Any, fitted: Sequence[str]) -> set[str]:

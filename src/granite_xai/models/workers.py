@@ -1,7 +1,6 @@
-"""A model on workers, that is, in other processes.
+"""A model on workers: batches answered by the processes or the machines of the joblib backend that a user made active.
 
-It travels as a pickle and answers in batches. Where it cannot travel, it is asked "at home": in this
-process.
+The model travels as a pickle. Where it cannot travel, it is asked "at home": in this process.
 """
 
 from __future__ import annotations
@@ -11,9 +10,10 @@ import pickle
 import sys
 import threading
 import time
+import warnings
 from collections.abc import Callable, Generator, Iterator, Sequence
+from concurrent.futures import CancelledError
 from contextlib import closing
-from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Any, NamedTuple
 
@@ -21,21 +21,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from granite_xai.base.errors import Diagnostics, ModelWarning, warn
+from granite_xai.base.text import error_text
 from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.compute import one_blas_thread
-from granite_xai.compute.workers import (
-    WorkersLostError,
-    active_backend,
-    count_workers,
-    results_from_workers,
-)
-from granite_xai.models.answers import read_outputs
-from granite_xai.models.error_text import error_text
-from granite_xai.models.output import ModelOutput
+from granite_xai.models.outputs import ModelOutput
+from granite_xai.models.predictions import read_prediction
 
 Build = Callable[[slice | IntArray], Any]  # makes the rows at some positions in a fresh container
 
 ATTEMPTS = 3  # losses of workers in one request after which its other batches are asked at home
+TASKS_AHEAD = 2  # tasks sent for each worker before the first result is waited for: none is idle
 MODELS_KEPT = 2  # models that a worker keeps, so that it unpickles each of them once
 
 
@@ -43,14 +38,7 @@ class CannotSendError(Exception):
     """The model, or its rows, cannot travel; the text says why."""
 
 
-class RemoteModel(NamedTuple):
-    """A model as it travels."""
-
-    model_output: ModelOutput  # how it is asked
-    outputs: tuple[ModelOutput, ...]  # each output that is read of its answer
-
-
-class RemoteBatch(NamedTuple):
+class Batch(NamedTuple):
     """Rows as they travel."""
 
     model: str  # name of the packed model that is asked about them
@@ -58,8 +46,7 @@ class RemoteBatch(NamedTuple):
     rows: bytes  # their container, pickled
 
 
-@dataclass(frozen=True, slots=True)
-class WorkerAnswer:
+class WorkerAnswer(NamedTuple):
     """What a worker says about a batch."""
 
     outputs: Sequence[FloatArray] = ()  # the numbers of each output
@@ -67,6 +54,18 @@ class WorkerAnswer:
     seconds: float = 0.0  # inside the model
     raised: str | None = None  # what the model raised, or what is wrong with its answer
     unreadable: str | None = None  # why the worker could not unpickle the model or the rows
+
+
+def _active_backend() -> Any | None:
+    """The joblib backend of processes or of a cluster; None where there are only threads."""
+    # The plain default of joblib is no wish of the user, so that it counts as threads. Processes
+    # made by fork are never used (M16); Ray's backend derives from theirs and forks nothing.
+    from joblib.parallel import MultiprocessingBackend, get_active_backend
+
+    backend = get_active_backend(prefer="threads")[0]
+    if getattr(backend, "supports_sharedmem", False) or type(backend) is MultiprocessingBackend:
+        return None
+    return backend
 
 
 class Workers:
@@ -87,24 +86,25 @@ class Workers:
     ) -> None:
         self.n_jobs = n_jobs
         self.device = device
-        self._record = record
+        self._warn = warn if record is None else record.warn
         self._stays_home = False
         self._warned_of_losses = False
 
     @property
     def active(self) -> bool:
         """Whether the user has made a backend of processes or of a cluster active."""
-        return active_backend() is not None
+        return _active_backend() is not None
 
     def answers(
-        self, model: RemoteModel, build: Build, batches: Sequence[slice]
+        self, outputs: Sequence[ModelOutput], build: Build, batches: Sequence[slice]
     ) -> Generator[WorkerAnswer]:
         """Ask the workers about some batches of rows.
 
         Parameters
         ----------
-        model : RemoteModel
-            Packed again for every request: it may have changed since the last one.
+        outputs : sequence of ModelOutput
+            What is read of an answer; the first says how the model is asked. Packed again for every request:
+            the model may have changed since the last one.
         build : callable
             Makes the rows of a batch, in this process.
         batches : sequence of slices
@@ -116,31 +116,33 @@ class Workers:
             In the order of the batches. There are fewer of them, or none, where the model must be
             asked at home.
         """
-        if self._stays_home or len(batches) < 2:
-            return
-        workers = self._count()
-        if workers == 1:
+        if self._stays_home or len(batches) < 2 or self.n_jobs == 1 or not self.active:
             return
         try:
-            packed = self._packed(model)
-            yield from self._collected(packed, build, batches, workers)
+            n_workers = self._count()
+            if n_workers > 1:
+                yield from self._collected(self._packed(outputs), build, batches, n_workers)
         except CannotSendError as error:
-            self._stay_home(str(error))
+            self._stays_home = True
+            text = "M31: the model is asked in this process, not by the workers of joblib's backend"
+            self._warn(f"{text}: {error}.", ModelWarning)
 
     def _count(self) -> int:
-        try:
-            return count_workers(self.n_jobs)
-        except Exception as error:  # a cluster may fail in any way
-            self._stay_home(f"the workers cannot be reached ({_text(error)})")
-            return 1
+        """How many there are; clusters have as many as the cluster, whatever ``n_jobs`` is."""
+        import joblib
 
-    def _packed(self, model: RemoteModel) -> NDArray[np.uint8]:
+        try:
+            return int(joblib.effective_n_jobs(self.n_jobs))
+        except Exception as error:  # a cluster may fail in any way
+            raise CannotSendError(f"the workers cannot be reached ({_text(error)})") from error
+
+    def _packed(self, outputs: Sequence[ModelOutput]) -> NDArray[np.uint8]:
         if self.device != "cpu":
             raise CannotSendError(f"Resources(device={self.device!r}) computes in this process")
-        return pack(model)
+        return pack(tuple(outputs))
 
     def _collected(
-        self, packed: NDArray[np.uint8], build: Build, batches: Sequence[slice], workers: int
+        self, packed: NDArray[np.uint8], build: Build, batches: Sequence[slice], n_workers: int
     ) -> Generator[WorkerAnswer]:
         """Answers in order; batches that were lost with a worker are sent again."""
         name = blake2b(packed.data, digest_size=16).hexdigest()
@@ -148,9 +150,8 @@ class Workers:
         losses = 0
         while answered < len(batches) and losses < ATTEMPTS:
             tasks = _Tasks(name, build, batches[answered:])
-            results = results_from_workers(answer_batch, packed, tasks, workers)
             try:
-                with closing(results):
+                with closing(_results(packed, tasks, n_workers)) as results:
                     for answer in results:
                         if answer.unreadable is not None:
                             raise CannotSendError(f"a worker cannot read it: {answer.unreadable}")
@@ -158,7 +159,7 @@ class Workers:
                         answered += 1
             except CannotSendError:
                 raise
-            except WorkersLostError:
+            except _losses():
                 losses += 1
             except Exception as error:  # a cluster may fail in any way; models do so in an answer
                 raise CannotSendError(f"the workers failed ({_text(error)})") from error
@@ -167,20 +168,8 @@ class Workers:
         if losses == ATTEMPTS and not self._warned_of_losses:
             self._warned_of_losses = True
             text = f"R03: workers died {ATTEMPTS} times while the model was asked; "
-            self._warn(text + "the batches without an answer are asked in this process.")
-
-    def _stay_home(self, reason: str) -> None:
-        """Ask this model in this process from now on, and say so once."""
-        if not self._stays_home:
-            self._stays_home = True
-            text = "M31: the model is asked in this process, not by the workers of joblib's backend"
-            self._warn(f"{text}: {reason}.")
-
-    def _warn(self, text: str) -> None:
-        if self._record is None:
-            warn(text, ModelWarning)
-        else:
-            self._record.warn(text, ModelWarning)
+            text += "the batches without an answer are asked in this process."
+            self._warn(text, ModelWarning)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Options only: a copy, perhaps elsewhere, tries again and warns again."""
@@ -198,14 +187,51 @@ class _Tasks:
         self.batches = batches
         self.error: Exception | None = None
 
-    def __iter__(self) -> Iterator[RemoteBatch]:
+    def __iter__(self) -> Iterator[Batch]:
         for batch in self.batches:
             try:
                 packed_rows = _pack_rows(self.build(batch))
             except Exception as error:
                 self.error = error
                 return
-            yield RemoteBatch(self.name, batch.stop - batch.start, packed_rows)
+            yield Batch(self.name, batch.stop - batch.start, packed_rows)
+
+
+def _results(packed: NDArray[np.uint8], tasks: _Tasks, n_workers: int) -> Generator[WorkerAnswer]:
+    """What the workers answer, in the order of the tasks; joblib sends a large array once to each of them."""
+    import joblib
+
+    parallel = joblib.Parallel(
+        n_jobs=n_workers,
+        batch_size=1,
+        pre_dispatch=TASKS_AHEAD * n_workers,
+        return_as="generator",
+    )
+    results = parallel(joblib.delayed(answer_batch)(packed, task) for task in tasks)
+    try:
+        for result in results:  # noqa: UP028 - `yield from` would close them, with the warning
+            yield result
+    finally:
+        with warnings.catch_warnings():
+            # joblib regrets the tasks that an error or an interrupt leaves over.
+            warnings.simplefilter("ignore", UserWarning)
+            results.close()
+
+
+def _losses() -> tuple[type[BaseException], ...]:
+    """What the libraries raise when a worker has died; only those that are loaded can have any."""
+    from joblib.externals.loky.process_executor import BrokenProcessPool
+
+    losses: list[type[BaseException]] = [BrokenProcessPool]
+    if "distributed" in sys.modules:
+        from distributed import KilledWorker
+
+        losses += [KilledWorker, CancelledError]
+    if "ray" in sys.modules:
+        from ray.exceptions import RayActorError, WorkerCrashedError
+
+        losses += [RayActorError, WorkerCrashedError]
+    return tuple(losses)
 
 
 def _pack_rows(frame: Any) -> bytes:
@@ -216,8 +242,13 @@ def _pack_rows(frame: Any) -> bytes:
         raise CannotSendError(f"its rows cannot be pickled ({_text(error)})") from error
 
 
-def pack(model: RemoteModel) -> NDArray[np.uint8]:
-    """The model as bytes, functions by value where they have no module to be imported from.
+def pack(outputs: tuple[ModelOutput, ...]) -> NDArray[np.uint8]:
+    """A model as bytes, functions by value where they have no module to be imported from.
+
+    Parameters
+    ----------
+    outputs : tuple of ModelOutput
+        How it is asked, and what is read of its answer.
 
     Raises
     ------
@@ -237,7 +268,7 @@ def pack(model: RemoteModel) -> NDArray[np.uint8]:
 
     buffer = io.BytesIO()
     try:
-        Pickler(buffer).dump(model)
+        Pickler(buffer).dump(outputs)
     except CannotSendError:
         raise
     except Exception as error:  # a model's own way of being pickled may raise anything
@@ -265,45 +296,47 @@ def _text(error: Exception) -> str:
     return f"{type(error).__name__}: {error_text(error)}"
 
 
-class _Unpacked(NamedTuple):
-    model: RemoteModel
-    lock: threading.Lock  # also on a worker one thread at a time calls the model (M16)
+# ---------------------------------------------------------------------------------------------------------------
+# On a worker
 
-
-_unpacked: dict[str, _Unpacked] = {}  # on a worker: the models it was sent last, by name
+# The models it was sent last, by name, each with a lock: also there one thread at a time calls a model (M16).
+_unpacked: dict[str, tuple[tuple[ModelOutput, ...], threading.Lock]] = {}
 _unpacking = threading.Lock()
 
 
-def answer_batch(packed: NDArray[np.uint8], batch: RemoteBatch) -> WorkerAnswer:
+def answer_batch(packed: NDArray[np.uint8], batch: Batch) -> WorkerAnswer:
     """Ask the model about a batch, on a worker; whatever goes wrong is part of the answer."""
     try:
-        unpacked = _unpack(packed, batch.model)
+        outputs, lock = _unpack(packed, batch.model)
         frame = pickle.loads(batch.rows)
     except Exception as error:
         return WorkerAnswer(unreadable=_text(error))
-    model = unpacked.model
     seconds = 0.0
     try:
         # One thread for linear algebra: its number would depend on the number of workers.
         with one_blas_thread():
-            sent = model.model_output.prepare(frame)
-            with unpacked.lock:
+            sent = outputs[0].prepare(frame)
+            with lock:
                 begin = time.perf_counter()
                 try:
-                    returned = model.model_output.send(sent)
+                    returned = outputs[0].send(sent)
                 finally:
                     seconds = time.perf_counter() - begin
-                numbers, float32 = read_outputs(returned, batch.n_rows, model.outputs)
+                read = [read_prediction(returned, batch.n_rows, output) for output in outputs]
     except Exception as error:
         return WorkerAnswer(raised=_text(error), seconds=seconds)
-    return WorkerAnswer(outputs=numbers, float32=float32, seconds=seconds)
+    return WorkerAnswer(
+        outputs=[numbers for numbers, _ in read],
+        float32=any(is_float32 for _, is_float32 in read),
+        seconds=seconds,
+    )
 
 
-def _unpack(packed: NDArray[np.uint8], name: str) -> _Unpacked:
+def _unpack(packed: NDArray[np.uint8], name: str) -> tuple[tuple[ModelOutput, ...], threading.Lock]:
     with _unpacking:
         if name not in _unpacked:
-            model = pickle.loads(packed.data)
+            outputs = pickle.loads(packed.data)
             while len(_unpacked) >= MODELS_KEPT:
                 del _unpacked[next(iter(_unpacked))]
-            _unpacked[name] = _Unpacked(model, threading.Lock())
+            _unpacked[name] = (outputs, threading.Lock())
         return _unpacked[name]

@@ -1,0 +1,696 @@
+"""The model: the one place from which it is called, counted and checked."""
+
+from __future__ import annotations
+
+import math
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager, nullcontext
+from copy import copy, deepcopy
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.exceptions import NotFittedError
+
+from granite_xai.base.errors import Diagnostics, ModelError, ModelWarning, warn
+from granite_xai.base.options import choose, whole_number
+from granite_xai.base.text import count_text, error_text, listing
+from granite_xai.base.typing import FloatArray, IntArray
+from granite_xai.compute import BLOCK, one_openmp_thread
+from granite_xai.compute.device import DeviceArrays
+from granite_xai.models.kinds import ask_model
+from granite_xai.models.outputs import ALL, EVERY, ModelOutput
+from granite_xai.models.predictions import one_column, outside_unit_interval, read_prediction
+from granite_xai.models.workers import Build, WorkerAnswer, Workers
+from granite_xai.tables import Table, recombine
+
+DEFAULT_BATCH = 2**13  # rows of one call where the user sets none: fixed, so that repeats are equal
+WORKER_BATCHES = 128  # batches of a request while workers are active, where the user sets no size
+SMALLEST_BATCH = 256  # rows of these, at least: what a worker gets is worth its way
+CELL_BYTES = 24  # of a cell of a recombined row: taken, replaced and sent
+# Rows of a call from which a model may use several threads of OpenMP. Histogram boosting of 100 trees on two cores,
+# processor seconds of a call with and without: 64 rows .012 and .0007, 1,024 .014 and .004, 4,096 .031 and .014; of
+# 16,384 rows both .06, and on a free machine the time to wait is less from about 4,096 rows on.
+WORTH_THREADS = 2**12
+SHOWN = 5  # rows, columns or values that a message names
+RESPONSES = ("auto", "predict", "probability", "raw")
+CHECK_ROWS = "Check the model on these rows."
+NAMES_WARNING = (
+    "M32: X has no column names, and the model was fitted on columns with names: "
+    "they are taken in the order of its fit."
+)
+
+
+class Usage(NamedTuple):
+    """What a model was asked: calls, rows sent, seconds inside it; failed calls count."""
+
+    calls: int = 0
+    rows: int = 0
+    seconds: float = 0.0
+
+
+class Raised(Exception):  # noqa: N818 - the error for users is made from it
+    """The model raised; ``cause`` is what."""
+
+    def __init__(self, cause: Exception) -> None:
+        super().__init__(type(cause).__name__)
+        self.cause = cause
+
+
+@dataclass(frozen=True)
+class SentRows:
+    """The rows of a call: where they come from, and the words in which an error names them.
+
+    Parameters
+    ----------
+    count : int
+        Number of rows.
+    base : Table, optional
+        Their table; None: a container whose rows have no labels.
+    base_rows : array of shape (count,), optional
+        Positions in the base; None: its first rows.
+    donor : Table, optional
+        Where ``columns`` are taken from.
+    donor_rows : array of shape (count,), optional
+    columns : tuple of int
+        Positions of the columns that are replaced.
+    """
+
+    count: int
+    base: Table | None = None
+    base_rows: IntArray | None = None
+    donor: Table | None = None
+    donor_rows: IntArray | None = None
+    columns: tuple[int, ...] = ()
+
+    def part(self, positions: slice | IntArray) -> SentRows:
+        """The rows at some positions of these."""
+        base_rows = np.arange(self.count) if self.base_rows is None else self.base_rows
+        base_rows = base_rows[positions]
+        donor_rows = None if self.donor_rows is None else self.donor_rows[positions]
+        return replace(self, count=len(base_rows), base_rows=base_rows, donor_rows=donor_rows)
+
+    @property
+    def n_columns(self) -> int:
+        """Columns of a row; 0 where the table is not known."""
+        return 0 if self.base is None else self.base.n_columns
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the replaced columns."""
+        if self.donor is None:
+            return ()
+        return tuple(self.donor.names[column] for column in self.columns)
+
+    def labels(self) -> list[Any]:
+        """What the user calls the first few rows."""
+        first = self.part(slice(0, SHOWN)).base_rows
+        return _labels(self.base, first)
+
+    def text(self) -> str:
+        """The first few rows, or the recombinations that made them."""
+        if not self.columns or self.donor_rows is None:
+            noun = "row" if self.count == 1 else "rows"
+            return count_text(self.count, noun, self.labels())
+        column_noun = "column" if len(self.columns) == 1 else "columns"
+        where = f"on {column_noun} {listing(self.names, SHOWN)}"
+        donor_labels = _labels(self.donor, self.donor_rows[:SHOWN])
+        pairs = [
+            f"row {donor!r} {where}, row {base!r} elsewhere"
+            for base, donor in zip(self.labels(), donor_labels, strict=True)
+        ]
+        if self.count > SHOWN:
+            pairs.append("…")
+        noun = "recombined row" if self.count == 1 else "recombined rows"
+        return f"{self.count} {noun} ({'; '.join(pairs)})"
+
+
+def _labels(table: Table | None, rows: Any) -> list[Any]:
+    """What the user calls some rows of a table; positions where there is none."""
+    return list(rows.tolist() if table is None else table.row_labels(rows))
+
+
+class Predictor:
+    """A model as a function from tables to one number a row, called from one thread at a time.
+
+    Parameters
+    ----------
+    model_output : ModelOutput
+        How the model is asked, and which output is read.
+    batch_size : int, optional
+        Rows of one call; None: a fixed default, fewer of wide tables.
+    workers : Workers, optional
+        Answer batches in other processes.
+    block : int
+        Bytes that the rows of a call may take before the model works.
+    record : Diagnostics, optional
+        Remembers warnings.
+
+    Attributes
+    ----------
+    usage : Usage
+    user_sets_batch : bool
+        Whether the rows of a call are the user's choice, which holds for tables of any width.
+    native_float32 : bool
+        Whether the model has answered in single precision.
+    outputs : mapping of name to Predictor
+        Of one that speaks for several outputs: each by its name, the first one itself.
+    """
+
+    def __init__(
+        self,
+        model_output: ModelOutput,
+        batch_size: int | None = None,
+        workers: Workers | None = None,
+        block: int = BLOCK,
+        record: Diagnostics | None = None,
+    ) -> None:
+        self.model_output = model_output
+        self.label = model_output.label
+        self.classes = model_output.classes
+        self.explained_class = model_output.explained_class
+        self.is_probability = model_output.response == "probability"
+        self.user_sets_batch = batch_size is not None
+        self.batch_size = DEFAULT_BATCH if batch_size is None else batch_size
+        self.workers = Workers() if workers is None else workers
+        self.block = block
+        self.usage = Usage()
+        self.native_float32 = False
+        self.outputs: Mapping[Any, Predictor] = {}
+        self._lock = threading.Lock()
+        self._watch: Callable[[int], None] | None = None
+        self._meter: Callable[[int], None] | None = None
+        # Of a further output: its numbers in the answers that the first output was given.
+        self._answers_of_first: deque[FloatArray] = deque()
+        self._warn = warn if record is None else record.warn
+        self._warned_of_names = False
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Everything but the lock and who watches, which belong to this process."""
+        return dict(self.__dict__) | dict.fromkeys(("_lock", "_watch", "_meter", "_warn"))
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state, _lock=threading.Lock(), _warn=warn)
+
+    # What it is asked -------------------------------------------------------------------------------------------
+
+    def __call__(self, frame: Any) -> FloatArray:
+        """Values of the rows of a table of any library, (n_rows,), in one call.
+
+        The model gets a copy.
+        """
+        return np.asarray(self.all_outputs(frame)[0])
+
+    def all_outputs(self, frame: Any) -> FloatArray:
+        """The same of each output, (n_outputs, n_rows)."""
+        rows = SentRows(len(frame))
+        try:
+            answers = self._ask(_writable_copy(frame), len(frame))
+        except Raised as raised:
+            raise self._failure(raised, rows) from raised.cause
+        return np.stack([self._checked(numbers, rows) for numbers in answers])
+
+    def on_rows(self, table: Table) -> FloatArray:
+        """F at the table's own rows."""
+        all_rows = np.arange(table.n_rows, dtype=np.intp)
+        return self.recombined(table, all_rows, table, all_rows, ())
+
+    def recombined(
+        self,
+        base: Table,
+        base_rows: IntArray,
+        donor: Table,
+        donor_rows: IntArray,
+        columns: Sequence[int],
+    ) -> FloatArray:
+        """F of rows of one table with some columns taken from rows of another, (n,).
+
+        Parameters
+        ----------
+        base, donor : Table
+        base_rows, donor_rows : arrays of shape (n,)
+            Positions in each.
+        columns : sequence of int
+            Positions of the columns that are taken from the donor.
+        """
+
+        def build(part: slice | IntArray) -> Any:
+            return recombine(base, base_rows[part], donor, donor_rows[part], columns)
+
+        rows = SentRows(len(base_rows), base, base_rows, donor, donor_rows, tuple(columns))
+        return self.evaluate(build, rows)
+
+    def evaluate(self, build: Build, rows: SentRows) -> FloatArray:
+        """F of rows that are made batch by batch.
+
+        Parameters
+        ----------
+        build : callable
+            Makes the rows at some positions, each time in a fresh table.
+        rows : SentRows
+            What they are, for messages.
+
+        Returns
+        -------
+        array of shape (n,)
+        """
+        if self._answers_of_first:
+            repeated = self._answers_of_first.popleft()
+            if len(repeated) != rows.count:
+                raise ValueError(
+                    f"{len(repeated)} rows were asked of the first output, {rows.count} of another"
+                )
+            return repeated
+        values = self.evaluate_outputs(build, rows)
+        if self._watch is not None:
+            for output, numbers in zip(self.further_outputs, values[1:], strict=True):
+                output._answers_of_first.append(numbers)
+        return np.asarray(values[0])
+
+    def evaluate_outputs(self, build: Build, rows: SentRows) -> FloatArray:
+        """The same of each output, (n_outputs, n_rows), in one call of the model a batch."""
+        values = np.empty((len(self.outputs) or 1, rows.count), dtype=np.float64)
+        batches = self._batches(rows)
+        with closing(self._answers(build, batches, rows)) as answers:
+            for batch, answer in zip(batches, answers, strict=True):
+                values[:, batch] = answer
+                self._report(batch.stop - batch.start)
+        return values
+
+    def output_names(self, table: Table) -> tuple[Any, ...]:
+        """Every output by class or position.
+
+        Parameters
+        ----------
+        table : Table
+            A model whose outputs have no names is asked about its first row.
+
+        Raises
+        ------
+        ModelError
+            M02: there is one output only.
+        """
+        if self.classes is not None:
+            return self.classes
+        first_row = SentRows(1, table, np.zeros(1, dtype=np.intp))
+        (answer,) = self._answer_batch(lambda _: table.take([0]).native, slice(0, 1), first_row)
+        if answer.ndim != 2:
+            raise ModelError(
+                "the model returned one number a row: there are no others.",
+                code="M02",
+                argument="output",
+                hint="Leave output=None.",
+            )
+        return tuple(range(answer.shape[1]))
+
+    @property
+    def further_outputs(self) -> tuple[Predictor, ...]:
+        """All outputs but the first."""
+        return tuple(self.outputs.values())[1:]
+
+    # Who counts the rows ----------------------------------------------------------------------------------------
+
+    @contextmanager
+    def watched(self, watch: Callable[[int], None]) -> Iterator[None]:
+        """Call ``watch`` with the number of rows that were answered, batch by batch, for one request.
+
+        A request is what one evaluation of a table asks; a fit makes several, see `metered`.
+        Meanwhile the answers of the first output also hold those of the further ones: each of these
+        is asked about the same rows afterwards, in the same order, and takes them from there.
+        """
+        self._watch = watch
+        try:
+            yield
+        finally:
+            self._watch = None
+            for output in self.further_outputs:
+                output._answers_of_first.clear()
+
+    @contextmanager
+    def metered(self, meter: Callable[[int], None]) -> Iterator[None]:
+        """Call ``meter`` in the same way for all requests of a fit: pilot, search rows, held-out rows."""
+        self._meter = meter
+        try:
+            yield
+        finally:
+            self._meter = None
+
+    @property
+    def is_metered(self) -> bool:
+        """Whether somebody counts the rows of a whole fit."""
+        return self._meter is not None
+
+    def _report(self, rows: int) -> None:
+        """Call whoever watches that so many rows were answered."""
+        if self._watch is not None:
+            self._watch(rows)
+        if self._meter is not None:
+            self._meter(rows)
+
+    # Batches ----------------------------------------------------------------------------------------------------
+
+    def batch_rows(self, n_columns: int) -> int:
+        """Rows of one call: as the user says, or as many of the default as fit a block of bytes."""
+        if self.user_sets_batch:
+            return self.batch_size
+        affordable = self.block // (CELL_BYTES * max(n_columns, 1))
+        return max(1, min(DEFAULT_BATCH, affordable))
+
+    def _batches(self, rows: SentRows) -> list[slice]:
+        """Where the rows of a request are cut: counts decide, never the number of workers."""
+        count = rows.count
+        size = self.batch_rows(rows.n_columns)
+        if self.workers.active and not self.user_sets_batch:
+            worth_sending = max(SMALLEST_BATCH, math.ceil(count / WORKER_BATCHES))
+            size = min(size, worth_sending)
+        return [slice(start, min(start + size, count)) for start in range(0, count, size)]
+
+    def _answers(
+        self, build: Build, batches: Sequence[slice], rows: SentRows
+    ) -> Generator[list[FloatArray]]:
+        """What each batch is answered, by workers as far as there are any, otherwise here."""
+        answered = 0
+        with closing(self.workers.answers(self._explained, build, batches)) as answers:
+            for batch, answer in zip(batches, answers, strict=False):
+                yield self._worker_answer(answer, build, batch, rows)
+                answered += 1
+        for batch in batches[answered:]:
+            yield self._answer_batch(build, batch, rows)
+
+    def _worker_answer(
+        self, answer: WorkerAnswer, build: Build, batch: slice, rows: SentRows
+    ) -> list[FloatArray]:
+        """The checked answer of a worker.
+
+        Where it failed, the model is asked here: it raises again, or only workers fail.
+        """
+        with self._lock:
+            self._count_call(batch.stop - batch.start, answer.seconds)
+            self._note_precision(answer.float32)
+        if answer.raised is None:
+            return [self._checked(numbers, rows, batch.start) for numbers in answer.outputs]
+        self._answer_batch(build, batch, rows)  # raises what the model raises here, if it does
+        failing = rows.part(batch)
+        raise ModelError(
+            f"the model raised on a worker ({answer.raised}) at {failing.text()}; "
+            "asked in this process, it did not.",
+            code="M07",
+            argument="model",
+            columns=failing.names,
+            rows=failing.labels(),
+            hint="Check that workers have what the model needs, or pass n_jobs=1.",
+        )
+
+    def _answer_batch(self, build: Build, batch: slice, rows: SentRows) -> list[FloatArray]:
+        """The checked answer of the model itself, by output; where it raises, a row at which it does is named."""
+
+        def ask(part: slice) -> list[FloatArray] | Raised:
+            try:
+                return self._ask(build(part), part.stop - part.start)
+            except Raised as raised:
+                return raised
+
+        answer = ask(batch)
+        if not isinstance(answer, Raised):
+            return [self._checked(numbers, rows, batch.start) for numbers in answer]
+        # Neither of these depends on the rows, so there is nothing to search for.
+        if isinstance(answer.cause, NotFittedError | MemoryError):
+            raise self._failure(answer, rows.part(batch))
+
+        def fails(part: slice) -> Raised | None:
+            try:
+                again = ask(part)
+            except ModelError:  # an answer of the wrong shape is not the failure that is looked for
+                return None
+            return again if isinstance(again, Raised) else None
+
+        row = _failing_row(fails, batch)
+        raised_there = fails(row)
+        if raised_there is None:
+            raise self._failure(answer, rows.part(batch), at_random=fails(batch) is None)
+        last_row = slice(batch.stop - 1, batch.stop)
+        if row.start == batch.start and row != last_row and fails(last_row) is not None:
+            raise self._failure(raised_there, rows.part(batch), everywhere=True)
+        raise self._failure(raised_there, rows.part(row))
+
+    def _failure(
+        self, raised: Raised, rows: SentRows, *, everywhere: bool = False, at_random: bool = False
+    ) -> ModelError:
+        """The error for users about what the model raised (M07; M20 where it is not fitted).
+
+        Parameters
+        ----------
+        raised : Raised
+        rows : SentRows
+            At which rows.
+        everywhere : bool
+            Whether it raises at single rows from both ends.
+        at_random : bool
+            Whether it did not raise when it was asked again.
+        """
+        cause = raised.cause
+        if isinstance(cause, NotFittedError):
+            message = f"the model is not fitted ({error_text(cause)})."
+            error = ModelError(message, code="M20", argument="model", hint="Fit it first.")
+            error.__cause__ = cause
+            return error
+        message = f"the model raised {type(cause).__name__} ({error_text(cause)}) at "
+        message += "every row that was tried" if everywhere else rows.text()
+        message += "; asked again, it did not: it fails at random." if at_random else "."
+        hint = CHECK_ROWS
+        if isinstance(cause, MemoryError):
+            hint = "Send fewer rows a call: Resources(batch_size=)."
+        elif everywhere and not self.model_output.is_function:
+            hint = "Pass the table or the Pipeline that the model was fitted on"
+            hint += _other_cells(rows.base)
+        error = ModelError(
+            message,
+            code="M07",
+            argument="model",
+            columns=rows.names,
+            rows=rows.labels(),
+            hint=hint,
+        )
+        error.__cause__ = cause
+        return error
+
+    # One call ---------------------------------------------------------------------------------------------------
+
+    def _ask(self, frame: Any, count: int) -> list[FloatArray]:
+        """Each output by one call.
+
+        Whatever the model raises comes out as `Raised`, so that our own errors stay apart.
+        """
+        sent = self.model_output.prepare(frame)
+        if self.model_output.names is not None and sent is not frame:
+            self._warn_of_names()
+        with self._lock:
+            # Read while the lock is held: the answer may be a buffer that the next call overwrites.
+            returned = self._call_model(sent, count)
+            read = [read_prediction(returned, count, output) for output in self._explained]
+            self._note_precision(any(is_float32 for _, is_float32 in read))
+        return [numbers for numbers, _ in read]
+
+    @property
+    def _explained(self) -> list[ModelOutput]:
+        """Each output that is read of an answer."""
+        if not self.outputs:
+            return [self.model_output]
+        return [output.model_output for output in self.outputs.values()]
+
+    def _call_model(self, sent: Any, count: int) -> Any:
+        """What the model answers to what it takes, counted."""
+        # Threads that wait for each other cost more than a small call of a boosted model.
+        threads = one_openmp_thread() if count < WORTH_THREADS else nullcontext()
+        begin = time.perf_counter()
+        try:
+            with threads:
+                return self.model_output.send(sent)
+        except Exception as error:
+            raise Raised(error) from error
+        finally:
+            self._count_call(count, time.perf_counter() - begin)
+
+    def _count_call(self, rows: int, seconds: float) -> None:
+        """Take note of one call, here or on a worker."""
+        past = self.usage
+        self.usage = Usage(past.calls + 1, past.rows + rows, past.seconds + seconds)
+
+    def _note_precision(self, is_float32: bool) -> None:
+        if is_float32:
+            for predictor in (self, *self.outputs.values()):
+                predictor.native_float32 = True
+
+    def _warn_of_names(self) -> None:
+        if not self._warned_of_names:
+            self._warned_of_names = True
+            self._warn(NAMES_WARNING, ModelWarning)
+
+    def on_device(
+        self, sent: Any, count: int, take: Callable[[Any], Any], arrays: DeviceArrays
+    ) -> Any:
+        """F of rows that lie on a device.
+
+        Parameters
+        ----------
+        sent : object
+            The rows as the model takes them.
+        count : int
+            Number of rows.
+        take : callable
+            Makes what the model returned an array of the namespace.
+        arrays : DeviceArrays
+            Of the device.
+
+        Returns
+        -------
+        array of shape (count,) on the device, or None
+            None: a value is no number, or no probability where one is explained.
+        """
+        xp = arrays.xp
+        with self._lock:
+            values = take(self.model_output.unpack(self._call_model(sent, count)))
+            self.native_float32 = self.native_float32 or values.dtype == xp.float32
+            numbers = one_column(xp.astype(values, xp.float64), count, self.model_output, values)
+        wrong = ~xp.isfinite(numbers)
+        if self.is_probability:
+            wrong = wrong | outside_unit_interval(numbers, self.native_float32)
+        self._report(count)
+        return None if bool(xp.any(wrong)) else numbers
+
+    def _checked(self, values: FloatArray, rows: SentRows, start: int = 0) -> FloatArray:
+        """The values of a batch, unless some are not finite (M04) or no probabilities (T08)."""
+        wrong = ~np.isfinite(values)
+        code = "M04"
+        what = "values that are not finite (NaN or infinity)"
+        if self.is_probability and not wrong.any():
+            wrong = outside_unit_interval(values, self.native_float32)
+            code = "T08"
+            what = "probabilities outside [0, 1]"
+        if not wrong.any():
+            return values
+        places = np.flatnonzero(wrong)
+        wrong_rows = rows.part(places + start)
+        examples = ", ".join(f"{value:g}" for value in values[places[:SHOWN]])
+        more = ", …" if len(places) > SHOWN else ""
+        raise ModelError(
+            f"the model returned {len(places)} {what} among {len(values)} rows: "
+            f"{examples}{more} for {wrong_rows.text()}.",
+            code=code,
+            argument="model",
+            columns=wrong_rows.names,
+            rows=wrong_rows.labels(),
+            hint=CHECK_ROWS,
+        )
+
+
+def _failing_row(fails: Callable[[slice], Raised | None], batch: slice) -> slice:
+    """The row at which a batch fails, if it fails at single rows: each step asks about half of what is left."""
+    start, stop = batch.start, batch.stop
+    while stop - start > 1:
+        middle = (start + stop) // 2
+        if fails(slice(start, middle)) is not None:
+            stop = middle
+        else:
+            start = middle
+    return slice(start, stop)
+
+
+def _other_cells(table: Table | None) -> str:
+    """What a table holds that is no number, as the end of a sentence."""
+    held = []
+    for kind, what in (("nominal", "text or categories"), ("date", "dates")):
+        names = [] if table is None else [c.name for c in table.columns if c.kind == kind]
+        if names:
+            held.append(f"{what} in {listing(names, SHOWN)}")
+    return f": X holds {' and '.join(held)}." if held else "."
+
+
+def _writable_copy(frame: Any) -> Any:
+    """A copy of what can be written to; the columns of polars and pyarrow are read-only and shared."""
+    if isinstance(frame, list):
+        return deepcopy(frame)
+    for name in ("copy", "clone"):
+        method = getattr(frame, name, None)
+        if callable(method):
+            return method()
+    return frame
+
+
+def as_predictor(
+    model: Any,
+    *,
+    output: Any = None,
+    response: str = "auto",
+    batch_size: int | None = None,
+    n_jobs: int | None = None,
+    device: str = "cpu",
+    block: int = BLOCK,
+    record: Diagnostics | None = None,
+) -> Predictor:
+    """Turn any model into a function from tables to one number a row, not called yet.
+
+    Parameters
+    ----------
+    model, output, response, n_jobs
+        As in `Granite`.
+    batch_size, device, block
+        As in `Resources`.
+    record : Diagnostics, optional
+        Remembers the warnings about the model.
+
+    Raises
+    ------
+    ModelError
+        M21: it is no model, or does not do what models of its kind do.
+    """
+    if isinstance(model, Predictor):
+        return model
+    if batch_size is not None:
+        whole_number("batch_size", batch_size, at_least=1)
+    choose("response", response, {name: name for name in RESPONSES})
+    model_output = ask_model(model, output, response)
+    if model_output.warning is not None:
+        give_warning = warn if record is None else record.warn
+        give_warning(model_output.warning, ModelWarning)
+    workers = Workers(n_jobs=n_jobs, device=device, record=record)
+    return Predictor(model_output, batch_size, workers, block, record)
+
+
+def for_table(model: Any, table: Table, output: Any, **options: Any) -> Predictor:
+    """The predictor of the outputs that a fit on a table explains: one, or "all".
+
+    Parameters
+    ----------
+    model : object
+    table : Table
+        Of a model whose outputs have no names, a row of it is asked about.
+    output : object
+        As in `Granite`; "all" is every output, unless it is the name of a class.
+    options : dict
+        Those of `as_predictor`.
+    """
+    if isinstance(output, str) and output == ALL:
+        names = as_predictor(model, output=EVERY, **options).output_names(table)
+        if ALL not in names:
+            predictors = {name: as_predictor(model, output=name, **options) for name in names}
+            return joint_predictor(predictors)
+    return as_predictor(model, output=output, **options)
+
+
+def joint_predictor(outputs: Mapping[Any, Predictor]) -> Predictor:
+    """A predictor of the first output that asks the model once for all of them.
+
+    Parameters
+    ----------
+    outputs : mapping of name to Predictor
+        Of one model, each of another output.
+    """
+    original = next(iter(outputs.values()))
+    first = copy(original)
+    first._warn = original._warn  # a copy that has travelled could not warn the caller of this one
+    first.outputs = outputs
+    return first

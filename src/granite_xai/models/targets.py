@@ -1,0 +1,525 @@
+"""What users say about each row: its target, its weight, its cluster, whether it is chosen."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from numbers import Real
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from granite_xai.base.errors import DataWarning, Diagnostics, InputError
+from granite_xai.base.text import count_text, listing
+from granite_xai.base.typing import BoolArray, FloatArray, IntArray
+from granite_xai.models.model import Predictor
+from granite_xai.tables import Column, Table
+
+SHOWN_ROWS = 5  # that a message names
+# Between these, squares of sums of weights neither overflow nor lose their digits.
+SMALLEST_WEIGHT = 1e-100
+LARGEST_WEIGHT = 1e100
+FEWEST_ROWS = 30  # of fewer, a column and y may agree by chance
+ONE_VALUE = "Pass one value a row."
+NUMERIC_TARGET = "Pass a numeric target."
+# Labels of a probability whose classes have no names cannot be told apart.
+ZERO_OR_ONE = (
+    "The classes of the model are not known: "
+    "pass y as 1 where the explained one holds, 0 elsewhere."
+)
+WEIGHT_HINT = "Pass one finite number ≥ 0 for each row, at least one above 0."
+COLUMN_IS_Y = (
+    "A model that was fitted with it has the answer among its features, and what is found of the others says little. "
+    "Leave it out of X, and fit the model without it."
+)
+
+
+def read_target(
+    y: Any,
+    table: Table,
+    predictor: Predictor,
+    needed: bool = True,
+    probability_loss: str | None = None,
+    needed_by: str = "a question about risk",
+) -> FloatArray | None:
+    """The target of each row and explained output, as numbers.
+
+    Parameters
+    ----------
+    y : array-like or None
+        One value a row; of several numeric outputs, one column for each.
+    table : Table
+        The rows that it belongs to.
+    predictor : Predictor
+        With classes, a target is 1 where y is the explained class and 0 elsewhere (C18).
+    needed : bool
+        Whether a loss is asked for; otherwise only the length of y is checked.
+    probability_loss : str, optional
+        The loss that was asked for and needs probabilities.
+    needed_by : str
+        What needs y, for messages.
+
+    Returns
+    -------
+    array of shape (n_rows,), or (n_rows, n_outputs) where several are explained; None: not needed
+
+    Raises
+    ------
+    InputError
+        T01 to T06: there is no y, or it cannot be read. P03: the loss needs probabilities.
+    """
+    if not needed:
+        if hasattr(y, "__len__"):  # not used, but a y of other rows is a slip worth telling
+            _check_length(y, table)
+        return None
+    if y is None:
+        raise argument_error(
+            "y",
+            f"{needed_by} needs y: it is about losses, "
+            "and a loss compares a prediction with the target.",
+            code="T01",
+            hint="Pass the target as the second argument.",
+        )
+    if not predictor.outputs:
+        return _target_of_output(y, table, predictor, probability_loss)
+    outputs = list(predictor.outputs.values())
+    targets = [y] * len(outputs)
+    if predictor.classes is None and len(outputs) > 1:
+        targets = _columns_of(y, len(outputs))
+    numbers = []
+    for target, output in zip(targets, outputs, strict=True):
+        numbers.append(_target_of_output(target, table, output, probability_loss))
+    return np.stack(numbers, axis=1)
+
+
+def _columns_of(y: Any, n_outputs: int) -> list[Any]:
+    """The column of y for each output."""
+    if np.shape(y)[1:] != (n_outputs,):
+        raise argument_error(
+            "y",
+            f"y has shape {np.shape(y)}; {n_outputs} outputs are explained.",
+            code="T04",
+            hint=ONE_VALUE,
+        )
+    by_position = getattr(y, "iloc", np.asarray(y))
+    return [by_position[:, output] for output in range(n_outputs)]
+
+
+def _target_of_output(
+    y: Any, table: Table, predictor: Predictor, probability_loss: str | None
+) -> FloatArray:
+    if probability_loss is not None and not predictor.is_probability:
+        raise argument_error(
+            "risk_loss",
+            f"the loss {probability_loss!r} needs probabilities; {predictor.label} is explained.",
+            code="P03",
+            hint="Explain a probability (response='probability'), or use 'squared' or 'absolute'.",
+        )
+    check_labels(y, table, "y", "T06")
+    values = _one_column(y)
+    _check_length(values, table)
+    _check_complete(values, table)
+    if predictor.classes is not None:
+        return _indicators(values, predictor.classes, predictor.explained_class)
+    if predictor.is_probability:
+        numbers = _as_numbers(values, hint=ZERO_OR_ONE)
+        _check_probabilities(numbers)
+        return numbers
+    return _as_numbers(values, hint=NUMERIC_TARGET)
+
+
+def _one_column(y: Any) -> NDArray[Any]:
+    """Y as an array of shape (n,)."""
+    if isinstance(y, np.ma.MaskedArray):
+        raise argument_error(
+            "y",
+            "y is a masked array.",
+            code="T04",
+            hint="Pass y.filled(numpy.nan) and drop the rows without a value.",
+        )
+    try:
+        values = np.asarray(y)
+    except ValueError as error:  # lists of different lengths
+        text = "y has rows of different lengths."
+        raise argument_error("y", text, code="T04", hint=ONE_VALUE) from error
+    if values.ndim == 0:
+        raise argument_error(
+            "y",
+            f"y is a {type(y).__name__}, not one value a row.",
+            code="T04",
+            hint="Pass a list, an array or a column.",
+        )
+    if values.ndim == 1:
+        return values
+    if values.ndim == 2 and values.shape[1] == 1:
+        return values[:, 0]
+    raise argument_error(
+        "y",
+        f"y has shape {values.shape}; one target is explained at a time.",
+        code="T04",
+        hint="Pass one column of y.",
+    )
+
+
+def _check_length(y: Any, table: Table) -> None:
+    if len(y) != table.n_rows:
+        text = f"y has {len(y)} values, X has {table.n_rows} rows."
+        raise argument_error("y", text, code="T02", hint=ONE_VALUE)
+
+
+def _check_complete(values: NDArray[Any], table: Table) -> None:
+    """Refuse missing and infinite values (T03)."""
+    incomplete = _missing_or_infinite(values)
+    count = int(incomplete.sum())
+    if count == 0:
+        return
+    labels = table.row_labels(np.flatnonzero(incomplete)[:SHOWN_ROWS])
+    noun = "missing or infinite value" if count == 1 else "missing or infinite values"
+    raise argument_error(
+        "y",
+        f"y has {count_text(count, noun, labels)}.",
+        code="T03",
+        hint="Drop or fill these rows.",
+        rows=labels,
+    )
+
+
+def _missing_or_infinite(values: NDArray[Any]) -> BoolArray:
+    if np.issubdtype(values.dtype, np.number):
+        return np.asarray(~np.isfinite(values))
+    missing: BoolArray = np.asarray(pd.isna(values), dtype=bool)
+    infinite = [isinstance(cell, float) and np.isinf(cell) for cell in values.tolist()]
+    return np.asarray(missing | np.array(infinite, dtype=bool))
+
+
+def _indicators(values: NDArray[Any], classes: tuple[Any, ...], explained_class: Any) -> FloatArray:
+    """1 where y is the explained class, 0 elsewhere (C18)."""
+    labels = values.tolist()
+    known_labels = set(classes)
+    unknown = [label for label in dict.fromkeys(labels) if label not in known_labels]
+    if unknown:
+        raise argument_error(
+            "y",
+            f"y has labels that the model does not know: {listing(unknown)}; "
+            f"its classes are {listing(classes)}.",
+            code="T05",
+            hint="Pass y with the labels the model was trained on.",
+        )
+    return np.array([label == explained_class for label in labels], dtype=np.float64)
+
+
+def _check_probabilities(numbers: FloatArray) -> None:
+    outside = numbers[(numbers < 0) | (numbers > 1)]
+    if len(outside):
+        text = f"y holds {outside[0]:g}, which is neither 0 nor 1 nor between."
+        raise argument_error("y", text, code="T05", hint=ZERO_OR_ONE)
+
+
+def _as_numbers(values: NDArray[Any], hint: str) -> FloatArray:
+    """Real numbers as float64; text that looks like a number, dates and complex numbers are none."""
+    if values.dtype.kind in "biuf":
+        return np.array(values, dtype=np.float64)  # a copy: y is the caller's
+    if values.dtype == object:
+        cells = values.tolist()
+        if cells and all(isinstance(cell, Real | np.bool_) for cell in cells):
+            return np.array([float(cell) for cell in cells])
+        example = next((cell for cell in cells if not isinstance(cell, Real)), values[0])
+    else:
+        example = values[0]
+    raise _no_number(example, hint)
+
+
+def _no_number(example: Any, hint: str) -> InputError:
+    text = (
+        f"y holds values such as {str(example)!r} ({type(example).__name__}); "
+        "the loss needs real numbers."
+    )
+    return argument_error("y", text, code="T05", hint=hint)
+
+
+# ---------------------------------------------------------------------------------------------------------------
+# Columns of X that are the target itself
+
+
+def note_columns_that_are_y(y: Any, table: Table, record: Diagnostics) -> None:
+    """Warn of columns that hold the target, in whatever unit (T10).
+
+    Parameters
+    ----------
+    y : array-like or None
+        The user's target, which no question needs to read.
+    table : Table
+        The rows that it belongs to.
+    record : Diagnostics
+        Warns and remembers.
+    """
+    values = _comparable(y)
+    if values is None or len(values) != table.n_rows or table.n_rows < FEWEST_ROWS:
+        return
+    distinct, ranks = np.unique(values, return_inverse=True)
+    if len(distinct) < 2:
+        return
+    ranks = ranks.reshape(-1)
+    equal = [column.name for column in table.columns if _is_equal(column, values)]
+    if equal:
+        record.warn(f"T10: {_are(equal)} y. {COLUMN_IS_Y}", DataWarning)
+    elsewhere = [
+        column.name
+        for column in table.columns
+        if column.name not in equal and _has_ranks(column, ranks, len(distinct))
+    ]
+    if elsewhere and values.dtype.kind != "U":
+        record.warn(
+            f"T10: {_are(elsewhere)} y in another unit or scale. {COLUMN_IS_Y}", DataWarning
+        )
+
+
+def _are(names: Sequence[str]) -> str:
+    return f"column {names[0]} is" if len(names) == 1 else f"columns {listing(names)} are"
+
+
+def _comparable(y: Any) -> NDArray[Any] | None:
+    """One number or one text a row; None where y is something else."""
+    if isinstance(y, list | tuple) and not all(isinstance(cell, Real | str) for cell in y):
+        return None
+    values = np.asarray(y)
+    if values.ndim == 2 and values.shape[1] == 1:
+        values = values[:, 0]
+    if values.ndim != 1:
+        return None
+    if values.dtype == object:
+        cells = values.tolist()
+        if all(isinstance(cell, str) for cell in cells):
+            return values.astype(str)
+        if not all(isinstance(cell, Real) for cell in cells):
+            return None
+        values = np.array([float(cell) for cell in cells])
+    if values.dtype.kind in "biuf" and np.all(np.isfinite(values)):
+        return np.asarray(values, dtype=np.float64)
+    if values.dtype.kind == "U":
+        return values
+    return None
+
+
+def _is_equal(column: Column, values: NDArray[Any]) -> bool:
+    """Whether a column holds the same numbers or the same texts."""
+    if column.kind == "date":
+        return False
+    if column.kind == "numeric":
+        return values.dtype.kind != "U" and bool(np.array_equal(column.values, values))
+    return bool(column.values.tolist() == values.tolist())
+
+
+def _has_ranks(column: Column, ranks: NDArray[Any], n_distinct: int) -> bool:
+    """Whether a column with an order rises, or falls, strictly with these ranks."""
+    if column.kind == "nominal" or len(column.levels) != n_distinct:
+        return False
+    return np.array_equal(column.codes, ranks) or np.array_equal(
+        column.codes, n_distinct - 1 - ranks
+    )
+
+
+# ---------------------------------------------------------------------------------------------------------------
+# Weights, clusters, chosen rows
+
+
+def argument_error(
+    argument: str, text: str, *, code: str, hint: str, rows: Sequence[Any] = ()
+) -> InputError:
+    """The error about an argument that comes with the rows."""
+    return InputError(text, code=code, argument=argument, rows=rows, hint=hint)
+
+
+def check_labels(values: Any, table: Table, argument: str, code: str) -> None:
+    """Refuse values whose row labels are not those of the table.
+
+    Pandas aligns by label, so they are probably meant for other rows.
+
+    Parameters
+    ----------
+    values : object
+        Checked where it has an index of the table's length.
+    table : Table
+    argument : str
+        What the caller calls the values.
+    code : str
+        Of the error.
+    """
+    index = _row_labels(values)
+    table_index = _row_labels(table.native)
+    if index is None or table_index is None or len(index) != len(table_index):
+        return
+    if not index.equals(table_index):
+        raise argument_error(
+            argument,
+            f"the row labels of {argument} differ from those of X.",
+            code=code,
+            hint=f"Pass {argument}.to_numpy() if the rows are in the same order, "
+            f"otherwise {argument}.loc[X.index].",
+        )
+
+
+def _row_labels(container: Any) -> Any:
+    """The index of a pandas container; None where there is none (of lists it is a method)."""
+    index = getattr(container, "index", None)
+    return None if callable(index) else index
+
+
+def read_weights(sample_weight: Any, table: Table) -> FloatArray:
+    """The weight of each row, all 1 where none are given.
+
+    Parameters
+    ----------
+    sample_weight : array-like or None
+        One number for each row of the table.
+    table : Table
+
+    Returns
+    -------
+    array of shape (n_rows,)
+
+    Raises
+    ------
+    InputError
+        D43: not one finite number of at least 0 for each row, or none above 0.
+    """
+    if sample_weight is None:
+        return np.ones(table.n_rows)
+    check_labels(sample_weight, table, "sample_weight", "D43")
+    weights = _weight_numbers(sample_weight)
+    if weights.shape != (table.n_rows,):
+        raise _weight_error(f"has shape {weights.shape}; X has {table.n_rows} rows")
+    invalid = ~np.isfinite(weights) | (weights < 0)
+    if invalid.any():
+        labels = table.row_labels(np.flatnonzero(invalid)[:SHOWN_ROWS])
+        count = count_text(int(invalid.sum()), "negative, missing or infinite values", labels)
+        raise _weight_error(f"has {count}", rows=labels)
+    if not weights.any():
+        raise _weight_error("is zero for every row")
+    if not SMALLEST_WEIGHT <= weights.max() <= LARGEST_WEIGHT:
+        reason = f"has its largest value at {weights.max():g}, where sums lose their digits"
+        raise _weight_error(reason, hint="Rescale it.")
+    return weights
+
+
+def _weight_numbers(sample_weight: Any) -> FloatArray:
+    if isinstance(sample_weight, np.ma.MaskedArray):
+        raise _weight_error("is a masked array")
+    try:
+        weights = np.asarray(sample_weight)
+        if weights.dtype.kind not in "UScMm":  # text, bytes, complex numbers, dates, durations
+            weights = np.asarray(weights, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise _weight_error("is not a list of numbers") from error
+    if weights.dtype.kind != "f":
+        example = str(weights.ravel()[0])
+        raise _weight_error(f"holds values such as {example!r}, which are no real numbers")
+    return weights
+
+
+def _weight_error(reason: str, rows: Sequence[Any] = (), hint: str = WEIGHT_HINT) -> InputError:
+    text = f"sample_weight {reason}."
+    return argument_error("sample_weight", text, code="D43", hint=hint, rows=rows)
+
+
+def read_clusters(clusters: Any, table: Table, argument: str = "clusters") -> IntArray:
+    """Number of the cluster that each row belongs to, from 0 in the order in which they appear.
+
+    Parameters
+    ----------
+    clusters : array or None
+        A label for each row, aligned with the table as y is. None: every row is a cluster of its
+        own.
+    table : Table
+    argument : str
+        What the caller calls them, for messages.
+
+    Returns
+    -------
+    array of shape (n_rows,)
+
+    Raises
+    ------
+    InputError
+        D43: labels of other rows, not one label a row, missing labels.
+    """
+    if clusters is None:
+        return np.arange(table.n_rows)
+    check_labels(clusters, table, argument, "D43")
+    try:
+        labels = np.asarray(clusters)
+    except ValueError as error:  # lists of different lengths
+        raise _cluster_error(argument, "has rows of different lengths") from error
+    if labels.shape != (table.n_rows,):
+        raise _cluster_error(argument, f"has shape {labels.shape}; X has {table.n_rows} rows")
+    missing = np.asarray(pd.isna(labels), dtype=bool)
+    if isinstance(clusters, np.ma.MaskedArray):
+        missing |= np.ma.getmaskarray(clusters)
+    count = int(missing.sum())
+    if count > 0:
+        rows = table.row_labels(np.flatnonzero(missing)[:SHOWN_ROWS])
+        noun = "missing label" if count == 1 else "missing labels"
+        raise argument_error(
+            argument,
+            f"{argument} has {count_text(count, noun, rows)}.",
+            code="D43",
+            hint="A row that belongs to no other needs a label of its own; or drop these rows.",
+            rows=rows,
+        )
+    number_of_label: dict[Any, int] = {}
+    try:
+        for label in labels.tolist():
+            number_of_label.setdefault(label, len(number_of_label))
+    except TypeError as error:  # a label that cannot be hashed, such as a list
+        reason = f"holds labels that are no single values ({error})"
+        raise _cluster_error(argument, reason) from error
+    return np.array([number_of_label[label] for label in labels.tolist()], dtype=np.intp)
+
+
+def _cluster_error(argument: str, reason: str) -> InputError:
+    text = f"{argument} {reason}."
+    return argument_error(argument, text, code="D43", hint="Pass one label for each row.")
+
+
+def read_rows(rows: Any, weights: FloatArray) -> IntArray:
+    """Positions of the chosen rows that have a weight.
+
+    Parameters
+    ----------
+    rows : array-like or None
+        Positions, negative ones from the end, or one truth value a row. None: all rows.
+    weights : array of shape (n_rows,)
+
+    Raises
+    ------
+    InputError
+        P04: no rows, positions twice or outside the table. D43: no chosen row has a weight.
+    """
+    n_rows = len(weights)
+    if rows is None:
+        chosen = np.arange(n_rows, dtype=np.intp)
+    else:
+        chosen = np.asarray(rows)
+        if chosen.dtype == np.bool_ and chosen.shape == (n_rows,):
+            chosen = np.flatnonzero(chosen)
+        if not _are_different_positions(chosen, n_rows):
+            raise argument_error(
+                "rows",
+                f"rows must be different positions between 0 and {n_rows - 1}.",
+                code="P04",
+                hint="Pass positions, not labels.",
+            )
+        chosen = (chosen % n_rows).astype(np.intp)
+    has_weight = weights[chosen] > 0
+    if not has_weight.any():
+        raise _weight_error("is zero for every row of the region")
+    return chosen[has_weight]
+
+
+def _are_different_positions(chosen: Any, n_rows: int) -> bool:
+    if chosen.ndim != 1 or chosen.size == 0 or not np.issubdtype(chosen.dtype, np.integer):
+        return False
+    if chosen.min() < -n_rows or chosen.max() >= n_rows:
+        return False
+    return len(np.unique(chosen % n_rows)) == len(chosen)
