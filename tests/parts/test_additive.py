@@ -127,7 +127,7 @@ def test_an_exact_fit_asks_the_model_about_its_own_rows_alone():
         "resources": gx.Resources(max_grid=None),  # no pilot, which asks the model itself
     }
     by_terms = gx.Granite(model, "ice-pdp", **options).fit(NUMBERS)
-    as_function = gx.Granite(lambda X: model.predict(X), "ice-pdp", missing="allow", **options)
+    as_function = gx.Granite(lambda X: model.predict(X), "ice-pdp", **options)
     by_calls = as_function.fit(NUMBERS)
     assert by_terms.diagnostics_["evaluations"]["path"] == "additive terms"
     assert by_terms.partition_.rules == by_calls.partition_.rules
