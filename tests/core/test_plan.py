@@ -27,7 +27,7 @@ from granite_xai.core.fitting.plan import (
     make_plan,
 )
 from granite_xai.models import for_table
-from granite_xai.models.target import read_target
+from granite_xai.models.targets import read_target
 from granite_xai.tables import Rows, read_table
 
 RECORDS = read_records()

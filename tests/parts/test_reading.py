@@ -20,7 +20,7 @@ from sklearn.preprocessing import FunctionTransformer, OneHotEncoder
 
 import granite_xai as gx
 from granite_xai.base.errors import DataWarning, InputError
-from granite_xai.models.model_table import read_input
+from granite_xai.models.columns import read_input
 from granite_xai.search.level_groups import MOST_LEVELS, frequent_levels
 from granite_xai.tables import Column, open_table, read_table, row_like
 
