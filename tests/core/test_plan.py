@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
+import pandas as pd
 import pytest
 
 import granite_xai as gx
@@ -175,3 +178,261 @@ def test_the_rows_that_search_show_the_recorded_disagreement(name):
         assert same(
             recorded[question.label], disagreement, 1e-9 * max(recorded[question.label], 1e-9)
         )
+
+
+# Which rows ----------------------------------------------------------------------------------------
+
+
+def product(X):
+    return X[:, 0] * X[:, 1] + np.sin(3 * X[:, 2]) * X[:, 3]
+
+
+def numbers(n: int, d: int = 4, seed: int = 0) -> np.ndarray:
+    return np.random.default_rng(seed).normal(size=(n, d))
+
+
+def about(X: Any, question: str = "ice-pdp", function: Any = product, **options: Any) -> Opened:
+    """A question about a table."""
+    influence = options.pop("influence", Individual())
+    clusters = options.pop("clusters", None)
+    table = read_table(X, missing="error")
+    return Opened(
+        rows=Rows.of(table, np.zeros(table.n_rows), None, clusters),
+        model=for_table(function, table, None),
+        questions=[questions.question(question).with_influence(influence)],
+        options=Options(**{"resources": Resources(), **options}),
+    )
+
+
+@pytest.mark.parametrize("budget", [30_000, 100_000, 250_000])
+def test_the_budget_pays_for_the_rows_and_for_hardly_any_more(budget):
+    found = about(numbers(5000), resources=Resources(max_evaluations=budget))
+    choice = found.chooser().choose()
+    search = found.rows.take(choice.search)
+    cost = found.draft(search, found.options).allowed_cost(len(choice.held_out))
+    assert 0.98 * budget < cost.model_rows <= budget
+    plan = found.plan(search)
+    plan.ask(search)
+    plan.ask(found.rows.take(choice.held_out))
+    assert 0.9 * cost.model_rows < found.model.usage.rows <= cost.model_rows
+
+
+def test_permuted_rows_and_columns_give_the_same_rows_and_values():
+    X = numbers(1500)
+    order = np.random.default_rng(1).permutation(1500)
+    names = [f"x{j}" for j in range(4)]
+    frame = pd.DataFrame(X, columns=names)
+
+    def of_frame(X):
+        return product(X[names].to_numpy())
+
+    resources = Resources(max_evaluations=60_000)
+    one = about(frame, function=of_frame, resources=resources)
+    permuted = frame.iloc[order][names[::-1]].reset_index(drop=True)
+    other = about(permuted, function=of_frame, resources=resources)
+    chosen = []
+    values = []
+    for found, positions in ((one, np.arange(1500)), (other, order)):
+        choice = found.chooser().choose()
+        chosen.append({*positions[found.rows.positions[choice.search]].tolist()})
+        plan = found.plan(found.rows.take(choice.search))
+        by_name = {}
+        for cells in plan.values.values():
+            by_name[cells.column.name] = cells.column.levels[cells.standing].tolist()
+        values.append(by_name)
+    assert chosen[0] == chosen[1]
+    assert values[0] == values[1]
+
+
+def test_clusters_are_used_whole():
+    clusters = np.repeat(np.arange(60), 50)
+    found = about(numbers(3000), clusters=clusters, resources=Resources(max_evaluations=60_000))
+    choice = found.chooser().choose()
+    of_search = set(found.rows.clusters[choice.search])
+    of_held_out = set(found.rows.clusters[choice.held_out])
+    assert not of_search & of_held_out
+    counts = np.bincount(found.rows.clusters[np.concatenate(choice)])
+    assert set(counts.tolist()) <= {0, 50}
+
+
+def test_exact_effects_of_fewer_rows_come_before_sampled_ones_of_more():
+    """More rows never find less: a table of 3,000 rows has exact Shapley values as one of 1,000 has."""
+    resources = Resources(max_evaluations=20_000_000)
+    sizes = {}
+    for n in (1000, 3000):
+        found = about(numbers(n, d=6), "sage-risk", resources=resources)
+        choice = found.chooser().choose()
+        (question,) = found.resolve(found.rows.take(choice.search))
+        assert not question.is_sampled
+        sizes[n] = len(choice.search)
+    assert sizes[3000] >= 500
+
+
+def test_few_of_many_rows_are_said_with_a_budget_that_uses_more():
+    found = about(numbers(30_000, d=12))
+    chooser = found.chooser()
+    choice = chooser.choose()
+    record = Diagnostics()
+    if choice.n_rows >= 3000:
+        chooser.warn_of_few_rows(choice, record)
+        assert record.warnings == ()
+    found = about(numbers(60_000, d=24), function=lambda X: X[:, 0])
+    chooser = found.chooser()
+    choice = chooser.choose()
+    assert choice.n_rows < 6000
+    with pytest.warns(gx.DataWarning, match="M13: "):
+        chooser.warn_of_few_rows(choice, record)
+    (text,) = record.warnings
+    budget, n_rows = re.search(r"max_evaluations=([\d_]+)\) uses ([\d,]+)\.", text).groups()
+    larger = replace(found.options, resources=Resources(max_evaluations=int(budget)))
+    assert replace(found, options=larger).chooser().choose().n_rows == int(n_rows.replace(",", ""))
+
+
+# Refusals ------------------------------------------------------------------------------------------
+
+
+def remedy(refused: Any, option: str) -> int:
+    return int(re.search(rf"{option}=(\d+)\)", str(refused.value)).group(1))
+
+
+@pytest.mark.parametrize("question", ["ice-pdp", "ale", "shap-pdp", "mplot-pdp"])
+@pytest.mark.parametrize("max_grid", ["auto", None])
+def test_M13_what_a_refusal_names_is_enough(question, max_grid):
+    resources = Resources(max_evaluations=40_000, max_grid=max_grid)
+    found = about(numbers(1500), question, max_samples=400, resources=resources)
+
+    def cost(options: Options) -> int:
+        again = replace(found, options=options)
+        choice = again.chooser().choose()
+        draft = again.draft(again.rows.take(choice.search), options)
+        return draft.allowed_cost(len(choice.held_out)).model_rows
+
+    with pytest.raises(gx.ResourceError, match="the plan sends") as refused:
+        cost(found.options)
+    assert refused.value.code == "M13"
+    assert found.model.usage.rows == 0
+    enough = remedy(refused, "max_evaluations")
+    assert (
+        cost(replace(found.options, resources=replace(resources, max_evaluations=enough))) <= enough
+    )
+    fewer = remedy(refused, "max_samples")
+    assert cost(replace(found.options, max_samples=fewer)) <= 40_000
+    assert fewer > 20
+
+
+@pytest.mark.parametrize("question", ["ice-pdp", "shap-pdp", "mplot-pdp"])
+def test_D33_what_a_refusal_names_is_enough(question):
+    resources = Resources(memory_limit=2**23, max_grid=None)
+    found = about(numbers(900), question, max_samples=None, holdout=False, resources=resources)
+    with pytest.raises(gx.ResourceError, match="900 rows need") as refused:
+        found.plan(found.rows)
+    assert refused.value.code == "D33"
+    assert found.model.usage.rows == 0
+    limit = remedy(refused, "memory_limit")
+    found.draft(
+        found.rows, replace(found.options, resources=replace(resources, memory_limit=limit))
+    ).require_memory()
+    fewer = remedy(refused, "max_samples")
+    found.draft(found.rows.take(np.arange(fewer)), found.options).require_memory()
+    less = replace(found.options, resources=replace(resources, memory_limit=limit - 1))
+    too_little = found.draft(found.rows, less)
+    with pytest.raises(gx.ResourceError):
+        too_little.require_memory()
+    if question == "shap-pdp":
+        assert "max_grid" not in str(refused.value)
+        return
+    on_grid = Resources(memory_limit=2**23, max_grid=remedy(refused, "max_grid"))
+    found.draft(found.rows, replace(found.options, resources=on_grid)).require_memory()
+
+
+@pytest.mark.parametrize("shape", [(2000, 30), (3000, 10)])
+def test_sizes_of_the_paper_fit_the_default_memory(shape):
+    found = about(numbers(*shape), is_sample=False, as_in_paper=True)
+    found.draft(found.rows, found.options).require_memory()
+
+
+def test_D33_wide_tables_are_refused_before_sets_of_columns_are_named():
+    frame = numbers(30, d=4000)
+    found = about(frame, function=lambda X: X[:, 0], resources=Resources(memory_limit=2**26))
+    with pytest.raises(gx.ResourceError, match="fewer features") as refused:
+        found.draft(found.rows, found.options)
+    assert refused.value.code == "D33"
+
+
+def test_R08_a_device_that_is_not_there_is_refused():
+    torch = pytest.importorskip("torch")
+    if torch.cuda.is_available():
+        pytest.skip("there is a device")
+    found = about(numbers(100), resources=Resources(device="cuda"))
+    with pytest.raises(gx.ResourceError) as refused:
+        found.draft(found.rows, found.options)
+    assert refused.value.code == "R08"
+
+
+# Any rows ------------------------------------------------------------------------------------------
+
+
+def test_other_rows_are_asked_at_the_values_of_the_fit():
+    """An additive model leaves nothing to explain on them."""
+    found = about(numbers(900), function=lambda X: np.exp(X[:, 0]) + X[:, 1] ** 2)
+    search = found.rows.take(np.arange(600))
+    plan = found.plan(search)
+    others = Rows.of(read_table(numbers(300, seed=5), missing="error", like=search.table))
+    sample = plan.ask(others)
+    (question,) = found.resolve(search)
+    (evaluations,) = sample.outputs
+    assert all(matrix.values.shape[1] <= 16 for matrix in evaluations.matrices.values())
+    whole = RegionWeights.whole(evaluations.weights)
+    assert question.regional(evaluations, whole)[0, 0] <= question.floor(
+        evaluations, sample.errors[0]
+    )
+
+
+def test_curves_ask_about_what_the_questions_did_not():
+    found = about(numbers(300), influence=Individual(["x0"]))
+    search = found.rows
+    plan = make_plan(
+        found.model, found.resolve(search), search, frozenset(), found.options, Diagnostics()
+    )
+    sample = plan.ask(search)
+    assert set(sample.outputs[0].matrices) == {Coalition([0])}
+    rows_before = found.model.usage.rows
+    singles = {Coalition([position]) for position in range(4)}
+    whole = plan.complete(sample, singles)
+    assert set(whole.outputs[0].matrices) == singles
+    assert found.model.usage.rows > rows_before
+    assert plan.complete(whole, singles) is whole
+    np.testing.assert_array_equal(whole.outputs[0].f, sample.outputs[0].f)
+
+
+def test_a_model_that_is_read_is_asked_about_its_own_rows_alone():
+    from sklearn.ensemble import RandomForestRegressor
+
+    X = np.round(numbers(400), 1)
+    forest = RandomForestRegressor(20, random_state=0).fit(X, product(X))
+    found = about(X, function=forest, is_sample=False, as_in_paper=True)
+    record = Diagnostics()
+    plan = found.plan(found.rows)
+    rows_before = found.model.usage.rows
+    sample = plan.ask(found.rows, record)
+    note = record.as_dict()["evaluations"]
+    assert note["path"].startswith("trees")
+    assert found.model.usage.rows == rows_before + note["audited_rows"] + 400
+    for columns, matrix in sample.outputs[0].matrices.items():
+        (position,) = columns
+        n = 7
+        moved = np.repeat(X[n : n + 1], len(X), axis=0)
+        moved[:, position] = X[:, position]
+        expected = forest.predict(moved)
+        places = np.argsort(found.rows.positions)
+        row = matrix.values[places[n], matrix.codes[places]] + sample.outputs[0].offset
+        np.testing.assert_allclose(row, expected, atol=1e-12)
+
+
+@pytest.mark.filterwarnings("ignore::granite_xai.GraniteWarning")
+def test_noise_of_the_model_is_part_of_every_sample():
+    rng = np.random.default_rng(0)
+    found = about(numbers(300), function=lambda X: X[:, 0] + rng.normal(scale=1e-3, size=len(X)))
+    plan = found.plan(found.rows)
+    sample = plan.ask(found.rows)
+    assert 1e-3 < sample.errors[0] < 1e-1

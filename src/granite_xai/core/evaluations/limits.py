@@ -29,8 +29,15 @@ FACT_NUMBERS = 16  # kept of each row and fact: bins, ratios, references, predic
 STAYING, OF = 5, 8
 
 
+def bytes_kept(request: Request, n_outputs: int) -> int:
+    """Memory of the predictions that stay: matrices, and attributions of all pairs of rows."""
+    n_values = sum(len(values) for values in request.matrices.values())
+    lines = n_values + len(request.needs.attributions) * request.n_rows
+    return NUMBER_BYTES * n_outputs * request.n_rows * lines
+
+
 def bytes_of_evaluations(request: Request, n_outputs: int, n_rows: int | None = None) -> int:
-    """Memory of the predictions of a request, as if it were about so many of its rows, at most.
+    """Memory that the predictions of a request take at once, if it were about so many of its rows.
 
     Parameters
     ----------
@@ -75,7 +82,7 @@ def require_room(
     request: Request,
     table: Table,
     resources: Resources,
-    n_outputs: int,
+    n_outputs: int = 1,
     coarse: Callable[[], Request | None] | None = None,
 ) -> None:
     """Refuse a request that needs more memory than allowed, with what would fit.

@@ -83,6 +83,7 @@ def fit(
     chooser = RowChooser(rows, draft, options)
     choice = chooser.choose()
     chooser.warn_of_few_rows(choice, record)
+    record.note("rows", chooser.facts(choice))
     search, judges = rows.take(choice.search), rows.take(choice.held_out)
     question = question_on(search.table, settings)
     plan = make_plan(predictor, (question,), search, curves_of(search.table), options, record)

@@ -22,7 +22,7 @@ from granite_xai.core.evaluations.evaluations import Sample
 from granite_xai.core.evaluations.limits import (
     COARSE_GRID,
     NUMBER_BYTES,
-    bytes_of_evaluations,
+    bytes_kept,
     require_room,
     require_table_room,
 )
@@ -491,7 +491,7 @@ class Draft:
             of_search=of_search,
             of_held_out=n_held_out * n_distinct + beside,
             values=values,
-            n_bytes=bytes_of_evaluations(asked, self.n_outputs),
+            n_bytes=bytes_kept(asked, self.n_outputs),
         )
 
     def allowed_cost(self, n_held_out: int) -> Cost:
@@ -541,8 +541,19 @@ class Draft:
                 n_recombined += n_rows * min(len(of_set), n_rows)
         return PROBED_ROWS + n_recombined + round(MARGIN_FOR_OTHER_ROWS * beside * n_used)
 
-    def facts(self, cost: Cost, n_held_out: int, n_available: int) -> dict[str, Any]:
-        """The plan in plain numbers, for `g.plan(X)` and ``diagnostics_["plan"]``."""
+    def facts(
+        self, cost: Cost, n_held_out: int, n_available: int, seconds_per_row: float
+    ) -> dict[str, Any]:
+        """The plan in plain numbers, for `g.plan(X)` and ``diagnostics_["plan"]``.
+
+        Parameters
+        ----------
+        cost : Cost
+        n_held_out, n_available : int
+            Rows that are held out, and rows of the user's table.
+        seconds_per_row : float
+            Of the model, for a remark about the time.
+        """
         return {
             "rows": len(self.search),
             "held_out": n_held_out,
@@ -552,6 +563,7 @@ class Draft:
             "pilot_rows": cost.pilot,
             "model_rows": cost.model_rows,
             "bytes": cost.n_bytes,
+            "seconds": cost.model_rows * seconds_per_row,
         }
 
 
@@ -616,13 +628,21 @@ class RowChooser:
             return self._first(n_available)
         return self._first(int(options.max_samples))
 
-    def reason(self, choice: RowChoice) -> str:
-        """Why so many rows are used."""
+    def facts(self, choice: RowChoice) -> dict[str, Any]:
+        """Which rows of the user's table are used, and why so many, for ``diagnostics_["rows"]``."""
         if not self._options.budget_decides:
-            return AS_ASKED
-        if choice.n_rows == len(self._rows):
-            return ALL_ROWS
-        return BUDGET
+            reason = AS_ASKED
+        elif choice.n_rows == len(self._rows):
+            reason = ALL_ROWS
+        else:
+            reason = BUDGET
+        positions = self._rows.positions
+        return {
+            "search": np.sort(positions[choice.search]).tolist(),
+            "held_out": np.sort(positions[choice.held_out]).tolist(),
+            "available": len(self._rows),
+            "reason": reason,
+        }
 
     def warn_of_few_rows(self, choice: RowChoice, record: Diagnostics) -> None:
         """Say where the default budget pays for few rows of a large table, and what a larger one does."""
