@@ -436,3 +436,20 @@ def test_noise_of_the_model_is_part_of_every_sample():
     plan = found.plan(found.rows)
     sample = plan.ask(found.rows)
     assert 1e-3 < sample.errors[0] < 1e-1
+
+
+def test_the_rows_that_are_used_are_told_as_the_user_knows_them():
+    X = numbers(900)
+    found = about(X, max_samples=300)
+    chooser = found.chooser()
+    choice = chooser.choose()
+    facts = chooser.facts(choice)
+    assert (len(facts["search"]), len(facts["held_out"])) == (300, 150)
+    assert (facts["available"], facts["reason"]) == (900, "as asked")
+    np.testing.assert_array_equal(
+        np.sort(found.rows.take(choice.search).table.columns[0].values),
+        np.sort(X[facts["search"], 0]),
+    )
+    assert about(X).chooser().facts(about(X).chooser().choose())["reason"] == "all rows"
+    few = about(X, resources=Resources(max_evaluations=20_000))
+    assert few.chooser().facts(few.chooser().choose())["reason"] == "max_evaluations"

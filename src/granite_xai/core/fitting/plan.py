@@ -12,6 +12,8 @@ from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import Any, Literal, NamedTuple, Protocol
 
+import numpy as np
+
 from granite_xai.base.errors import DataWarning, Diagnostics, ResourceError
 from granite_xai.base.typing import Coalition, FloatArray, IntArray
 from granite_xai.compute import Resources
