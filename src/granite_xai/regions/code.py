@@ -34,7 +34,7 @@ _NAME_IN_PANDAS = re.compile(r"[\w ?!$€%&*+,./:;<=>^|~()\[\]{}-]+")
 
 
 class Language(Protocol):
-    """The statements of a language; what they are (text, expressions) is its own affair.
+    """The statements of a language: text, or expressions that combine by ``&``, ``|`` and ``~``.
 
     No statement but `missing` holds for a missing value.
     """
@@ -48,17 +48,20 @@ class Language(Protocol):
     def listed(self, name: str, labels: Sequence[Label], negated: bool) -> Any:
         """A column has one of some labels, or a value that is none of them."""
 
-    def present(self, name: str) -> Any:
-        """A column has a value."""
-
     def missing(self, name: str, of_numbers: bool = False) -> Any:
         """A column, perhaps known to have numbers, has no value."""
 
+    def present(self, name: str) -> Any:
+        """A column has a value."""
+        return ~self.missing(name)
+
     def all_of(self, statements: Sequence[Any]) -> Any:
         """All of some statements hold."""
+        return reduce(and_, statements)
 
     def any_of(self, first: Any, second: Any) -> Any:
         """One of two statements holds, or both."""
+        return first | second
 
     def order_of(self, name: str, ends: Sequence[Bound]) -> Sequence[Label]:
         """The labels of an ordered column, for an interval of labels that has no order of its own."""
@@ -389,10 +392,6 @@ class Polars(Language):
         holds = ~is_listed if negated else is_listed
         return holds.fill_null(False)
 
-    def present(self, name: str) -> Any:
-        """Neither null nor NaN."""
-        return ~self.missing(name)
-
     def missing(self, name: str, of_numbers: bool = False) -> Any:
         """Null or NaN; a column is looked at for NaN only if it has floats.
 
@@ -402,14 +401,6 @@ class Polars(Language):
         if_float = self.selectors.by_name(storable(name, name)) & self.selectors.float()
         is_nan = self.pl.any_horizontal(if_float.is_nan()).fill_null(True)
         return self._column(name).is_null() | is_nan
-
-    def all_of(self, statements: Sequence[Any]) -> Any:
-        """All of some statements hold."""
-        return reduce(and_, statements)
-
-    def any_of(self, first: Any, second: Any) -> Any:
-        """One of two statements holds, or both."""
-        return first | second
 
     def _number(self, name: str) -> Any:
         return self._column(name).cast(self.pl.Float64).fill_nan(None)
@@ -469,24 +460,12 @@ class Narwhals(Language):
             is_listed = column.is_in(written)
         return (~is_listed if negated else is_listed) & self.present(name)
 
-    def present(self, name: str) -> Any:
-        """Neither null nor NaN."""
-        return ~self.missing(name)
-
     def missing(self, name: str, of_numbers: bool = False) -> Any:
         """Null or NaN."""
         column = nw.col(name)
         if self._dtype(name).is_float():
             return column.is_null() | column.is_nan()
         return column.is_null()
-
-    def all_of(self, statements: Sequence[Any]) -> Any:
-        """All of some statements hold."""
-        return reduce(and_, statements)
-
-    def any_of(self, first: Any, second: Any) -> Any:
-        """One of two statements holds, or both."""
-        return first | second
 
     def order_of(self, name: str, ends: Sequence[Bound]) -> Sequence[Label]:
         """The labels of an ordered column; engines would compare other texts by their letters."""
