@@ -185,6 +185,55 @@ def test_another_measure_may_become_small_in_a_table_of_one_column(search):
     assert remaining(partition) < 0.05
 
 
+class Grid:
+    """Numbers at places along a column, of which a region that is cut there keeps its own."""
+
+    def __init__(self, column, values, places, n):
+        self.column, self.values, self.places, self.n = column, values, places, n
+
+    def take(self, places):
+        return Grid(self.column, self.values[places], self.places, len(places))
+
+    def on_side(self, column, goes_left, is_left):
+        inside = self.take(np.flatnonzero(goes_left == is_left))
+        if column == self.column:
+            end = self.values[goes_left].max()
+            inside.places = self.places[(self.places <= end) == is_left]
+        return inside
+
+
+class PlacesLeft:
+    """How many places of a grid a region still has."""
+
+    output = 0
+
+    def regional(self, evaluations, regions):
+        grid = evaluations.facts["grid"]
+        assert grid.n == len(evaluations)
+        return np.full(regions.mass().shape, float(len(grid.places)))
+
+
+def test_what_is_cut_with_a_region_is_shortened_on_both_sides():
+    """A cut along the column halves the grid; a cut along another one leaves it as it is."""
+    x = drawn(100)
+    problem = problem_of(steps, x, tree=Tree(search="greedy", max_depth=1, **FREE), root=1.0)
+    (evaluations,) = problem.sample.outputs
+    grid = Grid(0, x[:, 0], np.linspace(-1, 1, 9), 100)
+    known = replace(evaluations, facts={"grid": grid})
+    sample = type(problem.sample)(rows=problem.sample.rows, outputs=(known,))
+    shares = replace(problem.shares, factors=np.array([1 / 9]), by_mass=False)
+    posed = replace(problem, sample=sample, measures=(PlacesLeft(),), shares=shares)
+    growth = Growth.of(posed, posed.tree)
+    for column, expected in ((0, [4, 5]), (1, [9, 9])):
+        codes = posed.table.columns[column].codes
+        goes_left = codes <= np.median(codes) - 1
+        node = growth.root()
+        sides = [node.side(column, goes_left, side) for side in (0, 1)]
+        left = [len(side.outputs[0].facts["grid"].places) for side in sides]
+        assert left == expected or (column == 0 and sum(left) == 9)
+        assert [growth.open(side).objective for side in sides] == [n / 9 for n in left]
+
+
 # When growth stops -----------------------------------------------------------------------------
 
 

@@ -36,8 +36,8 @@ from granite_xai.core.search.cuts import (
 )
 from granite_xai.core.search.levels import groups_at
 from granite_xai.core.search.lookahead import CutTree, NodeCuts, first_of_two_levels, polished
-from granite_xai.core.search.problem import Outputs, Problem, Tree
-from granite_xai.core.search.tables import Tables
+from granite_xai.core.search.problem import CutWithRegion, Outputs, Problem, Tree
+from granite_xai.core.search.tables import LEFT, RIGHT, Tables
 from granite_xai.core.search.thresholds import conditions
 from granite_xai.regions import Leaf, Node as RegionNode, Split
 
@@ -191,10 +191,23 @@ class OpenNode(NamedTuple):
     depth: int
     required_gain: float = 0.0  # what a split must gain, at least
 
-    def side(self, is_inside: BoolArray, required_gain: float = 0.0) -> OpenNode:
-        """Some of the rows, one level deeper."""
-        inside = np.flatnonzero(is_inside)
-        outputs = tuple(evaluations.take(inside) for evaluations in self.outputs)
+    def side(
+        self, column: int, goes_left: BoolArray, side: int, required_gain: float = 0.0
+    ) -> OpenNode:
+        """The rows on one side of a cut of a column, one level deeper."""
+        is_left = side == LEFT
+        inside = np.flatnonzero(goes_left == is_left)
+        outputs = []
+        for evaluations in self.outputs:
+            of_side = evaluations.take(inside)
+            shortened = {
+                key: fact.on_side(column, goes_left, is_left)
+                for key, fact in evaluations.facts.items()
+                if isinstance(fact, CutWithRegion)
+            }
+            if shortened:
+                of_side = replace(of_side, facts={**of_side.facts, **shortened})
+            outputs.append(of_side)
         return OpenNode(self.places[inside], outputs, self.depth + 1, required_gain)
 
 
@@ -353,8 +366,8 @@ class Growth:
         """A region cut in two, with what grows on both sides."""
         goes_left = cut.goes_left(self.codes(cut.column, node.places))
         # One side after the other: what is known of a side's rows is dropped when it is grown.
-        left = grow_below[0](node.side(goes_left, required_gain))
-        right = grow_below[1](node.side(~goes_left, required_gain))
+        left = grow_below[LEFT](node.side(cut.column, goes_left, LEFT, required_gain))
+        right = grow_below[RIGHT](node.side(cut.column, goes_left, RIGHT, required_gain))
         return replace(region, cut=cut, below=(left, right))
 
     def _pruned(self, region: Node, subtree: Node) -> Node:

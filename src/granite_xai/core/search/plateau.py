@@ -182,8 +182,9 @@ class _Other:
         """The rows of the split, its cuts, and its node in the tree."""
         node, inner, region = self.growth.root(), self.cuts, self.tree
         for side in self.path:
-            is_left = inner.cut.goes_left(self.growth.codes(inner.cut.column, node.places))
-            node = node.side(is_left == (side == LEFT))
+            column = inner.cut.column
+            goes_left = inner.cut.goes_left(self.growth.codes(column, node.places))
+            node = node.side(column, goes_left, side)
             region = region.below[side]
             below = inner.below[side]
             if below is None:

@@ -5,14 +5,14 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 
 from granite_xai.base.errors import Diagnostics, InputError
 from granite_xai.base.options import real_number, unknown, whole_number
 from granite_xai.base.text import listing
-from granite_xai.base.typing import FloatArray, IntArray
+from granite_xai.base.typing import BoolArray, FloatArray, IntArray
 from granite_xai.compute import Resources
 from granite_xai.core.algebra.objective import Shares
 from granite_xai.core.algebra.region_weights import RegionWeights
@@ -36,6 +36,23 @@ class Measure(Protocol):
 
     def regional(self, evaluations: Evaluations, regions: RegionWeights) -> FloatArray:
         """``R`` of each region, (sides, K)."""
+
+
+@runtime_checkable
+class CutWithRegion(Protocol):
+    """What is known of rows, and is shortened with a region that is cut along a column, such as curves along it."""
+
+    def on_side(self, column: int, goes_left: BoolArray, is_left: bool) -> Any:
+        """The same of the rows on one side of a cut.
+
+        Parameters
+        ----------
+        column : int
+            Position of the column that is cut.
+        goes_left : array of shape (n_rows,)
+        is_left : bool
+            Which side is wanted.
+        """
 
 
 class RegionNoise(Protocol):
