@@ -17,6 +17,7 @@ from granite_xai.base.errors import Diagnostics
 from granite_xai.core.evaluations.asking import Ends
 from granite_xai.core.evaluations.evaluations import Attribution, Coalition
 from granite_xai.core.evaluations.needs import Needs, Recombined, Summed
+from granite_xai.core.fitting.fit import Settings, fit
 from granite_xai.core.fitting.plan import (
     Draft,
     Options,
@@ -276,3 +277,23 @@ def test_the_model_says_the_same_about_the_rows_that_search(name):
                 curve = plan.values[min(columns)].curves[sample.outputs.index(evaluations)]
                 np.testing.assert_allclose(curve.weights, snapped.fine.weights, atol=1e-9)
                 assert np.array_equal(curve.levels, snapped.fine.levels)
+
+
+@pytest.mark.parametrize("question", ["ice-pdp", "pfi-risk", "mplot-pdp"])
+def test_quantiles_are_checked_on_a_few_rows_as_before(question):
+    found = rows("dependent", 150, seed=1)
+    options = {**EXACT, **GRID_OF_8, "max_depth": 1}
+    granite = gx.Granite(explained(CASES["ice-pdp"], found), question, **options)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", gx.GraniteWarning)
+        granite.fit(found.X, found.y)
+        settings = Settings(
+            question=question, confidence_level=None, resources=gx.Resources(max_grid=8)
+        )
+        record = fit(granite.model, found.X, found.y, settings).record.as_dict()
+    note, expected = record["max_grid"], granite.diagnostics_["max_grid"]
+    assert (note["columns"], note["rows"]) == (expected["columns"], expected["rows"])
+    for name, gaps in expected["gaps"].items():
+        assert note["gaps"][name] == pytest.approx(gaps, rel=1e-9)
+    (text,) = [text for text in record["warnings"] if text.startswith("C22")]
+    assert text in granite.diagnostics_["warnings"]

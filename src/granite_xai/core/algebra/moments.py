@@ -482,7 +482,8 @@ class Moments:
 
     def of_sums(self, sums: FloatArray) -> FloatArray:
         """Disagreement of regions, summed over the sets, (K,), from sums (n_products * n_sets, n_bins, K)."""
-        by_set = sums.reshape(self.layout.n_products, -1, *sums.shape[1:])
+        n_sets = len(sums) // self.layout.n_products
+        by_set = sums.reshape(self.layout.n_products, n_sets, *sums.shape[1:])
         return np.asarray(self.formula.of(Sums(self.layout, by_set)).sum(axis=0))
 
 

@@ -7,7 +7,7 @@ read from the predictions.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Set as AbstractSet
+from collections.abc import Mapping, Sequence, Set as AbstractSet
 from dataclasses import dataclass, field
 from math import isqrt
 from typing import Any
@@ -63,11 +63,10 @@ class Request:
 
     @property
     def n_checked_rows(self) -> int:
-        """Rows whose exact gaps are compared with those at quantiles: as many as cost no more."""
+        """Rows whose exact gaps are compared with those at quantiles."""
         if not self.at_quantiles or not self.columns_of_few_values:
             return 0
-        n_kept = self.n_rows * sum(len(values) for values in self.matrices.values())
-        return min(MOST_CHECKED_ROWS, self.n_rows, isqrt(n_kept // len(self.matrices)))
+        return n_checked_rows(self.n_rows, [len(values) for values in self.matrices.values()])
 
     def n_model_rows(self, is_read: bool = False) -> int:
         """Rows that are sent to the model.
@@ -85,6 +84,19 @@ class Request:
             total += END_VALUES * self.n_rows * len(self.columns_of_few_values)
             total += self.n_checked_rows**2 * len(self.matrices)
         return total
+
+
+def n_checked_rows(n_rows: int, n_values: Sequence[int]) -> int:
+    """So many rows that asking about all of their values costs no more than the request itself.
+
+    Parameters
+    ----------
+    n_rows : int
+    n_values : sequence of int
+        Of each matrix.
+    """
+    affordable = isqrt(n_rows * sum(n_values) // len(n_values))
+    return min(MOST_CHECKED_ROWS, n_rows, affordable)
 
 
 def request(

@@ -20,6 +20,7 @@ from granite_xai.core.fitting.plan import (
     Options,
     Plan,
     RowChooser,
+    check_quantiles,
     coalitions_of_curves,
     make_plan,
 )
@@ -88,6 +89,7 @@ def fit(
     question = question_on(search.table, settings)
     plan = make_plan(predictor, (question,), search, curves_of(search.table), options, record)
     sample = plan.ask(search, record)
+    check_quantiles(plan, (question,), sample, record)
     disagreement, partition = find_regions(sample, question, settings)
     estimate = None
     if len(judges):

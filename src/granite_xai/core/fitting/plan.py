@@ -18,7 +18,9 @@ from granite_xai.base.errors import DataWarning, Diagnostics, ResourceError
 from granite_xai.base.typing import Coalition, FloatArray, IntArray
 from granite_xai.compute import Resources
 from granite_xai.compute.resources import model_row_budget, require_supported
+from granite_xai.core.algebra.disagreement import ResolvedQuestion
 from granite_xai.core.algebra.masking import learn
+from granite_xai.core.algebra.region_weights import RegionWeights
 from granite_xai.core.evaluations.asking import ask, ask_recombined
 from granite_xai.core.evaluations.evaluations import Sample
 from granite_xai.core.evaluations.limits import (
@@ -46,6 +48,7 @@ from granite_xai.core.evaluations.probe import (
 from granite_xai.core.evaluations.reading import Reading
 from granite_xai.core.evaluations.request import (
     Request,
+    n_checked_rows,
     reads_single_columns,
     request,
     require_few_values,
@@ -217,6 +220,61 @@ class Plan:
             )
         ]
         return sample._replace(outputs=tuple(outputs))
+
+
+def check_quantiles(
+    plan: Plan, questions: Sequence[ResolvedQuestion], sample: Sample, record: Diagnostics
+) -> None:
+    """Ask the model exactly about a few rows, and note how far gaps at quantiles are from exact ones (C22).
+
+    Parameters
+    ----------
+    plan : Plan
+    questions : sequence of ResolvedQuestion
+    sample : Sample
+        Of the rows that search.
+    record : Diagnostics
+        Gets the note ``max_grid``, and a sentence, where quantiles stand for columns.
+    """
+    if not isinstance(plan.values, int):
+        return
+    table = sample.rows.table
+    matrices = sample.outputs[0].matrices
+    at_quantiles = {
+        position: matrices[Coalition([position])].values.shape[1]
+        for position in stand_ins(table, plan.values)
+        if Coalition([position]) in matrices
+    }
+    if not at_quantiles:
+        return
+    n_values = [matrix.values.shape[1] for matrix in matrices.values()]
+    n_rows = n_checked_rows(table.n_rows, n_values)
+    generator = np.random.default_rng(plan.options.seed)
+    few = sample.take(np.sort(generator.choice(table.n_rows, size=n_rows, replace=False)))
+    exact = replace(plan, values=None).ask(few.rows)
+    gaps = {}
+    largest_error = 0.0
+    for question in questions:
+        exact_gaps = _gaps(question, exact)
+        size = float(np.sqrt(np.mean(np.square(exact_gaps))))
+        error = float(np.sqrt(np.mean(np.square(_gaps(question, few) - exact_gaps))))
+        gaps[question.label] = {"rms_difference": error, "rms_gap": size}
+        if size > 0:
+            largest_error = max(largest_error, error / size)
+    values = {table.names[position]: count for position, count in at_quantiles.items()}
+    record.note("max_grid", {"columns": values, "rows": n_rows, "gaps": gaps})
+    listed = ", ".join(f"{name} ({count})" for name, count in values.items())
+    record.remember(
+        f"C22: on a grid of so many values: {listed}. On {n_rows} rows the gaps differ from the exact ones "
+        f"by {largest_error:.1%} of their size (root mean square)."
+    )
+
+
+def _gaps(question: ResolvedQuestion, sample: Sample) -> FloatArray:
+    """The gaps of all sets on all rows; one number a set for sensitivity and risk."""
+    evaluations = sample.outputs[question.output]
+    whole = RegionWeights.whole(evaluations.weights)
+    return np.stack([gap[:, 0] for gap in question.gaps(evaluations, whole)])
 
 
 def answered_coalitions(sample: Sample) -> frozenset[Coalition]:

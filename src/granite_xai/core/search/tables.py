@@ -232,7 +232,8 @@ class _Cells:
         if is_wanted is not None and not is_wanted.all():
             sums = sums[is_wanted]
         # Parts last: numbers of a kind lie side by side.
-        return np.ascontiguousarray(sums.T).reshape(n_bins, -1, len(sums)).swapaxes(0, 1)
+        n_numbers = by_cell.shape[1] // n_bins
+        return np.ascontiguousarray(sums.T).reshape(n_bins, n_numbers, len(sums)).swapaxes(0, 1)
 
     @cached_property
     def _membership(self) -> sparse.csc_matrix:
