@@ -278,6 +278,11 @@ class ResolvedQuestion:
         """The loss of a gap."""
         return gap_loss(self.question.loss).of_gaps
 
+    @property
+    def has_squared_loss(self) -> bool:
+        """Whether the loss is the square, so that roots of it are in units of the gap."""
+        return self.question.loss == "squared"
+
     @cached_property
     def gap_terms(self) -> list[Terms]:
         """For each set, ``phi1 - phi2`` as a combination of values of games."""

@@ -191,6 +191,13 @@ class Sample(NamedTuple):
         outputs = tuple(evaluations.take(places) for evaluations in self.outputs)
         return Sample(self.rows.take(places), outputs, self.errors)
 
+    def of_output(self, number: int) -> Sample:
+        """The same about one of several outputs."""
+        rows = self.rows
+        if rows.y is not None and rows.y.ndim == 2:
+            rows = replace(rows, y=rows.y[:, number])
+        return Sample(rows, (self.outputs[number],), (self.errors[number],))
+
 
 Key = TypeVar("Key")
 

@@ -1,230 +1,462 @@
-"""A fit: rows are drawn, the model is asked, some rows find regions and others judge them."""
+"""One fit: rows are drawn, the model is asked, some rows find regions and others judge them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import Sequence
+from contextlib import closing
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from granite_xai.base.deferred import Deferred
 from granite_xai.base.errors import Diagnostics
-from granite_xai.base.typing import FloatArray
-from granite_xai.core.algebra.disagreement import ResolvedQuestion, questions
-from granite_xai.core.algebra.influence import Interactions
-from granite_xai.core.algebra.objective import Shares
-from granite_xai.core.algebra.region_weights import RegionWeights
-from granite_xai.core.evaluations.evaluations import Evaluations, Sample
+from granite_xai.base.typing import Coalition, FloatArray, IntArray
+from granite_xai.compute import Meter, one_blas_thread
+from granite_xai.core.algebra.disagreement import ResolvedQuestion
+from granite_xai.core.curves.curves import CurveMaker
+from granite_xai.core.evaluations.evaluations import Sample
+from granite_xai.core.evaluations.probe import probe
+from granite_xai.core.evaluations.reading import Reading
+from granite_xai.core.fitting.find import Search, Searching
+from granite_xai.core.fitting.fit_result import FitResult
+from granite_xai.core.fitting.judge import (
+    judge_by_other_rows,
+    judge_by_search_rows,
+    trees_of_folds,
+)
+from granite_xai.core.fitting.opening import Opened, collected, open_inputs
+from granite_xai.core.fitting.path import Path, path_of
 from granite_xai.core.fitting.plan import (
     Draft,
     Options,
     Plan,
     RowChooser,
-    check_quantiles,
+    answered_coalitions,
     coalitions_of_curves,
     make_plan,
 )
+from granite_xai.core.fitting.remarks import causes, check_grid, note_bins, note_floors
 from granite_xai.core.fitting.settings import Settings
-from granite_xai.core.inference.noise import Estimate, Noise, Signs, judge, noise_of
-from granite_xai.core.search.problem import Problem
-from granite_xai.models import Predictor, for_table
-from granite_xai.models.targets import read_clusters, read_weights
-from granite_xai.regions import Leaf, Partition
-from granite_xai.tables import Rows, Table, read_table
-
-__all__ = ["Fit", "Settings", "fit"]
-
-
-@dataclass(frozen=True)
-class Fit:
-    """What was found."""
-
-    settings: Settings
-    plan: Plan
-    sample: Sample
-    disagreement: float
-    partition: Partition
-    estimate: Estimate | None
-    record: Diagnostics
-
-    @property
-    def remaining(self) -> float:
-        """Share of the disagreement that the regions leave on the rows that found them."""
-        return sum(region.disagreement for region in self.partition)
+from granite_xai.core.inference.nodes import with_levels_of
+from granite_xai.core.search.plateau import other_cuts
+from granite_xai.core.search.problem import GivenRules, PartitionResult, Tree
+from granite_xai.regions import Partition
+from granite_xai.tables import Table
+from granite_xai.tables.rows import Rows
 
 
 def fit(
-    model: Any,
+    g: Any,
     X: Any,
     y: Any = None,
-    settings: Settings | None = None,
-    weights: Any = None,
+    sample_weight: Any = None,
     clusters: Any = None,
-) -> Fit:
+    record: Diagnostics | None = None,
+    seed: int | None = None,
+) -> FitResult:
     """Find the regions of a table in which two explanations of a model agree.
 
     Parameters
     ----------
-    model : estimator or function
-    X : table of shape (n, d)
-    y : array of shape (n,), optional
-        For questions about risk.
-    settings : Settings, optional
-    weights, clusters : arrays of shape (n,), optional
+    g : Granite
+        Its options.
+    X, y, sample_weight, clusters
+        As in `Granite.fit`.
+    record : Diagnostics, optional
+        Gets what is noted on the way.
+    seed : int, optional
+        Of all draws, where some were made already; None: as ``random_state`` says.
     """
-    settings = settings or Settings()
-    record = Diagnostics()
-    rows, predictor = open_inputs(model, X, y, weights, clusters, settings, record)
-    options = options_of(settings)
-
-    def draft(search: Rows, options: Options) -> Draft:
-        questions = (question_on(search.table, settings),)
-        return Draft(predictor, questions, search, curves_of(search.table), options, record)
-
-    chooser = RowChooser(rows, draft, options)
+    record = record or Diagnostics()
+    opened, chooser = _open(g, X, y, sample_weight, clusters, record, seed)
     choice = chooser.choose()
     chooser.warn_of_few_rows(choice, record)
     record.note("rows", chooser.facts(choice))
-    search, judges = rows.take(choice.search), rows.take(choice.held_out)
-    question = question_on(search.table, settings)
-    plan = make_plan(predictor, (question,), search, curves_of(search.table), options, record)
-    sample = plan.ask(search, record)
-    check_quantiles(plan, (question,), sample, record)
-    disagreement, partition = find_regions(sample, question, settings)
-    estimate = None
-    if len(judges):
-        estimate = judge_regions(plan.ask(judges), question, partition, settings)
-    return Fit(
-        settings=settings,
-        plan=plan,
-        sample=sample,
-        disagreement=disagreement,
-        partition=partition,
-        estimate=estimate,
-        record=record,
-    )
+    search = opened.rows.take(choice.search)
+    _note_table(search.table, record)
+    cost = chooser.draft_of(choice).allowed_cost(chooser.n_judging(choice))
+    asking = Asking.about(opened, search, record)
+    n_judging = chooser.n_judging(choice)
+    record.note("plan", asking.draft.facts(cost, n_judging, len(opened.rows), seconds_per_row=0.0))
+    with (
+        closing(Meter(opened.settings.resources, cost.model_rows)) as meter,
+        opened.model.metered(meter),
+    ):
+        plan = asking.plan(record, meter)
+        with record.stage("evaluations"):
+            sample = plan.ask(search, record)
+        result = _found(opened, asking, plan, sample, record)
+        with record.stage("estimate"):
+            held_out = opened.given_holdout
+            if len(choice.held_out):
+                held_out = opened.rows.take(choice.held_out)
+            return _judged(result, sample, held_out)
 
 
-def open_inputs(
-    model: Any,
+def plan_of(g: Any, X: Any, y: Any, sample_weight: Any) -> dict[str, Any]:
+    """What a fit would do, before it is done; the model is asked about a few rows, for its speed."""
+    record = Diagnostics()
+    opened, chooser = _open(g, X, y, sample_weight, None, record, None)
+    choice = chooser.choose()
+    draft = chooser.draft_of(choice)
+    n_judging = chooser.n_judging(choice)
+    cost = draft.allowed_cost(n_judging)
+    draft.require_memory()
+    probed = probe(opened.model, draft.search.table, record)
+    return draft.facts(cost, n_judging, len(opened.rows), probed.seconds_per_row)
+
+
+# Rows and plan ------------------------------------------------------------------------------------------
+
+
+def _open(
+    g: Any,
     X: Any,
     y: Any,
-    weights: Any,
+    sample_weight: Any,
     clusters: Any,
-    settings: Settings,
     record: Diagnostics,
-) -> tuple[Rows, Predictor]:
-    """The rows of a table, in the fixed order where they are a sample, and the model."""
-    table = read_table(X, missing="allow")
-    resources = settings.resources
-    predictor = for_table(
-        model,
-        table,
-        None,
-        batch_size=resources.batch_size,
-        n_jobs=settings.n_jobs,
-        device=resources.device,
-        block=resources.block,
-        record=record,
-    )
-    target: FloatArray | None = None
-    if y is not None:
-        target = np.asarray(y, dtype=np.float64)
-    rows = Rows.of(
-        table,
-        target,
-        read_weights(weights, table),
-        read_clusters(clusters, table),
-        in_fixed_order=settings.confidence_level is not None,
-    )
-    return rows, predictor
+    seed: int | None,
+) -> tuple[Opened, RowChooser]:
+    """The options, rows and model of a fit, and how its rows are chosen."""
+    settings = Settings.of(g, seed)
+    inputs = collected(g, X, y, sample_weight, clusters, record, settings.seed)
+    opened = open_inputs(settings, *inputs, record)
+    n_given = None if opened.given_holdout is None else len(opened.given_holdout)
+
+    def draft(search: Rows, options: Options) -> Draft:
+        return Asking.about(opened, search, Diagnostics(), options).draft
+
+    return opened, RowChooser(opened.rows, draft, settings.plan_options(n_given))
 
 
-def options_of(settings: Settings) -> Options:
-    """What decides on a plan."""
-    return Options(
-        resources=settings.resources,
-        seed=settings.seed,
-        is_sample=settings.confidence_level is not None,
-        as_in_paper=settings.confidence_level is None,
-        max_samples=settings.max_samples,
-        holdout=settings.holdout,
-        n_jobs=settings.n_jobs,
-    )
+def _note_table(table: Table, record: Diagnostics) -> None:
+    """Put on record what was noticed when the table was read, and its constant columns."""
+    for text in table.notices:
+        record.remember(text)
+    constant = [
+        column.name
+        for column in table.columns
+        if len(column.levels) + bool(column.missing.any()) < 2
+    ]
+    record.note("constant_columns", constant)
+    record.note("candidates", dict.fromkeys(table.names, 0))  # stays so where no split is tried
 
 
-def question_on(table: Table, settings: Settings) -> ResolvedQuestion:
-    """The question about the columns of a table."""
-    question = questions()[settings.question]
-    if settings.order > 1:
-        question = question.with_influence(Interactions(settings.order))
-    return question.resolve(table, pairs=0)
-
-
-def curves_of(table: Table) -> frozenset[frozenset[int]]:
-    """What curves read: every column alone."""
-    return coalitions_of_curves((), 0, table.explained)
-
-
-def find_regions(
-    sample: Sample, question: ResolvedQuestion, settings: Settings
-) -> tuple[float, Partition]:
-    """Disagreement on all rows, and the regions.
+class Asking(NamedTuple):
+    """What a fit on some rows asks its model.
 
     Parameters
     ----------
-    sample : Sample
+    opened : Opened
+    search : Rows
         The rows that search.
-    question : ResolvedQuestion
-    settings : Settings
+    questions : tuple of ResolvedQuestion
+        Resolved on these rows.
+    beside : tuple
+        What the partitioner reads besides.
+    draft : Draft
     """
-    evaluations = sample.outputs[0]
-    every_row = np.arange(len(evaluations))
-    whole = RegionWeights.whole(evaluations.weights)
-    disagreement = float(question.regional(evaluations, whole)[0, 0])
-    floor = question.floor(evaluations, sample.errors[0])
-    names = sample.rows.table.names
-    if disagreement <= floor:
-        return disagreement, Partition(Leaf(len(every_row), 1.0, 0.0, "nothing to explain"), names)
-    noise = None
-    if settings.confidence_level is not None:
-        of_region = noise_of_regions(sample, question, settings)
-        of_all_rows = of_region(evaluations, every_row)
-        if not of_all_rows.is_exceeded:
-            leaf = Leaf(len(every_row), 1.0, 1.0, "no more than chance")
-            return disagreement, Partition(leaf, names)
 
-        def noise(outputs, places):
-            of_node = of_region(outputs[0], places)
-            return replace(of_node, corrected=of_node.corrected / of_all_rows.corrected)
+    opened: Opened
+    search: Rows
+    questions: tuple[ResolvedQuestion, ...]
+    beside: tuple[Any, ...]
+    draft: Draft
 
-    problem = Problem(
-        sample=sample,
-        measures=(question,),
-        shares=Shares(
-            factors=np.array([1.0 / disagreement]),
-            floors=np.array([floor]),
-            total=float(evaluations.weights.sum()),
-        ),
-        tree=settings.tree,
-        noise=noise,
+    @classmethod
+    def about(
+        cls, opened: Opened, search: Rows, record: Diagnostics, options: Options | None = None
+    ) -> Asking:
+        """About some of the rows, under the options of the fit or others."""
+        settings = opened.settings
+        if options is None:
+            n_given = None if opened.given_holdout is None else len(opened.given_holdout)
+            options = settings.plan_options(n_given)
+        settings.tree.columns(search.table)  # refuses columns that the table does not have
+        questions = resolved_questions(opened, search.table)
+        beside = settings.partitioner.extra_effects(search.table, settings.resources, settings.seed)
+        curves: frozenset[Coalition] = frozenset()
+        if _asks_about_all_players(opened, questions, search.table):
+            curves = curves_of(questions[0], search.table)
+        draft = Draft(opened.model, (*questions, *beside), search, curves, options, record)
+        return cls(opened, search, questions, beside, draft)
+
+    def plan(self, record: Diagnostics, meter: Meter) -> Plan:
+        """Probe the model and choose the values that stand for columns."""
+        return make_plan(
+            self.opened.model,
+            (*self.questions, *self.beside),
+            self.search,
+            self.draft.curves,
+            self.draft.options,
+            record,
+            meter.announce,
+        )
+
+
+def resolved_questions(opened: Opened, table: Table) -> tuple[ResolvedQuestion, ...]:
+    """The questions on some rows; where all outputs are explained, those of the first one, then of the next."""
+    settings = opened.settings
+    reading = Reading.of(opened.model, table)
+    resolved = [
+        question.resolve(
+            table,
+            is_probability=opened.model.is_probability,
+            gives_paths=reading.gives_attributions,
+            max_evaluations=settings.resources.max_evaluations,
+            seed=settings.seed,
+        )
+        for question, _ in settings.questions
+    ]
+    names = list(opened.model.outputs)
+    if not names:
+        return tuple(resolved)
+    return tuple(
+        question.about_output(number, f"{question.label} of {name}")
+        for number, name in enumerate(names)
+        for question in resolved
     )
-    return disagreement, settings.tree.partition(problem).partition
 
 
-def noise_of_regions(
-    sample: Sample, question: ResolvedQuestion, settings: Settings
-) -> Callable[[Evaluations, np.ndarray], Noise]:
-    """The noise of any rows of a sample, from evaluations about them and their places."""
-    signs = Signs.drawn(sample.rows.clusters, settings.seed)
-    level = settings.confidence_level
-    return lambda evaluations, places: noise_of(question, evaluations, signs.take(places), level)
+def curves_of(question: ResolvedQuestion, table: Table) -> frozenset[Coalition]:
+    """What the curves of the players of a question read."""
+    return coalitions_of_curves(question.first.layout.explained, question.order, table.explained)
 
 
-def judge_regions(
-    held_out: Sample, question: ResolvedQuestion, partition: Partition, settings: Settings
-) -> Estimate:
-    """What held-out rows say of the regions."""
-    signs = Signs.drawn(held_out.rows.clusters, settings.seed)
-    regions = partition.apply(held_out.rows.table)
-    return judge(question, held_out.outputs[0], regions, signs, settings.confidence_level)
+def _asks_about_all_players(
+    opened: Opened, questions: Sequence[ResolvedQuestion], table: Table
+) -> bool:
+    """Whether a fit reads the effects of all players before it searches; otherwise it pays for some.
+
+    It does where its questions are about all of them, where all outputs are explained, and where a column has so many
+    levels that the search puts them into the order of their effects (C13).
+    """
+    if opened.model.outputs:
+        return True
+    compared = Coalition().union(*(members for question in questions for members in question.sets))
+    players = Coalition().union(*questions[0].first.layout.explained)
+    if compared >= players:
+        return True
+    tree = opened.settings.tree
+    split_columns = tree.columns(table)
+    return any(
+        column.kind == "nominal"
+        and column.position in split_columns
+        and 2 ** (len(column.levels) - 1) > tree.max_candidates
+        for column in table.columns
+    )
+
+
+# Regions and what they say --------------------------------------------------------------------------------
+
+
+def _found(
+    opened: Opened, asking: Asking, plan: Plan, sample: Sample, record: Diagnostics
+) -> FitResult:
+    """Search for regions, and describe them."""
+    settings = opened.settings
+    n_outputs = len(sample.outputs)
+    weights = np.array([weight for _, weight in settings.questions] * n_outputs)
+    floors = note_floors(asking.questions, sample, plan, record)
+    if isinstance(plan.values, int):
+        check_grid(asking.questions, plan, sample, record)
+    searching = Searching(settings, plan, opened.missing, asking.questions, weights, floors)
+    with record.stage("search"):
+        search = searching.on(sample, record)
+        if search.chance is not None:
+            record.note("chance", search.chance.facts())
+        path = None
+        if settings.chooses_alpha:
+            path = find_path(searching, search)
+            settings = settings.with_alpha(path.chosen.alpha)
+            searching = searching.given(settings)
+            search = replace(search, searching=searching)
+        regions = search.regions()
+        _note_other_cuts(search, regions.partition)
+    if path is not None:
+        text = path.text(len(regions.partition))
+        record.note("alpha", {"alpha": path.chosen.alpha, "text": text})
+    if settings.level is not None:
+        record.note("cause", causes(asking.questions, sample, plan, floors))
+    result = _described(opened, searching, search, sample, regions)
+    note_bins(record, result, sample, single_bins_are_meant=not settings.as_in_paper)
+    result = replace(result, path=path)
+    if n_outputs == 1:
+        return result
+    return _with_each_output(opened, result, searching, search)
+
+
+def _note_other_cuts(search: Search, partition: Partition) -> None:
+    """Put on record how clear each split is: how far its threshold could move, and which feature comes next."""
+    settings = search.searching.settings
+    is_searched = isinstance(settings.partitioner, Tree) and partition.root is not None
+    if not is_searched or settings.level is None or partition.root is None:
+        return
+    with one_blas_thread():
+        cuts = [other.record() for other in other_cuts(search.problem(), partition.root)]
+    search.record.note("splits", cuts)
+
+
+def _described(
+    opened: Opened, searching: Searching, search: Search, sample: Sample, regions: PartitionResult
+) -> FitResult:
+    """What was found, with the curves of the regions."""
+    table = sample.rows.table
+    plan = searching.plan
+    questions = searching.questions
+    settings = searching.settings
+    region_of_row = regions.partition.apply(table)
+    rows_of_regions = [np.flatnonzero(region_of_row == k) for k in range(len(regions.partition))]
+    output = questions[0].output
+    coalitions = curves_of(questions[0], table)
+
+    def make_curves() -> CurveMaker:
+        return CurveMaker(
+            table=table,
+            evaluations=plan.complete(sample, coalitions).outputs[output],
+            players=questions[0].first.layout.explained,
+            order=questions[0].order,
+            cells=plan.cells,
+            is_centred=settings.level is not None,
+            is_probability=opened.model.is_probability,
+            output=output,
+        )
+
+    maker = Deferred(make_curves)
+    is_answered = coalitions <= answered_coalitions(sample)
+    with one_blas_thread():
+        curves = Deferred(lambda: maker.value.fit(rows_of_regions), now=is_answered)
+    return FitResult(
+        settings=settings,
+        model=opened.model,
+        missing=opened.missing,
+        rows=sample.rows,
+        plan=plan,
+        questions=questions,
+        question_weights=searching.question_weights,
+        floors=searching.floors,
+        disagreements=search.disagreements,
+        chance=search.chance,
+        partition=regions.partition,
+        regions=region_of_row,
+        curves=curves,
+        sample=sample,
+        curve_maker=maker,
+        learned={
+            **regions.extra_attributes,
+            **_in_order_of_table(sample.rows, regions.row_attributes),
+        },
+    )
+
+
+def _in_order_of_table(rows: Rows, by_row: Any) -> dict[str, IntArray | FloatArray]:
+    """Attributes with an entry for each row, in the order in which the user's table has these rows."""
+    order = np.argsort(rows.positions, kind="stable")
+    return {name: values[order] for name, values in by_row.items()}
+
+
+def _with_each_output(
+    opened: Opened, joint: FitResult, searching: Searching, search: Search
+) -> FitResult:
+    """Add the fit of each output, given the regions that were found for all; the model is not asked again."""
+    names = list(opened.model.outputs)
+    n_questions = len(searching.questions) // len(names)
+    outputs = {}
+    for number, name in enumerate(names):
+        chosen = slice(number * n_questions, (number + 1) * n_questions)
+        labels = [
+            question.label.removesuffix(f" of {name}") for question in searching.questions[chosen]
+        ]
+        of_output = replace(
+            searching,
+            settings=searching.settings.given(GivenRules(joint.partition)),
+            questions=tuple(
+                question.about_output(0, label)
+                for question, label in zip(searching.questions[chosen], labels, strict=True)
+            ),
+            question_weights=searching.question_weights[chosen],
+            floors=searching.floors[chosen],
+        )
+        search_of_output = of_output.on(search.sample.of_output(number))
+        model = opened.model.outputs[name]
+        outputs[name] = _described(
+            replace(opened, model=model),
+            of_output,
+            search_of_output,
+            search_of_output.sample,
+            search_of_output.regions(),
+        )
+    curves = [result.curves.value for result in outputs.values()]
+    of_all = replace(
+        curves[0],
+        fidelity=float(np.mean([of_output.fidelity for of_output in curves])),
+        global_fidelity=float(np.mean([of_output.global_fidelity for of_output in curves])),
+    )
+    return replace(joint, outputs=outputs, curves=Deferred(lambda: of_all, now=True))
+
+
+def _judged(result: FitResult, sample: Sample, held_out: Rows | None) -> FitResult:
+    """The result with what the held-out rows say of its regions; without any, what the rows that searched say."""
+    if held_out is not None and result.level is not None:
+        asked = result.plan.ask(held_out)
+        regions = result.partition.apply(held_out.table)
+        judgements = [judge_by_other_rows(result, asked, regions)]
+        for number, of_output in enumerate(result.outputs.values()):
+            judgements.append(judge_by_other_rows(of_output, asked.of_output(number), regions))
+    else:
+        searching = searching_of(result)
+        trees = trees_of_folds(result, sample, searching)
+        judgements = [judge_by_search_rows(result, sample, trees)]
+        for of_output in result.outputs.values():
+            judgements.append(judge_by_search_rows(of_output, of_output.sample or sample, trees))
+    results = []
+    for fit_of_output, judgement in zip(
+        [result, *result.outputs.values()], judgements, strict=True
+    ):
+        outputs = (fit_of_output.sample or sample).outputs
+        nodes = tuple(
+            with_levels_of(figures, result.partition, result.regions, outputs[question.output])
+            for figures, question in zip(judgement.nodes, fit_of_output.questions, strict=True)
+        )
+        results.append(replace(fit_of_output, estimate=judgement.estimate, nodes=nodes))
+    joint, *others = results
+    return replace(joint, outputs=dict(zip(result.outputs, others, strict=True)))
+
+
+# Searches after a fit ---------------------------------------------------------------------------------------
+
+
+def searching_of(result: FitResult) -> Searching:
+    """What the search of a fit knew beside the rows."""
+    return Searching(
+        settings=result.settings,
+        plan=result.plan,
+        missing=result.missing,
+        questions=result.questions,
+        question_weights=result.question_weights,
+        floors=result.floors,
+    )
+
+
+def find_path(searching: Searching, search: Search) -> Path:
+    """The trees from the largest to none, each judged by folds of the rows that did not search."""
+    problem = search.problem()
+    if problem.below_noise_floor:
+        return Path()
+    rows = search.sample.rows
+    # Whether there is anything to divide is decided by all rows, not by each fold's again.
+    exceeded = None if search.chance is None else search.chance.exceeded
+    quiet = searching.without_bars()
+    resources = searching.settings.resources
+    with closing(Meter(resources, 0, desc="path", unit="searches")) as meter:
+
+        def search_at(places: IntArray, alpha: float) -> Any:
+            meter(1)
+            priced = quiet.given(quiet.settings.with_alpha(alpha))
+            on_rows = priced.on(search.sample.take(places), exceeded=exceeded)
+            return on_rows.regions().partition.root
+
+        seed = searching.settings.seed
+        return path_of(rows.table, rows.clusters, seed, problem.share, search_at)

@@ -163,6 +163,11 @@ class Plan:
     probed: Probed
     options: Options
 
+    @property
+    def cells(self) -> Mapping[int, Cells]:
+        """Values that a pilot chose for columns, by position."""
+        return self.values if isinstance(self.values, Mapping) else {}
+
     def ask(self, rows: Rows, record: Diagnostics | None = None) -> Sample:
         """What the model says about some rows.
 
@@ -413,6 +418,7 @@ class Draft:
     ) -> None:
         self.search = search
         self.options = options
+        self.curves = curves
         table = search.table
         require_supported(options.resources)
         require_table_room(table, options.resources)
@@ -731,7 +737,7 @@ class RowChooser:
     def _first(self, n_search: int) -> RowChoice:
         return RowChoice(*self._draw.first(n_search, self._options.holdout))
 
-    def _draft_of(self, choice: RowChoice) -> Draft:
+    def draft_of(self, choice: RowChoice) -> Draft:
         return self._draft(self._rows.take(choice.search), self._options)
 
     def _affordable_rows(self, n_available: int) -> int:
@@ -739,7 +745,7 @@ class RowChooser:
         options = self._options
         sample = self._first(min(n_available, FEWEST_SEARCHING))
         try:
-            draft = self._draft_of(sample)
+            draft = self.draft_of(sample)
         except ResourceError:  # too dear even to be drawn
             return self._affordable_rows_of_pairs(n_available)
         if draft.n_pilot_values is None:
@@ -792,7 +798,7 @@ class RowChooser:
         for size in sizes:
             choice = self._first(size)
             try:
-                draft = self._draft_of(choice)
+                draft = self.draft_of(choice)
                 draft.require_memory()
             except ResourceError:  # too dear even to be drawn
                 continue

@@ -1,25 +1,27 @@
-"""What a sample adds to a disagreement, for every question by one mechanism: the influence of rows.
+"""What a sample adds to a disagreement, for every question by one mechanism (method page, "Sampling noise").
 
-The weights of the rows move by ``1 + a s`` and ``1 - a s`` for vectors s of random signs, one
-sign for a cluster. What a gap gains along s is a draw of its sampling error. So the same draws
-tell
+The weights of the rows move by ``1 + a s`` and ``1 - a s`` for vectors s of random signs, one sign for
+a row or a cluster. What a gap gains along s is a draw of its sampling error, so the same draws tell
 
     level       what R would be on average if every true gap were 0
-    bar         what R would hardly exceed then: a quantile of a scaled chi-square
+    bar         what R would hardly exceed then: a quantile of a scaled F variable
     corrected   R without what chance adds
-    influence   how R itself moves along s: its standard error
+    error       how R itself moves along s: its standard error
 
 The model is not asked.
 """
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from scipy.stats import f as f_distribution, norm
+from scipy.special import fdtri, stdtrit
 
+from granite_xai.base.typing import BoolArray, FloatArray, IntArray
 from granite_xai.core.algebra.disagreement import ResolvedQuestion
 from granite_xai.core.algebra.region_weights import RegionWeights
 from granite_xai.core.evaluations.evaluations import Evaluations
@@ -27,215 +29,440 @@ from granite_xai.core.evaluations.evaluations import Evaluations
 STEP = 0.1  # a
 PAIRS = 200  # vectors of signs
 SIGNS_STREAM = 11  # of random numbers
+FEWEST_OBSERVATIONS = 5  # rows or clusters: of fewer the spread is hardly known
+SAME_DRAWS = 1e-12  # relative variance of draws that are all the same
 
 
-@dataclass(frozen=True)
-class Noise:
-    """A question on the rows of one region; P vectors of signs."""
-
-    plug_in: float  # R as measured
-    level: float
-    bar: float
-    corrected: float  # may be negative
-    influence: np.ndarray  # (P,) what R gains along each vector of signs
-    excess: np.ndarray  # (P,) what sampling errors like these add to R, less their mean
-    mass: np.ndarray  # (3, P) weight of the rows as they are, with each sign, and against it
-    moved: np.ndarray  # (3, P) R under these weights
-
-    @property
-    def is_exceeded(self) -> bool:
-        """Whether the rows show more than chance."""
-        return self.plug_in > self.bar and self.corrected > 0.0
+# How figures move with the sample -----------------------------------------------------------------
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Signs:
-    """Vectors of random signs of n rows, the same for all rows of a cluster."""
+    """Vectors of random signs of n rows, the same for all rows of a cluster.
 
-    signs: np.ndarray  # (n, P)
-    clusters: np.ndarray  # (n,)
+    Parameters
+    ----------
+    signs : array of shape (n, P)
+    clusters : array of shape (n,)
+        Number of the cluster of each row; without clusters every row is one.
+    """
+
+    signs: FloatArray
+    clusters: IntArray
 
     @classmethod
-    def drawn(cls, clusters: np.ndarray, seed: int) -> Signs:
+    def drawn(cls, clusters: IntArray, seed: int) -> Signs:
         """Signs of rows with these clusters, numbered from 0."""
         generator = np.random.default_rng([seed, SIGNS_STREAM])
-        by_cluster = 2.0 * generator.integers(0, 2, size=(PAIRS, clusters.max() + 1)) - 1.0
-        return cls(by_cluster[:, clusters].T, clusters)
+        n_clusters = int(clusters.max(initial=-1)) + 1
+        by_cluster = 2.0 * generator.integers(0, 2, size=(PAIRS, n_clusters)) - 1.0
+        return cls(np.asarray(by_cluster[:, clusters].T), clusters)
 
-    def take(self, places: np.ndarray) -> Signs:
-        """Those of some of the rows."""
-        return Signs(self.signs[places], self.clusters[places])
+    def __len__(self) -> int:
+        return len(self.clusters)
 
     @property
     def n_observations(self) -> int:
         """Rows or clusters that are independent of each other."""
         return len(np.unique(self.clusters))
 
+    def take(self, places: IntArray) -> Signs:
+        """Those of some of the rows."""
+        return Signs(self.signs[places], self.clusters[places])
 
-def noise_of(
-    question: ResolvedQuestion, evaluations: Evaluations, drawn: Signs, level: float
-) -> Noise:
+    def first(self, n_pairs: int) -> Signs:
+        """The first vectors only, where no interval is read."""
+        return Signs(self.signs[:, :n_pairs], self.clusters)
+
+
+@dataclass(frozen=True, eq=False)
+class Noise:
+    """One question on the rows of one region; S sets, P vectors of signs.
+
+    Parameters
+    ----------
+    by_set : array of shape (S,)
+        R as measured.
+    corrected_by_set : array of shape (S,)
+        R without what chance adds; may be negative.
+    by_chance : array of shape (P,)
+        What sampling errors like those along each vector would show by themselves.
+    excess : array of shape (P,)
+        What such errors add to R, less their mean.
+    moved : array of shape (2, P)
+        R under the weights with each vector of signs, and against it.
+    mass : array of shape (2, P)
+        Weight of the rows under the same.
+    n_observations : int
+        Rows, or clusters of them.
+    """
+
+    by_set: FloatArray
+    corrected_by_set: FloatArray
+    by_chance: FloatArray
+    excess: FloatArray
+    moved: FloatArray
+    mass: FloatArray
+    n_observations: int
+
+    @property
+    def plug_in(self) -> float:
+        """R as measured."""
+        return float(self.by_set.sum())
+
+    @property
+    def corrected(self) -> float:
+        """R without what chance adds; may be negative."""
+        return float(self.corrected_by_set.sum())
+
+    @property
+    def level(self) -> float:
+        """What R would be on average if every true gap were 0."""
+        return float(self.by_chance.mean())
+
+    @property
+    def slopes(self) -> FloatArray:
+        """What R gains along each vector of signs, (P,)."""
+        return np.asarray((self.moved[0] - self.moved[1]) / (2 * STEP))
+
+    @property
+    def standard_error(self) -> float:
+        """How far R varies with the sample."""
+        return standard_error(self.slopes, self.excess, self.n_observations)
+
+    def bar(self, level: float) -> float:
+        """What R would hardly exceed if every true gap were 0."""
+        return bar_of_draws(self.by_chance, level, self.n_observations)
+
+
+def noise_of(question: ResolvedQuestion, evaluations: Evaluations, signs: Signs) -> Noise:
     """Measure one question on the rows of a region.
 
     Parameters
     ----------
     question : ResolvedQuestion
     evaluations : Evaluations
-        About these rows.
-    drawn : Signs
         Of these rows.
-    level : float
-        Probability not to exceed the bar by chance.
+    signs : Signs
+        Of these rows.
     """
-    signs = drawn.signs
-    n_pairs = signs.shape[1]
-    factors = np.hstack([np.ones((len(evaluations), 1)), 1 + STEP * signs, 1 - STEP * signs])
-    regions = RegionWeights(factors * evaluations.weights[:, None])
-    measured = [
-        _of_set(question, gap, np.minimum(sizes, drawn.n_observations), regions, signs)
-        for gap, sizes in zip(
-            question.gaps(evaluations, regions),
-            cell_sizes(question, evaluations),
-            strict=True,
-        )
-    ]
-    by_chance = sum(of_set.by_chance for of_set in measured)  # (P,)
-    lines = sum(of_set.lines for of_set in measured)  # (1 + 2 P,)
-    moved = _three(lines, n_pairs)
+    moved_weights = np.hstack(
+        [np.ones((len(signs), 1)), 1 + STEP * signs.signs, 1 - STEP * signs.signs]
+    )
+    lines = RegionWeights.lines(moved_weights * evaluations.weights[:, None])  # (n, 1 + 2 P)
+    of_sets = list(_noise_of_sets(question, evaluations, signs, lines))
+    moved = sum(of_set.moved for of_set in of_sets)
+    excess = sum(of_set.excess for of_set in of_sets)
     return Noise(
-        plug_in=float(lines[0]),
-        level=float(by_chance.mean()),
-        bar=_quantile_of_sum_of_squares(by_chance, level, drawn.n_observations),
-        corrected=float(lines[0] - sum(of_set.bias for of_set in measured)),
-        influence=(moved[1] - moved[2]) / (2 * STEP),
-        excess=by_chance - by_chance.mean(),
-        mass=_three(regions.mass()[0], n_pairs),
-        moved=moved,
+        by_set=np.array([of_set.moved[0] for of_set in of_sets]),
+        corrected_by_set=np.array([of_set.moved[0] - of_set.bias for of_set in of_sets]),
+        by_chance=np.asarray(sum(of_set.by_chance for of_set in of_sets)),
+        excess=np.asarray(excess - np.mean(excess)),
+        moved=_with_and_against(np.asarray(moved)),
+        mass=_with_and_against(lines.mass()[0]),
+        n_observations=signs.n_observations,
     )
 
 
 class _SetNoise(NamedTuple):
-    """One set of a question."""
+    """The gaps of one set."""
 
-    by_chance: np.ndarray  # (P,) mean squared sampling error along each vector of signs
-    lines: np.ndarray  # (1 + 2 P,) disagreement under each line of weights
-    bias: float  # what chance adds
+    moved: FloatArray  # (1 + 2 P,) disagreement under each line of weights
+    by_chance: FloatArray  # (P,)
+    excess: FloatArray  # (P,)
+    bias: float  # what chance adds to the disagreement
 
 
-def _of_set(
-    question: ResolvedQuestion,
-    gap: np.ndarray,
-    sizes: np.ndarray,
-    regions: RegionWeights,
-    signs: np.ndarray,
+def _noise_of_sets(
+    question: ResolvedQuestion, evaluations: Evaluations, signs: Signs, lines: RegionWeights
+) -> Iterator[_SetNoise]:
+    gaps = question.gaps(evaluations, lines)
+    if not question.is_local:
+        for gap in gaps:
+            yield _noise_of_region(question, gap[0], signs.n_observations)
+        return
+    n_observations = signs.n_observations
+    for gap, sizes in zip(gaps, question.cell_sizes(evaluations), strict=True):
+        yield _noise_of_rows(question, gap, np.minimum(sizes, n_observations), signs, lines)
+
+
+def _noise_of_rows(
+    question: ResolvedQuestion, gap: FloatArray, sizes: IntArray, signs: Signs, lines: RegionWeights
 ) -> _SetNoise:
-    """What the gaps of one set, (n or 1, 1 + 2 P), say of their noise; sizes (n or 1,) as in
-    `cell_sizes`.
+    """A gap at every row.
+
+    The bias has two parts. The means that a gap compares vary from sample to sample, which raises the
+    loss. And a row is itself one of the rows that its gap averages over, which lowers its loss: in the
+    extreme a row is alone, and is its own mean.
+
+    Parameters
+    ----------
+    question : ResolvedQuestion
+    gap : array of shape (n, 1 + 2 P)
+    sizes : array of shape (n,)
+        Rows (at most, clusters) that the gap of each row averages over.
+    signs : Signs
+    lines : RegionWeights
     """
-    n_pairs = signs.shape[1]
-    shown, up, down = gap[:, :1], gap[:, 1 : 1 + n_pairs], gap[:, 1 + n_pairs :]
+    n_pairs = signs.signs.shape[1]
+    shown = gap[:, :1]
     # Moved weights show (m - 1) / m of the variance of a mean of m rows.
     small_cell = np.sqrt(sizes / np.maximum(sizes - 1, 1))[:, None]
-    errors = (up - down) * small_cell / (2 * STEP)  # (n or 1, P)
-    if question.is_local:
-        # A row is one of the rows that its own gap averages over, which lowers its loss.
-        by_own_weight = 2 * small_cell[:, 0] * (signs * errors).mean(axis=1) * shown[:, 0]
-        bias = np.square(errors).mean(axis=1) + by_own_weight
-        is_alone = sizes == 1
-        if (
-            is_alone.any() and not is_alone.all()
-        ):  # the mean of one row does not move: it borrows from the others
-            others = sizes[~is_alone]
-            errors[is_alone] = np.sqrt(np.mean(others[:, None] * np.square(errors[~is_alone])))
-            bias[is_alone] = np.mean(others * bias[~is_alone])
-        shares = regions.weights[:, 0] / regions.weights[:, 0].sum()
-        return _SetNoise(
-            shares @ np.square(errors), regions.means(np.square(gap))[0], float(shares @ bias)
-        )
-    by_chance = np.square(errors[0])
-    bias_of_gap = (up + down - 2 * shown).mean() / (2 * STEP**2)
-    unbiased = np.square(shown[0, 0] - bias_of_gap) - by_chance.mean()
-    return _SetNoise(by_chance, np.square(gap[0]), float(np.square(shown[0, 0]) - unbiased))
+    errors = (gap[:, 1 : 1 + n_pairs] - gap[:, 1 + n_pairs :]) * small_cell / (2 * STEP)  # (n, P)
+    excess, tilt = _moved_losses(question, shown, errors)
+    by_own_weight = small_cell[:, 0] * np.einsum("np,np->n", signs.signs, tilt) / n_pairs
+    bias = excess.mean(axis=1) + by_own_weight
+    is_alone = sizes == 1
+    if is_alone.any() and not is_alone.all():
+        # The mean of one row does not move: it borrows from those of the others.
+        others = sizes[~is_alone]
+        errors[is_alone] = np.sqrt(np.mean(others[:, None] * np.square(errors[~is_alone])))
+        bias[is_alone] = np.mean(others * bias[~is_alone])
+    shares = lines.weights[:, 0] / lines.weights[:, 0].sum()
+    return _SetNoise(
+        moved=lines.means(question.loss(gap))[0],
+        by_chance=shares @ question.loss(errors),
+        excess=shares @ excess,
+        bias=float(shares @ bias),
+    )
 
 
-def cell_sizes(question: ResolvedQuestion, evaluations: Evaluations) -> list[np.ndarray]:
-    """For each set how many rows the gap averages over at each row, (n,), or in all, (1,)."""
-    n = len(evaluations)
-    if not question.is_local:
-        return [np.array([n])] * len(question.sets)
-    return list(question.cell_sizes(evaluations))
+def _noise_of_region(question: ResolvedQuestion, gap: FloatArray, n_observations: int) -> _SetNoise:
+    """One gap of the whole region, under each line of weights, (1 + 2 P,).
 
-
-def _three(lines: np.ndarray, n_pairs: int) -> np.ndarray:
-    """Figures as they are, with signs, and against them, (3, P), from those of all lines (1 + 2
-    P,).
+    With the bias ``b`` of the gap, chance adds ``loss(g)`` less ``loss(g - b)`` without what sampling
+    errors add to it.
     """
-    return np.stack([np.full(n_pairs, lines[0]), lines[1 : 1 + n_pairs], lines[1 + n_pairs :]])
+    n_pairs = (len(gap) - 1) // 2
+    shown, up, down = gap[:1], gap[1 : 1 + n_pairs], gap[1 + n_pairs :]
+    small_sample = math.sqrt(n_observations / max(n_observations - 1, 1))
+    errors = (up - down) * small_sample / (2 * STEP)
+    bias_of_gap = float((up + down - 2 * shown).mean()) / (2 * STEP**2)
+    excess, _ = _moved_losses(question, shown, errors)
+    unbiased = shown - bias_of_gap
+    excess_of_unbiased, _ = _moved_losses(question, unbiased, errors)
+    without_bias = float(question.loss(unbiased)[0]) - float(excess_of_unbiased.mean())
+    moved = question.loss(gap)
+    return _SetNoise(
+        moved=moved,
+        by_chance=question.loss(errors),
+        excess=excess,
+        bias=float(moved[0]) - without_bias,
+    )
 
 
-def _quantile_of_sum_of_squares(draws: np.ndarray, level: float, n_observations: int) -> float:
-    """Of a scaled chi-square variable with the mean and the variance of some draws.
+def _moved_losses(
+    question: ResolvedQuestion, gap: FloatArray, errors: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """How much errors to both sides raise the loss of a gap, and half of what one side raises it more."""
+    if question.has_squared_loss:  # (g ± e)² = g² ± 2 g e + e²
+        return np.square(errors), 2.0 * gap * errors
+    up = question.loss(gap + errors)
+    down = question.loss(gap - errors)
+    return (up + down) / 2 - question.loss(gap), (up - down) / 2
 
-    The scale itself is estimated from so many rows or clusters, so the quantile is that of F.
+
+def _with_and_against(by_line: FloatArray) -> FloatArray:
+    """Numbers with each vector of signs and against it, (2, P), from those of all lines, (1 + 2 P,)."""
+    n_pairs = (len(by_line) - 1) // 2
+    return np.stack([by_line[1 : 1 + n_pairs], by_line[1 + n_pairs :]])
+
+
+def standard_error(slopes: FloatArray, excess: FloatArray, n_observations: int) -> float:
+    """Standard error of a figure, from both ways in which sampling errors of gaps move it.
+
+    Along its slope, and by its curvature, which alone remains where gaps are 0. Moved weights show
+    (n - 1) / n of the variance between n observations.
+
+    Parameters
+    ----------
+    slopes : array of shape (P,)
+        What the figure gains along each vector of signs.
+    excess : array of shape (P,)
+        What sampling errors like those along each vector add to it, less their mean.
+    n_observations : int
     """
-    mean, variance = float(draws.mean()), float(draws.var(ddof=1))
-    if mean <= 0.0 or variance <= 1e-12 * mean**2:
+    variance = np.mean(np.square(slopes)) + np.mean(np.square(excess))
+    return float(np.sqrt(variance * n_observations / max(n_observations - 1, 1)))
+
+
+def bar_of_draws(by_chance: FloatArray, level: float, n_observations: int) -> float:
+    """What a sum of squares with these draws hardly exceeds.
+
+    A scaled chi-square variable with their mean and variance; its scale itself is estimated from so
+    many rows or clusters, so that the quantile is that of F.
+    """
+    mean = float(by_chance.mean())
+    variance = float(by_chance.var(ddof=1))
+    if mean <= 0.0 or variance <= SAME_DRAWS * mean**2:
         return mean
     degrees = 2 * mean**2 / variance
-    return mean * float(f_distribution.ppf(level, degrees, max(n_observations - 1, 1)))
+    return mean * float(fdtri(degrees, max(n_observations - 1, 1), level))
 
 
-# RegionWeights that others chose --------------------------------------------------------------------
+# Which regions show more than chance ----------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Estimate:
-    """Share of the disagreement that regions leave, on rows that did not choose them."""
+class RegionNoise(NamedTuple):
+    """What chance says of one region, in shares of what all rows show beyond it."""
 
-    remaining: float
-    low: float
-    high: float
-    standard_error: float
-    disagreement: float  # on all these rows, without what chance adds
+    corrected: float  # may be negative; without the mass of the region
+    is_exceeded: bool  # whether its rows show more than chance
 
 
-def judge(
-    question: ResolvedQuestion,
-    evaluations: Evaluations,
-    regions: np.ndarray,
-    drawn: Signs,
-    level: float,
-) -> Estimate:
-    """What some rows say of the regions (n,) that they lie in."""
-    whole = noise_of(question, evaluations, drawn, level)
-    present = [np.flatnonzero(regions == region) for region in np.unique(regions)]
-    if len(present) == 1 or not whole.is_exceeded:
-        remaining = 1.0 if whole.is_exceeded else np.nan
-        return Estimate(remaining, np.nan, np.nan, np.nan, whole.corrected)
-    parts = [
-        noise_of(question, evaluations.take(places), drawn.take(places), level)
-        for places in present
-    ]
-    # What chance adds to a region stays as it is while the weights move.
-    mass_of_parts = [part.mass / whole.mass for part in parts]
-    left = sum(
-        mass * (part.moved - part.plug_in + part.corrected)
-        for mass, part in zip(mass_of_parts, parts, strict=True)
-    )
-    excess = sum(mass[0] * part.excess for mass, part in zip(mass_of_parts, parts, strict=True))
-    share = left[0, 0] / whole.corrected
-    slopes = ((left[1] - left[2]) / (2 * STEP) - share * whole.influence) / whole.corrected
-    curvature = (excess - share * whole.excess) / whole.corrected
-    n = drawn.n_observations
-    error = float(np.sqrt((np.mean(slopes**2) + np.mean(curvature**2)) * n / (n - 1)))
-    share = max(float(share), 0.0)
-    low, high = interval(share, error, float(norm.ppf((1 + level) / 2)))
-    return Estimate(share, low, high, error, whole.corrected)
+@dataclass(frozen=True, eq=False)
+class Chance:
+    """What chance says of all rows, question by question, and of any of them as one region.
+
+    Parameters
+    ----------
+    questions : sequence of ResolvedQuestion
+    signs : Signs
+        Of all rows.
+    of_all_rows : sequence of Noise
+        For each question.
+    floors : array of shape (Q,)
+        Noise floor of each question.
+    level : float
+        Probability not to find regions where there are none.
+    given : array of shape (Q,), optional
+        Which questions show more than chance, where that was decided by more rows than these.
+    """
+
+    questions: Sequence[ResolvedQuestion]
+    signs: Signs
+    of_all_rows: Sequence[Noise]
+    floors: FloatArray
+    level: float
+    given: BoolArray | None = None
+
+    @classmethod
+    def of(
+        cls,
+        questions: Sequence[ResolvedQuestion],
+        outputs: Sequence[Evaluations],
+        signs: Signs,
+        floors: FloatArray,
+        level: float,
+    ) -> Chance:
+        """Measure all rows.
+
+        Parameters
+        ----------
+        questions : sequence of ResolvedQuestion
+        outputs : sequence of Evaluations
+            Of all rows, one for each output of the model.
+        signs : Signs
+        floors : array of shape (Q,)
+        level : float
+        """
+        of_all_rows = [
+            noise_of(question, outputs[question.output], signs) for question in questions
+        ]
+        return cls(questions, signs, of_all_rows, floors, level)
+
+    @property
+    def exceeded(self) -> BoolArray:
+        """Which questions show more on all rows than chance and rounding can, (Q,)."""
+        if self.given is not None:
+            return self.given & (self.corrected > 0)
+        has_enough = self.signs.n_observations >= FEWEST_OBSERVATIONS
+        return np.array(
+            [
+                has_enough
+                and noise.plug_in > max(noise.bar(self.level), floor)
+                and noise.corrected > 0
+                for noise, floor in zip(self.of_all_rows, self.floors, strict=True)
+            ]
+        )
+
+    @property
+    def corrected(self) -> FloatArray:
+        """R of each question on all rows without what chance adds, (Q,)."""
+        return np.array([noise.corrected for noise in self.of_all_rows])
+
+    def facts(self) -> dict[str, Mapping[str, float]]:
+        """What is on record of each question."""
+        return {
+            question.label: {
+                "disagreement": noise.plug_in,
+                "chance": noise.level,
+                "bar": noise.bar(self.level),
+                "corrected": noise.corrected,
+            }
+            for question, noise in zip(self.questions, self.of_all_rows, strict=True)
+        }
+
+    def in_region(
+        self, outputs: Sequence[Evaluations], places: IntArray, factors: FloatArray
+    ) -> RegionNoise:
+        """Some of the rows as one region.
+
+        Each question that counts is weighed by its factor; one bar decides on their sum.
+
+        Parameters
+        ----------
+        outputs : sequence of Evaluations
+            Of these rows.
+        places : array of int
+            Their places among all rows.
+        factors : array of shape (Q,)
+            Of each question, by its corrected disagreement on all rows; 0: it does not count.
+        """
+        if len(places) == len(self.signs):
+            is_exceeded = bool(np.any(self.exceeded & (factors > 0)))
+            return RegionNoise(float(factors @ self.corrected), is_exceeded)
+        signs = self.signs.take(places)
+        corrected = plug_in = 0.0
+        by_chance = np.zeros(signs.signs.shape[1])
+        for number in np.flatnonzero(factors).tolist():
+            question = self.questions[number]
+            noise = noise_of(question, outputs[question.output], signs)
+            corrected += factors[number] * noise.corrected
+            plug_in += factors[number] * noise.plug_in
+            by_chance += factors[number] * noise.by_chance
+        n_observations = signs.n_observations
+        bar = bar_of_draws(by_chance, self.level, n_observations)
+        is_exceeded = n_observations >= FEWEST_OBSERVATIONS and plug_in > bar and corrected > 0
+        return RegionNoise(float(corrected), bool(is_exceeded))
 
 
-def interval(value: float, error: float, quantile: float) -> tuple[float, float]:
-    """So many standard errors around a value that is never below 0; on a log scale far from 0."""
+# Intervals ------------------------------------------------------------------------------------------
+
+
+def student_quantile(level: float, n_observations: int, sides: int = 2) -> float:
+    """Standard errors beside an estimate from so many observations; nan for too few to tell.
+
+    Parameters
+    ----------
+    level : float
+        Of the interval.
+    n_observations : int
+        Rows or clusters.
+    sides : int
+        2, or 1 of a limit.
+    """
+    if n_observations < FEWEST_OBSERVATIONS:
+        return math.nan
+    probability = level if sides == 1 else (1.0 + level) / 2.0
+    return float(stdtrit(n_observations - 1, probability))
+
+
+def interval_around(value: float, error: float, quantile: float) -> tuple[float, float]:
+    """So many standard errors on both sides of a value that is never below 0; nan without a quantile.
+
+    On a logarithmic scale where the value is more than two standard errors away from 0.
+    """
+    if math.isnan(quantile):
+        return math.nan, math.nan
+    high = upper_limit(value, error, quantile)
     if value > 2 * error:
-        factor = np.exp(quantile * error / value)
-        return value / factor, value * factor
-    return max(0.0, value - quantile * error), value + quantile * error
+        return value**2 / high, high
+    return max(0.0, value - quantile * error), high
+
+
+def upper_limit(value: float, error: float, quantile: float) -> float:
+    """The upper end of `interval_around`."""
+    if value > 2 * error:
+        return value * math.exp(quantile * error / value)
+    return value + quantile * error

@@ -32,7 +32,9 @@ Outputs = Sequence[Evaluations]  # of the same rows, one for each output of the 
 class Measure(Protocol):
     """What a region has too much of: the disagreement of a question, or the scatter of some vectors."""
 
-    output: int  # which output of a sample it reads
+    @property
+    def output(self) -> int:
+        """Which output of a sample it reads."""
 
     def regional(self, evaluations: Evaluations, regions: RegionWeights) -> FloatArray:
         """``R`` of each region, (sides, K)."""
@@ -58,8 +60,13 @@ class CutWithRegion(Protocol):
 class RegionNoise(Protocol):
     """What chance says of one region."""
 
-    corrected: float  # the objective without what chance adds, but for the mass of the region
-    is_exceeded: bool  # whether the rows show more than chance
+    @property
+    def corrected(self) -> float:
+        """The objective without what chance adds, but for the mass of the region."""
+
+    @property
+    def is_exceeded(self) -> bool:
+        """Whether the rows show more than chance."""
 
 
 def nobody_watches(n_nodes: float) -> None:

@@ -1,0 +1,1 @@
+"""What describes a model: one curve per column in each region."""

@@ -1,0 +1,155 @@
+"""What a fit found: everything that is shown, kept or asked afterwards is read from it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from granite_xai.base.deferred import Deferred
+from granite_xai.base.errors import InputError
+from granite_xai.base.typing import FloatArray, IntArray
+from granite_xai.core.algebra.disagreement import ResolvedQuestion
+from granite_xai.core.algebra.influence import PlayersAndSets
+from granite_xai.core.curves.curves import CurveMaker, SurrogateFit
+from granite_xai.core.evaluations.evaluations import Evaluations, Sample
+from granite_xai.core.fitting.path import Path
+from granite_xai.core.fitting.plan import Plan
+from granite_xai.core.fitting.settings import Settings
+from granite_xai.core.fitting.stability import Stability
+from granite_xai.core.inference.estimate import Estimate
+from granite_xai.core.inference.nodes import NodeFigures
+from granite_xai.core.inference.noise import Chance
+from granite_xai.models import Predictor
+from granite_xai.regions import Partition
+from granite_xai.tables import Table
+from granite_xai.tables.rows import Rows
+
+
+@dataclass(frozen=True, eq=False)
+class FitResult:
+    """What a fit found.
+
+    Parameters
+    ----------
+    settings : Settings
+    model : Predictor
+    missing : bool
+        Whether missing values are allowed.
+    rows : Rows
+        Those that searched.
+    plan : Plan
+        What is asked about any rows.
+    questions : tuple of ResolvedQuestion
+        Of every output, where all are explained.
+    question_weights : array of shape (Q,)
+    floors, disagreements : arrays of shape (Q,)
+        Noise floor of each question, and its disagreement on all rows before any split.
+    chance : Chance, optional
+        What chance says of all rows; None without a confidence level.
+    partition : Partition
+    regions : array of shape (n_rows,)
+        Region of each row.
+    curves : Deferred of SurrogateFit
+        What describes the model; it asks the model where the questions are about some of the columns.
+    sample, curve_maker : Sample, Deferred of CurveMaker, optional
+        What the model said about the rows, and what curves are made of; only the object that was fitted keeps them.
+    estimate : Estimate, optional
+        What other rows say of the regions.
+    nodes : tuple of NodeFigures
+        Of each question.
+    stability, path : Stability, Path, optional
+        Where somebody asked for them; the path also where it chose the price of a region.
+    learned : mapping
+        Further fitted attributes of the estimator, by name, such as ``clusters_`` of a partitioner.
+    outputs : mapping
+        Where all outputs are explained, the result of each in these regions.
+    """
+
+    settings: Settings
+    model: Predictor
+    missing: bool
+    rows: Rows
+    plan: Plan
+    questions: tuple[ResolvedQuestion, ...]
+    question_weights: FloatArray
+    floors: FloatArray
+    disagreements: FloatArray
+    chance: Chance | None
+    partition: Partition
+    regions: IntArray
+    curves: Deferred[SurrogateFit]
+    sample: Sample | None = None
+    curve_maker: Deferred[CurveMaker] | None = None
+    estimate: Estimate | None = None
+    nodes: tuple[NodeFigures, ...] = ()
+    stability: Stability | None = None
+    path: Path | None = None
+    learned: Mapping[str, Any] = field(default_factory=dict)
+    outputs: Mapping[Any, FitResult] = field(default_factory=dict)
+
+    @property
+    def table(self) -> Table:
+        """The rows that searched."""
+        return self.rows.table
+
+    @property
+    def weights(self) -> FloatArray:
+        """Weight of each row that searched, (n_rows,)."""
+        return self.rows.weights
+
+    @property
+    def level(self) -> float | None:
+        """Of confidence; None: the sample was taken for the world."""
+        return self.settings.level
+
+    @property
+    def remaining(self) -> float:
+        """Share of the disagreement that the regions leave on the rows that searched."""
+        return float(sum(region.disagreement for region in self.partition))
+
+    @property
+    def layout(self) -> PlayersAndSets:
+        """Players and sets of the first question."""
+        return self.questions[0].first.layout
+
+    @property
+    def below_noise_floor(self) -> bool:
+        """Whether every question is at its noise floor: rounding alone can produce what all rows show."""
+        return bool(np.all(self.disagreements <= self.floors))
+
+    @property
+    def is_chance(self) -> bool:
+        """Whether the rows that searched show no disagreement beyond chance; False without a confidence level."""
+        return self.chance is not None and not bool(np.any(self.chance.exceeded))
+
+    def evaluations(self, what: str, argument: str, hint: str) -> tuple[Evaluations, ...]:
+        """What the model said about the rows that searched, for each output.
+
+        Parameters
+        ----------
+        what : str
+            What needs them, for the error.
+        argument, hint : str
+            Of the error.
+
+        Raises
+        ------
+        InputError
+            P03, where this fit was loaded or copied: files and copies keep no evaluations.
+        """
+        if self.sample is None:
+            raise InputError(
+                f"{what} needs the evaluations of the fit, which only the object that was fitted keeps.",
+                code="P03",
+                argument=argument,
+                hint=hint,
+            )
+        return self.sample.outputs
+
+    def without_sample(self) -> FitResult:
+        """The same as a copy or a file keeps it."""
+        outputs = {name: result.without_sample() for name, result in self.outputs.items()}
+        return replace(self, sample=None, curve_maker=None, outputs=outputs)
