@@ -15,7 +15,7 @@ from granite_xai.base.typing import IntArray
 from granite_xai.display.figures import SMALL, Axes, Drawn, framed, sheet
 from granite_xai.display.palette import BLACK, GREY, region_color
 from granite_xai.fitting.fitted_view import fitted_view
-from granite_xai.regions import Node, Partition, Rule, Split, rule_words
+from granite_xai.regions import Node, Partition, Rule, Split, rule_words, walk
 from granite_xai.results.shown_sides import shown_names, side_names
 from granite_xai.results.shown_values import RowsToShow
 from granite_xai.tables import Table
@@ -176,14 +176,12 @@ def boxes_of(partition: Partition) -> list[Box]:
     """
     if partition.root is None:
         return _boxes_of_rules(partition)
-    boxes: list[Box] = []
-    _add_boxes(boxes, partition.root, parent=None, condition=ALL_ROWS, rule=Rule())
-    leaves = [box for box in boxes if not box.children]
-    for number, leaf in enumerate(leaves):
-        leaf.region = number
-        leaf.name = partition[number].name
-    for box in boxes[1:]:
-        box.words = rule_words(rule_of_edge(box, boxes), partition.vocabulary)
+    boxes = _boxes_of_tree(partition.root)
+    for box in boxes:
+        if box.region is not None:
+            box.name = partition[box.region].name
+        if box.parent is not None:
+            box.words = rule_words(rule_of_edge(box, boxes), partition.vocabulary)
     return boxes
 
 
@@ -245,29 +243,30 @@ def _boxes_of_rules(partition: Partition) -> list[Box]:
     return [root, *leaves]
 
 
-def _add_boxes(boxes: list[Box], node: Node, parent: int | None, condition: str, rule: Rule) -> Box:
-    """Append a node and all below it; ``after`` is the sum over its leaves."""
-    box = Box(
-        node=len(boxes),
-        parent=parent,
-        region=None,
-        condition=condition,
-        rule=rule,
-        n_samples=node.n_samples,
-        fraction=node.fraction,
-        disagreement=node.disagreement,
-        after=node.disagreement,
-    )
-    boxes.append(box)
-    if isinstance(node, Split):
-        box.column = node.column
-        box.after = 0.0
-        for child, side in zip(node.children, (node.left, node.right), strict=True):
-            text = side.text(node.column)
-            below = _add_boxes(boxes, child, box.node, text, rule.and_(node.column, side))
-            box.children.append(below.node)
-            box.after += below.after
-    return box
+def _boxes_of_tree(root: Node) -> list[Box]:
+    """A box for each node, parents first; ``after`` is the sum over its leaves."""
+    boxes: list[Box] = []
+    for place in walk(root):
+        node = place.node
+        box = Box(
+            node=place.number,
+            parent=None if place.parent is None else place.parent.number,
+            region=place.region,
+            condition=ALL_ROWS if place.condition is None else place.condition.text(place.column),
+            rule=place.rule,
+            n_samples=node.n_samples,
+            fraction=node.fraction,
+            disagreement=node.disagreement,
+            after=0.0 if isinstance(node, Split) else node.disagreement,
+            column=node.column if isinstance(node, Split) else "",
+        )
+        boxes.append(box)
+        if box.parent is not None:
+            boxes[box.parent].children.append(box.node)
+    for box in reversed(boxes):  # children stand after their parent
+        if box.parent is not None:
+            boxes[box.parent].after += box.after
+    return boxes
 
 
 def _measure(boxes: list[Box], rows_to_show: RowsToShow) -> None:

@@ -10,7 +10,6 @@ from granite_xai.inference.stability import Stability
 from granite_xai.regions import (
     Interval,
     Leaf,
-    Node,
     Partition,
     Rule,
     Split,
@@ -18,6 +17,7 @@ from granite_xai.regions import (
     condition_words,
     feature_text,
     rule_in_sentence,
+    walk,
     word_list,
 )
 
@@ -121,22 +121,15 @@ def _recorded_splits(
     """The splits of a tree with their records, parents first; none where these are of another tree."""
     if partition.root is None:
         return []
-    splits = list(_splits(partition.root))
+    splits = [
+        (place.node, place.rule) for place in walk(partition.root) if isinstance(place.node, Split)
+    ]
     if len(records) != len(splits):
         return []
     recorded = []
     for (split, rule), record in zip(splits, records, strict=True):
         recorded.append(RecordedSplit(split, rule, record))
     return recorded
-
-
-def _splits(node: Node, rule: Rule = Rule()) -> Iterator[tuple[Split, Rule]]:  # noqa: B008
-    """Every split with the rule of its rows, parents first."""
-    if not isinstance(node, Split):
-        return
-    yield node, rule
-    for child, condition in zip(node.children, (node.left, node.right), strict=True):
-        yield from _splits(child, rule.and_(node.column, condition))
 
 
 def _moved_notes(splits: Sequence[RecordedSplit], vocabulary: Vocabulary) -> Iterator[str]:
