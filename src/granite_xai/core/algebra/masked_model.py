@@ -114,7 +114,7 @@ class MaskedModel:
             else:
                 sums.append(replace(masked, left=factor * masked.left))
         for group in groups.values():
-            sums += _sums(group)
+            sums += _sum_of(group)
         return sums
 
     def take(self, places: IntArray) -> MaskedModel:
@@ -159,9 +159,8 @@ class MaskedModel:
                 if within.ratios is not None:
                     ratios = within.left[part] @ within.ratios.T
                 pairs = MaskedModel(predictions, ratios=ratios)
-                values[places[part]] = pairs._means(
-                    regions.take(places), regions.take(places[part])
-                )
+                own = regions.take(places[part])
+                values[places[part]] = pairs._means(regions.take(places), own)
         return values
 
     def cell_sizes(self) -> IntArray | None:
@@ -184,27 +183,30 @@ class MaskedModel:
             squares = np.square(self.ratios) @ rows_of_entry
         return np.maximum(np.rint(sums**2 / squares), 1).astype(np.intp)
 
-    def _means(self, regions: RegionWeights, of_rows: RegionWeights | None = None) -> FloatArray:
+    def _means(self, regions: RegionWeights, own: RegionWeights | None = None) -> FloatArray:
         """The formula for rows that share one bin.
 
         Parameters
         ----------
         regions : RegionWeights
             Of the rows that are averaged.
-        of_rows : RegionWeights, optional
+        own : RegionWeights, optional
             Of the rows that read; None: the same ones.
         """
-        of_rows = regions if of_rows is None else of_rows
         left, right = self.left, self.right
         if self.ratios is None:
-            sums = _sums_on_own_side(left, right, regions, of_rows)
+            sums = _sums(left, right, regions)
+            if own is None:
+                return regions.own_means(*sums)
             mass = regions.mass()
-            return sums / of_rows.at_rows(*np.where(mass > 0, mass, 1.0))
-        if self.is_shown:
-            weighted = _sums_on_own_side(left, self.right * self.ratios, regions, of_rows)
-            return weighted / _sums_on_own_side(left, self.ratios, regions, of_rows)
-        weighted = _sums_on_own_side(left * self.ratios, right, regions, of_rows)
-        return weighted / _sums_on_own_side(self.ratios, right, regions, of_rows)
+            return _on_own_side(sums, own) / own.at_rows(*np.where(mass > 0, mass, 1.0))
+        own = regions if own is None else own
+        if self.is_shown and right is not None:
+            weighted, ratios = (left, right * self.ratios), (left, self.ratios)
+        else:
+            weighted, ratios = (left * self.ratios, right), (self.ratios, right)
+        values = _on_own_side(_sums(*weighted, regions), own)
+        return values / _on_own_side(_sums(*ratios, regions), own)
 
     def _within(self, places: IntArray) -> MaskedModel:
         """The same for the rows of one bin, without what none of them reads."""
@@ -215,20 +217,26 @@ class MaskedModel:
         return replace(within, left=within.left[:, is_read], right=within.right[:, is_read])
 
 
-def _sums_on_own_side(
-    left: FloatArray, right: FloatArray | None, regions: RegionWeights, of_rows: RegionWeights
-) -> FloatArray:
-    """``left`` times the weighted sums of ``right`` over the side of each row, (rows, K)."""
+def _sums(
+    left: FloatArray, right: FloatArray | None, regions: RegionWeights
+) -> tuple[FloatArray, FloatArray | None]:
+    """``left`` times the weighted sums of ``right``: over the rows on the left, (n, K), and over all rows, (n, 1)."""
 
-    def read(weights: FloatArray) -> FloatArray:
-        return left @ (weights if right is None else right.T @ weights)
+    def read(sums: FloatArray) -> FloatArray:
+        return sums if right is None else left @ sums
 
-    on_left = read(regions.weights)
+    averaged = left.T if right is None else right
+    on_left = read(regions.sums(averaged))
     if regions.total is None:
-        return on_left
-    # What is on the right is the total without what is on the left: one product serves both sides.
-    everywhere = read(regions.total[:, None])
-    return of_rows.at_rows(on_left, everywhere - on_left)
+        return on_left, None
+    return on_left, read(averaged.T @ regions.total[:, None])
+
+
+def _on_own_side(
+    sums: tuple[FloatArray, FloatArray | None], regions: RegionWeights
+) -> FloatArray:
+    on_left, everywhere = sums
+    return on_left if everywhere is None else regions.at_rows(on_left, everywhere - on_left)
 
 
 def _parts(n_rows: int) -> Iterator[slice]:
@@ -244,7 +252,7 @@ def places_of_bins(bins: IntArray) -> list[IntArray]:
     return np.split(order, np.flatnonzero(np.diff(bins[order])) + 1)
 
 
-def _sums(group: Sequence[tuple[float, MaskedModel]]) -> list[MaskedModel]:
+def _sum_of(group: Sequence[tuple[float, MaskedModel]]) -> list[MaskedModel]:
     """The sum of masked models with the same bins: as pairs, side by side, or both."""
     has_pairs = any(masked.right is None for _, masked in group)
     pairs: FloatArray | None = None
@@ -286,9 +294,7 @@ def averaged(
     n, n_values = matrix.values.shape
     if 2 * n_values > n:
         pairs = matrix.values[:, matrix.codes]  # row n with S as row m has it
-        if is_shown:
-            pairs = np.ascontiguousarray(pairs.T)
-        return MaskedModel(pairs, bins=bins)
+        return MaskedModel(pairs.T if is_shown else pairs, bins=bins)
     own_value = np.zeros((n, n_values))
     own_value[np.arange(n), matrix.codes] = 1.0
     if is_shown:
