@@ -16,6 +16,7 @@ from core.converted import operator
 from golden import figures
 from golden.cases import CASES, Case
 from granite_xai.core.algebra.disagreement import ResolvedQuestion
+from granite_xai.core.algebra.masking import learn
 from granite_xai.core.algebra.region_weights import RegionWeights
 from granite_xai.core.evaluations.asking import ask
 from granite_xai.core.evaluations.evaluations import Evaluations
@@ -81,10 +82,9 @@ def evaluated(questions: list[ResolvedQuestion], today: Today) -> tuple[Evaluati
     inputs = today.inputs
     rows = Rows.of(inputs.table, inputs.y, inputs.weights, in_fixed_order=False)
     needs = questions[0].needs
-    learned = {}
     for question in questions:
         needs = needs | question.needs
-        learned.update(question.learn(rows, inputs.seed, as_in_paper=True))
+    learned = learn(needs.facts, rows, inputs.seed, guarded=False)
     reading = Reading.of(inputs.route.predictor, inputs.table)
     values = inputs.values if isinstance(inputs.values, int) else None
     requested = request(

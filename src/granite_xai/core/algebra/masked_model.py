@@ -33,7 +33,6 @@ from granite_xai.core.algebra.region_weights import RegionWeights
 from granite_xai.core.evaluations.evaluations import Evaluations
 
 PAIRS_AT_ONCE = 2**22  # pairs of rows whose predictions are in memory together
-FEW = 2  # numbers of a row that are cheaper added to pairs than averaged by themselves
 
 OfEach = Callable[[FloatArray, IntArray], FloatArray]
 """A function of single predictions, one line a row, and of the places of these rows."""
@@ -232,9 +231,7 @@ def _sums(
     return on_left, read(averaged.T @ regions.total[:, None])
 
 
-def _on_own_side(
-    sums: tuple[FloatArray, FloatArray | None], regions: RegionWeights
-) -> FloatArray:
+def _on_own_side(sums: tuple[FloatArray, FloatArray | None], regions: RegionWeights) -> FloatArray:
     on_left, everywhere = sums
     return on_left if everywhere is None else regions.at_rows(on_left, everywhere - on_left)
 
@@ -253,23 +250,24 @@ def places_of_bins(bins: IntArray) -> list[IntArray]:
 
 
 def _sum_of(group: Sequence[tuple[float, MaskedModel]]) -> list[MaskedModel]:
-    """The sum of masked models with the same bins: as pairs, side by side, or both."""
-    has_pairs = any(masked.right is None for _, masked in group)
-    pairs: FloatArray | None = None
+    """The sum of masked models with the same bins: those of pairs as pairs, the others side by side."""
+    bins = group[0][1].bins
+    of_pairs = [(factor, masked.left) for factor, masked in group if masked.right is None]
+    sums = []
+    if of_pairs:
+        factor, left = of_pairs[0]
+        pairs = factor * left
+        for factor, left in of_pairs[1:]:
+            if factor == -1.0:  # without one more array of this size
+                pairs -= left
+            else:
+                pairs += left if factor == 1.0 else factor * left
+        sums.append(MaskedModel(pairs, bins=bins))
     lefts, rights = [], []
     for factor, masked in group:
-        left, right = masked.left, masked.right
-        if right is not None and not (has_pairs and left.shape[1] <= FEW):
-            lefts.append(factor * left)
-            rights.append(right)
-            continue
-        of_pairs = left if right is None else left @ right.T
-        if pairs is None:
-            pairs = factor * of_pairs
-        else:
-            pairs += factor * of_pairs
-    bins = group[0][1].bins
-    sums = [] if pairs is None else [MaskedModel(pairs, bins=bins)]
+        if masked.right is not None:
+            lefts.append(factor * masked.left)
+            rights.append(masked.right)
     if lefts:
         sums.append(MaskedModel(np.hstack(lefts), np.hstack(rights), bins=bins))
     return sums

@@ -120,6 +120,10 @@ class RegionWeights:
 
     def mass(self) -> FloatArray:
         """Weight of each region, (sides, K); 0 where a side has no row."""
+        return self._mass
+
+    @cached_property
+    def _mass(self) -> FloatArray:
         on_left = self.weights.sum(axis=0)
         if self.total is None:
             return on_left[None]
