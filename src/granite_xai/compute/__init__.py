@@ -2,7 +2,7 @@
 
 from granite_xai.compute.blas import one_blas_thread, one_openmp_thread
 from granite_xai.compute.memory import BLOCK, MemoryNeeds, require_budget, slices
-from granite_xai.compute.progress_bar import Meter, announce, progress
+from granite_xai.compute.progress_bar import Meter, progress
 from granite_xai.compute.resources import Resources, require_evaluations, require_supported
 from granite_xai.compute.threads import in_threads, map_blocks, resolve_jobs
 
@@ -11,7 +11,6 @@ __all__ = [
     "MemoryNeeds",
     "Meter",
     "Resources",
-    "announce",
     "in_threads",
     "map_blocks",
     "one_blas_thread",

@@ -92,21 +92,6 @@ class Meter:
             self._bar.close()
 
 
-def announce(resources: Resources, text: str) -> None:
-    """Say at once what will be done and how long it takes; only where bars are shown.
-
-    Parameters
-    ----------
-    resources : Resources
-        Whether to show anything.
-    text : str
-    """
-    if _is_shown(resources):
-        from tqdm.auto import tqdm
-
-        tqdm.write(text, file=sys.stderr)
-
-
 def _is_shown(resources: Resources) -> bool:
     if resources.progress != "auto":
         return resources.progress
