@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from granite_xai.core.algebra.disagreement import ResolvedQuestion, questions
-from granite_xai.core.algebra.influence import Interactions
-from granite_xai.core.algebra.objective import Shares
-from granite_xai.core.algebra.region_weights import RegionWeights
-from granite_xai.core.evaluations.evaluations import Coalition, Evaluations, Matrix
-from granite_xai.core.search.problem import Problem, Tree
+from granite_xai.algebra.disagreement import ResolvedQuestion, questions
+from granite_xai.algebra.influence import Interactions
+from granite_xai.algebra.objective import Shares
+from granite_xai.algebra.region_weights import RegionWeights
+from granite_xai.evaluations.evaluations import Coalition, Evaluations, Matrix
+from granite_xai.search.problem import Problem, Tree
 from granite_xai.tables import read_table
 
 

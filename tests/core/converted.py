@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import fields
 from typing import Any
 
-from granite_xai.core.algebra import accumulated, behavior, influence, interaction, masking
-from granite_xai.core.algebra.disagreement import Disagreement
-from granite_xai.core.algebra.explainer import Explainer
+from granite_xai.algebra import accumulated, behavior, influence, interaction, masking
+from granite_xai.algebra.disagreement import Disagreement
+from granite_xai.algebra.explainer import Explainer
 
 MODULES = (masking, accumulated, behavior, interaction, influence)
 

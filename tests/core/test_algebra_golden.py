@@ -15,13 +15,13 @@ import granite_xai as gx
 from core.converted import operator
 from golden import figures
 from golden.cases import CASES, Case
-from granite_xai.core.algebra.disagreement import ResolvedQuestion
-from granite_xai.core.algebra.masking import learn
-from granite_xai.core.algebra.region_weights import RegionWeights
-from granite_xai.core.evaluations.asking import ask
-from granite_xai.core.evaluations.evaluations import Evaluations
-from granite_xai.core.evaluations.reading import Reading
-from granite_xai.core.evaluations.request import request
+from granite_xai.algebra.disagreement import ResolvedQuestion
+from granite_xai.algebra.masking import learn
+from granite_xai.algebra.region_weights import RegionWeights
+from granite_xai.evaluations.asking import ask
+from granite_xai.evaluations.evaluations import Evaluations
+from granite_xai.evaluations.reading import Reading
+from granite_xai.evaluations.request import request
 from granite_xai.engine.splits import Splits
 from granite_xai.fitting import pipeline
 from granite_xai.tables.rows import Rows

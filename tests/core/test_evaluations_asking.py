@@ -13,14 +13,14 @@ import pytest
 import granite_xai as gx
 from granite_xai.base.errors import Diagnostics, InputError, ModelError, ModelWarning, ResourceError
 from granite_xai.compute import Resources
-from granite_xai.core.evaluations.asking import Asked, ask
-from granite_xai.core.evaluations.evaluations import Coalition
-from granite_xai.core.evaluations.needs import Needs, Recombined, Summed
-from granite_xai.core.evaluations.pilot import learn_cells
-from granite_xai.core.evaluations.probe import probe
-from granite_xai.core.evaluations.reading import Reading
-from granite_xai.core.evaluations.request import request, require_few_values
-from granite_xai.core.evaluations.values import stand_ins
+from granite_xai.evaluations.asking import Asked, ask
+from granite_xai.evaluations.evaluations import Coalition
+from granite_xai.evaluations.needs import Needs, Recombined, Summed
+from granite_xai.evaluations.pilot import learn_cells
+from granite_xai.evaluations.probe import probe
+from granite_xai.evaluations.reading import Reading
+from granite_xai.evaluations.request import request, require_few_values
+from granite_xai.evaluations.values import stand_ins
 from granite_xai.models import as_predictor, for_table
 from granite_xai.tables import Rows, read_table
 

@@ -14,11 +14,11 @@ from default_cases import CASES
 from default_figures import beside, explained, target
 from default_tables import rows
 from granite_xai.base.errors import Diagnostics
-from granite_xai.core.evaluations.asking import Ends
-from granite_xai.core.evaluations.evaluations import Attribution, Coalition
-from granite_xai.core.evaluations.needs import Needs, Recombined, Summed
-from granite_xai.core.fitting.fit import Settings, fit
-from granite_xai.core.fitting.plan import (
+from granite_xai.evaluations.asking import Ends
+from granite_xai.evaluations.evaluations import Attribution, Coalition
+from granite_xai.evaluations.needs import Needs, Recombined, Summed
+from granite_xai.fitting.fit import Settings, fit
+from granite_xai.fitting.plan import (
     Draft,
     Options,
     RowChooser,

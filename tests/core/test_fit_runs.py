@@ -8,7 +8,7 @@ import pytest
 
 import granite_xai as gx
 from core.by_hand import drawn, steps
-from granite_xai.core.fitting.fit import fit
+from granite_xai.fitting.fit import fit
 
 QUESTIONS = list(gx.questions())
 OF_MANY_COALITIONS = ("shap-pdp", "ice-shap", "cshap-shap", "sage-risk")

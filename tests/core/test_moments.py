@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from core.by_hand import drawn, evaluations_of, named, waves
-from granite_xai.core.algebra import moments as module
-from granite_xai.core.algebra.masking import Conditional
-from granite_xai.core.algebra.moments import factor, moments_of
-from granite_xai.core.algebra.region_weights import RegionWeights
-from granite_xai.core.evaluations.evaluations import Coalition
+from granite_xai.algebra import moments as module
+from granite_xai.algebra.masking import Conditional
+from granite_xai.algebra.moments import factor, moments_of
+from granite_xai.algebra.region_weights import RegionWeights
+from granite_xai.evaluations.evaluations import Coalition
 
 MARGINAL = ("ice-pdp", "sobol", "variance", "pfi-risk")
 CONDITIONAL = ("mplot-pdp", "csobol-sobol", "cfi-pfi")

@@ -16,12 +16,12 @@ from default_figures import beside, explained, read_records, same, target
 from default_tables import rows
 from granite_xai.base.errors import Diagnostics
 from granite_xai.compute import Resources
-from granite_xai.core.algebra import disagreement as questions
-from granite_xai.core.algebra.influence import Individual, Interactions, Joint
-from granite_xai.core.algebra.region_weights import RegionWeights
-from granite_xai.core.evaluations.evaluations import Coalition
-from granite_xai.core.evaluations.reading import Reading
-from granite_xai.core.fitting.plan import (
+from granite_xai.algebra import disagreement as questions
+from granite_xai.algebra.influence import Individual, Interactions, Joint
+from granite_xai.algebra.region_weights import RegionWeights
+from granite_xai.evaluations.evaluations import Coalition
+from granite_xai.evaluations.reading import Reading
+from granite_xai.fitting.plan import (
     Draft,
     Options,
     Plan,

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from core.by_hand import evaluations_of
-from granite_xai.core.search.cuts import (
+from granite_xai.search.cuts import (
     TIE,
     Axis,
     Cut,
@@ -20,8 +20,8 @@ from granite_xai.core.search.cuts import (
     thresholds_at,
     value_codes,
 )
-from granite_xai.core.search.levels import groups_at
-from granite_xai.core.search.thresholds import conditions
+from granite_xai.search.levels import groups_at
+from granite_xai.search.thresholds import conditions
 from granite_xai.regions import complementary, satisfied
 from granite_xai.tables import read_table
 from strategies import cases, examples, regions

@@ -11,8 +11,8 @@ import pytest
 
 import granite_xai as gx
 from core.by_hand import drawn, evaluations_of, problem_of, steps, waves
-from granite_xai.core.search.growth import Growth
-from granite_xai.core.search.problem import AllExcept, Tree
+from granite_xai.search.growth import Growth
+from granite_xai.search.problem import AllExcept, Tree
 from granite_xai.tables import read_table
 
 SEARCHES = ("greedy", "refined")
@@ -147,7 +147,7 @@ def test_relabelled_levels_change_no_region(search, n_levels):
 @pytest.mark.parametrize("search", SEARCHES)
 @pytest.mark.parametrize("question", ["ice-pdp", "coe"])
 def test_threads_change_nothing(search, question, monkeypatch):
-    from granite_xai.core.search import growth
+    from granite_xai.search import growth
 
     problem = problem_of(steps, drawn(150), question, Tree(search=search, **FREE))
     alone = grown(problem)

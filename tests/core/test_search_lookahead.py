@@ -8,16 +8,16 @@ import numpy as np
 import pytest
 
 from core.by_hand import drawn, problem_of, steps
-from granite_xai.core.search.cuts import Cut, Cuts, quantile_codes, regions_as_cuts, thresholds_at
-from granite_xai.core.search.growth import Growth
-from granite_xai.core.search.lookahead import (
+from granite_xai.search.cuts import Cut, Cuts, quantile_codes, regions_as_cuts, thresholds_at
+from granite_xai.search.growth import Growth
+from granite_xai.search.lookahead import (
     CutTree,
     _best_two_levels,
     _recut,
     first_of_two_levels,
     polished,
 )
-from granite_xai.core.search.problem import Tree
+from granite_xai.search.problem import Tree
 
 ALPHA = 0.03
 
@@ -88,7 +88,7 @@ def test_an_interaction_of_three_columns_is_seen_two_levels_ahead():
 
 
 def test_a_large_node_looks_ahead_with_some_of_its_rows(monkeypatch):
-    from granite_xai.core.search import lookahead
+    from granite_xai.search import lookahead
 
     monkeypatch.setattr(lookahead, "ROWS_AHEAD", 100)
     growth, columns = posed(three_way, n=400)

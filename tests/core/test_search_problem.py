@@ -7,8 +7,8 @@ import pytest
 
 import granite_xai as gx
 from core.by_hand import drawn, problem_of, steps
-from granite_xai.core.search.plateau import other_cuts
-from granite_xai.core.search.problem import (
+from granite_xai.search.plateau import other_cuts
+from granite_xai.search.problem import (
     GivenRules,
     OwnPartitioner,
     Partitioner,
@@ -47,7 +47,7 @@ def test_a_share_is_the_mass_times_the_disagreement_of_these_rows_alone():
     (measure,) = problem.measures
     (evaluations,) = problem.sample.outputs
     inside = evaluations.take(places)
-    from granite_xai.core.algebra.region_weights import RegionWeights
+    from granite_xai.algebra.region_weights import RegionWeights
 
     alone = measure.regional(inside, RegionWeights.whole(inside.weights))[0, 0]
     everywhere = measure.regional(evaluations, RegionWeights.whole(problem.weights))[0, 0]

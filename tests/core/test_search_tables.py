@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from core.by_hand import drawn, problem_of, waves
-from granite_xai.core.algebra import moments as moments_module
-from granite_xai.core.search import tables as module
-from granite_xai.core.search.cuts import Cuts, quantile_codes, regions_as_cuts, thresholds_at
-from granite_xai.core.search.growth import Growth
-from granite_xai.core.search.problem import Tree
-from granite_xai.core.search.tables import LEFT, RIGHT, Grid
+from granite_xai.algebra import moments as moments_module
+from granite_xai.search import tables as module
+from granite_xai.search.cuts import Cuts, quantile_codes, regions_as_cuts, thresholds_at
+from granite_xai.search.growth import Growth
+from granite_xai.search.problem import Tree
+from granite_xai.search.tables import LEFT, RIGHT, Grid
 
 N = 120
 QUESTIONS = ("ice-pdp", "sobol", "variance", "pfi-risk")

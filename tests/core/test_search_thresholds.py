@@ -11,7 +11,7 @@ import pytest
 from hypothesis import assume, given, strategies as st
 
 from granite_xai.base.errors import InputError
-from granite_xai.core.search.thresholds import date_threshold, threshold
+from granite_xai.search.thresholds import date_threshold, threshold
 
 finite = st.floats(allow_nan=False, allow_infinity=False)
 pairs = st.one_of(

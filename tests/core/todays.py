@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from core.by_hand import named
-from granite_xai.core.algebra.masking import Conditional
-from granite_xai.core.algebra.objective import Shares
-from granite_xai.core.evaluations.evaluations import Evaluations, Matrix
-from granite_xai.core.search.problem import Problem, Tree
+from granite_xai.algebra.masking import Conditional
+from granite_xai.algebra.objective import Shares
+from granite_xai.evaluations.evaluations import Evaluations, Matrix
+from granite_xai.search.problem import Problem, Tree
 
 
 def evaluations_of(today: Any) -> Evaluations:

@@ -1,1 +1,1 @@
-"""E_S: what is asked of the model, and the values it gave."""
+"""What the model says about recombined rows."""

@@ -1,13 +1,13 @@
 """The pilot: which values of a column stand for all of them, by what the model does for a few rows (C22).
 
-A search needs the predictions of every row at every value of a column. Sixteen values are enough if they are
-chosen by what the model does: neighbouring values at which a few *pilot rows* interact alike share a cell, and
-one of them stands for the cell. Cells of equal numbers of rows would straddle a jump of the model and pull the
-cut to the cell's edge, whatever the number of rows.
+A search needs the predictions of every row at every value of a column. Sixteen values are enough if
+they are chosen by what the model does: values at which a few *pilot rows* interact alike share a
+cell, and one of them stands for the cell. Cells of equal numbers of rows would straddle a jump of the
+model and pull the cut to the cell's edge, whatever the number of rows.
 
-Of a column of many levels the pilot rows are asked at some; these are the *pilot values* here. Where many columns
-share the budget, so that their pilot is coarse, a *screen* of a few rows at a few values tells first which columns
-interact: these get a finer pilot, the others a coarser one.
+Of a column of many levels the pilot rows are asked at some: these are the *pilot values*. Where many
+columns share the budget, so that their pilot is coarse, a *screen* of a few rows at a few values tells
+first which columns interact: these get a finer pilot, the others a coarser one.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from granite_xai.base.typing import BoolArray, FloatArray, IntArray
-from granite_xai.evaluations.fine_curve import fit_fine_curve
-from granite_xai.evaluations.merging import merge_any_pairs, merge_neighbours
-from granite_xai.evaluations.value_cells import LearnedValues, ValueCells
+from granite_xai.base.typing import FloatArray, IntArray
+from granite_xai.evaluations.values import Cells, FineCurve
 from granite_xai.tables import Column, Table
+
+CELLS = 16  # values that stand for a column
 
 
 class PilotSize(NamedTuple):
@@ -30,12 +30,22 @@ class PilotSize(NamedTuple):
     n_rows: int
     n_values: int
 
-    def within(self, n_rows: int) -> PilotSize:
-        """The same for a table of so many rows."""
-        return self._replace(n_rows=min(self.n_rows, n_rows))
+    def cost(self, columns: Sequence[Column], n_cells: int) -> int:
+        """Rows that are sent to the model, at most; none for columns that have few values anyway."""
+        cost = 0
+        for column in columns:
+            n_levels = len(column.levels)
+            if n_levels <= n_cells:
+                continue
+            if column.is_ordered:
+                cost += self.n_rows * min(n_levels, self.n_values + COLUMN_ENDS)
+            else:
+                n_rare = min(max(n_levels - self.n_values, 0), RARE_LABELS * self.n_values)
+                # A rare label is asked about as it is, and at the standing value of every cell.
+                cost += self.n_rows * min(n_levels, self.n_values) + n_rare * (1 + n_cells)
+        return cost
 
 
-CELLS = 16  # values that stand for a column
 # From the finest pilot to the coarsest.
 PILOTS = (
     PilotSize(64, 512),
@@ -60,16 +70,29 @@ RARE_LABELS = 4  # labels beyond the pilot that are asked about, for each value 
 SAME_DISTANCE = 1e-9  # relative difference of distances that is rounding
 FLAT = 1e-6  # share of the predictions' variance below which interactions do not decide on cells
 MAIN_EFFECT = 1e-3  # weight of the mean curve beside interactions: it decides where there are none
+TINY = np.finfo(np.float64).tiny
+# What is added to the diagonal of a covariance, as a share of its mean entry there: curves need not
+# run exactly through the values at which they are known, so that noise of the pilot is not followed.
+RIDGE = 1e-3
+FLAT_RIDGE = (
+    1e-6  # the same as a share of the variance of all predictions, where rows do not differ
+)
+
 # From base rows, donor rows and a column to predictions, (outputs, n).
 Ask = Callable[[IntArray, IntArray, int], FloatArray]
 
 
-def n_values(column: Column, n_cells: int) -> int:
-    """Values at which the model is asked about a column: all, or one a cell; missing is a value."""
-    return min(len(column.levels), n_cells) + int(column.missing.any())
+class PilotPlan(NamedTuple):
+    """A pilot of some columns within a budget."""
+
+    size: PilotSize
+    has_screen: bool
+    cost: int  # rows that are sent to the model, at most
 
 
-def pilot_size(columns: Sequence[Column], n_cells: int, budget: float) -> PilotSize:
+def plan_pilot(
+    columns: Sequence[Column], n_cells: int, budget: float, n_rows: int | None = None
+) -> PilotPlan:
     """The finest pilot that sends, with its screen, no more rows to the model than a budget.
 
     Parameters
@@ -80,96 +103,47 @@ def pilot_size(columns: Sequence[Column], n_cells: int, budget: float) -> PilotS
         Cells of a column, at most.
     budget : float
         Rows that may be sent; the coarsest pilot is taken where none is cheap enough.
-    """
-    for size in PILOTS:
-        cost = pilot_cost(columns, n_cells, size)
-        if is_screened(columns, n_cells, size):
-            cost += pilot_cost(columns, n_cells, SCREEN)
-        if cost <= budget:
-            return size
-    return PILOTS[-1]
-
-
-def pilot_cost(columns: Sequence[Column], n_cells: int, size: PilotSize) -> int:
-    """Rows that a pilot sends to the model, at most; none for columns whose values are all evaluated.
-
-    Parameters
-    ----------
-    columns : sequence of Column
-        Columns that may have cells.
-    n_cells : int
-        Cells of a column, at most.
-    size : PilotSize
-    """
-    cost = 0
-    for column in columns:
-        n_levels = len(column.levels)
-        if n_levels <= n_cells:
-            continue
-        if column.is_ordered:
-            cost += size.n_rows * min(n_levels, size.n_values + COLUMN_ENDS)
-        else:
-            n_beyond = max(n_levels - size.n_values, 0)
-            n_rare = min(n_beyond, RARE_LABELS * size.n_values)
-            # A rare label is asked about as it is, and at the standing value of every cell.
-            cost += size.n_rows * min(n_levels, size.n_values) + n_rare * (1 + n_cells)
-    return cost
-
-
-def is_screened(columns: Sequence[Column], n_cells: int, size: PilotSize) -> bool:
-    """Whether a screen comes before a pilot of this size."""
-    n_with_cells = sum(len(column.levels) > n_cells for column in columns)
-    return size in SCREENED and n_with_cells >= MANY_COLUMNS
-
-
-def planned_cost(columns: Sequence[Column], n_cells: int, budget: float, n_rows: int) -> int:
-    """Rows that `learn_values` sends to the model, at most.
-
-    Parameters
-    ----------
-    columns : sequence of Column
-        Columns that may have cells.
-    n_cells : int
-        Cells of a column, at most.
-    budget : float
-        Rows that may be sent.
-    n_rows : int
+    n_rows : int, optional
         Rows of the table.
     """
-    size = pilot_size(columns, n_cells, budget)
-    if is_screened(
-        columns, n_cells, size
-    ):  # what the screen leaves of the budget goes to the columns that interact
-        return int(budget)
-    return pilot_cost(columns, n_cells, size.within(n_rows))
+    n_with_cells = sum(len(column.levels) > n_cells for column in columns)
+    size = PILOTS[-1]
+    has_screen = False
+    for tried in PILOTS:
+        is_screened = tried in SCREENED and n_with_cells >= MANY_COLUMNS
+        cost = tried.cost(columns, n_cells)
+        if is_screened:
+            cost += SCREEN.cost(columns, n_cells)
+        if cost <= budget:
+            size = tried
+            has_screen = is_screened
+            break
+    if has_screen:  # what it leaves of the budget goes to the columns that interact
+        return PilotPlan(size, has_screen=True, cost=int(budget))
+    n_pilot = size.n_rows if n_rows is None else min(size.n_rows, n_rows)
+    cost = size._replace(n_rows=n_pilot).cost(columns, n_cells)
+    return PilotPlan(size, has_screen=False, cost=cost)
 
 
-def placeholder_cells(table: Table, positions: Sequence[int], n_cells: int) -> LearnedValues:
-    """As many cells as a pilot would choose, for what they cost before the model is asked.
+def n_values(column: Column, n_cells: int) -> int:
+    """Values at which the model is asked about a column: all, or one a cell; missing is a value."""
+    return min(len(column.levels), n_cells) + int(column.missing.any())
 
-    Parameters
-    ----------
-    table : Table
-    positions : sequence of int
-        Columns that may have cells.
-    n_cells : int
-        Cells of a column, at most.
-    """
+
+def placeholder_cells(table: Table, positions: Sequence[int], n_cells: int) -> dict[int, Cells]:
+    """As many cells as a pilot would choose, for what they cost before the model is asked."""
     placeholders = {}
     for position in positions:
         column = table.columns[position]
         n_levels = len(column.levels)
         if n_levels > n_cells:
             cell_of_level = np.arange(n_levels) * n_cells // n_levels
-            placeholders[position] = ValueCells(
-                column=column,
-                cell_of_level=cell_of_level,
-                standing=np.unique(cell_of_level, return_index=True)[1],
-            )
-    return LearnedValues(placeholders)
+            standing = np.unique(cell_of_level, return_index=True)[1]
+            placeholders[position] = Cells(column, cell_of_level, standing)
+    return placeholders
 
 
-def learn_values(
+def learn_cells(
     table: Table,
     weights: FloatArray,
     positions: Sequence[int],
@@ -178,7 +152,7 @@ def learn_values(
     n_cells: int,
     budget: float,
     seed: int,
-) -> LearnedValues:
+) -> dict[int, Cells]:
     """Ask the model about a few rows and choose the cells of each column by their curves.
 
     Parameters
@@ -199,45 +173,25 @@ def learn_values(
         Draws the pilot rows.
     """
     columns = [table.columns[position] for position in positions]
-    columns_with_cells = [column for column in columns if len(column.levels) > n_cells]
-    if not columns_with_cells:
-        return LearnedValues()
-    size = pilot_size(columns_with_cells, n_cells, budget)
-    has_screen = is_screened(columns_with_cells, n_cells, size)
-    n_drawn = PILOTS[0].n_rows if has_screen else size.n_rows
-    n_pilot = min(n_drawn, table.n_rows)
+    columns = [column for column in columns if len(column.levels) > n_cells]
+    if not columns:
+        return {}
+    plan = plan_pilot(columns, n_cells, budget)
+    n_pilot = PILOTS[0].n_rows if plan.has_screen else plan.size.n_rows
     generator = np.random.default_rng([seed, PILOT_DRAW])
-    pilot_rows = np.sort(generator.choice(table.n_rows, size=n_pilot, replace=False))
-    sizes = [size] * len(columns_with_cells)
-    if has_screen:
-        squares = []
-        for column in columns_with_cells:
-            screen_rows = pilot_rows[: SCREEN.n_rows]
-            squares.append(_squared_interactions(column, weights, screen_rows, ask))
-        budget_left = budget - pilot_cost(columns_with_cells, n_cells, SCREEN)
-        sizes = _sizes_after_screen(columns_with_cells, squares, n_cells, budget_left, size)
-    learned = {}
-    for column, of_column in zip(columns_with_cells, sizes, strict=True):
-        rows_of_column = pilot_rows[: of_column.n_rows]
-        learned[column.position] = _learn_column(
-            column, weights, rows_of_column, ask, n_cells, of_column.n_values
-        )
-    return LearnedValues(learned, n_pilot)
-
-
-def _squared_interactions(
-    column: Column, weights: FloatArray, screen_rows: IntArray, ask: Ask
-) -> float:
-    """Mean square of the interactions of a column that a screen sees; of several outputs in units of their spread."""
-    mass = _mass_of_levels(column, weights)
-    levels = _pilot_levels(column, mass, SCREEN.n_values)
-    curves = _pilot_curves(column.position, screen_rows, first_carriers(column)[levels], ask)
-    interactions, _ = _interactions_and_main_effect(curves, mass[levels])
-    by_output = np.square(interactions).mean(axis=(1, 2))
-    if len(curves) > 1:
-        variance = curves.var(axis=(1, 2))
-        by_output = by_output / np.where(variance > 0.0, variance, 1.0)
-    return float(by_output.sum())
+    n_drawn = min(n_pilot, table.n_rows)
+    pilot_rows = np.sort(generator.choice(table.n_rows, size=n_drawn, replace=False))
+    pilots = [_Pilot(column, weights, ask) for column in columns]
+    sizes = [plan.size] * len(columns)
+    if plan.has_screen:
+        squares = [pilot.squared_interactions(pilot_rows[: SCREEN.n_rows]) for pilot in pilots]
+        left = budget - SCREEN.cost(columns, n_cells)
+        sizes = _sizes_after_screen(columns, squares, n_cells, left, plan.size)
+    cells = {}
+    for pilot, size in zip(pilots, sizes, strict=True):
+        rows = pilot_rows[: size.n_rows]
+        cells[pilot.column.position] = pilot.cells(rows, n_cells, size.n_values)
+    return cells
 
 
 def _sizes_after_screen(
@@ -266,140 +220,129 @@ def _sizes_after_screen(
     n_strong = 1 + int(np.searchsorted(summed, INTERACTIONS_KEPT * summed[-1]))
     strong = [columns[place] for place in strongest_first[:n_strong]]
     weak = [columns[place] for place in strongest_first[n_strong:]]
-    finer_size = pilot_size(strong, n_cells, budget - pilot_cost(weak, n_cells, FEW_INTERACTIONS))
-    if PILOTS.index(finer_size) >= PILOTS.index(equal_size):
+    finer = plan_pilot(strong, n_cells, budget - FEW_INTERACTIONS.cost(weak, n_cells)).size
+    if PILOTS.index(finer) >= PILOTS.index(equal_size):
         return [equal_size] * len(columns)
     sizes = [FEW_INTERACTIONS] * len(columns)
     for place in strongest_first[:n_strong]:
-        sizes[place] = finer_size
+        sizes[place] = finer
     return sizes
 
 
-def _learn_column(
-    column: Column,
-    weights: FloatArray,
-    pilot_rows: IntArray,
-    ask: Ask,
-    n_cells: int,
-    most_values: int,
-) -> ValueCells:
-    """Choose the cells of one column.
+class _Pilot:
+    """The pilot of one column.
 
     Parameters
     ----------
     column : Column
     weights : array of shape (n_rows,)
-    pilot_rows : array of shape (n_pilot,)
     ask : callable
-        As in `learn_values`.
-    n_cells : int
-        Cells, at most.
-    most_values : int
-        Values at which the pilot rows are asked, about.
+        As in `learn_cells`.
     """
-    mass = _mass_of_levels(column, weights)
-    carriers = first_carriers(column)
-    pilot_levels = _pilot_levels(column, mass, most_values)
-    curves = _pilot_curves(column.position, pilot_rows, carriers[pilot_levels], ask)
 
-    value_of_level = _nearest_pilot_value(column, pilot_levels)  # -1: a rare label
-    is_rare = value_of_level < 0
-    mass_of_value = _mass_of_values(value_of_level[~is_rare], mass[~is_rare], len(pilot_levels))
-    vectors = _merging_vectors(curves, mass_of_value)
-    merge = merge_neighbours if column.is_ordered else merge_any_pairs
-    cell_of_value = merge(vectors, mass_of_value, n_cells, _flat_distance(curves))
-    standing_values = _standing_values(vectors, mass_of_value, cell_of_value)
-    standing = pilot_levels[standing_values]
+    def __init__(self, column: Column, weights: FloatArray, ask: Ask) -> None:
+        self.column = column
+        self._ask = ask
+        codes, first_rows = np.unique(column.codes, return_index=True)
+        self._carriers = first_rows[codes >= 0]  # the first row that has each level
+        present = column.codes >= 0
+        # Weight of the rows that have each level.
+        self._mass = np.bincount(
+            column.codes[present], weights=weights[present], minlength=len(column.levels)
+        ).astype(np.float64)
 
-    cell_of_level = np.empty(len(column.levels), dtype=np.intp)
-    cell_of_level[~is_rare] = cell_of_value[value_of_level[~is_rare]]
-    rare_labels = np.flatnonzero(is_rare)
-    if len(rare_labels):
-        heaviest_cell = np.argmax(np.bincount(cell_of_value, weights=mass_of_value))
-        cell_of_level[rare_labels] = heaviest_cell
-        first_rare = rare_labels[: RARE_LABELS * most_values]
-        cell_of_level[first_rare] = _cells_of_rare(column, first_rare, carriers, standing, ask)
-    fine_curves = [
-        fit_fine_curve(curves_of_output, pilot_levels, standing_values, cell_of_value)
-        for curves_of_output in curves
-    ]
-    return ValueCells(
-        column=column,
-        cell_of_level=cell_of_level,
-        standing=standing,
-        curves=tuple(fine_curves),
-    )
+    def squared_interactions(self, screen_rows: IntArray) -> float:
+        """Mean square of the interactions that a screen sees; of several outputs in units of spread."""
+        levels = self._pilot_levels(SCREEN.n_values)
+        curves = self._curves(screen_rows, levels)
+        interactions, _ = _interactions_and_main_effect(curves, self._mass[levels])
+        by_output = np.square(interactions).mean(axis=(1, 2))
+        if len(curves) > 1:
+            variance = curves.var(axis=(1, 2))
+            by_output = by_output / np.where(variance > 0.0, variance, 1.0)
+        return float(by_output.sum())
 
+    def cells(self, pilot_rows: IntArray, n_cells: int, most_values: int) -> Cells:
+        """Choose the cells.
 
-def _mass_of_levels(column: Column, weights: FloatArray) -> FloatArray:
-    """Weight of the rows that carry each level, (n_levels,)."""
-    present = column.codes >= 0
-    mass = np.bincount(
-        column.codes[present], weights=weights[present], minlength=len(column.levels)
-    )
-    return mass.astype(np.float64)
+        Parameters
+        ----------
+        pilot_rows : array of shape (n_pilot,)
+        n_cells : int
+            Cells, at most.
+        most_values : int
+            Values at which the pilot rows are asked, about.
+        """
+        levels = self._pilot_levels(most_values)
+        curves = self._curves(pilot_rows, levels)
+        value_of_level = self._nearest_pilot_value(levels)  # -1: a rare label
+        is_rare = value_of_level < 0
+        counted = np.bincount(
+            value_of_level[~is_rare], weights=self._mass[~is_rare], minlength=len(levels)
+        )
+        mass: FloatArray = np.maximum(counted.astype(np.float64), TINY)
+        vectors = _merging_vectors(curves, mass)
+        merge = merge_neighbours if self.column.is_ordered else merge_any_pairs
+        cell_of_value = merge(vectors, mass, n_cells, _flat_distance(curves))
+        standing = [
+            _most_typical(vectors, mass, np.flatnonzero(cell_of_value == cell))
+            for cell in range(int(cell_of_value.max()) + 1)
+        ]
 
+        cell_of_level = np.empty(len(value_of_level), dtype=np.intp)
+        cell_of_level[~is_rare] = cell_of_value[value_of_level[~is_rare]]
+        # Rare labels join the cell where a row of theirs is predicted alike; the rarest the heaviest.
+        cell_of_level[is_rare] = np.argmax(np.bincount(cell_of_value, weights=mass))
+        asked_labels = np.flatnonzero(is_rare)[: RARE_LABELS * most_values]
+        if len(asked_labels):
+            cell_of_level[asked_labels] = self._nearest_cells(asked_labels, levels[standing])
+        return Cells(
+            column=self.column,
+            cell_of_level=cell_of_level,
+            standing=levels[standing],
+            curves=tuple(
+                fit_fine_curve(of_output, levels, np.array(standing), cell_of_value)
+                for of_output in curves
+            ),
+        )
 
-def first_carriers(column: Column) -> IntArray:
-    """The first row that carries each level, (n_levels,)."""
-    codes, first_rows = np.unique(column.codes, return_index=True)
-    return first_rows[codes >= 0]
+    def _pilot_levels(self, most_values: int) -> IntArray:
+        """Levels that the pilot asks about: all, quantiles of an ordered column, or frequent ones."""
+        mass = self._mass
+        if len(mass) <= most_values:
+            return np.arange(len(mass), dtype=np.intp)
+        if not self.column.is_ordered:
+            return np.sort(np.argsort(-mass, kind="stable")[:most_values])
+        ranks = (np.arange(most_values) + 0.5) / most_values * mass.sum()
+        quantiles = np.searchsorted(np.cumsum(mass), ranks)
+        return np.unique([0, *quantiles, len(mass) - 1]).astype(np.intp)
 
+    def _curves(self, rows: IntArray, levels: IntArray) -> FloatArray:
+        """Predictions of some rows at some levels, (n_outputs, n_levels, n_rows)."""
+        base = np.tile(rows, len(levels))
+        donors = np.repeat(self._carriers[levels], len(rows))
+        predictions = self._ask(base, donors, self.column.position)
+        return predictions.reshape(len(predictions), len(levels), len(rows))
 
-def _pilot_levels(column: Column, mass: FloatArray, most_values: int) -> IntArray:
-    """Levels that the pilot asks about: all, quantiles of an ordered column, or the frequent ones."""
-    if len(mass) <= most_values:
-        return np.arange(len(mass), dtype=np.intp)
-    if not column.is_ordered:
-        return np.sort(np.argsort(-mass, kind="stable")[:most_values])
-    ranks = (np.arange(most_values) + 0.5) / most_values * mass.sum()
-    quantiles = np.searchsorted(np.cumsum(mass), ranks)
-    lowest = 0
-    highest = len(mass) - 1
-    return np.unique(np.concatenate([[lowest], quantiles, [highest]])).astype(np.intp)
+    def _nearest_pilot_value(self, levels: IntArray) -> IntArray:
+        """For each level the pilot value nearest by rank, by its number; -1: a label not asked about."""
+        if self.column.is_ordered:
+            middles = (levels[:-1] + levels[1:]) // 2
+            return np.searchsorted(middles, np.arange(len(self._mass)))
+        numbers = np.full(len(self._mass), -1, dtype=np.intp)
+        numbers[levels] = np.arange(len(levels))
+        return numbers
 
-
-def _pilot_curves(position: int, pilot_rows: IntArray, donors: IntArray, ask: Ask) -> FloatArray:
-    """Predictions of the pilot rows at the values of donor rows, (n_outputs, n_values, n_pilot)."""
-    base = np.tile(pilot_rows, len(donors))
-    predictions = ask(base, np.repeat(donors, len(pilot_rows)), position)
-    return predictions.reshape(len(predictions), len(donors), len(pilot_rows))
-
-
-def _nearest_pilot_value(column: Column, pilot_levels: IntArray) -> IntArray:
-    """For each level the number of the pilot value nearest by rank; -1: a label not asked about."""
-    if column.is_ordered:
-        middles = (pilot_levels[:-1] + pilot_levels[1:]) // 2
-        return np.searchsorted(middles, np.arange(len(column.levels)))
-    numbers = np.full(len(column.levels), -1, dtype=np.intp)
-    numbers[pilot_levels] = np.arange(len(pilot_levels))
-    return numbers
-
-
-def _mass_of_values(value_of_level: IntArray, mass: FloatArray, n_pilot_values: int) -> FloatArray:
-    """Weight of the rows whose levels are nearest to each pilot value, (n_pilot_values,); never 0."""
-    mass_of_value = np.bincount(value_of_level, weights=mass, minlength=n_pilot_values)
-    return np.maximum(mass_of_value.astype(np.float64), np.finfo(np.float64).tiny)
-
-
-def _merging_vectors(curves: FloatArray, mass: FloatArray) -> FloatArray:
-    """By what values are told apart, (n_values, outputs × (rows + 1)).
-
-    For each output the interactions (curves without what belongs to the row or to the value alone)
-    and, with little weight, the mean curve. Each output counts by its own spread.
-
-    Parameters
-    ----------
-    curves : array of shape (n_outputs, n_values, n_pilot)
-    mass : array of shape (n_values,)
-    """
-    interactions, main_effect = _interactions_and_main_effect(curves, mass)
-    weight = np.sqrt(MAIN_EFFECT * curves.shape[2])  # as much as `MAIN_EFFECT` in every row
-    vectors = np.concatenate([interactions, weight * main_effect], axis=2)
-    if len(curves) > 1:
-        spread = curves.std(axis=(1, 2))
-        vectors = vectors / np.where(spread > 0.0, spread, 1.0)[:, None, None]
-    return np.asarray(vectors.transpose(1, 0, 2).reshape(curves.shape[1], -1))
+    def _nearest_cells(self, labels: IntArray, standing: IntArray) -> IntArray:
+        """For each of some labels the cell at whose standing value a row of it is predicted alike."""
+        rows = self._carriers[labels]
+        position = self.column.position
+        predictions = self._ask(rows, rows, position)  # (outputs, labels)
+        donors = np.repeat(self._carriers[standing], len(rows))
+        at_cells = self._ask(np.tile(rows, len(standing)), donors, position)
+        at_cells = at_cells.reshape(len(predictions), len(standing), len(rows))
+        distances = np.square(at_cells - predictions[:, None, :]).sum(axis=0)  # (cells, labels)
+        return np.asarray(np.argmin(distances, axis=0))
 
 
 def _interactions_and_main_effect(
@@ -417,62 +360,179 @@ def _interactions_and_main_effect(
     interactions : array of shape (n_outputs, n_values, n_pilot)
     main_effect : array of shape (n_outputs, n_values, 1)
     """
-    shares = mass / mass.sum()
-    mean_of_row = np.einsum("v,ovr->or", shares, curves)
+    mean_of_row = np.einsum("v,ovr->or", mass / mass.sum(), curves)
     centred = curves - mean_of_row[:, None, :]
     main_effect = centred.mean(axis=2, keepdims=True)
     return centred - main_effect, main_effect
 
 
+def _merging_vectors(curves: FloatArray, mass: FloatArray) -> FloatArray:
+    """By what values are told apart, (n_values, outputs × (rows + 1)).
+
+    For each output the interactions and, with little weight, the mean curve; each output counts by
+    its own spread.
+    """
+    interactions, main_effect = _interactions_and_main_effect(curves, mass)
+    weight = np.sqrt(MAIN_EFFECT * curves.shape[2])  # as much as `MAIN_EFFECT` in every row
+    vectors = np.concatenate([interactions, weight * main_effect], axis=2)
+    if len(curves) > 1:
+        spread = curves.std(axis=(1, 2))
+        vectors = vectors / np.where(spread > 0.0, spread, 1.0)[:, None, None]
+    return np.asarray(vectors.transpose(1, 0, 2).reshape(curves.shape[1], -1))
+
+
 def _flat_distance(curves: FloatArray) -> float:
     """Squared distance of merging vectors below which values are alike."""
     n_outputs = len(curves)
-    n_pilot = int(curves.shape[2])
-    if n_outputs == 1:
-        variance = float(np.var(curves))
-    else:
-        variance = float(n_outputs)  # each has a variance of 1 among the vectors
-    return FLAT * variance * n_pilot
+    # Several outputs have a variance of 1 each among the vectors.
+    variance = float(np.var(curves)) if n_outputs == 1 else float(n_outputs)
+    return FLAT * variance * int(curves.shape[2])
 
 
-def _standing_values(vectors: FloatArray, mass: FloatArray, cell_of_value: IntArray) -> IntArray:
-    """Of each cell the number of the value that stands for it, (n_cells,)."""
-    n_cells = int(cell_of_value.max()) + 1
-    return np.array([_most_typical(vectors, mass, cell_of_value == k) for k in range(n_cells)])
-
-
-def _most_typical(vectors: FloatArray, mass: FloatArray, is_member: BoolArray) -> int:
-    """The value of a cell that is nearest to the cell's mean; of several, the one in their middle."""
-    members = np.flatnonzero(is_member)
+def _most_typical(vectors: FloatArray, mass: FloatArray, members: IntArray) -> int:
+    """The member of a cell that is nearest to the cell's mean; of several, the one in their middle."""
     mean = mass[members] @ vectors[members] / mass[members].sum()
     distances = np.square(vectors[members] - mean).sum(axis=1)
-    limit = distances.min() * (1.0 + SAME_DISTANCE) + np.finfo(np.float64).tiny
+    limit = distances.min() * (1.0 + SAME_DISTANCE) + TINY
     nearest = members[distances <= limit]
     return int(nearest[len(nearest) // 2])
 
 
-def _cells_of_rare(
-    column: Column, labels: IntArray, carriers: IntArray, standing: IntArray, ask: Ask
-) -> IntArray:
-    """Cells of labels that the pilot did not ask about: where a row of theirs is predicted alike.
+# Merging -------------------------------------------------------------------------------------------
+#
+# Joining two cells with masses p and q and mean vectors f and g costs p q / (p + q) · (|f - g|² + flat):
+# what the squared distances of vectors to the mean of their cell grow by (Ward). `flat` is the squared
+# distance below which vectors count as alike: then the cells with the least mass are joined first. The
+# two cheapest cells are joined again and again, until few enough are left.
+
+
+def merge_neighbours(vectors: FloatArray, mass: FloatArray, n_cells: int, flat: float) -> IntArray:
+    """Merge the values of an ordered column: a cell is a run of neighbouring values.
 
     Parameters
     ----------
-    column : Column
-    labels : array of shape (n_rare,)
-        Levels.
-    carriers : array of shape (n_levels,)
-        A row that carries each level.
-    standing : array of shape (n_cells,)
-        The level that stands for each cell.
-    ask : callable
-        As in `learn_values`.
+    vectors : array of shape (n_values, n)
+        What the values are told apart by, in the order of the column.
+    mass : array of shape (n_values,)
+        Weight of the rows at each value, positive.
+    n_cells : int
+        Cells that are left, at least 1.
+    flat : float
+        Squared distance below which vectors are alike.
+
+    Returns
+    -------
+    array of shape (n_values,)
+        Number of the cell of each value, ascending from 0.
     """
-    rows = carriers[labels]
-    predictions = ask(rows, rows, column.position)  # (outputs, rare)
-    base = np.tile(rows, len(standing))
-    donors = np.repeat(carriers[standing], len(rows))
-    at_cells = ask(base, donors, column.position)
-    at_cells = at_cells.reshape(len(predictions), len(standing), len(rows))
-    distances = np.square(at_cells - predictions[:, None, :]).sum(axis=0)  # (cells, rare)
-    return np.asarray(np.argmin(distances, axis=0))
+    means = vectors.copy()
+    mass = mass.copy()
+    first_value = np.arange(len(mass))  # of each cell
+    costs = _joining_costs(means, mass, first_value[:-1], first_value[1:], flat)  # with the next
+    while len(first_value) > n_cells:
+        cheapest = int(np.argmin(costs))
+        absorbed = cheapest + 1
+        _join(means, mass, cheapest, absorbed)
+        means = np.delete(means, absorbed, axis=0)
+        mass = np.delete(mass, absorbed)
+        first_value = np.delete(first_value, absorbed)
+        costs = np.delete(costs, cheapest)
+        # The joined cell has new costs with the cell before it and with the one behind it.
+        changed = np.arange(max(cheapest - 1, 0), min(cheapest + 1, len(first_value) - 1))
+        costs[changed] = _joining_costs(means, mass, changed, changed + 1, flat)
+    values = np.arange(len(vectors))
+    return np.asarray(np.searchsorted(first_value, values, side="right") - 1)
+
+
+def merge_any_pairs(vectors: FloatArray, mass: FloatArray, n_cells: int, flat: float) -> IntArray:
+    """Merge the values of a column without order: any two cells may be joined.
+
+    Parameters and result are those of `merge_neighbours`; cells are numbered by their first value.
+    """
+    means = vectors.copy()
+    mass = mass.copy()
+    n_values = len(mass)
+    cell_of_value = np.arange(n_values)  # a cell has the number of its first value
+    first, second = np.triu_indices(n_values, 1)
+    costs = np.full((n_values, n_values), np.inf)  # of two cells, above the diagonal
+    costs[first, second] = _joining_costs(means, mass, first, second, flat)
+    for _ in range(n_values - n_cells):
+        growing, absorbed = np.unravel_index(int(np.argmin(costs)), costs.shape)
+        _join(means, mass, int(growing), int(absorbed))
+        cell_of_value[cell_of_value == absorbed] = growing
+        costs[absorbed, :] = np.inf
+        costs[:, absorbed] = np.inf
+        other_cells = np.setdiff1d(cell_of_value, [growing])
+        lower = np.minimum(growing, other_cells)
+        higher = np.maximum(growing, other_cells)
+        growing_cells = np.full(len(other_cells), growing)
+        costs[lower, higher] = _joining_costs(means, mass, growing_cells, other_cells, flat)
+    return np.unique(cell_of_value, return_inverse=True)[1].reshape(-1)
+
+
+def _joining_costs(
+    means: FloatArray, mass: FloatArray, first: IntArray, second: IntArray, flat: float
+) -> FloatArray:
+    """Ward's criterion for pairs of cells, (pairs,)."""
+    squared_distance = np.square(means[first] - means[second]).sum(axis=1)
+    reduced_mass = mass[first] * mass[second] / (mass[first] + mass[second])
+    return np.asarray(reduced_mass * (squared_distance + flat))
+
+
+def _join(means: FloatArray, mass: FloatArray, growing: int, absorbed: int) -> None:
+    """Add one cell to another, in place; what stands at the absorbed one is not read again."""
+    total = mass[growing] + mass[absorbed]
+    weighted_sum = mass[growing] * means[growing] + mass[absorbed] * means[absorbed]
+    means[growing] = weighted_sum / total
+    mass[growing] = total
+
+
+# Between the values that stand for cells -----------------------------------------------------------
+
+
+def fit_fine_curve(
+    curves: FloatArray, levels: IntArray, standing_values: IntArray, cell_of_value: IntArray
+) -> FineCurve:
+    """Learn from the curves of the pilot rows how curves run between standing values.
+
+    Let m be the mean curve of the pilot rows and s the standing values. K is the covariance between
+    values of the pilot rows' curves less m, each of them less its mean over s. A curve b that is known
+    at s is expected at a value v to be
+
+        m(v) + mean(b(s) - m(s)) + K(v, s) K(s, s)^-1 d,   d = b(s) - m(s) - mean(b(s) - m(s)).
+
+    K(s, s) is made a little larger on its diagonal (`RIDGE`). What this misses at s itself is added in
+    the whole cell.
+
+    Parameters
+    ----------
+    curves : array of shape (n_values, n_pilot)
+        Predictions of the pilot rows.
+    levels : array of shape (n_values,)
+        Levels of the values.
+    standing_values : array of shape (n_cells,)
+        Which of the values stand for cells.
+    cell_of_value : array of shape (n_values,)
+    """
+    n_cells = len(standing_values)
+    mean_curve = curves.mean(axis=1)
+    deviations = curves - mean_curve[:, None]
+    deviations = deviations - deviations[standing_values].mean(axis=0)
+    covariance = deviations @ deviations[standing_values].T / curves.shape[1]  # K(v, s)
+    covariance_of_standing = covariance[standing_values]  # K(s, s)
+    ridge = RIDGE * np.trace(covariance_of_standing) / n_cells + FLAT_RIDGE * np.var(curves)
+    if ridge > 0.0:
+        regularized = covariance_of_standing + ridge * np.eye(n_cells)
+        regression = np.linalg.solve(regularized, covariance.T).T  # K(v, s) K(s, s)^-1
+    else:  # all predictions are equal
+        regression = np.zeros_like(covariance)
+    averaging = np.full((n_cells, n_cells), 1.0 / n_cells)  # from b(s) - m(s) to its mean
+    centring = np.eye(n_cells) - averaging  # from b(s) - m(s) to d
+    missed = np.eye(n_cells) - regression[standing_values]
+    weights = averaging[cell_of_value] + (regression + missed[cell_of_value]) @ centring
+    return FineCurve(
+        standing=levels[standing_values],
+        levels=levels,
+        offsets=mean_curve - weights @ mean_curve[standing_values],
+        weights=weights,
+    )

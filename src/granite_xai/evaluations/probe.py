@@ -1,29 +1,65 @@
-"""A probe of the model: how far its answers move when nothing, or next to nothing, changes."""
+"""How noisy predictions are (C4, method page 1.5).
+
+A probe asks the model about a few rows: as they are, again, some of them reversed, and with every
+float moved by one step up and down. The *error* of a prediction is how far its answers differ then, or
+what rounding explains.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from granite_xai.base.errors import Diagnostics, ModelError, ModelWarning, warn
+from granite_xai.base.errors import (
+    DataWarning,
+    Diagnostics,
+    InputError,
+    ModelError,
+    ModelWarning,
+    warn,
+)
 from granite_xai.base.typing import FloatArray, IntArray
-from granite_xai.evaluations.noise_floor import ENTERS_FLOOR, is_float32, round_off
+from granite_xai.evaluations.evaluations import Evaluations
 from granite_xai.models import Predictor, SentRows
-from granite_xai.tables import Column, Table, nudged, recombine
+from granite_xai.tables import Column, Table, nudged, open_table, recombine
 
 MOST_ROWS = 64  # of a probe
 REVERSED_ROWS = 7  # that are sent alone, in reversed order
-# Sent to the model by a probe, at most: as they are, again, moved up, moved down; and reversed.
+# Sent to the model: as they are, again, moved up, moved down; and reversed.
 PROBED_ROWS = 4 * MOST_ROWS + REVERSED_ROWS
+MOST_GROUPS = (
+    256  # of columns that take a step by themselves, where all of them together change much
+)
+SAME_NOISE = 0.5  # share of a change from which it is taken for noise
+UP_AND_DOWN: tuple[Literal[1, -1], ...] = (1, -1)
 JUMP = 0.01  # share of the standard deviation from which a jump would hide what is asked for
+# Changes, as shares of the standard deviation, that other orders of summation may explain.
+ORDER_OF_SUMS_DOUBLE = 1e-7
+ORDER_OF_SUMS_SINGLE = 1e-3
+TIMES_PROBED = 10  # answers within so many times the probed error are as the probe found them
+EPSILON_SINGLE = 2.0**-23
+EPSILON_DOUBLE = 2.0**-52
+# Disagreements are up to fourth powers of predictions: within these sizes they have all their digits.
+LARGEST_SIZE = 1e70
+SMALLEST_SIZE = 1e-70
+CELLS_AT_ONCE = 2**16  # evaluations looked at together
+EQUAL_PREDICTIONS = (
+    2.0**-49
+)  # share of their size by which equal predictions differ from their mean
+ENTERS_FLOOR = (
+    "This enters the noise floor: disagreement below it is reported as nothing to explain."
+)
+
+
+# What the probe finds ------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class Probe:
-    """How far a model's answers move, at most, when nothing, or next to nothing, changes.
+    """How far the answers of one output move, at most, when nothing, or next to nothing, changes.
 
     Parameters
     ----------
@@ -32,97 +68,82 @@ class Probe:
     reorder : float
         When the first 7 are sent alone and reversed.
     moved : float
-        When every float moves one representable value up or down: the larger of two medians.
-    mutates : bool
-        Whether the model wrote into its input.
-    seconds_per_row : float
-    refused : bool
-        Whether it failed on moved values, as lookups do.
-    others : tuple of Probe
-        Of further outputs.
+        When floats move by one step: the larger of two medians, up and down.
     """
 
-    repeat: float
-    reorder: float
-    moved: float
-    mutates: bool
+    repeat: float = 0.0
+    reorder: float = 0.0
+    moved: float = 0.0
+
+    def error(self, scale: float, is_single: bool) -> float:
+        """Error δ of one prediction: ``max(8 ε s, repeat, reorder, moved)``.
+
+        Parameters
+        ----------
+        scale : float
+            s, the largest prediction in size.
+        is_single : bool
+            Whether the model answers in single precision.
+        """
+        return max(round_off(scale, is_single), self.repeat, self.reorder, self.moved)
+
+
+class Probed(NamedTuple):
+    """What a probe found of a model.
+
+    Parameters
+    ----------
+    outputs : tuple of Probe
+    seconds_per_row : float
+    """
+
+    outputs: tuple[Probe, ...]
     seconds_per_row: float
-    refused: bool = False
-    others: tuple[Probe, ...] = ()
 
 
-def probe(predictor: Predictor, table: Table, diagnostics: Diagnostics | None = None) -> Probe:
-    """Ask the model five times about the first rows: as is, again, 7 reversed, moved up, and down.
+def probe(model: Predictor, table: Table, record: Diagnostics | None = None) -> Probed:
+    """Ask the model about the first rows: as is, again, 7 reversed, moved up, and down.
 
     At most 64 rows are sent, fewer where a batch is smaller. Warns M09 (not deterministic, or dependent
     on the batch), M11 (writes into its input) and N01 (jumps between neighbouring floats).
 
     Parameters
     ----------
-    predictor : Predictor
+    model : Predictor
     table : Table
-    diagnostics : Diagnostics, optional
+    record : Diagnostics, optional
         Takes the warnings, and a note where the model failed on moved values.
     """
-    rows = np.arange(min(MOST_ROWS, table.n_rows, predictor.batch_size), dtype=np.intp)
-    watch = _Watch(predictor, table)
+    rows = np.arange(min(MOST_ROWS, table.n_rows, model.batch_size), dtype=np.intp)
+    watch = _Watch(model, table)
     answers = watch.ask(rows)  # (outputs, rows)
     repeated = watch.ask(rows)
     reversed_answers = watch.ask(rows[:REVERSED_ROWS][::-1])
     repeat = np.max(np.abs(repeated - answers), axis=1)
     reorder = np.max(np.abs(reversed_answers[:, ::-1] - answers[:, :REVERSED_ROWS]), axis=1)
-    moved, failure = _changes_of_moved_floats(predictor, table, rows, answers)
-    if failure is not None and diagnostics is not None:  # it may as well fail at random
-        diagnostics.note("failed_on_moved_values", failure)
-    probes = [
-        Probe(
-            repeat=float(repeat[output]),
-            reorder=float(reorder[output]),
-            moved=float(moved[output]),
-            mutates=watch.mutated,
-            seconds_per_row=watch.seconds_per_row(),
-            refused=failure is not None,
-        )
+    moved, failure = _changes_of_moved_floats(model, table, rows, answers)
+    if failure is not None and record is not None:  # it may as well fail at random
+        record.note("failed_on_moved_values", failure)
+    outputs = tuple(
+        Probe(float(repeat[output]), float(reorder[output]), float(moved[output]))
         for output in range(len(answers))
-    ]
-    give_warning = warn if diagnostics is None else diagnostics.warn
-    for output_probe, output_answers in zip(probes, answers, strict=True):
-        float32 = predictor.native_float32 or is_float32(output_answers)
-        for message in _warnings(output_probe, output_answers, float32):
+    )
+    give_warning = warn if record is None else record.warn
+    for of_output, output_answers in zip(outputs, answers, strict=True):
+        is_single = model.native_float32 or is_float32(output_answers)
+        for message in _warnings(of_output, output_answers, is_single, watch.mutated):
             give_warning(message, ModelWarning)
-    return replace(probes[0], others=tuple(probes[1:]))
-
-
-def delta(probed: Probe, scale: float, float32: bool) -> float:
-    """Error δ of one value of the model: ``max(8 eps s, repeat, reorder, moved)`` (C4).
-
-    Parameters
-    ----------
-    probed : Probe
-    scale : float
-        s, the largest value in size.
-    float32 : bool
-        Whether the model answers in single precision.
-    """
-    return max(round_off(scale, float32), probed.repeat, probed.reorder, probed.moved)
-
-
-@dataclass(frozen=True)
-class _TimedCall:
-    """Seconds of a call of the model."""
-
-    n_rows: int
-    seconds: float
+    return Probed(outputs, watch.seconds_per_row())
 
 
 class _Watch:
     """Sends rows as they are, times the calls, and looks at what the model did to its input."""
 
-    def __init__(self, predictor: Predictor, table: Table) -> None:
-        self.predictor = predictor
-        self.table = table
+    def __init__(self, model: Predictor, table: Table) -> None:
         self.mutated = False
-        self.calls: list[_TimedCall] = []
+        self._model = model
+        self._table = table
+        self._calls: list[tuple[int, float]] = []  # rows and seconds
 
     def ask(self, rows: IntArray) -> FloatArray:
         """The answers for some rows of the table, (outputs, rows)."""
@@ -130,26 +151,24 @@ class _Watch:
 
         def build(part: slice | IntArray) -> Any:
             chosen = rows[part]
-            sent.append(recombine(self.table, chosen, self.table, chosen, ()))
+            sent.append(recombine(self._table, chosen, self._table, chosen, ()))
             return sent[-1]
 
-        seconds_before = self.predictor.usage.seconds
-        values = self.predictor.evaluate_outputs(build, SentRows(len(rows), self.table, rows))
-        seconds = self.predictor.usage.seconds - seconds_before
-        self.calls.append(_TimedCall(n_rows=len(rows), seconds=seconds))
+        seconds_before = self._model.usage.seconds
+        answers = self._model.evaluate_outputs(build, SentRows(len(rows), self._table, rows))
+        self._calls.append((len(rows), self._model.usage.seconds - seconds_before))
         if not _same_content(sent[0], build(slice(None))):
             self.mutated = True
-        return values
+        return answers
 
     def seconds_per_row(self) -> float:
         """Seconds a row, from the line through a small and a large call."""
-        first, second, small = self.calls[:3]
-        large = first
-        if second.seconds < first.seconds:
-            large = second
-        if large.n_rows == small.n_rows:
-            return min(large.seconds, small.seconds) / large.n_rows
-        return max(large.seconds - small.seconds, 0.0) / (large.n_rows - small.n_rows)
+        (n_large, first), (_, second), (n_small, small) = self._calls[:3]
+        large = min(first, second)  # a first call may load what later ones have
+        if n_large == n_small:
+            return min(large, small) / n_large
+        per_row = (large - small) / (n_large - n_small)
+        return max(per_row, 0.0)
 
 
 def _same_content(sent: Any, fresh: Any) -> bool:
@@ -165,13 +184,13 @@ def _same_content(sent: Any, fresh: Any) -> bool:
 
 
 def _changes_of_moved_floats(
-    predictor: Predictor, table: Table, rows: IntArray, answers: FloatArray
+    model: Predictor, table: Table, rows: IntArray, answers: FloatArray
 ) -> tuple[FloatArray, str | None]:
     """Larger of two median changes of each output, up and down, and what the model said if it failed.
 
     Parameters
     ----------
-    predictor : Predictor
+    model : Predictor
     table : Table
     rows : array of shape (n,)
         Rows of the table.
@@ -181,16 +200,52 @@ def _changes_of_moved_floats(
     columns = [column.position for column in table.columns if _can_move(column)]
     medians = np.zeros(len(answers))
     failure = None
-    for direction in (1, -1):
+    for direction in UP_AND_DOWN:
         try:
-            moved_answers = predictor.all_outputs(nudged(table, rows, direction, columns))
+            change = _noise_of_steps(model, table, rows, direction, columns, answers)
         except ModelError as error:
             # A lookup of exact values has no neighbours: no rounding of the input can reach it either.
             failure = str(error)
         else:
-            change = np.median(np.abs(moved_answers - answers), axis=1)
             medians = np.maximum(medians, change)
     return medians, failure
+
+
+def _noise_of_steps(
+    model: Predictor,
+    table: Table,
+    rows: IntArray,
+    direction: Literal[1, -1],
+    columns: Sequence[int],
+    answers: FloatArray,
+) -> FloatArray:
+    """Median change of each output where floats move by one step, without thresholds that they cross.
+
+    A model with thresholds on values of the data, such as boosted trees, changes where one of many
+    columns leaves its own value. That is no noise: a second step changes nothing more, and neither
+    does the first one in most rows if only a few columns take it. Rounding shows in the second step
+    as well, and a column whose values all lie on jumps shows by itself.
+    """
+    moved = nudged(table, rows, direction, columns)
+    after_step = model.all_outputs(moved)
+    change = _median(after_step - answers)
+    scale = float(np.max(np.abs(answers)))
+    if np.all(change <= round_off(scale, model.native_float32)):
+        return change
+    again = open_table(moved, "X").nudged(np.arange(len(rows)), direction, list(columns))
+    noise = _median(model.all_outputs(again) - after_step)
+    if np.any(noise < SAME_NOISE * change):
+        by_group = np.zeros(len(answers))
+        for group in np.array_split(columns, min(len(columns), MOST_GROUPS)):
+            some_moved = nudged(table, rows, direction, group.tolist())
+            by_group += _median(model.all_outputs(some_moved) - answers)
+        noise = np.maximum(noise, by_group)
+    return np.where(noise < SAME_NOISE * change, noise, change)
+
+
+def _median(changes: FloatArray) -> FloatArray:
+    """Median size of the changes of each output, (n_outputs,)."""
+    return np.asarray(np.median(np.abs(changes), axis=1))
 
 
 def _can_move(column: Column) -> bool:
@@ -203,7 +258,7 @@ def _can_move(column: Column) -> bool:
     return column.kind != "boolean"
 
 
-def _warnings(probed: Probe, answers: FloatArray, float32: bool) -> Iterator[str]:
+def _warnings(probed: Probe, answers: FloatArray, is_single: bool, mutates: bool) -> Iterator[str]:
     """What a user should know of an output's probe.
 
     Parameters
@@ -211,10 +266,12 @@ def _warnings(probed: Probe, answers: FloatArray, float32: bool) -> Iterator[str
     probed : Probe
     answers : array of shape (rows,)
         Of this output.
-    float32 : bool
+    is_single : bool
         Whether they are in single precision.
+    mutates : bool
+        Whether the model wrote into its input.
     """
-    limit = round_off(float(np.max(np.abs(answers))), float32)
+    limit = round_off(float(np.max(np.abs(answers))), is_single)
     with np.errstate(over="ignore"):  # predictions that large are refused later (N06)
         spread = float(np.std(answers))
     if probed.repeat > limit:
@@ -227,7 +284,7 @@ def _warnings(probed: Probe, answers: FloatArray, float32: bool) -> Iterator[str
             "M09: the model's answer for a row depends on the other rows of the batch: values up to "
             f"{probed.reorder:.3g} apart. {ENTERS_FLOOR}"
         )
-    if probed.mutates:
+    if mutates:
         yield (
             "M11: the model writes into its input. It gets a fresh copy for every call, so your data "
             "are safe."
@@ -238,3 +295,132 @@ def _warnings(probed: Probe, answers: FloatArray, float32: bool) -> Iterator[str
             f"rounding or comparing floats for equality does. {ENTERS_FLOOR} Pass such columns as "
             "integers or categories."
         )
+
+
+# What all evaluations show -------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class Extent:
+    """What the noise floor needs to know of all evaluations of an output.
+
+    Parameters
+    ----------
+    scale : float
+        Their largest size.
+    are_single, are_whole : bool
+        Whether each is exactly a single-precision number, or a whole number.
+    largest_change : float
+        How much the model's answers for the same row differ, at most.
+    """
+
+    scale: float = 0.0
+    are_single: bool = True
+    are_whole: bool = True
+    largest_change: float = 0.0
+
+    def note_values(self, values: FloatArray) -> None:
+        """Take note of some evaluations, of any shape; refuse them where they are too large (N06)."""
+        flat = values.reshape(-1)
+        for start in range(0, len(flat), CELLS_AT_ONCE):
+            part = flat[start : start + CELLS_AT_ONCE]
+            self.scale = max(self.scale, float(np.max(np.abs(part))))
+            require_at_most("predictions reach", self.scale)
+            if self.are_single:
+                with np.errstate(over="ignore"):
+                    self.are_single = bool(np.all(part.astype(np.float32) == part))
+            self.are_whole = self.are_whole and bool(np.all(np.round(part) == part))
+
+    def note_change(self, answers: FloatArray, repeated: FloatArray) -> None:
+        """Take note of how much two answers for the same rows differ."""
+        self.largest_change = max(self.largest_change, float(np.max(np.abs(answers - repeated))))
+
+    @property
+    def is_single_precision(self) -> bool:
+        """Whether the model answers in single precision."""
+        return self.are_single and not self.are_whole
+
+
+def require_at_most(what: str, largest: float) -> None:
+    """Refuse predictions, or a target, of which the largest is too large (N06)."""
+    if largest > LARGEST_SIZE:
+        raise out_of_range(f"{what} {largest:.3g}; up to {LARGEST_SIZE:g} can be explained.")
+
+
+def require_sizeable(extents: Sequence[Extent]) -> None:
+    """Refuse evaluations that are tiny in every output, though not all 0 (N06)."""
+    largest = max(extent.scale for extent in extents)
+    if 0.0 < largest < SMALLEST_SIZE:
+        raise out_of_range(
+            f"no prediction is larger than {largest:.3g} in size; "
+            f"from {SMALLEST_SIZE:g} on they can be explained."
+        )
+
+
+def out_of_range(message: str) -> InputError:
+    """The refusal of predictions that cannot be squared, and squared again (N06)."""
+    return InputError(message, code="N06", argument="model", hint="Rescale the predictions.")
+
+
+def error_of_prediction(
+    evaluations: Evaluations,
+    extent: Extent,
+    probed: Probe,
+    is_single: bool,
+    record: Diagnostics,
+) -> float:
+    """Error of one prediction of an output: rounding, or how far repeated answers differ.
+
+    Parameters
+    ----------
+    evaluations : Evaluations
+    extent : Extent
+        Of all evaluations.
+    probed : Probe
+    is_single : bool
+        Whether the model's table or its answers are in single precision.
+    record : Diagnostics
+        Is warned where answers changed within the fit more than the probe showed (M09, D20).
+    """
+    is_single = is_single or extent.is_single_precision
+    error = probed.error(extent.scale, is_single)
+    variance = np.average(np.square(evaluations.f), weights=evaluations.weights)
+    spread = float(np.sqrt(variance))  # f is centred
+    order_of_sums = ORDER_OF_SUMS_SINGLE if is_single else ORDER_OF_SUMS_DOUBLE
+    change = extent.largest_change
+    if change <= max(order_of_sums * spread, TIMES_PROBED * error):
+        return error
+    if any(text.startswith("D20") for text in record.warnings):
+        record.warn(
+            f"D20: the model's answers differ by up to {change:.3g} for rows that differ only in "
+            "integers beyond 2^53. float64 cannot hold these integers, so that such rows count as "
+            f"equal here. {ENTERS_FLOOR} Subtract an offset from the column, or make it a category.",
+            DataWarning,
+        )
+    else:
+        record.warn(
+            f"M09: the model's answers for the same rows differ by up to {change:.3g} within the fit "
+            f"(standard deviation of its predictions: {spread:.3g}): they depend on the length of the "
+            f"batch, or the model changes. {ENTERS_FLOOR}",
+            ModelWarning,
+        )
+    return max(error, change)
+
+
+def is_constant(evaluations: Evaluations, extent: Extent) -> bool:
+    """Whether all predictions are equal up to rounding: then no floor hides anything."""
+    return float(np.max(np.abs(evaluations.f))) <= EQUAL_PREDICTIONS * extent.scale
+
+
+def round_off(scale: float, is_single: bool) -> float:
+    """Error of one value by rounding alone: ``8 ε s``, s the largest value in size."""
+    return 8 * (EPSILON_SINGLE if is_single else EPSILON_DOUBLE) * abs(scale)
+
+
+def is_float32(values: FloatArray) -> bool:
+    """Whether every value is exactly a single-precision number and not all are whole."""
+    extent = Extent()
+    with np.errstate(over="ignore", under="ignore"):
+        extent.are_single = bool(np.all(values.astype(np.float32) == values))
+        extent.are_whole = bool(np.all(values == np.round(values)))
+    return len(values) > 0 and extent.is_single_precision

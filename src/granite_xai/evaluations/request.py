@@ -1,94 +1,165 @@
-"""Which matrices ``E_S`` are asked of the model.
+"""Which matrices ``E_S`` the model is asked for, and how many rows that is.
 
-A coalition T is read from ``E_T`` or from ``E_{D without T}``: since one is the other turned round, one
-matrix serves both, and the one with fewer values is evaluated. The empty and the full coalition need no
-matrix: they are read from the predictions.
+A coalition T is read from ``E_T`` or from E of the other columns: since one is the other turned round,
+one matrix serves both, and the one with fewer values is asked. The empty and the full coalition are
+read from the predictions.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Set as AbstractSet
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence, Set as AbstractSet
+from dataclasses import dataclass, field
+from math import isqrt
+from typing import Any
 
+from granite_xai.base.errors import InputError
 from granite_xai.base.typing import Coalition, IntArray
-from granite_xai.evaluations.distinct_values import DistinctValues
-from granite_xai.evaluations.value_grid import EVERY_VALUE, ValueGrid
+from granite_xai.evaluations.needs import Learned, Needs
+from granite_xai.evaluations.values import Cells, Values, every_value, few_values, stand_ins
 from granite_xai.tables import Table
 
+MOST_CHECKED_ROWS = 200  # rows on which exact gaps are compared with those at quantiles
+END_VALUES = 2  # of a column at quantiles: the smallest and the largest
 
-@dataclass(frozen=True, slots=True, eq=False)
-class MatrixRequest:
-    """The matrices that are evaluated, and where each coalition is read.
+
+@dataclass(frozen=True, eq=False)
+class Request:
+    """What is asked about the rows of a table.
 
     Parameters
     ----------
-    stores : mapping of coalition S to DistinctValues
-        The matrices ``E_S``, with the values of S.
-    stored_as : mapping of coalition T to (S, shown)
-        T is read from ``E_S``: it is S itself (shown), or everything but S.
+    needs : Needs
+    matrices : mapping of coalition S to Values
+        ``E_S`` that are kept.
+    summed : mapping of coalition S to Values
+        ``E_S`` that are only summed up into attributions.
+    learned : mapping of key to Learned
+        What maskings learned of the fitting rows.
     n_rows : int
-        Rows of the table.
-    binned : set of coalitions
-        Sets whose values are told apart even where the model does not tell them apart.
+    n_asked_beside : int
+        Rows that what was learned asks about.
+    at_quantiles : bool
+        Whether quantiles stand for columns, rather than values that a pilot chose.
     """
 
-    stores: Mapping[Coalition, DistinctValues]
-    stored_as: Mapping[Coalition, tuple[Coalition, bool]]
-    n_rows: int
-    binned: AbstractSet[Coalition] = frozenset()
+    needs: Needs
+    matrices: Mapping[Coalition, Values]
+    summed: Mapping[Coalition, Values]
+    learned: Mapping[Any, Learned] = field(default_factory=dict)
+    n_rows: int = 0
+    n_asked_beside: int = 0
+    at_quantiles: bool = False
 
     @property
-    def n_model_rows(self) -> int:
-        """Recombined rows that are sent to the model."""
-        return self.n_rows * sum(len(distinct) for distinct in self.stores.values())
+    def n_recombined(self) -> int:
+        """Rows that the matrices consist of."""
+        both = [*self.matrices.values(), *self.summed.values()]
+        return self.n_rows * sum(len(values) for values in both)
+
+    @property
+    def columns_of_few_values(self) -> list[Coalition]:
+        """Columns of which some values stand for the others, each as a set of one."""
+        return [columns for columns, values in self.matrices.items() if values.stand_for_others]
+
+    @property
+    def n_checked_rows(self) -> int:
+        """Rows whose exact gaps are compared with those at quantiles."""
+        if not self.at_quantiles or not self.columns_of_few_values:
+            return 0
+        return n_checked_rows(self.n_rows, [len(values) for values in self.matrices.values()])
+
+    def n_model_rows(self, is_read: bool = False) -> int:
+        """Rows that are sent to the model.
+
+        Parameters
+        ----------
+        is_read : bool
+            Whether recombined rows are answered by the model's own trees.
+        """
+        total = self.n_rows + self.n_asked_beside
+        if is_read:
+            return total
+        total += self.n_recombined
+        if self.at_quantiles:
+            total += END_VALUES * self.n_rows * len(self.columns_of_few_values)
+            total += self.n_checked_rows**2 * len(self.matrices)
+        return total
 
 
-def request_matrices(
-    table: Table,
-    coalitions: Iterable[Coalition],
-    grid: ValueGrid = EVERY_VALUE,
-    compared: AbstractSet[Coalition] = frozenset(),
-    cells: IntArray | None = None,
-    binned: AbstractSet[Coalition] = frozenset(),
-) -> MatrixRequest:
-    """Choose for each coalition the cheaper of ``E_T`` and ``E_{D without T}``, each evaluated once.
+def n_checked_rows(n_rows: int, n_values: Sequence[int]) -> int:
+    """So many rows that asking about all of their values costs no more than the request itself.
 
     Parameters
     ----------
-    table : Table
-    coalitions : iterable of coalitions
-        What is read.
-    grid : ValueGrid
-        Columns that are evaluated at a few of their values. Such a column has a matrix of its own,
-        which serves its complement only in the column's own gap (`Evaluations.on_grid`).
-    compared : set of coalitions
-        Sets of several columns that are compared themselves: evaluated at all their values.
-    cells : array of shape (n_rows, n_columns), optional
-        Values of a column with the same number are one to the model, and one of them is evaluated.
-    binned : set of coalitions
-        Sets whose bins tell values apart that the model does not: evaluated at all their values.
+    n_rows : int
+    n_values : sequence of int
+        Of each matrix.
     """
-    everything = frozenset(range(table.n_columns))
-    chooser = _MatrixChooser(table=table, everything=everything, cells=cells, binned=binned)
-    to_store = set(coalitions) - {frozenset(), everything}
-    for position in grid.columns:
-        single = frozenset({position})
+    affordable = isqrt(n_rows * sum(n_values) // len(n_values))
+    return min(MOST_CHECKED_ROWS, n_rows, affordable)
+
+
+def request(
+    needs: Needs,
+    table: Table,
+    *,
+    values: int | Mapping[int, Cells] | None = None,
+    model_cells: IntArray | None = None,
+    learned: Mapping[Any, Learned] | None = None,
+) -> Request:
+    """What some effects ask of the model about a table, together, each matrix once.
+
+    Parameters
+    ----------
+    needs : Needs
+    table : Table
+    values : int, mapping of column to Cells, or None
+        Values that stand for a column (C22): so many quantiles, or those of a pilot; None: all.
+    model_cells : array of shape (n_rows, n_columns), optional
+        Values with the same number are one to the model.
+    learned : mapping of key to Learned, optional
+    """
+    learned = learned or {}
+    chooser = _Chooser(table, model_cells)
+    everything = chooser.everything
+    few = stand_ins(table, values)
+    singles_compared = {Coalition([position]) for position in few} & needs.compared
+    # A compared column of few values has its matrix also under a baseline, which reads none: its gap
+    # reads the predictions of the moved rows from it.
+    to_ask = set(needs.coalitions | singles_compared) - {Coalition(), everything}
+    for position, stand_in in few.items():
+        single = Coalition([position])
         complement = everything - single
-        if single not in to_store and complement not in to_store:
+        if single not in to_ask and complement not in to_ask:
             continue
-        chooser.store_grid(single, grid.distinct(table, position))
+        chooser.take(single, few_values(table.columns[position], stand_in))
         if len(complement) == 1:  # of two columns both are read
-            to_store.add(complement)
-        elif complement not in compared:
-            to_store.discard(complement)
-    for coalition in sorted(to_store, key=_by_size):
-        if coalition not in chooser.stored_as:
-            chooser.store_cheaper_side(coalition)
-    return MatrixRequest(
-        stores=chooser.stores,
-        stored_as=chooser.stored_as,
+            to_ask.add(complement)
+        elif complement not in needs.compared:
+            to_ask.discard(complement)
+    for coalition in sorted(to_ask, key=_by_size):
+        if coalition not in chooser.answered:
+            chooser.take_cheaper_side(coalition)
+    summed = set[Coalition]()
+    for attribution in needs.attributions.values():
+        summed |= attribution.terms.keys()
+    of_sums = _Chooser(table, model_cells)
+    for coalition in sorted(summed - chooser.answered - {Coalition(), everything}, key=_by_size):
+        if coalition not in of_sums.answered:
+            of_sums.take_cheaper_side(coalition)
+    n_asked_beside = 0
+    for of_key in learned.values():
+        asked = of_key.asks(table)
+        if asked is not None:
+            n_asked_beside += len(asked.base_rows)
+    return Request(
+        needs=needs,
+        matrices=chooser.chosen,
+        summed=of_sums.chosen,
+        learned=learned,
         n_rows=table.n_rows,
-        binned=frozenset(binned),
+        n_asked_beside=n_asked_beside,
+        at_quantiles=isinstance(values, int),
     )
 
 
@@ -97,57 +168,100 @@ def _by_size(coalition: Coalition) -> tuple[int, list[int]]:
     return len(coalition), sorted(coalition)
 
 
-class _MatrixChooser:
-    """The matrices chosen so far."""
+class _Chooser:
+    """The matrices chosen so far, and the coalitions that are read from them."""
 
-    def __init__(
-        self,
-        table: Table,
-        everything: Coalition,
-        cells: IntArray | None,
-        binned: AbstractSet[Coalition],
-    ) -> None:
-        self.stores: dict[Coalition, DistinctValues] = {}
-        self.stored_as: dict[Coalition, tuple[Coalition, bool]] = {}
+    def __init__(self, table: Table, model_cells: IntArray | None) -> None:
+        self.everything = Coalition(range(table.n_columns))
+        self.chosen: dict[Coalition, Values] = {}
+        self.answered: set[Coalition] = set()
         self._table = table
-        self._everything = everything
-        self._cells = cells
-        self._binned = binned
-        # Each column has at least so many values: its levels, or (where the model tells no more apart) its
-        # cells, whose numbers begin with 0 or 1, so that the largest number is no more than their count.
-        self._level_counts = [len(column.levels) for column in table.columns]
-        self._cell_counts: list[int] = []
-        if cells is not None:
-            self._cell_counts = cells.max(axis=0).tolist()
+        self._model_cells = model_cells
+        # Each column has at least so many values. Numbers of cells begin with 0 or 1.
+        self._fewest_values = [len(column.levels) for column in table.columns]
+        if model_cells is not None:
+            self._fewest_values = model_cells.max(axis=0).tolist()
 
-    def store_grid(self, single: Coalition, values: DistinctValues) -> None:
-        """Evaluate one column on its grid; its complement is not read from it."""
-        self.stores[single] = values
-        self.stored_as[single] = (single, True)
+    def take(self, columns: Coalition, values: Values) -> None:
+        """Ask about a set; the other columns are not read from it."""
+        self.chosen[columns] = values
+        self.answered.add(columns)
 
-    def store_cheaper_side(self, coalition: Coalition) -> None:
-        """Evaluate a coalition or its complement, whichever has fewer values, and read both from it."""
-        complement = self._everything - coalition
-        may_store_complement = complement not in self.stores  # it may be there, on its own grid
-        cells = self._cells
-        # Where bins tell values apart that are one to the model, both sides are counted at all values.
-        if coalition in self._binned or (complement in self._binned and may_store_complement):
-            cells = None
+    def take_cheaper_side(self, coalition: Coalition) -> None:
+        """Ask about a coalition or about the other columns, and read both from there."""
+        complement = self.everything - coalition
         side = coalition
-        values = DistinctValues(*self._table.distinct(coalition, cells))
-        # Mostly there is no need to count the complement's values: they are at least this many.
-        fewest_of_complement = self._values_of_richest_column(complement, cells)
-        if may_store_complement and len(values) > fewest_of_complement:
-            complement_values = DistinctValues(*self._table.distinct(complement, cells))
-            if len(complement_values) < len(values):
+        values = every_value(self._table, coalition, self._model_cells)
+        # Mostly there is no need to count the values of the others: they have at least so many.
+        fewest = max(self._fewest_values[position] for position in complement)
+        if complement not in self.chosen and len(values) > fewest:
+            of_complement = every_value(self._table, complement, self._model_cells)
+            if len(of_complement) < len(values):
                 side = complement
-                values = complement_values
-        self.stores[side] = values
-        self.stored_as[coalition] = (side, side == coalition)
-        self.stored_as.setdefault(complement, (side, side == complement))
+                values = of_complement
+        self.take(side, values)
+        self.answered |= {coalition, complement}
 
-    def _values_of_richest_column(self, columns: Coalition, cells: IntArray | None) -> int:
-        counts = self._cell_counts
-        if cells is None:
-            counts = self._level_counts
-        return max(counts[position] for position in columns)
+
+def reads_single_columns(reads: Mapping[Coalition, AbstractSet[Coalition]], n_columns: int) -> bool:
+    """Whether a few values can stand for every column: effects of single columns, shown or hidden.
+
+    Parameters
+    ----------
+    reads : mapping of set to coalitions
+        What the gap of each set reads.
+    n_columns : int
+    """
+    if n_columns == 1:
+        return False
+    everything = Coalition(range(n_columns))
+    for members, coalitions in reads.items():
+        if len(members) > 1 or _others(members, coalitions, everything):
+            return False
+    return True
+
+
+def require_few_values(
+    reads: Mapping[Coalition, AbstractSet[Coalition]], table: Table, columns: AbstractSet[int]
+) -> None:
+    """Refuse quantiles where the gap of a set reads more than the set and the other columns (C22).
+
+    Parameters
+    ----------
+    reads : mapping of set to coalitions
+        What the gap of each set reads.
+    table : Table
+    columns : set of int
+        Those of which quantiles stand for the other values.
+
+    Raises
+    ------
+    InputError
+        P03, with the columns.
+    """
+    everything = Coalition(range(table.n_columns))
+    for members, coalitions in reads.items():
+        others = _others(members, coalitions, everything)
+        alone = set[int]()  # columns that are shown, or hidden, by themselves
+        for coalition in others:
+            for side in (coalition, everything - coalition):
+                if len(side) == 1:
+                    alone |= side
+        if (columns & members and others) or columns & alone:
+            names = ", ".join(table.names[position] for position in sorted(members))
+            moved = sorted((members | alone) & columns)
+            raise InputError(
+                "Resources(max_grid=) is defined for pure and full effects of single features and of "
+                f"groups: the effect of {names} reads other features one by one.",
+                code="P03",
+                argument="max_grid",
+                columns=tuple(table.names[position] for position in moved),
+                hint="For partial effects, interactions and 'coe' leave max_grid at None and lower "
+                "max_samples.",
+            )
+
+
+def _others(
+    members: Coalition, coalitions: AbstractSet[Coalition], everything: Coalition
+) -> set[Coalition]:
+    return set(coalitions) - {Coalition(), members, everything - members, everything}

@@ -1,1 +1,1 @@
-"""A fit, from options and a table to regions and their judgement."""
+"""One fit."""

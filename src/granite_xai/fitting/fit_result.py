@@ -1,146 +1,155 @@
-"""What a fit found, and what it was found from."""
+"""What a fit found: everything that is shown, kept or asked afterwards is read from it."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
 from granite_xai.base.deferred import Deferred
+from granite_xai.base.errors import InputError
 from granite_xai.base.typing import FloatArray, IntArray
-from granite_xai.disagreement.disagreement import ResolvedQuestion
-from granite_xai.evaluations.evaluations import Evaluations
-from granite_xai.evaluations.value_cells import LearnedValues
-from granite_xai.explanation.influence import PlayersAndSets
-from granite_xai.explanation.masking.fitted import FittedMaskings
-from granite_xai.fitting.fit_inputs import FitInputs
-from granite_xai.inference.confidence import Confidence
+from granite_xai.algebra.disagreement import ResolvedQuestion
+from granite_xai.algebra.influence import PlayersAndSets
+from granite_xai.curves.curves import CurveMaker, SurrogateFit
+from granite_xai.evaluations.evaluations import Evaluations, Sample
+from granite_xai.fitting.path import Path
+from granite_xai.fitting.plan import Plan
+from granite_xai.fitting.settings import Settings
+from granite_xai.fitting.stability import Stability
 from granite_xai.inference.estimate import Estimate
-from granite_xai.inference.node_figures import NodeFigures
-from granite_xai.inference.path import Path
-from granite_xai.inference.replicates import Chance
-from granite_xai.inference.stability import Stability
+from granite_xai.inference.nodes import NodeFigures
+from granite_xai.inference.noise import Chance
 from granite_xai.models import Predictor
 from granite_xai.regions import Partition
-from granite_xai.surrogate.additive import SurrogateFit
 from granite_xai.tables import Table
+from granite_xai.tables.rows import Rows
 
 
-class FromFile(NamedTuple):
-    """What a file knows of the model and the rows that it does not hold, as `granite_xai.saving` wrote it."""
-
-    row: Any  # one row, and the prediction of the model there
-    rows: Any  # positions of the search rows, and their weights
-
-
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class FitResult:
-    """What a fit found; `granite_xai.saving` writes it to files.
+    """What a fit found.
 
     Parameters
     ----------
-    table : Table
-        The rows that searched.
-    predictor : Predictor
-        The model.
-    comparisons, question_weights : tuples of length n_questions
-        The questions and their weights.
-    reference : FittedMaskings
-        Bins, baselines, copulas and intervals as the maskings learned them from these rows.
-    partition : Partition
-    regions, weights : arrays of shape (n_rows,)
-        Region and weight of each row.
-    root_disagreements, floors : arrays of shape (n_questions,)
-        Disagreement on all rows before any split, and its noise floor.
-    remaining : float
-        Share of the disagreement that the regions leave.
-    additive : Deferred of SurrogateFit
-        The surrogate; it asks the model where the questions are about some of the columns.
+    settings : Settings
+    model : Predictor
     missing : bool
         Whether missing values are allowed.
-    confidence, chance : Confidence, Chance, optional
-        None without a confidence level.
+    rows : Rows
+        Those that searched.
+    plan : Plan
+        What is asked about any rows.
+    questions : tuple of ResolvedQuestion
+        Of every output, where all are explained.
+    question_weights : array of shape (Q,)
+    floors, disagreements : arrays of shape (Q,)
+        Noise floor of each question, and its disagreement on all rows before any split.
+    chance : Chance, optional
+        What chance says of all rows; None without a confidence level.
+    partition : Partition
+    regions : array of shape (n_rows,)
+        Region of each row.
+    curves : Deferred of SurrogateFit
+        What describes the model; it asks the model where the questions are about some of the columns.
+    sample, curve_maker : Sample, Deferred of CurveMaker, optional
+        What the model said about the rows, and what curves are made of; only the object that was fitted keeps them.
     estimate : Estimate, optional
         What other rows say of the regions.
+    nodes : tuple of NodeFigures
+        Of each question.
     stability, path : Stability, Path, optional
         Where somebody asked for them; the path also where it chose the price of a region.
     learned : mapping
         Further fitted attributes of the estimator, by name, such as ``clusters_`` of a partitioner.
-    values : LearnedValues, optional
-        Values that stood for columns; None: no pilot chose any.
-    nodes : tuple of NodeFigures
-        Of each question; older files do not hold them.
-    from_file : FromFile, optional
-        Of a fit that was loaded.
     outputs : mapping
         Where all outputs are explained, the result of each in these regions.
     """
 
-    table: Table
-    predictor: Predictor
-    comparisons: tuple[ResolvedQuestion, ...]
-    question_weights: tuple[float, ...]
-    reference: FittedMaskings
+    settings: Settings
+    model: Predictor
+    missing: bool
+    rows: Rows
+    plan: Plan
+    questions: tuple[ResolvedQuestion, ...]
+    question_weights: FloatArray
+    floors: FloatArray
+    disagreements: FloatArray
+    chance: Chance | None
     partition: Partition
     regions: IntArray
-    weights: FloatArray
-    root_disagreements: FloatArray
-    floors: FloatArray
-    remaining: float
-    additive: Deferred[SurrogateFit]
-    missing: bool
-    confidence: Confidence | None = None
-    chance: Chance | None = None
+    curves: Deferred[SurrogateFit]
+    sample: Sample | None = None
+    curve_maker: Deferred[CurveMaker] | None = None
     estimate: Estimate | None = None
+    nodes: tuple[NodeFigures, ...] = ()
     stability: Stability | None = None
     path: Path | None = None
     learned: Mapping[str, Any] = field(default_factory=dict)
-    values: LearnedValues | None = None
-    nodes: tuple[NodeFigures, ...] = ()
-    from_file: FromFile | None = None
     outputs: Mapping[Any, FitResult] = field(default_factory=dict)
 
     @property
-    def below_noise_floor(self) -> bool:
-        """Whether every question is at its noise floor: rounding alone can produce what all rows show."""
-        return bool(np.all(self.root_disagreements <= self.floors))
+    def table(self) -> Table:
+        """The rows that searched."""
+        return self.rows.table
 
     @property
-    def by_chance(self) -> bool:
-        """Whether the rows that searched show no disagreement beyond chance; False without a confidence level."""
-        if self.chance is None:
-            return False
-        return not np.any(self.chance.exceeded(self.floors))
+    def weights(self) -> FloatArray:
+        """Weight of each row that searched, (n_rows,)."""
+        return self.rows.weights
+
+    @property
+    def level(self) -> float | None:
+        """Of confidence; None: the sample was taken for the world."""
+        return self.settings.level
+
+    @property
+    def remaining(self) -> float:
+        """Share of the disagreement that the regions leave on the rows that searched."""
+        return float(sum(region.disagreement for region in self.partition))
 
     @property
     def layout(self) -> PlayersAndSets:
         """Players and sets of the first question."""
-        return self.comparisons[0].first.layout
+        return self.questions[0].first.layout
 
+    @property
+    def below_noise_floor(self) -> bool:
+        """Whether every question is at its noise floor: rounding alone can produce what all rows show."""
+        return bool(np.all(self.disagreements <= self.floors))
 
-@dataclass(frozen=True, slots=True, eq=False)
-class FitRun:
-    """A fit with its evaluations, which its estimator keeps in memory only.
+    @property
+    def is_chance(self) -> bool:
+        """Whether the rows that searched show no disagreement beyond chance; False without a confidence level."""
+        return self.chance is not None and not bool(np.any(self.chance.exceeded))
 
-    Parameters
-    ----------
-    result : FitResult
-    evaluations : Evaluations
-        What the model answered about the rows that searched.
-    inputs : FitInputs
-    error : float
-        Noise of one prediction.
-    surrogate_evaluations : Deferred of Evaluations
-        The evaluations with all that the surrogate reads.
-    outputs : mapping
-        Where all outputs are explained, the run of each in the regions of all.
-    """
+    def evaluations(self, what: str, argument: str, hint: str) -> tuple[Evaluations, ...]:
+        """What the model said about the rows that searched, for each output.
 
-    result: FitResult
-    evaluations: Evaluations
-    inputs: FitInputs
-    error: float
-    surrogate_evaluations: Deferred[Evaluations]
-    outputs: Mapping[Any, FitRun] = field(default_factory=dict)
+        Parameters
+        ----------
+        what : str
+            What needs them, for the error.
+        argument, hint : str
+            Of the error.
+
+        Raises
+        ------
+        InputError
+            P03, where this fit was loaded or copied: files and copies keep no evaluations.
+        """
+        if self.sample is None:
+            raise InputError(
+                f"{what} needs the evaluations of the fit, which only the object that was fitted keeps.",
+                code="P03",
+                argument=argument,
+                hint=hint,
+            )
+        return self.sample.outputs
+
+    def without_sample(self) -> FitResult:
+        """The same as a copy or a file keeps it."""
+        outputs = {name: result.without_sample() for name, result in self.outputs.items()}
+        return replace(self, sample=None, curve_maker=None, outputs=outputs)

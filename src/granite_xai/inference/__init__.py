@@ -1,1 +1,1 @@
-"""Chance: what the numbers are worth, since the rows are a sample."""
+"""What the rows are worth."""

@@ -1,13 +1,17 @@
-"""Estimate: what a partition leaves of the disagreement, corrected for chance, with an interval.
+"""Estimate: what a partition leaves of the disagreement, and what curves describe, on some rows.
 
-This is the record that users meet, in words and as a frame; `estimation` computes it.
+The regions are fixed. On rows that did not choose them, figures have intervals; rows that chose them
+make figures look too good, by an optimism that folds of these rows tell. The model is not asked.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from granite_xai.base.deferred import Deferred
 from granite_xai.base.notebook import Bar
@@ -19,12 +23,30 @@ from granite_xai.base.numbers import (
     share_with_interval,
 )
 from granite_xai.base.printable import Printable, TextSummary
-from granite_xai.inference.confidence import FEWEST_CLUSTERS
-from granite_xai.inference.described_share import DescribedShares
+from granite_xai.base.text import ALL_ROWS
+from granite_xai.base.typing import BoolArray, FloatArray, IntArray
+from granite_xai.algebra.disagreement import ResolvedQuestion
+from granite_xai.algebra.region_weights import RegionWeights
+from granite_xai.evaluations.evaluations import Evaluations
+from granite_xai.inference.noise import (
+    FEWEST_OBSERVATIONS,
+    STEP,
+    Noise,
+    Signs,
+    interval_around,
+    noise_of,
+    standard_error,
+    student_quantile,
+    upper_limit,
+)
 from granite_xai.tables import frame
 
 WHAT_GIVES_AN_INTERVAL = "g.evaluate(X, y) on other rows gives an interval"
 """What is said where the rows chose the regions."""
+FOLDS = 5  # parts of the rows, each left out of a search once
+FOLDS_STREAM = 17  # of random numbers
+FOLD_SHARE = 1e-3  # weight of a fold that is mixed in to read the slope towards it
+PAIRS_OF_FOLDS = 20  # vectors of signs that tell the sampling bias in a region of a fold's tree
 
 _FIGURES_OF_CURVES = (
     "fidelity",
@@ -52,6 +74,102 @@ def rows_in_words(rows: str, n_rows: int) -> str:
     if rows == "held-out":
         return f"{n_rows:,} held-out rows"
     return f"{n_rows:,} rows"
+
+
+# Share of the model that curves describe --------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class DescribedShare:
+    """Share of the prediction's variance that curves describe.
+
+    Attributes
+    ----------
+    value : float
+        1.0 for a constant model; nan where it is not known.
+    low, high : float
+        Its interval; nan where there is none.
+    hidden_high : float
+        Upper limit of what they do not describe, of one side: with the confidence level, no more
+        than this is hidden. nan where there is none.
+    """
+
+    value: float
+    low: float = math.nan
+    high: float = math.nan
+    hidden_high: float = math.nan
+
+
+@dataclass(frozen=True, slots=True)
+class DescribedShares:
+    """Share described with one curve per feature and region, and with one per feature."""
+
+    in_regions: DescribedShare
+    overall: DescribedShare
+
+
+class Predicted(NamedTuple):
+    """Predictions of some rows, and what curves say of them."""
+
+    model: FloatArray  # (n_rows,)
+    curves: FloatArray  # (n_rows,)
+
+
+def described_share(
+    outputs: Sequence[Predicted], weights: FloatArray, clusters: IntArray, level: float | None
+) -> DescribedShare:
+    """Share that curves describe on rows that they were not made of.
+
+    It is R² of the curves, a ratio of two means: ``1 - A / B`` with ``A = mean of (F - curves)²`` and
+    ``B = mean of (F - mean F)²``. The curves are fixed, so a row moves it by its influence
+    ``-((F - curves)² - (A / B) (F - mean F)²) / B``, and a cluster by the sum of these.
+
+    Parameters
+    ----------
+    outputs : sequence of Predicted
+        Of each explained output; their shares are averaged.
+    weights, clusters : arrays of shape (n_rows,)
+        Weight of each row, and number of its cluster.
+    level : float, optional
+        Of the interval; None: there is none.
+    """
+    shares = weights / weights.sum()
+    values = []
+    influences = np.zeros(len(weights))  # of each row on the mean share
+    for output in outputs:
+        value, influence = _share_and_influences(output, shares)
+        values.append(value)
+        influences += influence / len(outputs)
+    value = float(np.mean(values))
+    n_observations = len(np.unique(clusters))
+    if level is None or n_observations < FEWEST_OBSERVATIONS:
+        return DescribedShare(value=value)
+    by_cluster = np.bincount(clusters, weights=shares * influences)
+    error = math.sqrt(float(np.square(by_cluster).sum()) * n_observations / (n_observations - 1))
+    hidden = max(1.0 - value, 0.0)
+    hidden_low, hidden_high = interval_around(
+        hidden, error, student_quantile(level, n_observations)
+    )
+    return DescribedShare(
+        value=value,
+        low=1.0 - hidden_high,
+        high=1.0 - hidden_low,
+        hidden_high=upper_limit(hidden, error, student_quantile(level, n_observations, sides=1)),
+    )
+
+
+def _share_and_influences(output: Predicted, shares: FloatArray) -> tuple[float, FloatArray]:
+    """R² and the influence of each row on it; a constant model is described as it is."""
+    centred = np.square(output.model - shares @ output.model)
+    missed = np.square(output.model - output.curves)
+    variance = float(shares @ centred)
+    if variance == 0.0:
+        return 1.0, np.zeros(len(shares))
+    hidden = float(shares @ missed) / variance
+    return 1.0 - hidden, -(missed - hidden * centred) / variance
+
+
+# The record -------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,11 +235,11 @@ class Estimate(Printable):
     chance: float
     rows: str
     n_rows: int
+    n_clusters: int
     fidelities: Deferred[DescribedShares]
     confidence_level: float
     below_noise_floor: bool  # whether no question is above its noise floor on these rows
     lines: tuple[EstimateLine, ...]
-    n_clusters: int = 0  # 0: a file of version 2 does not say
 
     def frame(self) -> Any:
         """One line for all rows (region -1) and one a region, for each question, in its units.
@@ -222,10 +340,11 @@ class Estimate(Printable):
         words = rows_in_words(self.rows, self.n_rows)
         if self.rows in ("fitting", "cross-validated"):
             return f"{words}; {WHAT_GIVES_AN_INTERVAL}"
-        if 0 < self.n_clusters < FEWEST_CLUSTERS:
+        if self.n_clusters < FEWEST_OBSERVATIONS:
             noun = "row" if self.n_clusters == self.n_rows else "cluster"
             too_few = count(self.n_clusters, noun)
-            return f"{words}; an interval needs {FEWEST_CLUSTERS} or more, and there are {too_few}"
+            needed = f"an interval needs {FEWEST_OBSERVATIONS} or more, and there are {too_few}"
+            return f"{words}; {needed}"
         return words
 
     def _summary(self) -> TextSummary:
@@ -258,3 +377,350 @@ def _bar_line(label: str, value: float, low: float, high: float) -> tuple[object
         return label, Bar(share(value), value), ""
     text, interval = share_with_interval(value, low, high)
     return label, Bar(text, value), interval
+
+
+# What regions leave -----------------------------------------------------------------------------------
+
+
+class JudgedQuestion(NamedTuple):
+    """One question on all rows that judge, and in each region; None for a region without rows."""
+
+    question: ResolvedQuestion
+    whole: Noise
+    regions: Sequence[Noise | None]
+
+
+class JudgingRows(NamedTuple):
+    """The rows that judge a partition.
+
+    Parameters
+    ----------
+    kind : "held-out", "given", "cross-validated" or "fitting"
+        Which rows these are; the last two chose the regions, and give no interval.
+    regions : array of shape (n_rows,)
+        Region of each row.
+    clusters : array of shape (n_rows,)
+        Number of the cluster of each row; without clusters every row is one.
+    """
+
+    kind: str
+    regions: IntArray
+    clusters: IntArray
+
+    def n_clusters_of(self, region: int) -> int:
+        """Clusters that have a row in a region; -1: of all rows."""
+        if region < 0:
+            return len(np.unique(self.clusters))
+        return len(np.unique(self.clusters[self.regions == region]))
+
+    def quantile(self, level: float, region: int = -1) -> float:
+        """Standard errors beside a figure of a region, or of all rows; nan: there is no interval."""
+        if self.kind in ("cross-validated", "fitting"):
+            return math.nan
+        return student_quantile(level, self.n_clusters_of(region))
+
+
+def estimate(
+    judged: Sequence[JudgedQuestion],
+    rows: JudgingRows,
+    *,
+    weights: FloatArray,
+    floors: FloatArray,
+    exceeded: BoolArray,
+    level: float,
+    rules: Sequence[str],
+    fidelities: Deferred[DescribedShares],
+    optimism: Sequence[float],
+) -> Estimate:
+    """What a partition leaves on some rows.
+
+    Parameters
+    ----------
+    judged : sequence of JudgedQuestion
+    rows : JudgingRows
+    weights, floors : arrays of shape (Q,)
+        Weight and noise floor of each question.
+    exceeded : array of shape (Q,)
+        Which questions show more than chance and rounding on these rows.
+    level : float
+        Of the intervals.
+    rules : sequence of str
+        Of the regions.
+    fidelities : Deferred
+        Share that curves describe, with regions and without.
+    optimism : sequence of Q floats
+        How much less regions leave of each question on these rows than on others, in its units,
+        because these rows chose them; 0 where others did.
+    """
+    plug_in = np.array([question.whole.plug_in for question in judged])
+    below_noise_floor = bool(np.all(plug_in <= floors))
+    counted = np.where(exceeded, weights, 0.0)
+    counted = counted / (counted.sum() or 1.0)
+    lines = [line for question in judged for line in _lines_of(question, rows, rules, level)]
+    quantile = rows.quantile(level)
+    remaining = _remaining(judged, counted, optimism, quantile, below_noise_floor)
+    if len(judged) == 1:
+        of_all_rows = lines[0]
+        disagreement, low, high = of_all_rows.corrected, of_all_rows.low, of_all_rows.high
+    else:
+        disagreement = low = high = float(counted.any())
+    return Estimate(
+        remaining=remaining.share,
+        low=remaining.low,
+        high=remaining.high,
+        standard_error=remaining.standard_error,
+        disagreement=0.0 if below_noise_floor else max(disagreement, 0.0),
+        disagreement_low=low,
+        disagreement_high=high,
+        chance=_part_by_chance(judged, counted),
+        rows=rows.kind,
+        n_rows=len(rows.regions),
+        n_clusters=rows.n_clusters_of(-1),
+        fidelities=fidelities,
+        confidence_level=level,
+        below_noise_floor=below_noise_floor,
+        lines=tuple(lines),
+    )
+
+
+def _part_by_chance(judged: Sequence[JudgedQuestion], counted: FloatArray) -> float:
+    """Part of the measured disagreement that chance alone would show; of several questions, of those that count."""
+    if len(judged) == 1:
+        counted = np.ones(1)
+    part = 0.0
+    for weight, question in zip(counted, judged, strict=True):
+        if weight and question.whole.plug_in > 0:
+            part += float(weight) * question.whole.level / question.whole.plug_in
+    return part
+
+
+def _lines_of(
+    judged: JudgedQuestion, rows: JudgingRows, rules: Sequence[str], level: float
+) -> Iterator[EstimateLine]:
+    """One question on all rows and in each region; nothing is known where there are no rows."""
+    parts = zip([judged.whole, *judged.regions], [ALL_ROWS, *rules], strict=True)
+    for region, (noise, rule) in enumerate(parts, start=-1):
+        plug_in = chance = corrected = low = high = math.nan
+        n_samples = len(rows.regions)
+        if region >= 0:
+            n_samples = int(np.count_nonzero(rows.regions == region))
+        if noise is not None:
+            plug_in, chance, corrected = noise.plug_in, noise.level, noise.corrected
+            quantile = rows.quantile(level, region)
+            low, high = interval_around(corrected, noise.standard_error, quantile)
+        yield EstimateLine(
+            question=judged.question.label,
+            region=region,
+            rule=rule,
+            n_samples=n_samples,
+            plug_in=plug_in,
+            chance=chance,
+            corrected=corrected,
+            low=low,
+            high=high,
+        )
+
+
+class _Remaining(NamedTuple):
+    """Share of the disagreement that regions leave, of all questions together."""
+
+    share: float
+    low: float = math.nan
+    high: float = math.nan
+    standard_error: float = math.nan
+
+
+def _remaining(
+    judged: Sequence[JudgedQuestion],
+    counted: FloatArray,
+    optimism: Sequence[float],
+    quantile: float,
+    below_noise_floor: bool,
+) -> _Remaining:
+    """What the questions that show more than chance leave, by their weights."""
+    if not counted.any():
+        return _Remaining(0.0 if below_noise_floor else math.nan)
+    if len(judged[0].regions) == 1:  # nothing was divided, nothing was removed
+        return _Remaining(1.0)
+    share_left = 0.0
+    slopes = np.zeros_like(judged[0].whole.excess)
+    excess = np.zeros_like(slopes)
+    for weight, question, too_low in zip(counted, judged, optimism, strict=True):
+        if weight:
+            of_question = _left_of_question(question)
+            share_left += weight * (of_question.share + too_low / question.whole.corrected)
+            slopes += weight * of_question.slopes
+            excess += weight * of_question.excess
+    share_left = max(float(share_left), 0.0)
+    if math.isnan(quantile):
+        return _Remaining(share_left)
+    error = standard_error(slopes, excess, judged[0].whole.n_observations)
+    low, high = interval_around(share_left, error, quantile)
+    return _Remaining(share=share_left, low=low, high=high, standard_error=error)
+
+
+class _LeftOfQuestion(NamedTuple):
+    """The share of one question that the regions leave, and how it moves along each vector of signs."""
+
+    share: float
+    slopes: FloatArray  # (P,)
+    excess: FloatArray  # (P,)
+
+
+def _left_of_question(judged: JudgedQuestion) -> _LeftOfQuestion:
+    whole = judged.whole
+    regions = [noise for noise in judged.regions if noise is not None]
+    mass = np.sum([noise.mass for noise in regions], axis=0)  # (2, P)
+    inside = 0.0
+    moved = np.zeros_like(mass)
+    excess = np.zeros_like(whole.excess)
+    for noise in regions:
+        share_of_rows = float(noise.mass.mean() / mass.mean())
+        inside += share_of_rows * noise.corrected
+        excess += share_of_rows * noise.excess
+        # What chance adds to a region stays as it is while the weights move.
+        moved += noise.mass / mass * (noise.moved - noise.plug_in + noise.corrected)
+    share_left = inside / whole.corrected
+    slopes = (moved[0] - moved[1]) / (2 * STEP) - share_left * whole.slopes
+    return _LeftOfQuestion(
+        share=float(share_left),
+        slopes=slopes / whole.corrected,
+        excess=(excess - share_left * whole.excess) / whole.corrected,
+    )
+
+
+# Rows that chose the regions: folds ---------------------------------------------------------------------
+
+
+def folds(clusters: IntArray, seed: int) -> Iterator[tuple[IntArray, IntArray]]:
+    """Rows that search and rows that are left out, whole clusters, each cluster left out once.
+
+    There are none of fewer clusters than folds.
+
+    Parameters
+    ----------
+    clusters : array of shape (n_rows,)
+        Number of the cluster of each row.
+    seed : int
+    """
+    n_clusters = int(clusters.max()) + 1
+    if n_clusters < FOLDS:
+        return
+    generator = np.random.default_rng([seed, FOLDS_STREAM])
+    fold_of_cluster = generator.permutation(n_clusters) % FOLDS
+    fold_of_row = fold_of_cluster[clusters]
+    for fold in range(FOLDS):
+        yield np.flatnonzero(fold_of_row != fold), np.flatnonzero(fold_of_row == fold)
+
+
+class FoldTree(NamedTuple):
+    """A tree that was searched without the rows of a fold."""
+
+    regions: IntArray  # (n_rows,) region of every row, those of the fold included
+    is_left_out: BoolArray  # (n_rows,) which rows are of the fold
+
+
+def expected_optimism(
+    by_fold: Sequence[float], trees: Sequence[FoldTree], weights: FloatArray
+) -> float:
+    """How much too good the tree that all rows searched looks, from the optimism of the folds' trees.
+
+    Optimism falls like one over the number of rows, and a fold's tree has seen ``1 - share`` of them.
+
+    Parameters
+    ----------
+    by_fold : sequence of float
+        Optimism of each tree.
+    trees : sequence of FoldTree
+        Each row is left out of one.
+    weights : array of shape (n_rows,)
+    """
+    total = 0.0
+    for optimism, tree in zip(by_fold, trees, strict=True):
+        share_left_out = float(weights[tree.is_left_out].sum() / weights.sum())
+        total += share_left_out * (1.0 - share_left_out) * optimism
+    return total
+
+
+def optimism_of_tree(
+    question: ResolvedQuestion, evaluations: Evaluations, tree: FoldTree, signs: Signs
+) -> float:
+    """How much less a tree leaves on the rows that searched it than on others, in units of the question.
+
+    With O the rows that searched, F those of the fold, R the disagreement inside regions, dR its
+    slope and Q the sampling bias of R on the rows O (method page, "Cross-validated figures")::
+
+        optimism = dR(O)[F - O] + 2 Q
+
+    which is 0 on average for regions that nobody chose. Both terms are summed region by region; a
+    region has other shares of the rows O and F.
+
+    Parameters
+    ----------
+    question : ResolvedQuestion
+    evaluations : Evaluations
+        Of all rows.
+    tree : FoldTree
+    signs : Signs
+        Of all rows.
+    """
+    signs = signs.first(PAIRS_OF_FOLDS)
+    weights = evaluations.weights
+    is_searched = ~tree.is_left_out
+    optimism = 0.0
+    for region in np.unique(tree.regions[is_searched]):
+        is_inside = tree.regions == region
+        search_rows = np.flatnonzero(is_inside & is_searched)
+        fold_rows = np.flatnonzero(is_inside & tree.is_left_out)
+        share_of_search = weights[search_rows].sum() / weights[is_searched].sum()
+        share_of_fold = weights[fold_rows].sum() / weights[tree.is_left_out].sum()
+        noise = noise_of(question, evaluations.take(search_rows), signs.take(search_rows))
+        bias = noise.plug_in - noise.corrected
+        optimism -= share_of_search * (noise.plug_in - 2 * bias)
+        if len(fold_rows):
+            region_rows = np.flatnonzero(is_inside)
+            slope = _slope_towards_fold(
+                question, evaluations.take(region_rows), tree.is_left_out[region_rows]
+            )
+            optimism += share_of_fold * (noise.plug_in + slope)
+    return float(optimism)
+
+
+def _slope_towards_fold(
+    question: ResolvedQuestion, evaluations: Evaluations, is_left_out: BoolArray
+) -> float:
+    """dR(O)[F - O] of one region, summed over the sets of the question.
+
+    Where a gap averages over rows of the fold alone, these say nothing about the mean of the search
+    rows: they are not used. So sets may differ in the rows of the fold that they use.
+    """
+    weights = evaluations.weights
+    search_weights = np.where(is_left_out, 0.0, weights)
+    judged_by_set = _judged_rows(question, evaluations, is_left_out)  # (n, S)
+    patterns, pattern_of_set = np.unique(judged_by_set, axis=1, return_inverse=True)
+    slope = 0.0
+    for number, is_judged in enumerate(patterns.T):
+        if not is_judged.any():
+            continue
+        fold_weights = np.where(is_judged, weights, 0.0)
+        mixed_in = FOLD_SHARE * fold_weights * (search_weights.sum() / fold_weights.sum())
+        lines = RegionWeights.lines(
+            np.column_stack([search_weights + mixed_in, search_weights - mixed_in])
+        )
+        by_set = question.losses(evaluations, lines)[:, 0, :]  # (S, 2)
+        with_fold, against_fold = by_set[pattern_of_set.reshape(-1) == number].sum(axis=0)
+        slope += float(with_fold - against_fold) / (2 * FOLD_SHARE)
+    return slope
+
+
+def _judged_rows(
+    question: ResolvedQuestion, evaluations: Evaluations, is_left_out: BoolArray
+) -> BoolArray:
+    """Which rows of the fold have a gap that averages over a search row, for each set, (n, S)."""
+    fold_rows = np.flatnonzero(is_left_out)
+    sizes_of_all = list(question.cell_sizes(evaluations))
+    sizes_of_fold = list(question.cell_sizes(evaluations.take(fold_rows)))
+    judged = np.zeros((len(is_left_out), len(sizes_of_all)), dtype=np.bool_)
+    for number, (of_all, of_fold) in enumerate(zip(sizes_of_all, sizes_of_fold, strict=True)):
+        judged[fold_rows, number] = of_all[fold_rows] > of_fold
+    return judged

@@ -1,1 +1,1 @@
-"""Ways to find regions."""
+"""From a disagreement to a tree of regions."""

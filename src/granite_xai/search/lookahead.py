@@ -1,159 +1,323 @@
-"""The best two levels of cuts below a node, over some cuts of each column.
+"""Thresholds that are chosen together: two levels ahead of a node, and those of a whole tree.
 
-A greedy first cut may miss an interaction that shows only after two cuts. Tables over pairs of cuts
-(`tables`) tell what every tree of two levels leaves. The cost of a tree is its share of the
-disagreement plus the price of each region (C3).
+A greedy first cut may miss an interaction that shows only after two cuts, and a threshold that was
+best when it was drawn need not be best for the tree that grew below it. Tables tell what any cuts
+leave; the model is not asked. The cost of a tree is its share of the disagreement plus the price of
+each region (C3).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from itertools import combinations_with_replacement
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from granite_xai.base.typing import FloatArray, IntArray
-from granite_xai.engine.splits import Cut
-from granite_xai.search.candidates import Candidate
-from granite_xai.search.cells import LEFT, RIGHT
-from granite_xai.search.tables import NodeTables
-from granite_xai.search.ties import ROUNDING, first_of_best, rounded
+from granite_xai.search.cuts import (
+    TIE,
+    Axis,
+    BestCut,
+    Cut,
+    Cuts,
+    evenly,
+    first_of_best,
+    regions_as_cuts,
+    sharpest,
+)
+from granite_xai.search.tables import LEFT, RIGHT, Grid, Tables
 
-NO_CUT = -1
-PAIRS_AT_ONCE = 64  # pairs of columns whose tables are in memory together
+COARSE_CUTS = 9  # of each column that are paired
+FINE_CUTS = 19  # of each column when two levels are cut again
+RECUT_TREES = 3
+ROWS_AHEAD = 4000  # of a node; they stand for all of its rows
+
+CodesOf = Callable[[int, IntArray], IntArray]  # from a column and places to the codes of these rows
+CutsAround = Callable[
+    [Cut, IntArray, int], Sequence[Cut]
+]  # so many others of its column, at places
 
 
 class CutTree(NamedTuple):
-    """A tree of cuts: the one at the top, and what follows on both sides; None: a region."""
+    """A cut, and what cuts both sides; None: a region."""
 
-    cut: Candidate
-    left: CutTree | None = None
-    right: CutTree | None = None
+    cut: Cut
+    below: tuple[CutTree | None, CutTree | None] = (None, None)
 
-    @property
-    def height(self) -> int:
-        """Cuts on the longest way down."""
-        height_below = 0
-        for side in (self.left, self.right):
-            if side is not None:
-                height_below = max(height_below, side.height)
-        return 1 + height_below
+    def paths(self) -> list[tuple[int, ...]]:
+        """The sides that lead to each cut, the one at the top first."""
+        paths: list[tuple[int, ...]] = [()]
+        for side, cuts in enumerate(self.below):
+            if cuts is not None:
+                paths += [(side, *path) for path in cuts.paths()]
+        return paths
+
+    def with_cut(self, path: tuple[int, ...], cut: Cut) -> CutTree:
+        """The same tree with another cut at the end of a path."""
+        if not path:
+            return self._replace(cut=cut)
+        left, right = self.below
+        if path[0] == LEFT and left is not None:
+            return self._replace(below=(left.with_cut(path[1:], cut), right))
+        if path[0] == RIGHT and right is not None:
+            return self._replace(below=(left, right.with_cut(path[1:], cut)))
+        raise ValueError(f"the path {path} ends at a region")
 
 
-@dataclass(eq=False)
-class SideCosts:
-    """For every cut of one column the least cost of both its sides so far, and the second cut for it.
+class NodeCuts(NamedTuple):
+    """The rows of a node, and how their columns may be cut.
 
     Parameters
     ----------
-    cost : array of shape (2, n_cuts)
-    column, cut : arrays of shape (2, n_cuts)
-        Number of the column and of its cut that follow on this side; ``NO_CUT``: a region.
+    places : array of int
+        Rows of the node.
+    codes_of : callable
+        Codes of a column at some places.
+    cuts_around : callable
+        A cut and others of its column, which leave rows on both sides of these places.
+    min_samples : int
+        Rows of a region, at least.
     """
 
-    cost: FloatArray
-    column: IntArray
-    cut: IntArray
+    places: IntArray
+    codes_of: CodesOf
+    cuts_around: CutsAround
+    min_samples: int
 
-    @classmethod
-    def of_regions(cls, remaining: FloatArray, alpha: float) -> SideCosts:
-        """Both sides are regions, which leave so much, (2, n_cuts)."""
-        nothing = np.full(remaining.shape, NO_CUT)
-        return cls(remaining + alpha, nothing, nothing.copy())
+    def codes(self, column: int) -> IntArray:
+        """Codes of a column, (n_rows,)."""
+        return self.codes_of(column, self.places)
 
-    def improve(self, column: int, costs: FloatArray) -> None:
-        """Follow the best second cut of a column wherever that costs less: costs (2, n_cuts, n_second)."""
-        least = costs.min(axis=2)
-        better = least < self.cost - ROUNDING
-        if better.any():
-            self.cost[better] = least[better]
-            self.column[better] = column
-            self.cut[better] = costs.argmin(axis=2)[better]
+    def cuts(self, options: Sequence[Cut]) -> Cuts:
+        """Some cuts of a column that leave enough rows on both sides."""
+        return Cuts.of(options, self.codes(options[0].column), self.min_samples)
 
-    def best(self) -> int:
-        """Number of the first cut with the least cost of both sides."""
-        return first_of_best(self.cost.sum(axis=0), ROUNDING)
+    def axis_around(self, cut: Cut, count: int) -> Axis:
+        """A cut and others of its column, to begin with."""
+        codes = self.codes(cut.column)
+        cuts = Cuts.of(self.cuts_around(cut, self.places, count), codes, self.min_samples)
+        return Axis.starting_with(cuts, codes, self.min_samples)
 
-    def least_total(self) -> float:
-        """The cost of both sides of that cut."""
-        return float(self.cost[:, self.best()].sum())
+    def sides(self, cut: Cut) -> tuple[IntArray, IntArray]:
+        """Places on both sides of a cut."""
+        goes_left = cut.goes_left(self.codes(cut.column))
+        return self.places[goes_left], self.places[~goes_left]
 
-
-def sides_of_upper_cut(quarters: FloatArray, *, first_on_top: bool) -> FloatArray:
-    """What both parts of each side of the upper cut leave, (2, n_upper, n_lower).
-
-    Parameters
-    ----------
-    quarters : array of shape (4, n_first, n_second)
-        What the quarters of a first and a second column leave; either may be on top.
-    first_on_top : bool
-    """
-    _, n_first, n_second = quarters.shape
-    by_sides = quarters.reshape(2, 2, n_first, n_second)  # of the first cut, and of the second
-    if first_on_top:
-        return np.asarray(by_sides.sum(axis=1))
-    return np.asarray(by_sides.sum(axis=0).swapaxes(1, 2))
+    def regions_of(self, tree: CutTree | None) -> tuple[IntArray, int]:
+        """Number of the region of each row if a tree cuts the node, and how many regions there are."""
+        if tree is None:
+            return np.zeros(len(self.places), dtype=np.intp), 1
+        goes_left = tree.cut.goes_left(self.codes(tree.cut.column))
+        left, n_left = self.regions_of(tree.below[LEFT])
+        right, n_right = self.regions_of(tree.below[RIGHT])
+        return np.where(goes_left, left, n_left + right), n_left + n_right
 
 
-@dataclass(frozen=True, eq=False)
-class TwoLevels:
-    """All trees of up to two levels over some cuts of each column.
+# Two levels ahead ----------------------------------------------------------------------------------
+
+
+def first_of_two_levels(
+    node: NodeCuts, tables: Tables, candidates: Sequence[Cuts], alpha: float
+) -> Cut:
+    """The first cut of the best tree of two levels: over a coarse grid, then over finer ones around its best.
 
     Parameters
     ----------
-    tables : NodeTables
-        Of the node.
-    cuts : sequence of Cut
-        One for each column, over the rows of the node.
-    options : sequence of sequences of Candidate
-        The same cuts as candidates, by column.
+    node : NodeCuts
+    tables : Tables
+        Of its rows.
+    candidates : sequence of Cuts
+        Of the columns that are paired.
     alpha : float
         Price of a region.
     """
+    step = -(-len(node.places) // ROWS_AHEAD)
+    if step > 1:
+        tables = tables.thinner(step)
+        node = node._replace(places=node.places[::step], min_samples=tables.min_samples)
+    coarse = [node.cuts(evenly(cuts.options, COARSE_CUTS)) for cuts in candidates]
+    coarse = [cuts for cuts in coarse if len(cuts)]
+    if not coarse:  # in so many rows less there is no room
+        return candidates[0].options[0]
+    trees = _best_two_levels(tables, coarse, alpha)
+    recut = [_recut(node, tables, tree, alpha) for tree in trees[:RECUT_TREES]]
+    return recut[first_of_best(np.array([best.remaining for best in recut]))].cut
 
-    tables: NodeTables
-    cuts: Sequence[Cut]
-    options: Sequence[Sequence[Candidate]]
-    alpha: float
 
-    def side_costs(self) -> list[SideCosts]:
-        """The least cost of both sides of every cut, column by column."""
-        undivided = self.tables.sides(self.cuts)
-        costs = [SideCosts.of_regions(remaining, self.alpha) for remaining in undivided]
-        for first, second, quarters in self._quarters():
-            below_first = sides_of_upper_cut(quarters, first_on_top=True)
-            costs[first].improve(second, below_first + 2 * self.alpha)
-            if first != second:
-                below_second = sides_of_upper_cut(quarters, first_on_top=False)
-                costs[second].improve(first, below_second + 2 * self.alpha)
-        return costs
+def _best_two_levels(tables: Tables, columns: Sequence[Cuts], alpha: float) -> list[CutTree]:
+    """For each column the best tree of up to two levels that cuts it first; least cost first."""
+    pairs = [(i, j) for i in range(len(columns)) for j in range(i, len(columns))]
+    undivided = tables.sides([cuts.along for cuts in columns])
+    quarters = tables.remaining([Grid(columns[i].along, columns[j].along) for i, j in pairs])
+    tops = [
+        _Top.of(cuts, remaining, alpha) for cuts, remaining in zip(columns, undivided, strict=True)
+    ]
+    for (i, j), parts in zip(pairs, quarters, strict=True):  # (2, 2, k, l)
+        tops[i].divide(columns[j], parts.sum(axis=1) + 2 * alpha)
+        if i != j:
+            tops[j].divide(columns[i], parts.sum(axis=0).swapaxes(1, 2) + 2 * alpha)
+    costs = np.array([top.least_cost() for top in tops])
+    trees = []
+    is_left = np.ones(len(tops), dtype=np.bool_)
+    while is_left.any():
+        number = int(np.flatnonzero(is_left)[first_of_best(costs[is_left])])
+        is_left[number] = False
+        trees.append(tops[number].best_tree())
+    return trees
 
-    def _quarters(self) -> Iterator[tuple[int, int, FloatArray]]:
-        """Every pair of columns with its table."""
-        numbers = list(combinations_with_replacement(range(len(self.cuts)), 2))
-        for start in range(0, len(numbers), PAIRS_AT_ONCE):
-            batch = numbers[start : start + PAIRS_AT_ONCE]
-            tables = self.tables.quarters(
-                [(self.cuts[first], self.cuts[second]) for first, second in batch]
-            )
-            for (first, second), quarters in zip(batch, tables, strict=True):
-                yield first, second, quarters
 
-    def trees(self, costs: Sequence[SideCosts]) -> list[tuple[float, CutTree]]:
-        """For each column the best tree that cuts it first, with its cost; the least cost first."""
-        trees = [self._tree(column, of_column) for column, of_column in enumerate(costs)]
-        return sorted(trees, key=lambda entry: rounded(entry[0]))
+class _Top(NamedTuple):
+    """For every cut of a column the least cost of both its sides so far, and the second cuts for it.
 
-    def _tree(self, column: int, costs: SideCosts) -> tuple[float, CutTree]:
-        number = costs.best()
-        below: list[CutTree | None] = []
-        for side in (LEFT, RIGHT):
-            if costs.column[side, number] == NO_CUT:
-                below.append(None)
-            else:
-                options = self.options[costs.column[side, number]]
-                below.append(CutTree(options[costs.cut[side, number]]))
-        tree = CutTree(self.options[column][number], *below)
-        return costs.least_total(), tree
+    Parameters
+    ----------
+    cuts : Cuts
+    costs : array of shape (2, k)
+    second : array of shape (2, k) of Cut
+        None: the side is a region.
+    """
+
+    cuts: Cuts
+    costs: FloatArray
+    second: np.ndarray
+
+    @classmethod
+    def of(cls, cuts: Cuts, remaining: FloatArray, alpha: float) -> _Top:
+        """Both sides are regions, which leave so much, (2, k)."""
+        return cls(cuts, remaining + alpha, np.full(remaining.shape, None))
+
+    def divide(
+        self, lower: Cuts, costs: FloatArray, sides: tuple[int, ...] = (LEFT, RIGHT)
+    ) -> None:
+        """Divide sides by the best lower cut where that costs less; costs (sides, k, n_lower)."""
+        best = costs.argmin(axis=2)
+        least = costs.min(axis=2)
+        for row, side in enumerate(sides):
+            for number in np.flatnonzero(least[row] < self.costs[side] - TIE):
+                self.costs[side, number] = least[row, number]
+                self.second[side, number] = lower.options[best[row, number]]
+
+    def least_cost(self) -> float:
+        """Of both sides of the best cut."""
+        return float(self.costs.sum(axis=0).min())
+
+    def best_tree(self) -> CutTree:
+        """The first cut of the least cost, with the second cuts."""
+        number = first_of_best(self.costs.sum(axis=0))
+        left, right = self.second[:, number]
+        return CutTree(
+            self.cuts.options[number],
+            (None if left is None else CutTree(left), None if right is None else CutTree(right)),
+        )
+
+
+def _recut(node: NodeCuts, tables: Tables, tree: CutTree, alpha: float) -> BestCut:
+    """The top and the cost of the best tree of two levels with the columns of a given one."""
+    axes: list[Axis | None] = [None, None, None]  # at the top, on the left, on the right
+    for number, cut in enumerate(_cuts_of_two_levels(tree)):
+        if cut is not None:
+            axes[number] = node.axis_around(cut, FINE_CUTS)
+    best = tree
+    least = np.inf
+    has_new = True
+    while has_new:
+        cost, found = _best_of_grid(tables, axes, alpha)
+        if cost < least - TIE:
+            least, best = cost, found
+        has_new = False
+        for number, cut in enumerate(_cuts_of_two_levels(best)):
+            axis = axes[number]
+            if cut is None or axis is None:
+                axes[number] = None
+                continue
+            finer = axis.finer(cut, FINE_CUTS)
+            has_new = has_new or finer is not None
+            if finer is None or not len(finer.cuts):
+                finer = (finer or axis).alone(cut)
+            axes[number] = finer
+    return BestCut(best.cut, float(least))
+
+
+def _cuts_of_two_levels(tree: CutTree) -> list[Cut | None]:
+    """The cuts at the top, on the left and on the right; None: a region."""
+    return [tree.cut, *(None if below is None else below.cut for below in tree.below)]
+
+
+def _best_of_grid(
+    tables: Tables, axes: Sequence[Axis | None], alpha: float
+) -> tuple[float, CutTree]:
+    """The best of some cuts at the top, each side of it with cuts of its own, and its cost."""
+    top_axis, *lower_axes = axes
+    if top_axis is None:
+        raise ValueError("a tree of two levels has a cut at its top")
+    cuts = top_axis.cuts
+    lower = {
+        side: axis.cuts
+        for side, axis in enumerate(lower_axes)
+        if axis is not None and len(axis.cuts)
+    }
+    divided = [Grid(cuts.along, lower_cuts.along, side) for side, lower_cuts in lower.items()]
+    undivided, *quarters = tables.remaining([Grid(cuts.along), *divided])
+    top = _Top.of(cuts, undivided, alpha)
+    for (side, lower_cuts), parts in zip(lower.items(), quarters, strict=True):  # (1, 2, k, l)
+        top.divide(lower_cuts, parts.sum(axis=1) + 2 * alpha, (side,))
+    return top.least_cost(), top.best_tree()
+
+
+# All thresholds of a tree --------------------------------------------------------------------------
+
+
+def polished(node: NodeCuts, tables: Tables, tree: CutTree, n_cuts: int) -> CutTree:
+    """A tree with each threshold chosen again while all others stay, until none moves.
+
+    Parameters
+    ----------
+    node : NodeCuts
+        All rows of the tree.
+    tables : Tables
+        Of these rows.
+    tree : CutTree
+    n_cuts : int
+        Cuts of a column that are tried first.
+    """
+    before = None
+    while tree != before:
+        before = tree
+        for path in tree.paths():
+            tree = _with_best_threshold(node, tables, tree, path, n_cuts)
+    return tree
+
+
+def _with_best_threshold(
+    node: NodeCuts, tables: Tables, tree: CutTree, path: tuple[int, ...], n_cuts: int
+) -> CutTree:
+    """A tree with the best threshold at the cut that a path leads to."""
+    inner = tree
+    inside = np.arange(len(node.places))
+    for side in path:
+        is_left = inner.cut.goes_left(node.codes_of(inner.cut.column, node.places[inside]))
+        inside = inside[is_left == (side == LEFT)]
+        below = inner.below[side]
+        if below is None:
+            raise ValueError(f"the path {path} ends at a region")
+        inner = below
+    if len(inside) < len(node.places):
+        tables = tables.take(inside)
+        node = node._replace(places=node.places[inside])
+    # Each region below takes the left or the right part of the rows that its other conditions leave.
+    regions = [regions_as_cuts(*node.regions_of(below)) for below in inner.below]
+
+    def remaining(cuts: Cuts) -> FloatArray:
+        """What the regions on both sides leave, (k,)."""
+        grids = [Grid(cuts.along, of_side, side) for side, of_side in enumerate(regions)]
+        left, right = tables.remaining(grids)  # (1, 2, k, regions), inside and outside of each
+        return np.asarray(left[0, LEFT].sum(axis=1) + right[0, LEFT].sum(axis=1))
+
+    axis = node.axis_around(inner.cut, n_cuts)
+    before = remaining(Cuts.of([inner.cut], axis.codes))[0]
+    if not len(axis.cuts):
+        return tree
+    best = sharpest(axis, remaining(axis.cuts), remaining)
+    if best.remaining < before - TIE:
+        return tree.with_cut(path, best.cut)
+    return tree

@@ -1,242 +1,250 @@
-"""What the parts of a node would leave if it were cut once, or along two columns at once.
+"""What the parts of a node leave, for every cut of a column and every pair of cuts of two columns.
 
-Sums over the parts of all cuts are cheap (`cells`), and tell what each part leaves (`product_blocks`).
+Cuts of a column divide the rows into classes, those of two columns into cells. Sums over cells,
+added up along each column, are the sums over all parts: the cost grows with the rows and not with
+the number of cuts.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import chain
+from typing import NamedTuple
 
 import numpy as np
+from scipy import sparse
 
-from granite_xai.base.typing import FloatArray, IntArray
+from granite_xai.base.typing import BoolArray, FloatArray, IntArray
 from granite_xai.compute import in_threads, resolve_jobs
-from granite_xai.disagreement.disagreement import ResolvedQuestion
-from granite_xai.engine.splits import Cut
-from granite_xai.search.cells import (
-    CellMembership,
-    PartBatch,
-    Quarters,
-    Sides,
-    quarter_batches,
-    side_batches,
-)
-from granite_xai.search.problem import Problem
-from granite_xai.search.product_blocks import ProductBlock, SetShare, product_blocks
+from granite_xai.algebra.moments import Moments
+from granite_xai.search.cuts import ColumnCuts
 
-PARTS_AT_ONCE = 2600  # parts that are worked on together
-NODES_KEPT = 4  # nodes that are kept for the next question about the same rows, whatever their size
-BYTES_KEPT = 2**25  # memory up to which more nodes are kept
+LEFT, RIGHT = 0, 1  # sides of a cut
+PARTS_AT_ONCE = 2600  # parts whose sums are worked on together: what the cache holds
 NEGLIGIBLE = 1e-3  # share of all squared gaps between two rows below which a set decides nothing
+INT32_END = 2**31  # numbers of 32 bits end before this one
 
 
-@dataclass(frozen=True, eq=False)
-class RegionTables:
-    """The objective of a problem in the parts of its nodes.
+class Grid(NamedTuple):
+    """Cuts of one column, or every pair of cuts of two.
 
     Parameters
     ----------
-    sets : tuple of SetShare
-        All sets of all questions that count, with the directions that a search reads.
-    total_mass : float
-        Mass of all rows of the fit.
-    by_mass : bool
-        Whether a region counts by its share of the mass.
-    min_samples : int
-        Rows of a region, at least; smaller parts are infinitely bad.
-    n_jobs : int, optional
-        Threads, over the parts.
+    first : ColumnCuts
+    second : ColumnCuts, optional
+    side : int, optional
+        Only the parts on this side of the first cuts; None: on both.
     """
 
-    sets: tuple[SetShare, ...]
-    total_mass: float
-    by_mass: bool
+    first: ColumnCuts
+    second: ColumnCuts | None = None
+    side: int | None = None
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """(2, k) sides, or (2, 2, k, l) quarters; the first axis has length 1 where one side is wanted."""
+        n_sides = 2 if self.side is None else 1
+        if self.second is None:
+            return (n_sides, len(self.first.left))
+        return (n_sides, 2, len(self.first.left), len(self.second.left))
+
+    @property
+    def n_parts(self) -> int:
+        """How many sides, or quarters."""
+        return math.prod(self.shape)
+
+    @property
+    def n_classes(self) -> tuple[int, ...]:
+        """Classes along each column; crossed they are cells."""
+        if self.second is None:
+            return (self.first.left.shape[1],)
+        return (self.first.left.shape[1], self.second.left.shape[1])
+
+    def cells(self) -> IntArray:
+        """The cell of each row, (n_rows,)."""
+        if self.second is None:
+            return self.first.classes
+        n_second = self.n_classes[1]
+        return np.asarray(self.first.classes * n_second + self.second.classes)
+
+    def fill(self, parts: FloatArray, by_cell: FloatArray) -> None:
+        """Write sums over parts (n_parts, width) from those over cells (n_cells, width), which are overwritten."""
+        width = by_cell.shape[1]
+        parts = parts.reshape(*self.shape, width)
+        sums = self.first.left_sums(by_cell.reshape(*self.n_classes, width))
+        if self.second is None:
+            if self.side != RIGHT:
+                parts[0] = sums[:-1]
+            if self.side != LEFT:
+                np.subtract(sums[-1:], sums[:-1], out=parts[-1])
+            return
+        sums = self.second.left_sums(sums.swapaxes(0, 1)).swapaxes(0, 1)
+        left_left, left = sums[:-1, :-1], sums[:-1, -1:]  # both cuts; the first alone
+        if self.side != RIGHT:
+            parts[0, LEFT] = left_left
+            np.subtract(left, left_left, out=parts[0, RIGHT])
+        if self.side != LEFT:
+            right = parts[-1]
+            np.subtract(sums[-1:, :-1], left_left, out=right[LEFT])
+            np.subtract(sums[-1:, -1:] - left, right[LEFT], out=right[RIGHT])
+
+
+@dataclass(frozen=True, eq=False)
+class Tables:
+    """Sums over the rows of one node.
+
+    Parameters
+    ----------
+    sets : sequence of (float, Moments)
+        The sets of all questions that count, and what multiplies their disagreement.
+    weights : array of shape (n_rows,)
+    total_mass : float, optional
+        Weight of all rows of the search; None: a region counts alike whatever its mass.
+    min_samples : int
+        Parts of fewer rows are infinitely bad.
+    n_jobs : int, optional
+        Threads.
+    """
+
+    sets: Sequence[tuple[float, Moments]]
+    weights: FloatArray
+    total_mass: float | None
     min_samples: int
     n_jobs: int | None = None
-    _recent: dict[bytes, NodeTables] = field(default_factory=dict, init=False, repr=False)
 
-    @cached_property
-    def blocks(self) -> list[ProductBlock]:
-        """What is summed up, on all rows."""
-        return product_blocks(self.sets)
+    def take(self, places: IntArray) -> Tables:
+        """The tables of some of the rows."""
+        sets = [(factor, moments.take(places)) for factor, moments in self.sets]
+        return replace(self, sets=sets, weights=self.weights[places])
 
-    @property
-    def weights(self) -> FloatArray:
-        """Weights of all rows."""
-        return self.sets[0].statistics.weights
+    def deciding(self) -> Tables:
+        """Without the sets that show next to nothing in any part of the rows."""
+        limits = [factor * moments.limits() for factor, moments in self.sets]
+        negligible = NEGLIGIBLE * sum(of_sets[np.isfinite(of_sets)].sum() for of_sets in limits)
+        sets = [
+            (factor, moments.of_sets(of_sets > negligible))
+            for (factor, moments), of_sets in zip(self.sets, limits, strict=True)
+            if (of_sets > negligible).any()
+        ]
+        return replace(self, sets=sets)
 
-    def for_every(self, step: int) -> RegionTables:
-        """The same for nodes of which only every so manieth row is read."""
-        thinner = replace(
+    def thinner(self, step: int) -> Tables:
+        """Every so manieth row stands for all."""
+        sets = [(factor, moments.take(slice(None, None, step))) for factor, moments in self.sets]
+        return replace(
             self,
+            sets=sets,
+            weights=self.weights[::step],
+            total_mass=None if self.total_mass is None else self.total_mass / step,
             min_samples=max(1, self.min_samples // step),
-            total_mass=self.total_mass / step,
         )
-        vars(thinner)["blocks"] = self.blocks
-        return thinner
 
-    def of_node(self, rows: IntArray) -> NodeTables:
-        """The tables of the rows of a node; sets that show next to nothing in any part are left out."""
-        key = rows.tobytes()
-        if key not in self._recent:
-            self._recent[key] = self._new_tables(rows)
-            n_bytes = sum(node.n_bytes for node in self._recent.values())
-            while len(self._recent) > NODES_KEPT and n_bytes > BYTES_KEPT:
-                n_bytes -= self._recent.pop(next(iter(self._recent))).n_bytes
-        return self._recent[key]
+    def sides(self, candidates: Sequence[ColumnCuts]) -> list[FloatArray]:
+        """What both sides of each cut leave, (2, k) for each column."""
+        return self.remaining([Grid(cuts) for cuts in candidates])
 
-    def _new_tables(self, rows: IntArray) -> NodeTables:
-        if not self.sets:
-            return NodeTables(self, (), np.ones(len(rows)))
-        blocks = self.blocks
-        if len(rows) < len(self.weights):
-            blocks = [block.take(rows) for block in blocks]
-        pair_gaps = [block.pair_gaps() for block in blocks]
-        all_gaps = np.concatenate(list(chain.from_iterable(pair_gaps)))
-        negligible = NEGLIGIBLE * all_gaps[np.isfinite(all_gaps)].sum()
-        deciding = []
-        for block, gaps_of_stacks in zip(blocks, pair_gaps, strict=True):
-            smaller = block.with_sets([gaps > negligible for gaps in gaps_of_stacks])
-            if smaller is not None:
-                deciding.append(smaller)
-        return NodeTables(self, tuple(deciding), self.weights[rows])
-
-
-@dataclass(frozen=True, eq=False)
-class NodeTables:
-    """What the parts of one node leave, in shares of the disagreement on all rows.
-
-    Parameters
-    ----------
-    settings : RegionTables
-    blocks : tuple of ProductBlock
-        Of the rows of the node.
-    weights : array of shape (n_rows,)
-    """
-
-    settings: RegionTables
-    blocks: tuple[ProductBlock, ...]
-    weights: FloatArray
-
-    @property
-    def n_bytes(self) -> int:
-        """Memory of the products."""
-        return sum(block.products.nbytes for block in self.blocks)
-
-    def sides(self, cuts: Sequence[Cut]) -> list[FloatArray]:
-        """What both sides of the cuts of each column leave: (2, n_cuts) a column."""
-        return self._in_order(side_batches(cuts, PARTS_AT_ONCE))
-
-    def quarters(self, pairs: Sequence[tuple[Cut, Cut]]) -> list[FloatArray]:
-        """What the four parts of every pair of cuts leave: (4, k, l) for each pair of columns."""
-        return self._in_order(quarter_batches(pairs, PARTS_AT_ONCE))
-
-    def _in_order(self, batches: Sequence[tuple[PartBatch, list[int]]]) -> list[FloatArray]:
-        """The tables of all batches by the positions that these come with."""
-        tables = self._tables([batch for batch, _ in batches])
-        positions = chain.from_iterable(of_batch for _, of_batch in batches)
-        by_position = dict(zip(positions, tables, strict=True))
-        return [by_position[position] for position in range(len(tables))]
-
-    def grid(
-        self, upper: Cut, divided: Sequence[tuple[int, Cut]]
-    ) -> tuple[FloatArray, list[FloatArray]]:
-        """What both sides of some cuts leave, as they are and divided by lower cuts.
-
-        Parameters
-        ----------
-        upper : Cut
-        divided : sequence of tuples
-            A side of the upper cuts, and the lower cuts that divide it.
+    def remaining(self, grids: Sequence[Grid]) -> list[FloatArray]:
+        """Share that each part of some grids leaves; infinite where it has too few rows.
 
         Returns
         -------
-        tuple
-            (2, n_upper), and for each divided side (n_upper, n_lower).
+        list of arrays
+            Of the shapes of the grids.
         """
-        batches: list[PartBatch] = [Sides([upper])]
-        batches += [Quarters([(upper, lower)], side) for side, lower in divided]
-        undivided, *quarters = self._tables(batches)
-        return undivided, [table.sum(axis=0) for table in quarters]
-
-    def _tables(self, batches: Sequence[PartBatch]) -> list[FloatArray]:
-        """What the parts of all batches leave, as tables."""
-        groups = list(_cache_sized(batches))
-        by_group = in_threads(self._remaining, groups, resolve_jobs(self.settings.n_jobs))
+        n_bins = max((moments.n_bins for _, moments in self.sets), default=1)
+        batches = list(_batches(grids, PARTS_AT_ONCE // n_bins))
         tables = []
-        for group, remaining in zip(groups, by_group, strict=True):
+        of_batches = in_threads(self._of_parts, batches, resolve_jobs(self.n_jobs))
+        for batch, remaining in zip(batches, of_batches, strict=True):
             start = 0
-            for batch in group:
-                tables.extend(batch.tables(remaining[start : start + batch.n_parts]))
-                start += batch.n_parts
+            for grid in batch:
+                end = start + grid.n_parts
+                tables.append(remaining[start:end].reshape(grid.shape))
+                start = end
         return tables
 
-    def _remaining(self, batches: Sequence[PartBatch]) -> FloatArray:
-        """What each part of some batches leaves, (n_parts,); infinite where it has too few rows."""
-        settings = self.settings
-        membership = CellMembership(batches)
-        ones_and_weights = np.column_stack([np.ones(len(self.weights)), self.weights])
-        counts, mass = membership.by_part(membership.by_cell(ones_and_weights)).T
-        is_enough = counts >= settings.min_samples
-        by_question: dict[int, FloatArray] = {}
-        for block in self.blocks:
-            by_stack = block.remaining(membership, is_enough)
-            for question, remaining in by_stack:
-                by_question[question] = by_question.get(question, 0.0) + remaining
+    def _of_parts(self, grids: Sequence[Grid]) -> FloatArray:
+        """What the parts of some grids leave, one after the other."""
+        cells = _Cells(grids)
+        counts_and_mass = np.column_stack([np.ones(len(self.weights)), self.weights])
+        counts, mass = cells.sums_of_parts(counts_and_mass)[:, 0]
+        is_enough = counts >= self.min_samples
         total = np.zeros(np.count_nonzero(is_enough))
-        for remaining in by_question.values():
-            total += remaining
-        if settings.by_mass:
-            total *= mass[is_enough] / settings.total_mass
-        every_part = np.full(len(counts), np.inf)
-        every_part[is_enough] = total
-        return every_part
+        for factor, moments in self.sets:
+            sums = cells.sums_of_parts(moments.products, is_enough, moments.bins, moments.n_bins)
+            total += factor * moments.of_sums(sums)
+        if self.total_mass is not None:
+            total *= mass[is_enough] / self.total_mass
+        remaining = np.full(len(counts), np.inf)
+        remaining[is_enough] = total
+        return remaining
 
 
-def _cache_sized(batches: Sequence[PartBatch]) -> Iterator[list[PartBatch]]:
-    """Neighbouring batches that are worked on together."""
-    group: list[PartBatch] = []
+def _batches(grids: Sequence[Grid], most_parts: int) -> Iterator[list[Grid]]:
+    """Neighbouring grids that are worked on together."""
+    batch: list[Grid] = []
     n_parts = 0
-    for batch in batches:
-        if group and n_parts + batch.n_parts > PARTS_AT_ONCE:
-            yield group
-            group = []
+    for grid in grids:
+        if batch and n_parts + grid.n_parts > most_parts:
+            yield batch
+            batch = []
             n_parts = 0
-        group.append(batch)
-        n_parts += batch.n_parts
-    if group:
-        yield group
+        batch.append(grid)
+        n_parts += grid.n_parts
+    if batch:
+        yield batch
 
 
-def region_tables(problem: Problem, min_samples: int) -> RegionTables | None:
-    """The tables of a problem; None where a question that counts does not follow from sums.
+class _Cells:
+    """The cells of some grids over the same rows, numbered through all grids."""
 
-    Parameters
-    ----------
-    problem : Problem
-    min_samples : int
-        Rows of a region, at least.
-    """
-    if len(problem.statistics) != len(problem.shares.comparisons):
-        return None  # measures of a partitioner of its own
-    sets: list[SetShare] = []
-    shares = problem.shares
-    counted = zip(shares.comparisons, problem.statistics, shares.factors.tolist(), strict=True)
-    for number, (question, statistics, factor) in enumerate(counted):
-        if factor == 0.0:
-            continue
-        if statistics is None or not isinstance(question, ResolvedQuestion):
-            return None
-        for of_set in statistics:
-            shortened = of_set.shortened(few_directions=problem.is_repetition)
-            sets.append(SetShare(shortened, question.loss, factor, number))
-    return RegionTables(
-        sets=tuple(sets),
-        total_mass=shares.total,
-        by_mass=shares.by_mass,
-        min_samples=min_samples,
-        n_jobs=problem.n_jobs,
-    )
+    def __init__(self, grids: Sequence[Grid]) -> None:
+        self.grids = grids
+        sizes = [math.prod(grid.n_classes) for grid in grids]
+        self.ends = np.cumsum(sizes)
+        starts = self.ends - sizes
+        self.of_rows = np.stack(
+            [grid.cells() + start for grid, start in zip(grids, starts, strict=True)], axis=1
+        )  # (n_rows, n_grids)
+
+    def sums_of_parts(
+        self,
+        numbers: FloatArray,
+        is_wanted: BoolArray | None = None,
+        bins: IntArray | None = None,
+        n_bins: int = 1,
+    ) -> FloatArray:
+        """Sums of numbers (n_rows, p) over wanted parts of all grids, within bins: (p, n_bins, n_wanted)."""
+        membership = self._membership
+        if bins is not None:
+            membership = _membership(
+                self.of_rows * n_bins + bins[:, None], int(self.ends[-1]) * n_bins
+            )
+        by_cell = np.asarray(membership @ numbers).reshape(self.ends[-1], -1)
+        sums = np.empty((sum(grid.n_parts for grid in self.grids), by_cell.shape[1]))
+        first_cell = first_part = 0
+        for grid, end_cell in zip(self.grids, self.ends, strict=True):
+            end_part = first_part + grid.n_parts
+            grid.fill(sums[first_part:end_part], by_cell[first_cell:end_cell])
+            first_cell, first_part = end_cell, end_part
+        if is_wanted is not None and not is_wanted.all():
+            sums = sums[is_wanted]
+        # Parts last: numbers of a kind lie side by side.
+        n_numbers = by_cell.shape[1] // n_bins
+        return np.ascontiguousarray(sums.T).reshape(n_bins, n_numbers, len(sums)).swapaxes(0, 1)
+
+    @cached_property
+    def _membership(self) -> sparse.csc_matrix:
+        return _membership(self.of_rows, int(self.ends[-1]))
+
+
+def _membership(cells: IntArray, n_cells: int) -> sparse.csc_matrix:
+    """A column of zeros and ones for each row, from the cells (n_rows, n_grids) that it lies in."""
+    n_rows, n_each = cells.shape
+    is_small = max(cells.size, n_cells) < INT32_END  # SciPy would convert others
+    index_type = np.int32 if is_small else np.int64
+    places = cells.reshape(-1).astype(index_type)
+    starts = np.arange(0, cells.size + 1, n_each, dtype=index_type)
+    return sparse.csc_matrix((np.ones(cells.size), places, starts), shape=(n_cells, n_rows))

@@ -1,17 +1,96 @@
-"""The simplest value that separates two neighbouring values of a column (C12, N08)."""
+"""Both sides of a cut as conditions that every possible row reaches exactly one of (C12, C14, N08)."""
 
 from __future__ import annotations
 
 import math
 from decimal import Decimal
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
 from granite_xai.base.errors import InputError
-from granite_xai.regions import NANOSECONDS, Instant, instant, nanoseconds
+from granite_xai.base.typing import IntArray
+from granite_xai.search.cuts import Cut
+from granite_xai.regions import (
+    NANOSECONDS,
+    Condition,
+    Instant,
+    Side,
+    cut as condition_pair,
+    grouping,
+    instant,
+    missing_or_present,
+    nanoseconds,
+)
+from granite_xai.tables import Column
 
 MOST_DIGITS = 17  # significant digits that tell all floats apart
+
+
+def conditions(
+    column: Column, cut: Cut, places: IntArray, missing: bool
+) -> tuple[Condition, Condition]:
+    """The conditions of both sides of a cut.
+
+    Levels the node never saw go with the larger child (more rows; on a tie the left one). Missing
+    values go where the cut sends them; at a node that saw none, in a fit that allowed them, with the
+    larger child (C14).
+
+    Parameters
+    ----------
+    column : Column
+        Of all fitting rows.
+    cut : Cut
+    places : array of int
+        Rows of the node.
+    missing : bool
+        Whether the fit allowed missing values.
+    """
+    codes = column.codes[places]
+    goes_left = cut.goes_left(codes)
+    larger_side: Side = "left" if 2 * np.count_nonzero(goes_left) >= len(codes) else "right"
+    is_missing = codes < 0
+    missing_side: Side | None = None
+    if is_missing.any():
+        missing_side = "left" if goes_left[is_missing].any() else "right"
+        present_left = goes_left[~is_missing]
+        if present_left.all() or not present_left.any():  # the missing values are alone
+            is_missing_condition, is_present = missing_or_present()
+            if missing_side == "right":
+                return is_present, is_missing_condition
+            return is_missing_condition, is_present
+    elif missing:
+        missing_side = larger_side
+    sides: tuple[Condition, Condition]
+    left_levels = np.unique(codes[goes_left & ~is_missing])
+    right_levels = np.unique(codes[~goes_left & ~is_missing])
+    if column.kind in ("nominal", "boolean"):
+        sides = grouping(
+            column.levels[left_levels].tolist(),
+            column.levels[right_levels].tolist(),
+            larger=larger_side,
+            missing=missing_side,
+        )
+    else:
+        below = column.levels[left_levels[-1]]
+        above = column.levels[right_levels[0]]
+        sides = condition_pair(
+            _separating(column.kind, below, above),
+            order=column.order,
+            missing=missing_side,
+            larger=larger_side,
+        )
+    return sides
+
+
+def _separating(kind: str, below: Any, above: Any) -> Any:
+    """The simplest value that separates two neighbouring ones; of labels the lower one."""
+    if kind == "numeric":
+        return threshold(below, above)
+    if kind == "date":
+        return date_threshold(below, above)
+    return below
 
 
 def threshold(value: float, next_value: float) -> float:

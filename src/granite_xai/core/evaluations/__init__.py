@@ -1,1 +1,0 @@
-"""What the model says about recombined rows."""

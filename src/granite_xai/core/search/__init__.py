@@ -1,1 +1,0 @@
-"""From a disagreement to a tree of regions."""

@@ -1,0 +1,494 @@
+"""What describes a model: in every region the sum of one curve per column (docs/method.rst, "What a description is").
+
+A description starts from the mean prediction of the region and adds every effect less its own mean there:
+
+    G(x) = mean F + sum over L of (effect_L(x) - mean effect_L)
+
+so that curves and model agree in the mean, also where columns depend on each other. The paper's surrogate adds the
+effects as they are: its centres are 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from granite_xai.base.coalitions import subsets, union
+from granite_xai.base.typing import Coalition, FloatArray, IntArray, Players
+from granite_xai.algebra.masked_model import averaged
+from granite_xai.algebra.region_weights import RegionWeights
+from granite_xai.evaluations.asking import Ends
+from granite_xai.evaluations.evaluations import Evaluations, Matrix
+from granite_xai.evaluations.values import Cells
+from granite_xai.models import Predictor
+from granite_xai.tables import Column, Outline, Table, require_rows
+
+# Curves ----------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Curve:
+    """The pure effect of one column in one region.
+
+    Parameters
+    ----------
+    column : Column
+        Of the fitting rows.
+    effects : array of shape (1 + levels,)
+        For missing values (0 where there were none), then for each level.
+    centre : float
+        Mean of the effects over the rows of the region, from which a description counts them; 0 in the paper's
+        surrogate.
+    """
+
+    column: Column
+    effects: FloatArray
+    centre: float = 0.0
+
+    def centred(self, shares: FloatArray) -> Curve:
+        """The curve counted from its mean over rows; a missing value adds 0 where none was seen.
+
+        Parameters
+        ----------
+        shares : array of shape (n,)
+            Of the fitting rows in the region; 0 for rows of other regions.
+        """
+        centre = float(shares @ self.effects[self.column.codes + 1])
+        effects = self.effects
+        if not np.any(self.column.codes < 0):
+            effects = np.append(centre, effects[1:])
+        return replace(self, effects=effects, centre=centre)
+
+    def at(self, column: Column) -> FloatArray:
+        """What the curve adds at each row of another table, counted from its centre.
+
+        Interpolated, constant beyond the ends; levels never seen add 0.
+
+        Parameters
+        ----------
+        column : Column
+            The same column in the other table.
+        """
+        centred_effects = self.effects - self.centre
+        of_missing = centred_effects[0]
+        of_levels = centred_effects[1:]
+        if not self.column.is_ordered or len(self.column.levels) == 0:
+            effect_of = dict(zip(self.column.levels.tolist(), of_levels.tolist(), strict=True))
+            by_level = np.array([effect_of.get(level, 0.0) for level in column.levels.tolist()])
+        else:
+            known, asked = sortable_levels(column, self.column)
+            by_level = np.interp(
+                as_numbers(asked, self.column), as_numbers(known, self.column), of_levels
+            )
+        # A missing value has the code -1, which reads the last entry.
+        return np.append(by_level, of_missing)[column.codes]
+
+
+def sortable_levels(column: Column, fitted: Column) -> tuple[Any, Any]:
+    """Levels of the fit, and those of the same column on other rows, on one scale that ascends.
+
+    The scale of an ordinal column is the place in its declared order, behind all of which an unseen label stands.
+    """
+    if fitted.order is None:
+        return fitted.levels, column.levels
+    place_of_label = {label: place for place, label in enumerate(fitted.order)}
+    behind_all = len(place_of_label)
+    known = [place_of_label[level] for level in fitted.levels]
+    return known, [place_of_label.get(level, behind_all) for level in column.levels]
+
+
+def as_numbers(values: Any, column: Column) -> FloatArray:
+    """Ordered values as numbers; dates as seconds since the first fitting date, so that none is rounded away."""
+    if column.kind != "date":
+        return np.asarray(values, dtype=np.float64)
+    one_second = np.ones(1, dtype="m8[s]")[0]
+    return np.asarray((values - column.levels[0]) / one_second, dtype=np.float64)
+
+
+def pdp_of_regions(
+    column: Column, evaluations: Evaluations, shares: FloatArray, cells: Cells | None, output: int
+) -> FloatArray:
+    """``F_S`` of a column in some regions, for missing values and every level.
+
+    Between the values that stand for a column it is interpolated; where a pilot chose them it runs
+    between them as the curves of the pilot rows do.
+
+    Parameters
+    ----------
+    column : Column
+        Of the fitting rows.
+    evaluations : Evaluations
+        Of all fitting rows.
+    shares : array of shape (K, n)
+        Of the rows in each region; 0 for rows of other regions.
+    cells : Cells, optional
+        The values that a pilot chose for the column.
+    output : int
+        Of the model, which these evaluations are about.
+
+    Returns
+    -------
+    array of shape (K, 1 + levels)
+    """
+    means = shares @ evaluations.f
+    if evaluations.n_columns == 1:  # the only column: its curve is the model
+        masked = np.broadcast_to(evaluations.f, shares.shape)
+        return _by_level(column, masked, means)
+    members = frozenset({column.position})
+    matrix, is_shown = evaluations.reading(members)
+    if not is_shown:
+        n_values = matrix.values.shape[1]
+        share_of_value = np.stack(
+            [np.bincount(matrix.codes, weights=share, minlength=n_values) for share in shares]
+        )
+        return _by_level(column, share_of_value @ matrix.values.T, means)
+    by_value = shares @ matrix.values  # (K, U)
+    levels_asked = 0 if matrix.levels is None else int(np.count_nonzero(matrix.levels >= 0))
+    if matrix.levels is None or levels_asked == len(column.levels):
+        return _by_level(column, by_value[:, matrix.codes], means)
+    ends = evaluations.facts.get(Ends(members))
+    curves = []
+    for number, share in enumerate(shares):
+        of_ends = None if ends is None else share @ ends.values
+        fine = None if cells is None or not cells.curves else cells.curves[output]
+        curves.append(
+            _between_values(column, matrix, by_value[number], of_ends, fine, means[number])
+        )
+    return np.stack(curves)
+
+
+def _by_level(column: Column, masked: FloatArray, means: FloatArray) -> FloatArray:
+    """Of each level, (K, 1 + levels), from the masked model at each row, (K, n); the mean where no row is."""
+    curves = np.repeat(means[:, None], len(column.levels) + 1, axis=1)
+    curves[:, column.codes + 1] = masked
+    return curves
+
+
+def _between_values(
+    column: Column,
+    matrix: Matrix,
+    by_value: FloatArray,
+    of_ends: FloatArray | None,
+    fine: Any,
+    mean: float,
+) -> FloatArray:
+    """The curve of one region, (1 + levels,), from the values that stand for the column."""
+    levels = matrix.levels
+    if levels is None:
+        raise ValueError(f"column {column.name!r} is asked at all its values")
+    is_level = levels >= 0
+    # Without missing values theirs is the mean prediction, so that their effect is 0.
+    at_missing = mean if is_level.all() else float(by_value[~is_level][0])
+    if fine is not None:
+        at_standing = by_value[np.searchsorted(levels, fine.standing)]
+        places, values = fine.levels, fine.at_levels(at_standing)
+    else:
+        places, values = levels[is_level], by_value[is_level]
+        if of_ends is not None:
+            places = np.append(places, [0, len(column.levels) - 1])
+            values = np.append(values, of_ends)
+        places, first = np.unique(places.astype(np.intp), return_index=True)
+        values = values[first]
+    if column.is_ordered:
+        numbers = as_numbers(sortable_levels(column, column)[0], column)
+        curve = np.interp(numbers, numbers[places], values)
+    else:
+        # A label that nobody asked about has the value that stands for it.
+        value_of_level = np.zeros(len(column.levels), dtype=np.intp)
+        is_present = column.codes >= 0
+        value_of_level[column.codes[is_present]] = matrix.codes[is_present]
+        curve = by_value[value_of_level]
+        curve[places] = values
+    return np.append(at_missing, curve)
+
+
+# Descriptions ------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RegionSurrogate:
+    """G in one region.
+
+    Parameters
+    ----------
+    mean : float
+        Mean prediction.
+    curves : tuple of Curve
+        For each column that is a player of its own.
+    rows : array of int
+        The region's fitting rows, the reference of effects of several columns.
+    joint_centres : tuple of float
+        Mean over these rows of each effect of several columns, in the order of the surrogate's effects; 0 in the
+        paper's surrogate.
+    """
+
+    mean: float
+    curves: tuple[Curve, ...]
+    rows: IntArray
+    joint_centres: tuple[float, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Surrogate:
+    """G in every region of a partition.
+
+    Parameters
+    ----------
+    effects : tuple of tuples of coalitions
+        Sets L of players whose pure effects ``Delta(L, nothing)`` are added up.
+    regions : tuple of RegionSurrogate
+    table : Table
+        The fitting rows.
+    weights : array of shape (n,)
+        Of the fitting rows.
+    """
+
+    effects: tuple[tuple[Coalition, ...], ...]
+    regions: tuple[RegionSurrogate, ...]
+    table: Table
+    weights: FloatArray
+
+    @property
+    def joint_effects(self) -> tuple[tuple[Coalition, ...], ...]:
+        """The effects of several columns, which no curve tells."""
+        return tuple(members for members in self.effects if len(union(members)) > 1)
+
+    @property
+    def needs_model(self) -> bool:
+        """Whether some effects are of several columns."""
+        return len(self.joint_effects) > 0
+
+    @property
+    def lacks_rows(self) -> bool:
+        """Whether it cannot predict, because effects of several columns need rows that a file did not hold."""
+        return self.needs_model and isinstance(self.table.container, Outline)
+
+    def predict(
+        self, table: Table, regions: IntArray, predictor: Predictor | None = None
+    ) -> FloatArray:
+        """G at the rows of a table.
+
+        Parameters
+        ----------
+        table : Table
+        regions : array of shape (n,)
+            Number of the region of each row.
+        predictor : Predictor, optional
+            The model, which effects of several columns need.
+        """
+        if self.needs_model:
+            require_rows(self.table, "a prediction from effects of several features")
+        result = np.empty(table.n_rows)
+        for k, region in enumerate(self.regions):
+            rows = np.flatnonzero(regions == k)
+            if len(rows):
+                result[rows] = self._predict_in_region(region, table.take(rows), predictor)
+        return result
+
+    def _predict_in_region(
+        self, region: RegionSurrogate, table: Table, predictor: Predictor | None
+    ) -> FloatArray:
+        curve_of = {frozenset({curve.column.position}): curve for curve in region.curves}
+        total = np.full(table.n_rows, region.mean)
+        masked: dict[Coalition, FloatArray] = {frozenset(): total.copy()}
+        total -= sum(region.joint_centres)
+        for members in self.effects:
+            columns = union(members)
+            if columns in curve_of:
+                total += curve_of[columns].at(table.columns[min(columns)])
+                continue
+            # Delta(L, nothing) = sum over T in L of (-1)^(|L| - |T|) F_T
+            for part in subsets(members):
+                coalition = union(part)
+                sign = (-1.0) ** (len(members) - len(part))
+                if coalition not in masked:
+                    masked[coalition] = self._masked(region.rows, table, coalition, predictor)
+                total += sign * masked[coalition]
+        return total
+
+    def _masked(
+        self, rows: IntArray, table: Table, visible: Coalition, predictor: Predictor | None
+    ) -> FloatArray:
+        """``F_T`` at new rows: the model's mean over the region's fitting rows with the visible columns replaced."""
+        if predictor is None:
+            raise ValueError("effects of several features need the model")
+        codes, donors = table.distinct(visible)
+        shares = self.weights[rows] / self.weights[rows].sum()
+        means = []
+        for donor in donors:
+            donor_of_row = np.full(len(rows), donor, dtype=np.intp)
+            predictions = predictor.recombined(
+                self.table, rows, table, donor_of_row, sorted(visible)
+            )
+            means.append(predictions @ shares)
+        return np.array(means)[codes]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SurrogateFit:
+    """G with regions and without.
+
+    Parameters
+    ----------
+    surrogate : Surrogate
+        With regions.
+    everywhere : RegionSurrogate
+        G without regions.
+    fidelity, global_fidelity : float
+        Share of the prediction's variance that G explains, with regions and without.
+    """
+
+    surrogate: Surrogate
+    everywhere: RegionSurrogate
+    fidelity: float
+    global_fidelity: float
+
+
+def in_unit_interval(values: FloatArray) -> FloatArray:
+    """Probabilities that curves add up to: a sum may leave [0, 1], a probability does not."""
+    return np.clip(values, 0.0, 1.0)
+
+
+@dataclass(frozen=True, eq=False)
+class CurveMaker:
+    """What curves of one output are made of.
+
+    Parameters
+    ----------
+    table : Table
+        The fitting rows.
+    evaluations : Evaluations
+        Of these, with all that curves read.
+    players : sequence of coalitions
+    order : int
+        Effects of all sets of up to so many players are added up.
+    cells : mapping of position to Cells
+        Values that a pilot chose for columns.
+    is_centred : bool
+        Whether each effect is counted from its own mean over the rows of the region; otherwise G is the paper's
+        surrogate.
+    is_probability : bool
+        Whether the explained output is a probability: G is then judged as it predicts, inside [0, 1].
+    output : int
+        Number of the output.
+    """
+
+    table: Table
+    evaluations: Evaluations
+    players: Players
+    order: int
+    cells: Mapping[int, Cells] = field(default_factory=dict)
+    is_centred: bool = True
+    is_probability: bool = False
+    output: int = 0
+
+    @property
+    def effects(self) -> tuple[tuple[Coalition, ...], ...]:
+        """The sets of players whose effects are added up."""
+        sizes = range(1, self.order + 1)
+        return tuple(members for size in sizes for members in combinations(self.players, size))
+
+    def surrogate(self, regions: Sequence[IntArray]) -> Surrogate:
+        """G in some regions, given by their rows; they may overlap."""
+        evaluations = self.evaluations
+        # Rows of other regions count nothing: no matrix has to be cut out.
+        shares = np.zeros((len(regions), len(evaluations)))
+        for share, rows in zip(shares, regions, strict=True):
+            share[rows] = evaluations.weights[rows] / evaluations.weights[rows].sum()
+        means = shares @ evaluations.f
+        curves_of_region: list[list[Curve]] = [[] for _ in regions]
+        for position in (min(player) for player in self.players if len(player) == 1):
+            column = self.table.columns[position]
+            of_regions = pdp_of_regions(
+                column, evaluations, shares, self.cells.get(position), self.output
+            )
+            effects_by_region = of_regions - means[:, None]
+            for curves, effects, share in zip(
+                curves_of_region, effects_by_region, shares, strict=True
+            ):
+                curve = Curve(column=column, effects=effects)
+                curves.append(curve.centred(share) if self.is_centred else curve)
+        surrogate = Surrogate(self.effects, (), self.table, evaluations.weights)
+        joint_centres = np.zeros((len(regions), len(surrogate.joint_effects)))
+        if self.is_centred and surrogate.joint_effects:
+            joint_centres = self._means_of_joint_effects(surrogate.joint_effects, shares)
+        surrogates = [
+            RegionSurrogate(
+                mean=float(means[k] + evaluations.offset),
+                curves=tuple(curves_of_region[k]),
+                rows=rows,
+                joint_centres=tuple(joint_centres[k].tolist()),
+            )
+            for k, rows in enumerate(regions)
+        ]
+        return replace(surrogate, regions=tuple(surrogates))
+
+    def fit(self, regions: Sequence[IntArray]) -> SurrogateFit:
+        """G of some disjoint regions and of all rows, and how much of the model it explains."""
+        everywhere = np.arange(len(self.evaluations))
+        surrogate = self.surrogate([*regions, everywhere])
+        by_region = self.predictions(surrogate, [*regions, everywhere])
+        return SurrogateFit(
+            surrogate=replace(surrogate, regions=surrogate.regions[:-1]),
+            everywhere=surrogate.regions[-1],
+            fidelity=self._fidelity(regions, by_region[:-1]),
+            global_fidelity=self._fidelity([everywhere], by_region[-1:]),
+        )
+
+    def predictions(self, surrogate: Surrogate, regions: Sequence[IntArray]) -> list[FloatArray]:
+        """G at the rows of each region, as it predicts there; effects of several columns are read, not asked."""
+        joint = surrogate.joint_effects
+        effects_of_regions = np.zeros((len(self.evaluations), len(regions)))
+        if joint:
+            inside = np.zeros((len(self.evaluations), len(regions)))
+            for number, rows in enumerate(regions):
+                inside[rows, number] = self.evaluations.weights[rows]
+            lines = RegionWeights.lines(inside)
+            for members in joint:
+                effects_of_regions += self._joint_effect(members, lines)
+        predictions = []
+        for number, (region, rows) in enumerate(zip(surrogate.regions, regions, strict=True)):
+            total = region.mean - sum(region.joint_centres) + effects_of_regions[rows, number]
+            for curve in region.curves:
+                total = total + (curve.effects - curve.centre)[curve.column.codes[rows] + 1]
+            predictions.append(in_unit_interval(total) if self.is_probability else total)
+        return predictions
+
+    def _joint_effect(self, members: tuple[Coalition, ...], lines: RegionWeights) -> FloatArray:
+        """``Delta(L, nothing)`` at each row in each of some regions, (n, K)."""
+        total = np.zeros(lines.weights.shape)
+        for part in subsets(members):
+            sign = (-1.0) ** (len(members) - len(part))
+            visible = union(part)
+            if visible == self.evaluations.everything:
+                total += sign * self.evaluations.f[:, None]
+            else:
+                total += sign * averaged(self.evaluations, visible).values(lines)
+        return total
+
+    def _means_of_joint_effects(
+        self, effects: Sequence[tuple[Coalition, ...]], shares: FloatArray
+    ) -> FloatArray:
+        """Mean of effects of several columns over the rows of each region, (K, n_effects)."""
+        lines = RegionWeights.lines(np.ascontiguousarray(shares.T))
+        means = [
+            np.sum(shares.T * self._joint_effect(members, lines), axis=0) for members in effects
+        ]
+        return np.stack(means, axis=1)
+
+    def _fidelity(self, regions: Sequence[IntArray], predictions: Sequence[FloatArray]) -> float:
+        """``1 - mean (F - G)² / Var F`` on the fitting rows, given G in each region; 1 for a constant model."""
+        evaluations = self.evaluations
+        shares = evaluations.weights / evaluations.weights.sum()
+        model = evaluations.f + evaluations.offset
+        variance = float(shares @ np.square(evaluations.f - shares @ evaluations.f))
+        if variance == 0.0:
+            return 1.0
+        missed = 0.0
+        for rows, values in zip(regions, predictions, strict=True):
+            missed += float(shares[rows] @ np.square(model[rows] - values))
+        return 1.0 - missed / variance

@@ -1,1 +1,0 @@
-"""Questions: how far two explanations disagree."""

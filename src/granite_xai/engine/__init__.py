@@ -1,1 +1,0 @@
-"""Many regions at once: membership, the masked model in each region, the value of each coalition."""

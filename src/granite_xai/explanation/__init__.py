@@ -1,1 +1,0 @@
-"""Explanations: a choice of masking, behavior, interaction, influence."""

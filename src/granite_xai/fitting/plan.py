@@ -1,0 +1,819 @@
+"""What a fit asks its model: which rows search and judge, at which values, and how much that costs.
+
+Counts decide, never the clock: the same table, model, options and seed give the same plan on any
+machine. Prices are rows sent to the model; those that its own trees answer count like them.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable, Mapping, Sequence, Set as AbstractSet
+from dataclasses import dataclass, field, replace
+from itertools import combinations
+from typing import Any, Literal, NamedTuple, Protocol
+
+import numpy as np
+
+from granite_xai.base.errors import DataWarning, Diagnostics, ResourceError
+from granite_xai.base.typing import Coalition, FloatArray, IntArray
+from granite_xai.compute import Resources
+from granite_xai.compute.resources import model_row_budget, require_supported
+from granite_xai.algebra.disagreement import ResolvedQuestion
+from granite_xai.algebra.masking import learn
+from granite_xai.algebra.region_weights import RegionWeights
+from granite_xai.evaluations.asking import ask, ask_recombined
+from granite_xai.evaluations.evaluations import Sample
+from granite_xai.evaluations.limits import (
+    COARSE_GRID,
+    NUMBER_BYTES,
+    bytes_kept,
+    require_room,
+    require_table_room,
+)
+from granite_xai.evaluations.needs import Learned, Needs, Recombined
+from granite_xai.evaluations.pilot import (
+    CELLS,
+    learn_cells,
+    n_values,
+    placeholder_cells,
+    plan_pilot,
+)
+from granite_xai.evaluations.probe import (
+    PROBED_ROWS,
+    Probed,
+    error_of_prediction,
+    probe,
+    require_sizeable,
+)
+from granite_xai.evaluations.reading import Reading
+from granite_xai.evaluations.request import (
+    Request,
+    n_checked_rows,
+    reads_single_columns,
+    request,
+    require_few_values,
+)
+from granite_xai.evaluations.values import Cells, stand_ins
+from granite_xai.models import Predictor
+from granite_xai.tables import MOST_HELD_OUT, Rows, Table
+
+PILOT_SHARE = 0.25  # of the model rows of a fit, which its pilot may take
+FEWEST_SEARCHING = 1000  # rows that search whatever the budget, if the table has so many
+FEWEST_IN_EXPLICIT_BUDGET = 100  # the same where the user set the budget
+# Rows that search where the cost grows with their square: the largest number that is paid for.
+ROWS_OF_QUADRATIC_COST = (1000, 500, 250)
+HELD_OUT_TO_SEARCHING = 0.5  # rows that are held out for each one that searches
+FEW_OF_MANY = 0.1  # share of the rows below which a fit within the default budget says so
+LARGER_BUDGET = 4  # times the budget that is offered then: intervals are about half as wide
+MEMORY_SHARE = 4  # predictions take at most one part in so many of the memory limit
+MARGIN_FOR_OTHER_ROWS = (
+    1.1  # times what some rows are asked beside, which others of the table may need
+)
+
+# Why so many rows are used.
+AS_ASKED = "as asked"
+ALL_ROWS = "all rows"
+BUDGET = "max_evaluations"
+
+Values = int | Mapping[int, Cells] | None
+"""Values that stand for a column: so many quantiles, those of a pilot, or all."""
+
+
+class Question(Protocol):
+    """What a plan must know of a question that is resolved on some rows."""
+
+    @property
+    def needs(self) -> Needs:
+        """What it reads of the model."""
+
+    @property
+    def reads(self) -> Mapping[Coalition, AbstractSet[Coalition]]:
+        """What the gap of each set reads."""
+
+    @property
+    def is_sampled(self) -> bool:
+        """Whether effects are means over drawn orders of arrival."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """Options that decide on a plan.
+
+    Parameters
+    ----------
+    resources : Resources
+    seed : int
+    is_sample : bool
+        Whether rows are a sample of more (a confidence level), rather than the world.
+    as_in_paper : bool
+        Whether regions are searched by the paper's algorithm.
+    max_samples : "auto", int or None
+        Rows that search. "auto": as many as the budget of model rows pays for; None: all.
+    holdout : "auto", False or float
+        Rows that judge: half as many as search, none, or a share of all.
+    n_given_holdout : int, optional
+        Rows that the user holds out; `holdout` is False then.
+    n_jobs : int, optional
+    """
+
+    resources: Resources = field(default_factory=Resources)
+    seed: int = 0
+    is_sample: bool = True
+    as_in_paper: bool = False
+    max_samples: int | Literal["auto"] | None = "auto"
+    holdout: float | Literal["auto", False] = "auto"
+    n_given_holdout: int | None = None
+    n_jobs: int | None = None
+
+    @property
+    def budget_decides(self) -> bool:
+        """Whether a budget of model rows decides how many rows are used."""
+        return self.is_sample and self.max_samples == "auto"
+
+    @property
+    def budget(self) -> int:
+        """Rows that a fit may send to the model."""
+        return model_row_budget(self.resources)
+
+
+# What is asked about any rows ----------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """What is asked about any rows: those that search, those that judge, and new ones.
+
+    Parameters
+    ----------
+    model : Predictor
+    needs : Needs
+        What questions and curves read.
+    values : int, mapping of column to Cells, or None
+        Values that stand for a column.
+    learned : mapping of key to Learned
+        Bins, references and the like, from the rows that search.
+    probed : Probed
+    options : Options
+    """
+
+    model: Predictor
+    needs: Needs
+    values: Values
+    learned: Mapping[Any, Learned]
+    probed: Probed
+    options: Options
+
+    @property
+    def cells(self) -> Mapping[int, Cells]:
+        """Values that a pilot chose for columns, by position."""
+        return self.values if isinstance(self.values, Mapping) else {}
+
+    def ask(self, rows: Rows, record: Diagnostics | None = None) -> Sample:
+        """What the model says about some rows.
+
+        Parameters
+        ----------
+        rows : Rows
+        record : Diagnostics, optional
+            Gets notes and warnings.
+        """
+        record = record or Diagnostics()
+        reading = Reading.of(self.model, rows.table, record, self.options.seed)
+        asked = ask(
+            self.model,
+            rows,
+            self._request(rows.table, reading),
+            reading,
+            resources=resources_of(self.options),
+            n_jobs=self.options.n_jobs,
+            record=record,
+        )
+        require_sizeable(asked.extents)
+        errors = [
+            error_of_prediction(*of_output, self.model.native_float32, record)
+            for of_output in zip(asked.outputs, asked.extents, self.probed.outputs, strict=True)
+        ]
+        return Sample(rows, asked.outputs, tuple(errors))
+
+    def _request(self, table: Table, reading: Reading) -> Request:
+        return request(
+            self.needs,
+            table,
+            values=self.values,
+            model_cells=reading.model_cells,
+            learned=self.learned,
+        )
+
+    def complete(self, sample: Sample, coalitions: AbstractSet[Coalition]) -> Sample:
+        """The sample with matrices of further coalitions; the model is asked about those it lacks."""
+        lacking = frozenset(coalitions) - answered_coalitions(sample)
+        if not lacking:
+            return sample
+        values = self.values
+        if isinstance(values, Mapping):
+            singles = [min(columns) for columns in lacking if len(columns) == 1]
+            values = learned_values(self.model, sample.rows, sorted(singles), self.options)
+        further = replace(self, needs=Needs(coalitions=lacking), values=values, learned={})
+        outputs = [
+            replace(
+                evaluations,
+                matrices={**added.matrices, **evaluations.matrices},
+                facts={**added.facts, **evaluations.facts},
+            )
+            for evaluations, added in zip(
+                sample.outputs, further.ask(sample.rows).outputs, strict=True
+            )
+        ]
+        return sample._replace(outputs=tuple(outputs))
+
+
+def check_quantiles(
+    plan: Plan, questions: Sequence[ResolvedQuestion], sample: Sample, record: Diagnostics
+) -> None:
+    """Ask the model exactly about a few rows, and note how far gaps at quantiles are from exact ones (C22).
+
+    Parameters
+    ----------
+    plan : Plan
+    questions : sequence of ResolvedQuestion
+    sample : Sample
+        Of the rows that search.
+    record : Diagnostics
+        Gets the note ``max_grid``, and a sentence, where quantiles stand for columns.
+    """
+    if not isinstance(plan.values, int):
+        return
+    table = sample.rows.table
+    matrices = sample.outputs[0].matrices
+    at_quantiles = {
+        position: matrices[Coalition([position])].values.shape[1]
+        for position in stand_ins(table, plan.values)
+        if Coalition([position]) in matrices
+    }
+    if not at_quantiles:
+        return
+    n_values = [matrix.values.shape[1] for matrix in matrices.values()]
+    n_rows = n_checked_rows(table.n_rows, n_values)
+    generator = np.random.default_rng(plan.options.seed)
+    few = sample.take(np.sort(generator.choice(table.n_rows, size=n_rows, replace=False)))
+    exact = replace(plan, values=None).ask(few.rows)
+    gaps = {}
+    largest_error = 0.0
+    for question in questions:
+        exact_gaps = _gaps(question, exact)
+        size = float(np.sqrt(np.mean(np.square(exact_gaps))))
+        error = float(np.sqrt(np.mean(np.square(_gaps(question, few) - exact_gaps))))
+        gaps[question.label] = {"rms_difference": error, "rms_gap": size}
+        if size > 0:
+            largest_error = max(largest_error, error / size)
+    values = {table.names[position]: count for position, count in at_quantiles.items()}
+    record.note("max_grid", {"columns": values, "rows": n_rows, "gaps": gaps})
+    listed = ", ".join(f"{name} ({count})" for name, count in values.items())
+    record.remember(
+        f"C22: on a grid of so many values: {listed}. On {n_rows} rows the gaps differ from the exact ones "
+        f"by {largest_error:.1%} of their size (root mean square)."
+    )
+
+
+def _gaps(question: ResolvedQuestion, sample: Sample) -> FloatArray:
+    """The gaps of all sets on all rows; one number a set for sensitivity and risk."""
+    evaluations = sample.outputs[question.output]
+    whole = RegionWeights.whole(evaluations.weights)
+    return np.stack([gap[:, 0] for gap in question.gaps(evaluations, whole)])
+
+
+def answered_coalitions(sample: Sample) -> frozenset[Coalition]:
+    """Visible columns whose masked models are read from a sample as it is."""
+    evaluations = sample.outputs[0]
+    return frozenset({Coalition(), evaluations.everything, *evaluations.matrices})
+
+
+def make_plan(
+    model: Predictor,
+    questions: Sequence[Question],
+    search: Rows,
+    curves: AbstractSet[Coalition],
+    options: Options,
+    record: Diagnostics,
+    announce: Callable[[float], None] | None = None,
+) -> Plan:
+    """Probe the model, choose the values that stand for columns, and learn what maskings learn.
+
+    Parameters
+    ----------
+    model : Predictor
+    questions : sequence of Question
+    search : Rows
+        The rows that search.
+    curves : set of coalitions
+        What curves read beside the questions.
+    options : Options
+    record : Diagnostics
+    announce : callable, optional
+        Is told the seconds that the model takes for a row.
+
+    Raises
+    ------
+    ResourceError
+        D33, where the fit needs more memory than allowed; the model has not been asked then.
+    """
+    draft = Draft(model, questions, search, curves, options, record)
+    draft.require_memory()
+    probed = probe(model, search.table, record)
+    if announce is not None:
+        announce(probed.seconds_per_row)
+    values: Values = draft.quantiles
+    if draft.n_pilot_values is not None:
+        with record.stage("pilot"):
+            values = learned_values(
+                model, search, draft.single_columns, options, draft.n_pilot_values
+            )
+    learned = learn(draft.needs.facts, search, options.seed, not options.as_in_paper, record)
+    return Plan(
+        model=model,
+        needs=draft.needs,
+        values=values,
+        learned=learned,
+        probed=probed,
+        options=options,
+    )
+
+
+def learned_values(
+    model: Predictor,
+    rows: Rows,
+    positions: Sequence[int],
+    options: Options,
+    n_cells: int = CELLS,
+) -> dict[int, Cells]:
+    """Values that stand for some columns, chosen by what the model does for a few rows."""
+    table = rows.table
+
+    def ask_pilot(base_rows: IntArray, donor_rows: IntArray, column: int) -> FloatArray:
+        asked = Recombined(table, base_rows, table, donor_rows, [column])
+        return ask_recombined(model, asked)
+
+    return learn_cells(
+        table,
+        rows.weights,
+        positions,
+        ask_pilot,
+        n_cells=n_cells,
+        budget=PILOT_SHARE * options.budget,
+        seed=options.seed,
+    )
+
+
+def resources_of(options: Options) -> Resources:
+    """The limits of what is asked: a budget that has decided on the rows is not asked again."""
+    if options.budget_decides:
+        return replace(options.resources, max_evaluations=None)
+    return options.resources
+
+
+# What it costs -------------------------------------------------------------------------------------
+
+
+class Cost(NamedTuple):
+    """What a fit on some rows sends to the model and keeps in memory.
+
+    Parameters
+    ----------
+    pilot, of_search, of_held_out : int
+        Rows sent to the model by the pilot, for the rows that search, and for those held out.
+    values : dict
+        Values at which the model is asked about each column, by name.
+    n_bytes : int
+        Bytes of the predictions that are kept.
+    """
+
+    pilot: int
+    of_search: int
+    of_held_out: int
+    values: dict[str, int]
+    n_bytes: int
+
+    @property
+    def model_rows(self) -> int:
+        """Rows sent to the model in all, the probe included."""
+        return PROBED_ROWS + self.pilot + self.of_search + self.of_held_out
+
+
+class Draft:
+    """What a fit on some rows would ask: needs, values and costs, before the model is asked.
+
+    Parameters
+    ----------
+    As in `make_plan`.
+    """
+
+    def __init__(
+        self,
+        model: Predictor,
+        questions: Sequence[Question],
+        search: Rows,
+        curves: AbstractSet[Coalition],
+        options: Options,
+        record: Diagnostics,
+    ) -> None:
+        self.search = search
+        self.options = options
+        self.curves = curves
+        table = search.table
+        require_supported(options.resources)
+        require_table_room(table, options.resources)
+        self._reading = Reading.of(model, table, record, options.seed)
+        self.reads: dict[Coalition, AbstractSet[Coalition]] = {}
+        self.needs = Needs(coalitions=frozenset(curves))
+        for question in questions:
+            self.needs |= question.needs
+            for members, coalitions in question.reads.items():
+                self.reads[members] = self.reads.get(members, frozenset()) | coalitions
+        # What maskings learn that is not read from matrices: the model is asked about it.
+        self._asked_beside = frozenset(
+            fact
+            for question in questions
+            for fact in question.needs.facts
+            if fact[1] not in question.needs.coalitions
+        )
+        self.is_sampled = any(question.is_sampled for question in questions)
+        self.n_outputs = len(model.outputs) or 1
+        max_grid = options.resources.max_grid
+        is_by_column = not self.needs.attributions and reads_single_columns(
+            self.reads, table.n_columns
+        )
+        self.quantiles: int | None = None
+        self.n_pilot_values: int | None = None
+        if options.is_sample and max_grid is not None and is_by_column:
+            self.n_pilot_values = CELLS if max_grid == "auto" else int(max_grid)
+        else:
+            self.quantiles = options.resources.grid
+
+    @property
+    def single_columns(self) -> list[int]:
+        """Positions of the columns that are changed one at a time, for questions or curves."""
+        coalitions = self.needs.compared | self.needs.coalitions
+        singles = {Coalition([position]) for position in range(self.search.table.n_columns)}
+        return sorted(min(columns) for columns in coalitions & singles)
+
+    def request(self, values: Values = None) -> Request:
+        """What is asked about the rows that search.
+
+        Parameters
+        ----------
+        values : int or None
+            None: as options say, with as many values as a pilot would choose.
+        """
+        table = self.search.table
+        if values is None:
+            values = self.quantiles
+        if values is None and self.n_pilot_values is not None:
+            values = placeholder_cells(table, self.single_columns, self.n_pilot_values)
+        if isinstance(values, int):
+            replaced = stand_ins(table, values).keys()
+            require_few_values(self.reads, table, replaced)
+        learned = learn(self._asked_beside, self.search, self.options.seed)
+        return request(
+            self.needs,
+            table,
+            values=values,
+            model_cells=self._reading.model_cells,
+            learned=learned,
+        )
+
+    def require_memory(self) -> None:
+        """Refuse a fit that needs more memory than allowed, before the model is asked (D33)."""
+        require_room(
+            self.request(),
+            self.search.table,
+            self.options.resources,
+            self.n_outputs,
+            coarse=self._coarse_request,
+        )
+
+    def _coarse_request(self) -> Request | None:
+        """The same at few values of each column; None where that is not defined, or no less."""
+        if not reads_single_columns(self.reads, self.search.table.n_columns):
+            return None
+        if self.n_pilot_values is not None and self.n_pilot_values <= COARSE_GRID:
+            return None
+        return self.request(COARSE_GRID)
+
+    def cost(self, n_held_out: int, budget: float, drawn_from: Table | None = None) -> Cost:
+        """Count the rows that are sent to the model, and the bytes of its answers.
+
+        Parameters
+        ----------
+        n_held_out : int
+            Rows that judge the regions.
+        budget : float
+            Model rows of the fit, of which a pilot may take a share.
+        drawn_from : Table, optional
+            The table of which the rows are a part: a cost that holds for any other part as well.
+        """
+        if self.n_pilot_values is None:
+            return self._cost_of_request(n_held_out)
+        n_rows = len(self.search)
+        table = self.search.table if drawn_from is None else drawn_from
+        columns = [table.columns[position] for position in self.single_columns]
+        values = {column.name: n_values(column, self.n_pilot_values) for column in columns}
+        asked_beside = 0.0
+        if self._asked_beside:
+            asked_beside = self.request().n_asked_beside / n_rows
+        if drawn_from is not None:
+            asked_beside *= MARGIN_FOR_OTHER_ROWS
+        of_row = 1 + sum(values.values()) + asked_beside
+        pilot = plan_pilot(columns, self.n_pilot_values, PILOT_SHARE * budget, n_rows)
+        return Cost(
+            pilot=pilot.cost,
+            of_search=round(n_rows * of_row),
+            of_held_out=round(n_held_out * of_row),
+            values=values,
+            n_bytes=round(NUMBER_BYTES * self.n_outputs * n_rows * of_row),
+        )
+
+    def _cost_of_request(self, n_held_out: int) -> Cost:
+        """The cost where no pilot chooses values.
+
+        Every held-out row is recombined with every distinct value of the held-out rows. These are
+        expected to have as many values as the rows that search, more if there are more of them, and
+        no more than there are held-out rows.
+        """
+        asked = self.request()
+        of_search = asked.n_model_rows()
+        growth = n_held_out / asked.n_rows
+        n_distinct = 0
+        for of_set in (*asked.matrices.values(), *asked.summed.values()):
+            n_distinct += min(round(len(of_set) * max(growth, 1.0)), n_held_out)
+        beside = round((of_search - asked.n_recombined) * growth)
+        table = self.search.table
+        values = {
+            table.names[min(columns)]: len(of_set)
+            for columns, of_set in asked.matrices.items()
+            if len(columns) == 1
+        }
+        return Cost(
+            pilot=0,
+            of_search=of_search,
+            of_held_out=n_held_out * n_distinct + beside,
+            values=values,
+            n_bytes=bytes_kept(asked, self.n_outputs),
+        )
+
+    def allowed_cost(self, n_held_out: int) -> Cost:
+        """The cost of a fit, unless it exceeds the user's budget of model rows (M13)."""
+        options = self.options
+        cost = self.cost(n_held_out, options.budget)
+        limit = options.resources.max_evaluations
+        if not options.is_sample or limit is None or cost.model_rows <= limit:
+            return cost
+        # A larger budget has a larger pilot: the one that the refusal names shall do.
+        enough = cost.model_rows
+        needed = self.cost(n_held_out, enough).model_rows
+        while needed > enough:
+            enough = needed
+            needed = self.cost(n_held_out, enough).model_rows
+        n_search = len(self.search)
+        n_fitting = bisect_right(
+            range(1, n_search),
+            limit,
+            key=lambda n: self._most_model_rows(n, n_held_out * n // n_search + 1),
+        )
+        remedies = []
+        if n_fitting > 0:
+            remedies.append(f"fewer rows (max_samples={n_fitting})")
+        remedies.append(f"or a higher limit (Resources(max_evaluations={enough}))")
+        hint = ", ".join(remedies).removeprefix("or ")
+        raise ResourceError(
+            f"the plan sends {enough:,} rows to the model; max_evaluations allows {limit:,}. "
+            f"Remedies: {hint}.",
+            code="M13",
+            argument="resources",
+            hint=hint,
+        )
+
+    def _most_model_rows(self, n_search: int, n_held_out: int) -> int:
+        """Rows that are sent to the model, at most, if only so many search and judge."""
+        n_used = n_search + n_held_out
+        if self.n_pilot_values is not None:
+            cost = self.cost(0, self.options.budget)
+            of_row = cost.of_search / len(self.search)
+            return PROBED_ROWS + cost.pilot + round(n_used * of_row)
+        asked = self.request()
+        beside = (asked.n_model_rows() - asked.n_recombined) / asked.n_rows
+        n_recombined = 0
+        for of_set in (*asked.matrices.values(), *asked.summed.values()):
+            for n_rows in (n_search, n_held_out):
+                n_recombined += n_rows * min(len(of_set), n_rows)
+        return PROBED_ROWS + n_recombined + round(MARGIN_FOR_OTHER_ROWS * beside * n_used)
+
+    def facts(
+        self, cost: Cost, n_held_out: int, n_available: int, seconds_per_row: float
+    ) -> dict[str, Any]:
+        """The plan in plain numbers, for `g.plan(X)` and ``diagnostics_["plan"]``.
+
+        Parameters
+        ----------
+        cost : Cost
+        n_held_out, n_available : int
+            Rows that are held out, and rows of the user's table.
+        seconds_per_row : float
+            Of the model, for a remark about the time.
+        """
+        return {
+            "rows": len(self.search),
+            "held_out": n_held_out,
+            "available": n_available,
+            "columns": self.search.table.n_columns,
+            "values": cost.values,
+            "pilot_rows": cost.pilot,
+            "model_rows": cost.model_rows,
+            "bytes": cost.n_bytes,
+            "seconds": cost.model_rows * seconds_per_row,
+        }
+
+
+def coalitions_of_curves(
+    players: Sequence[Coalition], order: int, explained: Sequence[int]
+) -> frozenset[Coalition]:
+    """Columns that are visible together for curves: every column alone, and players up to an order."""
+    coalitions = {Coalition([position]) for position in explained}
+    for size in range(1, order + 1):
+        for chosen in combinations(players, size):
+            coalitions.add(Coalition().union(*chosen))
+    return frozenset(coalitions)
+
+
+# Which rows are used -------------------------------------------------------------------------------
+
+
+class RowChoice(NamedTuple):
+    """Places of the rows that search and of those that are held out, both ascending."""
+
+    search: IntArray
+    held_out: IntArray
+
+    @property
+    def n_rows(self) -> int:
+        """Rows that are used."""
+        return len(self.search) + len(self.held_out)
+
+
+class RowChooser:
+    """How many rows of a table a fit uses: as options say, or as a budget of model rows pays for.
+
+    Parameters
+    ----------
+    rows : Rows
+        All of them.
+    draft : callable
+        From rows that search, and options, to the `Draft` of a fit on them.
+    options : Options
+    """
+
+    def __init__(
+        self, rows: Rows, draft: Callable[[Rows, Options], Draft], options: Options
+    ) -> None:
+        self._rows = rows
+        self._draft = draft
+        self._options = options
+        self._draw = rows.draw(options.seed)
+
+    def choose(self) -> RowChoice:
+        """The rows that search and those that are held out."""
+        options = self._options
+        n_rows = len(self._rows)
+        if not options.is_sample:
+            n_search = n_rows if options.max_samples in (None, "auto") else options.max_samples
+            places = self._rows.random_places(int(n_search), options.seed)
+            return RowChoice(places, places[:0])
+        n_available = len(self._first(n_rows).search)
+        if options.budget_decides:
+            return self._first(self._affordable_rows(n_available))
+        if options.max_samples is None:
+            return self._first(n_available)
+        return self._first(int(options.max_samples))
+
+    def facts(self, choice: RowChoice) -> dict[str, Any]:
+        """Which rows of the user's table are used, and why so many, for ``diagnostics_["rows"]``."""
+        if not self._options.budget_decides:
+            reason = AS_ASKED
+        elif choice.n_rows == len(self._rows):
+            reason = ALL_ROWS
+        else:
+            reason = BUDGET
+        positions = self._rows.positions
+        return {
+            "search": np.sort(positions[choice.search]).tolist(),
+            "held_out": np.sort(positions[choice.held_out]).tolist(),
+            "available": len(self._rows),
+            "reason": reason,
+        }
+
+    def warn_of_few_rows(self, choice: RowChoice, record: Diagnostics) -> None:
+        """Say where the default budget pays for few rows of a large table, and what a larger one does."""
+        options = self._options
+        is_default = options.budget_decides and options.resources.max_evaluations is None
+        if not is_default or choice.n_rows >= FEW_OF_MANY * len(self._rows):
+            return
+        notice = (
+            f"M13: {choice.n_rows:,} of {len(self._rows):,} rows were used. More rows give narrower "
+            "intervals."
+        )
+        budget = LARGER_BUDGET * options.budget
+        resources = replace(options.resources, max_evaluations=budget)
+        larger = RowChooser(self._rows, self._draft, replace(options, resources=resources))
+        n_larger = larger.choose().n_rows
+        if n_larger > choice.n_rows:
+            notice += f" Resources(max_evaluations={budget:_}) uses {n_larger:,}."
+        record.warn(notice, DataWarning)
+
+    def n_judging(self, choice: RowChoice) -> int:
+        """Rows that judge the regions: held out, or given by the user."""
+        if self._options.n_given_holdout is not None:
+            return self._options.n_given_holdout
+        return len(choice.held_out)
+
+    def _first(self, n_search: int) -> RowChoice:
+        return RowChoice(*self._draw.first(n_search, self._options.holdout))
+
+    def draft_of(self, choice: RowChoice) -> Draft:
+        return self._draft(self._rows.take(choice.search), self._options)
+
+    def _affordable_rows(self, n_available: int) -> int:
+        """Rows that search, at most, within the budget of model rows and the memory limit."""
+        options = self._options
+        sample = self._first(min(n_available, FEWEST_SEARCHING))
+        try:
+            draft = self.draft_of(sample)
+        except ResourceError:  # too dear even to be drawn
+            return self._affordable_rows_of_pairs(n_available)
+        if draft.n_pilot_values is None:
+            return self._affordable_rows_of_pairs(n_available)
+        cost = draft.cost(0, options.budget, drawn_from=self._rows.table)
+        cost_of_row = cost.of_search / len(sample.search)
+        fixed_cost = cost.pilot + PROBED_ROWS
+        n_affordable = (options.budget - fixed_cost) / cost_of_row
+        if options.holdout == "auto":
+            n_search = _searching_of(max(n_affordable, 0.0))
+        else:  # how many rows judge does not depend on how many search
+            n_search = int(n_affordable - self.n_judging(sample))
+        fewest = FEWEST_SEARCHING
+        if options.resources.max_evaluations is not None:
+            fewest = FEWEST_IN_EXPLICIT_BUDGET
+        bytes_of_row = cost.n_bytes / len(sample.search)
+        n_in_memory = int(options.resources.memory_limit / MEMORY_SHARE / bytes_of_row)
+        n_in_memory = max(n_in_memory, FEWEST_IN_EXPLICIT_BUDGET)
+        n_search = min(max(n_search, fewest), n_in_memory, n_available)
+        return self._fewer_for_whole_clusters(n_search, fewest, n_affordable)
+
+    def _fewer_for_whole_clusters(self, n_search: int, fewest: int, n_affordable: float) -> int:
+        """So few rows that search that all of their clusters, which are drawn whole, are paid for."""
+
+        def n_used(n_search: int) -> int:
+            choice = self._first(n_search)
+            return len(choice.search) + self.n_judging(choice)
+
+        if n_search <= fewest or n_used(n_search) <= n_affordable:
+            return n_search
+        sizes = range(fewest, n_search)
+        n_fitting = bisect_right(sizes, n_affordable, key=n_used)
+        return sizes[max(n_fitting - 1, 0)]
+
+    def _affordable_rows_of_pairs(self, n_available: int) -> int:
+        """Rows that search where the cost grows with their square: groups, pairs, Shapley values.
+
+        The largest of a few numbers that is paid for; the smallest of them where none is. Exact effects
+        of fewer rows come before sampled ones of more: the noise of few orders of arrival would drown
+        what more rows show.
+        """
+        options = self._options
+        sizes = [size for size in ROWS_OF_QUADRATIC_COST if size < n_available]
+        if n_available <= ROWS_OF_QUADRATIC_COST[0]:
+            sizes = [n_available, *sizes]
+        has_explicit_budget = options.resources.max_evaluations is not None
+        if has_explicit_budget and n_available > FEWEST_IN_EXPLICIT_BUDGET:
+            sizes.append(FEWEST_IN_EXPLICIT_BUDGET)
+        sampled = []
+        for size in sizes:
+            choice = self._first(size)
+            try:
+                draft = self.draft_of(choice)
+                draft.require_memory()
+            except ResourceError:  # too dear even to be drawn
+                continue
+            cost = draft.cost(self.n_judging(choice), options.budget)
+            if cost.model_rows > options.budget:
+                continue
+            if not draft.is_sampled:
+                return size
+            sampled.append(size)
+        return sampled[0] if sampled else sizes[-1]
+
+
+def _searching_of(n_used: float) -> int:
+    """Rows that search where half as many more are held out, of so many that are used."""
+    n_search = n_used / (1 + HELD_OUT_TO_SEARCHING)
+    if HELD_OUT_TO_SEARCHING * n_search > MOST_HELD_OUT:
+        n_search = n_used - MOST_HELD_OUT
+    return int(n_search)

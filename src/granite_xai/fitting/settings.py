@@ -1,0 +1,340 @@
+"""The options of an estimator, checked and resolved as far as they go without data."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from numbers import Real
+from typing import Any, TypedDict
+
+import numpy as np
+
+from granite_xai.base.errors import InputError
+from granite_xai.base.options import choose, real_number, unknown, whole_number
+from granite_xai.compute import Resources, require_supported, resolve_jobs
+from granite_xai.algebra.disagreement import Disagreement
+from granite_xai.algebra.influence import Individual, Influence, Interactions, Joint
+from granite_xai.algebra.objective import Objective
+from granite_xai.fitting.plan import Options
+from granite_xai.search.problem import OwnPartitioner, Partitioner, Tree
+
+INFLUENCES = ("individual", "joint", "interaction")
+MISSING = ("auto", "allow", "error")
+ORDER_OF_INTERACTIONS = 2  # where none is given
+HIGHEST_LEVEL = 0.999  # of confidence: random signs tell no higher quantile
+SEEDS = 2**31  # seeds that are drawn lie below
+
+
+class GraniteOptions(TypedDict, total=False):
+    """The options of `Granite`, for type checkers, of functions that pass them on."""
+
+    influence: Any
+    groups: Mapping[str, Sequence[Hashable]] | None
+    features: Sequence[Any] | None
+    split_features: Sequence[Hashable] | None
+    max_depth: int
+    min_samples_leaf: int
+    alpha: float | str
+    max_candidates: int
+    search: str
+    beam: int
+    partitioner: Any
+    output: Any
+    response: str
+    missing: str
+    kinds: Mapping[Hashable, str] | None
+    max_samples: int | str | None
+    confidence_level: float | None
+    holdout: Any
+    n_jobs: int | None
+    random_state: Any
+    resources: Resources | None
+
+
+@dataclass(frozen=True, eq=False)
+class Settings:
+    """The options of a fit.
+
+    Parameters
+    ----------
+    model, output, response, kinds
+        As in `Granite`: what is explained, and how the table is read.
+    named_columns : list
+        Every column that some option names, as the user wrote it.
+    tree : Tree
+        The tree that is searched: a `Tree` that the user passed as partitioner, else that of the other options. It
+        tells other partitioners how deep rules may be, how small regions.
+    partitioner : Partitioner
+        What finds the regions; the tree, unless the user passed another.
+    chooses_alpha : bool
+        Whether rows that are left out of the search choose the price of a region; the tree's own is 0 then.
+    objective : Objective
+    questions : tuple of (Disagreement, float)
+        The questions with their weights.
+    resources : Resources
+    n_jobs : int, optional
+    seed : int
+        Of everything that is drawn.
+    level : float, optional
+        Of confidence; None: the sample is taken for the world, as the paper does.
+    holdout : "auto", False, float or tuple
+        A share of the rows, or rows of the user's own: ``(X, y)`` or ``(X, y, clusters)``.
+    max_samples : "auto", int or None
+        Rows that search; None: all.
+    missing : "auto", "allow" or "error"
+    """
+
+    model: Any
+    output: Any
+    response: str
+    kinds: Mapping[Hashable, str] | None
+    named_columns: list[Any]
+    tree: Tree
+    partitioner: Partitioner
+    chooses_alpha: bool
+    objective: Objective
+    questions: tuple[tuple[Disagreement, float], ...]
+    resources: Resources
+    n_jobs: int | None
+    seed: int
+    level: float | None
+    holdout: Any
+    max_samples: Any
+    missing: str
+
+    @classmethod
+    def of(cls, g: Any, seed: int | None = None) -> Settings:
+        """Check the options of a `Granite` and say what they stand for.
+
+        Parameters
+        ----------
+        g : Granite
+        seed : int, optional
+            Where rows were drawn already: what they were drawn by. None: as ``random_state`` says.
+
+        Raises
+        ------
+        InputError
+            P01 to P03, about the first option that is no choice.
+        """
+        chooses_alpha = isinstance(g.alpha, str) and g.alpha == "auto"
+        if chooses_alpha and g.partitioner is not None:
+            raise InputError(
+                'alpha="auto" chooses among the trees of the search; a partitioner finds its regions in its own way.',
+                code="P03",
+                argument="alpha",
+                hint="Leave partitioner out, or pass a number.",
+            )
+        tree = Tree(
+            max_depth=g.max_depth,
+            min_samples_leaf=g.min_samples_leaf,
+            alpha=0.0 if chooses_alpha else g.alpha,
+            max_candidates=g.max_candidates,
+            beam=g.beam,
+            split_features=g.split_features,
+            search=g.search,
+        )
+        partitioner = _partitioner(g.partitioner, tree)
+        if isinstance(partitioner, Tree):  # it has options of its own
+            tree = partitioner
+        resources = _resources(g.resources)
+        resolve_jobs(g.n_jobs)  # raises where it is no number of jobs
+        objective = g.question if isinstance(g.question, Objective) else Objective(g.question)
+        questions = objective.weighted(chosen_influence(g.influence, g.groups, g.features))
+        level = _level(g.confidence_level)
+        return cls(
+            model=g.model,
+            output=g.output,
+            response=g.response,
+            kinds=g.kinds,
+            named_columns=_named_columns(
+                g.features,
+                g.split_features,
+                g.groups,
+                getattr(g.influence, "features", None),
+                getattr(g.partitioner, "split_features", None),
+            ),
+            tree=tree,
+            partitioner=partitioner,
+            chooses_alpha=chooses_alpha,
+            objective=objective,
+            questions=questions,
+            resources=resources,
+            n_jobs=g.n_jobs,
+            seed=chosen_seed(g.random_state) if seed is None else seed,
+            level=level,
+            holdout=_holdout(g.holdout, is_sample=level is not None),
+            max_samples=_max_samples(g.max_samples, is_sample=level is not None),
+            missing=choose("missing", g.missing, {name: name for name in MISSING}),
+        )
+
+    @property
+    def as_in_paper(self) -> bool:
+        """Whether regions are searched by the paper's algorithm, which takes the sample for the world."""
+        return self.level is None and self.tree.search == "greedy"
+
+    def plan_options(self, n_given_holdout: int | None) -> Options:
+        """What decides on the plan of the fit.
+
+        Parameters
+        ----------
+        n_given_holdout : int, optional
+            Rows that the user holds out.
+        """
+        return Options(
+            resources=self.resources,
+            seed=self.seed,
+            is_sample=self.level is not None,
+            as_in_paper=self.as_in_paper,
+            max_samples=self.max_samples,
+            holdout=self.holdout if n_given_holdout is None else False,
+            n_given_holdout=n_given_holdout,
+            n_jobs=self.n_jobs,
+        )
+
+    def with_alpha(self, alpha: float) -> Settings:
+        """The same with another price of a region; the partitioner is a tree."""
+        tree = replace(self.tree, alpha=alpha)
+        return replace(self, tree=tree, partitioner=tree)
+
+    def given(self, partitioner: Partitioner) -> Settings:
+        """The same with regions from elsewhere."""
+        return replace(self, partitioner=partitioner)
+
+
+def _partitioner(partitioner: Any, tree: Tree) -> Partitioner:
+    """The partitioner of a fit: the tree, or any object with a method ``partition``."""
+    if partitioner is None:
+        return tree
+    if isinstance(partitioner, Partitioner):
+        return partitioner
+    if hasattr(partitioner, "partition"):
+        return OwnPartitioner(partitioner)
+    raise InputError(
+        f"partitioner={partitioner!r} has no method partition.",
+        code="P01",
+        argument="partitioner",
+        hint="Pass None or an object of gx.partitioners.",
+    )
+
+
+def chosen_influence(
+    influence: Any, groups: Mapping[str, Any] | None, features: Sequence[Any] | None
+) -> Influence:
+    """Whose effects are compared by questions that are given by name.
+
+    Parameters
+    ----------
+    influence : str, ("interaction", order), or an influence
+    groups : mapping, optional
+        For ``"joint"``, and only there: the features of each group, by its name.
+    features : sequence, optional
+        The sets that are compared; None: all.
+    """
+    if isinstance(influence, Individual | Joint | Interactions):
+        return influence
+    kind = influence
+    order = ORDER_OF_INTERACTIONS
+    is_pair = isinstance(influence, tuple | list) and len(influence) == 2
+    if is_pair and influence[0] == "interaction":
+        kind, order = influence
+    if kind not in INFLUENCES:
+        raise unknown("influence", kind, INFLUENCES)
+    if kind == "joint" and groups is None:
+        raise _wrong_groups('influence="joint" needs groups.')
+    if kind != "joint" and groups is not None:
+        raise _wrong_groups(f"influence={kind!r} takes no groups.")
+    if kind == "joint":
+        return Joint(groups or {}, features)
+    if kind == "interaction":
+        return Interactions(order, features)
+    return Individual(features)
+
+
+def _wrong_groups(text: str) -> InputError:
+    hint = 'Pass influence="joint" together with groups={name: [features]}.'
+    return InputError(text, code="P03", argument="groups", hint=hint)
+
+
+def _named_columns(*options: Any) -> list[Any]:
+    """Every column that some options name: in sequences, tuples of sequences, and the values of mappings."""
+    names: list[Any] = []
+    for option in options:
+        if isinstance(option, Mapping):
+            names += _named_columns(*option.values())
+        elif isinstance(option, tuple | list):
+            names += _named_columns(*option)
+        elif isinstance(option, str | int):
+            names.append(option)
+    return names
+
+
+def _resources(resources: Any) -> Resources:
+    """The limits of a fit; None: those of ``Resources()``."""
+    if resources is None:
+        resources = Resources()
+    if not isinstance(resources, Resources):
+        raise InputError(
+            f"resources is a {type(resources).__name__}, not a gx.Resources.",
+            code="P01",
+            argument="resources",
+            hint="Pass gx.Resources(memory_limit=…) or None.",
+        )
+    require_supported(resources)
+    return resources
+
+
+def chosen_seed(random_state: Any) -> int:
+    """A seed, drawn anew where there is none; never from NumPy's global stream."""
+    if random_state is None:
+        return int(np.random.default_rng().integers(SEEDS))
+    if isinstance(random_state, np.random.RandomState):
+        return int(random_state.randint(SEEDS - 1))
+    return whole_number("random_state", random_state, at_least=0, at_most=2**32 - 1)
+
+
+def _level(confidence_level: Any) -> float | None:
+    """How sure the regions shall be; None: the sample is taken for the world, as the paper does."""
+    if confidence_level is None:
+        return None
+    level = real_number("confidence_level", confidence_level, above=0)
+    if level > HIGHEST_LEVEL:
+        raise InputError(
+            f"confidence_level={confidence_level!r} is above {HIGHEST_LEVEL}.",
+            code="P02",
+            argument="confidence_level",
+            hint="Pass 0.95, or None for the paper's way.",
+        )
+    return level
+
+
+def _holdout(holdout: Any, is_sample: bool) -> Any:
+    """Which rows are held out; "auto" means none where the sample is taken for the world."""
+    if isinstance(holdout, str):
+        choose("holdout", holdout, {"auto": "auto"})
+        return "auto" if is_sample else False
+    if holdout is False:
+        return False
+    if isinstance(holdout, tuple | list):
+        if len(holdout) in (2, 3):
+            return holdout
+        raise _wrong_holdout(f"holdout has {len(holdout)} parts.")
+    is_number = isinstance(holdout, Real) and not isinstance(holdout, bool)
+    if not is_number or not 0 < float(holdout) < 1:
+        raise _wrong_holdout(f"holdout={holdout!r} is no choice.")
+    return float(holdout)
+
+
+def _wrong_holdout(text: str) -> InputError:
+    hint = 'Pass "auto", False, a share of the rows such as 0.3, or other rows: (X, y) or (X, y, clusters).'
+    return InputError(text, code="P01", argument="holdout", hint=hint)
+
+
+def _max_samples(max_samples: Any, is_sample: bool) -> Any:
+    """How many rows search; None: all, which "auto" means where the sample is taken for the world."""
+    if isinstance(max_samples, str):
+        choose("max_samples", max_samples, {"auto": "auto"})
+        return "auto" if is_sample else None
+    if max_samples is None:
+        return None
+    return whole_number("max_samples", max_samples, at_least=1)

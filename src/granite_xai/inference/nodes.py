@@ -1,0 +1,379 @@
+"""What every node of a tree says about its rows, set by set: the figures beside the printed tree."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from granite_xai.base.typing import FloatArray, IntArray
+from granite_xai.algebra.disagreement import ResolvedQuestion
+from granite_xai.algebra.region_weights import RegionWeights
+from granite_xai.evaluations.evaluations import Evaluations
+from granite_xai.inference.noise import Noise, Signs, noise_of
+from granite_xai.regions import Leaf, Node, Partition, leaves
+from granite_xai.tables import frame
+
+NO_NODE = -1  # parent of the root, and region of a node that is split
+PAIRS_OF_SPLIT_NODES = 10  # vectors of signs at a node that is split: it has no interval
+
+
+@dataclass(frozen=True, slots=True)
+class NodeFigure:
+    """One node of the tree.
+
+    Attributes
+    ----------
+    node, parent : int
+        Its number, parents first and left before right (the root is 0, as in ``Partition.to_dict``),
+        and that of the node above it; -1 above the root.
+    region : int
+        Its region where it is a leaf, otherwise -1.
+    column : str
+        Feature that it is split on; empty for a leaf. Of regions that have no tree, all are
+        children of the root, which has none.
+    n_samples, share : int, float
+        Its rows among those of `NodeFigures.rows`, and their share of the weight.
+    mean, spread : float
+        Mean and standard deviation of the predictions of its search rows, which also made the
+        curves; nan where there are none.
+    heterogeneity : float
+        How far rows stray from one curve per feature at this node: the root of the mean squared gap,
+        summed over features, without what chance adds, in units of the prediction. Of an
+        importance question the root of the summed squared differences, in units of the importance.
+        Losses other than the squared one: their mean. nan where no row is here.
+    by_set : tuple of float
+        The same feature by feature, not rooted: mean squared gap without what chance adds. May be
+        slightly negative; the sum is the square of ``heterogeneity``, unless that is 0.
+    first, second : tuple of float
+        Of an importance question the importance of every feature by both explanations, as they are
+        here; empty for questions with a gap at every row.
+    """
+
+    node: int
+    parent: int
+    region: int
+    column: str
+    n_samples: int
+    share: float
+    mean: float
+    spread: float
+    heterogeneity: float
+    by_set: tuple[float, ...]
+    first: tuple[float, ...] = ()
+    second: tuple[float, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class NodeFigures:
+    """What one question says at every node of a tree.
+
+    Attributes
+    ----------
+    question : str
+        Its label.
+    rows : "held-out" or "search"
+        Which rows these figures are of.
+    n_rows : int
+        How many these are.
+    sets : tuple of tuples of str
+        The features (or groups, or pairs) in the order of ``by_set``, ``first`` and ``second``.
+    is_rooted : bool
+        Whether the loss is squared, so that roots of ``by_set`` are in units of the prediction.
+    nodes : tuple of NodeFigure
+        All nodes, parents first.
+    """
+
+    question: str
+    rows: str
+    n_rows: int
+    sets: tuple[tuple[str, ...], ...]
+    is_rooted: bool
+    nodes: tuple[NodeFigure, ...]
+
+    @property
+    def root(self) -> NodeFigure:
+        """All rows."""
+        return self.nodes[0]
+
+    @property
+    def leaves(self) -> tuple[NodeFigure, ...]:
+        """The regions, by number."""
+        regions = [node for node in self.nodes if node.region != NO_NODE]
+        return tuple(sorted(regions, key=lambda node: node.region))
+
+    def children(self, number: int) -> tuple[NodeFigure, ...]:
+        """The nodes right below that of this number, left before right."""
+        return tuple(node for node in self.nodes if node.parent == number)
+
+    def size(self, by_set: Sequence[float] | FloatArray) -> float:
+        """The size of the gaps of some sets together, as `NodeFigure.heterogeneity`: nan where they are not known."""
+        total = max(math.fsum(by_set), 0.0) if not any(map(math.isnan, by_set)) else math.nan
+        return math.sqrt(total) if self.is_rooted else total
+
+    def by_set_inside_regions(self) -> FloatArray:
+        """Mean squared gap of every feature inside the regions, these weighed by share of the rows."""
+        return _weighted_squared_gaps(self.leaves, len(self.sets))
+
+    def removed_by_split(self, node: int) -> FloatArray:
+        """How much a split removes of every feature's mean squared gap over all rows.
+
+        Parameters
+        ----------
+        node : int
+            Number of the node that is split.
+
+        Returns
+        -------
+        array of shape (n_sets,)
+            ``share * by_set`` of the node, less those of both children. The splits of a tree add up
+            to `removed`. Negative where a split adds to a feature's heterogeneity.
+        """
+        whole = _weighted_squared_gaps([self.nodes[node]], len(self.sets))
+        return whole - _weighted_squared_gaps(self.children(node), len(self.sets))
+
+    @property
+    def removed(self) -> FloatArray:
+        """How much the regions remove of every feature's mean squared gap over all rows."""
+        return np.array(self.root.by_set) - self.by_set_inside_regions()
+
+    def importances_inside_regions(self) -> tuple[FloatArray, FloatArray]:
+        """Both importances of every feature inside the regions, these weighed by share of the rows.
+
+        Empty for questions with a gap at every row.
+        """
+        shares = np.array([leaf.share for leaf in self.leaves if leaf.n_samples])
+        first = np.array([leaf.first for leaf in self.leaves if leaf.n_samples])
+        second = np.array([leaf.second for leaf in self.leaves if leaf.n_samples])
+        return shares @ first, shares @ second
+
+    def frame(self) -> Any:
+        """One line for each node and feature: node, parent, region, n_samples, share, mean, spread, ..."""
+        lines = []
+        for node in self.nodes:
+            for number, names in enumerate(self.sets):
+                line = {
+                    "node": node.node,
+                    "parent": node.parent,
+                    "region": node.region,
+                    "n_samples": node.n_samples,
+                    "share": node.share,
+                    "mean": node.mean,
+                    "spread": node.spread,
+                    "heterogeneity": node.heterogeneity,
+                    "feature": " × ".join(names),
+                    "squared_gap": node.by_set[number],
+                }
+                lines.append(line)
+        return frame({key: [line[key] for line in lines] for key in lines[0]})
+
+
+def _weighted_squared_gaps(nodes: Sequence[NodeFigure], n_sets: int) -> FloatArray:
+    """Squared gaps of some nodes by set, each by its share of the rows; nodes without rows have none."""
+    total = np.zeros(n_sets)
+    for node in nodes:
+        if node.n_samples:
+            total += node.share * np.array(node.by_set)
+    return total
+
+
+class NodePlace(NamedTuple):
+    """Where a node stands in its tree; numbers as in `NodeFigure`."""
+
+    parent: int
+    region: int
+    column: str
+    regions: range  # the regions below it
+
+    def rows(self, regions: IntArray) -> IntArray:
+        """The rows of the node, from the region of each row."""
+        return np.flatnonzero((regions >= self.regions.start) & (regions < self.regions.stop))
+
+
+def tree_places(partition: Partition) -> list[NodePlace]:
+    """The nodes of a tree, parents first; of regions without a tree, the root and these."""
+    places = list[NodePlace]()
+    if partition.root is None:
+        all_regions = range(len(partition))
+        places.append(NodePlace(parent=NO_NODE, region=NO_NODE, column="", regions=all_regions))
+        for region in all_regions:
+            alone = range(region, region + 1)
+            places.append(NodePlace(parent=0, region=region, column="", regions=alone))
+        return places
+    _append_places(partition.root, NO_NODE, 0, places)
+    return places
+
+
+def _append_places(node: Node, parent: int, first_region: int, places: list[NodePlace]) -> None:
+    """Append a node and those below it."""
+    n_regions = sum(1 for _ in leaves(node))
+    regions = range(first_region, first_region + n_regions)
+    if isinstance(node, Leaf):
+        places.append(NodePlace(parent=parent, region=first_region, column="", regions=regions))
+        return
+    number = len(places)
+    places.append(NodePlace(parent=parent, region=NO_NODE, column=node.column, regions=regions))
+    left, right = node.children
+    _append_places(left, number, first_region, places)
+    _append_places(right, number, first_region + sum(1 for _ in leaves(left)), places)
+
+
+# Measuring ----------------------------------------------------------------------------------------
+
+
+class MeasuredNodes(NamedTuple):
+    """One question at every node of a tree, on some rows.
+
+    Parameters
+    ----------
+    figures : NodeFigures
+    noises : list
+        Of each node, in their order; None without signs, and where there are no rows.
+    """
+
+    figures: NodeFigures
+    noises: list[Noise | None]
+
+    @property
+    def whole(self) -> Noise:
+        """Of all rows."""
+        noise = self.noises[0]
+        if noise is None:
+            raise ValueError("these nodes were measured without signs")
+        return noise
+
+    @property
+    def regions(self) -> list[Noise | None]:
+        """Of each region, by number."""
+        nodes = zip(self.figures.nodes, self.noises, strict=True)
+        by_region = {node.region: noise for node, noise in nodes if node.region != NO_NODE}
+        return [by_region[region] for region in sorted(by_region)]
+
+
+def measure_nodes(
+    question: ResolvedQuestion,
+    evaluations: Evaluations,
+    partition: Partition,
+    regions: IntArray,
+    rows: str,
+    signs: Signs | None,
+) -> MeasuredNodes:
+    """What one question says at every node.
+
+    Parameters
+    ----------
+    question : ResolvedQuestion
+    evaluations : Evaluations
+        Of all rows, of the output that the question is about.
+    partition : Partition
+    regions : array of shape (n_rows,)
+        Region of each row.
+    rows : "held-out" or "search"
+    signs : Signs, optional
+        Of the rows; without any, what chance adds is not taken off.
+    """
+    nodes: list[NodeFigure] = []
+    noises: list[Noise | None] = []
+    for number, place in enumerate(tree_places(partition)):
+        inside = place.rows(regions)
+        noise = None
+        by_set = np.full(len(question.sets), math.nan)
+        of_node = evaluations if number == 0 else evaluations.take(inside)
+        if len(inside) and signs is not None:
+            of_rows = signs if number == 0 else signs.take(inside)
+            has_interval = number == 0 or place.region != NO_NODE
+            noise = noise_of(
+                question, of_node, of_rows if has_interval else of_rows.first(PAIRS_OF_SPLIT_NODES)
+            )
+            by_set = noise.corrected_by_set
+        elif len(inside):
+            whole = RegionWeights.whole(of_node.weights)
+            by_set = question.losses(of_node, whole)[:, 0, 0]
+        noises.append(noise)
+        nodes.append(_node_figure(number, place, question, evaluations, inside, by_set))
+    figures = NodeFigures(
+        question=question.label,
+        rows=rows,
+        n_rows=len(regions),
+        sets=tuple(tuple(map(str, names)) for names in question.first.layout.labels),
+        is_rooted=question.has_squared_loss,
+        nodes=tuple(nodes),
+    )
+    return MeasuredNodes(figures, noises)
+
+
+def _node_figure(
+    number: int,
+    place: NodePlace,
+    question: ResolvedQuestion,
+    evaluations: Evaluations,
+    inside: IntArray,
+    by_set: FloatArray,
+) -> NodeFigure:
+    heterogeneity = math.nan
+    first: tuple[float, ...] = ()
+    second: tuple[float, ...] = ()
+    if len(inside):
+        heterogeneity = max(float(by_set.sum()), 0.0)
+        if question.has_squared_loss:
+            heterogeneity = math.sqrt(heterogeneity)
+        if not question.is_local:
+            of_node = evaluations.take(inside)
+            whole = RegionWeights.whole(of_node.weights)
+            first, second = (
+                tuple(float(value[0, 0]) for value in side.values(of_node, whole))
+                for side in (question.first, question.second)
+            )
+    mean, spread = _mean_and_spread(evaluations, inside)
+    return NodeFigure(
+        node=number,
+        parent=place.parent,
+        region=place.region,
+        column=place.column,
+        n_samples=len(inside),
+        share=float(evaluations.weights[inside].sum() / evaluations.weights.sum()),
+        mean=mean,
+        spread=spread,
+        heterogeneity=heterogeneity,
+        by_set=tuple(by_set.tolist()),
+        first=first,
+        second=second,
+    )
+
+
+def _mean_and_spread(evaluations: Evaluations, inside: IntArray) -> tuple[float, float]:
+    """Mean and standard deviation of the predictions of some rows; nan where there are none."""
+    if len(inside) == 0:
+        return math.nan, math.nan
+    weights = evaluations.weights[inside]
+    predictions = evaluations.f[inside]
+    mean = float(np.average(predictions, weights=weights))
+    variance = float(np.average(np.square(predictions - mean), weights=weights))
+    return mean + evaluations.offset, math.sqrt(variance)
+
+
+def with_levels_of(
+    figures: NodeFigures, partition: Partition, regions: IntArray, evaluations: Evaluations
+) -> NodeFigures:
+    """The same figures with mean and spread of the predictions of other rows.
+
+    Heterogeneity is measured on held-out rows, but curves, and what is said of single rows, start
+    from the mean of the search rows: one region has one mean.
+
+    Parameters
+    ----------
+    figures : NodeFigures
+    partition : Partition
+    regions : array of shape (n_rows,)
+        Region of each of the other rows.
+    evaluations : Evaluations
+        Of the other rows.
+    """
+    nodes = []
+    for node, place in zip(figures.nodes, tree_places(partition), strict=True):
+        mean, spread = _mean_and_spread(evaluations, place.rows(regions))
+        nodes.append(replace(node, mean=mean, spread=spread))
+    return replace(figures, nodes=tuple(nodes))

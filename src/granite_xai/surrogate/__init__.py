@@ -1,1 +1,0 @@
-"""The surrogate: one curve per feature and region, added up."""
